@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+benchmarks = %w[throughput latency busy_thread allocations]
+
+desc "Run all benchmarks, print ratios to libzmq's own C, write bench/RESULTS.md (BENCH_QUICK=1: short form, writes bench/build/RESULTS.md)"
+task bench: benchmarks.map { |name| "bench:#{name}" }
+
+namespace :bench do
+  desc "Build the C programs of the benchmarks into bench/build"
+  task :build do
+    require_relative "../bench/support/bench"
+    Bench::Programs.build_all
+  end
+
+  benchmarks.each do |name|
+    desc "Benchmark: #{name.tr("_", " ")} alone"
+    task name => [:compile, :build] do
+      ruby "bench/#{name}.rb", verbose: false
+    end
+  end
+end

@@ -1,0 +1,166 @@
+# frozen_string_literal: true
+
+require "rbconfig"
+
+module Godwit
+  module TestSupport
+    # Child processes with a deadline: whatever may crash, hang, fork or catch signals runs in one.
+    module Children
+      ROOT = File.expand_path("../..", __dir__)
+
+      # How a child ended, and all that it wrote.
+      Result = Struct.new(:status, :stdout, :stderr, :timed_out) do
+        def success? = status.success? && !timed_out
+
+        def inspect
+          "#<#{timed_out ? "killed at its deadline" : status}\n-- stdout --\n#{stdout}-- stderr --\n#{stderr}>"
+        end
+        alias_method :to_s, :inspect
+      end
+
+      # A running child.
+      class Child
+        attr_reader :pid, :stdin, :stdout, :stderr
+
+        def initialize(command, env:, deadline:)
+          @deadline = monotonic + deadline
+          input, @stdin = IO.pipe
+          @out, out = IO.pipe
+          @err, err = IO.pipe
+          # A group of its own: its children end with it, and a Ctrl-C meant for the tests does not reach it.
+          @pid = Process.spawn(env, *command, in: input, out: out, err: err, pgroup: true, chdir: ROOT)
+          [input, out, err].each(&:close)
+          @stdin.sync = true
+          @stdout = +""
+          @stderr = +""
+          @open = {@out => @stdout, @err => @stderr}
+        end
+
+        # Waits until the child has written this to its standard output.
+        # @param what [String, Regexp]
+        def wait_for(what)
+          until @stdout.match?((what.is_a?(Regexp) ? what : Regexp.new(Regexp.escape(what))))
+            raise Minitest::Assertion, "the child never wrote #{what.inspect}: #{finish}" if @open.empty? || !pump
+          end
+          self
+        end
+
+        def signal(name)
+          Process.kill(name, @pid)
+          self
+        end
+
+        # Waits for the end, at most until the deadline; then asks for a thread dump and kills.
+        # @return [Result]
+        def finish
+          return @result if @result
+          @stdin.close unless @stdin.closed?
+          in_time = pump until @open.empty? || in_time == false
+          timed_out = in_time == false || !reap(@deadline)
+          end_late if timed_out
+          @open.each_key(&:close)
+          kill_group # what it left behind
+          @result = Result.new(@status, @stdout, @stderr, timed_out)
+        end
+
+        def finished? = !@result.nil?
+
+        private
+
+        # Takes over what was written; false when the deadline has passed.
+        def pump(until_time = @deadline)
+          left = until_time - monotonic
+          return false if left <= 0
+          readable, = IO.select(@open.keys, nil, nil, left)
+          return false unless readable
+          readable.each { |io| take(io) }
+          true
+        end
+
+        def take(io)
+          @open.fetch(io) << io.read_nonblock(65_536)
+        rescue IO::WaitReadable
+          nil
+        rescue EOFError
+          @open.delete(io)
+          io.close
+        end
+
+        def reap(until_time)
+          loop do
+            return true if @status || (_, @status = Process.wait2(@pid, Process::WNOHANG))&.last
+            return false if monotonic > until_time
+            IO.select(nil, nil, nil, 0.002)
+          end
+        end
+
+        def end_late
+          unless @status
+            Process.kill(:QUIT, @pid)
+            patience = monotonic + 1
+            pump(patience) until @open.empty? || monotonic > patience
+          end
+          kill_group
+          _, @status = Process.wait2(@pid) unless @status
+          @stderr << "\n(killed at its deadline)\n"
+        end
+
+        def kill_group
+          Process.kill(:KILL, -@pid)
+        rescue Errno::ESRCH, Errno::EPERM
+          nil
+        end
+
+        def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      end
+
+      # Bundler's hold on this process would cost each child a fifth of a second.
+      NO_BUNDLER = {"RUBYOPT" => nil, "RUBYLIB" => nil}.freeze
+
+      # Starts a Ruby program with lib/ on its load path; with the bundle's gems when `gems` is true.
+      # @param program [String] source text, or the path of a .rb file under the project's root
+      # @param deadline [Numeric] seconds after which it is killed
+      # @return [Child]
+      def start_child(program, args = [], deadline: 10, env: {}, gems: false)
+        source = (program.end_with?(".rb") && !program.include?("\n")) ? [program] : ["-e", program]
+        command = [RbConfig.ruby, "-W", "-Ilib", *("-rbundler/setup" if gems), "-r./test/support/child_prelude", *source, *args.map(&:to_s)]
+        start_command(command, deadline: deadline, env: env)
+      end
+
+      # Starts any program.
+      def start_command(command, deadline: 10, env: {})
+        child = Child.new(command, env: NO_BUNDLER.merge(env), deadline: deadline)
+        (@children ||= []) << child
+        child
+      end
+
+      # Runs a Ruby program to its end.
+      # @param signal [Symbol, nil] sent as soon as the program has written a line "ready"
+      # @param stdin [String, nil]
+      # @return [Result] status, stdout, stderr
+      def run_child(program, args = [], deadline: 10, signal: nil, stdin: nil, **options)
+        child = start_child(program, args, deadline: deadline, **options)
+        child.stdin.write(stdin) if stdin
+        child.wait_for(/^ready$/).signal(signal) if signal
+        child.finish
+      end
+
+      # Asserts that the child ended well, and shows what it wrote when not.
+      def assert_child(result)
+        assert result.success?, result.to_s
+        result
+      end
+
+      private
+
+      # @return [Array<String>] what those that the test left running had to say
+      def end_children
+        (@children || []).reject(&:finished?).map do |child|
+          Process.kill(:KILL, child.pid)
+          result = child.finish
+          "left a child process running: #{result}"
+        end
+      end
+    end
+  end
+end

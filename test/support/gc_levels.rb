@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+module Godwit
+  module TestSupport
+    # What the garbage collector does to the tests. Every run compacts whenever it collects, and moves every object
+    # before some tests. GODWIT_TEST_GC chooses more:
+    #
+    # * normal:  the above
+    # * compact: compacts after each test
+    # * shuffle: moves every object before each test
+    # * stress:  collects the young at each object made, within the tests of the classes that say `under_gc_stress`; no
+    #   others run. Finds what C forgot to mark, and forgotten write barriers
+    # * stress-full: the same with whole collections, ten to twenty times as slow: for one file at a time
+    module GCLevels
+      LEVELS = %w[normal compact shuffle stress stress-full].freeze
+      LEVEL = ENV.fetch("GODWIT_TEST_GC", "normal")
+      abort "GODWIT_TEST_GC=#{LEVEL}: there are #{LEVELS.join(", ")}" unless LEVELS.include?(LEVEL)
+      STRESS = {"stress" => 0x01, "stress-full" => true}.freeze # 0x01: no major collections
+      SHUFFLE_EVERY = 10 # a shuffle costs some 70 ms
+
+      @count = 0
+      class << self
+        def stress? = STRESS.key?(LEVEL)
+
+        def before_test
+          @count += 1
+          shuffle if LEVEL == "shuffle" || (!stress? && @count % SHUFFLE_EVERY == 1)
+          GC.stress = STRESS[LEVEL] if stress?
+        end
+
+        def after_body
+          GC.stress = false if stress?
+        end
+
+        def after_test
+          GC.compact if LEVEL == "compact" && compaction?
+        end
+
+        def compaction?
+          return @compaction unless @compaction.nil?
+          GC.compact
+          @compaction = true
+        rescue NotImplementedError, NoMethodError
+          warn "this Ruby cannot compact its heap: the tests run without"
+          @compaction = false
+        end
+
+        def start
+          # Each object would cost a compaction of 20 ms.
+          GC.auto_compact = true if compaction? && LEVEL != "stress-full"
+        end
+
+        private
+
+        # Moves all that can move, and checks that no reference points to where something was.
+        def shuffle
+          return unless compaction?
+          @grown ? GC.verify_compaction_references(toward: :empty) : grow_and_shuffle
+        end
+
+        # A heap twice as large has room to move everything; growing it each time would never end.
+        def grow_and_shuffle
+          @grown = true
+          room = (RUBY_VERSION >= "3.2") ? {expand_heap: true} : {double_heap: true}
+          GC.verify_compaction_references(toward: :empty, **room)
+        end
+      end
+      start
+    end
+  end
+end

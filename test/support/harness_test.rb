@@ -1,0 +1,141 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# The harness must find what it is there to find: each case is a test class in a child process that does one thing wrong.
+class HarnessTest < Godwit::TestCase
+  def outcome(body, prelude: "", deadline: 20, env: {})
+    report = "#{scratch_dir}/report.json"
+    source = <<~RUBY
+      require "test_helper"
+      class Case < Godwit::TestCase
+        #{prelude}
+        def test_it
+          #{body}
+        end
+      end
+    RUBY
+    env = {"GODWIT_TEST_REPORT" => report, "GODWIT_TEST_NOW" => nil, "GODWIT_TEST_GC" => nil}.merge(env)
+    @child = start_command([RbConfig.ruby, "-Ilib", "-Itest", "-e", source], deadline: deadline, env: env).finish
+    @report = File.exist?(report) ? JSON.parse(File.read(report)) : {}
+  end
+
+  def assert_fails(text, body, **options)
+    outcome(body, **options)
+    assert_equal 1, @report["failed"], @child.to_s
+    assert_match text, @child.stdout + @child.stderr
+  end
+
+  def assert_passes(body, **options)
+    outcome(body, **options)
+    assert_equal [1, 0, 0], @report.values_at("passed", "failed", "skipped"), @child.to_s
+  end
+
+  test "a good test passes, with what it opened through the harness left open" do
+    assert_passes <<~RUBY
+      push, pull = connected_pair(:PUSH, :PULL, transport: :ipc_file)
+      push.send("a")
+      assert_equal "a", pull.recv
+      open_socket(:PUSH).connect("tcp://127.0.0.1:1").send("never delivered")
+      in_thread { pull.recv }
+      own(Godwit::Context.new)
+    RUBY
+  end
+
+  test "a socket left open" do
+    assert_fails(/left open: #<Godwit::REQ/, "$left = Godwit::REQ.new; assert true")
+  end
+
+  test "a context left open" do
+    assert_fails(/left open: #<Godwit::Context/, "$left = Godwit::Context.new; assert true")
+  end
+
+  test "the default context is no leak" do
+    assert_passes "assert Godwit.context"
+  end
+
+  test "a context that does not end in time" do
+    assert_fails(/a context did not end within 0.1 s/, <<~RUBY)
+      Godwit::TestSupport::Sockets.context_deadline = 0.1
+      own(Struct.new(:x) { def close = Queue.new.pop }.new)
+      assert true
+    RUBY
+  end
+
+  test "a thread that does not end" do
+    assert_fails(/a thread did not end within/, "in_thread { Queue.new.pop }; assert true", prelude: "def join_threads(_) = super(0.1)")
+  end
+
+  test "a thread that raised, which nobody joined" do
+    assert_fails(/a thread raised.*oh no/m, "t = in_thread { raise 'oh no' }; eventually { !t.alive? }; assert true")
+  end
+
+  test "a thread whose error the test has seen" do
+    assert_passes "t = in_thread { raise 'oh no' }; assert_raises(RuntimeError) { t.value }"
+  end
+
+  test "a test past its deadline ends the process and says where" do
+    outcome("def stuck = Queue.new.pop\nstuck", prelude: "deadline 0.5")
+    assert_equal 124, @child.status.exitstatus, @child.to_s
+    assert_match(/Case#test_it went past its deadline/, @child.stderr)
+    assert_match(/in `pop'/, @child.stderr)
+    assert_equal 1, @report["failed"]
+  end
+
+  test "a child process left running" do
+    assert_fails(/left a child process running/, "start_child('sleep'); assert true")
+  end
+
+  test "a child past its deadline is asked where it is, then killed" do
+    assert_passes <<~RUBY
+      result = run_child("def stuck = sleep\nputs 'said'; stuck", deadline: 1)
+      assert result.timed_out
+      refute result.success?
+      assert_includes result.stdout, "said"
+      assert_match(/stuck/, result.stderr)
+    RUBY
+  end
+
+  test "a signal reaches a child that said ready" do
+    assert_passes <<~RUBY
+      result = run_child("begin; puts 'ready'; sleep; rescue Interrupt; puts 'interrupted'; end", signal: :INT)
+      assert_child result
+      assert_includes result.stdout, "interrupted"
+    RUBY
+  end
+
+  test "a test that asserts nothing" do
+    assert_fails(/asserted nothing/, "1 + 1")
+  end
+
+  test "what is awaited and never comes" do
+    assert_fails(/did not come true within 0.1 s/, "eventually(deadline: 0.1) { false }")
+  end
+
+  test "a skip is handed on with its reason" do
+    outcome("skip 'no moon'")
+    assert_equal [{"name" => "Case#test_it", "text" => "no moon"}], @report["skips"]
+    assert_equal 0, @child.status.exitstatus
+  end
+
+  test "two tests of one name" do
+    outcome("assert true", prelude: "def test_it = assert(true)")
+    assert_match(/Case#test_it is defined twice/, @child.stderr)
+  end
+
+  test "a misspelt test" do
+    outcome("assert true", prelude: "def tets_that = assert(true)")
+    assert_match(/would never run/, @child.stderr)
+  end
+
+  test "under GC.stress only the classes that say so run" do
+    outcome("assert true", env: {"GODWIT_TEST_GC" => "stress"})
+    assert_equal 0, @report["passed"]
+    outcome("assert GC.stress", prelude: "under_gc_stress", env: {"GODWIT_TEST_GC" => "stress"})
+    assert_equal 1, @report["passed"], @child.to_s
+  end
+
+  %w[compact shuffle].each do |level|
+    test("the level #{level} works") { assert_passes "assert context", env: {"GODWIT_TEST_GC" => level} }
+  end
+end

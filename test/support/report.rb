@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require "json"
+require "minitest"
+
+module Godwit
+  module TestSupport
+    # Hands a run's outcome to bin/test: numbers, seed, failures, skips with their reasons. Without GODWIT_TEST_REPORT it
+    # only repeats at the end what was skipped and with which seed the run can be had again.
+    class Report < Minitest::AbstractReporter
+      def initialize(options)
+        super()
+        @seed = options[:seed]
+        @counts = Hash.new(0)
+        @details = {failures: [], skips: []}
+        self.class.current = self
+      end
+
+      class << self
+        attr_accessor :current
+      end
+
+      def prerecord(klass, name)
+        return unless (path = ENV["GODWIT_TEST_NOW"])
+        # Read by the runner when this process hangs too hard to say where.
+        File.write(path, "#{klass}##{name}")
+      end
+
+      def record(result)
+        outcome = if result.skipped? then :skipped
+        elsif result.passed? then :passed
+        else :failed
+        end
+        @counts[outcome] += 1
+        return if outcome == :passed
+        kind = (outcome == :skipped) ? :skips : :failures
+        @details[kind] << {name: "#{result.klass}##{result.name}", text: result.failure.message.lines.first.to_s.strip}
+      end
+
+      def report
+        @details[:skips].each { |skip| puts "skipped: #{skip[:name]}: #{skip[:text]}" }
+        puts "To repeat this order: --seed #{@seed}"
+        save
+      end
+
+      # Also called by the watchdog, which ends the process with a test hanging.
+      def save(hanging: nil)
+        failures = @details[:failures].dup
+        Warnings.own.uniq.each { |message| failures << {name: "warning", text: message.strip} }
+        failures << {name: hanging, text: "went past its deadline, and took the tests after it with it"} if hanging
+        return unless (path = ENV["GODWIT_TEST_REPORT"])
+        extra = failures.size - @details[:failures].size
+        File.write(path, JSON.generate(
+          seed: @seed, passed: @counts[:passed], failed: @counts[:failed] + extra, skipped: @counts[:skipped],
+          failures: failures, skips: @details[:skips]
+        ))
+      end
+
+      def passed? = Warnings.own.empty?
+    end
+  end
+end
+
+module Minitest
+  extensions << "godwit"
+
+  def self.plugin_godwit_init(options)
+    reporter << Godwit::TestSupport::Report.new(options)
+  end
+end

@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+require "optparse"
+require_relative "stages"
+
+module Godwit
+  module TestSupport
+    # bin/test: runs the stages in order, each to its end, and sums up. Its last line is the outcome in numbers.
+    class Runner
+      def initialize(arguments)
+        @seed = Random.new_seed % 0xFFFF
+        @stages = STAGES
+        parse(arguments)
+      end
+
+      # @return [Integer] exit status: 0 when all passed, 1 when something failed, 130 when interrupted
+      def run
+        puts "Seed #{@seed} decides the order of the tests."
+        interrupted = catch_interrupt { @stages.each { |stage| run_stage(stage) } }
+        sum_up
+        return 130 if interrupted
+        total(:failed).zero? ? 0 : 1
+      end
+
+      private
+
+      def parse(arguments)
+        parser = OptionParser.new do |options|
+          options.banner = "usage: bin/test [options] [stage…]"
+          options.separator "Runs all stages, or those named."
+          options.on("--quick", "lint to conformance: about two minutes") { @stages = STAGES.select(&:quick?) }
+          options.on("--seed N", Integer, "repeat the order of an earlier run") { |seed| @seed = seed }
+          options.on("--list", "list the stages") { list }
+          options.separator "Environment: GODWIT_TEST_GC=normal|compact|shuffle|stress|stress-full (see test/support/gc_levels.rb)"
+        end
+        choose(parser.parse(arguments))
+      rescue OptionParser::ParseError => error
+        abort "#{error.message}\n#{parser}"
+      end
+
+      def choose(names)
+        return if names.empty?
+        @stages = names.map do |name|
+          STAGES.find { |stage| [stage.name, stage.name.tr(" ", "-")].include?(name) } ||
+            abort("no stage #{name}: there are #{STAGES.map { |stage| stage.name.tr(" ", "-") }.join(", ")}")
+        end
+      end
+
+      def list
+        STAGES.each { |stage| puts format("%-16s %s%s", stage.name.tr(" ", "-"), stage.about, (" (quick)" if stage.quick?)) }
+        exit 0
+      end
+
+      def run_stage(stage)
+        puts "", "== #{stage.name}: #{stage.about}"
+        outcome = stage.run(@seed)
+        puts format("== %s: %s, %.1f s", stage.name, counts(outcome), outcome.seconds)
+      end
+
+      def catch_interrupt
+        yield
+        false
+      rescue Interrupt
+        puts "", "interrupted"
+        true
+      end
+
+      def sum_up
+        done = @stages.select(&:outcome)
+        puts "", "Stages:"
+        done.each { |stage| puts format("  %-16s %7.1f s  %s", stage.name, stage.outcome.seconds, counts(stage.outcome)) }
+        tell("Not run:", (@stages - done).map { |stage| "stage #{stage.name}: interrupted" })
+        tell("Skipped:", entries(done, :skips))
+        tell("Failed:", entries(done, :failures))
+        puts "", "Seed #{@seed}: bin/test --seed #{@seed} repeats this order. Logs are in tmp/test."
+        puts format("%d passed, %d failed, %d skipped", total(:passed), total(:failed), total(:skipped))
+      end
+
+      def tell(title, lines)
+        puts "", title, lines.map { |line| "  #{line}" } if lines.any?
+      end
+
+      def entries(stages, kind)
+        stages.flat_map do |stage|
+          stage.outcome.public_send(kind).map { |entry| "[#{stage.name}] #{entry[:name]}: #{entry[:text]}" }
+        end
+      end
+
+      def counts(outcome)
+        format("%d passed, %d failed, %d skipped%s", outcome.passed, outcome.failed, outcome.skipped, ("  <==" if outcome.failed > 0))
+      end
+
+      def total(kind) = @stages.filter_map(&:outcome).sum { |outcome| outcome.public_send(kind) }
+    end
+  end
+end
+
+exit Godwit::TestSupport::Runner.new(ARGV).run

@@ -1,0 +1,143 @@
+# frozen_string_literal: true
+
+require "tmpdir"
+
+module Godwit
+  module TestSupport
+    # Sockets and contexts that a test gets from here are closed at its end; those from elsewhere must be closed by then.
+    module Sockets
+      TRANSPORTS = %i[tcp ipc inproc].freeze
+
+      @serial = 0
+      @context_deadline = 5
+      class << self
+        # @return [Numeric] seconds that a context may take to end
+        attr_accessor :context_deadline
+
+        # What a waiting call says when its socket is closed under it.
+        def closing_error?(error)
+          error.is_a?(Godwit::ClosedError) || error.is_a?(Godwit::ContextTerminatedError)
+        end
+
+        # @return [String] a name that no other test of this machine has
+        def unique_name
+          "godwit-test-#{Process.pid}-#{@serial += 1}"
+        end
+
+        def open_ones(klass)
+          ObjectSpace.each_object(klass).reject(&:closed?)
+        end
+      end
+
+      # @return [Godwit::Context] the test's own
+      def context
+        @context ||= Godwit::Context.new
+      end
+
+      # @param type [Symbol] such as :REQ
+      # @return [Godwit::Socket] in the test's context unless `context:` names another
+      def open_socket(type, **options)
+        own(Godwit.const_get(type).new(context: context, **options))
+      end
+
+      # Has the harness close what the test opened otherwise.
+      def own(closable)
+        (@owned ||= []) << closable
+        closable
+      end
+
+      # @param transport [Symbol] :tcp, :ipc (an abstract name on Linux), :ipc_file, :inproc
+      # @return [String] an endpoint to bind; ask the socket's last_endpoint for the one to connect
+      def endpoint_for(transport)
+        case transport
+        when :tcp then "tcp://127.0.0.1:*"
+        when :ipc then RUBY_PLATFORM.include?("linux") ? "ipc://@#{Sockets.unique_name}" : endpoint_for(:ipc_file)
+        when :ipc_file then "ipc://#{scratch_dir}/#{Sockets.unique_name}"
+        when :inproc then "inproc://#{Sockets.unique_name}"
+        else raise ArgumentError, "no transport #{transport.inspect}"
+        end
+      end
+
+      # @return [String] a folder that the test's end removes
+      def scratch_dir
+        @scratch_dir ||= Dir.mktmpdir("godwit-")
+      end
+
+      # Two sockets, the first bound, the second connected to it.
+      # @param options for both; `bind_options:`, `connect_options:` for one
+      # @return [Array(Godwit::Socket, Godwit::Socket)]
+      def connected_pair(binder, connector, transport: :tcp, bind_options: {}, connect_options: {}, **options)
+        bound = open_socket(binder, **options, **bind_options).bind(endpoint_for(transport))
+        [bound, open_socket(connector, **options, **connect_options).connect(bound.last_endpoint)]
+      end
+
+      # Runs the block once per transport, with its name.
+      def each_transport(&block) = TRANSPORTS.each(&block)
+
+      # For tests of the garbage collector's own closing.
+      def leaks_allowed!
+        @leaks_allowed = true
+      end
+
+      private
+
+      def note_open_ones
+        @open_before = [Godwit::Socket, Godwit::Context].flat_map { |klass| Sockets.open_ones(klass) }
+      end
+
+      # @return [Array<String>] what was left open outside of the harness; closes it, for the next test's sake
+      def close_leaks
+        return [] if @leaks_allowed
+        ours = [*@open_before, *@owned, @context]
+        left = [Godwit::Socket, Godwit::Context].flat_map { |klass| Sockets.open_ones(klass) }
+        left.reject! { |one| ours.any? { |other| other.equal?(one) } }
+        # The process's own context is nobody's leak.
+        left.reject! { |one| one.equal?(Godwit.context) } if left.any?(Godwit::Context)
+        left.map do |one|
+          what = "left open: #{one.inspect}"
+          one.close
+          what
+        end
+      end
+
+      # Undelivered messages of the test must not delay the end: linger is for the sockets that the test closed itself.
+      # @return [Array<String>] one for each that could not be closed
+      def close_sockets
+        sockets, contexts = (@owned || []).partition { |one| one.is_a?(Godwit::Socket) }
+        @contexts_to_close = [*contexts, *@context]
+        sockets.reject(&:closed?).filter_map do |socket|
+          no_linger(socket)
+          socket.close
+          nil
+        rescue => error
+          "closing #{socket.inspect} raised #{error.class}: #{error.message}"
+        end
+      end
+
+      def no_linger(socket)
+        socket.linger = 0
+      rescue Godwit::ClosedError, Godwit::ContextTerminatedError
+        nil # the test shut its context down
+      end
+
+      # @return [Array<String>] one for each context that did not end in time
+      def close_contexts
+        deadline = Sockets.context_deadline
+        (@contexts_to_close || []).filter_map do |context|
+          started = monotonic
+          closer = Thread.new { context.close }
+          closer.report_on_exception = false
+          if !closer.join(deadline)
+            "a context did not end within #{deadline} s: #{closer.backtrace&.first(3)&.join(" < ")}"
+          elsif monotonic - started >= deadline
+            "a context took #{(monotonic - started).round(1)} s to end"
+          end
+        end
+      end
+
+      def remove_scratch_dir
+        FileUtils.remove_entry(@scratch_dir) if @scratch_dir
+      end
+    end
+  end
+end

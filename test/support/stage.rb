@@ -1,0 +1,205 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "io/wait"
+require "json"
+require "rbconfig"
+
+module Godwit
+  module TestSupport
+    # One stage of bin/test: a child process in a group of its own, with a deadline.
+    class Stage
+      # What came of a stage.
+      Outcome = Struct.new(:passed, :failed, :skipped, :failures, :skips, :seconds, keyword_init: true)
+
+      ROOT = File.expand_path("../..", __dir__)
+      LOGS = File.join(ROOT, "tmp/test")
+      READ = 65_536
+
+      attr_reader :name, :about, :deadline, :outcome
+
+      # @param files [String, nil] glob of the test files; without it `rake` names the tasks to run
+      def initialize(name, about, deadline:, quick: false, rake: nil, files: nil, env: {}, prefix: [])
+        @name = name
+        @about = about
+        @deadline = deadline
+        @quick = quick
+        @rake = rake
+        @glob = files
+        @env = env
+        @prefix = prefix
+      end
+
+      def quick? = @quick
+
+      # @param seed [Integer] of the random order of the tests
+      # @return [Outcome]
+      def run(seed)
+        started = monotonic
+        @outcome = (reason = why_not) ? not_run(reason) : start(seed)
+        @outcome.seconds = monotonic - started
+        @outcome
+      end
+
+      private
+
+      def files = @files ||= Dir.glob(@glob, base: ROOT).sort
+
+      def why_not
+        return "no file matches #{@glob}" if @glob && files.empty?
+        return if @prefix.empty? || system("command -v #{@prefix.first} >/dev/null 2>&1")
+        "#{@prefix.first} is not installed"
+      end
+
+      def command(seed)
+        return [*@prefix, RbConfig.ruby, "-S", "rake", *@rake] if @rake
+        load_all = "ARGV.shift(#{files.size}).each { |file| require file }"
+        [*@prefix, RbConfig.ruby, "-Ilib", "-Itest", "-e", load_all, *files.map { |file| "./#{file}" }, "--seed", seed.to_s]
+      end
+
+      def start(seed)
+        FileUtils.mkdir_p(LOGS)
+        @log = path("log")
+        @report = path("json")
+        @now = path("now")
+        FileUtils.rm_f([@report, @now])
+        spawn_and_follow(command(seed))
+        judge
+      end
+
+      def path(ending) = File.join(LOGS, "#{@name.tr(" ", "-")}.#{ending}")
+
+      def spawn_and_follow(command)
+        reader, writer = IO.pipe
+        env = {"GODWIT_TEST_REPORT" => @report, "GODWIT_TEST_NOW" => @now}.merge(@env)
+        @pid = Process.spawn(env, *command, in: File::NULL, out: writer, err: writer, pgroup: true, chdir: ROOT)
+        writer.close
+        @status = nil
+        File.open(@log, "wb") { |log| follow(reader, log, monotonic + @deadline) }
+      ensure
+        end_group unless @status
+        reader.close
+      end
+
+      # Shows and keeps what the stage writes, until it has ended or is late.
+      def follow(reader, log, finish)
+        until @status
+          return end_late(reader, log) if monotonic > finish
+          copy(reader, log, 0.1)
+          _, @status = Process.wait2(@pid, Process::WNOHANG)
+        end
+        nil while copy(reader, log, 0)
+      end
+
+      def copy(reader, log, seconds)
+        # The pipe closes before the process can be reaped.
+        return !!IO.select(nil, nil, nil, [seconds, 0.01].min) if @ended
+        return false unless reader.wait_readable(seconds)
+        text = reader.read_nonblock(READ)
+        log.write(text)
+        $stdout.write(text)
+        $stdout.flush
+        true
+      rescue IO::WaitReadable
+        false
+      rescue EOFError
+        @ended = true
+        false
+      end
+
+      def end_late(reader, log)
+        @late = true
+        puts "", "#{@name} is not done after #{@deadline} s. Asking for a thread dump, then killing it."
+        puts "Test: #{running}"
+        describe_processes
+        Process.kill(:QUIT, @pid)
+        patience = monotonic + 3
+        copy(reader, log, 0.1) until @ended || monotonic > patience
+      end
+
+      def running = File.exist?(@now.to_s) ? File.read(@now) : "unknown"
+
+      # What the kernel tells of a process that does not answer: who waits where.
+      def describe_processes
+        family.each do |pid|
+          puts "process #{pid}: #{File.read("/proc/#{pid}/cmdline").tr("\0", " ")[0, 120]}"
+          Dir["/proc/#{pid}/task/*"].each do |task|
+            puts "  thread #{File.basename(task)} #{File.read("#{task}/comm").strip}: #{File.read("#{task}/wchan")} " \
+              "(#{File.read("#{task}/status")[/^State:\s*(.*)/, 1]})"
+          end
+        rescue SystemCallError
+          next # it ended meanwhile
+        end
+      end
+
+      # The stage's process and all that descend from it; those in groups of their own too.
+      # @return [Array<Integer>]
+      def family
+        parents = Dir["/proc/[0-9]*/stat"].to_h do |file|
+          fields = File.read(file).rpartition(")").last.split
+          [file[/\d+/].to_i, fields[1].to_i]
+        rescue SystemCallError
+          [0, 0]
+        end
+        found = [@pid]
+        found.each { |pid| found.concat(parents.select { |_, parent| parent == pid }.keys) }
+        found
+      end
+
+      def end_group
+        family.reverse_each { |pid| kill(pid) }
+        kill(-@pid)
+        _, @status = Process.wait2(@pid) unless @status
+      rescue Errno::ECHILD
+        nil
+      end
+
+      def kill(pid)
+        Process.kill(:KILL, pid)
+      rescue Errno::ESRCH, Errno::EPERM
+        nil
+      end
+
+      def judge
+        return judge_command unless @glob
+        return crashed unless File.exist?(@report)
+        seen = JSON.parse(File.read(@report), symbolize_names: true)
+        outcome = Outcome.new(**seen.slice(:passed, :failed, :skipped, :failures, :skips))
+        # Its own count says all is well, its end says otherwise: a crash at exit.
+        add_failure(outcome, ending) if !@status.success? && outcome.failed.zero?
+        (outcome.passed + outcome.failed + outcome.skipped).zero? ? not_run("none of its files has a test for it") : outcome
+      end
+
+      def judge_command
+        outcome = empty
+        @status.success? ? outcome.passed = 1 : add_failure(outcome, ending)
+        outcome
+      end
+
+      def crashed
+        empty.tap { |outcome| add_failure(outcome, "#{ending}; test: #{running}") }
+      end
+
+      def ending
+        return "killed after #{@deadline} s" if @late
+        @status.signaled? ? "ended by SIG#{Signal.signame(@status.termsig)}" : "ended with status #{@status.exitstatus}"
+      end
+
+      def add_failure(outcome, text)
+        outcome.failed += 1
+        outcome.failures << {name: @name, text: text}
+      end
+
+      def not_run(reason)
+        empty.tap do |outcome|
+          outcome.skipped = 1
+          outcome.skips << {name: "stage #{@name}", text: reason}
+        end
+      end
+
+      def empty = Outcome.new(passed: 0, failed: 0, skipped: 0, failures: [], skips: [])
+
+      def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end

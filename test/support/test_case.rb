@@ -1,0 +1,99 @@
+# frozen_string_literal: true
+
+require "minitest"
+require_relative "waiting"
+require_relative "sockets"
+require_relative "child"
+
+module Godwit
+  # What every test class inherits: it owns sockets, contexts, threads and child processes, closes them, and fails a test that
+  # leaks one, hangs, or asserts nothing.
+  class TestCase < Minitest::Test
+    include TestSupport::Waiting
+    include TestSupport::Sockets
+    include TestSupport::Children
+
+    DEADLINE = 30 # seconds for one test
+    STRESS_FACTOR = 10
+    THREAD_DEADLINE = 5
+
+    class << self
+      # Seconds that each test of the class may take.
+      # @return [Numeric]
+      def deadline(seconds = nil)
+        @deadline = seconds if seconds
+        @deadline || ((superclass <= TestCase) ? superclass.deadline : DEADLINE)
+      end
+
+      # Has the class's tests run under GC.stress too, in the stage for it: each object costs a collection there, so
+      # choose small ones.
+      def under_gc_stress
+        @under_gc_stress = true
+      end
+
+      def runnable_methods
+        (TestSupport::GCLevels.stress? && !@under_gc_stress) ? [] : super
+      end
+
+      # Defines a test once for each transport: `each_transport("echo") { |transport| … }` gives test_echo_over_tcp…
+      def each_transport(name, only: TestSupport::Sockets::TRANSPORTS, &body)
+        only.each { |transport| test("#{name} over #{transport}") { instance_exec(transport, &body) } }
+      end
+
+      # Defines a test by a sentence; punctuation stays, as an endpoint in it may differ from the next one's in nothing else.
+      def test(sentence, &body)
+        define_method("test_#{sentence.tr(" ", "_")}", &body)
+      end
+
+      # A test whose name is taken or misspelt would never run, and nobody would know.
+      def method_added(name)
+        super
+        @seen ||= {}
+        raise NameError, "#{self}##{name} is defined twice" if name.start_with?("test_") && @seen[name]
+        @seen[name] = true
+        return unless name.match?(/\A(tets|tset|tst|test(?!_|\z))/) && public_method_defined?(name)
+        raise NameError, "#{self}##{name} would never run: a test's name starts with test_"
+      end
+    end
+
+    def run
+      seconds = self.class.deadline * (TestSupport::GCLevels.stress? ? STRESS_FACTOR : 1)
+      TestSupport::Watchdog.watch("#{self.class}##{name}", seconds) { super }
+    end
+
+    def before_setup
+      super
+      note_open_ones
+      TestSupport::GCLevels.before_test
+    end
+
+    # The body is over; then, with the collector at ease, what it opened is closed.
+    def before_teardown
+      TestSupport::GCLevels.after_body
+      super
+    end
+
+    def after_teardown
+      super
+      problems = clean_up
+      TestSupport::GCLevels.after_test
+      flunk problems.join("\n") if problems.any?
+      flunk "asserted nothing" if assertions.zero? && failures.empty?
+    end
+
+    private
+
+    # The order matters: a thread that waits on a socket ends when that closes, a context when its sockets have.
+    # @return [Array<String>] what the test did not clean up, or what would not end
+    def clean_up
+      problems = threads_that_failed
+      problems.concat(end_children)
+      problems.concat(close_sockets)
+      problems.concat(close_leaks) # later: what our sockets opened for themselves closes with them
+      problems.concat(join_threads(THREAD_DEADLINE))
+      problems.concat(close_contexts)
+      remove_scratch_dir
+      problems
+    end
+  end
+end

@@ -1,0 +1,117 @@
+# frozen_string_literal: true
+
+module Godwit
+  module TestSupport
+    # The smallest Fiber.scheduler: IO.select, timers, and a pipe to wake it from other threads. It shows that the library needs
+    # nothing of a scheduler but Ruby's own four methods, and lets a test decide which fiber goes on first.
+    class TinyScheduler
+      # Runs the block in a new thread under a scheduler of its own.
+      # @yieldparam scheduler [TinyScheduler]
+      # @return [Thread] it ends when all its fibers have
+      def self.thread
+        Thread.new do
+          scheduler = new
+          Fiber.set_scheduler(scheduler)
+          yield scheduler
+        end
+      end
+
+      # @return [Proc, nil] takes the fibers that can go on, gives them in the order wanted
+      attr_accessor :order
+
+      # @return [Boolean] leave the fibers that still wait behind when the thread ends
+      attr_accessor :careless
+
+      def initialize
+        @waiting = {}
+        @timers = {}
+        @ready = []
+        @blocked = 0
+        @lock = Thread::Mutex.new
+        @bell_out, @bell = IO.pipe
+      end
+
+      def io_wait(io, events, timeout = nil)
+        fiber = Fiber.current
+        @waiting[fiber] = [io, events]
+        @timers[fiber] = now + timeout if timeout
+        Fiber.yield
+      ensure
+        @waiting.delete(fiber)
+        @timers.delete(fiber)
+      end
+
+      def kernel_sleep(seconds = nil)
+        block(:sleep, seconds)
+        true
+      end
+
+      def block(_blocker, timeout = nil)
+        fiber = Fiber.current
+        @timers[fiber] = now + timeout if timeout
+        @blocked += 1
+        Fiber.yield
+      ensure
+        @blocked -= 1
+        @timers.delete(fiber)
+      end
+
+      def unblock(_blocker, fiber)
+        @lock.synchronize { @ready << fiber }
+        @bell.write_nonblock(".", exception: false)
+      end
+
+      def fiber(&block)
+        fiber = Fiber.new(blocking: false, &block)
+        fiber.resume
+        fiber
+      end
+
+      def close
+        run unless careless
+        [@bell, @bell_out].each(&:close)
+      end
+
+      def run
+        turn until @waiting.empty? && @timers.empty? && @blocked.zero? && @ready.empty?
+      end
+
+      # One round: waits until at least one fiber can go on, and lets all go on that can.
+      def turn
+        readable, writable = select
+        @bell_out.read_nonblock(64, exception: false) if readable.include?(@bell_out)
+        fibers = @waiting.filter_map do |fiber, (io, events)|
+          ready = ((events & IO::READABLE).zero? || !readable.include?(io)) ? 0 : IO::READABLE
+          ready |= IO::WRITABLE if (events & IO::WRITABLE).positive? && writable.include?(io)
+          [fiber, ready] if ready.positive?
+        end
+        woken = @lock.synchronize { @ready.slice!(0..) }
+        fibers.concat((woken + due).map { |fiber| [fiber, false] })
+        fibers = fibers.uniq(&:first)
+        fibers = order.call(fibers) if order
+        fibers.each { |fiber, value| fiber.resume(value) if fiber.alive? }
+      end
+
+      private
+
+      def select
+        reads = @waiting.filter_map { |_, (io, events)| io if (events & IO::READABLE).positive? }
+        writes = @waiting.filter_map { |_, (io, events)| io if (events & IO::WRITABLE).positive? }
+        found = IO.select([*reads, @bell_out], writes, [], patience)
+        found ? found.first(2) : [[], []]
+      end
+
+      def patience
+        return 0 unless @ready.empty?
+        (first = @timers.values.min) && [first - now, 0].max
+      end
+
+      def due
+        moment = now
+        @timers.select { |_, time| time <= moment }.keys
+      end
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end

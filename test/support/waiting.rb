@@ -1,0 +1,87 @@
+# frozen_string_literal: true
+
+module Godwit
+  module TestSupport
+    # Waiting for things that happen elsewhere, without sleeps; threads that a test owns.
+    module Waiting
+      # A thread that knows whether somebody was told how it ended.
+      class OwnedThread < Thread
+        def join(*seconds) = observed { super(*seconds) }
+
+        def value = observed { super }
+
+        def observed? = @observed
+
+        private
+
+        def observed
+          yield
+        rescue Exception # standard:disable Lint/RescueException -- passed on
+          @observed = true
+          Kernel.raise # Thread's own would raise in the thread
+        end
+      end
+
+      # Waits until the block gives something true, and gives that.
+      # @param deadline [Numeric] seconds
+      def eventually(message = nil, deadline: 5)
+        finish = monotonic + deadline
+        loop do
+          value = yield
+          return value if value
+          flunk(message || "what was awaited did not come true within #{deadline} s") if monotonic > finish
+          Thread.pass
+          IO.select(nil, nil, nil, 0.001) # lets other threads have the core; the condition decides, not the time
+        end
+      end
+
+      # Runs the block in a thread. The test's end joins it (after closing the sockets), raises what it raised unless
+      # somebody has joined it, and fails when it does not end.
+      def in_thread(&block)
+        thread = OwnedThread.new(&block)
+        thread.report_on_exception = false
+        (@threads ||= []) << thread
+        thread
+      end
+
+      # Waits until a thread waits for something; then what the test does next happens to a waiting call.
+      def until_asleep(*threads, deadline: 5)
+        eventually("the threads never slept", deadline: deadline) { threads.all? { |thread| thread.status == "sleep" } }
+      end
+
+      def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+      private
+
+      # Those that ended by themselves before anything was closed must have ended well.
+      def threads_that_failed
+        (@threads || []).filter_map do |thread|
+          next if thread.alive? || thread.observed?
+          failure_of(thread)
+        end
+      end
+
+      # @return [Array<String>] what is wrong with those that were still at work
+      def join_threads(seconds)
+        (@threads || []).reject(&:observed?).filter_map do |thread|
+          if thread.join(seconds)
+            nil
+          else
+            where = thread.backtrace&.first(12)&.join("\n  ")
+            thread.kill
+            "a thread did not end within #{seconds} s of the sockets' close:\n  #{where}"
+          end
+        rescue Exception => error # standard:disable Lint/RescueException -- looked at below
+          "a thread raised #{error.class}: #{error.message}" unless Sockets.closing_error?(error)
+        end
+      end
+
+      def failure_of(thread)
+        thread.join
+        nil
+      rescue Exception => error # standard:disable Lint/RescueException -- reported
+        "a thread raised #{error.full_message(highlight: false)}"
+      end
+    end
+  end
+end

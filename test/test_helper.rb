@@ -1,0 +1,17 @@
+# frozen_string_literal: true
+
+# Works from `bin/test` and by hand: ruby -Ilib -Itest test/conformance/some_test.rb
+ENV["BUNDLE_GEMFILE"] ||= File.expand_path("../Gemfile", __dir__)
+require "bundler/setup"
+$VERBOSE = true
+
+require_relative "support/warnings"
+require "minitest"
+require "minitest/mock"
+require "godwit"
+require_relative "support/report"
+require_relative "support/gc_levels"
+require_relative "support/watchdog"
+require_relative "support/test_case"
+
+Minitest.autorun
