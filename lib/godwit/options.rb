@@ -1,0 +1,192 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+
+module Godwit
+  # The options of libzmq, from api/options.yml: {SOCKET} and {CONTEXT} hold them by name, docs/options.md lists them.
+  # Reading and setting is done by the accessors of Socket and Context, and by their `get` and `set`.
+  module Options
+    # One option: what it takes, how libzmq wants it, what comes back. Frozen and shareable between Ractors.
+    class Option
+      # What every option has; those of the table give only what differs.
+      DEFAULTS = {
+        name: nil, const: nil, also: [], id: nil, scope: :socket, since: "2.0", type: :int, unit: nil, min: nil, max: nil,
+        step: 1, format: nil, format_means: nil, values: nil, none: nil, none_means: nil, none_reads: false,
+        default: nil, default_of: {}, godwit: nil, access: :rw, types: nil, live: false, draft: false, gated: false,
+        needs: nil, secret: false, by_hand: false, doc: nil
+      }.freeze
+      # What api/options.yml says of it, under the same names.
+      attr_reader :name, :const, :also, :id, :scope, :since, :type, :unit, :min, :max, :step, :format, :format_means, :values, :none,
+        :none_means, :none_reads, :default, :default_of, :godwit, :access, :types, :needs, :doc
+
+      # The releases that Godwit runs on start here; older options need no check.
+      OLDEST = [4, 3, 0].freeze
+
+      # @private
+      def initialize(**facts)
+        DEFAULTS.each { |name, default| instance_variable_set(:"@#{name}", facts.fetch(name, default)) }
+        @version = @since.split(".").map(&:to_i)
+        @version << 0 while @version.size < 3
+        freeze
+      end
+
+      # @return [Boolean] whether `get` works
+      def readable? = access != :w
+
+      # @return [Boolean] whether `set` works
+      def writable? = access != :r
+
+      # @return [Boolean] whether zmq.h counts it as a draft
+      def draft? = @draft
+
+      # @return [Boolean] whether libzmq has it only when built with drafts
+      def gated? = @gated
+
+      # @return [Boolean] whether it takes effect at once; else for the next bind or connect
+      def live? = @live
+
+      # @return [Boolean] whether its value is kept out of `inspect` and of errors
+      def secret? = @secret
+
+      # @return [Boolean] whether its methods are written by hand
+      def by_hand? = @by_hand
+
+      # Checks a value and makes of it what the backend hands to libzmq.
+      # @param value [Object] what the user gave
+      # @param socket_type [Symbol, nil] :REQ and so on; nil skips that check
+      # @return [Integer, String, nil] Integer, or binary String, or nil for an empty value (NULL)
+      # @raise [OptionError] when the option cannot be set, is not for the type, or does not take the value
+      # @raise [CurveKeyError] when it is a malformed CURVE key
+      # @raise [UnsupportedError] when this libzmq does not have the option
+      def encode(value, socket_type = nil)
+        check_supported
+        raise error("can only be read") unless writable?
+        check_type(socket_type)
+        Values.encode(self, value)
+      end
+      alias_method :check_and_encode, :encode
+
+      # @param raw [Integer, String] what libzmq gave
+      # @return [Object] what the user gets
+      def decode(raw) = Values.decode(self, raw)
+
+      # To be called before libzmq is asked for the value.
+      # @param socket_type [Symbol, nil] :REQ and so on; nil skips that check
+      # @return [self]
+      # @raise [OptionError] when the option cannot be read, or is not for the type
+      # @raise [UnsupportedError] when this libzmq does not have the option
+      def check_readable(socket_type = nil)
+        check_supported
+        raise error("can only be set") unless readable?
+        check_type(socket_type) unless writable?
+        self
+      end
+
+      # @param socket_type [Symbol, nil] :REQ and so on
+      # @return [Boolean] whether sockets of the type take it
+      def for_type?(socket_type)
+        types.nil? || socket_type.nil? || types.include?(socket_type)
+      end
+
+      # @param version [String] of the libzmq in question
+      # @param features [#call] tells whether that libzmq was built with :draft, :curve and so on
+      # @return [self]
+      # @raise [UnsupportedError] when that libzmq does not have the option
+      def check_supported(version = Godwit.libzmq_version, features = Godwit.method(:has?))
+        return self unless gated? || needs || (@version <=> OLDEST).positive?
+        if (@version <=> version.split(".").map(&:to_i)).positive?
+          draft = gated? ? " built with drafts" : ""
+          raise unsupported("needs libzmq #{since} or newer#{draft}; this is #{version}")
+        elsif gated? && !features.call(:draft)
+          raise unsupported("needs a libzmq built with drafts (since #{since}); this #{version} is not")
+        elsif needs && !features.call(needs)
+          raise unsupported("needs a libzmq built with #{needs}; this #{version} is not")
+        end
+        self
+      end
+
+      # @return [Boolean] whether the running libzmq has it
+      def supported?
+        check_supported
+        true
+      rescue UnsupportedError
+        false
+      end
+
+      # @return [String] what it takes, in words
+      def allowed = Values.allowed(self)
+
+      # @return [String]
+      def inspect = "#<#{self.class} #{scope} #{name} ZMQ_#{const}>"
+      alias_method :to_s, :inspect
+
+      # @private
+      # @return [OptionError] for the caller to raise
+      def error(problem, klass = OptionError)
+        klass.new("option #{name} (ZMQ_#{const}) #{problem}", operation: :option)
+      end
+
+      # @private
+      # @return [OptionError] that says what is allowed, and what came (of a secret its class alone)
+      def refusal(value)
+        klass = (type == :key && value.is_a?(String)) ? CurveKeyError : OptionError
+        error("takes #{allowed}, not #{describe(value)}", klass)
+      end
+
+      private
+
+      def check_type(socket_type)
+        return if for_type?(socket_type)
+        raise error("is for #{types.join(", ")} sockets, not for #{socket_type}")
+      end
+
+      def unsupported(problem) = error(problem, UnsupportedError)
+
+      def describe(value)
+        return "nil" if value.nil?
+        return "a String of #{value.bytesize} bytes" if (secret? || type == :key) && value.is_a?(String)
+        return value.class.to_s if secret? || type == :key
+        shown = value.inspect
+        shown = "#{shown[0, 57]}..." if shown.size > 60
+        "#{shown} (#{value.class})"
+      end
+    end
+
+    module_function
+
+    # @param name [Symbol, String] such as :send_hwm
+    # @param scope [Symbol] :socket or :context
+    # @return [Option] of that name
+    # @raise [OptionError] when there is none; it names the nearest and says where the list is
+    def fetch(name, scope = :socket)
+      table = (scope == :context) ? CONTEXT : SOCKET
+      option = table[name] || (name.is_a?(String) && table[name.to_sym])
+      return option if option
+      near = nearest(table, name.to_s)
+      guess = near ? "; did you mean #{near}?" : ""
+      list = "docs/options.md lists them, and so does Godwit::Options::#{scope.upcase}.keys"
+      raise OptionError.new("unknown #{scope} option #{name.inspect}#{guess} (#{list})", operation: :option)
+    end
+
+    # @see fetch
+    # @return [Option] of a socket
+    def socket(name) = fetch(name)
+
+    # @see fetch
+    # @return [Option] of a context
+    def context(name) = fetch(name, :context)
+
+    # People know libzmq's own names too.
+    # @private
+    def nearest(table, name)
+      const = name.upcase.delete_prefix("ZMQ_")
+      same = table.each_value.find { |option| option.const.delete("_") == const.delete("_") || option.also.include?(const) }
+      return same.name if same
+      DidYouMean::SpellChecker.new(dictionary: table.keys).correct(name).first if defined?(DidYouMean::SpellChecker)
+    end
+  end
+end
+
+require_relative "options/values"
+require_relative "generated/options"
+require_relative "generated/option_accessors"

@@ -1,0 +1,148 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Options
+    # Values of options, between what Ruby sees and what libzmq sees.
+    # @private
+    module Values
+      INT_MAX = 2**31 - 1
+      MAX = {int: INT_MAX, duration: INT_MAX, prefix: INT_MAX, id32: 2**32 - 1, int64: 2**63 - 1, uint64: 2**64 - 1}.freeze
+      private_constant :INT_MAX, :MAX
+
+      module_function
+
+      # @return [Integer, String, nil] raises OptionError when the option does not take the value
+      def encode(option, value)
+        if value.nil?
+          raise option.refusal(value) if option.none.nil? || option.none_reads
+          return (option.none == :null) ? nil : option.none
+        end
+        raw = case option.type
+        when :bool then encode_bool(value)
+        when :duration then encode_duration(option, value)
+        when :enum then option.values[value.to_s.to_sym] if value.is_a?(Symbol) || value.is_a?(String)
+        when :flags then encode_flags(option, value)
+        when :text, :bytes then encode_string(option, value)
+        when :key then encode_key(value)
+        when :prefix then value.is_a?(String) ? encode_prefix(option, value) : encode_integer(option, value)
+        when :id32 then encode_integer(option, value)&.then { |id| [id].pack("L") }
+        else encode_integer(option, value)
+        end
+        raw.nil? ? raise(option.refusal(value)) : raw
+      end
+
+      # @return [Object]
+      def decode(option, raw)
+        case option.type
+        when :text, :bytes then decode_string(option, raw)
+        when :key then decode_key(raw)
+        when :enum then option.values.key(raw) || raw
+        when :flags then option.values.select { |_, bit| raw & bit == bit }.keys
+        else
+          return nil if raw == option.none
+          case option.type
+          when :bool then raw != 0
+          when :duration then (option.unit == "s") ? raw : raw / 1000.0
+          else raw
+          end
+        end
+      end
+
+      # @return [String]
+      def allowed(option)
+        words = case option.type
+        when :bool then "true or false"
+        when :duration then allowed_duration(option)
+        when :enum then "one of #{option.values.keys.map(&:inspect).join(", ")}"
+        when :flags then "an Array of any of #{option.values.keys.map(&:inspect).join(", ")}"
+        when :text then "a String of #{lengths(option)} without NUL#{shape(option)}"
+        when :bytes then "a String of #{lengths(option)}#{shape(option)}"
+        when :key then "a CURVE key: 40 characters of Z85 or 32 raw bytes"
+        when :prefix then "an Integer from 0 to #{INT_MAX}, or a String of #{lengths(option)}"
+        else allowed_integer(option)
+        end
+        (option.none.nil? || option.none_reads) ? words : "#{words}, or nil (#{option.none_means})"
+      end
+
+      # @return [Integer] the largest number that the option takes, as libzmq sees it
+      def max(option) = ((option.type == :prefix) ? nil : option.max) || MAX.fetch(option.type)
+
+      def encode_bool(value)
+        return 1 if value.equal?(true)
+        0 if value.equal?(false)
+      end
+
+      def encode_integer(option, value)
+        value if value.is_a?(Integer) && value.between?((option.type == :prefix) ? 0 : option.min || 0, max(option))
+      end
+
+      # Rounded to what libzmq can tell apart, but what is more than nothing never becomes nothing.
+      def encode_duration(option, value)
+        return unless value.is_a?(Numeric) && value.real? && value.finite? && !value.negative?
+        raw = (value * ((option.unit == "s") ? 1 : 1000)).round
+        raw = (Rational(raw, option.step).round * option.step) if option.step > 1
+        raw = option.step if raw.zero? && value.positive?
+        raw if raw <= max(option)
+      end
+
+      def encode_flags(option, value)
+        flags = value.is_a?(Symbol) ? [value] : value
+        return unless flags.is_a?(Array) && flags.all? { |flag| option.values.key?(flag) }
+        flags.map { |flag| option.values[flag] }.reduce(0, :|)
+      end
+
+      def encode_string(option, value)
+        return unless value.is_a?(String) && value.bytesize.between?(option.min, option.max)
+        bytes = value.b
+        return if option.type == :text && bytes.include?("\0")
+        return if option.format && !option.format.match?(bytes)
+        bytes
+      end
+
+      # libzmq takes any value of four bytes for an int, so such a String gets a NUL.
+      def encode_prefix(option, value)
+        return unless value.bytesize.between?(option.min, option.max) && !value.b.include?("\0")
+        # Only zmq_ctx_set_ext takes Strings, and only builds with drafts export it.
+        raise option.error("takes a String only with a libzmq built with drafts, else an Integer", UnsupportedError) unless Godwit.has?(:draft)
+        (value.bytesize == 4) ? "#{value.b}\0".b : value.b
+      end
+
+      def encode_key(value)
+        return unless value.is_a?(String)
+        return value.b if value.bytesize == 32
+        Z85.decode(value).b if value.bytesize == 40
+      rescue ArgumentError
+        nil
+      end
+
+      def decode_string(option, raw)
+        return nil if raw.nil? || (raw.empty? && option.none)
+        return raw.b if option.type == :bytes
+        text = raw.delete_suffix("\0").force_encoding(Encoding::UTF_8)
+        text.valid_encoding? ? text : text.b
+      end
+
+      # A key that was never set reads as zeros.
+      def decode_key(raw)
+        Z85.encode(raw) unless raw.nil? || raw.count("\0") == raw.bytesize
+      end
+
+      def allowed_integer(option)
+        unit = option.unit ? " (#{option.unit})" : ""
+        "an Integer from #{option.min || 0} to #{max(option)}#{unit}"
+      end
+
+      def allowed_duration(option)
+        scale = (option.unit == "s") ? 1 : 1000.0
+        steps = (option.step > 1) ? ", in steps of #{option.step / scale}" : ""
+        "seconds from 0 to #{max(option) / scale}#{steps}"
+      end
+
+      def lengths(option)
+        (option.min == 0) ? "at most #{option.max} bytes" : "#{option.min} to #{option.max} bytes"
+      end
+
+      def shape(option) = option.format_means ? ", #{option.format_means}" : ""
+    end
+  end
+end
