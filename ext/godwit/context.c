@@ -1,0 +1,185 @@
+/* Godwit::Context: the Ruby object over a native context (process.c). */
+#include "godwit.h"
+#include <errno.h>
+
+typedef struct {
+    gw_context_t *native; /* retained; NULL before _open */
+    bool closed;
+} context_t;
+
+static void
+context_free(void *pointer)
+{
+    context_t *context = pointer;
+    if (context->native && context->native->generation == atomic_load(&gw_generation)) {
+        if (!context->closed) gw_context_leave(context->native);
+        gw_context_release(context->native);
+    }
+    xfree(context);
+}
+
+static size_t
+context_size(const void *pointer)
+{
+    const context_t *context = pointer;
+    return sizeof *context + (context->native ? sizeof *context->native : 0);
+}
+
+static const rb_data_type_t context_type = {
+    .wrap_struct_name = "Godwit::Context",
+    .function = {.dfree = context_free, .dsize = context_size}, /* no mark: it holds no VALUE */
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+};
+
+static VALUE
+context_alloc(VALUE class)
+{
+    context_t *context;
+    return TypedData_Make_Struct(class, context_t, &context_type, context);
+}
+
+static context_t *
+get(VALUE self)
+{
+    return rb_check_typeddata(self, &context_type);
+}
+
+gw_context_t *
+gw_context_open(VALUE self, const char *operation)
+{
+    context_t *context = get(self);
+    if (context->native && context->native->generation != atomic_load(&gw_generation)) gw_raise_forked(operation, self);
+    if (!context->native || context->closed) gw_raise_closed(operation, self);
+    return context->native;
+}
+
+static VALUE
+context_open(VALUE self)
+{
+    context_t *context = get(self);
+    if (context->native) rb_raise(rb_eRuntimeError, "this context is open already");
+    context->native = gw_context_create();
+    if (!context->native) gw_raise(errno, "new", self, Qnil);
+    return self;
+}
+
+static VALUE
+context_get(VALUE self, VALUE id)
+{
+    gw_context_t *native = gw_context_open(self, "get");
+    if (NUM2INT(id) == ZMQ_MAX_SOCKETS) return INT2NUM(atomic_load(&native->max_sockets));
+    errno = 0; /* -1 is a value too */
+    int value = zmq_ctx_get(native->zmq, NUM2INT(id));
+    if (value < 0 && errno) gw_raise(errno, "get", self, Qnil);
+    return INT2NUM(value);
+}
+
+static VALUE
+context_set(VALUE self, VALUE id, VALUE value)
+{
+    gw_context_t *native = gw_context_open(self, "set");
+    int rc;
+    if (RB_TYPE_P(value, T_STRING)) {
+#ifdef HAVE_ZMQ_CTX_SET_EXT
+        rc = zmq_ctx_set_ext(native->zmq, NUM2INT(id), RSTRING_PTR(value), RSTRING_LEN(value));
+#else
+        errno = EINVAL;
+        rc = -1;
+#endif
+    }
+    else if (NUM2INT(id) == ZMQ_MAX_SOCKETS) {
+        rc = gw_context_set_max_sockets(native, NUM2INT(value));
+    }
+    else {
+        rc = zmq_ctx_set(native->zmq, NUM2INT(id), NUM2INT(value));
+    }
+    if (rc != 0) gw_raise(errno, "set", self, Qnil);
+    return Qnil;
+}
+
+static VALUE
+context_linger(VALUE self)
+{
+    return INT2NUM(atomic_load(&gw_context_open(self, "linger")->linger));
+}
+
+static VALUE
+context_set_linger(VALUE self, VALUE milliseconds)
+{
+    atomic_store(&gw_context_open(self, "linger=")->linger, NUM2INT(milliseconds));
+    return milliseconds;
+}
+
+static VALUE
+context_shutdown(VALUE self)
+{
+    context_t *context = get(self);
+    if (context->native && context->closed && context->native->generation == atomic_load(&gw_generation)) return Qnil;
+    zmq_ctx_shutdown(gw_context_open(self, "shutdown")->zmq);
+    return Qnil;
+}
+
+/* Closes every socket, then gives the reaper linger and a second. Waiting is interruptible: the reaper goes on by itself. */
+static VALUE
+context_close(VALUE self)
+{
+    context_t *context = get(self);
+    gw_context_t *native = context->native;
+    if (!native) return Qnil;
+    if (native->generation != atomic_load(&gw_generation)) gw_raise_forked("close", self);
+
+    if (!context->closed) {
+        context->closed = true;
+        for (;;) {
+            gw_context_lock(native);
+            gw_socket_t *socket = native->sockets;
+            while (socket && socket->state != GW_OPEN) socket = socket->next;
+            gw_context_unlock(native);
+            if (!socket) break;
+            gw_socket_close(socket);
+        }
+        gw_context_leave(native);
+    }
+    int longest = atomic_load(&native->longest_linger);
+    gw_wait_fd(native->done_fd, gw_deadline(longest == GW_FOREVER ? GW_FOREVER : (int64_t)longest + 1000));
+    return Qnil;
+}
+
+static VALUE
+context_closed_p(VALUE self)
+{
+    context_t *context = get(self);
+    return RBOOL(!context->native || context->closed);
+}
+
+/* Whether it was made in this very process. */
+static VALUE
+context_own_p(VALUE self)
+{
+    context_t *context = get(self);
+    return RBOOL(context->native && context->native->generation == atomic_load(&gw_generation));
+}
+
+static VALUE
+context_pointer(VALUE self)
+{
+    return ULL2NUM((uintptr_t)gw_context_open(self, "pointer")->zmq);
+}
+
+void
+gw_init_context(void)
+{
+    VALUE class = rb_define_class_under(gw_mGodwit, "Context", rb_cObject);
+    rb_define_alloc_func(class, context_alloc);
+    rb_undef_method(class, "initialize_copy");
+    rb_define_private_method(class, "_open", context_open, 0);
+    rb_define_private_method(class, "_get_option", context_get, 1);
+    rb_define_private_method(class, "_set_option", context_set, 2);
+    rb_define_private_method(class, "_linger", context_linger, 0);
+    rb_define_private_method(class, "_set_linger", context_set_linger, 1);
+    rb_define_private_method(class, "_shutdown", context_shutdown, 0);
+    rb_define_private_method(class, "_close", context_close, 0);
+    rb_define_private_method(class, "_closed?", context_closed_p, 0);
+    rb_define_private_method(class, "_own?", context_own_p, 0);
+    rb_define_private_method(class, "_pointer", context_pointer, 0);
+}

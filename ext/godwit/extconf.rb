@@ -1,0 +1,108 @@
+# frozen_string_literal: true
+
+require "mkmf"
+
+module Godwit
+  # The steps that turn this machine into a Makefile, in the order of `configure`.
+  module Extconf
+    OLDEST_LIBZMQ = "4.3.0"
+
+    HELP = <<~TEXT
+      usage: ruby extconf.rb [options]
+             gem install godwit -- [options]
+
+      libzmq #{OLDEST_LIBZMQ} or newer is found with pkg-config, or failing that on the compiler's own paths.
+
+        --with-libzmq-dir=DIR       libzmq was installed with prefix DIR (DIR/include, DIR/lib); pkg-config is not asked
+        --with-libzmq-include=DIR   zmq.h is in DIR; pkg-config is not asked
+        --with-libzmq-lib=DIR       libzmq.so is in DIR; pkg-config is not asked
+        --enable-werror             for godwit's own tests: -Wall -Wextra, and every warning is an error
+        --help                      this text
+
+      PKG_CONFIG_PATH, CC, CFLAGS and LDFLAGS of the environment are honoured, as by every extension.
+    TEXT
+
+    INSTALL = <<~TEXT
+      Install libzmq #{OLDEST_LIBZMQ} or newer with its headers:
+        Debian, Ubuntu:  apt-get install libzmq3-dev pkg-config
+        Fedora, RHEL:    dnf install zeromq-devel pkgconf
+        Alpine:          apk add zeromq-dev pkgconf
+        macOS:           brew install zeromq pkg-config
+      If it is there in an unusual place: gem install godwit -- --with-libzmq-dir=/its/prefix
+    TEXT
+
+    # What the C files ask for with #ifdef HAVE_…; absent ones have a way round, or a clear #error.
+    HEADERS = %w[ruby/fiber/scheduler.h sys/eventfd.h sys/epoll.h sys/event.h].freeze
+    RUBY_FUNCTIONS = %w[rb_nogvl rb_fiber_scheduler_current].freeze
+    SYSTEM_FUNCTIONS = {"eventfd" => "sys/eventfd.h", "epoll_create1" => "sys/epoll.h", "kqueue" => "sys/event.h", "ppoll" => "poll.h"}.freeze
+    LIBZMQ_FUNCTIONS = %w[zmq_ctx_set_ext zmq_poller_fd].freeze
+
+    class << self
+      def configure
+        help if ARGV.include?("--help") || ARGV.include?("-h")
+        find_libzmq
+        check_libzmq
+        check_functions
+        set_flags
+        create_makefile("godwit/godwit_ext")
+      end
+
+      private
+
+      def help
+        $makefile_created = true # standard:disable Style/GlobalVars -- else mkmf complains that there is none
+        puts HELP
+        exit 0
+      end
+
+      def find_libzmq
+        include_dir, lib_dir = dir_config("libzmq") # makes --with-libzmq-* known, whoever finds the library
+        if include_dir || lib_dir
+          # The system's own libzmq must not stand in for the one that was asked for.
+          named = Dir[*[include_dir, lib_dir].compact.flat_map { |dirs| dirs.split(File::PATH_SEPARATOR) }.map { |dir| "#{dir}/{zmq.h,libzmq.*}" }]
+          give_up("--with-libzmq-… names folders without zmq.h or libzmq: #{[include_dir, lib_dir].compact.join(", ")}") if named.empty?
+          return if on_paths?
+        end
+        return if pkg_config("libzmq") && have_header("zmq.h")
+        give_up("libzmq or its header zmq.h was not found.") unless on_paths?
+      end
+
+      def on_paths?
+        have_header("zmq.h") && have_library("zmq", "zmq_ctx_new", "zmq.h")
+      end
+
+      # The header decides what is compiled; what is loaded is checked again when the extension starts.
+      def check_libzmq
+        return if checking_for("libzmq >= #{OLDEST_LIBZMQ}") { try_compile(<<~C) }
+          #include <zmq.h>
+          #if ZMQ_VERSION < ZMQ_MAKE_VERSION(#{OLDEST_LIBZMQ.tr(".", ",")})
+          #error too old
+          #endif
+        C
+        give_up("libzmq was found, but it is older than #{OLDEST_LIBZMQ}.")
+      end
+
+      def check_functions
+        HEADERS.each { |header| have_header(header) }
+        RUBY_FUNCTIONS.each { |function| have_func(function) }
+        SYSTEM_FUNCTIONS.each { |function, header| have_func(function, header) }
+        LIBZMQ_FUNCTIONS.each { |function| have_func(function, "zmq.h") }
+      end
+
+      def set_flags
+        append_cflags("-std=gnu11")
+        append_cflags("-fvisibility=hidden") # Init_godwit_ext is all that anybody needs to see
+        return unless enable_config("werror", false)
+        # After all checks, whose little programs would trip over it. A method's `self` often goes unused.
+        $CFLAGS << " -Wall -Wextra -Wno-unused-parameter -Werror" # standard:disable Style/GlobalVars
+      end
+
+      def give_up(reason)
+        $makefile_created = true # standard:disable Style/GlobalVars -- one error is enough, without mkmf's own
+        abort "\n#{reason}\n\n#{INSTALL}"
+      end
+    end
+  end
+end
+
+Godwit::Extconf.configure

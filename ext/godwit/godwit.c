@@ -1,0 +1,61 @@
+/* The extension's entry, and what belongs to no object: version, features, keys. */
+#include "godwit.h"
+#include <errno.h>
+
+VALUE gw_mGodwit;
+
+static VALUE
+libzmq_version(VALUE self)
+{
+    int major, minor, patch;
+    (void)self;
+    zmq_version(&major, &minor, &patch);
+    return rb_ary_new_from_args(3, INT2FIX(major), INT2FIX(minor), INT2FIX(patch));
+}
+
+static VALUE
+has(VALUE self, VALUE feature)
+{
+    (void)self;
+    return RBOOL(zmq_has(StringValueCStr(feature)));
+}
+
+/* Both keys as Z85, or nil where libzmq has no CURVE. */
+static VALUE
+curve_keypair(VALUE self)
+{
+    char public_key[41], secret_key[41];
+    (void)self;
+    if (zmq_curve_keypair(public_key, secret_key) != 0) return Qnil;
+    return rb_ary_new_from_args(2, rb_usascii_str_new(public_key, 40), rb_usascii_str_new(secret_key, 40));
+}
+
+static VALUE
+curve_public(VALUE self, VALUE secret_key)
+{
+    char public_key[41];
+    (void)self;
+    if (zmq_curve_public(public_key, StringValueCStr(secret_key)) != 0) return Qnil;
+    return rb_usascii_str_new(public_key, 40);
+}
+
+GW_EXTERN void
+Init_godwit_ext(void)
+{
+    gw_mGodwit = rb_define_module("Godwit");
+    VALUE backend = rb_define_module_under(gw_mGodwit, "Backend");
+    VALUE native = rb_define_module_under(backend, "Native");
+    VALUE takeover = rb_define_module_under(native, "Takeover");
+    rb_define_module_function(native, "libzmq_version", libzmq_version, 0);
+    rb_define_module_function(native, "has", has, 1);
+    rb_define_module_function(native, "curve_keypair", curve_keypair, 0);
+    rb_define_module_function(native, "curve_public", curve_public, 1);
+    gw_init_error();
+    gw_init_process();
+    gw_init_wait();
+    gw_init_context();
+    gw_init_socket();
+    gw_init_peers();
+    gw_init_send(takeover);
+    gw_init_recv(takeover);
+}

@@ -1,0 +1,168 @@
+/* What the files of the extension share. One .c per Ruby class or concern; wait.c alone waits, error.c alone raises. */
+#ifndef GODWIT_H
+#define GODWIT_H
+
+#include <ruby/ruby.h>
+#include <ruby/encoding.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <zmq.h>
+
+#define GW_EXTERN __attribute__((visibility("default")))
+#define GW_FOREVER (-1)
+
+#ifndef RBOOL /* Ruby 3.1 keeps it to itself */
+#define RBOOL(value) ((value) ? Qtrue : Qfalse)
+#endif
+
+/* ---- process.c: what belongs to the process: fork counter, native contexts, the reaper, the end ---- */
+
+/* A libzmq context. Its memory lives as long as `refs`, its zmq context as long as `holders` (the open Ruby object, open sockets). */
+typedef struct gw_context {
+    void *zmq;                    /* owned; given to the reaper when the last holder leaves */
+    atomic_int refs;
+    atomic_int holders;
+    atomic_int open_sockets;
+    atomic_int max_sockets;       /* of the user's; libzmq's own limit leaves room for monitors and for those not yet reaped */
+    atomic_int linger;            /* ms, default of its sockets; -1: forever */
+    atomic_int longest_linger;    /* ms, of the sockets closed so far: what close and exit wait for */
+    atomic_bool terminated;
+    atomic_flag lock;             /* guards `sockets`; never held across a call that may block */
+    struct gw_socket *sockets;    /* borrowed: each unlinks itself before it is freed */
+    struct gw_context *next;      /* list of the process's contexts */
+    unsigned generation;
+    int done_fd;                  /* eventfd, readable once zmq_ctx_term has returned */
+    bool started;                 /* libzmq makes its threads with the first socket */
+} gw_context_t;
+
+extern atomic_uint gw_generation; /* bumped in every forked child */
+
+gw_context_t *gw_context_create(void); /* NULL with errno set */
+void gw_context_retain(gw_context_t *context);
+void gw_context_release(gw_context_t *context);      /* of its memory */
+void gw_context_leave(gw_context_t *context);        /* a holder leaves; the last one starts the reaper */
+void gw_context_lock(gw_context_t *context);
+void gw_context_unlock(gw_context_t *context);
+int gw_context_set_max_sockets(gw_context_t *context, int count); /* gives an errno */
+void gw_context_note_linger(gw_context_t *context, int linger);
+void gw_init_process(void);
+
+/* ---- context.c ---- */
+
+gw_context_t *gw_context_open(VALUE self, const char *operation); /* raises when closed or forked */
+void gw_init_context(void);
+
+/* ---- socket.c ---- */
+
+typedef enum { GW_NEW, GW_OPEN, GW_CLOSING, GW_CLOSED } gw_state_t;
+
+/* What a REQ still owes libzmq after a peer vanished in mid-message (see send.c). */
+typedef enum { GW_REQ_SOUND, GW_REQ_OWES_DELIMITER, GW_REQ_OWES_END, GW_REQ_OWES_RELAX } gw_req_repair_t;
+
+struct gw_waiter;
+
+typedef struct gw_socket {
+    void *zmq;                    /* owned while state is OPEN or CLOSING */
+    gw_context_t *context;        /* retained */
+    struct gw_socket *prev, *next; /* of context->sockets */
+    struct gw_waiter *first, *last; /* owned: those who wait, in order of arrival */
+    struct gw_waiter *spare;      /* owned: kept for the next wait, with its descriptors */
+    struct gw_peers *peers;       /* owned: while it counts its peers */
+    rb_encoding *encoding;        /* borrowed: of the Strings it receives */
+    long subscriptions;           /* PUB: live subscriptions, see gw_drain_subscriptions */
+    int64_t receive_timeout;      /* ms; libzmq never sees a blocking call, so it is kept here */
+    int64_t send_timeout;
+    unsigned generation;
+    unsigned turns;               /* messages since a fiber last yielded */
+    int fd;                       /* borrowed from libzmq: ZMQ_FD */
+    int type;                     /* libzmq's */
+    gw_state_t state;
+    gw_req_repair_t repair;
+    bool publisher;               /* a PUB made of an XPUB: subscriptions are counted and dropped */
+    bool relaxed, correlate;      /* REQ: libzmq cannot be asked for them */
+    bool counting;                /* peers are to be counted from the first endpoint on */
+} gw_socket_t;
+
+extern const rb_data_type_t gw_socket_type;
+
+gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* refuses closed, forked, merely allocated */
+void gw_socket_close(gw_socket_t *socket);   /* marks, wakes, and closes if nobody waits */
+void gw_socket_release(gw_socket_t *socket); /* zmq_close; only with nobody waiting */
+int gw_socket_events(gw_socket_t *socket);   /* ZMQ_EVENTS, or -1 with errno set */
+void gw_init_socket(void);
+
+/* ---- wait.c ---- */
+
+typedef int64_t gw_deadline_t; /* ns on the monotonic clock, or GW_FOREVER */
+
+typedef struct gw_waiter {
+    struct gw_waiter *prev, *next;
+    gw_socket_t *socket;          /* borrowed; NULL once the socket was freed */
+    VALUE io;                     /* IO over epoll_fd, for a fiber scheduler; made at the first such wait */
+    int wake_fd;                  /* owned eventfd: this waiter's own wake-up */
+    int epoll_fd;                 /* owned by io; -1 before */
+    short events;
+    bool woken;                   /* holds a wake-up that must be used or passed on */
+    bool guarded;                 /* a fiber waits: the guard object on its stack unlinks it if the fiber is collected */
+    volatile bool signalled;      /* wake_fd was written */
+} gw_waiter_t;
+
+/* What one public call carries through its tries and waits. */
+typedef struct {
+    VALUE self;
+    gw_socket_t *socket;
+    const char *operation;
+    gw_deadline_t deadline;
+    bool fresh;                   /* the last try may have swallowed an edge: the first one, or one after ZMQ_FD was seen */
+} gw_call_t;
+
+gw_deadline_t gw_deadline(int64_t milliseconds);
+gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
+bool gw_wait(gw_call_t *call, short events);  /* false: time is up. Raises on close and interrupts */
+bool gw_wait_on(gw_call_t *call, short events, int fd); /* the same on another descriptor than the socket's */
+bool gw_wait_fd(int fd, gw_deadline_t deadline); /* the same for a bare descriptor, no socket behind it */
+void gw_wake(gw_waiter_t *waiter);
+void gw_wake_all(gw_socket_t *socket);
+void gw_settle_waiters(gw_socket_t *socket, bool fresh);
+void gw_free_waiters(gw_socket_t *socket);
+void gw_mark_waiters(gw_socket_t *socket);
+void gw_compact_waiters(gw_socket_t *socket);
+void gw_give_way(gw_call_t *call); /* lets other fibers run, every so many messages */
+void gw_init_wait(void);
+
+/* After every libzmq call on a socket: law 2. With no waiters it costs one comparison. */
+static inline void
+gw_settle(gw_socket_t *socket, bool fresh)
+{
+    if (RB_UNLIKELY(socket->first != NULL)) gw_settle_waiters(socket, fresh);
+}
+
+/* ---- pool.c ---- */
+
+int gw_message_init(zmq_msg_t *message, const char *data, size_t size); /* with a copy; gives an errno */
+
+/* ---- send.c, recv.c ---- */
+
+void gw_init_send(VALUE takeover);
+void gw_init_recv(VALUE takeover);
+
+/* ---- peers.c ---- */
+
+int gw_peers_start(gw_socket_t *socket); /* gives an errno */
+void gw_peers_stop(gw_socket_t *socket);
+int gw_drain_subscriptions(gw_socket_t *socket); /* gives an errno, EAGAIN at the end */
+void gw_init_peers(void);
+
+/* ---- error.c ---- */
+
+NORETURN(void gw_raise(int error, const char *operation, VALUE self, VALUE endpoint));
+NORETURN(void gw_raise_closed(const char *operation, VALUE self));
+NORETURN(void gw_raise_forked(const char *operation, VALUE self));
+NORETURN(void gw_raise_message(VALUE message, const char *operation));
+int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* of a primitive's argument: nil is `otherwise` */
+void gw_init_error(void);
+
+extern VALUE gw_mGodwit;
+
+#endif

@@ -1,0 +1,212 @@
+/* Counting peers for wait_connected: a PUB counts the subscriptions that reach it, the other types read libzmq's monitor from
+ * their first endpoint to their first message. The monitor's PAIR has no receive limit and is set so before it connects: at its
+ * limit it would stop the socket (law 12). */
+#include "godwit.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OPENED = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED,
+    FAILED = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH,
+    WATCHED = OPENED | FAILED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED,
+};
+
+typedef struct {
+    int fd;
+    long successes; /* handshakes done, by anybody, when it was opened */
+} connection_t;
+
+struct gw_peers {
+    void *pair;               /* owned */
+    connection_t *open;       /* owned, from malloc */
+    long opened, capacity;    /* of `open` */
+    long established;
+    long successes;           /* handshakes done so far */
+    long failures;            /* announced, with their disconnection still to come */
+    int fd;                   /* borrowed from libzmq: the pair's ZMQ_FD */
+};
+
+/* ---- PUB ---- */
+
+/* Those who wait for peers wait for no message. */
+static void
+wake_those_who_count(gw_socket_t *socket)
+{
+    for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) {
+        if (waiter->events == 0) gw_wake(waiter);
+    }
+}
+
+/* A Godwit PUB is an XPUB (ADR 2). What peers send up is counted if it is a subscription, and dropped. Gives the errno that
+ * ended it: EAGAIN when there is nothing more. */
+int
+gw_drain_subscriptions(gw_socket_t *socket)
+{
+    zmq_msg_t message;
+    long before = socket->subscriptions;
+    zmq_msg_init(&message);
+    while (zmq_msg_recv(&message, socket->zmq, ZMQ_DONTWAIT) >= 0) {
+        if (zmq_msg_size(&message) == 0) continue;
+        char first = *(const char *)zmq_msg_data(&message);
+        if (first == 1) socket->subscriptions++;
+        else if (first == 0 && socket->subscriptions > 0) socket->subscriptions--;
+    }
+    int error = errno;
+    zmq_msg_close(&message);
+    if (socket->subscriptions != before) wake_those_who_count(socket);
+    return error;
+}
+
+/* ---- the others ---- */
+
+void
+gw_peers_stop(gw_socket_t *socket)
+{
+    struct gw_peers *peers = socket->peers;
+    if (!peers) return;
+    socket->peers = NULL;
+    zmq_socket_monitor(socket->zmq, NULL, 0);
+    zmq_close(peers->pair);
+    free(peers->open);
+    free(peers);
+    wake_those_who_count(socket);
+}
+
+/* Before the first bind or connect, since a connection made earlier would be missed. Gives an errno. */
+int
+gw_peers_start(gw_socket_t *socket)
+{
+    if (!socket->counting || socket->peers || socket->publisher) return 0;
+    socket->counting = false; /* once */
+    char name[64];
+    int no_limit = 0, error;
+    size_t size = sizeof(int);
+    struct gw_peers *peers = calloc(1, sizeof *peers);
+    if (!peers) return ENOMEM;
+    peers->pair = zmq_socket(socket->context->zmq, ZMQ_PAIR);
+    if (!peers->pair) {
+        error = errno;
+        free(peers);
+        return error;
+    }
+    snprintf(name, sizeof name, "inproc://godwit.peers.%p", (void *)socket);
+    if (zmq_setsockopt(peers->pair, ZMQ_RCVHWM, &no_limit, sizeof no_limit) != 0
+        || zmq_setsockopt(peers->pair, ZMQ_LINGER, &no_limit, sizeof no_limit) != 0
+        || zmq_getsockopt(peers->pair, ZMQ_FD, &peers->fd, &size) != 0
+        || zmq_socket_monitor(socket->zmq, name, WATCHED) != 0
+        || zmq_connect(peers->pair, name) != 0) {
+        error = errno;
+        socket->peers = peers;
+        gw_peers_stop(socket);
+        return error;
+    }
+    socket->peers = peers;
+    return 0;
+}
+
+static void
+opened(struct gw_peers *peers, int fd)
+{
+    if (peers->opened == peers->capacity) {
+        long capacity = peers->capacity ? 2 * peers->capacity : 8;
+        connection_t *open = realloc(peers->open, capacity * sizeof *open);
+        if (!open) return;
+        peers->open = open;
+        peers->capacity = capacity;
+    }
+    peers->open[peers->opened++] = (connection_t){.fd = fd, .successes = peers->successes};
+}
+
+/* libzmq does not say whose handshake succeeded or failed, only whose connection ended. A connection since whose opening no
+ * handshake was done was never a peer; for another, a failure announced before tells. */
+static void
+closed(struct gw_peers *peers, int fd)
+{
+    for (long i = 0; i < peers->opened; i++) {
+        if (peers->open[i].fd != fd) continue;
+        bool stranger = peers->open[i].successes == peers->successes;
+        peers->open[i] = peers->open[--peers->opened];
+        if (peers->failures > 0) peers->failures--;
+        else if (!stranger) peers->established--;
+        break;
+    }
+}
+
+static void
+apply(struct gw_peers *peers, unsigned event, int value)
+{
+    if (event & OPENED) opened(peers, value);
+    else if (event & FAILED) peers->failures++;
+    else if (event == ZMQ_EVENT_DISCONNECTED) closed(peers, value);
+    else peers->established++, peers->successes++;
+    if (peers->established > peers->opened) peers->established = peers->opened;
+    if (peers->failures > peers->opened) peers->failures = peers->opened;
+}
+
+/* Reads the monitor; gives an errno as above. */
+static int
+drain_monitor(gw_socket_t *socket)
+{
+    struct gw_peers *peers = socket->peers;
+    zmq_msg_t message;
+    bool news = false;
+    zmq_msg_init(&message);
+    while (zmq_msg_recv(&message, peers->pair, ZMQ_DONTWAIT) >= 0) {
+        uint16_t event = 0;
+        uint32_t value = 0;
+        if (zmq_msg_size(&message) >= 6) {
+            const char *data = zmq_msg_data(&message);
+            memcpy(&event, data, sizeof event);
+            memcpy(&value, data + sizeof event, sizeof value);
+        }
+        while (zmq_msg_more(&message) && zmq_msg_recv(&message, peers->pair, ZMQ_DONTWAIT) >= 0) continue;
+        apply(peers, event, (int)value);
+        news = true;
+    }
+    int error = errno;
+    zmq_msg_close(&message);
+    if (news) {
+        /* A bound SUB subscribes at its new peer when libzmq next runs on this thread: now. */
+        gw_socket_events(socket);
+        gw_settle(socket, true);
+        wake_those_who_count(socket);
+    }
+    return error;
+}
+
+/* _count_peers: from the first endpoint on */
+static VALUE
+socket_count_peers(VALUE self)
+{
+    gw_socket_open(self, "wait_connected")->counting = true;
+    return Qnil;
+}
+
+/* _wait_peers(count, timeout in ms) => how many peers there are, fewer than `count` when time is up; nil when they are not counted */
+static VALUE
+socket_wait_peers(VALUE self, VALUE count, VALUE timeout)
+{
+    gw_call_t call = gw_call(self, "wait_connected", gw_milliseconds(timeout, GW_FOREVER));
+    gw_socket_t *socket = call.socket;
+    struct gw_peers *peers;
+    long wanted = NUM2LONG(count), now;
+    do {
+        peers = socket->peers;
+        if (!socket->publisher && !peers) return Qnil;
+        int error = socket->publisher ? gw_drain_subscriptions(socket) : drain_monitor(socket);
+        if (error != EAGAIN && error != EINTR) gw_raise(error, call.operation, self, Qnil);
+        if (socket->publisher) now = socket->subscriptions;
+        else now = socket->type == ZMQ_STREAM ? peers->opened : peers->established; /* raw TCP has no handshake */
+    } while (now < wanted && gw_wait_on(&call, 0, socket->publisher ? socket->fd : peers->fd));
+    return LONG2NUM(now);
+}
+
+void
+gw_init_peers(void)
+{
+    VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
+    rb_define_private_method(class, "_count_peers", socket_count_peers, 0);
+    rb_define_private_method(class, "_wait_peers", socket_wait_peers, 2);
+}

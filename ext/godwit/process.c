@@ -1,0 +1,206 @@
+/* What belongs to the process: the fork counter, its native contexts, the reaper that terminates them, and the end.
+ * Nothing here calls Ruby or needs the GVL. */
+#include "godwit.h"
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <ruby/vm.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SLOTS = 3, SLOTS_MOST = 65535, MAX_SOCKETS = 1023 }; /* a user's socket may need two more, and closed ones take a while to go */
+enum { GRACE = 1000 }; /* ms that close and exit wait beyond linger: an unreachable name server can hold zmq_ctx_term */
+
+atomic_uint gw_generation = 1;
+
+/* A flag and not a mutex: the child's handler below can always clear it, and it guards a few stores only. */
+static atomic_flag contexts_lock = ATOMIC_FLAG_INIT;
+static gw_context_t *contexts;
+
+static void
+spin(atomic_flag *flag)
+{
+    while (atomic_flag_test_and_set_explicit(flag, memory_order_acquire)) sched_yield();
+}
+
+static void
+unspin(atomic_flag *flag)
+{
+    atomic_flag_clear_explicit(flag, memory_order_release);
+}
+
+void
+gw_context_lock(gw_context_t *context)
+{
+    spin(&context->lock);
+}
+
+void
+gw_context_unlock(gw_context_t *context)
+{
+    unspin(&context->lock);
+}
+
+/* The child forgets what it inherited: libzmq's threads are not there, its descriptors belong to the parent. */
+static void
+in_forked_child(void)
+{
+    atomic_fetch_add(&gw_generation, 1);
+    contexts = NULL;
+    atomic_flag_clear(&contexts_lock);
+}
+
+gw_context_t *
+gw_context_create(void)
+{
+    gw_context_t *context = calloc(1, sizeof *context);
+    if (!context) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    context->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (context->done_fd < 0) goto fail;
+    context->zmq = zmq_ctx_new();
+    if (!context->zmq) goto fail;
+    context->generation = gw_generation;
+    atomic_init(&context->refs, 1);
+    atomic_init(&context->holders, 1);
+    atomic_init(&context->linger, 5000);
+    atomic_flag_clear(&context->lock);
+
+    gw_context_set_max_sockets(context, MAX_SOCKETS);
+
+    spin(&contexts_lock);
+    context->next = contexts;
+    contexts = context;
+    unspin(&contexts_lock);
+    return context;
+
+fail:;
+    int error = errno;
+    if (context->done_fd >= 0) close(context->done_fd);
+    free(context);
+    errno = error;
+    return NULL;
+}
+
+void
+gw_context_retain(gw_context_t *context)
+{
+    atomic_fetch_add(&context->refs, 1);
+}
+
+void
+gw_context_release(gw_context_t *context)
+{
+    if (atomic_fetch_sub(&context->refs, 1) != 1) return;
+    close(context->done_fd);
+    free(context);
+}
+
+/* Runs on a thread of its own, since zmq_ctx_term may take as long as linger, or a name server. */
+static void *
+terminate(void *argument)
+{
+    gw_context_t *context = argument;
+    while (zmq_ctx_term(context->zmq) != 0 && errno == EINTR) continue;
+    atomic_store(&context->terminated, true);
+
+    spin(&contexts_lock);
+    for (gw_context_t **link = &contexts; *link; link = &(*link)->next) {
+        if (*link != context) continue;
+        *link = context->next;
+        break;
+    }
+    unspin(&contexts_lock);
+
+    uint64_t one = 1;
+    ssize_t written = write(context->done_fd, &one, sizeof one);
+    (void)written;
+    gw_context_release(context);
+    return NULL;
+}
+
+void
+gw_context_leave(gw_context_t *context)
+{
+    if (atomic_fetch_sub(&context->holders, 1) != 1) return;
+
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    gw_context_retain(context); /* for the reaper's thread */
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are Ruby's business */
+    int error = pthread_create(&thread, &attributes, terminate, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (error) gw_context_release(context); /* no thread to be had: the context leaks, nothing hangs */
+}
+
+int
+gw_context_set_max_sockets(gw_context_t *context, int count)
+{
+    int slots = count > SLOTS_MOST / SLOTS ? SLOTS_MOST : SLOTS * count;
+    if (zmq_ctx_set(context->zmq, ZMQ_MAX_SOCKETS, slots) != 0) return errno;
+    atomic_store(&context->max_sockets, count);
+    return 0;
+}
+
+void
+gw_context_note_linger(gw_context_t *context, int linger)
+{
+    int longest = atomic_load(&context->longest_linger);
+    while (longest != GW_FOREVER && (linger == GW_FOREVER || linger > longest)) {
+        if (atomic_compare_exchange_weak(&context->longest_linger, &longest, linger)) break;
+    }
+}
+
+static int64_t
+milliseconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Runs when Ruby's objects are gone and only this thread is left: no GVL, no Ruby. Sockets that were still open have been
+ * closed by their free functions; what remains is to give linger its time. */
+static void
+at_exit(ruby_vm_t *vm)
+{
+    (void)vm;
+    int64_t start = milliseconds_now();
+    for (;;) {
+        gw_context_t *context;
+        spin(&contexts_lock);
+        for (context = contexts; context; context = context->next) {
+            if (atomic_load(&context->holders) == 0) break; /* one that its reaper works on */
+        }
+        if (context) gw_context_retain(context);
+        unspin(&contexts_lock);
+        if (!context) return;
+
+        int longest = atomic_load(&context->longest_linger), timeout = -1;
+        if (longest != GW_FOREVER) {
+            int64_t left = start + longest + GRACE - milliseconds_now();
+            timeout = left > 0 ? (int)left : 0;
+        }
+        struct pollfd done = {.fd = context->done_fd, .events = POLLIN};
+        int ready = poll(&done, 1, timeout);
+        if (ready <= 0) return; /* time is up, or a signal says not to wait */
+        gw_context_release(context);
+    }
+}
+
+void
+gw_init_process(void)
+{
+    pthread_atfork(NULL, NULL, in_forked_child);
+    ruby_vm_at_exit(at_exit);
+}

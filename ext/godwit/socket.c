@@ -1,0 +1,449 @@
+/* Godwit::Socket: its life, endpoints and options. Messages are in send.c and recv.c, waiting in wait.c. */
+#include "godwit.h"
+#include "option_table.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* ---- memory ---- */
+
+static void
+join_context(gw_socket_t *socket)
+{
+    gw_context_t *context = socket->context;
+    gw_context_lock(context);
+    socket->prev = NULL;
+    socket->next = context->sockets;
+    if (socket->next) socket->next->prev = socket;
+    context->sockets = socket;
+    gw_context_unlock(context);
+}
+
+static void
+leave_context(gw_socket_t *socket)
+{
+    gw_context_t *context = socket->context;
+    gw_context_lock(context);
+    if (socket->prev) socket->prev->next = socket->next;
+    else context->sockets = socket->next;
+    if (socket->next) socket->next->prev = socket->prev;
+    gw_context_unlock(context);
+}
+
+static void
+socket_mark(void *pointer)
+{
+    gw_mark_waiters(pointer);
+}
+
+static void
+socket_compact(void *pointer)
+{
+    gw_compact_waiters(pointer);
+}
+
+/* zmq_close only hands the socket to libzmq's own reaper, so the collector may call it; linger still holds. */
+static void
+socket_free(void *pointer)
+{
+    gw_socket_t *socket = pointer;
+    gw_free_waiters(socket);
+    if (socket->context && socket->generation == atomic_load(&gw_generation)) {
+        if (socket->zmq) {
+            socket->state = GW_CLOSING;
+            gw_socket_release(socket);
+        }
+        gw_context_release(socket->context);
+    }
+    xfree(socket);
+}
+
+static size_t
+socket_size(const void *pointer)
+{
+    const gw_socket_t *socket = pointer;
+    size_t size = sizeof *socket;
+    for (gw_waiter_t *waiter = socket->spare; waiter; waiter = waiter->next) size += sizeof *waiter;
+    return size;
+}
+
+const rb_data_type_t gw_socket_type = {
+    .wrap_struct_name = "Godwit::Socket",
+    .function = {.dmark = socket_mark, .dfree = socket_free, .dsize = socket_size, .dcompact = socket_compact},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY,
+};
+
+static VALUE
+socket_alloc(VALUE class)
+{
+    gw_socket_t *socket;
+    VALUE self = TypedData_Make_Struct(class, gw_socket_t, &gw_socket_type, socket);
+    socket->encoding = rb_ascii8bit_encoding();
+    socket->receive_timeout = socket->send_timeout = GW_FOREVER;
+    return self;
+}
+
+gw_socket_t *
+gw_socket_open(VALUE self, const char *operation)
+{
+    gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
+    if (RB_UNLIKELY(socket->state != GW_OPEN)) gw_raise_closed(operation, self);
+    if (RB_UNLIKELY(socket->generation != atomic_load_explicit(&gw_generation, memory_order_relaxed))) gw_raise_forked(operation, self);
+    return socket;
+}
+
+/* ---- open and close ---- */
+
+/* Out of descriptors, libzmq aborts the process: where its first socket starts its threads, where an address is looked up. So
+ * look before it leaps. Gives an errno. */
+static int
+enough_descriptors(int needed)
+{
+    enum { MOST = 64 };
+    int fds[MOST], count = 0, error = 0;
+    if (needed > MOST) needed = MOST;
+    while (count < needed && !error) {
+        int fd = eventfd(0, EFD_CLOEXEC);
+        if (fd < 0) error = errno;
+        else fds[count++] = fd;
+    }
+    while (count > 0) close(fds[--count]);
+    return error;
+}
+
+static int
+descriptors_for_socket(gw_context_t *context)
+{
+    int threads = zmq_ctx_get(context->zmq, ZMQ_IO_THREADS);
+    return context->started ? 2 : 4 + 2 * (threads < 0 ? 1 : threads);
+}
+
+/* Makes the libzmq socket of `type` in socket->context; gives an errno. */
+static int
+make(gw_socket_t *socket)
+{
+    size_t size = sizeof socket->fd;
+    int linger = atomic_load(&socket->context->linger);
+    int error = enough_descriptors(descriptors_for_socket(socket->context));
+    if (error) return error;
+    socket->zmq = zmq_socket(socket->context->zmq, socket->type);
+    if (!socket->zmq) return errno;
+    socket->context->started = true;
+    if (zmq_getsockopt(socket->zmq, ZMQ_FD, &socket->fd, &size) != 0
+        || zmq_setsockopt(socket->zmq, ZMQ_LINGER, &linger, sizeof linger) != 0) {
+        error = errno;
+        zmq_close(socket->zmq);
+        socket->zmq = NULL;
+        return error;
+    }
+    if (socket->publisher) {
+        int yes = 1;
+        zmq_setsockopt(socket->zmq, ZMQ_XPUB_VERBOSER, &yes, sizeof yes);
+    }
+    socket->repair = GW_REQ_SOUND;
+    socket->relaxed = socket->correlate = false;
+    socket->subscriptions = 0;
+    return 0;
+}
+
+static VALUE
+socket_open(VALUE self, VALUE context, VALUE type)
+{
+    gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
+    if (socket->state != GW_NEW) rb_raise(rb_eRuntimeError, "this socket is open already");
+    gw_context_t *native = gw_context_open(context, "new");
+    socket->publisher = NUM2INT(type) == ZMQ_PUB;
+    socket->type = socket->publisher ? ZMQ_XPUB : NUM2INT(type);
+    socket->context = native;
+    int error = EMFILE;
+    if (atomic_fetch_add(&native->open_sockets, 1) < atomic_load(&native->max_sockets)) error = make(socket);
+    if (error) {
+        atomic_fetch_sub(&native->open_sockets, 1);
+        socket->context = NULL;
+        gw_raise(error, "new", self, Qnil);
+    }
+    gw_context_retain(native);
+    atomic_fetch_add(&native->holders, 1);
+    socket->generation = atomic_load(&gw_generation);
+    socket->state = GW_OPEN;
+    join_context(socket);
+    return self;
+}
+
+void
+gw_socket_release(gw_socket_t *socket)
+{
+    int linger = 0;
+    size_t size = sizeof linger;
+    if (zmq_getsockopt(socket->zmq, ZMQ_LINGER, &linger, &size) == 0) gw_context_note_linger(socket->context, linger);
+    gw_peers_stop(socket);
+    zmq_close(socket->zmq);
+    socket->zmq = NULL;
+    socket->state = GW_CLOSED;
+    leave_context(socket);
+    atomic_fetch_sub(&socket->context->open_sockets, 1);
+    gw_context_leave(socket->context);
+}
+
+void
+gw_socket_close(gw_socket_t *socket)
+{
+    socket->state = GW_CLOSING;
+    if (socket->first) gw_wake_all(socket); /* the last to leave closes: the descriptor's number is reused at once */
+    else gw_socket_release(socket);
+}
+
+static VALUE
+socket_close(VALUE self)
+{
+    gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
+    if (socket->state != GW_OPEN) return Qnil;
+    if (socket->generation != atomic_load(&gw_generation)) gw_raise_forked("close", self);
+    gw_socket_close(socket);
+    return Qnil;
+}
+
+static VALUE
+socket_closed_p(VALUE self)
+{
+    gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
+    return RBOOL(socket->state != GW_OPEN);
+}
+
+/* Closes the libzmq socket without linger and makes a new one in its place; options and endpoints are the caller's affair. */
+static VALUE
+socket_reopen(VALUE self)
+{
+    gw_socket_t *socket = gw_socket_open(self, "reopen");
+    if (socket->first) gw_raise(EBUSY, "reopen", self, Qnil);
+    gw_peers_stop(socket);
+    void *before = socket->zmq;
+    int error = make(socket), none = 0;
+    if (error) {
+        socket->zmq = before;
+        gw_raise(error, "reopen", self, Qnil);
+    }
+    zmq_setsockopt(before, ZMQ_LINGER, &none, sizeof none);
+    zmq_close(before);
+    gw_free_waiters(socket); /* their epoll sets hold the old ZMQ_FD */
+    return self;
+}
+
+/* ---- endpoints ---- */
+
+static VALUE
+endpoint_call(VALUE self, VALUE endpoint, const char *operation, int (*function)(void *, const char *))
+{
+    enum { LOOKUP = 4 }; /* descriptors that libzmq must find to look up an address */
+    gw_socket_t *socket = gw_socket_open(self, operation);
+    const char *name = StringValueCStr(endpoint);
+    int error = enough_descriptors(LOOKUP + (socket->counting ? 2 : 0));
+    if (!error) error = gw_peers_start(socket);
+    if (!error && function(socket->zmq, name) != 0) error = errno;
+    gw_settle(socket, true);
+    if (error) gw_raise(error, operation, self, endpoint);
+    return Qnil;
+}
+
+/* Gives the endpoint that was bound, wildcards replaced. */
+static VALUE
+socket_bind(VALUE self, VALUE endpoint)
+{
+    char bound[1024];
+    size_t size = sizeof bound;
+    endpoint_call(self, endpoint, "bind", zmq_bind);
+    gw_socket_t *socket = gw_socket_open(self, "bind");
+    if (zmq_getsockopt(socket->zmq, ZMQ_LAST_ENDPOINT, bound, &size) != 0 || size < 2) return endpoint;
+    return rb_utf8_str_new(bound, size - 1);
+}
+
+static VALUE
+socket_connect(VALUE self, VALUE endpoint)
+{
+    return endpoint_call(self, endpoint, "connect", zmq_connect);
+}
+
+static VALUE
+socket_unbind(VALUE self, VALUE endpoint)
+{
+    return endpoint_call(self, endpoint, "unbind", zmq_unbind);
+}
+
+static VALUE
+socket_disconnect(VALUE self, VALUE endpoint)
+{
+    return endpoint_call(self, endpoint, "disconnect", zmq_disconnect);
+}
+
+/* ---- options ---- */
+
+static int
+compare(const void *key, const void *entry)
+{
+    return *(const int *)key - ((const gw_option_t *)entry)->id;
+}
+
+static const gw_option_t *
+find_option(int id)
+{
+    const gw_option_t *option = bsearch(&id, gw_socket_options, GW_SOCKET_OPTIONS_COUNT, sizeof(gw_option_t), compare);
+    if (!option) rb_raise(rb_eArgError, "no socket option has the number %d", id);
+    return option;
+}
+
+int
+gw_socket_events(gw_socket_t *socket)
+{
+    int events;
+    size_t size = sizeof events;
+    while (zmq_getsockopt(socket->zmq, ZMQ_EVENTS, &events, &size) != 0) {
+        if (errno != EINTR) return -1;
+    }
+    return events;
+}
+
+/* A PUB never receives in public: what it could read are subscriptions. */
+static int
+public_events(const gw_socket_t *socket, int events)
+{
+    return socket->publisher ? events & ~ZMQ_POLLIN : events;
+}
+
+static VALUE
+get_bytes(VALUE self, gw_socket_t *socket, const gw_option_t *option)
+{
+    char buffer[4096]; /* more than any option of libzmq returns */
+    size_t size = option->max && option->max < sizeof buffer ? option->max : sizeof buffer;
+    int rc = zmq_getsockopt(socket->zmq, option->id, buffer, &size);
+    int error = errno;
+    gw_settle(socket, true);
+    if (rc != 0) gw_raise(error, "get", self, Qnil);
+    if (option->kind == GW_OPT_STRING && size > 0 && buffer[size - 1] == '\0') size--;
+    return rb_str_new(buffer, size);
+}
+
+static VALUE
+socket_get(VALUE self, VALUE id)
+{
+    gw_socket_t *socket = gw_socket_open(self, "get");
+    const gw_option_t *option = find_option(NUM2INT(id));
+    union { int i; int64_t i64; uint64_t u64; } value = {.u64 = 0};
+    if (option->id == ZMQ_RCVTIMEO) return LL2NUM(socket->receive_timeout);
+    if (option->id == ZMQ_SNDTIMEO) return LL2NUM(socket->send_timeout);
+    if (option->id == ZMQ_TYPE && socket->publisher) return INT2FIX(ZMQ_PUB);
+    if (option->kind == GW_OPT_BYTES || option->kind == GW_OPT_STRING) return get_bytes(self, socket, option);
+
+    size_t size = option->kind == GW_OPT_INT ? sizeof value.i : sizeof value.u64;
+    int rc = zmq_getsockopt(socket->zmq, option->id, &value, &size);
+    int error = errno;
+    gw_settle(socket, true);
+    if (rc != 0) gw_raise(error, "get", self, Qnil);
+    switch (option->kind) {
+      case GW_OPT_INT: return INT2NUM(option->id == ZMQ_EVENTS ? public_events(socket, value.i) : value.i);
+      case GW_OPT_INT64: return LL2NUM(value.i64);
+      default: return ULL2NUM(value.u64);
+    }
+}
+
+static VALUE
+socket_set(VALUE self, VALUE id, VALUE value)
+{
+    gw_socket_t *socket = gw_socket_open(self, "set");
+    const gw_option_t *option = find_option(NUM2INT(id));
+    union { int i; int64_t i64; uint64_t u64; } number;
+    const void *data = &number;
+    size_t size = sizeof number.u64;
+    if (option->kind == GW_OPT_BYTES || option->kind == GW_OPT_STRING) {
+        data = NIL_P(value) ? NULL : RSTRING_PTR(StringValue(value));
+        size = NIL_P(value) ? 0 : (size_t)RSTRING_LEN(value);
+    }
+    else if (option->kind == GW_OPT_INT) {
+        number.i = NUM2INT(value);
+        size = sizeof number.i;
+    }
+    else if (option->kind == GW_OPT_INT64) {
+        number.i64 = NUM2LL(value);
+    }
+    else {
+        number.u64 = NUM2ULL(value);
+    }
+    int rc = zmq_setsockopt(socket->zmq, option->id, data, size);
+    int error = errno;
+    gw_settle(socket, true);
+    RB_GC_GUARD(value);
+    if (rc != 0) gw_raise(error, "set", self, Qnil);
+    if (option->id == ZMQ_RCVTIMEO) socket->receive_timeout = number.i;
+    if (option->id == ZMQ_SNDTIMEO) socket->send_timeout = number.i;
+    if (option->id == ZMQ_REQ_RELAXED) socket->relaxed = number.i != 0;
+    if (option->id == ZMQ_REQ_CORRELATE) socket->correlate = number.i != 0;
+    return Qnil;
+}
+
+static VALUE
+socket_set_encoding(VALUE self, VALUE encoding)
+{
+    gw_socket_open(self, "encoding=")->encoding = rb_to_encoding(encoding);
+    return encoding;
+}
+
+static VALUE
+socket_encoding(VALUE self)
+{
+    return rb_enc_from_encoding(gw_socket_open(self, "encoding")->encoding);
+}
+
+/* ---- the rest ---- */
+
+/* Waits until ZMQ_EVENTS has one of `events`; gives those, or nil when time is up. Takes no message. */
+static VALUE
+socket_wait(VALUE self, VALUE events, VALUE timeout)
+{
+    gw_call_t call = gw_call(self, "wait", gw_milliseconds(timeout, GW_FOREVER));
+    int wanted = NUM2INT(events);
+    for (;;) {
+        int ready = gw_socket_events(call.socket);
+        int error = errno;
+        gw_settle(call.socket, true); /* the message stays: others in line may take it */
+        if (ready < 0) gw_raise(error, "wait", self, Qnil);
+        ready = public_events(call.socket, ready) & wanted;
+        if (ready) return INT2FIX(ready);
+        if (!gw_wait(&call, wanted)) return Qnil;
+    }
+}
+
+static VALUE
+socket_fd(VALUE self)
+{
+    return INT2NUM(gw_socket_open(self, "zmq_fd")->fd);
+}
+
+static VALUE
+socket_pointer(VALUE self)
+{
+    return ULL2NUM((uintptr_t)gw_socket_open(self, "pointer")->zmq);
+}
+
+void
+gw_init_socket(void)
+{
+    VALUE class = rb_define_class_under(gw_mGodwit, "Socket", rb_cObject);
+    rb_define_alloc_func(class, socket_alloc);
+    rb_undef_method(class, "initialize_copy");
+    rb_define_private_method(class, "_open", socket_open, 2);
+    rb_define_private_method(class, "_reopen", socket_reopen, 0);
+    rb_define_private_method(class, "_close", socket_close, 0);
+    rb_define_private_method(class, "_closed?", socket_closed_p, 0);
+    rb_define_private_method(class, "_bind", socket_bind, 1);
+    rb_define_private_method(class, "_connect", socket_connect, 1);
+    rb_define_private_method(class, "_unbind", socket_unbind, 1);
+    rb_define_private_method(class, "_disconnect", socket_disconnect, 1);
+    rb_define_private_method(class, "_get_option", socket_get, 1);
+    rb_define_private_method(class, "_set_option", socket_set, 2);
+    rb_define_private_method(class, "_encoding", socket_encoding, 0);
+    rb_define_private_method(class, "_set_encoding", socket_set_encoding, 1);
+    rb_define_private_method(class, "_wait", socket_wait, 2);
+    rb_define_private_method(class, "_fd", socket_fd, 0);
+    rb_define_private_method(class, "_pointer", socket_pointer, 0);
+}

@@ -1,0 +1,429 @@
+/* The one place that waits (laws 1 and 2).
+ *
+ * ZMQ_FD is edge-triggered: any libzmq call may swallow the edge that another thread waits for. So a waiter stands in its
+ * socket's list before the GVL is given up, with a wake-up of its own, and while the list is not empty every libzmq call is
+ * followed by gw_settle, which reads ZMQ_EVENTS and wakes those that are now served. All lists are guarded by the GVL. */
+#include "godwit.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <ruby/fiber/scheduler.h>
+#include <ruby/io.h>
+#include <ruby/thread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    TURNS = 128,   /* messages that a fiber may move before it lets others run */
+    A_DAY = 86400, /* seconds; a wait without deadline in a fiber looks again then */
+};
+
+static ID id_for_fd, id_autoclose;
+static VALUE guard_class;
+
+static int64_t
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+gw_deadline_t
+gw_deadline(int64_t milliseconds)
+{
+    if (milliseconds < 0) return GW_FOREVER;
+    if (milliseconds == 0) return 0;
+    int64_t start = now();
+    return milliseconds > (INT64_MAX - start) / 1000000 ? GW_FOREVER : start + milliseconds * 1000000;
+}
+
+gw_call_t
+gw_call(VALUE self, const char *operation, int64_t milliseconds)
+{
+    return (gw_call_t){
+        .self = self,
+        .socket = gw_socket_open(self, operation),
+        .operation = operation,
+        .deadline = milliseconds < 0 ? GW_FOREVER : gw_deadline(milliseconds),
+        .fresh = true,
+    };
+}
+
+/* ---- the list of those who wait ---- */
+
+static void
+link_waiter(gw_socket_t *socket, gw_waiter_t *waiter)
+{
+    waiter->next = NULL;
+    waiter->prev = socket->last;
+    if (socket->last) socket->last->next = waiter;
+    else socket->first = waiter;
+    socket->last = waiter;
+}
+
+static void
+unlink_waiter(gw_socket_t *socket, gw_waiter_t *waiter)
+{
+    if (waiter->prev) waiter->prev->next = waiter->next;
+    else socket->first = waiter->next;
+    if (waiter->next) waiter->next->prev = waiter->prev;
+    else socket->last = waiter->prev;
+    waiter->prev = waiter->next = NULL;
+}
+
+/* Async-signal-safe: Ruby may call it from a signal handler. */
+static void
+signal_waiter(void *argument)
+{
+    gw_waiter_t *waiter = argument;
+    uint64_t one = 1;
+    waiter->signalled = true;
+    ssize_t written = write(waiter->wake_fd, &one, sizeof one);
+    (void)written; /* fails only when the counter is full, and then it is readable anyway */
+}
+
+void
+gw_wake(gw_waiter_t *waiter)
+{
+    if (waiter->woken) return;
+    waiter->woken = true;
+    signal_waiter(waiter);
+}
+
+void
+gw_wake_all(gw_socket_t *socket)
+{
+    for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) gw_wake(waiter);
+}
+
+/* One message serves one waiter: the first in line. If one is awake already, it wakes the next when it has been served. */
+static void
+wake_first(gw_socket_t *socket, short event)
+{
+    gw_waiter_t *first = NULL;
+    for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) {
+        if (!(waiter->events & event)) continue;
+        if (waiter->woken) return;
+        if (!first) first = waiter;
+    }
+    if (first) gw_wake(first);
+}
+
+/* ROUTER and STREAM say "writable" when any peer is: whom it serves, only a try can tell. */
+static bool
+writable_for_some(const gw_socket_t *socket)
+{
+    return socket->type == ZMQ_ROUTER || socket->type == ZMQ_STREAM;
+}
+
+void
+gw_settle_waiters(gw_socket_t *socket, bool fresh)
+{
+    int events = gw_socket_events(socket);
+    if (events < 0) { /* shut down: everybody has to hear of it */
+        gw_wake_all(socket);
+        return;
+    }
+    if (events & ZMQ_POLLIN) wake_first(socket, ZMQ_POLLIN);
+    if (!(events & ZMQ_POLLOUT)) return;
+    if (!writable_for_some(socket)) {
+        wake_first(socket, ZMQ_POLLOUT);
+    }
+    else if (fresh) { /* a failed retry wakes nobody: two blocked senders would wake each other for ever */
+        for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) {
+            if (waiter->events & ZMQ_POLLOUT) gw_wake(waiter);
+        }
+    }
+}
+
+/* ---- one waiter ---- */
+
+static gw_waiter_t *
+take_waiter(gw_call_t *call, bool reuse)
+{
+    gw_waiter_t *waiter = reuse ? call->socket->spare : NULL;
+    if (waiter) {
+        call->socket->spare = waiter->next;
+    }
+    else {
+        int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (fd < 0) gw_raise(errno, call->operation, call->self, Qnil);
+        waiter = ZALLOC(gw_waiter_t);
+        waiter->wake_fd = fd;
+        waiter->epoll_fd = -1;
+        waiter->io = Qnil;
+    }
+    waiter->socket = call->socket;
+    waiter->woken = waiter->guarded = false;
+    return waiter;
+}
+
+/* For the next wait on the same socket. */
+static void
+keep_waiter(gw_socket_t *socket, gw_waiter_t *waiter)
+{
+    uint64_t count;
+    if (waiter->signalled) {
+        waiter->signalled = false;
+        ssize_t got = read(waiter->wake_fd, &count, sizeof count);
+        (void)got;
+    }
+    waiter->next = socket->spare;
+    socket->spare = waiter;
+}
+
+static void
+free_waiter(gw_waiter_t *waiter)
+{
+    close(waiter->wake_fd); /* the epoll descriptor is its IO's, which the collector closes */
+    xfree(waiter);
+}
+
+void
+gw_free_waiters(gw_socket_t *socket)
+{
+    gw_waiter_t *next;
+    for (gw_waiter_t *waiter = socket->spare; waiter; waiter = next) {
+        next = waiter->next;
+        free_waiter(waiter);
+    }
+    for (gw_waiter_t *waiter = socket->first; waiter; waiter = next) {
+        next = waiter->next;
+        waiter->socket = NULL; /* its fiber was collected too; the guard frees it */
+    }
+    socket->spare = socket->first = socket->last = NULL;
+}
+
+void
+gw_mark_waiters(gw_socket_t *socket)
+{
+    for (gw_waiter_t *waiter = socket->spare; waiter; waiter = waiter->next) rb_gc_mark_movable(waiter->io);
+    for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) rb_gc_mark_movable(waiter->io);
+}
+
+void
+gw_compact_waiters(gw_socket_t *socket)
+{
+    for (gw_waiter_t *waiter = socket->spare; waiter; waiter = waiter->next) waiter->io = rb_gc_location(waiter->io);
+    for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) waiter->io = rb_gc_location(waiter->io);
+}
+
+/* ---- waiting without a fiber scheduler ---- */
+
+typedef struct {
+    struct pollfd fds[2];
+    gw_deadline_t deadline;
+    int ready; /* of ppoll; -2: not reached, since an interrupt was pending */
+} poll_t;
+
+static void *
+poll_both(void *argument)
+{
+    poll_t *poll = argument;
+    struct timespec left, *timeout = NULL;
+    if (poll->deadline != GW_FOREVER) {
+        int64_t ns = poll->deadline - now();
+        if (ns < 0) ns = 0;
+        left.tv_sec = ns / 1000000000;
+        left.tv_nsec = ns % 1000000000;
+        timeout = &left;
+    }
+    poll->ready = ppoll(poll->fds, 2, timeout, NULL);
+    return NULL;
+}
+
+static VALUE
+check_interrupts(VALUE unused)
+{
+    (void)unused;
+    rb_thread_check_ints(); /* as at any blocking call: Thread.handle_interrupt(… => :on_blocking) is honoured */
+    return Qnil;
+}
+
+/* Gives the state of rb_protect: not 0 if an interrupt raised. */
+static int
+wait_in_thread(gw_waiter_t *waiter, int fd, gw_deadline_t deadline, bool *seen)
+{
+    int state = 0;
+    poll_t poll = {
+        .fds = {{.fd = fd, .events = POLLIN}, {.fd = waiter->wake_fd, .events = POLLIN}},
+        .deadline = deadline,
+        .ready = -2,
+    };
+    rb_nogvl(poll_both, &poll, signal_waiter, waiter, RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
+    *seen = poll.ready > 0 && poll.fds[0].revents;
+    if (!*seen) rb_protect(check_interrupts, Qnil, &state);
+    return state;
+}
+
+/* ---- waiting in a fiber ---- */
+
+static void
+guard_free(void *pointer)
+{
+    gw_waiter_t *waiter = pointer;
+    if (!waiter) return;
+    gw_socket_t *socket = waiter->socket;
+    if (socket && socket->generation == atomic_load(&gw_generation)) {
+        unlink_waiter(socket, waiter);
+        if (waiter->woken && socket->first) gw_wake(socket->first); /* no libzmq call here: it looks for itself */
+        if (socket->state == GW_CLOSING && !socket->first) gw_socket_release(socket);
+    }
+    free_waiter(waiter);
+}
+
+/* Holds the waiter of a fiber, so that one that is collected while it waits (its thread died) leaves nothing behind. */
+static const rb_data_type_t guard_type = {
+    .wrap_struct_name = "Godwit wait",
+    .function = {.dfree = guard_free}, /* no mark: the waiter's IO is marked by its socket; no size worth telling */
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY,
+};
+
+typedef struct {
+    VALUE scheduler;
+    gw_waiter_t *waiter;
+    int fd;
+    gw_deadline_t deadline;
+    bool ready; /* false: time is up, or it never came to waiting */
+} fiber_wait_t;
+
+static void
+make_io(gw_waiter_t *waiter, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll_fd < 0) rb_sys_fail("epoll_create1");
+    if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, waiter->wake_fd, &event) != 0) {
+        int error = errno;
+        close(epoll_fd);
+        rb_syserr_fail(error, "epoll_ctl");
+    }
+    waiter->io = rb_funcall(rb_cIO, id_for_fd, 1, INT2NUM(epoll_fd)); /* owns the descriptor from here on */
+    waiter->epoll_fd = epoll_fd;
+}
+
+static VALUE
+wait_for_scheduler(VALUE argument)
+{
+    fiber_wait_t *wait = (fiber_wait_t *)argument;
+    VALUE timeout = INT2FIX(A_DAY); /* not nil: async 2.24 on Ruby 3.1 then asks the IO for a timeout, which it does not have */
+    if (NIL_P(wait->waiter->io)) make_io(wait->waiter, wait->fd);
+    if (wait->deadline != GW_FOREVER) {
+        int64_t ns = wait->deadline - now();
+        timeout = DBL2NUM(ns > 0 ? (double)ns / 1e9 : 0.0);
+    }
+    wait->ready = RTEST(rb_fiber_scheduler_io_wait(wait->scheduler, wait->waiter->io, INT2NUM(RUBY_IO_READABLE), timeout));
+    return Qnil;
+}
+
+static int
+wait_in_fiber(VALUE scheduler, gw_waiter_t *waiter, int fd, gw_deadline_t deadline, bool *seen)
+{
+    int state = 0;
+    fiber_wait_t wait = {.scheduler = scheduler, .waiter = waiter, .fd = fd, .deadline = deadline};
+    VALUE guard = TypedData_Wrap_Struct(guard_class, &guard_type, waiter);
+    rb_protect(wait_for_scheduler, (VALUE)&wait, &state);
+    RTYPEDDATA_DATA(guard) = NULL;
+    RB_GC_GUARD(guard);
+    *seen = wait.ready && !waiter->signalled;
+    return state;
+}
+
+/* ---- what the rest of the extension calls ---- */
+
+static bool
+passed(gw_deadline_t deadline)
+{
+    return deadline != GW_FOREVER && (deadline == 0 || now() >= deadline);
+}
+
+/* Call it only when libzmq has just said EAGAIN with its mailbox drained (a failed receive, or ZMQ_EVENTS read after a
+ * failed send), with nothing in between that could give up the GVL. True: try again. False: the deadline has passed. */
+bool
+gw_wait_on(gw_call_t *call, short events, int fd)
+{
+    gw_socket_t *socket = call->socket;
+    bool own = fd == socket->fd;
+    if (call->deadline == 0) return false;
+
+    gw_waiter_t *waiter = take_waiter(call, own);
+    waiter->events = events;
+    link_waiter(socket, waiter);
+
+    VALUE scheduler = rb_fiber_scheduler_current();
+    int state = NIL_P(scheduler) ? wait_in_thread(waiter, fd, call->deadline, &call->fresh)
+                                 : wait_in_fiber(scheduler, waiter, fd, call->deadline, &call->fresh);
+
+    bool woken = waiter->woken;
+    unlink_waiter(socket, waiter);
+    if (own) keep_waiter(socket, waiter);
+    else free_waiter(waiter);
+
+    if (socket->state != GW_OPEN) {
+        if (!socket->first) gw_socket_release(socket);
+        if (state) rb_jump_tag(state);
+        gw_raise_closed(call->operation, call->self);
+    }
+    if (state) {
+        if (woken) gw_settle(socket, true); /* the wake-up goes to the next in line */
+        rb_jump_tag(state);
+    }
+    return woken || call->fresh || !passed(call->deadline); /* what came in the last moment is still taken */
+}
+
+bool
+gw_wait(gw_call_t *call, short events)
+{
+    return gw_wait_on(call, events, call->socket->fd);
+}
+
+/* For the end of a context: the descriptor of its reaper, no socket. */
+bool
+gw_wait_fd(int fd, gw_deadline_t deadline)
+{
+    VALUE scheduler = rb_fiber_scheduler_current();
+    struct pollfd look = {.fd = fd, .events = POLLIN};
+    while (poll(&look, 1, 0) == 0) {
+        if (passed(deadline)) return false;
+        int state = 0;
+        bool seen;
+        gw_waiter_t waiter = {.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .epoll_fd = -1, .io = Qnil};
+        if (waiter.wake_fd < 0) rb_sys_fail("eventfd");
+        if (NIL_P(scheduler)) {
+            state = wait_in_thread(&waiter, fd, deadline, &seen);
+        }
+        else {
+            fiber_wait_t wait = {.scheduler = scheduler, .waiter = &waiter, .fd = fd, .deadline = deadline};
+            rb_protect(wait_for_scheduler, (VALUE)&wait, &state);
+            if (!NIL_P(waiter.io)) rb_io_close(waiter.io);
+        }
+        close(waiter.wake_fd);
+        if (state) rb_jump_tag(state);
+    }
+    return true;
+}
+
+void
+gw_give_way(gw_call_t *call)
+{
+    gw_socket_t *socket = call->socket;
+    if (RB_LIKELY(++socket->turns < TURNS)) return;
+    socket->turns = 0;
+    VALUE scheduler = rb_fiber_scheduler_current();
+    if (NIL_P(scheduler)) return;
+    rb_fiber_scheduler_kernel_sleep(scheduler, INT2FIX(0));
+    call->socket = gw_socket_open(call->self, call->operation); /* it may have been closed meanwhile */
+}
+
+void
+gw_init_wait(void)
+{
+    id_for_fd = rb_intern("for_fd");
+    id_autoclose = rb_intern("autoclose");
+    guard_class = rb_class_new(rb_cObject);
+    rb_undef_alloc_func(guard_class);
+    rb_gc_register_mark_object(guard_class);
+}

@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+require_relative "godwit/version"
+require_relative "godwit/errors"
+require_relative "godwit/hints"
+require_relative "godwit/options"
+require_relative "godwit/backend"
+require_relative "godwit/endpoint"
+require_relative "godwit/timeout"
+require_relative "godwit/curve"
+require_relative "godwit/z85"
+require_relative "godwit/context"
+require_relative "godwit/socket"
+require_relative "godwit/socket_types"
+
+# Native ZeroMQ for Ruby: sockets that carry whole messages between threads, processes and machines.
+#
+# @see https://zguide.zeromq.org The ZeroMQ Guide
+module Godwit
+  module_function
+
+  # Whether the running libzmq has a feature: `:curve`, `:ipc`, `:draft`, `:ws`, `:pgm`, `:gssapi`…
+  #
+  # @param feature [Symbol, String]
+  # @return [Boolean]
+  # @see http://api.zeromq.org/4-3:zmq-has zmq_has(3)
+  def has?(feature)
+    Backend::IMPLEMENTATION.has(feature.to_s)
+  end
+
+  # @return [String] version of the libzmq that is running, such as "4.3.4"
+  def libzmq_version
+    Backend::IMPLEMENTATION.libzmq_version.join(".")
+  end
+
+  # The process's own context, which every socket uses that is given none. It is made at the first call, and anew in a forked
+  # child or after it was closed. It is closed at exit (see {Context}).
+  #
+  # @return [Context]
+  def context
+    Context.default
+  end
+end

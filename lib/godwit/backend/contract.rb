@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend
+    # The primitives that a backend supplies. Arguments are positional, durations milliseconds (-1: for ever, nil: the socket's
+    # own), nil says "would have blocked until time was up", options are numbers. Each raises through Errors.build. Above this
+    # line stands all the rest: keywords, seconds, checks, documentation.
+    #
+    # A backend may also take over a public method of Socket::Messages, in a module Takeover, where a benchmark shows the gain.
+    # @private
+    module Contract
+      MODULE = %i[libzmq_version has curve_keypair curve_public].freeze
+
+      CONTEXT = %i[
+        _open _get_option _set_option _linger _set_linger _shutdown _close _closed? _own? _pointer
+      ].freeze
+
+      SOCKET = %i[
+        _open _reopen _close _closed? _bind _connect _unbind _disconnect _get_option _set_option _encoding _set_encoding
+        _send _send_many _recv _recv_many _recv_into _wait _count_peers _wait_peers _fd _pointer
+      ].freeze
+
+      # @raise [LoadError] when the backend lacks a primitive
+      def self.check(backend)
+        missing = MODULE.reject { |name| backend.respond_to?(name) }
+        missing += CONTEXT.reject { |name| Context.private_method_defined?(name) }.map { |name| "Context##{name}" }
+        missing += SOCKET.reject { |name| Socket.private_method_defined?(name) }.map { |name| "Socket##{name}" }
+        return if missing.empty?
+        raise LoadError, "the backend #{backend} lacks #{missing.join(", ")}: rebuild the extension (rake compile)"
+      end
+    end
+  end
+end

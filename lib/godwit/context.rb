@@ -1,0 +1,141 @@
+# frozen_string_literal: true
+
+module Godwit
+  # Holds libzmq's I/O threads and the sockets that share them; `inproc` endpoints are known within one context. A process has
+  # a default one ({Godwit.context}), which is enough for most programs.
+  #
+  # **Threads and fibers**: any may use it at any time. It is frozen; its options are kept in libzmq.
+  #
+  # **At exit** sockets still open are closed, and the process waits for what they have not sent yet, at most their longest
+  # linger and a second. `exit!` and a fatal signal wait for nothing.
+  #
+  # **Fork**: in a child every method of an inherited context raises {ForkedError}; the default context is a new one.
+  #
+  # @see http://api.zeromq.org/4-3:zmq-ctx-new zmq_ctx_new(3)
+  class Context
+    include Options::ContextAccessors
+
+    # Seconds that a closed socket goes on trying to deliver, where nothing else is said.
+    DEFAULT_LINGER = 5
+
+    class << self
+      # Makes a context. With a block: yields it, closes it afterwards, and gives the block's value.
+      # @see #initialize
+      def new(...)
+        context = super
+        return context unless block_given?
+        begin
+          yield context
+        ensure
+          context.close
+        end
+      end
+
+      # The process's own, made when first asked for, and anew in a forked child or after it was closed.
+      # @return [Context]
+      def default
+        @default = new unless @default&.usable?
+        @default
+      end
+    end
+
+    # @param linger [Integer, Float, nil] seconds that its sockets go on trying to deliver after their close; nil: for ever
+    # @param socket_options [Hash{Symbol => Object}] options that each of its sockets starts with
+    # @param options [Hash{Symbol => Object}] options of the context: `io_threads:` (default 1), `max_sockets:` (1023), `ipv6:`,
+    #   `thread_name_prefix:`, `thread_priority:`… (docs/options.md)
+    # @raise [OptionError] when one is unknown or its value is not allowed
+    def initialize(linger: DEFAULT_LINGER, socket_options: {}, **options)
+      socket_options = socket_options.to_h { |name, value| [name, value.is_a?(String) ? value.dup.freeze : value] }
+      socket_options.each { |name, value| Options.fetch(name).encode(value) }
+      @socket_options = socket_options.freeze
+      wanted = options.map { |name, value| [Options.fetch(name, :context), value] }
+      wanted.map! { |option, value| [option.id, option.encode(value)] }
+      linger = Options.fetch(:linger).encode(linger)
+      _open
+      _set_linger(linger)
+      wanted.each { |id, raw| _set_option(id, raw) }
+      freeze
+    end
+
+    # @return [Hash{Symbol => Object}] options that each of its sockets starts with
+    attr_reader :socket_options
+
+    # Makes a socket in this context.
+    # @param type [Symbol, String] such as :REQ
+    # @param options [Hash] of the socket
+    # @return [Socket] of the class of that name; with a block, what the block gives
+    # @raise [ArgumentError] when there is no such type
+    def socket(type, **options, &block)
+      Socket.class_of(type).new(context: self, **options, &block)
+    end
+
+    # @return [Float, Integer, nil] seconds of linger that new sockets start with
+    def linger
+      Options.fetch(:linger).decode(_linger)
+    end
+
+    # @param seconds [Float, Integer, nil] for sockets made from now on; nil: for ever
+    def linger=(seconds)
+      _set_linger(Options.fetch(:linger).encode(seconds))
+    end
+
+    # @param name [Symbol] of an option, see docs/options.md
+    # @return [Object] its value
+    # @raise [OptionError] when it is unknown or cannot be read
+    def get(name)
+      option = Options.fetch(name, :context)
+      option.check_readable
+      option.decode(_get_option(option.id))
+    end
+
+    # @param name [Symbol] of an option; most take effect only before the first socket is made
+    # @param value [Object]
+    # @return [Object] the value
+    # @raise [OptionError] when it is unknown, cannot be set, or the value is not allowed
+    def set(name, value)
+      option = Options.fetch(name, :context)
+      _set_option(option.id, option.encode(value))
+      value
+    end
+
+    # Ends every use of its sockets: waiting calls and all later ones raise {ContextTerminatedError}. Does not wait, and may be
+    # called from any thread and from a signal handler. The sockets still have to be closed; {#close} does.
+    # @return [nil]
+    def shutdown
+      _shutdown
+    end
+
+    # Closes all its sockets, then waits until they have sent what they hold, at most their longest linger and a second.
+    # Callers waiting on its sockets get {ClosedError}. The wait can be interrupted; sending goes on in the background.
+    # A second call does nothing new.
+    # @return [nil]
+    def close
+      _close
+    end
+
+    # @return [Boolean]
+    def closed?
+      _closed?
+    end
+
+    # @return [Boolean] whether sockets can be made: it is open, and of this very process
+    def usable?
+      !_closed? && _own?
+    end
+
+    # @return [Integer] address of libzmq's context, for other libraries that take one
+    def pointer
+      _pointer
+    end
+
+    # @return [String]
+    def inspect
+      state =
+        if !_own? then "of another process"
+        elsif closed? then "closed"
+        else "io_threads=#{io_threads} max_sockets=#{max_sockets}"
+        end
+      "#<#{self.class} #{state}>"
+    end
+  end
+end

@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+module Godwit
+  # Checks endpoints before libzmq sees them: it takes ports modulo 65536 and says no more than "Invalid argument".
+  # @private
+  module Endpoint
+    TRANSPORTS = %w[tcp ipc inproc udp pgm epgm norm tipc vmci vsock hyperv ws wss].freeze
+    # Those that every libzmq has; for the rest zmq_has knows.
+    ALWAYS = %w[tcp inproc].freeze
+    WITH_PORT = %w[tcp ws wss udp].freeze
+    PORTS = (0..65_535)
+
+    module_function
+
+    # @param endpoint [String]
+    # @param operation [Symbol] :bind, :connect, :unbind or :disconnect
+    # @return [String] the endpoint
+    # @raise [EndpointError, ProtocolError, EndpointTypeError] naming the fix
+    def check(endpoint, operation)
+      unless endpoint.is_a?(String)
+        raise EndpointTypeError.new("#{operation}: an endpoint is a String such as \"tcp://127.0.0.1:5555\": got #{endpoint.class}",
+          operation: operation)
+      end
+      transport, address = endpoint.split("://", 2)
+      if address.nil? || !transport.match?(/\A[a-z]+\z/) || endpoint.include?("\0")
+        refuse(operation, endpoint, "an endpoint is transport://address, such as tcp://127.0.0.1:5555, ipc:///tmp/name or inproc://name")
+      end
+      check_transport(transport, operation, endpoint)
+      refuse(operation, endpoint, "nothing stands behind #{transport}://") if address.empty?
+      check_port(transport, address, operation, endpoint) if WITH_PORT.include?(transport)
+      endpoint
+    end
+
+    # @return [Integer, nil] port of a resolved tcp endpoint
+    def port(endpoint)
+      endpoint[%r{\Atcp://.*:(\d+)\z}, 1]&.to_i
+    end
+
+    # @return [Array<String>] transports that the running libzmq has
+    def transports
+      TRANSPORTS.select { |name| supported?(name) }
+    end
+
+    # zmq_has knows some of them; the others show only when they are tried, and then libzmq says so.
+    def supported?(transport)
+      ALWAYS.include?(transport) || Godwit.has?((transport == "epgm") ? "pgm" : transport.to_s)
+    end
+
+    def check_transport(transport, operation, endpoint)
+      return if TRANSPORTS.include?(transport) && (supported?(transport) || transport == "udp")
+      why = TRANSPORTS.include?(transport) ? "this libzmq was built without #{transport}" : "no transport is called #{transport}"
+      raise Errors.build(ProtocolError, operation, endpoint, "#{why}; here are #{transports.join(", ")}")
+    end
+
+    def check_port(transport, address, operation, endpoint)
+      address = address.split(";", 2).last # a source address may stand before
+      address = address.split("/", 2).first.to_s if transport.start_with?("ws")
+      host, colon, port = address.rpartition(":")
+      binds = %i[bind unbind].include?(operation)
+      if colon.empty? || port.empty?
+        refuse(operation, endpoint, "a port is missing: #{transport}://#{address.empty? ? "127.0.0.1" : address.delete_suffix(":")}:5555")
+      elsif host.empty?
+        everywhere = binds ? ", or * for every interface" : ""
+        refuse(operation, endpoint, "a host is missing: #{transport}://127.0.0.1:#{port}#{everywhere}")
+      elsif host.include?(":") && !host.match?(/\A\[.*\](%\w+)?\z/)
+        refuse(operation, endpoint, "an IPv6 address stands in brackets: #{transport}://[#{host}]:#{port}")
+      elsif port == "*"
+        refuse(operation, endpoint, "only bind takes * for a port") unless binds
+      elsif !port.match?(/\A\d+\z/) || !PORTS.cover?(port.to_i) || (operation == :connect && port.to_i.zero?)
+        refuse(operation, endpoint, "a port is a number from #{binds ? "0 to 65535, or * for any free one" : "1 to 65535"}")
+      end
+      refuse(operation, endpoint, "only bind takes * for a host: name the machine to connect to") if host == "*" && !binds
+    end
+
+    def refuse(operation, endpoint, hint)
+      raise Errors.build(EndpointError, operation, endpoint, hint)
+    end
+  end
+end

@@ -1,0 +1,94 @@
+# frozen_string_literal: true
+
+module Godwit
+  # What to do about an error where the table (api/errors.yml) cannot know, since it depends on the socket.
+  # @private
+  module Hints
+    RECEIVE_ONLY = %i[SUB PULL GATHER DISH].freeze
+    SEND_ONLY = %i[PUB PUSH SCATTER RADIO].freeze
+
+    module_function
+
+    # @param what [Integer, Class] errno, or the class of the error
+    # @param operation [Symbol]
+    # @param object [Socket, Context]
+    # @param endpoint [String, nil]
+    # @return [String, nil] the fix; nil leaves it to the table
+    def for(what, operation, object, endpoint)
+      case what
+      when Errno::EOPNOTSUPP::Errno then direction(operation, object)
+      when Errno::EMFILE::Errno then room(object)
+      when EFSM then turn(object)
+      when Errno::ENODEV::Errno, Errno::EINVAL::Errno then ipv6(object, endpoint)
+      when Errno::ETIMEDOUT::Errno then patience(object, operation)
+      when Errno::EBUSY::Errno then "another thread or fiber waits on this socket: use one REQ per thread"
+      end
+    end
+
+    # libzmq's own errno of a socket that was used out of turn.
+    EFSM = 156_384_763
+
+    # @return [Exception] for what is no message
+    def bad_message(message, operation)
+      case message
+      when Array
+        if message.empty?
+          return MessageError.new("#{operation}: a message has at least one frame: give a String, or an Array of Strings that is not empty",
+            operation: operation)
+        end
+        index = message.index { |part| !part.is_a?(String) }
+        what = "an Array with #{name(message[index])} at #{index}"
+      else
+        what = name(message)
+      end
+      MessageTypeError.new("#{operation}: a message is a String (one frame) or an Array of Strings (several): got #{what}",
+        operation: operation)
+    end
+
+    # @return [Exception] for what is no list of messages
+    def bad_batch(messages)
+      MessageTypeError.new("send_many: takes an Array of messages: got #{messages.class}", operation: :send_many)
+    end
+
+    def ipv6(object, endpoint)
+      return unless object.is_a?(Socket) && endpoint.to_s.include?("[") && !object.ipv6
+      "an IPv6 address needs the option ipv6: true, on the socket or on its Context"
+    end
+
+    def name(object)
+      object.nil? ? "nil" : object.class.to_s
+    end
+
+    def direction(operation, socket)
+      return unless socket.is_a?(Socket)
+      type = socket.type
+      return "a #{type} only receives: send on its peer, or use another type" if RECEIVE_ONLY.include?(type) && operation.to_s.start_with?("send")
+      return "a #{type} only sends: receive on its peer, or use another type" if SEND_ONLY.include?(type) && operation.to_s.start_with?("recv")
+      nil
+    end
+
+    def room(object)
+      return unless object.is_a?(Socket)
+      context = object.context
+      "either #{context.max_sockets} sockets (max_sockets: of its Context) or the open files of this process (ulimit -n) " \
+        "are used up: close some, or raise the limit"
+    end
+
+    def turn(socket)
+      return unless socket.is_a?(Socket)
+      case socket.type
+      when :REQ then "a REQ sends and receives in turn: receive the reply first, use `request`, or make it with relaxed: true, correlate: true"
+      when :REP then "a REP receives and sends in turn: receive a request first, then send its reply"
+      end
+    end
+
+    def patience(socket, operation)
+      return unless socket.is_a?(Socket)
+      if socket.endpoints.empty?
+        "the socket is neither bound nor connected"
+      elsif operation.to_s.start_with?("send")
+        "no peer took it: none is connected, or its high-water mark is reached"
+      end
+    end
+  end
+end

@@ -1,0 +1,213 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Socket
+    # Sending and receiving. A message is a String (one frame) or an Array of Strings (several), the same shape both ways.
+    #
+    # Timeouts are seconds (Integer or Float), nil is for ever; where none is given, the socket's `send_timeout` or
+    # `recv_timeout` holds (for ever, unless set). With `exception: false` a call gives nil instead of raising TimeoutError.
+    #
+    # All of it may be called from any thread and fiber; see {Socket} on kills and interrupts.
+    module Messages
+      UNSET = Timeout::UNSET
+      private_constant :UNSET
+
+      READABLE = 1
+      WRITABLE = 2
+      private_constant :READABLE, :WRITABLE
+
+      # Sends a message; waits while no peer can take it. Its bytes go as they are, whatever their encoding.
+      # @param message [String, Array<String>]
+      # @param timeout [Integer, Float, nil] seconds
+      # @return [self] or nil when time is up and `exception: false`
+      # @raise [TimeoutError] when time is up
+      # @raise [MessageTypeError] when it is not a String or an Array of Strings
+      # @raise [MessageError] when it has no frame
+      # @raise [StateError] REQ, REP: out of turn
+      # @raise [UnsupportedError] when the type only receives
+      # @raise [UnreachableError] ROUTER with `mandatory: true`: there is no such peer
+      # @raise [ClosedError, ContextTerminatedError, ForkedError]
+      # @see http://api.zeromq.org/4-3:zmq-msg-send zmq_msg_send(3)
+      def send(message, timeout: UNSET, exception: true)
+        return self if _send(message, Timeout.milliseconds(timeout))
+        timed_out(:send, exception)
+      end
+
+      # {#send}, for chains: `socket << "a" << ["b", "c"]`.
+      # @param message [String, Array<String>]
+      # @return [self]
+      def <<(message)
+        send(message)
+      end
+
+      # Sends a message if that needs no waiting.
+      # @param message [String, Array<String>]
+      # @return [self] or :wait_writable when it would wait and `exception: false`
+      # @raise [EAGAINWaitWritable] (an IO::WaitWritable) when it would wait
+      # @raise [Error] as {#send}
+      def send_nonblock(message, exception: true)
+        return self if _send(message, 0)
+        return :wait_writable unless exception
+        raise Errors.build(EAGAINWaitWritable, :send_nonblock, endpoints.first)
+      end
+
+      # Sends many messages, with one crossing into libzmq for each thousand or so.
+      # @param messages [Array<String, Array<String>>] all are checked before the first goes
+      # @param timeout [Integer, Float, nil] seconds for all of them; not given: `send_timeout` for each wait
+      # @return [self]
+      # @raise [Error] as {#send}; the error's `sent` says how many went, and those went whole. (An interrupt such as `Timeout` cannot
+      #   tell: use `timeout:`.)
+      def send_many(messages, timeout: UNSET)
+        raise Hints.bad_batch(messages) unless messages.is_a?(Array)
+        sent = 0
+        Timeout.milliseconds(timeout) # refuses what is no duration
+        start = Timeout.now unless UNSET.equal?(timeout)
+        while sent < messages.size
+          left = start ? Timeout.left(timeout, start) : timeout
+          count = _send_many(messages, sent, Timeout.milliseconds(left))
+          raise timeout_error(:send_many) if count.zero?
+          sent += count
+        end
+        self
+      rescue Error => error
+        error.sent = sent
+        raise
+      end
+
+      # Receives a message; waits for one.
+      # @param timeout [Integer, Float, nil] seconds
+      # @return [String, Array<String>] a new String, or an Array when it has several frames; nil when time is up and
+      #   `exception: false`
+      # @raise [TimeoutError] when time is up
+      # @raise [StateError] REQ, REP: out of turn
+      # @raise [UnsupportedError] when the type only sends
+      # @raise [ClosedError, ContextTerminatedError, ForkedError]
+      # @see http://api.zeromq.org/4-3:zmq-msg-recv zmq_msg_recv(3)
+      def recv(timeout: UNSET, exception: true)
+        _recv(Timeout.milliseconds(timeout)) || timed_out(:recv, exception)
+      end
+
+      # {#recv}, always as an Array of frames.
+      # @return [Array<String>] or nil when time is up and `exception: false`
+      # @raise [Error] as {#recv}
+      def recv_multipart(timeout: UNSET, exception: true)
+        message = recv(timeout: timeout, exception: exception)
+        message.is_a?(String) ? [message] : message
+      end
+
+      # {#recv}, for messages of one frame.
+      # @return [String] or nil when time is up and `exception: false`
+      # @raise [MultipartError] when it has several frames; the error's `frames` are the message
+      # @raise [Error] as {#recv}
+      def recv_string(timeout: UNSET, exception: true)
+        message = recv(timeout: timeout, exception: exception)
+        raise multipart(:recv_string, message) if message.is_a?(Array)
+        message
+      end
+
+      # Receives a message if there is one.
+      # @return [String, Array<String>] or :wait_readable when there is none and `exception: false`
+      # @raise [EAGAINWaitReadable] (an IO::WaitReadable) when there is none
+      # @raise [Error] as {#recv}
+      def recv_nonblock(exception: true)
+        _recv(0) || begin
+          return :wait_readable unless exception
+          raise Errors.build(EAGAINWaitReadable, :recv_nonblock, endpoints.first)
+        end
+      end
+
+      # Receives what has come, up to `max` messages; waits for the first only.
+      # @param max [Integer] 1 or more; one call gives at most 1,024 messages, and stops at about 64 MiB
+      # @param timeout [Integer, Float, nil] seconds, for the first
+      # @return [Array<String, Array<String>>] at least one; nil when time is up and `exception: false`
+      # @raise [Error] as {#recv}
+      def recv_many(max = 256, timeout: UNSET, exception: true)
+        raise ArgumentError, "recv_many takes 1 message or more: got #{max.inspect}" unless max.is_a?(Integer) && max.positive?
+        _recv_many([max, 1 << 30].min, Timeout.milliseconds(timeout)) || timed_out(:recv_many, exception)
+      end
+
+      # Receives a message of one frame into a String of yours, which allocates nothing when it is large enough.
+      # @param buffer [String] its content is replaced
+      # @param timeout [Integer, Float, nil] seconds
+      # @return [Integer] bytes received; nil when time is up and `exception: false`
+      # @raise [MultipartError] when it has several frames; the error's `frames` are the message
+      # @raise [FrozenError, TypeError] when the buffer cannot be written; no message is taken then
+      # @raise [Error] as {#recv}
+      def recv_into(buffer, timeout: UNSET, exception: true)
+        size = _recv_into(buffer, Timeout.milliseconds(timeout))
+        raise multipart(:recv_into, size) if size.is_a?(Array)
+        size || timed_out(:recv_into, exception)
+      end
+
+      # Yields each message, until the socket or its context is closed.
+      # @yieldparam message [String, Array<String>]
+      # @return [self] or, without a block, an Enumerator
+      # @raise [Error] as {#recv}, but for ClosedError and ContextTerminatedError
+      def each
+        return to_enum(:each) unless block_given?
+        while (message = next_message)
+          yield message
+        end
+        self
+      end
+
+      # Whether it can send or receive without waiting.
+      # @return [Array<Symbol>] of :readable and :writable
+      # @see http://api.zeromq.org/4-3:zmq-getsockopt ZMQ_EVENTS in zmq_getsockopt(3)
+      def events
+        bits = _wait(READABLE | WRITABLE, 0) || 0
+        [(:readable if bits.anybits?(READABLE)), (:writable if bits.anybits?(WRITABLE))].compact
+      end
+
+      # @return [Boolean] whether a message is there
+      def readable?
+        !_wait(READABLE, 0).nil?
+      end
+
+      # @return [Boolean] whether a message can be sent without waiting
+      def writable?
+        !_wait(WRITABLE, 0).nil?
+      end
+
+      # Waits until a message is there; another thread may still take it first.
+      # @param timeout [Integer, Float, nil] seconds
+      # @return [self, nil] nil when time is up, as IO#wait_readable
+      def wait_readable(timeout = nil)
+        _wait(READABLE, Timeout.milliseconds(timeout)) && self
+      end
+
+      # Waits until a message can be sent.
+      # @param timeout [Integer, Float, nil] seconds
+      # @return [self, nil] nil when time is up, as IO#wait_writable
+      def wait_writable(timeout = nil)
+        _wait(WRITABLE, Timeout.milliseconds(timeout)) && self
+      end
+
+      private
+
+      def timed_out(operation, exception)
+        raise timeout_error(operation) if exception
+      end
+
+      def timeout_error(operation)
+        Errors.build(TimeoutError, operation, endpoints.empty? ? nil : endpoints.join(", "), Hints.patience(self, operation))
+      end
+
+      def timeout_or(timeout, option)
+        UNSET.equal?(timeout) ? get(option) : timeout
+      end
+
+      def multipart(operation, frames)
+        MultipartError.new("#{operation}: the message has #{frames.size} frames (use recv, or take them from this error's frames)",
+          operation: operation, frames: frames)
+      end
+
+      # @return [String, Array<String>, nil] nil once the socket or its context is closed
+      def next_message
+        recv(timeout: nil)
+      rescue ClosedError, ContextTerminatedError
+        nil
+      end
+    end
+  end
+end

@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Socket
+    # Counting peers, against slow joiners: a PUB drops what it sends before anybody has subscribed, and the first worker of a
+    # PUSH that is there before the others gets all the work.
+    #
+    # A PUB counts the subscriptions that have reached it. The other types listen to libzmq's monitor from their first endpoint
+    # until their first message; that costs two descriptors, so REQ, REP, DEALER, ROUTER, PAIR and STREAM do it only with
+    # `count_peers: true`.
+    module Peers
+      COUNTING = %i[PUB XPUB SUB XSUB PUSH PULL].freeze
+      private_constant :COUNTING
+
+      # Waits until peers are connected (their handshake is done); on a PUB, until there are subscriptions; a topic that a peer asks
+      # for twice counts twice. (A SUB that is bound subscribes at a new peer when it is next used itself: while it receives, or
+      # in its own `wait_connected`.)
+      # Any number of threads and fibers may wait.
+      # @param count [Integer] how many at least
+      # @param timeout [Integer, Float, nil] seconds; nil: for ever
+      # @return [self]
+      # @raise [TimeoutError] when time is up
+      # @raise [StateError] when peers were not counted: after the first message, or without `count_peers: true`
+      # @raise [UnsupportedError] when all its endpoints are inproc, of which libzmq's monitor tells nothing (a PUB counts there too)
+      # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor(3)
+      def wait_connected(count: 1, timeout: nil)
+        raise ArgumentError, "count: is a number of peers, 1 or more: got #{count.inspect}" unless count.is_a?(Integer) && count.positive?
+        milliseconds = Timeout.milliseconds(timeout)
+        raise untold if untold?
+        now = _wait_peers(count, milliseconds) or raise not_counted
+        return self if now >= count
+        raise Errors.build(TimeoutError, :wait_connected, endpoints.join(", "), "#{now} of #{count} peers are connected")
+      end
+
+      private
+
+      def count_peers(wanted)
+        @counts = wanted.nil? ? COUNTING.include?(type) : wanted
+        _count_peers if @counts
+      end
+
+      # libzmq's monitor says nothing of inproc.
+      def untold?
+        type != :PUB && @counts && !@endpoints.empty? && endpoints.all? { |endpoint| endpoint.start_with?("inproc:") } && !closed?
+      end
+
+      def untold
+        Errors.build(UnsupportedError, :wait_connected, endpoints.first,
+          "libzmq does not tell of peers over inproc; there a connection stands at once")
+      end
+
+      def not_counted
+        StateError.new("wait_connected: peers are counted from the first endpoint to the first message " \
+          "(call it before any send or recv#{"; a #{type} counts with count_peers: true" unless @counts})", operation: :wait_connected)
+      end
+    end
+  end
+end

@@ -1,0 +1,108 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Socket
+    # One question, one answer.
+    module Request
+      # Sends a message and receives its reply. Unlike `send` and `recv`, it leaves the socket usable when no reply comes: the
+      # socket is made anew in its place, so that a late reply is dropped (the Guide's Lazy Pirate).
+      # One exchange at a time: other threads and fibers that call it wait for their turn.
+      #
+      #   req.request("hello", timeout: 0.5, retries: 3)
+      #
+      # A REQ that is bound, or is `relaxed: true, correlate: true`, stays as it is and just sends again.
+      #
+      # @param message [String, Array<String>]
+      # @param timeout [Integer, Float, nil] seconds for each try, sending included; nil: for ever; not given: `recv_timeout`
+      # @param retries [Integer] how often to try again after the first time-out
+      # @return [String, Array<String>] the reply
+      # @raise [TimeoutError] when the last try got no reply
+      # @raise [Error] as {Messages#send} and {Messages#recv}
+      # @see https://zguide.zeromq.org/docs/chapter4/#Client-Side-Reliability-Lazy-Pirate-Pattern
+      def request(message, timeout: Timeout::UNSET, retries: 0)
+        unless retries.is_a?(Integer) && !retries.negative?
+          raise ArgumentError, "retries: is a number, 0 or more: got #{retries.inspect}"
+        end
+        limit = timeout_or(timeout, :recv_timeout)
+        Timeout.milliseconds(limit) # refuses what is no duration
+        @request_lock.synchronize do
+          tries = 0
+          begin
+            exchange(message, limit)
+          rescue TimeoutError
+            retry if (tries += 1) <= retries
+            raise
+          end
+        end
+      end
+
+      private
+
+      def exchange(message, limit)
+        start = Timeout.now
+        sent = false
+        send(message, timeout: limit)
+        sent = true
+        reply = recv(timeout: Timeout.left(limit, start))
+      ensure
+        renew if sent && reply.nil? && !closed?
+      end
+
+      # Also when it was interrupted: the next request shall not find it waiting for this one's reply.
+      def renew
+        return if %i[relaxed correlate].all? { |name| @settings[Options.fetch(name).id] == 1 }
+        return set(:relaxed, true) if @endpoints.any? { |how, _, _| how == :bind }
+        _reopen
+        @settings.each { |id, raw| _set_option(id, raw) }
+        @endpoints.each { |_, endpoint, _| _connect(endpoint) }
+      rescue ContextTerminatedError
+        nil # there is nothing to be made anew; the caller hears of it
+      end
+    end
+
+    # Answering.
+    module Serve
+      # Receives messages and sends back what the block makes of each, until the socket or its context is closed.
+      #
+      #   rep.serve { |message| message.upcase }
+      #
+      # A block that raises does not end it: `on_error` makes the reply then; by default the error is warned of, a REP replies
+      # with an empty message and a ROUTER with nothing. (Interrupts such as `Thread#kill` do end it.)
+      # With a ROUTER the message and the reply begin with the peer's routing id.
+      #
+      # @param on_error [#call, nil] takes the error and the message, gives the reply; nil: no reply (ROUTER)
+      # @yieldparam message [String, Array<String>]
+      # @yieldreturn [String, Array<String>] the reply; a ROUTER may give nil for none
+      # @return [self]
+      def serve(on_error: nil)
+        raise ArgumentError, "serve needs a block that makes the reply" unless block_given?
+        while (message = next_message)
+          begin
+            reply(yield(message))
+          rescue => error
+            break if closed? || error.is_a?(ContextTerminatedError)
+            recover(on_error, error, message)
+          end
+        end
+        self
+      end
+
+      private
+
+      def reply(message)
+        send(message) unless message.nil? && type == :ROUTER
+      end
+
+      def recover(on_error, error, message)
+        return reply(on_error.call(error, message)) if on_error
+        warn "#{inspect}: the block of serve raised #{error.full_message(highlight: false)}"
+        reply("") if type == :REP
+      rescue ClosedError, ContextTerminatedError
+        nil
+      rescue => again
+        warn "#{inspect}: no reply could be sent after an error: #{again.full_message(highlight: false)}"
+        send("") if type == :REP
+      end
+    end
+  end
+end

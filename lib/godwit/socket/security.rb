@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Socket
+    # Makes options of the keywords that switch on CURVE and PLAIN.
+    # @private
+    module Security
+      module_function
+
+      # @return [Hash{Symbol => Object}] options
+      def options(curve, server_key, plain)
+        raise ArgumentError, "server_key: goes with curve: the client's own keys (Godwit::Curve.keypair)" if server_key && !curve
+        {**curve_options(curve, server_key), **plain_options(plain)}
+      end
+
+      def curve_options(keys, server_key)
+        return {} unless keys
+        raise CurveKeyError.new("curve: takes a Godwit::Curve::Keypair: got #{keys.class}", operation: :curve) unless keys.is_a?(Curve::Keypair)
+        both = {curve_public_key: keys.public_key, curve_secret_key: keys.secret_key}
+        server_key ? {**both, curve_server_key: Curve.z85(server_key)} : {curve_server: true, **both}
+      end
+
+      def plain_options(plain)
+        return {} unless plain
+        name, password = plain if plain.is_a?(Array) && plain.size == 2
+        return {plain_username: name, plain_password: password} if name.is_a?(String) && password.is_a?(String)
+        raise ArgumentError, "plain: takes [user name, password], two Strings"
+      end
+    end
+  end
+end

@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require_relative "socket/request"
+
+module Godwit
+  # The number of each type in libzmq.
+  # @private
+  SOCKET_TYPES = {
+    PAIR: 0, PUB: 1, SUB: 2, REQ: 3, REP: 4, DEALER: 5, ROUTER: 6, PULL: 7, PUSH: 8, XPUB: 9, XSUB: 10, STREAM: 11,
+    SERVER: 12, CLIENT: 13, RADIO: 14, DISH: 15, GATHER: 16, SCATTER: 17, DGRAM: 18, PEER: 19, CHANNEL: 20
+  }.freeze
+
+  # Those that only a libzmq built with drafts has.
+  # @private
+  DRAFT_TYPES = %i[SERVER CLIENT RADIO DISH GATHER SCATTER DGRAM PEER CHANNEL].freeze
+
+  # One to one, both ways; mostly between two threads.
+  class PAIR < Socket; end
+
+  # Publishes to all who subscribed; drops for those who cannot keep up. libzmq's XPUB inside, which counts subscriptions.
+  class PUB < Socket; end
+
+  # Receives the messages whose beginning it subscribed to.
+  class SUB < Socket; end
+
+  # Sends a request, receives its reply, in turn.
+  class REQ < Socket
+    include Request
+
+    # @see Socket#initialize
+    def initialize(**options)
+      @request_lock = Mutex.new
+      super
+    end
+  end
+
+  # Receives a request, sends its reply, in turn.
+  class REP < Socket
+    include Serve
+  end
+
+  # Sends to its peers in turn, receives from all of them, at any time.
+  class DEALER < Socket; end
+
+  # Receives with the sender's routing id in front, sends to the peer named in front.
+  class ROUTER < Socket
+    include Serve
+  end
+
+  # Receives from PUSH sockets, fairly.
+  class PULL < Socket; end
+
+  # Sends to PULL sockets in turn.
+  class PUSH < Socket; end
+
+  # A PUB that receives subscriptions, as messages that begin with 1 (subscribe) or 0.
+  class XPUB < Socket; end
+
+  # A SUB that sends its subscriptions as messages that begin with 1 (subscribe) or 0.
+  class XSUB < Socket; end
+
+  # Speaks raw TCP to peers that know no ZeroMQ: [routing id, bytes] both ways, no bytes for connect and disconnect.
+  class STREAM < Socket; end
+
+  # Draft type: CLIENT's other side. Raises {UnsupportedError} on a libzmq without drafts.
+  class SERVER < Socket; end
+
+  # Draft type: REQ and DEALER in one, for threads. Raises {UnsupportedError} on a libzmq without drafts.
+  class CLIENT < Socket; end
+
+  # Draft type: publishes to groups. Raises {UnsupportedError} on a libzmq without drafts.
+  class RADIO < Socket; end
+
+  # Draft type: receives from groups that it joined. Raises {UnsupportedError} on a libzmq without drafts.
+  class DISH < Socket; end
+
+  # Draft type: PULL for threads. Raises {UnsupportedError} on a libzmq without drafts.
+  class GATHER < Socket; end
+
+  # Draft type: PUSH for threads. Raises {UnsupportedError} on a libzmq without drafts.
+  class SCATTER < Socket; end
+
+  # Draft type: raw UDP. Raises {UnsupportedError} on a libzmq without drafts.
+  class DGRAM < Socket; end
+
+  # Draft type: peers that know each other by number. Raises {UnsupportedError} on a libzmq without drafts.
+  class PEER < Socket; end
+
+  # Draft type: PAIR for threads. Raises {UnsupportedError} on a libzmq without drafts.
+  class CHANNEL < Socket; end
+
+  SOCKET_TYPES.each_key { |name| const_get(name).const_set(:TYPE, name) }
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+module Godwit
+  # From the seconds of the public API to the milliseconds of a backend.
+  # @private
+  module Timeout
+    # Stands for a keyword that was not given.
+    UNSET = Object.new.freeze
+
+    # The longest wait that is told from "for ever": some 285,000 years.
+    MOST = 9e12
+
+    module_function
+
+    # @param seconds [Integer, Float, nil] nil is for ever
+    # @return [Integer, nil] milliseconds, rounded up, -1 for ever; nil (the socket's own) for UNSET
+    # @raise [TypeError, ArgumentError] naming what is allowed
+    def milliseconds(seconds)
+      return nil if UNSET.equal?(seconds)
+      return -1 if seconds.nil?
+      unless seconds.is_a?(Numeric) && seconds.real?
+        raise TypeError, "a timeout is a number of seconds, or nil for none: got #{seconds.class}"
+      end
+      seconds = seconds.to_f
+      raise ArgumentError, "a timeout is at least 0 seconds, or nil for none: got #{seconds}" unless seconds >= 0
+      (seconds >= MOST) ? -1 : (seconds * 1000).ceil
+    end
+
+    # @return [Float] seconds on the monotonic clock
+    def now
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+
+    # @return [Float, nil] what is left of `seconds` since `start`, at least 0
+    def left(seconds, start)
+      seconds && [seconds - (now - start), 0].max
+    end
+  end
+end

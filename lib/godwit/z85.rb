@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+module Godwit
+  # Z85: 4 bytes as 5 printable characters, for keys in files and on command lines.
+  #
+  # @see https://rfc.zeromq.org/spec/32/ ZeroMQ RFC 32
+  module Z85
+    # The 85 characters in order of value.
+    ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+    VALUES = ALPHABET.each_char.with_index.to_h.freeze
+    private_constant :VALUES
+
+    module_function
+
+    # @param bytes [String] a multiple of 4 bytes
+    # @return [String] 5 US-ASCII characters for each 4 bytes
+    # @raise [ArgumentError] when the length is no multiple of 4
+    def encode(bytes)
+      raise ArgumentError, "Z85 encodes multiples of 4 bytes: got #{bytes.bytesize}" unless (bytes.bytesize % 4).zero?
+      bytes.unpack("N*").each_with_object(String.new(encoding: Encoding::US_ASCII)) do |number, text|
+        4.downto(0) { |power| text << ALPHABET[number / 85**power % 85] }
+      end
+    end
+
+    # @param text [String] a multiple of 5 characters
+    # @return [String] binary, 4 bytes for each 5 characters
+    # @raise [ArgumentError] when the length is no multiple of 5, or a character or a group is not of Z85
+    def decode(text)
+      raise ArgumentError, "Z85 is a multiple of 5 characters: got #{text.length}" unless (text.length % 5).zero?
+      text.each_char.each_slice(5).map do |group|
+        number = group.inject(0) do |sum, character|
+          sum * 85 + VALUES.fetch(character) { raise ArgumentError, "no character of Z85: #{character.inspect}" }
+        end
+        raise ArgumentError, "no group of Z85, it stands for more than 4 bytes: #{group.join.inspect}" if number > 0xffffffff
+        number
+      end.pack("N*")
+    end
+  end
+end
