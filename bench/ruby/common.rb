@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+require "json"
+
+# What the Ruby programs of the benchmarks share: clocks, arguments, the lines that they print. They print what the C programs print.
+module Common
+  # How many messages cross at once in the batch forms.
+  BATCH = 256
+
+  # Sizes and counts of a run, as every program takes them: ENDPOINT SIZE COUNT [WARMUP].
+  Run = Struct.new(:endpoint, :size, :count, :warmup) do
+    def payload = "x" * size
+
+    def total = warmup + count
+  end
+
+  module_function
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+
+  # CPU time of the whole process, libzmq's own threads included.
+  def cpu = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID, :nanosecond)
+
+  def run(arguments)
+    usage = "usage: #{File.basename($PROGRAM_NAME)} ENDPOINT SIZE COUNT [WARMUP=0] [strings|batches]"
+    abort usage unless (3..5).cover?(arguments.size)
+    Run.new(arguments[0], *arguments[1, 2].map { |text| Integer(text) }, Integer(arguments[3] || "0"))
+  end
+
+  def batches?(arguments) = arguments[4] == "batches"
+
+  def ready(endpoint) = say(ready: endpoint)
+
+  def say(fields)
+    puts JSON.generate(fields)
+    $stdout.flush
+  end
+
+  # See bench_hold in bench/c/bench.h.
+  def hold
+    $stdin.read if ENV["BENCH_HOLD"]
+  end
+
+  # Times the block, which gives the number of messages that it moved.
+  def measure
+    cpu_before = cpu
+    start = now
+    measured = yield
+    seconds = (now - start) / 1e9
+    {seconds: seconds, rate: measured / seconds, cpu_ns: (cpu - cpu_before) / measured.to_f}
+  end
+
+  # Checked once, after the clock has stopped.
+  def check_size(message, size)
+    abort "a message of #{message.bytesize} bytes came, not of #{size}" unless message.bytesize == size
+  end
+
+  # Round trips: `stamps` holds the clock before the first and after each.
+  def round_trips(stamps, cpu_ns)
+    times = stamps.each_cons(2).map { |before, after| after - before }.sort
+    {
+      seconds: (stamps.last - stamps.first) / 1e9, mean_us: (stamps.last - stamps.first) / 1e3 / times.size,
+      p50_us: percentile(times, 50), p99_us: percentile(times, 99), cpu_ns: cpu_ns / times.size.to_f
+    }
+  end
+
+  # Nearest rank, in microseconds.
+  def percentile(sorted, percent) = sorted[(sorted.size * percent + 99) / 100 - 1] / 1e3
+end

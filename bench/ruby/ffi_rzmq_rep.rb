@@ -1,0 +1,20 @@
+# frozen_string_literal: true
+
+# ffi_rzmq_rep.rb ENDPOINT SIZE COUNT [WARMUP]: as bench/c/lat_rep.c, with ffi-rzmq.
+require_relative "ffi_rzmq"
+
+run = Common.run(ARGV)
+context = ZMQ::Context.new
+rep, endpoint = FFIRzmq.bind(context, ZMQ::REP, run.endpoint)
+Common.ready(endpoint)
+buffer = +""
+left = run.total
+while left > 0
+  FFIRzmq.check rep.recv_string(buffer)
+  FFIRzmq.check rep.send_string(buffer)
+  left -= 1
+end
+Common.check_size(buffer, run.size)
+Common.say(program: "ffi_rzmq_rep")
+rep.close
+context.terminate

@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require "godwit"
+require_relative "common"
+
+# The loops of godwit_push, godwit_pull and godwit_inproc. `while`, because a block's call would be measured with the message.
+module GodwitLoops
+  module_function
+
+  def push(socket, run, batches)
+    payload = run.payload
+    move = batches ? method(:push_batches) : method(:push_strings)
+    move.call(socket, payload, run.warmup)
+    Common.measure { move.call(socket, payload, run.count) }
+  end
+
+  def pull(socket, run, batches) = batches ? pull_batches(socket, run) : pull_strings(socket, run)
+
+  def push_strings(socket, payload, count)
+    sent = 0
+    while sent < count
+      socket.send(payload)
+      sent += 1
+    end
+    sent
+  end
+
+  def push_batches(socket, payload, count)
+    batch = Array.new(Common::BATCH, payload)
+    sent = 0
+    while sent + Common::BATCH <= count
+      socket.send_many(batch)
+      sent += Common::BATCH
+    end
+    socket.send_many(batch.first(count - sent)) if sent < count
+    count
+  end
+
+  def pull_strings(socket, run)
+    before = [run.warmup, 1].max
+    recv_strings(socket, before)
+    message = nil
+    result = Common.measure do
+      recv_strings(socket, run.total - before - 1)
+      message = socket.recv
+      run.total - before
+    end
+    Common.check_size(message, run.size)
+    result
+  end
+
+  def recv_strings(socket, count)
+    while count > 0
+      socket.recv
+      count -= 1
+    end
+  end
+
+  def pull_batches(socket, run)
+    total = run.total
+    warmup = [run.warmup, 1].max
+    received = 0
+    received += socket.recv_many(Common::BATCH).size while received < warmup
+    before = received
+    messages = nil
+    result = Common.measure do
+      while received < total
+        messages = socket.recv_many(Common::BATCH)
+        received += messages.size
+      end
+      received - before
+    end
+    Common.check_size(messages.last, run.size)
+    result
+  end
+end

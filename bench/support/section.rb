@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+module Bench
+  # What one file found, as a section of RESULTS.md: text, tables, and the issue's targets with a verdict that is computed here.
+  class Section
+    ORDER = %w[throughput latency busy_thread allocations].freeze
+    RESULTS = "RESULTS.md"
+    HEAD = <<~MARKDOWN
+      # Benchmarks
+
+      Written by `rake bench` (one section: `rake bench:throughput`, `bench:latency`, `bench:busy_thread`, `bench:allocations`); do not edit.
+      Contenders take turns; figures are medians over the runs that a section names. A ratio is the median divided by the median of libzmq's own C
+      in the same section. C, the Ruby and the Python programs run over the same libzmq, with its defaults, over the loopback of one machine:
+      see `bench/c`, `bench/ruby`, `bench/python`.
+    MARKDOWN
+
+    def initialize(name, title)
+      @name = name
+      @parts = ["## #{title}"]
+      @targets = []
+      machine
+    end
+
+    def text(paragraph) = @parts << paragraph.strip
+
+    def heading(words) = @parts << "### #{words}"
+
+    # @param head [Array<String>] the columns; all but the first are numbers
+    def table(head, rows)
+      lines = [head, ["---", *Array.new(head.size - 1, "---:")], *rows]
+      @parts << lines.map { |cells| "| #{cells.join(" | ")} |" }.join("\n")
+    end
+
+    # A target of the issue. `value` is nil where this run did not measure it.
+    def target(label, value, at_least: nil, at_most: nil, more_than: nil, less_than: nil, digits: 3)
+      sign, goal, reached = [
+        [">=", at_least, value && at_least && value >= at_least], ["<=", at_most, value && at_most && value <= at_most],
+        [">", more_than, value && more_than && value > more_than], ["<", less_than, value && less_than && value < less_than]
+      ].find { |_, limit, _| limit }
+      verdict = reached ? "reached" : "**missed**"
+      @targets << [label, "#{sign} #{goal}", value ? format("%.#{digits}f", value) : "-", value ? verdict : "not measured"]
+    end
+
+    def absent(reasons)
+      reasons.each { |label, reason| text "Not in this run: #{label} (#{reason})." }
+    end
+
+    def finish
+      unless @targets.empty?
+        heading "Targets"
+        table ["target", "goal", "measured", "verdict"], @targets
+      end
+      body = @parts.join("\n\n")
+      puts body
+      write(Bench.whole? ? File.join(FOLDER, RESULTS) : File.join(BUILD, RESULTS), body)
+    end
+
+    private
+
+    def machine
+      text "#{Machine.date}. #{Machine.line}. #{Machine.versions.map { |name, version| "#{name} #{version}" }.join(", ")}."
+      files = Machine.libzmqs
+      text "**The contenders load different libzmqs (#{files.join(", ")}): these ratios compare libraries.**" if files.size > 1
+      text "**A part of the whole, or the short form: these figures prove nothing.**" unless Bench.whole?
+    end
+
+    # Replaces this file's section and leaves the others.
+    def write(path, body)
+      sections = File.exist?(path) ? File.read(path).scan(/^<!-- begin (\w+) -->\n(.*?)\n<!-- end \1 -->$/m).to_h : {}
+      sections[@name] = body
+      marked = ORDER.filter_map { |name| "<!-- begin #{name} -->\n#{sections[name]}\n<!-- end #{name} -->" if sections[name] }
+      notes = File.join(FOLDER, "NOTES.md")
+      parts = [HEAD.strip, *marked]
+      parts << File.read(notes).strip if File.exist?(notes)
+      FileUtils.mkdir_p(File.dirname(path))
+      File.write(path, "#{parts.join("\n\n")}\n")
+      warn "written: #{path.delete_prefix("#{ROOT}/")}"
+    end
+  end
+end

@@ -1,0 +1,16 @@
+# frozen_string_literal: true
+
+# Asks curve_server.rb something, over CURVE. With a wrong key nobody answers: the server refuses the handshake.
+#
+#   ruby -Ilib examples/curve_client.rb ENDPOINT SERVER_KEY
+require "godwit"
+
+endpoint, server_key = ARGV
+
+# linger: a request that cannot be delivered is not worth waiting for at the end.
+Godwit::REQ.connect(endpoint, curve: Godwit::Curve.keypair, server_key: server_key, linger: 0) do |req|
+  puts "served: #{req.request("world", timeout: 1)}"
+rescue Godwit::TimeoutError
+  puts "refused: no answer within a second"
+  exit 1
+end

@@ -1,0 +1,13 @@
+# frozen_string_literal: true
+
+# Answers requests that come encrypted with CURVE, and no others. Prints where it is and the key that clients must know:
+#
+#   ruby -Ilib examples/curve_server.rb [ENDPOINT]
+require "godwit"
+
+keys = Godwit::Curve.keypair
+rep = Godwit::REP.bind(ARGV[0] || "tcp://127.0.0.1:5556", curve: keys)
+$stdout.sync = true
+puts "ready at #{rep.last_endpoint}, public key #{keys.public_key}"
+
+rep.serve { |request| "hello #{request}" }

@@ -1,0 +1,169 @@
+# frozen_string_literal: true
+
+# bin/demo: runs the other examples in processes of their own, over TCP within this machine, and shows what they print.
+require "io/wait"
+require "json"
+require "rbconfig"
+require_relative "../bench/support/bench"
+
+# The scenes, and the processes that play in them.
+module Demo
+  DEADLINE = 20 # seconds for one process
+  SIZE = 100
+  COUNT = 1_000_000
+  BATCH = 256
+  ROUNDS = 3
+
+  # A process of a scene.
+  class Actor
+    def initialize(*command)
+      @command = command.map(&:to_s)
+      @late = Bench.now + DEADLINE
+      @text = +""
+      @io = IO.popen({"RUBYOPT" => nil}, @command, err: %i[child out]) # without Bundler, which takes a while to load
+    end
+
+    # Waits until it has printed this.
+    # @return [MatchData]
+    def wait_for(pattern)
+      until (found = pattern.match(@text))
+        raise Bench::Failure, "#{name} ended early:\n#{@text}" unless read
+      end
+      found
+    end
+
+    # Waits until it has ended, and looks how.
+    # @return [String] all that it printed
+    def finish(status: 0)
+      nil while read
+      @io.close
+      raise Bench::Failure, "#{name} ended with #{$?}:\n#{@text}" unless $?.exitstatus == status
+      @text
+    end
+
+    def stop
+      return if @io.closed?
+      Process.kill(:KILL, @io.pid)
+      @io.close
+    end
+
+    private
+
+    def read
+      left = @late - Bench.now
+      raise Bench::Failure, "#{name} is not done after #{DEADLINE} s:\n#{@text}" unless left > 0 && @io.wait_readable(left)
+      @text << @io.readpartial(4096)
+    rescue EOFError
+      nil
+    end
+
+    def name = @command.join(" ")
+  end
+
+  # What a scene can do: run an example, say something.
+  class Stage
+    def self.play
+      stage = new
+      yield stage
+    ensure
+      stage.clear
+    end
+
+    def initialize
+      @actors = []
+    end
+
+    # Starts an example, and names its file.
+    def example(file, *arguments)
+      run(RbConfig.ruby, "-Ilib", "examples/#{file}.rb", *arguments)
+    end
+
+    def run(*command)
+      Actor.new(*command).tap { |actor| @actors << actor }
+    end
+
+    def say(text) = puts(text.lines.map { |line| "   #{line}" })
+
+    def clear = @actors.reverse_each(&:stop)
+  end
+
+  SCENES = {
+    "Request and reply between two processes" => lambda do |stage|
+      endpoint = "tcp://127.0.0.1:#{free_port}"
+      stage.example("server", endpoint)
+      client = stage.example("client", endpoint)
+      stage.say "examples/server.rb, examples/client.rb: 5,000 round trips"
+      stage.say client.finish
+      stage.say "examples/round_trips.rb: 10,000 more, each timed"
+      stage.say stage.example("round_trips", endpoint).finish
+    end,
+
+    "Push to pull: #{COUNT} messages of #{SIZE} bytes beside libzmq's own C, medians of #{ROUNDS} rounds" => lambda do |stage|
+      rates = {
+        "bench/c/thr_push.c to thr_pull.c" => [[:c, "thr_pull", "tcp://127.0.0.1:*", SIZE, COUNT], [:c, "thr_push", SIZE, COUNT]],
+        "examples/push.rb to pull.rb, one by one" => [[:example, "pull", "tcp://127.0.0.1:*", COUNT], [:example, "push", SIZE, COUNT]],
+        "examples/push.rb to pull.rb, in batches of up to #{BATCH}" =>
+          [[:example, "pull", "tcp://127.0.0.1:*", COUNT, BATCH], [:example, "push", SIZE, COUNT, BATCH]]
+      }
+      medians(stage, rates).each_with_index do |(name, rate, share), index|
+        stage.say format("%-58s %9d messages/s%s", name, rate, (format(", %.2f of C", share) if index > 0))
+      end
+    end,
+
+    "CURVE: who does not know the server's key gets nowhere" => lambda do |stage|
+      server = stage.example("curve_server", "tcp://127.0.0.1:*")
+      _, endpoint, key = *server.wait_for(/^ready at (\S+), public key (.{40})$/)
+      stage.say "examples/curve_server.rb listens, its public key is #{key}"
+      stage.say "examples/curve_client.rb with that key:    #{stage.example("curve_client", endpoint, key).finish}"
+      wrong = Godwit::Curve.keypair.public_key
+      stage.say "examples/curve_client.rb with another key: #{stage.example("curve_client", endpoint, wrong).finish(status: 1)}"
+    end
+  }.freeze
+
+  class << self
+    def run(arguments)
+      return list if arguments == ["--list"] || arguments == ["--help"]
+      abort "usage: bin/demo [--list]" if arguments.any?
+      SCENES.each_with_index do |(title, scene), index|
+        puts "", "#{index + 1}. #{title}"
+        Stage.play { |stage| scene.call(stage) }
+      end
+      puts "", "Each is a small program to read and change: ls examples"
+    rescue Bench::Failure => error
+      abort "the demo failed: #{error.message}"
+    end
+
+    private
+
+    def list
+      puts "bin/demo runs these scenes, in under a minute:", SCENES.keys.map.with_index(1) { |title, number| "#{number}. #{title}" }
+    end
+
+    # A port that was free a moment ago: server.rb takes none with a star, as nobody could tell client.rb which it became.
+    def free_port = Godwit::PULL.bind("tcp://127.0.0.1:*", &:port)
+
+    # In turn, so that what else the machine does falls on all.
+    # @return [Array<Array(String, Float, Float)>] name, messages/s, share of the first's
+    def medians(stage, pairs)
+      rounds = Array.new(ROUNDS) { pairs.values.map { |pull, push| rate(stage, pull, push) } }
+      middle = rounds.transpose.map { |rates| rates.sort[ROUNDS / 2] }
+      pairs.keys.zip(middle).map { |name, rate| [name, rate, rate / middle.first] }
+    end
+
+    # The receiver binds and tells where, the sender connects there; the receiver holds the clock.
+    def rate(stage, pull, push)
+      receiver = start(stage, *pull)
+      endpoint = receiver.wait_for(%r{tcp://127\.0\.0\.1:\d+})[0]
+      kind, name, *rest = push
+      start(stage, kind, name, endpoint, *rest)
+      Float(receiver.wait_for(/"rate":([\d.]+)|^(\d+) messages/).captures.compact.first)
+    end
+
+    def start(stage, kind, name, *arguments)
+      (kind == :c) ? stage.run(Bench::Programs.c(name), *arguments) : stage.example(name, *arguments)
+    end
+  end
+end
+
+require "godwit"
+Demo.run(ARGV)
