@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "json"
+
+# The real executable, in a process of its own.
+class CLITest < Godwit::TestCase
+  def godwit(*arguments, **options)
+    start_command([RbConfig.ruby, "-W", "-Ilib", "exe/godwit", *arguments], **options).finish
+  end
+
+  def test_help_lists_every_command_and_status
+    result = godwit("--help")
+    assert_equal 0, result.status.exitstatus
+    assert_empty result.stderr
+    %w[version help 124 130 127.0.0.1].each { |word| assert_includes result.stdout, word }
+    assert_equal result.stdout, godwit("help").stdout
+    assert_equal result.stdout, godwit("-h").stdout
+  end
+
+  def test_no_command_is_wrong_usage
+    result = godwit
+    assert_equal 2, result.status.exitstatus
+    assert_empty result.stdout
+    assert_includes result.stderr, "usage: godwit"
+  end
+
+  def test_an_unknown_command_names_the_nearest
+    result = godwit("verison")
+    assert_equal 2, result.status.exitstatus
+    assert_equal "godwit: no command \"verison\"; did you mean \"version\"?", result.stderr.lines.first.chomp
+    assert_empty result.stdout
+  end
+
+  def test_an_unknown_option_and_a_superfluous_argument_are_wrong_usage
+    assert_equal 2, godwit("version", "--nope").status.exitstatus
+    result = godwit("version", "please")
+    assert_equal 2, result.status.exitstatus
+    assert_includes result.stderr, "unexpected: please"
+  end
+
+  def test_help_of_a_command
+    result = godwit("version", "--help")
+    assert_equal 0, result.status.exitstatus
+    assert_includes result.stdout, "usage: godwit version [--json]"
+    assert_equal result.stdout, godwit("help", "version").stdout
+    assert_equal 2, godwit("help", "nope").status.exitstatus
+  end
+
+  def test_version_tells_all_that_takes_part
+    result = godwit("version")
+    assert_equal 0, result.status.exitstatus
+    assert_empty result.stderr
+    [Godwit::VERSION, Godwit::BACKEND.to_s, Godwit.libzmq_version, RUBY_VERSION].each { |part| assert_includes result.stdout, part }
+    assert_equal result.stdout, godwit("--version").stdout
+  end
+
+  def test_version_as_json
+    facts = JSON.parse(godwit("version", "--json").stdout)
+    assert_equal [Godwit::VERSION, Godwit::BACKEND.to_s, Godwit.libzmq_version], facts.values_at("godwit", "backend", "libzmq")
+    assert_equal Godwit.has?(:curve), facts["features"]["curve"]
+    assert_equal RUBY_VERSION, facts["ruby"]
+  end
+
+  def test_a_reader_that_goes_away_is_no_error
+    result = start_command(["sh", "-c", "#{RbConfig.ruby} -W -Ilib exe/godwit help | true"]).finish
+    assert_equal "", result.stderr
+    status = start_command(["bash", "-c", "#{RbConfig.ruby} -W -Ilib exe/godwit help | true; exit ${PIPESTATUS[0]}"]).finish.status
+    assert_equal 141, status.exitstatus
+  end
+
+  def test_a_full_disk_is_told_in_one_line
+    skip "this system has no /dev/full" unless File.exist?("/dev/full")
+    result = start_command(["sh", "-c", "#{RbConfig.ruby} -W -Ilib exe/godwit help > /dev/full"]).finish
+    assert_equal 1, result.status.exitstatus
+    assert_equal 1, result.stderr.lines.size
+  end
+
+  def test_works_from_another_folder
+    result = start_command(["sh", "-c", "cd / && #{RbConfig.ruby} -I#{__dir__}/../../lib #{__dir__}/../../exe/godwit version"]).finish
+    assert_equal 0, result.status.exitstatus, result.to_s
+  end
+end

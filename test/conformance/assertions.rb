@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+require "socket"
+
+# What the conformance tests say in one line. They use the public API only, so that any backend can run them.
+module Conformance
+  # Sockets of a type in the order in which they are named, errors that say what to do, messages that still flow.
+  module Assertions
+    # An error of exactly this class, that says what to do.
+    # @param says [Regexp] what its message must hold
+    # @return [Exception]
+    def assert_named(klass, says, operation: nil)
+      error = assert_raises(klass) { yield }
+      assert_instance_of klass, error
+      assert_kind_of Godwit::Error, error
+      assert_match says, error.message
+      assert_equal operation, error.operation if operation
+      error
+    end
+
+    # As {#assert_named}, for errors without a class of their own: a subclass of their Errno class.
+    def assert_system_error(errno_class, says, operation:)
+      error = assert_raises(errno_class) { yield }
+      assert_kind_of Godwit::Error, error
+      assert_kind_of Godwit::SystemError, error
+      assert_equal errno_class::Errno, error.errno
+      assert_match says, error.message
+      assert_equal operation, error.operation
+      error
+    end
+
+    # One message each, in turn, through sockets that are joined.
+    def assert_flows(sender, receiver, message = "still here")
+      sender.send(message, timeout: 5)
+      assert_equal message, receiver.recv(timeout: 5)
+    end
+
+    # Seconds that the block took.
+    def seconds
+      start = monotonic
+      yield
+      monotonic - start
+    end
+
+    # @return [Array] the next `count` messages
+    def take(socket, count)
+      Array.new(count) { socket.recv(timeout: 5) }
+    end
+
+    # Fills a sender, and the system's buffers, until it takes nothing more for a while.
+    # @return [Integer] how many messages it took; they are "0", "1"… with filler behind
+    def fill(sender, filler: "x" * 65_536, patience: 0.1)
+      count = 0
+      count += 1 while sender.send([count.to_s, filler], timeout: patience, exception: false)
+      count
+    end
+
+    # A tcp port that nobody listens on (and that the system does not hand out again soon).
+    def free_port
+      server = TCPServer.new("127.0.0.1", 0)
+      server.local_address.ip_port
+    ensure
+      server&.close
+    end
+  end
+end

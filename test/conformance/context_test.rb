@@ -1,0 +1,188 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+class ContextTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  test "several at once, each with its own sockets" do
+    contexts = Array.new(3) { own(Godwit::Context.new) }
+    sockets = contexts.map { |one| own(one.socket(:PULL)).bind("inproc://same-name") }
+    contexts.each_with_index { |one, i| own(one.socket(:PUSH)).connect("inproc://same-name") << i.to_s }
+    assert_equal %w[0 1 2], sockets.map { |socket| socket.recv(timeout: 5) }
+    contexts.first.close
+    assert_equal [true, false, false], contexts.map(&:closed?)
+    assert_equal [true, false, false], sockets.map(&:closed?)
+  end
+
+  test "options of the constructor and the accessors" do
+    Godwit::Context.new(io_threads: 2, max_sockets: 77, ipv6: true) do |one|
+      assert_equal [2, 77, true, true], [one.io_threads, one.max_sockets, one.ipv6, one.ipv6?]
+      one.max_sockets = 78
+      assert_equal [78, 78], [one.max_sockets, one.get(:max_sockets)]
+      assert_equal 79, one.set(:max_sockets, 79)
+      assert_operator one.socket_limit, :>=, 79
+      assert_predicate one.socket(:DEALER).tap(&:close), :closed?
+    end
+  end
+
+  test "an unknown or illegal option is refused, named, and nothing stays open" do
+    assert_named(Godwit::OptionError, /io_threads/) { Godwit::Context.new(io_treads: 1) }
+    assert_named(Godwit::OptionError, /io_threads.*Integer/) { Godwit::Context.new(io_threads: -1) }
+    assert_named(Godwit::OptionError, /linger/) { Godwit::Context.new(linger: -1) }
+    assert_named(Godwit::OptionError, /recv_hwm/) { Godwit::Context.new(socket_options: {recv_hwm: "many"}) }
+  end
+
+  test "the block form closes and gives the block's value" do
+    kept = nil
+    assert_equal :value, Godwit::Context.new { |one| (kept = one) && :value }
+    assert_predicate kept, :closed?
+    assert_raises(ZeroDivisionError) { Godwit::Context.new { |one| (kept = one) && 1 / 0 } }
+    assert_predicate kept, :closed?
+  end
+
+  test "socket_options are what its sockets start with, where they fit; the socket's own win" do
+    own(one = Godwit::Context.new(socket_options: {recv_hwm: 11, send_timeout: 0.25, mandatory: true, subscribe: "a"}))
+    pull, other, router = own(one.socket(:PULL)), own(one.socket(:PULL, recv_hwm: 12)), own(one.socket(:ROUTER))
+    assert_equal [11, 0.25, 12, 0.25], [pull.recv_hwm, pull.send_timeout, other.recv_hwm, other.send_timeout]
+    assert_raises(Godwit::UnreachableError) { router << ["nobody", "x"] }
+    pub = own(one.socket(:PUB)).bind(endpoint_for(:inproc))
+    sub = own(one.socket(:SUB)).connect(pub.last_endpoint)
+    pub.wait_connected(timeout: 5)
+    pub << "a1"
+    assert_equal "a1", sub.recv(timeout: 5)
+    assert_predicate one.socket_options, :frozen?
+    assert_equal 11, one.socket_options[:recv_hwm]
+  end
+
+  test "linger is 5 s, or the context's, or the socket's" do
+    assert_equal [5, 5], [context.linger, open_socket(:PUSH).linger]
+    own(one = Godwit::Context.new(linger: 0.5))
+    before = own(one.socket(:PUSH))
+    one.linger = nil
+    after = own(one.socket(:PUSH))
+    assert_equal [0.5, nil, nil, 0.25], [before.linger, one.linger, after.linger, own(one.socket(:PUSH, linger: 0.25)).linger]
+    one.linger = 0
+    [before, after].each { |socket| socket.linger = 0 }
+  end
+
+  test "close waits for linger and a second at most, and not without need" do
+    nobody = "tcp://127.0.0.1:#{free_port}"
+    {nil => 0..0.9, 0 => 0..0.9, 0.3 => 0.3..1.9}.each do |linger, range|
+      one = own(Godwit::Context.new)
+      push = own(one.socket(:PUSH))
+      push.linger = linger if linger
+      push.connect(nobody)
+      push << "never taken" if linger
+      assert_includes range, seconds { one.close }, "linger #{linger.inspect}"
+    end
+  end
+
+  test "what was sent before close arrives after it" do
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    one = own(Godwit::Context.new)
+    push = one.socket(:PUSH).connect(pull.last_endpoint)
+    push.send_many(Array.new(500, &:to_s))
+    closing = in_thread { one.close }
+    assert_equal Array.new(500, &:to_s), take(pull, 500)
+    assert_nil closing.value
+  end
+
+  test "a socket's close does not wait, and its messages go on" do
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    push = open_socket(:PUSH).connect(pull.last_endpoint)
+    push << "x" * 1_000_000 << "last"
+    assert_operator seconds { push.close }, :<, 1
+    assert_equal "last", take(pull, 2).last
+  end
+
+  test "shutdown: waiting calls and later ones raise, sockets can be closed" do
+    one = own(Godwit::Context.new)
+    pull = own(one.socket(:PULL)).bind(endpoint_for(:inproc))
+    waiting = in_thread { pull.recv }
+    until_asleep(waiting)
+    assert_nil one.shutdown
+    assert_named(Godwit::ContextTerminatedError, /terminated/, operation: :recv) { waiting.value }
+    assert_raises(Godwit::ContextTerminatedError) { pull.recv }
+    assert_raises(Godwit::ContextTerminatedError) { pull.wait_readable(0) }
+    assert_raises(Godwit::ContextTerminatedError) { one.socket(:PULL) }
+    refute_predicate pull, :closed?
+    refute_predicate one, :closed?
+    assert_nil pull.close
+    assert_nil one.shutdown
+    assert_nil one.close
+    assert_predicate one, :closed?
+  end
+
+  test "shutdown under ten waiting threads" do
+    one = own(Godwit::Context.new)
+    threads = waiting_threads(one)
+    one.shutdown
+    threads.each { |thread| assert_raises(Godwit::ContextTerminatedError) { thread.value } }
+  end
+
+  test "close under ten waiting threads: each hears of it, close ends" do
+    one = own(Godwit::Context.new)
+    threads = waiting_threads(one)
+    assert_operator seconds { assert_nil one.close }, :<, 2
+    threads.each { |thread| assert_named(Godwit::ClosedError, /Closed/) { thread.value } }
+    assert_predicate one, :closed?
+  end
+
+  def waiting_threads(one)
+    pull = own(one.socket(:PULL)).bind(endpoint_for(:inproc))
+    push = own(one.socket(:PUSH)).bind(endpoint_for(:tcp))
+    calls = [-> { pull.recv }, -> { pull.recv_many }, -> { pull.recv(timeout: 20) }, -> { pull.wait_readable }, -> { push.send("x") },
+      -> { push.send_many(["x"]) }, -> { push.wait_writable }, -> { pull.recv_into(+"") }, -> { push << "x" }, -> { push.wait_connected }]
+    # Sockets of their own where counting peers ends with the first message.
+    counted = own(one.socket(:PUSH)).bind(endpoint_for(:tcp))
+    calls[-1] = -> { counted.wait_connected }
+    calls.map { |call| in_thread(&call) }.tap { |threads| until_asleep(*threads) }
+  end
+
+  test "a closed context refuses everything but what asks nothing of it" do
+    one = Godwit::Context.new
+    assert_nil one.close
+    assert_nil one.close
+    assert_nil one.shutdown
+    assert_predicate one, :closed?
+    %i[io_threads linger pointer].each { |name| assert_named(Godwit::ClosedError, /Closed/) { one.public_send(name) } }
+    assert_named(Godwit::ClosedError, /open a new one/) { one.socket(:PAIR) }
+    assert_named(Godwit::ClosedError, /Closed/) { one.io_threads = 2 }
+    assert_match(/Context closed/, one.inspect)
+  end
+
+  test "max_sockets, and room again after a close" do
+    one = own(Godwit::Context.new(max_sockets: 2))
+    first, = Array.new(2) { own(one.socket(:PAIR)) }
+    assert_named(Godwit::TooManySocketsError, /max_sockets/) { one.socket(:PAIR) }
+    first.close
+    assert_predicate(eventually { own(one.socket(:PAIR)) rescue Errno::EMFILE && nil }, :itself) # standard:disable Style/RescueModifier
+  end
+
+  test "the process's own context is made anew after its close" do
+    first = Godwit.context
+    assert_same first, Godwit.context
+    assert_same first, Godwit::Context.default
+    first.close
+    second = Godwit.context
+    refute_same first, second
+    refute_predicate second, :closed?
+    pull = own(Godwit::PULL.bind(endpoint_for(:inproc)))
+    assert_flows(own(Godwit::PUSH.connect(pull.last_endpoint)), pull)
+  end
+
+  test "inspect tells the state" do
+    one = own(Godwit::Context.new(io_threads: 3, max_sockets: 44))
+    assert_match(/Godwit::Context.*io_threads=3.*max_sockets=44/, one.inspect)
+    one.close
+    assert_match(/closed/, one.inspect)
+  end
+
+  test "the pointer is an address" do
+    assert_kind_of Integer, context.pointer
+    refute_equal context.pointer, own(Godwit::Context.new).pointer
+    refute_equal 0, context.pointer
+  end
+end

@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+class CurveKeysTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  # From RFC 26's reference implementation (zmq_curve(7)): a public key and its secret one.
+  PUBLIC = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
+  SECRET = "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6"
+
+  def setup
+    super
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+  end
+
+  test "a keypair is two different keys of 40 characters, new each time" do
+    keys, others = Godwit::Curve.keypair, Godwit::Curve.keypair
+    assert_equal 4, [keys.public_key, keys.secret_key, others.public_key, others.secret_key].uniq.size
+    [keys.public_key, keys.secret_key].each do |key|
+      assert_equal [40, 32], [key.length, Godwit::Z85.decode(key).bytesize]
+      assert_predicate key, :frozen?
+    end
+    assert_predicate keys, :frozen?
+    refute_equal keys, others
+    assert_equal keys, Godwit::Curve::Keypair.new(secret_key: keys.secret_key)
+  end
+
+  test "the public key of a secret" do
+    assert_equal PUBLIC, Godwit::Curve.public_key(SECRET)
+    assert_equal PUBLIC, Godwit::Curve.public_key(Godwit::Z85.decode(SECRET))
+    keys = Godwit::Curve.keypair
+    assert_equal keys.public_key, Godwit::Curve.public_key(keys.secret_key)
+  end
+
+  test "a Keypair of keys from elsewhere, Z85 or raw" do
+    [SECRET, Godwit::Z85.decode(SECRET)].each do |secret|
+      [nil, PUBLIC, Godwit::Z85.decode(PUBLIC)].each do |public_key|
+        keys = Godwit::Curve::Keypair.new(public_key: public_key, secret_key: secret)
+        assert_equal [PUBLIC, SECRET], [keys.public_key, keys.secret_key]
+        assert_equal [PUBLIC, SECRET], [keys.raw_public_key, keys.raw_secret_key].map { |raw| Godwit::Z85.encode(raw) }
+        assert_equal [32, Encoding::BINARY], [keys.raw_secret_key.bytesize, keys.raw_secret_key.encoding]
+      end
+    end
+  end
+
+  test "malformed keys are refused, saying what a key looks like, never showing it" do
+    ["", "Swordfish", SECRET[0..38], SECRET + "x", SECRET.tr("J", "\""), SECRET.tr("J", "ä"), "#" * 40, nil, 5, :key, [SECRET]].each do |key|
+      calls = [-> { Godwit::Curve.public_key(key) }, -> { Godwit::Curve::Keypair.new(secret_key: key) }]
+      calls << -> { Godwit::Curve::Keypair.new(public_key: key, secret_key: SECRET) } if key
+      calls.each do |call|
+        error = assert_named(Godwit::CurveKeyError, /40 characters of Z85 or of 32 bytes/, &call)
+        assert_kind_of ArgumentError, error
+        refute_match(/Swordfish|TKVSB/, error.message)
+      end
+    end
+  end
+end
+
+class Z85Test < Godwit::TestCase
+  # The test vectors of RFC 32.
+  VECTORS = {
+    "\x86\x4F\xD2\x6F\xB5\x59\xF7\x5B".b => "HelloWorld",
+    "\x8E\x0B\xDD\x69\x76\x28\xB9\x1D\x8F\x24\x55\x87\xEE\x95\xC5\xB0\x4D\x48\x96\x3F\x79\x25\x98\x77\xB4\x9C\xD9\x06\x3A\xEA\xD3\xB7".b =>
+      "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6"
+  }.freeze
+
+  test "the vectors of RFC 32" do
+    VECTORS.each do |bytes, text|
+      assert_equal text, Godwit::Z85.encode(bytes)
+      assert_equal bytes, Godwit::Z85.decode(text)
+    end
+  end
+
+  test "there and back, with the ends of the range" do
+    ["", "\0" * 4, "\xff".b * 4, "\xff\0\0\0".b, Random.new(4).bytes(400), "grüß"[0, 2].b * 4].each do |bytes|
+      text = Godwit::Z85.encode(bytes)
+      assert_equal bytes.bytesize / 4 * 5, text.length
+      assert_equal Encoding::US_ASCII, text.encoding
+      assert_equal bytes.b, Godwit::Z85.decode(text)
+      assert_equal Encoding::BINARY, Godwit::Z85.decode(text).encoding
+    end
+  end
+
+  test "the length fits, and each character and group is of Z85" do
+    [1, 2, 3, 5].each { |size| assert_match(/multiples of 4/, assert_raises(ArgumentError) { Godwit::Z85.encode("x" * size) }.message) }
+    [1, 4, 6].each { |size| assert_match(/multiple of 5/, assert_raises(ArgumentError) { Godwit::Z85.decode("x" * size) }.message) }
+    ["abcd\"", "ab cd", "abcd~", "abcdä", "abcd\0"].each do |text|
+      assert_match(/no character of Z85/, assert_raises(ArgumentError, text) { Godwit::Z85.decode(text) }.message)
+    end
+    assert_equal "\xff\xff\xff\xff".b, Godwit::Z85.decode("%nSc0")
+    ["%nSc1", "#####"].each { |text| assert_match(/more than 4 bytes/, assert_raises(ArgumentError) { Godwit::Z85.decode(text) }.message) }
+  end
+end

@@ -1,0 +1,131 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+class DealerRouterTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  under_gc_stress
+
+  each_transport("a ROUTER puts the sender's routing id in front, and sends to the one named in front") do |transport|
+    router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport, connect_options: {routing_id: "me"})
+    dealer << "a" << ["b", "c"]
+    assert_equal [["me", "a"], ["me", "b", "c"]], take(router, 2)
+    router << ["me", "d"] << ["me", "", "e"]
+    assert_equal ["d", ["", "e"]], take(dealer, 2)
+  end
+
+  each_transport("a peer without routing id gets one of five bytes, the first of them zero") do |transport|
+    router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport)
+    dealer << "hello"
+    id, body = router.recv(timeout: 5)
+    assert_equal ["hello", 5, 0], [body, id.bytesize, id.getbyte(0)]
+    router << [id, "you"]
+    assert_equal "you", dealer.recv(timeout: 5)
+  end
+
+  each_transport("several peers get what is meant for them, in order") do |transport|
+    router = open_socket(:ROUTER).bind(endpoint_for(transport))
+    dealers = %w[a b c].to_h { |id| [id, open_socket(:DEALER, routing_id: id).connect(router.last_endpoint)] }
+    dealers.each { |id, dealer| 10.times { |i| dealer << "#{id}#{i}" } }
+    heard = take(router, 30).group_by(&:first).transform_values { |messages| messages.map(&:last) }
+    dealers.each_key { |id| assert_equal Array.new(10) { |i| "#{id}#{i}" }, heard[id] }
+    10.times { |i| dealers.each_key { |id| router << [id, "to #{id} #{i}"] } }
+    dealers.each { |id, dealer| assert_equal Array.new(10) { |i| "to #{id} #{i}" }, take(dealer, 10) }
+  end
+
+  each_transport("a DEALER sends to its peers in turn") do |transport|
+    peers = Array.new(3) { open_socket(:DEALER).bind(endpoint_for(transport)) }
+    dealer = open_socket(:DEALER).connect(*peers.map(&:last_endpoint))
+    9.times { |i| dealer << i.to_s }
+    peers.each_with_index { |peer, i| assert_equal [i, i + 3, i + 6].map(&:to_s), take(peer, 3) }
+  end
+
+  test "a ROUTER receives from its peers in turn" do
+    router = open_socket(:ROUTER).bind(endpoint_for(:inproc))
+    dealers = %w[a b c].map { |id| open_socket(:DEALER, routing_id: id).connect(router.last_endpoint) }
+    dealers.each { |dealer| 5.times { dealer << "x" } }
+    assert_equal [%w[a b c]] * 5, take(router, 15).map(&:first).each_slice(3).map(&:sort)
+  end
+
+  each_transport("a peer that sends without end does not keep another from being heard") do |transport|
+    router = open_socket(:ROUTER).bind(endpoint_for(transport))
+    greedy, modest = %w[greedy modest].map { |id| open_socket(:DEALER, routing_id: id).connect(router.last_endpoint) }
+    in_thread { loop { greedy << "me!" } }
+    assert_equal ["greedy", "me!"], router.recv(timeout: 5)
+    modest << "me too"
+    assert(eventually { router.recv_many(1000, timeout: 5).include?(["modest", "me too"]) })
+  end
+
+  each_transport("without mandatory a message to nobody is dropped, and the next one goes") do |transport|
+    router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport, connect_options: {routing_id: "me"})
+    dealer << "here I am"
+    router.recv(timeout: 5)
+    router << ["nobody", "lost"] << ["me", "found"]
+    assert_equal "found", dealer.recv(timeout: 5)
+  end
+
+  test "the routing id alone is an empty message to that peer's REP side" do
+    router, dealer = connected_pair(:ROUTER, :DEALER, transport: :tcp, connect_options: {routing_id: "me"})
+    dealer << ""
+    assert_equal ["me", ""], router.recv(timeout: 5)
+    router << ["me", ""]
+    assert_equal "", dealer.recv(timeout: 5)
+  end
+
+  test "a routing id of 255 binary bytes" do
+    id = ("\x01\xff\x80".b * 85)
+    router, dealer = connected_pair(:ROUTER, :DEALER, connect_options: {routing_id: id})
+    dealer << "x"
+    assert_equal [id, "x"], router.recv(timeout: 5)
+  end
+
+  test "connect_routing_id names the peer on the connecting side" do
+    dealer = open_socket(:DEALER).bind(endpoint_for(:tcp))
+    router = open_socket(:ROUTER, connect_routing_id: "server").connect(dealer.last_endpoint)
+    router << ["server", "hello"]
+    assert_equal "hello", dealer.recv(timeout: 5)
+  end
+
+  test "of two peers with one routing id the first stays, unless handover gives it to the second" do
+    {false => "first", true => "second"}.each do |handover, heard|
+      router = open_socket(:ROUTER, handover: handover).bind(endpoint_for(:tcp))
+      first = open_socket(:DEALER, routing_id: "twin").connect(router.last_endpoint)
+      first << "first"
+      assert_equal ["twin", "first"], router.recv(timeout: 5)
+      # The ROUTER takes the second one's id with its first message: one that it refuses is never heard.
+      second = open_socket(:DEALER, routing_id: "twin").connect(router.last_endpoint)
+      second << "second"
+      other = open_socket(:DEALER, routing_id: "other").connect(router.last_endpoint)
+      other << "last"
+      messages = [router.recv(timeout: 5)]
+      messages << router.recv(timeout: 5) if handover
+      assert_equal handover, messages.include?(["twin", "second"])
+      router << ["twin", "for the one"]
+      assert_equal "for the one", {"first" => first, "second" => second}.fetch(heard).recv(timeout: 5)
+    end
+  end
+
+  each_transport("ROUTER to ROUTER, by the ids that they chose") do |transport|
+    a, b = connected_pair(:ROUTER, :ROUTER, transport: transport, bind_options: {routing_id: "a"}, connect_options: {routing_id: "b"})
+    eventually { b.send(["a", "hello"]) && b.wait_writable(5) && a.wait_readable(0.05) }
+    assert_equal ["b", "hello"], a.recv(timeout: 5)
+    a << ["b", "hello back"]
+    assert_equal ["a", "hello back"], b.recv(timeout: 5)
+  end
+
+  each_transport("a DEALER speaks to a REP, and a REQ to a ROUTER, with an empty frame between") do |transport|
+    rep, dealer = connected_pair(:REP, :DEALER, transport: transport)
+    dealer << ["", "question"]
+    assert_equal "question", rep.recv(timeout: 5)
+    rep << "answer"
+    assert_equal ["", "answer"], dealer.recv(timeout: 5)
+
+    router, req = connected_pair(:ROUTER, :REQ, transport: transport, connect_options: {routing_id: "r"})
+    req << "question"
+    assert_equal ["r", "", "question"], router.recv(timeout: 5)
+    router << ["r", "", "answer"]
+    assert_equal "answer", req.recv(timeout: 5)
+  end
+end

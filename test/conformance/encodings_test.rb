@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+class EncodingsTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  def pair(**options) = connected_pair(:PULL, :PUSH, transport: :inproc, bind_options: options)
+
+  test "any encoding goes out byte for byte, and comes in binary" do
+    pull, push = pair
+    ["grüße", "grüße".encode("UTF-16LE"), "grüße".encode("ISO-8859-1"), "\xff\xfe", "a".encode("US-ASCII")]
+      .each do |string|
+        push << string << [string, "x"]
+        received, (first,) = take(pull, 2)
+        assert_equal [string.b, string.b], [received, first]
+        assert_equal Encoding::BINARY, received.encoding
+      end
+  end
+
+  test "a message may mix encodings" do
+    pull, push = pair
+    frames = ["ü", "ü".encode("UTF-16BE"), "\xff".b]
+    push << frames
+    assert_equal frames.map(&:b), pull.recv(timeout: 5)
+  end
+
+  test "encoding: is put on all that is received, and converts nothing" do
+    pull, push = pair(encoding: "UTF-8")
+    bytes = "gr\xC3\xBC\xFF".b
+    5.times { push << "grüße" }
+    push << ["ä", bytes]
+    received = [pull.recv(timeout: 5), pull.recv_string(timeout: 5), pull.recv_nonblock, *pull.recv_multipart, *pull.recv_many(1)]
+    assert_equal ["grüße"] * 5, received
+    first, second = pull.recv(timeout: 5)
+    assert_equal "ä", first
+    assert_equal [Encoding::UTF_8, bytes, false], [second.encoding, second.b, second.valid_encoding?]
+  end
+
+  test "encoding= changes it, nil in the constructor is binary" do
+    pull, push = pair(encoding: nil)
+    assert_equal Encoding::BINARY, pull.encoding
+    {"ISO-8859-1" => Encoding::ISO_8859_1, Encoding::UTF_16LE => Encoding::UTF_16LE, "binary" => Encoding::BINARY}.each do |given, encoding|
+      pull.encoding = given
+      assert_equal encoding, pull.encoding
+      push << "a\0"
+      assert_equal encoding, pull.recv(timeout: 5).encoding
+    end
+  end
+
+  test "recv_into puts it on the buffer" do
+    pull, push = pair(encoding: Encoding::UTF_8)
+    buffer = +"".b
+    push << "grüße"
+    assert_equal 7, pull.recv_into(buffer, timeout: 5)
+    assert_equal ["grüße", Encoding::UTF_8], [buffer, buffer.encoding]
+  end
+
+  test "an unknown encoding is refused, and no socket is left open" do
+    error = assert_raises(ArgumentError) { open_socket(:PULL, encoding: "klingon") }
+    assert_match(/klingon/, error.message)
+    pull, push = pair
+    assert_raises(ArgumentError) { pull.encoding = "klingon" }
+    assert_equal Encoding::BINARY, pull.encoding
+    assert_flows(push, pull)
+  end
+
+  test "it holds for the receiving side only" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, connect_options: {encoding: "UTF-16LE"})
+    push << "ascii"
+    assert_equal "ascii", pull.recv(timeout: 5)
+  end
+end

@@ -1,0 +1,190 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "uri"
+require_relative "assertions"
+
+# Bad endpoints: each is refused by name, says what to do, and leaves the socket as it was.
+class EndpointErrorsTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  # A pair with a message on its way: it must still be there after what the block does to either of them.
+  def unharmed(transport = :tcp)
+    pull, push = connected_pair(:PULL, :PUSH, transport: transport)
+    push << "accepted before"
+    before = [pull, push].map(&:endpoints)
+    yield pull, push
+    assert_equal before, [pull, push].map(&:endpoints)
+    assert_equal "accepted before", pull.recv(timeout: 5)
+    assert_flows(push, pull)
+  end
+
+  def assert_refused(klass, says, endpoint, *operations)
+    unharmed do |pull, push|
+      operations = %i[bind connect unbind disconnect] if operations.empty?
+      operations.product([pull, push]).each do |operation, socket|
+        error = assert_named(klass, says, operation: operation) { socket.public_send(operation, endpoint) }
+        assert_equal endpoint, error.endpoint
+        assert_includes error.message, endpoint
+        assert_kind_of klass.superclass, error
+        refute_predicate error, :retriable? unless klass == Godwit::AddressInUseError
+      end
+    end
+  end
+
+  ["nonsense", "", "127.0.0.1:5555", "tcp:/127.0.0.1:5555", "tcp//127.0.0.1:5555", "://x", "tcp ://127.0.0.1:1", "TCP://127.0.0.1:1"].each_with_index do |bad, i|
+    test "no URL #{i}: #{bad.inspect}" do
+      assert_refused Godwit::EndpointError, /transport:\/\/address, such as tcp:/, bad
+    end
+  end
+
+  test "a zero byte within" do
+    unharmed do |pull|
+      assert_named(Godwit::EndpointError, /Malformed endpoint/) { pull.bind("inproc://a\0b") }
+      assert_named(Godwit::EndpointError, /Malformed endpoint/) { pull.bind("ipc://a\0b") }
+    end
+  end
+
+  test "nothing behind the transport" do
+    %w[tcp:// ipc:// inproc://].each { |bad| assert_refused Godwit::EndpointError, /nothing stands behind/, bad }
+  end
+
+  test "unknown transport" do
+    assert_refused Godwit::ProtocolError, /no transport is called pigeon; here are tcp, ipc, inproc/, "pigeon://loft:1"
+  end
+
+  test "a transport that this libzmq was not built with" do
+    skip "this libzmq has ws" if Godwit.has?(:ws)
+    assert_refused Godwit::ProtocolError, /built without ws/, "ws://127.0.0.1:5555"
+  end
+
+  test "a transport that does not fit the type" do
+    unharmed do |pull|
+      assert_named(Godwit::IncompatibleProtocolError, /take tcp:/, operation: :bind) { pull.bind("udp://127.0.0.1:5555") }
+    end
+  end
+
+  test "empty host" do
+    assert_refused Godwit::EndpointError, /a host is missing: tcp:\/\/127.0.0.1:5555, or \*/, "tcp://:5555", :bind
+    assert_refused Godwit::EndpointError, /a host is missing: tcp:\/\/127.0.0.1:5555/, "tcp://:5555", :connect
+  end
+
+  test "no port" do
+    %w[tcp://127.0.0.1 tcp://127.0.0.1: tcp://somewhere].each do |bad|
+      assert_refused Godwit::EndpointError, /a port is missing/, bad, :bind, :connect
+    end
+  end
+
+  test "a port that is none" do
+    %w[tcp://127.0.0.1:70000 tcp://127.0.0.1:65536 tcp://127.0.0.1:-1 tcp://127.0.0.1:http tcp://127.0.0.1:1e3 tcp://127.0.0.1:99999999999999999999].each do |bad|
+      assert_refused Godwit::EndpointError, /0 to 65535/, bad, :bind
+      assert_refused Godwit::EndpointError, /1 to 65535/, bad, :connect
+    end
+  end
+
+  test "wildcards are for bind" do
+    assert_refused Godwit::EndpointError, /only bind takes \* for a port/, "tcp://127.0.0.1:*", :connect
+    assert_refused Godwit::EndpointError, /only bind takes \* for a host/, "tcp://*:5555", :connect
+    assert_refused Godwit::EndpointError, /1 to 65535/, "tcp://127.0.0.1:0", :connect
+  end
+
+  test "an IPv6 address without brackets" do
+    assert_refused Godwit::EndpointError, /in brackets: tcp:\/\/\[::1\]:5555/, "tcp://::1:5555", :bind, :connect
+  end
+
+  each_transport("an endpoint that is in use") do |transport|
+    taken = open_socket(:PULL).bind(endpoint_for(transport)).last_endpoint
+    unharmed(transport) do |pull, push|
+      [pull, push].each do |socket|
+        error = assert_named(Godwit::AddressInUseError, /is bound.*take another/, operation: :bind) { socket.bind(taken) }
+        assert_kind_of Errno::EADDRINUSE, error
+        assert_equal [taken, true, Errno::EADDRINUSE::Errno], [error.endpoint, error.retriable?, error.errno]
+      end
+    end
+  end
+
+  test "a port that another program has" do
+    server = TCPServer.new("127.0.0.1", 0)
+    assert_refused Godwit::AddressInUseError, /take another port, or \*/, "tcp://127.0.0.1:#{server.local_address.ip_port}", :bind
+  ensure
+    server&.close
+  end
+
+  # libzmq removes the file that it finds (which may be a dead process's) and makes its own.
+  test "an ipc path in use is taken over: newcomers reach the second, those who were there stay with the first" do
+    endpoint = endpoint_for(:ipc_file)
+    first = open_socket(:PULL).bind(endpoint)
+    early = open_socket(:PUSH).connect(endpoint)
+    assert_flows(early, first)
+    second = open_socket(:PULL).bind(endpoint)
+    assert_flows(open_socket(:PUSH).connect(endpoint), second)
+    assert_flows(early, first)
+  end
+
+  test "an address of another machine" do
+    # 192.0.2.0/24 is nobody's (RFC 5737)
+    assert_refused Godwit::AddressNotAvailableError, /address of this machine, or to \*/, "tcp://192.0.2.1:5555", :bind
+  end
+
+  test "a host name, of this machine or of none" do
+    %w[tcp://localhost:5555 tcp://no.such.host.invalid:5555 tcp://eth99:*].each do |bad|
+      assert_refused Godwit::InterfaceError, /takes \*, an IP address/, bad, :bind
+    end
+  end
+
+  test "an ipc path that is too long" do
+    unharmed do |pull, push|
+      bad = "ipc:///#{"x" * 200}"
+      {bind: pull, connect: push}.each do |operation, socket|
+        assert_system_error(Errno::ENAMETOOLONG, /about 100 bytes/, operation: operation) { socket.public_send(operation, bad) }
+      end
+    end
+  end
+
+  test "an ipc path in a folder that is not there" do
+    unharmed do |pull|
+      assert_system_error(Errno::ENOENT, /does not exist; make it first/, operation: :bind) { pull.bind("ipc://#{scratch_dir}/none/x") }
+      File.write("#{scratch_dir}/file", "")
+      assert_system_error(Errno::ENOTDIR, /no folder/, operation: :bind) { pull.bind("ipc://#{scratch_dir}/file/x") }
+    end
+  end
+
+  # Root may write anywhere: the child gives that up when it has it.
+  test "an ipc path that may not be written" do
+    File.chmod(0o555, scratch_dir)
+    result = run_child(<<~RUBY, [scratch_dir])
+      require "godwit"
+      Process::UID.change_privilege(65_534) if Process.uid.zero?
+      pull = Godwit::PULL.bind("inproc://x")
+      push = Godwit::PUSH.connect("inproc://x") << "accepted before"
+      begin
+        pull.bind("ipc://\#{ARGV[0]}/socket")
+      rescue Godwit::AccessError => error
+        puts [error.class, Errno::EACCES === error, error.operation, error.message, pull.recv, pull.endpoints].inspect
+      end
+    RUBY
+    assert_child result
+    assert_match(/\[Godwit::AccessError, true, :bind, ".*may not write in the folder.*", "accepted before", \["inproc:\/\/x"\]\]/, result.stdout)
+  ensure
+    File.chmod(0o755, scratch_dir)
+  end
+
+  test "what is no String" do
+    unharmed do |pull|
+      [nil, 5555, :tcp, ["tcp://127.0.0.1:*"], URI("tcp://127.0.0.1:5555")].each do |what|
+        %i[bind connect unbind disconnect].each do |operation|
+          error = assert_raises(TypeError, what.inspect) { pull.public_send(operation, what) }
+          assert_kind_of Godwit::Error, error
+          assert_match(/#{operation}: an endpoint is a String.*#{what.class}/, error.message)
+        end
+      end
+    end
+  end
+
+  test "of several endpoints those before the bad one stand" do
+    dealer = open_socket(:DEALER)
+    assert_raises(Godwit::EndpointError) { dealer.bind("tcp://127.0.0.1:*", "nonsense", "tcp://127.0.0.1:*") }
+    assert_equal ["tcp://127.0.0.1:#{dealer.port}"], dealer.endpoints
+    assert_flows(open_socket(:DEALER).connect(dealer.last_endpoint), dealer)
+  end
+end

@@ -1,0 +1,206 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+class EndpointsTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  def assert_joined(bound, connected)
+    assert_flows(connected, bound, "up")
+    assert_flows(bound, connected, "down")
+  end
+
+  test "a wildcard port becomes a number" do
+    ["tcp://127.0.0.1:*", "tcp://127.0.0.1:0", "tcp://*:*"].each do |wildcard|
+      dealer = open_socket(:DEALER)
+      assert_nil dealer.port
+      assert_nil dealer.last_endpoint
+      assert_same dealer, dealer.bind(wildcard)
+      assert_includes 1..65_535, dealer.port
+      assert_match(/\Atcp:\/\/.+:#{dealer.port}\z/, dealer.last_endpoint)
+      assert_equal [dealer.last_endpoint], dealer.endpoints
+      assert_joined dealer, open_socket(:DEALER).connect("tcp://127.0.0.1:#{dealer.port}")
+    end
+  end
+
+  test "port is that of the tcp endpoint last bound" do
+    dealer = open_socket(:DEALER).bind("tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
+    last = dealer.port
+    dealer.bind(endpoint_for(:inproc)).connect("tcp://127.0.0.1:#{free_port}")
+    assert_equal last, dealer.port
+    assert_nil open_socket(:DEALER).bind(endpoint_for(:ipc)).port
+  end
+
+  test "endpoints and last_endpoint in the order of the calls" do
+    name = endpoint_for(:inproc)
+    away = "tcp://127.0.0.1:#{free_port}"
+    dealer = open_socket(:DEALER).bind("tcp://127.0.0.1:*", name).connect(away)
+    assert_equal ["tcp://127.0.0.1:#{dealer.port}", name, away], dealer.endpoints
+    assert_equal away, dealer.last_endpoint
+    dealer.endpoints << "mine"
+    assert_equal 3, dealer.endpoints.size
+  end
+
+  test "a port out of a range: the first that is free" do
+    first = eventually { (port = free_port) && port < 65_000 && (port...port + 4).all? { |n| free?(n) } && port }
+    range = first..first + 3
+    sockets = Array.new(4) { open_socket(:DEALER).bind("tcp://127.0.0.1:*", ports: range) }
+    assert_equal range.to_a, sockets.map(&:port)
+    assert_equal "tcp://127.0.0.1:#{first}", sockets.first.last_endpoint
+    late = open_socket(:DEALER)
+    error = assert_named(Godwit::AddressInUseError, /no port of #{range} is free/, operation: :bind) { late.bind("tcp://127.0.0.1:*", ports: range) }
+    assert_kind_of Errno::EADDRINUSE, error
+    assert_equal "tcp://127.0.0.1:*", error.endpoint
+    assert_empty late.endpoints
+    assert_joined late.bind("tcp://127.0.0.1:*"), open_socket(:DEALER).connect(late.last_endpoint)
+    assert_raises(Godwit::AddressInUseError) { Godwit::DEALER.bind("tcp://127.0.0.1:*", ports: range, context: context) }
+  end
+
+  def free?(port)
+    TCPServer.new("127.0.0.1", port).close || true
+  rescue Errno::EADDRINUSE
+    false
+  end
+
+  test "ports: goes with a tcp wildcard, and is a Range of numbers" do
+    [["tcp://127.0.0.1:5555", 5000..5001], ["inproc://x", 5000..5001], ["tcp://127.0.0.1:*", "5000"], ["tcp://127.0.0.1:*", 5000],
+      ["tcp://127.0.0.1:*", "a".."b"]].each do |endpoint, ports|
+      assert_named(Godwit::EndpointError, /ports: is a Range/) { open_socket(:DEALER).bind(endpoint, ports: ports) }
+    end
+    assert_named(Godwit::EndpointError, /65535/) { open_socket(:DEALER).bind("tcp://127.0.0.1:*", ports: 70_000..70_001) }
+  end
+
+  test "several transports at once" do
+    pull = open_socket(:PULL).bind(*Godwit::TestSupport::Sockets::TRANSPORTS.map { |transport| endpoint_for(transport) })
+    pull.endpoints.each { |endpoint| assert_flows(open_socket(:PUSH).connect(endpoint), pull, "by #{endpoint}") }
+    push = open_socket(:PUSH).connect(*pull.endpoints)
+    6.times { |i| push << i.to_s }
+    assert_equal %w[0 1 2 3 4 5], take(pull, 6).sort
+  end
+
+  each_transport("unbind by the name given or resolved: nobody new comes in") do |transport|
+    %i[given resolved].each do |name|
+      given = endpoint_for(transport)
+      dealer = open_socket(:DEALER).bind(given)
+      resolved = dealer.last_endpoint
+      assert_same dealer, dealer.unbind({given: given, resolved: resolved}.fetch(name))
+      assert_empty dealer.endpoints
+      assert_nil dealer.last_endpoint
+      # The name is free again once libzmq has let go of it.
+      again = open_socket(:DEALER)
+      eventually { again.bind(resolved) && true rescue Errno::EADDRINUSE && false } # standard:disable Style/RescueModifier
+      assert_joined again, open_socket(:DEALER).connect(resolved)
+    end
+  end
+
+  each_transport("disconnect: what is sent afterwards goes elsewhere") do |transport|
+    first, second = Array.new(2) { open_socket(:PULL).bind(endpoint_for(transport)) }
+    push = open_socket(:PUSH).connect(first.last_endpoint, second.last_endpoint)
+    assert_same push, push.disconnect(first.last_endpoint)
+    assert_equal [second.last_endpoint], push.endpoints
+    3.times { |i| push << i.to_s }
+    assert_equal %w[0 1 2], take(second, 3)
+    refute_predicate first, :readable?
+    push.connect(first.last_endpoint)
+    4.times { |i| push << i.to_s }
+    assert_equal 4, take(first, 2).size + take(second, 2).size
+  end
+
+  test "of two endpoints of one name the last goes first" do
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    push = open_socket(:PUSH).connect(pull.last_endpoint, pull.last_endpoint)
+    push.disconnect(pull.last_endpoint)
+    assert_equal [pull.last_endpoint], push.endpoints
+  end
+
+  each_transport("unbind and disconnect of what is not there") do |transport|
+    bound, connected = connected_pair(:DEALER, :DEALER, transport: transport)
+    other = {tcp: "tcp://127.0.0.1:#{free_port}"}.fetch(transport) { endpoint_for(transport) }
+    {unbind: [bound, other], disconnect: [connected, other]}.each do |operation, (socket, endpoint)|
+      error = assert_named(Godwit::NoEndpointError, /endpoints lists/, operation: operation) { socket.public_send(operation, endpoint) }
+      assert_equal endpoint, error.endpoint
+      assert_kind_of Errno::ENOENT, error
+    end
+    assert_raises(Godwit::NoEndpointError) { connected.unbind(bound.last_endpoint) }
+    assert_raises(Godwit::NoEndpointError) { bound.disconnect(bound.last_endpoint) }
+    assert_equal [1, 1], [bound.endpoints.size, connected.endpoints.size]
+    assert_joined bound, connected
+  end
+
+  test "ipc by abstract name, by path, by wildcard" do
+    skip "abstract names are Linux's" unless RUBY_PLATFORM.include?("linux")
+    path = "ipc://#{scratch_dir}/socket"
+    [endpoint_for(:ipc), path].each do |endpoint|
+      dealer = open_socket(:DEALER).bind(endpoint)
+      assert_equal endpoint, dealer.last_endpoint
+      assert_joined dealer, open_socket(:DEALER).connect(endpoint)
+    end
+    assert File.socket?(path.delete_prefix("ipc://"))
+    Dir.chdir(scratch_dir) do # libzmq makes a folder here, or in TMPDIR
+      dealer = open_socket(:DEALER).bind("ipc://*")
+      refute_includes dealer.last_endpoint, "*"
+      assert_joined dealer, open_socket(:DEALER).connect(dealer.last_endpoint)
+      dealer.close
+    end
+  end
+
+  def skip_without_ipv6
+    TCPServer.new("::1", 0).close
+  rescue SystemCallError => error
+    skip "this machine has no IPv6 on ::1 (#{error.message})"
+  end
+
+  test "IPv6" do
+    skip_without_ipv6
+    dealer = open_socket(:DEALER, ipv6: true).bind("tcp://[::1]:*")
+    assert_equal "tcp://[::1]:#{dealer.port}", dealer.last_endpoint
+    assert_joined dealer, open_socket(:DEALER, ipv6: true).connect(dealer.last_endpoint)
+    Godwit::Context.new(ipv6: true, linger: 0) do |six|
+      six.socket(:DEALER) do |other|
+        assert_joined other.bind("tcp://[::1]:*"), open_socket(:DEALER, ipv6: true).connect(other.last_endpoint)
+      end
+    end
+  end
+
+  test "IPv6 without ipv6: true says that it is missing" do
+    skip_without_ipv6
+    assert_named(Godwit::InterfaceError, /ipv6: true/, operation: :bind) { open_socket(:DEALER).bind("tcp://[::1]:*") }
+  end
+
+  test "an interface by name" do
+    skip "only Linux calls its loopback lo" unless RUBY_PLATFORM.include?("linux")
+    assert_equal "tcp://127.0.0.1", open_socket(:DEALER).bind("tcp://lo:*").last_endpoint[/\A.*(?=:)/]
+  end
+
+  test "a source address" do
+    stream = open_socket(:STREAM)
+    server = TCPServer.new("127.0.0.1", 0)
+    source = free_port
+    stream.connect("tcp://127.0.0.1:#{source};127.0.0.1:#{server.local_address.ip_port}")
+    peer = server.accept
+    assert_equal source, peer.remote_address.ip_port
+    bound = open_socket(:DEALER).bind(endpoint_for(:tcp))
+    assert_joined bound, open_socket(:DEALER).connect("tcp://127.0.0.1:0;127.0.0.1:#{bound.port}")
+  ensure
+    [peer, server].compact.each(&:close)
+  end
+
+  each_transport("connect before bind") do |transport|
+    endpoint = (transport == :tcp) ? "tcp://127.0.0.1:#{free_port}" : endpoint_for(transport)
+    push = open_socket(:PUSH, reconnect_interval: 0.01).connect(endpoint)
+    push << "early"
+    pull = open_socket(:PULL).bind(endpoint)
+    assert_equal "early", pull.recv(timeout: 5)
+  end
+
+  test "inproc names are those of one context" do
+    name = endpoint_for(:inproc)
+    other = own(Godwit::Context.new)
+    here = open_socket(:PULL).bind(name)
+    there = own(other.socket(:PULL)).bind(name)
+    own(other.socket(:PUSH)).connect(name) << "there"
+    assert_equal "there", there.recv(timeout: 5)
+    refute_predicate here, :readable?
+  end
+end

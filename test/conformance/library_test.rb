@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+# What the module tells of itself; inspect; draft types.
+class LibraryTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  DRAFTS = %i[CLIENT SERVER RADIO DISH SCATTER GATHER PEER CHANNEL DGRAM].freeze
+
+  test "versions and backend" do
+    assert_match(/\A\d+\.\d+\.\d+/, Godwit::VERSION)
+    assert_match(/\A4\.\d+\.\d+\z/, Godwit.libzmq_version)
+    assert_operator Gem::Version.new(Godwit.libzmq_version), :>=, Gem::Version.new("4.3")
+    assert_includes %i[native ffi], Godwit::BACKEND
+  end
+
+  test "has? knows what libzmq was built with" do
+    assert_equal true, Godwit.has?(:ipc)
+    assert_equal Godwit.has?(:curve), Godwit.has?("curve")
+    assert_equal false, Godwit.has?(:carrier_pigeons)
+    %i[curve draft ws pgm gssapi norm tipc].each { |feature| assert_includes [true, false], Godwit.has?(feature) }
+  end
+
+  DRAFTS.each do |type|
+    test "#{type} needs a libzmq with drafts, and says so" do
+      skip "this libzmq has drafts" if Godwit.has?(:draft)
+      klass = Godwit.const_get(type)
+      endpoint = endpoint_for(:tcp)
+      [-> { klass.new(context: context) }, -> { klass.bind(endpoint, context: context) }, -> { context.socket(type) }].each do |call|
+        error = assert_named(Godwit::UnsupportedError, /#{type} is a draft type.*ENABLE_DRAFTS/, &call)
+        assert_kind_of Errno::EOPNOTSUPP, error
+      end
+    end
+  end
+
+  test "inspect shows type, endpoints and state" do
+    name = endpoint_for(:inproc)
+    socket = open_socket(:DEALER)
+    assert_equal "#<Godwit::DEALER>", socket.inspect
+    socket.bind(name).connect("tcp://127.0.0.1:5")
+    assert_equal "#<Godwit::DEALER bound to #{name}, connected to tcp://127.0.0.1:5>", socket.inspect
+    assert_equal socket.inspect, socket.to_s
+    assert_equal socket.inspect, [socket].join
+    socket.close
+    assert_match(/\(closed\)>\z/, socket.inspect)
+  end
+
+  test "no key and no password shows" do
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+    keys, server = Godwit::Curve.keypair, Godwit::Curve.keypair
+    sockets = [open_socket(:DEALER, curve: keys, server_key: server.public_key), open_socket(:DEALER, curve: keys),
+      open_socket(:DEALER, plain: %w[user Swordfish1])]
+    shown = [*sockets, keys, context].flat_map { |one| [one.inspect, one.to_s, [one].join] }
+    shown << Marshal.dump(shown) << sockets.map(&:endpoints).inspect
+    shown.each do |text|
+      [keys.secret_key, Godwit::Z85.decode(keys.secret_key), "Swordfish1"].each { |secret| refute_includes text.b, secret.b }
+    end
+    assert_includes keys.inspect, keys.public_key
+    assert_match(/hidden/, keys.inspect)
+  end
+
+  test "an endpoint's user name and password do not show in an error" do
+    error = assert_raises(Godwit::Error) { open_socket(:DEALER).connect("tcp://user:Swordfish1@127.0.0.1:99999") }
+    refute_includes error.message, "Swordfish1"
+    refute_includes error.endpoint.to_s, "Swordfish1"
+    refute_includes error.full_message, "Swordfish1"
+  end
+
+  test "zmq_fd is a number, pointer an address" do
+    a, b = connected_pair(:PAIR, :PAIR, transport: :inproc)
+    assert_kind_of Integer, a.zmq_fd
+    refute_equal a.zmq_fd, b.zmq_fd
+    refute_equal a.pointer, b.pointer
+    refute_respond_to a, :to_io
+    a.close
+    assert_raises(Godwit::ClosedError) { a.zmq_fd }
+    assert_raises(Godwit::ClosedError) { a.pointer }
+  end
+
+  test "zmq_fd becomes readable when something comes" do
+    a, b = connected_pair(:PAIR, :PAIR, transport: :tcp)
+    io = IO.for_fd(a.zmq_fd, autoclose: false)
+    b << "x"
+    eventually { io.wait_readable(5) && a.events.include?(:readable) }
+    assert_equal "x", a.recv(timeout: 0)
+  end
+end

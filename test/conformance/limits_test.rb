@@ -1,0 +1,148 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+# Too many sockets, too many descriptors: an error, never an abort.
+class LimitsTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  test "too many sockets of one context" do
+    small = own(Godwit::Context.new(max_sockets: 3))
+    pull = own(small.socket(:PULL, count_peers: false)).bind("inproc://a")
+    push = own(small.socket(:PUSH, count_peers: false)).connect("inproc://a")
+    push << "before"
+    last = nil
+    error = assert_named(Godwit::TooManySocketsError, /max_sockets.*close some/, operation: :new) { loop { last = own(small.socket(:PAIR)) } }
+    assert_kind_of Errno::EMFILE, error
+    assert_predicate error, :retriable?
+    assert_equal "before", pull.recv(timeout: 5)
+    assert_flows(push, pull)
+    (last || push).close
+    assert(eventually { own(small.socket(:PAIR)) rescue Errno::EMFILE && nil }) # standard:disable Style/RescueModifier
+  end
+
+  test "max_sockets: is how many sockets the user may have, whatever Godwit needs for itself" do
+    small = own(Godwit::Context.new(max_sockets: 4))
+    sockets = Array.new(4) { own(small.socket(:PULL)).bind(endpoint_for(:tcp)) }
+    sockets.each { |pull| assert_flows(open_socket(:PUSH).connect(pull.last_endpoint), pull) }
+  end
+
+  # Tries every limit from far too low up to plenty: what needs a descriptor must raise, whichever it is, the process end well.
+  LOW = <<~RUBY
+    require "godwit"
+    require "json"
+    limit = ARGV[0].to_i + Dir.children("/proc/self/fd").size
+    Process.setrlimit(Process::RLIMIT_NOFILE, limit, limit)
+    sockets = []
+    outcome = {}
+    begin
+      ctx = Godwit::Context.new(linger: 0)
+      loop do
+        pull = ctx.socket(:PULL)
+        sockets << pull
+        pull.bind("tcp://127.0.0.1:*")
+        push = ctx.socket(:PUSH)
+        sockets << push
+        push.connect(pull.last_endpoint)
+        push.send("x", timeout: 0.2)
+        pull.recv(timeout: 0.2)
+      end
+    rescue Godwit::TimeoutError # libzmq had none left to connect or accept with, and tries again later
+      outcome[:quiet] = true
+      retry if (outcome[:tries] = outcome[:tries].to_i + 1) < 3
+    rescue SystemCallError => error
+      outcome[:error] = error.class.name
+      outcome[:emfile] = Errno::EMFILE === error
+      outcome[:godwit] = Godwit::Error === error
+      outcome[:message] = error.message
+    end
+    outcome[:sockets] = sockets.size
+    sockets.each(&:close)
+    puts outcome.to_json
+  RUBY
+
+  test "too many descriptors: an error from the first socket on, at every limit" do
+    skip "counts descriptors in /proc" unless File.directory?("/proc/self/fd")
+    outcomes = (0..40).each_slice(4).flat_map do |some|
+      children = some.map { |extra| [extra, start_child(LOW, [extra], deadline: 25)] }
+      children.map { |extra, child| [extra, child.finish] }
+    end
+    outcomes = outcomes.to_h { |extra, result| [extra, assert_low(extra, result)] }
+    assert_equal 0, outcomes[0]["sockets"]
+    assert_operator outcomes[40]["sockets"], :>, 2
+  end
+
+  def assert_low(extra, result)
+    assert result.success?, "with #{extra} descriptors: #{result}"
+    outcome = JSON.parse(result.stdout)
+    return outcome if outcome["quiet"] && !outcome["error"]
+    assert outcome["emfile"] && outcome["godwit"], "with #{extra} descriptors: #{outcome}"
+    assert_equal "Godwit::TooManySocketsError", outcome["error"], "with #{extra} descriptors"
+    assert_match(/ulimit -n/, outcome["message"])
+    outcome
+  end
+
+  test "with a shell's ulimit -n: what was accepted arrives, and with descriptors back it works on" do
+    result = start_command(["sh", "-c", 'ulimit -n 40; exec "$@"', "sh", RbConfig.ruby, "-W", "-Ilib", "-e", <<~'RUBY'], deadline: 20).finish
+      require "godwit"
+      pull = Godwit::PULL.bind("tcp://127.0.0.1:*", count_peers: false)
+      push = Godwit::PUSH.connect(pull.last_endpoint, count_peers: false)
+      push << "connected" # it takes descriptors
+      puts pull.recv(timeout: 10)
+      push << "before"
+      more = []
+      begin
+        loop { more << Godwit::PAIR.new(linger: 0) }
+      rescue Godwit::TooManySocketsError => error
+        puts "raised after #{more.size}: #{error.message}"
+      end
+      begin
+        Godwit::Context.new.socket(:PAIR)
+      rescue Errno::EMFILE => error
+        puts "a context too: #{error.class}"
+      end
+      puts pull.recv(timeout: 10)
+      more.each(&:close)
+      finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
+      begin
+        Godwit::PAIR.new.close
+      rescue Errno::EMFILE # the closed ones' descriptors come back in the background
+        Thread.pass
+        retry if Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish
+        raise
+      end
+      push << "after"
+      puts pull.recv(timeout: 10)
+    RUBY
+    assert_child result
+    assert_match(/\Aconnected\nraised after \d+: .*ulimit -n.*\na context too: Godwit::TooManySocketsError\nbefore\nafter\n/, result.stdout)
+  end
+
+  test "a wait needs a descriptor too: without one it says so, and the socket works on" do
+    skip "counts descriptors in /proc" unless File.directory?("/proc/self/fd")
+    result = run_child(<<~'RUBY', deadline: 20)
+      require "godwit"
+      pull = Godwit::PULL.bind("inproc://x")
+      push = Godwit::PUSH.connect("inproc://x")
+      files = []
+      Process.setrlimit(Process::RLIMIT_NOFILE, 30, 64)
+      begin
+        loop { files << File.open("/dev/null") }
+      rescue Errno::EMFILE
+        nil
+      end
+      begin
+        pull.recv(timeout: 1)
+      rescue Godwit::TooManySocketsError => error
+        puts "raised: #{error.operation}"
+      end
+      push << "x"
+      puts pull.recv(timeout: 1)
+      files.each(&:close)
+      puts pull.recv(timeout: 0.01, exception: false).inspect
+    RUBY
+    assert_child result
+    assert_equal "raised: recv\nx\nnil\n", result.stdout
+  end
+end

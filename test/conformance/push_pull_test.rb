@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+class PushPullTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  each_transport("messages arrive in order, either side bound") do |transport|
+    [%i[PUSH PULL], %i[PULL PUSH]].each do |types|
+      sockets = connected_pair(*types, transport: transport).to_h { |socket| [socket.type, socket] }
+      1000.times { |i| sockets[:PUSH] << i.to_s }
+      assert_equal Array.new(1000, &:to_s), take(sockets[:PULL], 1000)
+    end
+  end
+
+  each_transport("a PUSH gives its peers work in turn") do |transport|
+    pulls = Array.new(3) { open_socket(:PULL).bind(endpoint_for(transport)) }
+    push = open_socket(:PUSH).connect(*pulls.map(&:last_endpoint))
+    12.times { |i| push << [i.to_s, "of a message", "each frame"] }
+    pulls.each_with_index do |pull, i|
+      assert_equal [i, i + 3, i + 6, i + 9].map(&:to_s), take(pull, 4).map(&:first)
+    end
+  end
+
+  each_transport("a PUSH that is bound gives its workers work in turn", only: %i[tcp ipc]) do |transport|
+    push = open_socket(:PUSH).bind(endpoint_for(transport))
+    pulls = Array.new(3) { open_socket(:PULL).connect(push.last_endpoint) }
+    push.wait_connected(count: 3, timeout: 5)
+    30.times { |i| push << i.to_s }
+    shares = pulls.map { |pull| take(pull, 10) }
+    assert_equal Array.new(30, &:to_s), shares.flatten.sort_by(&:to_i)
+  end
+
+  test "a PULL takes from its peers in turn" do
+    pull = open_socket(:PULL).bind(endpoint_for(:inproc))
+    pushes = Array.new(3) { open_socket(:PUSH).connect(pull.last_endpoint) }
+    pushes.each_with_index { |push, i| 5.times { push << i.to_s } }
+    assert_equal [%w[0 1 2]] * 5, take(pull, 15).each_slice(3).map(&:sort)
+  end
+
+  each_transport("a peer that sends without end does not keep another from being heard") do |transport|
+    pull = open_socket(:PULL).bind(endpoint_for(transport))
+    greedy, modest = Array.new(2) { open_socket(:PUSH).connect(pull.last_endpoint) }
+    in_thread { loop { greedy << "me!" } }
+    assert_equal "me!", pull.recv(timeout: 5)
+    modest << "me too"
+    assert(eventually { pull.recv_many(1000, timeout: 5).include?("me too") })
+  end
+
+  each_transport("at the high-water mark a PUSH waits, and nothing is lost") do |transport|
+    pull, push = connected_pair(:PULL, :PUSH, transport: transport, send_hwm: 5, recv_hwm: 5)
+    count = 500 # of 64 KiB: more than the system buffers
+    sender = in_thread { count.times { |i| push << [i.to_s, "x" * 65_536] } }
+    eventually { push.events.empty? && sender.status == "sleep" }
+    assert_equal Array.new(count, &:to_s), take(pull, count).map(&:first)
+    sender.join
+    assert_same push, push.wait_writable(5)
+  end
+
+  test "hwm of both ends of inproc add up" do
+    _, push = connected_pair(:PULL, :PUSH, transport: :inproc, bind_options: {recv_hwm: 7}, connect_options: {send_hwm: 5})
+    assert_equal 12, fill(push, filler: "", patience: 0)
+  end
+
+  test "a PUSH with nobody there waits, and sends when somebody comes" do
+    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
+    assert_raises(Godwit::TimeoutError) { push.send("too early", timeout: 0) }
+    sender = in_thread { push.send("hello") }
+    until_asleep(sender)
+    pull = open_socket(:PULL).connect(push.last_endpoint)
+    assert_equal "hello", pull.recv(timeout: 5)
+    assert_same push, sender.value
+  end
+
+  each_transport("a worker that goes leaves its share of new work to the others") do |transport|
+    pulls = Array.new(2) { open_socket(:PULL).bind(endpoint_for(transport)) }
+    push = open_socket(:PUSH).connect(*pulls.map(&:last_endpoint))
+    push << "0" << "1"
+    assert_equal %w[0 1], pulls.map { |pull| pull.recv(timeout: 5) }
+    push.disconnect(pulls.first.last_endpoint)
+    pulls.first.close
+    4.times { |i| push << i.to_s }
+    assert_equal %w[0 1 2 3], take(pulls.last, 4)
+  end
+
+  test "immediate queues only for peers that are there" do
+    push = open_socket(:PUSH, immediate: true).connect("tcp://127.0.0.1:#{free_port}")
+    assert_equal :wait_writable, push.send_nonblock("x", exception: false)
+    eager = open_socket(:PUSH, linger: 0).connect("tcp://127.0.0.1:#{free_port}")
+    assert_same eager, eager.send_nonblock("x")
+  end
+end

@@ -1,0 +1,183 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+# recv's relatives: recv_multipart, recv_string, recv_into, recv_many, recv_nonblock, each, events, waits.
+class ReceivingTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  under_gc_stress
+
+  def pair(transport = :inproc, **options) = connected_pair(:PULL, :PUSH, transport: transport, **options)
+
+  each_transport("recv_multipart gives an Array in any case") do |transport|
+    pull, push = pair(transport)
+    push << "one" << %w[a b] << ""
+    assert_equal [["one"], %w[a b], [""]], Array.new(3) { pull.recv_multipart(timeout: 5) }
+  end
+
+  each_transport("recv_string gives a String, or raises with the frames") do |transport|
+    pull, push = pair(transport)
+    push << "one" << ["two", "", "frames"] << "three"
+    assert_equal "one", pull.recv_string(timeout: 5)
+    error = assert_named(Godwit::MultipartError, /3 frames.*recv/, operation: :recv_string) { pull.recv_string(timeout: 5) }
+    assert_equal ["two", "", "frames"], error.frames
+    assert_equal "three", pull.recv_string(timeout: 5)
+  end
+
+  each_transport("recv_into replaces a buffer's content") do |transport|
+    pull, push = pair(transport)
+    buffer = +"what was there before"
+    ["a", "x" * 33, "y" * 100_000, "", "z" * 34].each do |message|
+      push << message
+      assert_equal message.bytesize, pull.recv_into(buffer, timeout: 5)
+      assert_equal message, buffer
+      assert_equal Encoding::BINARY, buffer.encoding
+    end
+  end
+
+  test "recv_into raises with the frames of a message of several, and leaves the buffer alone" do
+    pull, push = pair
+    buffer = +"mine"
+    push << %w[a b]
+    error = assert_named(Godwit::MultipartError, /2 frames/, operation: :recv_into) { pull.recv_into(buffer, timeout: 5) }
+    assert_equal [%w[a b], "mine"], [error.frames, buffer]
+    assert_flows(push, pull)
+  end
+
+  test "recv_into takes no message for what is no buffer" do
+    pull, push = pair
+    push << "kept"
+    assert_raises(FrozenError) { pull.recv_into("frozen", timeout: 5) }
+    [nil, 5, [], :buffer].each { |what| assert_raises(TypeError, what.inspect) { pull.recv_into(what, timeout: 5) } }
+    assert_equal "kept", pull.recv(timeout: 0)
+  end
+
+  test "recv_into does not touch Strings that share the buffer's bytes" do
+    pull, push = pair
+    original = "0123456789" * 10
+    buffer = original.dup
+    push << "x" * 50
+    pull.recv_into(buffer, timeout: 5)
+    assert_equal "0123456789" * 10, original
+  end
+
+  each_transport("recv_many gives what is there, waiting for the first only") do |transport|
+    pull, push = pair(transport)
+    waiting = in_thread { pull.recv_many(10) }
+    until_asleep(waiting)
+    push << "first"
+    assert_equal ["first"], waiting.value
+    expected = Array.new(20) { |i| i.even? ? i.to_s : [i.to_s, ""] }
+    push.send_many(expected)
+    got = []
+    until got.size == 20
+      part = pull.recv_many(7, timeout: 5)
+      assert_includes 1..7, part.size
+      got.concat(part)
+    end
+    assert_equal expected, got
+  end
+
+  test "recv_many without a number takes up to 256, and never more than 1,024" do
+    pull, push = pair(send_hwm: 0, recv_hwm: 0)
+    push.send_many(Array.new(4000, &:to_s))
+    sizes = [pull.recv_many, pull.recv_many(1), pull.recv_many(5000), pull.recv_many(1024), pull.recv_many(10**30)].map(&:size)
+    assert_equal [256, 1, 1024, 1024, 1024], sizes
+    assert_equal "3329", pull.recv
+  end
+
+  test "recv_many wants a number of 1 or more" do
+    pull, push = pair
+    push << "kept"
+    [0, -1, 1.5, "7", nil].each do |max|
+      error = assert_raises(ArgumentError, max.inspect) { pull.recv_many(max, timeout: 0) }
+      assert_includes error.message, max.inspect
+    end
+    assert_equal ["kept"], pull.recv_many(timeout: 0)
+  end
+
+  each_transport("recv_nonblock raises an IO::WaitReadable, or gives :wait_readable") do |transport|
+    pull, push = pair(transport)
+    assert_equal :wait_readable, pull.recv_nonblock(exception: false)
+    error = assert_named(Godwit::EAGAINWaitReadable, /wait_readable/, operation: :recv_nonblock) { pull.recv_nonblock }
+    [IO::WaitReadable, Errno::EAGAIN, IO::EAGAINWaitReadable, Godwit::WouldBlock].each { |kind| assert_kind_of kind, error }
+    assert_predicate error, :retriable?
+    push << "a" << %w[b c]
+    assert_equal pull, pull.wait_readable(5)
+    assert_equal "a", pull.recv_nonblock
+    assert_equal %w[b c], eventually { (m = pull.recv_nonblock(exception: false)) != :wait_readable && m }
+  end
+
+  each_transport("each yields until the socket closes") do |transport|
+    pull, push = pair(transport)
+    seen = Queue.new
+    reader = in_thread { pull.each { |message| seen << message } }
+    push << "a" << %w[b c]
+    assert_equal ["a", %w[b c]], [seen.pop, seen.pop]
+    until_asleep(reader)
+    pull.close
+    assert_same pull, reader.value
+  end
+
+  test "each ends when the context is shut down, and when it is closed" do
+    %i[shutdown close].each do |how|
+      other = own(Godwit::Context.new)
+      pull = own(Godwit::PULL.bind(endpoint_for(:inproc), context: other))
+      reader = in_thread { pull.each { flunk } }
+      until_asleep(reader)
+      other.public_send(how)
+      assert_same pull, reader.value
+    end
+  end
+
+  test "each may be left, and hands on what its block raises" do
+    pull, push = pair
+    push << "1" << "2" << "3"
+    pull.each { |message| break if message == "1" }
+    assert_raises(ZeroDivisionError) { pull.each { 1 / 0 } }
+    assert_equal "3", pull.recv(timeout: 5)
+    refute_predicate pull, :closed?
+  end
+
+  test "each gives an Enumerator without a block, ignores recv_timeout, and yields nothing once closed" do
+    pull, push = pair(bind_options: {recv_timeout: 0.001})
+    push.send_many(%w[1 2 3])
+    assert_equal %w[1 2], pull.each.first(2)
+    assert_equal "3", pull.each.lazy.map { |message| message }.first
+    reader = in_thread { pull.each.first }
+    until_asleep(reader)
+    push << "late"
+    assert_equal "late", reader.value
+    pull.close
+    assert_same pull, pull.each { flunk }
+  end
+
+  each_transport("events, readable? and writable? tell what can be done at once") do |transport|
+    router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport)
+    assert_equal [[:writable], true, false], [dealer.events, dealer.writable?, dealer.readable?]
+    dealer << "x"
+    id, = router.recv(timeout: 5)
+    router << [id, "y"]
+    assert_same dealer, dealer.wait_readable(5)
+    assert_equal %i[readable writable], dealer.events
+    assert_predicate dealer, :readable?
+    dealer.recv
+    assert_equal [:writable], dealer.events
+    assert_equal [], open_socket(:PULL).events
+    assert_equal [], open_socket(:PUSH).events
+  end
+
+  each_transport("wait_readable ends when a message is there, and takes none") do |transport|
+    pull, push = pair(transport)
+    assert_nil pull.wait_readable(0)
+    assert_nil pull.wait_readable(0.02)
+    waiting = in_thread { pull.wait_readable }
+    until_asleep(waiting)
+    push << "x"
+    assert_same pull, waiting.value
+    assert_same pull, pull.wait_readable(0)
+    assert_equal "x", pull.recv(timeout: 0)
+  end
+end

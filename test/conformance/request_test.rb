@@ -1,0 +1,170 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+class RequestTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  def server(transport = :tcp) = open_socket(:ROUTER).bind(endpoint_for(transport))
+
+  def client(server, **options) = open_socket(:REQ, **options).connect(server.last_endpoint)
+
+  # Answers as a REP would.
+  def answer(server, request, reply) = server << [*request[0..-2], reply]
+
+  each_transport("request sends, and gives the reply") do |transport|
+    rep, req = connected_pair(:REP, :REQ, transport: transport)
+    in_thread { rep.serve { |message| message.is_a?(Array) ? message.reverse : "#{message}!" } }
+    assert_equal "hello!", req.request("hello")
+    assert_equal %w[c b a], req.request(%w[a b c], timeout: 5)
+    assert_equal "again!", req.request("again", retries: 3)
+  end
+
+  each_transport("after a time-out the REQ is usable, and drops the late reply") do |transport|
+    router = server(transport)
+    req = client(router)
+    error = assert_named(Godwit::TimeoutError, /Timed out/) { req.request("first", timeout: 0.2) }
+    assert_kind_of Errno::ETIMEDOUT, error
+    first = router.recv(timeout: 5)
+    waiting = in_thread { req.request("second", timeout: 5) }
+    second = router.recv(timeout: 5)
+    assert_equal %w[first second], [first.last, second.last]
+    answer(router, first, "late")
+    answer(router, second, "in time")
+    assert_equal "in time", waiting.value
+  end
+
+  each_transport("each retry asks again, then TimeoutError") do |transport|
+    router = server(transport)
+    req = client(router)
+    took = seconds { assert_raises(Godwit::TimeoutError) { req.request("hello?", timeout: 0.2, retries: 2) } }
+    assert_includes 0.6..5, took
+    assert_equal ["hello?"] * 3, take(router, 3).map(&:last)
+    refute_predicate router, :readable?
+  end
+
+  each_transport("a retry gets the reply that the first try did not") do |transport|
+    router = server(transport)
+    req = client(router)
+    waiting = in_thread { req.request("hello", timeout: 0.1, retries: 50) }
+    router.recv(timeout: 5) # and no answer
+    waiting.alive? ? answer(router, router.recv(timeout: 5), "better late") : flunk
+    serving = in_thread { router.each { |request| answer(router, request, "better late") } }
+    assert_equal "better late", waiting.value
+    assert_predicate serving, :alive?
+  end
+
+  test "a server that comes back is found by a retry" do
+    port = free_port
+    req = open_socket(:REQ, reconnect_interval: 0.01).connect("tcp://127.0.0.1:#{port}")
+    assert_raises(Godwit::TimeoutError) { req.request("anybody?", timeout: 0.02, retries: 1) }
+    rep = open_socket(:REP).bind("tcp://127.0.0.1:#{port}")
+    in_thread { rep.serve { "here" } }
+    assert_equal "here", req.request("anybody?", timeout: 0.5, retries: 20)
+  end
+
+  each_transport("relaxed and correlated it stays the same socket and drops the late reply too") do |transport|
+    router = server(transport)
+    req = client(router, relaxed: true, correlate: true)
+    assert_raises(Godwit::TimeoutError) { req.request("first", timeout: 0.2) }
+    first = router.recv(timeout: 5)
+    waiting = in_thread { req.request("second", timeout: 5) }
+    second = router.recv(timeout: 5)
+    answer(router, first, "late")
+    answer(router, second, "in time")
+    assert_equal "in time", waiting.value
+    assert_equal first.first, second.first
+  end
+
+  each_transport("a REQ that is bound can ask again after a time-out") do |transport|
+    req = open_socket(:REQ).bind(endpoint_for(transport))
+    router = open_socket(:ROUTER).connect(req.last_endpoint)
+    assert_raises(Godwit::TimeoutError) { req.request("first", timeout: 0.2) }
+    assert_equal "first", router.recv(timeout: 5).last
+    waiting = in_thread { req.request("second", timeout: 5) }
+    second = router.recv(timeout: 5)
+    assert_equal "second", second.last
+    answer(router, second, "reply")
+    assert_equal "reply", waiting.value
+  end
+
+  test "options, endpoints and routing id outlast a time-out" do
+    # Handover: it comes again before libzmq has noticed that it went.
+    router, second = Array.new(2) { open_socket(:ROUTER, handover: true).bind(endpoint_for(:tcp)) }
+    req = open_socket(:REQ, routing_id: "me", send_hwm: 7, linger: 0.5, encoding: "UTF-8").connect(router.last_endpoint, second.last_endpoint)
+    before = req.endpoints
+    assert_raises(Godwit::TimeoutError) { req.request("one", timeout: 0.02) }
+    assert_equal ["me", 7, 0.5, Encoding::UTF_8, before], [req.routing_id, req.send_hwm, req.linger, req.encoding, req.endpoints]
+    req.send_hwm = 8
+    req.disconnect(second.last_endpoint)
+    assert_raises(Godwit::TimeoutError) { req.request("two", timeout: 0.02) }
+    assert_equal [8, [router.last_endpoint]], [req.send_hwm, req.endpoints]
+    waiting = in_thread { req.request("three", timeout: 5) }
+    request = eventually { (message = router.recv(timeout: 5)).last == "three" && message }
+    assert_equal "me", request.first
+    answer(router, request, "reply")
+    assert_equal "reply", waiting.value
+  end
+
+  test "request takes recv_timeout where none is given, and nil is for ever" do
+    router = server
+    req = client(router, recv_timeout: 0.02)
+    assert_raises(Godwit::TimeoutError) { req.request("first") }
+    waiting = in_thread { req.request("second", timeout: nil) }
+    2.times { router.recv(timeout: 5) }.then { until_asleep(waiting) }
+    assert_nil waiting.join(0.03)
+    assert_predicate waiting, :alive?
+  end
+
+  test "several threads take turns, each gets the reply to its own request" do
+    rep, req = connected_pair(:REP, :REQ)
+    in_thread { rep.serve { |message| "re: #{message}" } }
+    threads = Array.new(8) { |t| in_thread { Array.new(20) { |i| req.request("#{t}.#{i}", timeout: 5) } } }
+    threads.each_with_index { |thread, t| assert_equal Array.new(20) { |i| "re: #{t}.#{i}" }, thread.value }
+  end
+
+  test "a thread that is killed while it waits leaves the REQ usable" do
+    router = server
+    req = client(router)
+    waiting = in_thread { req.request("first") }
+    first = router.recv(timeout: 5)
+    until_asleep(waiting)
+    waiting.kill.join
+    again = in_thread { req.request("second", timeout: 5) }
+    second = router.recv(timeout: 5)
+    answer(router, first, "late")
+    answer(router, second, "in time")
+    assert_equal "in time", again.value
+  end
+
+  test "bad arguments are refused before anything is sent" do
+    rep, req = connected_pair(:REP, :REQ, transport: :inproc)
+    [-1, 1.5, "3", nil].each { |retries| assert_raises(ArgumentError, retries.inspect) { req.request("x", retries: retries) } }
+    {-1 => ArgumentError, Float::NAN => ArgumentError, "1" => TypeError}.each do |timeout, klass|
+      assert_raises(klass) { req.request("x", timeout: timeout) }
+    end
+    assert_named(Godwit::MessageTypeError, /got Integer/) { req.request(5, timeout: 1) }
+    assert_named(Godwit::MessageError, /at least one frame/) { req.request([], timeout: 1) }
+    refute_predicate rep, :readable?
+    in_thread { rep.serve(&:itself) }
+    assert_equal "x", req.request("x", timeout: 5)
+  end
+
+  test "request on a REQ that waits for a reply says what to do" do
+    rep, req = connected_pair(:REP, :REQ, transport: :inproc)
+    req << "by hand"
+    assert_named(Godwit::StateError, /receive the reply first/) { req.request("x", timeout: 1) }
+    assert_equal "by hand", rep.recv(timeout: 5)
+    rep << "reply"
+    assert_equal "reply", req.recv(timeout: 5)
+  end
+
+  test "closing ends a request" do
+    req = client(server)
+    waiting = in_thread { req.request("x") }
+    until_asleep(waiting)
+    req.close
+    assert_raises(Godwit::ClosedError) { waiting.value }
+  end
+end

@@ -1,0 +1,179 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+class CurveSecurityTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  NETWORK = %i[tcp ipc].freeze # libzmq does no security over inproc
+
+  def setup
+    super
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+    @server = Godwit::Curve.keypair
+    @client = Godwit::Curve.keypair
+  end
+
+  def rep(transport = :tcp, **options)
+    open_socket(:REP, curve: @server, **options).bind(endpoint_for(transport)).tap { |socket| in_thread { socket.serve(&:itself) } }
+  end
+
+  # Fast to give up and to come again.
+  def req(rep, **options) = open_socket(:REQ, reconnect_interval: 0.01, **options).connect(rep.last_endpoint)
+
+  # That a client is refused shows only in its silence; a good one that is served afterwards shows that there was time enough.
+  def assert_refused(rep, **options)
+    bad = req(rep, **options)
+    bad << "let me in"
+    assert_equal "served", req(rep, curve: @client, server_key: @server.public_key).request("served", timeout: 5)
+    assert_raises(Godwit::TimeoutError) { bad.recv(timeout: 0.1) }
+    assert_equal "served", req(rep, curve: @client, server_key: @server.public_key).request("served", timeout: 5)
+  end
+
+  each_transport("a client that knows the server's key is served", only: NETWORK) do |transport|
+    server = rep(transport)
+    [@server.public_key, @server.raw_public_key, @server.public_key.dup.force_encoding("BINARY")].each do |key|
+      assert_equal "hello", req(server, curve: @client, server_key: key).request("hello", timeout: 5)
+    end
+    assert_equal :curve, server.mechanism
+  end
+
+  each_transport("large and multipart messages", only: NETWORK) do |transport|
+    client = req(rep(transport), curve: @client, server_key: @server.public_key)
+    message = [Random.new(3).bytes(1 << 20), "", "tail"]
+    assert_equal message, client.request(message, timeout: 5)
+  end
+
+  each_transport("the server may connect, the client bind", only: NETWORK) do |transport|
+    client = open_socket(:PULL, curve: @client, server_key: @server.public_key).bind(endpoint_for(transport))
+    server = open_socket(:PUSH, curve: @server).connect(client.last_endpoint)
+    assert_flows(server, client)
+  end
+
+  each_transport("the wrong server key is refused", only: NETWORK) do |transport|
+    assert_refused rep(transport), curve: @client, server_key: Godwit::Curve.keypair.public_key
+  end
+
+  each_transport("a client without CURVE is refused", only: NETWORK) do |transport|
+    assert_refused rep(transport)
+  end
+
+  test "a client of PLAIN is refused" do
+    assert_refused rep, plain: %w[user secret]
+  end
+
+  test "a client of CURVE is not served by a server without it" do
+    open = open_socket(:REP).bind(endpoint_for(:tcp))
+    in_thread { open.serve(&:itself) }
+    secret = req(open, curve: @client, server_key: @server.public_key)
+    secret << "hello"
+    assert_equal "served", req(open).request("served", timeout: 5)
+    assert_raises(Godwit::TimeoutError) { secret.recv(timeout: 0.1) }
+  end
+
+  test "after a time-out of request a client is still a client of CURVE" do
+    server = open_socket(:ROUTER, curve: @server).bind(endpoint_for(:tcp))
+    client = req(server, curve: @client, server_key: @server.public_key)
+    assert_raises(Godwit::TimeoutError) { client.request("first", timeout: 0.2) }
+    waiting = in_thread { client.request("second", timeout: 5) }
+    request = eventually { (message = server.recv(timeout: 5)).last == "second" && message }
+    server << request
+    assert_equal "second", waiting.value
+    assert_equal :curve, client.mechanism
+  end
+
+  test "curve: without server_key: makes a server; two servers do not meet" do
+    assert_predicate open_socket(:REP, curve: @server), :curve_server?
+    refute_predicate open_socket(:REP, curve: @server, server_key: @client.public_key), :curve_server?
+    a, b = connected_pair(:DEALER, :DEALER, curve: @server)
+    b.send_nonblock("x", exception: false)
+    assert_nil a.recv(timeout: 0.2, exception: false)
+  end
+
+  test "server_key: without curve: says what is missing" do
+    error = assert_raises(ArgumentError) { open_socket(:REQ, server_key: @server.public_key) }
+    assert_match(/curve:.*Curve\.keypair/, error.message)
+  end
+
+  test "curve: takes a keypair, server_key: a key" do
+    [@server.public_key, true, {secret_key: @server.secret_key}, [@server.public_key, @server.secret_key]].each do |keys|
+      error = assert_named(Godwit::CurveKeyError, /Keypair/) { open_socket(:REQ, curve: keys) }
+      refute_includes error.message, @server.secret_key
+    end
+    ["", "x" * 39, "x" * 41, "\"" * 40, "~" * 40, 5, :key, "#" * 40].each do |key|
+      assert_named(Godwit::CurveKeyError, /40 characters of Z85 or of 32 bytes/) { open_socket(:REQ, curve: @client, server_key: key) }
+    end
+    assert_flows(*connected_pair(:PAIR, :PAIR).reverse)
+  end
+end
+
+class PlainSecurityTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  def rep(**options) = open_socket(:REP, **options).bind(endpoint_for(:tcp)).tap { |socket| in_thread { socket.serve(&:itself) } }
+
+  def req(rep, **options) = open_socket(:REQ, reconnect_interval: 0.01, **options).connect(rep.last_endpoint)
+
+  # What a later part of Godwit will offer: a REP that libzmq asks about each newcomer (ZAP, RFC 27).
+  def authenticator(passwords)
+    zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
+    in_thread do
+      zap.serve do |version, id, _domain, _address, _routing_id, mechanism, name, password|
+        known = mechanism == "PLAIN" && passwords[name] == password
+        [version, id, known ? "200" : "400", known ? "OK" : "no", known ? name : "", ""]
+      end
+    end
+  end
+
+  def assert_refused(server, **options)
+    bad = req(server, **options)
+    bad << "let me in"
+    assert_equal "served", req(server, plain: %w[user secret]).request("served", timeout: 5)
+    assert_raises(Godwit::TimeoutError) { bad.recv(timeout: 0.1) }
+  end
+
+  test "a client with the right password is served" do
+    authenticator("user" => "secret", "u" * 255 => "p" * 255)
+    server = rep(plain_server: true)
+    client = req(server, plain: %w[user secret])
+    assert_equal "hello", client.request("hello", timeout: 5)
+    assert_equal [:plain, :plain, true], [server.mechanism, client.mechanism, server.plain_server?]
+    assert_equal "hello", req(server, plain: ["u" * 255, "p" * 255]).request("hello", timeout: 5)
+  end
+
+  test "the wrong password, an unknown user, and a client without PLAIN are refused" do
+    authenticator("user" => "secret")
+    server = rep(plain_server: true)
+    assert_refused server, plain: %w[user guess]
+    assert_refused server, plain: %w[nobody secret]
+    assert_refused server
+  end
+
+  # libzmq has nobody to ask then, and refuses.
+  test "without a ZAP handler nobody is served" do
+    server = rep(plain_server: true)
+    client = req(server, plain: %w[user secret])
+    assert_raises(Godwit::TimeoutError) { client.request("hello", timeout: 0.3) }
+    authenticator("user" => "secret") # which shows that nothing else was missing
+    assert_equal "hello", client.request("hello", timeout: 5)
+  end
+
+  test "a server without PLAIN does not serve a client that has it" do
+    server = rep
+    bad = req(server, plain: %w[user secret])
+    bad << "hello"
+    assert_equal "served", req(server).request("served", timeout: 5)
+    assert_raises(Godwit::TimeoutError) { bad.recv(timeout: 0.1) }
+  end
+
+  test "plain: is a name and a password" do
+    [%w[user], "user:secret", ["user", nil], %w[a b c], {user: "x"}, [:user, "secret"]].each do |plain|
+      error = assert_raises(ArgumentError) { open_socket(:REQ, plain: plain) }
+      assert_match(/\[user name, password\]/, error.message)
+      refute_includes error.message, "secret"
+    end
+    error = assert_named(Godwit::OptionError, /plain_password/) { open_socket(:REQ, plain: ["user", "Swordfish" * 50]) }
+    refute_includes error.message, "Swordfish"
+  end
+end

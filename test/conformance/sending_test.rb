@@ -1,0 +1,135 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+# send's relatives: <<, send_nonblock, send_many, wait_writable.
+class SendingTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  under_gc_stress
+
+  def pair(transport = :inproc, **options) = connected_pair(:PULL, :PUSH, transport: transport, **options)
+
+  # A PUSH that has room for five messages.
+  def narrow = pair(bind_options: {recv_hwm: 2}, connect_options: {send_hwm: 3})
+
+  each_transport("send and << give the socket") do |transport|
+    pull, push = pair(transport)
+    assert_same push, push.send("a")
+    assert_same push, push.send(%w[b c], timeout: 5)
+    assert_same push, push << "d" << ["e", ""] << "f"
+    assert_equal ["a", %w[b c], "d", ["e", ""], "f"], take(pull, 5)
+  end
+
+  test "send_nonblock raises an IO::WaitWritable, or gives :wait_writable" do
+    pull, push = narrow
+    5.times { |i| assert_same push, push.send_nonblock(i.to_s) }
+    assert_equal :wait_writable, push.send_nonblock("too much", exception: false)
+    error = assert_named(Godwit::EAGAINWaitWritable, /wait_writable/, operation: :send_nonblock) { push.send_nonblock("too much") }
+    [IO::WaitWritable, Errno::EAGAIN, IO::EAGAINWaitWritable, Godwit::WouldBlock].each { |kind| assert_kind_of kind, error }
+    assert_predicate error, :retriable?
+    assert_equal %w[0 1 2 3 4], take(pull, 5)
+    refute_predicate pull, :readable?
+  end
+
+  test "wait_writable ends when there is room" do
+    pull, push = narrow
+    assert_same push, push.wait_writable(0)
+    push.send_many(Array.new(5, &:to_s))
+    assert_nil push.wait_writable(0)
+    assert_nil push.wait_writable(0.02)
+    waiting = in_thread { push.wait_writable }
+    until_asleep(waiting)
+    take(pull, 5)
+    assert_same push, waiting.value
+    assert_predicate push, :writable?
+  end
+
+  each_transport("send_many sends all, in order, of any shape") do |transport|
+    pull, push = pair(transport)
+    messages = Array.new(50) { |i| (i % 3 == 0) ? [i.to_s, "", "x" * i] : "y" * i }
+    assert_same push, push.send_many(messages)
+    assert_equal messages, take(pull, 50)
+    assert_same push, push.send_many([])
+    assert_flows(push, pull)
+  end
+
+  test "send_many sends more than one crossing takes, waiting for room on the way" do
+    pull, push = narrow
+    expected = Array.new(3000, &:to_s)
+    sender = in_thread { push.send_many(expected) }
+    assert_equal expected, take(pull, 3000)
+    assert_same push, sender.value
+  end
+
+  test "send_many's time-out says how many went, and those arrive" do
+    [0, 0.02].each do |timeout|
+      pull, push = narrow
+      error = assert_named(Godwit::TimeoutError, /high-water mark/, operation: :send_many) do
+        push.send_many(Array.new(20, &:to_s), timeout: timeout)
+      end
+      assert_equal 5, error.sent
+      assert_equal %w[0 1 2 3 4], take(pull, 5)
+      refute_predicate pull, :readable?
+      push.wait_writable(5)
+      assert_flows(push, pull)
+    end
+  end
+
+  test "send_many to nobody says that none went" do
+    error = assert_named(Godwit::TimeoutError, /neither bound nor connected/) { open_socket(:PUSH).send_many(%w[a b], timeout: 0) }
+    assert_equal 0, error.sent
+  end
+
+  test "a bad message in the middle: send_many sends none" do
+    pull, push = pair
+    {["a", 5, "b"] => Godwit::MessageTypeError, ["a", nil] => Godwit::MessageTypeError, ["a", ["b", :c]] => Godwit::MessageTypeError,
+     ["a", []] => Godwit::MessageError}.each do |messages, klass|
+      error = assert_named(klass, /message/, operation: :send_many) { push.send_many(messages) }
+      assert_equal 0, error.sent, messages.inspect
+    end
+    assert_flows(push, pull)
+  end
+
+  test "send_many takes an Array of messages, nothing else" do
+    pull, push = pair
+    ["abc", nil, {"a" => "b"}, 5].each do |what|
+      assert_named(Godwit::MessageTypeError, /send_many.*Array/, operation: :send_many) { push.send_many(what) }
+    end
+    assert_flows(push, pull)
+  end
+
+  test "send_many on a closed socket says how many went" do
+    _, push = narrow
+    sender = in_thread { push.send_many(Array.new(20, &:to_s)) }
+    until_asleep(sender)
+    push.close
+    error = assert_raises(Godwit::ClosedError) { sender.value }
+    assert_equal 5, error.sent
+  end
+
+  test "a send that waits keeps the message that it was given" do
+    pull, push = narrow
+    push.send_many(Array.new(5, &:to_s))
+    message = [+"first", +"second, which is longer than what fits inline"]
+    sender = in_thread { push << message }
+    until_asleep(sender)
+    message.first.replace("changed")
+    message.push("one more")
+    take(pull, 5)
+    assert_equal ["first", "second, which is longer than what fits inline"], pull.recv(timeout: 5)
+    sender.join
+  end
+
+  test "what waited is sent whole and in the order of each sender" do
+    pull, push = narrow
+    senders = Array.new(4) { |s| in_thread { 50.times { |i| push << [s.to_s, i.to_s, "end"] } } }
+    messages = take(pull, 200)
+    assert_equal ["end"], messages.map(&:last).uniq
+    heard = messages.group_by(&:first).transform_values { |list| list.map { |message| message[1] } }
+    assert_equal 4, heard.size
+    heard.each_value { |numbers| assert_equal Array.new(50, &:to_s), numbers }
+    senders.each(&:join)
+  end
+end

@@ -1,0 +1,125 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+class ServeTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  each_transport("serve replies with what the block gives") do |transport|
+    rep, req = connected_pair(:REP, :REQ, transport: transport)
+    in_thread { rep.serve { |message| message.is_a?(Array) ? message.map(&:upcase) : [message, ""] } }
+    assert_equal ["a", ""], req.request("a", timeout: 5)
+    assert_equal %w[A B], req.request(%w[a b], timeout: 5)
+  end
+
+  %i[close shutdown context_close].each do |how|
+    test "serve gives the socket when it ends by #{how}" do
+      other = own(Godwit::Context.new)
+      rep = own(Godwit::REP.bind(endpoint_for(:inproc), context: other))
+      serving = in_thread { rep.serve { flunk } }
+      until_asleep(serving)
+      {close: -> { rep.close }, shutdown: -> { other.shutdown }, context_close: -> { other.close }}.fetch(how).call
+      assert_same rep, serving.value
+    end
+  end
+
+  test "serve on a closed socket gives it back at once" do
+    rep = open_socket(:REP)
+    rep.close
+    assert_same rep, rep.serve { flunk }
+  end
+
+  test "the socket may be closed by the block" do
+    rep, req = connected_pair(:REP, :REQ, transport: :inproc)
+    serving = in_thread { rep.serve { rep.close } }
+    req << "stop"
+    assert_same rep, serving.value
+  end
+
+  test "a block that raises is warned of, gets an empty reply, and serving goes on" do
+    rep, req = connected_pair(:REP, :REQ)
+    in_thread { rep.serve { |message| (message == "bad") ? raise("no good") : "fine" } }
+    _, warning = capture_io { assert_equal "", req.request("bad", timeout: 5) }
+    assert_match(/serve raised.*no good/m, warning)
+    assert_equal "fine", req.request("good", timeout: 5)
+  end
+
+  test "on_error makes the reply, from the error and the message" do
+    rep, req = connected_pair(:REP, :REQ)
+    in_thread { rep.serve(on_error: ->(error, message) { ["error", error.message, message] }) { raise "no good" } }
+    2.times { assert_equal ["error", "no good", "x"], req.request("x", timeout: 5) }
+  end
+
+  test "an on_error that raises does not end it either" do
+    rep, req = connected_pair(:REP, :REQ)
+    in_thread { rep.serve(on_error: ->(_, _) { raise "worse" }) { |message| (message == "bad") ? raise("bad") : "fine" } }
+    _, warning = capture_io { assert_equal "", req.request("bad", timeout: 5) }
+    assert_match(/worse/, warning)
+    assert_equal "fine", req.request("good", timeout: 5)
+  end
+
+  test "a reply that is no message counts as an error of the block" do
+    rep, req = connected_pair(:REP, :REQ)
+    replies = [nil, 5, [], ["a", nil], "good"]
+    in_thread { rep.serve { replies.shift } }
+    _, warning = capture_io { 4.times { assert_equal "", req.request("x", timeout: 5) } }
+    assert_match(/MessageTypeError.*got Integer/m, warning)
+    assert_match(/MessageError/, warning)
+    assert_equal "good", req.request("x", timeout: 5)
+  end
+
+  test "on_error sees a reply that is no message" do
+    rep, req = connected_pair(:REP, :REQ)
+    in_thread { rep.serve(on_error: ->(error, _) { error.class.name }) { nil } }
+    assert_equal "Godwit::MessageTypeError", req.request("x", timeout: 5)
+  end
+
+  each_transport("a ROUTER serves several, with the routing id in front, and nil is no reply") do |transport|
+    router = open_socket(:ROUTER).bind(endpoint_for(transport))
+    in_thread { router.serve { |id, *rest| (rest == ["ignore"]) ? nil : [id, *rest, "served"] } }
+    dealers = Array.new(3) { open_socket(:DEALER).connect(router.last_endpoint) }
+    dealers.each_with_index { |dealer, i| dealer << "ignore" << i.to_s }
+    dealers.each_with_index { |dealer, i| assert_equal [i.to_s, "served"], dealer.recv(timeout: 5) }
+    dealers.each { |dealer| refute_predicate dealer, :readable? }
+  end
+
+  test "a ROUTER whose block raises replies with nothing, or what on_error gives" do
+    router, dealer = connected_pair(:ROUTER, :DEALER)
+    in_thread { router.serve { |id, body| (body == "bad") ? raise("no good") : [id, "fine"] } }
+    _, warning = capture_io do
+      dealer << "bad" << "good"
+      assert_equal "fine", dealer.recv(timeout: 5)
+    end
+    assert_match(/no good/, warning)
+
+    router, dealer = connected_pair(:ROUTER, :DEALER)
+    in_thread { router.serve(on_error: ->(error, (id, _)) { [id, error.message] }) { raise "no good" } }
+    dealer << "x"
+    assert_equal "no good", dealer.recv(timeout: 5)
+  end
+
+  test "serve wants a block" do
+    assert_match(/block/, assert_raises(ArgumentError) { open_socket(:REP).serve }.message)
+  end
+
+  test "a kill ends it, and the socket stays open" do
+    rep, req = connected_pair(:REP, :REQ)
+    serving = in_thread { rep.serve { "one" } }
+    assert_equal "one", req.request("x", timeout: 5)
+    until_asleep(serving)
+    assert_same serving, serving.kill.join(5)
+    in_thread { rep.serve { "two" } }
+    assert_equal "two", req.request("x", timeout: 5)
+  end
+
+  test "what is no error of the block's making is not held up: throw, break, exceptions that are no StandardError" do
+    rep, req = connected_pair(:REP, :REQ, transport: :inproc)
+    req << "x"
+    assert_equal :left, rep.serve { break :left }
+    rep << "reply by hand"
+    assert_equal "reply by hand", req.recv(timeout: 5)
+    req << "y"
+    assert_raises(NotImplementedError) { rep.serve { raise NotImplementedError } }
+  end
+end

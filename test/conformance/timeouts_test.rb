@@ -1,0 +1,139 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+class TimeoutsTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  # Calls that wait on a socket to which nothing comes, and which takes nothing.
+  RECEIVING = {
+    recv: ->(socket, **o) { socket.recv(**o) },
+    recv_multipart: ->(socket, **o) { socket.recv_multipart(**o) },
+    recv_string: ->(socket, **o) { socket.recv_string(**o) },
+    recv_many: ->(socket, **o) { socket.recv_many(7, **o) },
+    recv_into: ->(socket, **o) { socket.recv_into(+"", **o) }
+  }.freeze
+  SENDING = {
+    send: ->(socket, **o) { socket.send("x", **o) },
+    send_many: ->(socket, **o) { socket.send_many(["x"], **o) }
+  }.freeze
+  CALLS = {**RECEIVING, **SENDING}.freeze
+  WITHOUT_EXCEPTION = (CALLS.keys - [:send_many]).freeze
+
+  def deaf = open_socket(:DEALER).bind(endpoint_for(:tcp))
+
+  CALLS.each do |name, call|
+    test "#{name}: the time given passes, then TimeoutError says so" do
+      socket = deaf
+      took = seconds do
+        error = assert_named(Godwit::TimeoutError, /Timed out/) { call.call(socket, timeout: 0.05) }
+        assert_kind_of Errno::ETIMEDOUT, error
+        assert_predicate error, :retriable?
+        assert_equal socket.last_endpoint, error.endpoint
+        assert_match(/\A(send|recv)/, error.operation.to_s)
+      end
+      assert_includes 0.05..2, took
+    end
+
+    test "#{name}: no time, and hardly any" do
+      socket = deaf
+      took = seconds do
+        [0, 0.0, -0.0, 1e-9, 0.0005, Rational(1, 1000)].each do |timeout|
+          assert_raises(Godwit::TimeoutError, timeout.inspect) { call.call(socket, timeout: timeout) }
+        end
+      end
+      assert_operator took, :<, 1
+    end
+
+    test "#{name}: what is no duration is refused, and the socket works on" do
+      pair = connected_pair(:DEALER, :DEALER, transport: :inproc)
+      {-1 => ArgumentError, -0.001 => ArgumentError, Float::NAN => ArgumentError, -Float::INFINITY => ArgumentError,
+       "1" => TypeError, :forever => TypeError, false => TypeError, [1] => TypeError, Complex(1, 1) => TypeError}.each do |timeout, klass|
+        error = assert_raises(klass, timeout.inspect) { call.call(pair.first, timeout: timeout) }
+        assert_match(/seconds, or nil/, error.message)
+      end
+      refute_predicate pair.last, :readable?
+      assert_flows(*pair)
+    end
+
+    test "#{name}: the socket's own time-out holds where none is given" do
+      socket = deaf
+      socket.recv_timeout = socket.send_timeout = 0.02
+      took = seconds { assert_raises(Godwit::TimeoutError) { call.call(socket) } }
+      assert_includes 0.02..2, took
+      socket.recv_timeout = socket.send_timeout = 0
+      assert_raises(Godwit::TimeoutError) { call.call(socket) }
+    end
+
+    test "#{name}: nil is for ever, also where the socket has a time-out; so is what is longer than any life" do
+      [nil, Float::INFINITY, 1e300, 10**30].each do |timeout|
+        socket = open_socket(:DEALER, recv_timeout: 0.001, send_timeout: 0.001).bind(endpoint_for(:inproc))
+        waiting = in_thread { call.call(socket, timeout: timeout) }
+        until_asleep(waiting)
+        assert_nil waiting.join(0.01)
+        peer = open_socket(:DEALER).connect(socket.last_endpoint)
+        peer << "x"
+        assert waiting.value
+      end
+    end
+  end
+
+  WITHOUT_EXCEPTION.each do |name|
+    test "#{name}: nil instead of the error when that is asked for" do
+      socket = deaf
+      assert_nil CALLS[name].call(socket, timeout: 0, exception: false)
+      assert_nil CALLS[name].call(socket, timeout: 0.01, exception: false)
+      socket.recv_timeout = socket.send_timeout = 0.01
+      assert_nil CALLS[name].call(socket, exception: false)
+      socket.close
+      assert_raises(Godwit::ClosedError) { CALLS[name].call(socket, timeout: 0, exception: false) }
+    end
+  end
+
+  test "<< and recv without keywords keep to the socket's time-outs" do
+    socket = open_socket(:DEALER, recv_timeout: 0.01, send_timeout: 0.02).bind(endpoint_for(:tcp))
+    error = assert_raises(Godwit::TimeoutError) { socket << "x" }
+    assert_match(/no peer took it/, error.message)
+    assert_raises(Godwit::TimeoutError) { socket.recv }
+    assert_equal [0.01, 0.02], [socket.recv_timeout, socket.send_timeout]
+  end
+
+  test "a message that is there is taken with no time at all" do
+    a, b = connected_pair(:DEALER, :DEALER, transport: :inproc)
+    5.times { b.send("x", timeout: 0) }
+    calls = RECEIVING.values_at(:recv, :recv_multipart, :recv_string, :recv_into, :recv_many)
+    assert_equal ["x", ["x"], "x", 1, ["x"]], calls.map { |call| call.call(a, timeout: 0) }
+  end
+
+  test "a message in time ends the wait" do
+    a, b = connected_pair(:DEALER, :DEALER)
+    waiting = in_thread { seconds { a.recv(timeout: 20) } }
+    until_asleep(waiting)
+    b << "x"
+    assert_operator waiting.value, :<, 10
+  end
+
+  test "wait_readable and wait_writable give nil when time is up, and refuse what is no duration" do
+    socket = deaf
+    %i[wait_readable wait_writable].each do |wait|
+      assert_nil socket.public_send(wait, 0)
+      assert_includes 0.03..2, seconds { assert_nil socket.public_send(wait, 0.03) }
+      {-1 => ArgumentError, Float::NAN => ArgumentError, "1" => TypeError}.each do |timeout, klass|
+        assert_raises(klass) { socket.public_send(wait, timeout) }
+      end
+    end
+  end
+
+  test "a time-out says what is wrong where it can be known" do
+    assert_match(/neither bound nor connected/, assert_raises(Godwit::TimeoutError) { open_socket(:DEALER).recv(timeout: 0) }.message)
+    assert_match(/no peer took it/, assert_raises(Godwit::TimeoutError) { deaf.send("x", timeout: 0) }.message)
+  end
+
+  test "what was interrupted by a time-out is not half done" do
+    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
+    3.times { assert_raises(Godwit::TimeoutError) { push.send(%w[never sent], timeout: 0.01) } }
+    pull = open_socket(:PULL).connect(push.last_endpoint)
+    assert_flows(push, pull)
+  end
+end

@@ -1,0 +1,180 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+class WaitConnectedTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  # The type that counts, and its peer's; the first five count without being told to.
+  COUNTING = [%i[PUSH PULL], %i[PULL PUSH], %i[SUB PUB], %i[XPUB XSUB], %i[XSUB XPUB]].freeze
+  TOLD = [%i[REQ REP], %i[REP REQ], %i[DEALER ROUTER], %i[ROUTER DEALER], %i[PAIR PAIR], %i[STREAM STREAM]].freeze
+
+  def options_for(type) = (TOLD.any? { |counting, _| counting == type }) ? {count_peers: true} : {}
+
+  (COUNTING + TOLD).each do |type, peer|
+    each_transport("#{type} waits for a peer, bound or connected", only: (type == :STREAM) ? %i[tcp] : %i[tcp ipc]) do |transport|
+      bound = open_socket(type, **options_for(type)).bind(endpoint_for(transport))
+      waiting = in_thread { bound.wait_connected(timeout: 5) }
+      until_asleep(waiting)
+      open_socket(peer).connect(bound.last_endpoint)
+      assert_same bound, waiting.value
+
+      other = open_socket(peer).bind(endpoint_for(transport))
+      connected = open_socket(type, **options_for(type)).connect(other.last_endpoint)
+      assert_same connected, connected.wait_connected(timeout: 5)
+    end
+
+    next if type == :PAIR
+
+    test "#{type} counts" do
+      bound = open_socket(type, **options_for(type)).bind(endpoint_for(:tcp))
+      2.times { open_socket(peer).connect(bound.last_endpoint) }
+      bound.wait_connected(count: 2, timeout: 5)
+      error = assert_named(Godwit::TimeoutError, /2 of 3 peers are connected/, operation: :wait_connected) do
+        bound.wait_connected(count: 3, timeout: 0.05)
+      end
+      assert_equal bound.last_endpoint, error.endpoint
+      open_socket(peer).connect(bound.last_endpoint)
+      assert_same bound, bound.wait_connected(count: 3, timeout: 5)
+    end
+  end
+
+  each_transport("after it nothing that a PUB sends is lost") do |transport|
+    20.times do |round|
+      pub = open_socket(:PUB).bind(endpoint_for(transport))
+      sub = open_socket(:SUB, subscribe: "").connect(pub.last_endpoint)
+      pub.wait_connected(timeout: 5).send("first of #{round}")
+      assert_equal "first of #{round}", sub.recv(timeout: 5)
+      [pub, sub].each(&:close)
+    end
+  end
+
+  each_transport("a PUB counts subscriptions, with and without messages in between") do |transport|
+    pub = open_socket(:PUB).bind(endpoint_for(transport))
+    pub << "nobody hears this"
+    error = assert_named(Godwit::TimeoutError, /0 of 1/) { pub.wait_connected(timeout: 0.02) }
+    assert_equal pub.last_endpoint, error.endpoint
+    subs = Array.new(3) { open_socket(:SUB, subscribe: "").connect(pub.last_endpoint) }
+    pub.wait_connected(count: 3, timeout: 5)
+    pub << "all hear this"
+    subs.each { |sub| assert_equal "all hear this", sub.recv(timeout: 5) }
+    waiting = in_thread { pub.wait_connected(count: 4) }
+    until_asleep(waiting)
+    pub << "while it waits"
+    open_socket(:SUB, subscribe: "").connect(pub.last_endpoint)
+    assert_same pub, waiting.value
+  end
+
+  each_transport("a PUB forgets subscribers that go and topics that are taken back") do |transport|
+    pub = open_socket(:PUB).bind(endpoint_for(transport))
+    leaving, staying = Array.new(2) { open_socket(:SUB, subscribe: %w[a b]).connect(pub.last_endpoint) }
+    pub.wait_connected(count: 4, timeout: 5)
+    leaving.close
+    assert(eventually { counted(pub, 4) == 2 })
+    staying.unsubscribe("a")
+    assert(eventually { counted(pub, 4) == 1 })
+  end
+
+  # @return [Integer] what its time-out says
+  def counted(socket, most)
+    socket.wait_connected(count: most, timeout: 0)
+    most
+  rescue Godwit::TimeoutError => error
+    error.message[/(\d+) of #{most}/, 1].to_i
+  end
+
+  test "a peer that goes counts no longer" do
+    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
+    pulls = Array.new(2) { open_socket(:PULL).connect(push.last_endpoint) }
+    push.wait_connected(count: 2, timeout: 5)
+    pulls.first.close
+    assert(eventually { counted(push, 2) == 1 })
+    open_socket(:PULL).connect(push.last_endpoint)
+    assert_same push, push.wait_connected(count: 2, timeout: 5)
+  end
+
+  test "strangers that come and go count neither way" do
+    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
+    strangers = ["", "\xff".b, "GET / HTTP/1.0\r\n\r\n", "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0PLAIN".b.ljust(64, "\0")].map do |words|
+      TCPSocket.open("127.0.0.1", push.port) { |peer| peer.write(words) }
+    end
+    open_socket(:PULL).connect(push.last_endpoint)
+    assert_same push, push.wait_connected(timeout: 5)
+    strangers.size.times { TCPSocket.open("127.0.0.1", push.port) { |peer| peer.write("\xff".b) } }
+    open_socket(:PULL).connect(push.last_endpoint)
+    assert_same push, push.wait_connected(count: 2, timeout: 5)
+    assert_equal 2, counted(push, 3)
+  end
+
+  test "peers whose keys are refused count neither way" do
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+    keys, own_keys = Godwit::Curve.keypair, Godwit::Curve.keypair
+    push = open_socket(:PUSH, curve: keys).bind(endpoint_for(:tcp))
+    good = {curve: own_keys, server_key: keys.public_key}
+    open_socket(:PULL, **good).connect(push.last_endpoint)
+    push.wait_connected(timeout: 5)
+    [{}, {curve: own_keys, server_key: own_keys.public_key}, {plain: %w[user secret]}].each do |bad|
+      open_socket(:PULL, reconnect_interval: 0.01, **bad).connect(push.last_endpoint)
+    end
+    2.times { |i| open_socket(:PULL, **good).connect(push.last_endpoint) && push.wait_connected(count: 2 + i, timeout: 5) }
+    assert_raises(Godwit::TimeoutError) { push.wait_connected(count: 4, timeout: 0.3) }
+    assert_equal 3, counted(push, 4)
+  end
+
+  each_transport("after it a PUSH shares from the first message on", only: %i[tcp ipc]) do |transport|
+    10.times do
+      push = open_socket(:PUSH).bind(endpoint_for(transport))
+      pulls = Array.new(2) { open_socket(:PULL).connect(push.last_endpoint) }
+      push.wait_connected(count: 2, timeout: 5)
+      push << "1" << "2"
+      assert_equal %w[1 2], pulls.map { |pull| pull.recv(timeout: 5) }.sort
+      [push, *pulls].each(&:close)
+    end
+  end
+
+  test "libzmq tells nothing of inproc peers: there it says so instead of waiting for ever" do
+    push, pull = connected_pair(:PUSH, :PULL, transport: :inproc)
+    [push, pull].each { |socket| assert_named(Godwit::UnsupportedError, /inproc/) { socket.wait_connected(timeout: 5) } }
+    assert_flows(push, pull)
+  end
+
+  test "after the first message, and without count_peers, it says what to do" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    push.wait_connected(timeout: 5)
+    assert_flows(push, pull)
+    [push, pull].each do |socket|
+      assert_named(Godwit::StateError, /before any send or recv/, operation: :wait_connected) { socket.wait_connected(timeout: 5) }
+    end
+    dealer = open_socket(:DEALER).bind(endpoint_for(:tcp))
+    assert_named(Godwit::StateError, /a DEALER counts with count_peers: true/) { dealer.wait_connected(timeout: 5) }
+    assert_named(Godwit::StateError, /peers are counted/) { open_socket(:PUSH, count_peers: false).bind(endpoint_for(:tcp)).wait_connected }
+    assert_flows(push, pull)
+  end
+
+  test "a count is a number of 1 or more, a timeout seconds" do
+    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
+    [0, -1, 1.5, "1", nil].each { |count| assert_raises(ArgumentError, count.inspect) { push.wait_connected(count: count) } }
+    assert_raises(ArgumentError) { push.wait_connected(timeout: -1) }
+    assert_raises(TypeError) { push.wait_connected(timeout: "1") }
+  end
+
+  test "closing ends the wait" do
+    %i[PUB PUSH].each do |type|
+      socket = open_socket(type).bind(endpoint_for(:tcp))
+      waiting = in_thread { socket.wait_connected }
+      until_asleep(waiting)
+      socket.close
+      assert_named(Godwit::ClosedError, /wait_connected/) { waiting.value }
+      assert_named(Godwit::ClosedError, /wait_connected/) { socket.wait_connected }
+    end
+  end
+
+  test "several threads may wait at once" do
+    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
+    threads = Array.new(4) { |i| in_thread { push.wait_connected(count: i % 2 + 1, timeout: 5) } }
+    until_asleep(*threads)
+    2.times { open_socket(:PULL).connect(push.last_endpoint) }
+    threads.each { |thread| assert_same push, thread.value }
+  end
+end

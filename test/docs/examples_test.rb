@@ -1,0 +1,54 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "page"
+
+# What README.md and docs/ show is true: each Ruby example runs, in a process of its own, and gives what its `# =>` says.
+class ExamplesTest < Godwit::TestCase
+  DEADLINE = 15
+
+  Page.all.flat_map(&:examples).each do |example|
+    test "example #{example.name}" do
+      skip "not run: #{example.reason}" if example.reason
+      gems = example.source.include?('require "async"')
+      result = assert_child run_child("test/docs/run.rb", [example.page, example.line], deadline: DEADLINE, gems: gems)
+      assert_empty result.stderr
+    end
+  end
+
+  test "no example is overlooked" do
+    Page.all.each do |page|
+      assert_equal page.text.scan(/```\s*(?:ruby|rb)\b/i).size, page.examples.size, "#{page.path}: write ```ruby at the start of a line"
+      assert_empty page.text.scan(/^~~~/), "#{page.path}: fences are ```"
+    end
+    assert_operator Page.new("README.md").examples.size, :>=, 1
+  end
+
+  test "a broken promise, an error and a warning are found" do
+    Dir.mktmpdir do |dir|
+      {"1 + 1 # => 3" => "promises 3", "raise 'no'" => "no (RuntimeError)", "warn 'careful'" => "careful"}.each do |source, seen|
+        page = "#{dir}/page.md"
+        File.write(page, "```ruby\n#{source}\n```\n")
+        # From the project's root, as any page.
+        path = page.delete_prefix("/").prepend("../" * Page::ROOT.count("/"))
+        assert_includes run_child("test/docs/run.rb", [path, 2], deadline: DEADLINE).stderr, seen
+      end
+    end
+  end
+
+  test "every link within the project leads somewhere" do
+    pages = Dir.glob(["*.md", "docs/*.md", "adr/*.md"], base: Page::ROOT).map { |path| Page.new(path) }
+    broken = pages.flat_map do |page|
+      page.links.reject { |link| File.exist?(File.expand_path(link, File.dirname(File.join(Page::ROOT, page.path)))) }
+        .map { |link| "#{page.path}: #{link}" }
+    end
+    assert_empty broken
+  end
+
+  test "the README's tree names what is there" do
+    tree = Page.new("README.md").text[/^```text\n(.*?)^```$/m, 1]
+    paths = tree.lines.flat_map { |line| line[/\A\S+(?: \S+)*?(?=\s{2,})/].to_s.split }
+    assert_operator paths.size, :>, 10
+    assert_empty paths.reject { |path| File.exist?(File.join(Page::ROOT, path)) }
+  end
+end

@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require "socket"
+
+# A Markdown page and the Ruby examples in it.
+class Page
+  # A fenced block. `reason` says why it is not run, if it is not.
+  Example = Struct.new(:page, :line, :source, :reason) do
+    def name = "#{page} line #{line}"
+  end
+
+  ROOT = File.expand_path("../..", __dir__)
+  FENCE = /^```ruby\n(.*?)^```$/m
+  EXCUSE = /<!-- not run: (.+?) -->\s*\z/
+  # `expression # => value; words`: the value is checked.
+  PROMISE = /^(?<code>\s*\S.*?)\s+# => (?<value>.+?)(?:; .*)?$/
+  PORT = /(?<=127\.0\.0\.1:|\*:)\d{4,5}\b/
+
+  # @return [Array<Page>] README.md and docs/*.md
+  def self.all
+    ["README.md", *Dir.glob("docs/*.md", base: ROOT).sort].map { |path| new(path) }
+  end
+
+  attr_reader :path
+
+  def initialize(path)
+    @path = path
+  end
+
+  def text = @text ||= File.read(File.join(ROOT, path), encoding: "UTF-8")
+
+  # @return [Array<Example>]
+  def examples
+    text.enum_for(:scan, FENCE).map do
+      match = Regexp.last_match
+      Example.new(path, match.pre_match.count("\n") + 2, match[1], match.pre_match[EXCUSE, 1])
+    end
+  end
+
+  # @return [Array<String>] where its links lead within the project
+  def links
+    text.gsub(/^```.*?^```$/m, "").scan(/\]\(([^)\s]+)\)/).flatten.grep_v(/\A(https?:|#)/).map { |link| link[/\A[^#]+/] }
+  end
+
+  # Runs one example in this process, its promises checked, its fixed ports replaced by free ones: two runs at once must not
+  # meet.
+  def self.run(path, line)
+    example = new(path).examples.find { |one| one.line == line } or abort "no example at #{path}:#{line}"
+    source = example.source.gsub(PORT, free_ports(example.source.scan(PORT).uniq))
+    source.gsub!(PROMISE) { "Page.check((#{$~[:code]}), #{$~[:value].dump}, __LINE__)" }
+    eval(source, TOPLEVEL_BINDING, File.join(ROOT, path), line) # standard:disable Security/Eval -- our own pages
+  end
+
+  # @return [Hash{String => String}] for each of these ports one that is free
+  def self.free_ports(ports)
+    servers = ports.map { TCPServer.new("127.0.0.1", 0) }
+    ports.zip(servers.map { |server| server.addr[1].to_s }).to_h
+  ensure
+    servers&.each(&:close)
+  end
+
+  def self.check(value, promised, line)
+    same = promised.start_with?("#<") ? value.inspect == promised : value == eval(promised) # standard:disable Security/Eval -- our own pages
+    abort "line #{line} promises #{promised}, and it is #{value.inspect}" unless same
+    value
+  end
+end

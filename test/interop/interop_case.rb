@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "peer"
+
+# What the tests with pyzmq share. Messages are Arrays of frames on the Python side.
+class InteropCase < Godwit::TestCase
+  PATIENCE = Godwit::TestSupport::Peer::PATIENCE # seconds that a message may take
+  REFUSED = 0.5 # seconds after which what has not come is taken for refused
+
+  class << self
+    # Defines the test for each transport and for each side binding; the block gets the transport and :godwit or :python.
+    def both_ways(name, only: %i[tcp ipc], &body)
+      only.product(%i[godwit python]).each do |transport, binder|
+        test("#{name} over #{transport}, #{binder} binds") { instance_exec(transport, binder, &body) }
+      end
+    end
+  end
+
+  def setup
+    skip Godwit::TestSupport::Peer.missing if Godwit::TestSupport::Peer.missing
+  end
+
+  def teardown
+    (@peers || []).each { |peer| assert_child peer.finish }
+  end
+
+  # @return [Godwit::TestSupport::Peer] the test's Python process
+  def python
+    @python ||= another_python
+  end
+
+  def another_python
+    child = start_command([Godwit::TestSupport::Peer::PYTHON, "test/interop/peer.py"], deadline: Godwit::TestSupport::Peer::DEADLINE)
+    peer = Godwit::TestSupport::Peer.new(child)
+    (@peers ||= []) << peer
+    peer
+  end
+
+  # As the harness's, but a test whose peer never comes fails by itself.
+  def open_socket(type, **options) = super(type, send_timeout: PATIENCE, recv_timeout: PATIENCE, **options)
+
+  # Binds one and connects the other.
+  # @param ours [Godwit::Socket]
+  # @param theirs [Godwit::TestSupport::Peer::Remote]
+  def join(ours, theirs, binder: :godwit, transport: :tcp, endpoint: endpoint_for(transport))
+    if binder == :godwit
+      theirs.connect(ours.bind(endpoint).last_endpoint)
+    else
+      ours.connect(theirs.bind(endpoint))
+    end
+  end
+
+  # Sends by the block until the other block receives something, for subscriptions that travel at their own pace.
+  def published(receive, &publish)
+    eventually("nothing that was published arrived") do
+      publish.call
+      receive.call
+    end
+  end
+
+  # Our socket's next message as an Array of frames.
+  def received(socket, timeout: PATIENCE) = socket.recv_multipart(timeout: timeout)
+end

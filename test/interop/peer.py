@@ -1,0 +1,141 @@
+"""A pyzmq peer, steered by the interop tests: one JSON command a line on standard input, one JSON answer a line on standard output.
+
+The answer is {"value": …} or {"error": …}. Bytes travel in base64. The process ends with its standard input.
+"""
+import base64
+import json
+import sys
+
+import zmq
+import zmq.auth
+from zmq.auth.thread import ThreadAuthenticator
+from zmq.utils import z85
+from zmq.utils.monitor import recv_monitor_message
+
+DEADLINE = 5000  # ms, for whatever waits
+
+
+def pack(data):
+    return base64.b64encode(data).decode()
+
+
+def unpack(text):
+    return base64.b64decode(text)
+
+
+class AllowedKeys:
+    """What pyzmq's authenticator asks about a CURVE client's key."""
+
+    def __init__(self, keys):
+        self.keys = [key.encode() for key in keys]
+
+    def callback(self, domain, key):
+        return key in self.keys  # Z85
+
+
+class Peer:
+    """One method a command."""
+
+    def __init__(self):
+        self.context = zmq.Context()
+        self.sockets = []
+        self.monitors = {}
+        self.authenticator = None
+
+    def versions(self):
+        return [zmq.__version__, zmq.zmq_version()]
+
+    def open(self, type, options):
+        socket = self.context.socket(getattr(zmq, type))
+        socket.linger = 0
+        socket.rcvtimeo = socket.sndtimeo = DEADLINE
+        self.sockets.append(socket)
+        for name, value in options.items():
+            socket.setsockopt(getattr(zmq, name), value.encode() if isinstance(value, str) else int(value))
+        return len(self.sockets) - 1
+
+    def bind(self, on, endpoint):
+        self.sockets[on].bind(endpoint)
+        return self.sockets[on].last_endpoint.decode().rstrip("\0")
+
+    def connect(self, on, endpoint):
+        self.sockets[on].connect(endpoint)
+
+    def disconnect(self, on, endpoint):
+        self.sockets[on].disconnect(endpoint)
+
+    def set(self, on, name, value):
+        self.sockets[on].setsockopt(getattr(zmq, name), value.encode() if isinstance(value, str) else int(value))
+
+    def send(self, on, frames):
+        self.sockets[on].send_multipart([unpack(frame) for frame in frames])
+
+    def recv(self, on, timeout):
+        if not self.sockets[on].poll(timeout):
+            return None
+        return [pack(frame) for frame in self.sockets[on].recv_multipart()]
+
+    def user_id(self, on):
+        """Receives a message and tells who the authenticator said had sent it."""
+        return self.sockets[on].recv(copy=False).get("User-Id")
+
+    def monitor(self, on):
+        self.monitors[on] = self.sockets[on].get_monitor_socket()
+
+    def event(self, on, names, timeout):
+        """Waits for one of these events; gives its name and value, or null."""
+        monitor = self.monitors[on]
+        while monitor.poll(timeout):
+            message = recv_monitor_message(monitor)
+            name = zmq.Event(message["event"]).name
+            if name in names:
+                return [name, message["value"]]
+        return None
+
+    def keypair(self):
+        return [key.decode() for key in zmq.curve_keypair()]
+
+    def curve_public(self, secret):
+        return zmq.curve_public(secret.encode()).decode()
+
+    def z85(self, data):
+        return z85.encode(unpack(data)).decode()
+
+    def authenticate(self, plain=None, keys=None):
+        """Starts pyzmq's own ZAP handler, with these passwords or these clients' public keys."""
+        self.authenticator = ThreadAuthenticator(self.context)
+        self.authenticator.start()
+        if plain is not None:
+            self.authenticator.configure_plain(domain="*", passwords=plain)
+        if keys is not None:
+            self.authenticator.configure_curve_callback(domain="*", credentials_provider=AllowedKeys(keys))
+
+    def close(self, on):
+        self.sockets[on].close()
+
+    def end(self):
+        for on in self.monitors:
+            if not self.sockets[on].closed:
+                self.sockets[on].disable_monitor()
+        if self.authenticator:
+            self.authenticator.stop()
+        self.context.destroy(linger=0)
+
+
+def answer(peer, line):
+    command = json.loads(line)
+    try:
+        return {"value": getattr(peer, command.pop("do"))(**command)}
+    except zmq.ZMQError as error:
+        return {"error": f"{zmq.Errno(error.errno).name}: {error}"}
+
+
+def main():
+    peer = Peer()
+    print(json.dumps({"value": peer.versions()}), flush=True)
+    for line in sys.stdin:
+        print(json.dumps(answer(peer, line)), flush=True)
+    peer.end()
+
+
+main()

@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+require "json"
+
+module Godwit
+  module TestSupport
+    # A pyzmq process (peer.py) and its sockets, steered from a test. Debian's Python alone has python3-zmq.
+    class Peer
+      PYTHON = "/usr/bin/python3"
+      DEADLINE = 25 # seconds for all that one test does with it
+      PATIENCE = 5 # seconds for one message or event
+
+      # @return [String, nil] why there can be none
+      def self.missing
+        return @missing if defined?(@missing)
+        there = File.executable?(PYTHON) && system(PYTHON, "-c", "import zmq", out: File::NULL, err: File::NULL)
+        @missing = there ? nil : "pyzmq is not there: #{PYTHON} cannot import zmq (Debian: python3-zmq)"
+      end
+
+      # A socket of the Python side.
+      class Remote
+        def initialize(peer, number)
+          @peer = peer
+          @number = number
+        end
+
+        # @return [String] the endpoint, wildcards replaced
+        def bind(endpoint) = ask(:bind, endpoint: endpoint)
+
+        def connect(endpoint)
+          ask(:connect, endpoint: endpoint)
+          self
+        end
+
+        def disconnect(endpoint) = ask(:disconnect, endpoint: endpoint)
+
+        def send(*frames) = ask(:send, frames: frames.map { |frame| [frame].pack("m0") })
+
+        # @param timeout [Numeric] seconds
+        # @return [Array<String>, nil] frames
+        def recv(timeout: PATIENCE)
+          ask(:recv, timeout: (timeout * 1000).to_i)&.map { |frame| frame.unpack1("m0") }
+        end
+
+        def set(name, value) = ask(:set, name: name, value: value)
+
+        def subscribe(topic) = set(:SUBSCRIBE, topic)
+
+        def unsubscribe(topic) = set(:UNSUBSCRIBE, topic)
+
+        # Receives a message.
+        # @return [String, nil] who sent it, as the authenticator says
+        def user_id = ask(:user_id)
+
+        # Has pyzmq record the socket's events from now on.
+        def monitor
+          ask(:monitor)
+          self
+        end
+
+        # @return [Array(String, Integer), nil] the next of these events and its value
+        def event(*names, timeout: PATIENCE) = ask(:event, names: names, timeout: (timeout * 1000).to_i)
+
+        def close = ask(:close)
+
+        private
+
+        def ask(what, **arguments) = @peer.ask(what, on: @number, **arguments)
+      end
+
+      def initialize(child)
+        @child = child
+        @answers = 0
+        @versions = answer
+      end
+
+      # @return [Array<String>] of pyzmq and its libzmq
+      attr_reader :versions
+
+      # @param type [Symbol] such as :REP
+      # @param options [Hash] libzmq's names: `ROUTING_ID: "a"`
+      # @return [Remote]
+      def socket(type, **options) = Remote.new(self, ask(:open, type: type, options: options))
+
+      # @return [Array<String>] public and secret key, Z85
+      def keypair = ask(:keypair)
+
+      def ask(what, **arguments)
+        @child.stdin.puts(JSON.generate(do: what, **arguments))
+        answer
+      end
+
+      def signal(name) = @child.signal(name)
+
+      # @return [Children::Result] how it ended
+      def finish = @child.finish
+
+      private
+
+      def answer
+        @child.wait_for(/\A(?:.*\n){#{@answers + 1}}/)
+        line = @child.stdout.lines[@answers]
+        @answers += 1
+        reply = JSON.parse(line)
+        raise Minitest::Assertion, "pyzmq raised #{reply["error"]}" if reply["error"]
+        reply["value"]
+      end
+    end
+  end
+end
