@@ -57,8 +57,8 @@ void gw_init_context(void);
 
 typedef enum { GW_NEW, GW_OPEN, GW_CLOSING, GW_CLOSED } gw_state_t;
 
-/* What a REQ still owes libzmq after a peer vanished in mid-message (see send.c). */
-typedef enum { GW_REQ_SOUND, GW_REQ_OWES_DELIMITER, GW_REQ_OWES_END, GW_REQ_OWES_RELAX } gw_req_repair_t;
+/* A REQ whose peer vanished in mid-message, and what it still owes libzmq (see send.c). */
+typedef enum { GW_REQ_SOUND, GW_REQ_CUT, GW_REQ_OWES_DELIMITER, GW_REQ_OWES_END, GW_REQ_OWES_RELAX } gw_req_repair_t;
 
 struct gw_waiter;
 
@@ -76,11 +76,14 @@ typedef struct gw_socket {
     unsigned generation;
     unsigned turns;               /* messages since a fiber last yielded */
     int fd;                       /* borrowed from libzmq: ZMQ_FD */
+    int edge_fd;                  /* owned: epoll that remembers edges, see wait.c; -1 before */
     int type;                     /* libzmq's */
     gw_state_t state;
     gw_req_repair_t repair;
     bool publisher;               /* a PUB made of an XPUB: subscriptions are counted and dropped */
     bool relaxed, correlate;      /* REQ: libzmq cannot be asked for them */
+    bool stale_reply_pipe;        /* REQ: it may still take a peer that is gone for the one that replies */
+    long cut_left;                /* REQ: parts not sent when it was cut */
     bool counting;                /* peers are to be counted from the first endpoint on */
 } gw_socket_t;
 
@@ -103,8 +106,6 @@ typedef struct gw_waiter {
     int wake_fd;                  /* owned eventfd: this waiter's own wake-up */
     int epoll_fd;                 /* owned by io; -1 before */
     short events;
-    bool woken;                   /* holds a wake-up that must be used or passed on */
-    bool guarded;                 /* a fiber waits: the guard object on its stack unlinks it if the fiber is collected */
     volatile bool signalled;      /* wake_fd was written */
 } gw_waiter_t;
 
@@ -114,7 +115,6 @@ typedef struct {
     gw_socket_t *socket;
     const char *operation;
     gw_deadline_t deadline;
-    bool fresh;                   /* the last try may have swallowed an edge: the first one, or one after ZMQ_FD was seen */
 } gw_call_t;
 
 gw_deadline_t gw_deadline(int64_t milliseconds);
@@ -124,8 +124,9 @@ bool gw_wait_on(gw_call_t *call, short events, int fd); /* the same on another d
 bool gw_wait_fd(int fd, gw_deadline_t deadline); /* the same for a bare descriptor, no socket behind it */
 void gw_wake(gw_waiter_t *waiter);
 void gw_wake_all(gw_socket_t *socket);
-void gw_settle_waiters(gw_socket_t *socket, bool fresh);
+void gw_settle_waiters(gw_socket_t *socket);
 void gw_free_waiters(gw_socket_t *socket);
+void gw_free_spares(gw_socket_t *socket);
 void gw_mark_waiters(gw_socket_t *socket);
 void gw_compact_waiters(gw_socket_t *socket);
 void gw_give_way(gw_call_t *call); /* lets other fibers run, every so many messages */
@@ -133,9 +134,9 @@ void gw_init_wait(void);
 
 /* After every libzmq call on a socket: law 2. With no waiters it costs one comparison. */
 static inline void
-gw_settle(gw_socket_t *socket, bool fresh)
+gw_settle(gw_socket_t *socket)
 {
-    if (RB_UNLIKELY(socket->first != NULL)) gw_settle_waiters(socket, fresh);
+    if (RB_UNLIKELY(socket->first != NULL)) gw_settle_waiters(socket);
 }
 
 /* ---- pool.c ---- */

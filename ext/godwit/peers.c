@@ -170,7 +170,7 @@ drain_monitor(gw_socket_t *socket)
     if (news) {
         /* A bound SUB subscribes at its new peer when libzmq next runs on this thread: now. */
         gw_socket_events(socket);
-        gw_settle(socket, true);
+        gw_settle(socket);
         wake_those_who_count(socket);
     }
     return error;

@@ -44,16 +44,18 @@ try_receive(gw_call_t *call)
     gw_socket_t *socket = call->socket;
     zmq_msg_t message;
     zmq_msg_init(&message);
+    if (RB_UNLIKELY(socket->stale_reply_pipe)) gw_socket_events(socket); /* lets libzmq forget the peer that is gone first */
     int error = receive_frame(socket, &message);
     if (RB_UNLIKELY(error)) {
-        gw_settle(socket, call->fresh);
+        gw_settle(socket);
         if (error == EAGAIN) return Qundef;
         gw_raise(error, call->operation, call->self, Qnil);
     }
+    socket->stale_reply_pipe = false;
     VALUE result = to_string(socket, &message);
     if (RB_UNLIKELY(zmq_msg_more(&message))) result = receive_rest(call, &message, result);
     zmq_msg_close(&message);
-    gw_settle(socket, true);
+    gw_settle(socket);
     return result;
 }
 
@@ -124,7 +126,7 @@ socket_recv_many(VALUE self, VALUE most, VALUE timeout)
         rb_ary_push(messages, message);
     }
     zmq_msg_close(&frame);
-    gw_settle(call.socket, true);
+    gw_settle(call.socket);
     return messages;
 }
 
@@ -139,17 +141,17 @@ socket_recv_into(VALUE self, VALUE buffer, VALUE timeout)
     zmq_msg_init(&message);
     int error;
     while ((error = receive_frame(call.socket, &message)) == EAGAIN) {
-        gw_settle(call.socket, call.fresh);
+        gw_settle(call.socket);
         if (!gw_wait(&call, ZMQ_POLLIN)) return Qnil;
     }
     if (error) {
-        gw_settle(call.socket, true);
+        gw_settle(call.socket);
         gw_raise(error, "recv_into", self, Qnil);
     }
     if (zmq_msg_more(&message)) {
         VALUE frames = receive_rest(&call, &message, to_string(call.socket, &message));
         zmq_msg_close(&message);
-        gw_settle(call.socket, true);
+        gw_settle(call.socket);
         return frames;
     }
     size_t size = zmq_msg_size(&message);
@@ -157,7 +159,7 @@ socket_recv_into(VALUE self, VALUE buffer, VALUE timeout)
     rb_str_cat(buffer, zmq_msg_data(&message), size);
     rb_enc_associate(buffer, call.socket->encoding);
     zmq_msg_close(&message);
-    gw_settle(call.socket, true);
+    gw_settle(call.socket);
     return SIZET2NUM(size);
 }
 

@@ -5,8 +5,6 @@
 
 enum { BATCH = 1024 }; /* messages of send_many per crossing */
 
-/* ---- one message, one try ---- */
-
 static int
 send_frame(gw_socket_t *socket, const char *data, size_t size, int flags)
 {
@@ -29,7 +27,9 @@ set_relaxed(gw_socket_t *socket, bool relaxed)
     return zmq_setsockopt(socket->zmq, ZMQ_REQ_RELAXED, &value, sizeof value) == 0 ? 0 : errno;
 }
 
-/* A REQ whose peer vanished in mid-message stands in the middle of a request (ADR 3). Bring it back to the start. */
+/* ---- a REQ that was cut in mid-message (ADR 3) ---- */
+
+/* Only for a REQ that is bound; one that is connected is made anew (mend). Brings it back to where a request begins. */
 static int
 repair_request(gw_socket_t *socket)
 {
@@ -37,6 +37,8 @@ repair_request(gw_socket_t *socket)
     switch (socket->repair) {
       case GW_REQ_SOUND:
         return 0;
+      case GW_REQ_CUT:
+        return EAGAIN;
       case GW_REQ_OWES_DELIMITER: /* it takes the next frame for a later part: write the delimiter ourselves */
         error = send_frame(socket, "", 0, ZMQ_SNDMORE);
         if (error) return error;
@@ -53,22 +55,31 @@ repair_request(gw_socket_t *socket)
     return 0;
 }
 
-/* DONTWAIT says EAGAIN in mid-message when the peer went away. PUSH, DEALER and REQ then drop what is left of the message if
- * more was to come, so it has to be pushed through; PAIR and the others have forgotten it already. Either way the message
- * starts again from its first part. */
+/* Pushes the rest of a message through a socket that drops it. */
 static void
-abandon(gw_socket_t *socket, long left)
+push_rest(gw_socket_t *socket, long left)
 {
-    bool balanced = socket->type == ZMQ_PUSH || socket->type == ZMQ_DEALER || socket->type == ZMQ_REQ;
-    if (balanced) {
-        for (long i = left; i > 0; i--) send_frame(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
-    }
-    if (socket->type != ZMQ_REQ) return;
-    if (left > 0) socket->repair = GW_REQ_OWES_RELAX;
-    else socket->repair = socket->correlate ? GW_REQ_OWES_END : GW_REQ_OWES_DELIMITER;
+    for (long i = left; i > 0; i--) send_frame(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
 }
 
-/* Gives an errno: EAGAIN when it would block, with nothing of the message sent. */
+/* Makes the REQ anew if it can be done without loss, as REQ#request does. */
+static void
+mend(VALUE self, gw_socket_t *socket)
+{
+    long left = socket->cut_left;
+    if (RTEST(rb_funcall(self, rb_intern("_renew"), 0))) return;
+    push_rest(socket, left);
+    if (left > 0) socket->repair = GW_REQ_OWES_RELAX;
+    else socket->repair = socket->correlate ? GW_REQ_OWES_END : GW_REQ_OWES_DELIMITER;
+    socket->stale_reply_pipe = true;
+}
+
+/* ---- one message, one try ---- */
+
+/* DONTWAIT says EAGAIN in mid-message when the peer went away. PUSH and DEALER then drop what is left of the message if more was
+ * to come, so it has to be pushed through; a REQ's state is in the middle, too; PAIR and the others have forgotten it already.
+ * Either way the message starts again from its first part. Gives an errno: EAGAIN when it would block, with nothing of the
+ * message sent. */
 static int
 try_parts(gw_socket_t *socket, VALUE message)
 {
@@ -77,7 +88,7 @@ try_parts(gw_socket_t *socket, VALUE message)
     int error;
     do {
         bool begun = socket->repair == GW_REQ_OWES_DELIMITER;
-        error = repair_request(socket);
+        error = RB_UNLIKELY(socket->repair != GW_REQ_SOUND) ? repair_request(socket) : 0;
         for (i = 0; !error && i < count; i++) {
             VALUE part = single ? message : RARRAY_AREF(message, i);
             error = send_frame(socket, RSTRING_PTR(part), RSTRING_LEN(part), i + 1 < count ? ZMQ_SNDMORE : 0);
@@ -87,8 +98,11 @@ try_parts(gw_socket_t *socket, VALUE message)
             if (i > 1 || !error) socket->repair = GW_REQ_SOUND; /* the first part went, and with it a new request began */
         }
         if (RB_LIKELY(!error) || error != EAGAIN || i == 0 || (i == 1 && !begun)) return error;
-        abandon(socket, count - i);
-    } while (true);
+        if (socket->type == ZMQ_PUSH || socket->type == ZMQ_DEALER) push_rest(socket, count - i);
+    } while (socket->type != ZMQ_REQ);
+    socket->repair = GW_REQ_CUT;
+    socket->cut_left = count - i;
+    return EAGAIN;
 }
 
 static bool
@@ -123,8 +137,13 @@ static bool
 try_send(gw_call_t *call, VALUE message)
 {
     gw_socket_t *socket = call->socket;
-    int error = try_parts(socket, message);
-    gw_settle(socket, call->fresh || !error);
+    int error;
+    while ((error = try_parts(socket, message)) == EAGAIN && RB_UNLIKELY(socket->repair == GW_REQ_CUT)) {
+        gw_settle(socket);
+        mend(call->self, socket);
+        gw_socket_open(call->self, call->operation); /* Ruby ran: it may have been closed */
+    }
+    gw_settle(socket);
     if (RB_LIKELY(!error)) return true;
     if (error != EAGAIN) gw_raise(error, call->operation, call->self, Qnil);
     return false;
@@ -134,8 +153,9 @@ try_send(gw_call_t *call, VALUE message)
 static bool
 drain_and_retry(gw_call_t *call, VALUE message)
 {
-    gw_socket_t *socket = call->socket;
-    if (gw_socket_events(socket) < 0) gw_raise(errno, call->operation, call->self, Qnil);
+    int events = gw_socket_events(call->socket), error = errno;
+    gw_settle(call->socket);
+    if (events < 0) gw_raise(error, call->operation, call->self, Qnil);
     return try_send(call, message);
 }
 
@@ -196,7 +216,7 @@ socket_send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout)
             break;
         }
     }
-    gw_settle(call.socket, true);
+    gw_settle(call.socket);
     return LONG2NUM(sent);
 }
 

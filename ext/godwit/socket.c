@@ -80,6 +80,7 @@ socket_alloc(VALUE class)
 {
     gw_socket_t *socket;
     VALUE self = TypedData_Make_Struct(class, gw_socket_t, &gw_socket_type, socket);
+    socket->edge_fd = -1;
     socket->encoding = rb_ascii8bit_encoding();
     socket->receive_timeout = socket->send_timeout = GW_FOREVER;
     return self;
@@ -143,7 +144,7 @@ make(gw_socket_t *socket)
         zmq_setsockopt(socket->zmq, ZMQ_XPUB_VERBOSER, &yes, sizeof yes);
     }
     socket->repair = GW_REQ_SOUND;
-    socket->relaxed = socket->correlate = false;
+    socket->relaxed = socket->correlate = socket->stale_reply_pipe = false;
     socket->subscriptions = 0;
     return 0;
 }
@@ -172,6 +173,13 @@ socket_open(VALUE self, VALUE context, VALUE type)
     return self;
 }
 
+static void
+forget_edges(gw_socket_t *socket)
+{
+    if (socket->edge_fd >= 0) close(socket->edge_fd);
+    socket->edge_fd = -1;
+}
+
 void
 gw_socket_release(gw_socket_t *socket)
 {
@@ -179,6 +187,7 @@ gw_socket_release(gw_socket_t *socket)
     size_t size = sizeof linger;
     if (zmq_getsockopt(socket->zmq, ZMQ_LINGER, &linger, &size) == 0) gw_context_note_linger(socket->context, linger);
     gw_peers_stop(socket);
+    forget_edges(socket);
     zmq_close(socket->zmq);
     socket->zmq = NULL;
     socket->state = GW_CLOSED;
@@ -212,12 +221,12 @@ socket_closed_p(VALUE self)
     return RBOOL(socket->state != GW_OPEN);
 }
 
-/* Closes the libzmq socket without linger and makes a new one in its place; options and endpoints are the caller's affair. */
+/* Closes the libzmq socket without linger and makes a new one in its place; options and endpoints are the caller's affair.
+ * Those who wait try again, on the new one. */
 static VALUE
 socket_reopen(VALUE self)
 {
     gw_socket_t *socket = gw_socket_open(self, "reopen");
-    if (socket->first) gw_raise(EBUSY, "reopen", self, Qnil);
     gw_peers_stop(socket);
     void *before = socket->zmq;
     int error = make(socket), none = 0;
@@ -225,9 +234,11 @@ socket_reopen(VALUE self)
         socket->zmq = before;
         gw_raise(error, "reopen", self, Qnil);
     }
+    gw_wake_all(socket);
+    gw_free_spares(socket); /* their epoll sets hold the old ZMQ_FD */
+    forget_edges(socket);
     zmq_setsockopt(before, ZMQ_LINGER, &none, sizeof none);
     zmq_close(before);
-    gw_free_waiters(socket); /* their epoll sets hold the old ZMQ_FD */
     return self;
 }
 
@@ -242,7 +253,7 @@ endpoint_call(VALUE self, VALUE endpoint, const char *operation, int (*function)
     int error = enough_descriptors(LOOKUP + (socket->counting ? 2 : 0));
     if (!error) error = gw_peers_start(socket);
     if (!error && function(socket->zmq, name) != 0) error = errno;
-    gw_settle(socket, true);
+    gw_settle(socket);
     if (error) gw_raise(error, operation, self, endpoint);
     return Qnil;
 }
@@ -318,7 +329,7 @@ get_bytes(VALUE self, gw_socket_t *socket, const gw_option_t *option)
     size_t size = option->max && option->max < sizeof buffer ? option->max : sizeof buffer;
     int rc = zmq_getsockopt(socket->zmq, option->id, buffer, &size);
     int error = errno;
-    gw_settle(socket, true);
+    gw_settle(socket);
     if (rc != 0) gw_raise(error, "get", self, Qnil);
     if (option->kind == GW_OPT_STRING && size > 0 && buffer[size - 1] == '\0') size--;
     return rb_str_new(buffer, size);
@@ -338,7 +349,7 @@ socket_get(VALUE self, VALUE id)
     size_t size = option->kind == GW_OPT_INT ? sizeof value.i : sizeof value.u64;
     int rc = zmq_getsockopt(socket->zmq, option->id, &value, &size);
     int error = errno;
-    gw_settle(socket, true);
+    gw_settle(socket);
     if (rc != 0) gw_raise(error, "get", self, Qnil);
     switch (option->kind) {
       case GW_OPT_INT: return INT2NUM(option->id == ZMQ_EVENTS ? public_events(socket, value.i) : value.i);
@@ -371,7 +382,7 @@ socket_set(VALUE self, VALUE id, VALUE value)
     }
     int rc = zmq_setsockopt(socket->zmq, option->id, data, size);
     int error = errno;
-    gw_settle(socket, true);
+    gw_settle(socket);
     RB_GC_GUARD(value);
     if (rc != 0) gw_raise(error, "set", self, Qnil);
     if (option->id == ZMQ_RCVTIMEO) socket->receive_timeout = number.i;
@@ -405,7 +416,7 @@ socket_wait(VALUE self, VALUE events, VALUE timeout)
     for (;;) {
         int ready = gw_socket_events(call.socket);
         int error = errno;
-        gw_settle(call.socket, true); /* the message stays: others in line may take it */
+        gw_settle(call.socket); /* the message stays: others in line may take it */
         if (ready < 0) gw_raise(error, "wait", self, Qnil);
         ready = public_events(call.socket, ready) & wanted;
         if (ready) return INT2FIX(ready);

@@ -2,7 +2,8 @@
  *
  * ZMQ_FD is edge-triggered: any libzmq call may swallow the edge that another thread waits for. So a waiter stands in its
  * socket's list before the GVL is given up, with a wake-up of its own, and while the list is not empty every libzmq call is
- * followed by gw_settle, which reads ZMQ_EVENTS and wakes those that are now served. All lists are guarded by the GVL. */
+ * followed by gw_settle, which wakes all waiters if there was an edge since it last looked. They try again; whom the edge did
+ * not serve waits on. All lists are guarded by the GVL. ADR 1 tells why ZMQ_EVENTS is not asked instead. */
 #include "godwit.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +49,6 @@ gw_call(VALUE self, const char *operation, int64_t milliseconds)
         .socket = gw_socket_open(self, operation),
         .operation = operation,
         .deadline = milliseconds < 0 ? GW_FOREVER : gw_deadline(milliseconds),
-        .fresh = true,
     };
 }
 
@@ -88,9 +88,7 @@ signal_waiter(void *argument)
 void
 gw_wake(gw_waiter_t *waiter)
 {
-    if (waiter->woken) return;
-    waiter->woken = true;
-    signal_waiter(waiter);
+    if (!waiter->signalled) signal_waiter(waiter);
 }
 
 void
@@ -99,44 +97,28 @@ gw_wake_all(gw_socket_t *socket)
     for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) gw_wake(waiter);
 }
 
-/* One message serves one waiter: the first in line. If one is awake already, it wakes the next when it has been served. */
-static void
-wake_first(gw_socket_t *socket, short event)
-{
-    gw_waiter_t *first = NULL;
-    for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) {
-        if (!(waiter->events & event)) continue;
-        if (waiter->woken) return;
-        if (!first) first = waiter;
-    }
-    if (first) gw_wake(first);
-}
-
-/* ROUTER and STREAM say "writable" when any peer is: whom it serves, only a try can tell. */
+/* Whether ZMQ_FD was written or read since the last look, also when nothing is left of it: an edge-triggered epoll remembers
+ * each, and reports it since the descriptor is always writable. Yes where that cannot be known. */
 static bool
-writable_for_some(const gw_socket_t *socket)
+edge_passed(gw_socket_t *socket)
 {
-    return socket->type == ZMQ_ROUTER || socket->type == ZMQ_STREAM;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET};
+    if (socket->edge_fd < 0) {
+        int fd = epoll_create1(EPOLL_CLOEXEC);
+        if (fd < 0) return true;
+        if (epoll_ctl(fd, EPOLL_CTL_ADD, socket->fd, &event) != 0) {
+            close(fd);
+            return true;
+        }
+        socket->edge_fd = fd;
+    }
+    return epoll_wait(socket->edge_fd, &event, 1, 0) != 0;
 }
 
 void
-gw_settle_waiters(gw_socket_t *socket, bool fresh)
+gw_settle_waiters(gw_socket_t *socket)
 {
-    int events = gw_socket_events(socket);
-    if (events < 0) { /* shut down: everybody has to hear of it */
-        gw_wake_all(socket);
-        return;
-    }
-    if (events & ZMQ_POLLIN) wake_first(socket, ZMQ_POLLIN);
-    if (!(events & ZMQ_POLLOUT)) return;
-    if (!writable_for_some(socket)) {
-        wake_first(socket, ZMQ_POLLOUT);
-    }
-    else if (fresh) { /* a failed retry wakes nobody: two blocked senders would wake each other for ever */
-        for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) {
-            if (waiter->events & ZMQ_POLLOUT) gw_wake(waiter);
-        }
-    }
+    if (edge_passed(socket)) gw_wake_all(socket);
 }
 
 /* ---- one waiter ---- */
@@ -157,7 +139,6 @@ take_waiter(gw_call_t *call, bool reuse)
         waiter->io = Qnil;
     }
     waiter->socket = call->socket;
-    waiter->woken = waiter->guarded = false;
     return waiter;
 }
 
@@ -183,18 +164,23 @@ free_waiter(gw_waiter_t *waiter)
 }
 
 void
-gw_free_waiters(gw_socket_t *socket)
+gw_free_spares(gw_socket_t *socket)
 {
     gw_waiter_t *next;
     for (gw_waiter_t *waiter = socket->spare; waiter; waiter = next) {
         next = waiter->next;
         free_waiter(waiter);
     }
-    for (gw_waiter_t *waiter = socket->first; waiter; waiter = next) {
-        next = waiter->next;
-        waiter->socket = NULL; /* its fiber was collected too; the guard frees it */
-    }
-    socket->spare = socket->first = socket->last = NULL;
+    socket->spare = NULL;
+}
+
+/* The socket is collected; who still waits is a fiber that is collected too, and its guard frees the waiter. */
+void
+gw_free_waiters(gw_socket_t *socket)
+{
+    gw_free_spares(socket);
+    for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) waiter->socket = NULL;
+    socket->first = socket->last = NULL;
 }
 
 void
@@ -235,11 +221,20 @@ poll_both(void *argument)
     return NULL;
 }
 
+typedef struct {
+    poll_t poll;
+    gw_waiter_t *waiter;
+} thread_wait_t;
+
+/* Interrupts are looked for before and after, as in Ruby's own blocking calls: one that Thread.handle_interrupt(… => :on_blocking)
+ * put off is taken here, and nowhere else. */
 static VALUE
-check_interrupts(VALUE unused)
+wait_without_gvl(VALUE argument)
 {
-    (void)unused;
-    rb_thread_check_ints(); /* as at any blocking call: Thread.handle_interrupt(… => :on_blocking) is honoured */
+    thread_wait_t *wait = (thread_wait_t *)argument;
+    rb_thread_check_ints();
+    rb_nogvl(poll_both, &wait->poll, signal_waiter, wait->waiter, RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
+    if (wait->poll.ready <= 0 || !wait->poll.fds[0].revents) rb_thread_check_ints();
     return Qnil;
 }
 
@@ -248,14 +243,16 @@ static int
 wait_in_thread(gw_waiter_t *waiter, int fd, gw_deadline_t deadline, bool *seen)
 {
     int state = 0;
-    poll_t poll = {
-        .fds = {{.fd = fd, .events = POLLIN}, {.fd = waiter->wake_fd, .events = POLLIN}},
-        .deadline = deadline,
-        .ready = -2,
+    thread_wait_t wait = {
+        .poll = {
+            .fds = {{.fd = fd, .events = POLLIN}, {.fd = waiter->wake_fd, .events = POLLIN}},
+            .deadline = deadline,
+            .ready = -2,
+        },
+        .waiter = waiter,
     };
-    rb_nogvl(poll_both, &poll, signal_waiter, waiter, RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
-    *seen = poll.ready > 0 && poll.fds[0].revents;
-    if (!*seen) rb_protect(check_interrupts, Qnil, &state);
+    rb_protect(wait_without_gvl, (VALUE)&wait, &state);
+    *seen = wait.poll.ready > 0 && wait.poll.fds[0].revents;
     return state;
 }
 
@@ -269,7 +266,6 @@ guard_free(void *pointer)
     gw_socket_t *socket = waiter->socket;
     if (socket && socket->generation == atomic_load(&gw_generation)) {
         unlink_waiter(socket, waiter);
-        if (waiter->woken && socket->first) gw_wake(socket->first); /* no libzmq call here: it looks for itself */
         if (socket->state == GW_CLOSING && !socket->first) gw_socket_release(socket);
     }
     free_waiter(waiter);
@@ -310,6 +306,7 @@ wait_for_scheduler(VALUE argument)
 {
     fiber_wait_t *wait = (fiber_wait_t *)argument;
     VALUE timeout = INT2FIX(A_DAY); /* not nil: async 2.24 on Ruby 3.1 then asks the IO for a timeout, which it does not have */
+    rb_thread_check_ints();
     if (NIL_P(wait->waiter->io)) make_io(wait->waiter, wait->fd);
     if (wait->deadline != GW_FOREVER) {
         int64_t ns = wait->deadline - now();
@@ -328,7 +325,7 @@ wait_in_fiber(VALUE scheduler, gw_waiter_t *waiter, int fd, gw_deadline_t deadli
     rb_protect(wait_for_scheduler, (VALUE)&wait, &state);
     RTYPEDDATA_DATA(guard) = NULL;
     RB_GC_GUARD(guard);
-    *seen = wait.ready && !waiter->signalled;
+    *seen = wait.ready;
     return state;
 }
 
@@ -346,20 +343,20 @@ bool
 gw_wait_on(gw_call_t *call, short events, int fd)
 {
     gw_socket_t *socket = call->socket;
-    bool own = fd == socket->fd;
     if (call->deadline == 0) return false;
 
-    gw_waiter_t *waiter = take_waiter(call, own);
+    gw_waiter_t *waiter = take_waiter(call, fd == socket->fd);
     waiter->events = events;
     link_waiter(socket, waiter);
 
+    bool seen;
     VALUE scheduler = rb_fiber_scheduler_current();
-    int state = NIL_P(scheduler) ? wait_in_thread(waiter, fd, call->deadline, &call->fresh)
-                                 : wait_in_fiber(scheduler, waiter, fd, call->deadline, &call->fresh);
+    int state = NIL_P(scheduler) ? wait_in_thread(waiter, fd, call->deadline, &seen)
+                                 : wait_in_fiber(scheduler, waiter, fd, call->deadline, &seen);
 
-    bool woken = waiter->woken;
+    bool again = seen || waiter->signalled; /* what came in the last moment is still taken */
     unlink_waiter(socket, waiter);
-    if (own) keep_waiter(socket, waiter);
+    if (fd == socket->fd) keep_waiter(socket, waiter);
     else free_waiter(waiter);
 
     if (socket->state != GW_OPEN) {
@@ -367,11 +364,8 @@ gw_wait_on(gw_call_t *call, short events, int fd)
         if (state) rb_jump_tag(state);
         gw_raise_closed(call->operation, call->self);
     }
-    if (state) {
-        if (woken) gw_settle(socket, true); /* the wake-up goes to the next in line */
-        rb_jump_tag(state);
-    }
-    return woken || call->fresh || !passed(call->deadline); /* what came in the last moment is still taken */
+    if (state) rb_jump_tag(state);
+    return again || !passed(call->deadline);
 }
 
 bool

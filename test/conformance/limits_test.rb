@@ -123,8 +123,8 @@ class LimitsTest < Godwit::TestCase
     skip "counts descriptors in /proc" unless File.directory?("/proc/self/fd")
     result = run_child(<<~'RUBY', deadline: 20)
       require "godwit"
-      pull = Godwit::PULL.bind("inproc://x")
-      push = Godwit::PUSH.connect("inproc://x")
+      pull = Godwit::PAIR.bind("inproc://x")
+      push = Godwit::PAIR.connect("inproc://x")
       files = []
       Process.setrlimit(Process::RLIMIT_NOFILE, 30, 64)
       begin

@@ -109,7 +109,7 @@ class RequestTest < Godwit::TestCase
 
   test "request takes recv_timeout where none is given, and nil is for ever" do
     router = server
-    req = client(router, recv_timeout: 0.02)
+    req = client(router, recv_timeout: 0.2)
     assert_raises(Godwit::TimeoutError) { req.request("first") }
     waiting = in_thread { req.request("second", timeout: nil) }
     2.times { router.recv(timeout: 5) }.then { until_asleep(waiting) }

@@ -51,12 +51,20 @@ module Godwit
       # Also when it was interrupted: the next request shall not find it waiting for this one's reply.
       def renew
         return if %i[relaxed correlate].all? { |name| @settings[Options.fetch(name).id] == 1 }
-        return set(:relaxed, true) if @endpoints.any? { |how, _, _| how == :bind }
+        _renew || set(:relaxed, true)
+      rescue ContextTerminatedError
+        nil # there is nothing to be made anew; the caller hears of it
+      end
+
+      # Makes the socket anew in its place, unless it is bound: its peers would lose it. The extension calls this too, when a peer
+      # vanished in mid-message.
+      # @return [Boolean] whether it did
+      def _renew
+        return false if @endpoints.any? { |how, _, _| how == :bind }
         _reopen
         @settings.each { |id, raw| _set_option(id, raw) }
         @endpoints.each { |_, endpoint, _| _connect(endpoint) }
-      rescue ContextTerminatedError
-        nil # there is nothing to be made anew; the caller hears of it
+        true
       end
     end
 
