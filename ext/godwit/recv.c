@@ -26,35 +26,34 @@ receive_frame(gw_socket_t *socket, zmq_msg_t *message)
 
 /* The rest of a message whose first frame is `string`: libzmq hands out no first frame before the last one is there. */
 static VALUE
-receive_rest(gw_call_t *call, zmq_msg_t *message, VALUE string)
+receive_rest(VALUE self, gw_socket_t *socket, const char *operation, zmq_msg_t *message, VALUE string)
 {
     VALUE frames = rb_ary_new_from_args(1, string);
     while (zmq_msg_more(message)) {
-        int error = receive_frame(call->socket, message);
-        if (error) gw_raise(error, call->operation, call->self, Qnil);
-        rb_ary_push(frames, to_string(call->socket, message));
+        int error = receive_frame(socket, message);
+        if (error) gw_raise(error, operation, self, Qnil);
+        rb_ary_push(frames, to_string(socket, message));
     }
     return frames;
 }
 
 /* One try: a String, an Array of Strings, or Qundef when it would block. */
-static VALUE
-try_receive(gw_call_t *call)
+static inline VALUE
+try_receive(VALUE self, gw_socket_t *socket, const char *operation)
 {
-    gw_socket_t *socket = call->socket;
-    zmq_msg_t message;
-    zmq_msg_init(&message);
+    zmq_msg_t frame;
+    zmq_msg_init(&frame);
     if (RB_UNLIKELY(socket->stale_reply_pipe)) gw_socket_events(socket); /* lets libzmq forget the peer that is gone first */
-    int error = receive_frame(socket, &message);
+    int error = receive_frame(socket, &frame);
     if (RB_UNLIKELY(error)) {
         gw_settle(socket);
         if (error == EAGAIN) return Qundef;
-        gw_raise(error, call->operation, call->self, Qnil);
+        gw_raise(error, operation, self, Qnil);
     }
     socket->stale_reply_pipe = false;
-    VALUE result = to_string(socket, &message);
-    if (RB_UNLIKELY(zmq_msg_more(&message))) result = receive_rest(call, &message, result);
-    zmq_msg_close(&message);
+    VALUE result = to_string(socket, &frame);
+    if (RB_UNLIKELY(zmq_msg_more(&frame))) result = receive_rest(self, socket, operation, &frame, result);
+    zmq_msg_close(&frame);
     gw_settle(socket);
     return result;
 }
@@ -77,7 +76,7 @@ static VALUE
 receive_waiting(gw_call_t *call)
 {
     for (;;) {
-        VALUE message = try_receive(call);
+        VALUE message = try_receive(call->self, call->socket, call->operation);
         if (message != Qundef) return message;
         if (!gw_wait(call, ZMQ_POLLIN)) return Qundef;
     }
@@ -122,7 +121,7 @@ socket_recv_many(VALUE self, VALUE most, VALUE timeout)
     while (RARRAY_LEN(messages) < wanted && bytes < BATCH_BYTES && receive_frame(call.socket, &frame) == 0) {
         bytes += zmq_msg_size(&frame); /* an error waits for the next call: what came is handed out */
         message = to_string(call.socket, &frame);
-        if (RB_UNLIKELY(zmq_msg_more(&frame))) message = receive_rest(&call, &frame, message);
+        if (RB_UNLIKELY(zmq_msg_more(&frame))) message = receive_rest(self, call.socket, "recv_many", &frame, message);
         rb_ary_push(messages, message);
     }
     zmq_msg_close(&frame);
@@ -149,7 +148,7 @@ socket_recv_into(VALUE self, VALUE buffer, VALUE timeout)
         gw_raise(error, "recv_into", self, Qnil);
     }
     if (zmq_msg_more(&message)) {
-        VALUE frames = receive_rest(&call, &message, to_string(call.socket, &message));
+        VALUE frames = receive_rest(self, call.socket, "recv_into", &message, to_string(call.socket, &message));
         zmq_msg_close(&message);
         gw_settle(call.socket);
         return frames;
@@ -168,13 +167,23 @@ socket_recv_into(VALUE self, VALUE buffer, VALUE timeout)
 static VALUE
 fast_recv(VALUE self)
 {
+    gw_socket_t *socket = gw_quick(self);
+    VALUE message;
+    if (RB_LIKELY(socket && !socket->publisher)) {
+        message = try_receive(self, socket, "recv");
+        if (RB_LIKELY(message != Qundef)) return message;
+    }
     gw_call_t call = gw_call(self, "recv", 0);
-    refuse_publisher(&call);
-    begin(&call);
-    VALUE message = try_receive(&call);
-    if (RB_LIKELY(message != Qundef)) return message;
     call.deadline = gw_deadline(call.socket->receive_timeout);
-    if (!gw_wait(&call, ZMQ_POLLIN) || (message = receive_waiting(&call)) == Qundef) gw_raise(ETIMEDOUT, "recv", self, Qnil);
+    if (!socket || socket->publisher) {
+        refuse_publisher(&call);
+        begin(&call);
+        message = receive_waiting(&call);
+    }
+    else { /* libzmq has just said EAGAIN */
+        message = gw_wait(&call, ZMQ_POLLIN) ? receive_waiting(&call) : Qundef;
+    }
+    if (message == Qundef) gw_raise(ETIMEDOUT, "recv", self, Qnil);
     return message;
 }
 

@@ -225,6 +225,13 @@ socket_send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout)
 static VALUE
 fast_send(VALUE self, VALUE message)
 {
+    gw_socket_t *socket = gw_quick(self);
+    if (RB_LIKELY(socket && RB_TYPE_P(message, T_STRING))) {
+        int error = send_frame(socket, RSTRING_PTR(message), RSTRING_LEN(message), 0);
+        gw_settle(socket);
+        if (RB_LIKELY(!error)) return self;
+        if (error != EAGAIN) gw_raise(error, "send", self, Qnil);
+    }
     gw_call_t call = gw_call(self, "send", 0);
     check(message, "send");
     begin(&call);

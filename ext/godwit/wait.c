@@ -16,10 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    TURNS = 128,   /* messages that a fiber may move before it lets others run */
-    A_DAY = 86400, /* seconds; a wait without deadline in a fiber looks again then */
-};
+enum { A_DAY = 86400 }; /* seconds; a wait without deadline in a fiber looks again then */
 
 static ID id_for_fd, id_autoclose;
 static VALUE guard_class;
@@ -404,7 +401,7 @@ void
 gw_give_way(gw_call_t *call)
 {
     gw_socket_t *socket = call->socket;
-    if (RB_LIKELY(++socket->turns < TURNS)) return;
+    if (RB_LIKELY(++socket->turns < GW_TURNS)) return;
     socket->turns = 0;
     VALUE scheduler = rb_fiber_scheduler_current();
     if (NIL_P(scheduler)) return;

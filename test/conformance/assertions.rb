@@ -4,7 +4,7 @@ require "socket"
 
 # What the conformance tests say in one line. They use the public API only, so that any backend can run them.
 module Conformance
-  # Sockets of a type in the order in which they are named, errors that say what to do, messages that still flow.
+  # Errors that say what to do, messages that still flow, senders that are full.
   module Assertions
     # An error of exactly this class, that says what to do.
     # @param says [Regexp] what its message must hold

@@ -79,8 +79,11 @@ class ServeTest < Godwit::TestCase
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
     in_thread { router.serve { |id, *rest| (rest == ["ignore"]) ? nil : [id, *rest, "served"] } }
     dealers = Array.new(3) { open_socket(:DEALER).connect(router.last_endpoint) }
-    dealers.each_with_index { |dealer, i| dealer << "ignore" << i.to_s }
-    dealers.each_with_index { |dealer, i| assert_equal [i.to_s, "served"], dealer.recv(timeout: 5) }
+    _, warnings = capture_io do
+      dealers.each_with_index { |dealer, i| dealer << "ignore" << i.to_s }
+      dealers.each_with_index { |dealer, i| assert_equal [i.to_s, "served"], dealer.recv(timeout: 5) }
+    end
+    assert_empty warnings
     dealers.each { |dealer| refute_predicate dealer, :readable? }
   end
 

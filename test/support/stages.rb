@@ -19,6 +19,8 @@ module Godwit
       Stage.new("stress", "many threads and fibers, short form", files: "test/stress/**/*_test.rb", deadline: 300),
       Stage.new("stress one core", "the same on one core", files: "test/stress/**/*_test.rb", deadline: 300,
         prefix: ["taskset", "-c", "0"]),
+      Stage.new("no takeover", "conformance with Ruby's send, << and recv instead of the extension's", files: "test/conformance/**/*_test.rb",
+        deadline: 300, env: {"GODWIT_NO_TAKEOVER" => "1"}),
       Stage.new("gc stress", "conformance under GC.stress, the classes that say so", files: "test/conformance/**/*_test.rb",
         deadline: 300, env: {"GODWIT_TEST_GC" => "stress"}),
       Stage.new("documentation", "the examples in README.md and docs/ do what they say", files: "test/docs/**/*_test.rb", deadline: 120),
