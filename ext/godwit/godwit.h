@@ -89,6 +89,13 @@ typedef struct gw_socket {
 
 extern const rb_data_type_t gw_socket_type;
 
+/* Whether it is the parent process's. */
+static inline bool
+gw_socket_forked(const gw_socket_t *socket)
+{
+    return socket->generation != atomic_load_explicit(&gw_generation, memory_order_relaxed);
+}
+
 gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* refuses closed, forked, merely allocated */
 void gw_socket_close(gw_socket_t *socket);   /* marks, wakes, and closes if nobody waits */
 void gw_socket_release(gw_socket_t *socket); /* zmq_close; only with nobody waiting */
@@ -153,8 +160,7 @@ gw_quick(VALUE self)
 {
     if (RB_UNLIKELY(!RB_TYPE_P(self, T_DATA) || !RTYPEDDATA_P(self) || RTYPEDDATA_TYPE(self) != &gw_socket_type)) return NULL;
     gw_socket_t *socket = RTYPEDDATA_DATA(self);
-    if (RB_UNLIKELY(socket->state != GW_OPEN || socket->generation != atomic_load_explicit(&gw_generation, memory_order_relaxed)
-                    || socket->turns + 1 >= GW_TURNS || socket->peers || socket->repair || socket->stale_reply_pipe)) return NULL;
+    if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket) || socket->turns + 1 >= GW_TURNS || socket->peers || socket->repair || socket->stale_reply_pipe)) return NULL;
     socket->turns++;
     return socket;
 }

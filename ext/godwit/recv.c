@@ -135,11 +135,13 @@ socket_recv_into(VALUE self, VALUE buffer, VALUE timeout)
 {
     gw_call_t call = call_to_receive(self, "recv_into", timeout);
     StringValue(buffer);
-    rb_str_modify(buffer); /* a frozen one raises before a message is taken */
     zmq_msg_t message;
     zmq_msg_init(&message);
     int error;
-    while ((error = receive_frame(call.socket, &message)) == EAGAIN) {
+    for (;;) {
+        rb_str_modify(buffer); /* one that was frozen or copied, also while we waited, raises or gets its own memory before a message is taken */
+        error = receive_frame(call.socket, &message);
+        if (error != EAGAIN) break;
         gw_settle(call.socket);
         if (!gw_wait(&call, ZMQ_POLLIN)) return Qnil;
     }

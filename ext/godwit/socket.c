@@ -50,7 +50,7 @@ socket_free(void *pointer)
 {
     gw_socket_t *socket = pointer;
     gw_free_waiters(socket);
-    if (socket->context && socket->generation == atomic_load(&gw_generation)) {
+    if (socket->context && !gw_socket_forked(socket)) {
         if (socket->zmq) {
             socket->state = GW_CLOSING;
             gw_socket_release(socket);
@@ -91,7 +91,7 @@ gw_socket_open(VALUE self, const char *operation)
 {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
     if (RB_UNLIKELY(socket->state != GW_OPEN)) gw_raise_closed(operation, self);
-    if (RB_UNLIKELY(socket->generation != atomic_load_explicit(&gw_generation, memory_order_relaxed))) gw_raise_forked(operation, self);
+    if (RB_UNLIKELY(gw_socket_forked(socket))) gw_raise_forked(operation, self);
     return socket;
 }
 
@@ -187,6 +187,7 @@ gw_socket_release(gw_socket_t *socket)
     size_t size = sizeof linger;
     if (zmq_getsockopt(socket->zmq, ZMQ_LINGER, &linger, &size) == 0) gw_context_note_linger(socket->context, linger);
     gw_peers_stop(socket);
+    gw_free_spares(socket);
     forget_edges(socket);
     zmq_close(socket->zmq);
     socket->zmq = NULL;
@@ -209,7 +210,7 @@ socket_close(VALUE self)
 {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
     if (socket->state != GW_OPEN) return Qnil;
-    if (socket->generation != atomic_load(&gw_generation)) gw_raise_forked("close", self);
+    if (gw_socket_forked(socket)) gw_raise_forked("close", self);
     gw_socket_close(socket);
     return Qnil;
 }

@@ -229,7 +229,9 @@ static VALUE
 wait_without_gvl(VALUE argument)
 {
     thread_wait_t *wait = (thread_wait_t *)argument;
+    unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
+    if (generation != atomic_load(&gw_generation)) return Qnil; /* a trap handler forked, and this is the child */
     rb_nogvl(poll_both, &wait->poll, signal_waiter, wait->waiter, RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
     if (wait->poll.ready <= 0 || !wait->poll.fds[0].revents) rb_thread_check_ints();
     return Qnil;
@@ -261,9 +263,9 @@ guard_free(void *pointer)
     gw_waiter_t *waiter = pointer;
     if (!waiter) return;
     gw_socket_t *socket = waiter->socket;
-    if (socket && socket->generation == atomic_load(&gw_generation)) {
+    if (socket) {
         unlink_waiter(socket, waiter);
-        if (socket->state == GW_CLOSING && !socket->first) gw_socket_release(socket);
+        if (!gw_socket_forked(socket) && socket->state == GW_CLOSING && !socket->first) gw_socket_release(socket);
     }
     free_waiter(waiter);
 }
@@ -303,7 +305,9 @@ wait_for_scheduler(VALUE argument)
 {
     fiber_wait_t *wait = (fiber_wait_t *)argument;
     VALUE timeout = INT2FIX(A_DAY); /* not nil: async 2.24 on Ruby 3.1 then asks the IO for a timeout, which it does not have */
+    unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
+    if (generation != atomic_load(&gw_generation)) return Qnil; /* see above */
     if (NIL_P(wait->waiter->io)) make_io(wait->waiter, wait->fd);
     if (wait->deadline != GW_FOREVER) {
         int64_t ns = wait->deadline - now();
@@ -356,6 +360,10 @@ gw_wait_on(gw_call_t *call, short events, int fd)
     if (fd == socket->fd) keep_waiter(socket, waiter);
     else free_waiter(waiter);
 
+    if (gw_socket_forked(socket)) {
+        if (state) rb_jump_tag(state);
+        gw_raise_forked(call->operation, call->self);
+    }
     if (socket->state != GW_OPEN) {
         if (!socket->first) gw_socket_release(socket);
         if (state) rb_jump_tag(state);

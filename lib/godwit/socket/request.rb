@@ -38,14 +38,21 @@ module Godwit
 
       private
 
+      # Interrupts are taken only where it waits, and never while the socket is made anew.
       def exchange(message, limit)
-        start = Timeout.now
-        sent = false
-        send(message, timeout: limit)
-        sent = true
-        reply = recv(timeout: Timeout.left(limit, start))
-      ensure
-        renew if sent && reply.nil? && !closed?
+        Thread.handle_interrupt(Object => :on_blocking) do
+          start = Timeout.now
+          begun = true
+          begin
+            send(message, timeout: limit)
+          rescue Error
+            begun = false # it was not sent
+            raise
+          end
+          reply = recv(timeout: Timeout.left(limit, start))
+        ensure
+          renew if begun && reply.nil? && !closed?
+        end
       end
 
       # Also when it was interrupted: the next request shall not find it waiting for this one's reply.
