@@ -25,7 +25,8 @@ module Godwit
   # @return [Boolean]
   # @see http://api.zeromq.org/4-3:zmq-has zmq_has(3)
   def has?(feature)
-    Backend::IMPLEMENTATION.has(feature.to_s)
+    name = feature.to_s
+    Backend::IMPLEMENTATION.has(name) || Backend::IMPLEMENTATION.has(name.upcase) # libzmq knows "WS" and "WSS", all else in small letters
   end
 
   # @return [String] version of the libzmq that is running, such as "4.3.4"

@@ -59,6 +59,10 @@ context_open(VALUE self)
     context_t *context = get(self);
     if (context->native) rb_raise(rb_eRuntimeError, "this context is open already");
     context->native = gw_context_create();
+    if (!context->native && (errno == EMFILE || errno == ENFILE)) {
+        rb_gc(); /* as Ruby does for its files */
+        context->native = gw_context_create();
+    }
     if (!context->native) gw_raise(errno, "new", self, Qnil);
     return self;
 }
@@ -141,7 +145,7 @@ context_close(VALUE self)
         gw_context_leave(native);
     }
     int longest = atomic_load(&native->longest_linger);
-    gw_wait_fd(native->done_fd, gw_deadline(longest == GW_FOREVER ? GW_FOREVER : (int64_t)longest + 1000));
+    gw_wait_fd(self, "close", native->done_fd, gw_deadline(longest == GW_FOREVER ? GW_FOREVER : (int64_t)longest + 1000));
     return Qnil;
 }
 
@@ -160,6 +164,27 @@ context_own_p(VALUE self)
     return RBOOL(context->native && context->native->generation == atomic_load(&gw_generation));
 }
 
+/* The process's own context. Swapped without giving up the GVL, and usable in a trap handler, where a Mutex is not. */
+static VALUE default_context = Qnil;
+
+static VALUE
+context_default(VALUE class)
+{
+    (void)class;
+    if (NIL_P(default_context)) return Qnil;
+    return RTEST(context_closed_p(default_context)) || !RTEST(context_own_p(default_context)) ? Qnil : default_context;
+}
+
+/* Gives the one that is the default now: `candidate`, or one that came before. */
+static VALUE
+context_propose(VALUE class, VALUE candidate)
+{
+    VALUE known = context_default(class);
+    if (!NIL_P(known)) return known;
+    get(candidate);
+    return default_context = candidate;
+}
+
 static VALUE
 context_pointer(VALUE self)
 {
@@ -172,6 +197,9 @@ gw_init_context(void)
     VALUE class = rb_define_class_under(gw_mGodwit, "Context", rb_cObject);
     rb_define_alloc_func(class, context_alloc);
     rb_undef_method(class, "initialize_copy");
+    rb_gc_register_address(&default_context);
+    rb_define_private_method(rb_singleton_class(class), "_default", context_default, 0);
+    rb_define_private_method(rb_singleton_class(class), "_propose", context_propose, 1);
     rb_define_private_method(class, "_open", context_open, 0);
     rb_define_private_method(class, "_get_option", context_get, 1);
     rb_define_private_method(class, "_set_option", context_set, 2);

@@ -71,6 +71,7 @@ typedef struct gw_socket {
     struct gw_peers *peers;       /* owned: while it counts its peers */
     rb_encoding *encoding;        /* borrowed: of the Strings it receives */
     long subscriptions;           /* PUB: live subscriptions, see gw_drain_subscriptions */
+    int64_t drained;              /* PUB: when they were last read, ms */
     int64_t receive_timeout;      /* ms; libzmq never sees a blocking call, so it is kept here */
     int64_t send_timeout;
     unsigned generation;
@@ -128,14 +129,16 @@ gw_deadline_t gw_deadline(int64_t milliseconds);
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
 bool gw_wait(gw_call_t *call, short events);  /* false: time is up. Raises on close and interrupts */
 bool gw_wait_on(gw_call_t *call, short events, int fd); /* the same on another descriptor than the socket's */
-bool gw_wait_fd(int fd, gw_deadline_t deadline); /* the same for a bare descriptor, no socket behind it */
+bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline); /* the same for a bare descriptor, no socket behind it */
 void gw_wake(gw_waiter_t *waiter);
 void gw_wake_all(gw_socket_t *socket);
+void gw_wake_after_fork(void);
 void gw_settle_waiters(gw_socket_t *socket);
 void gw_free_waiters(gw_socket_t *socket);
 void gw_free_spares(gw_socket_t *socket);
 void gw_mark_waiters(gw_socket_t *socket);
 void gw_compact_waiters(gw_socket_t *socket);
+int64_t gw_milliseconds_now(void); /* coarse, monotonic */
 void gw_give_way(gw_call_t *call); /* lets other fibers run, every so many messages */
 void gw_init_wait(void);
 
@@ -144,6 +147,15 @@ static inline void
 gw_settle(gw_socket_t *socket)
 {
     if (RB_UNLIKELY(socket->first != NULL)) gw_settle_waiters(socket);
+}
+
+/* After a message went through: a REQ and a REP are then in another state, which serves others with no edge to tell of it. */
+static inline void
+gw_settle_turn(gw_socket_t *socket)
+{
+    if (RB_LIKELY(socket->first == NULL)) return;
+    if (socket->type == ZMQ_REQ || socket->type == ZMQ_REP) gw_wake_all(socket);
+    else gw_settle_waiters(socket);
 }
 
 /* ---- pool.c ---- */
@@ -160,7 +172,7 @@ gw_quick(VALUE self)
 {
     if (RB_UNLIKELY(!RB_TYPE_P(self, T_DATA) || !RTYPEDDATA_P(self) || RTYPEDDATA_TYPE(self) != &gw_socket_type)) return NULL;
     gw_socket_t *socket = RTYPEDDATA_DATA(self);
-    if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket) || socket->turns + 1 >= GW_TURNS || socket->peers || socket->repair || socket->stale_reply_pipe)) return NULL;
+    if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket) || socket->turns + 1 >= GW_TURNS || socket->publisher || socket->peers || socket->repair || socket->stale_reply_pipe)) return NULL;
     socket->turns++;
     return socket;
 }

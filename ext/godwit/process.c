@@ -51,6 +51,7 @@ in_forked_child(void)
     atomic_fetch_add(&gw_generation, 1);
     contexts = NULL;
     atomic_flag_clear(&contexts_lock);
+    gw_wake_after_fork();
 }
 
 gw_context_t *
@@ -101,14 +102,9 @@ gw_context_release(gw_context_t *context)
     free(context);
 }
 
-/* Runs on a thread of its own, since zmq_ctx_term may take as long as linger, or a name server. */
-static void *
-terminate(void *argument)
+static void
+forget(gw_context_t *context)
 {
-    gw_context_t *context = argument;
-    while (zmq_ctx_term(context->zmq) != 0 && errno == EINTR) continue;
-    atomic_store(&context->terminated, true);
-
     spin(&contexts_lock);
     for (gw_context_t **link = &contexts; *link; link = &(*link)->next) {
         if (*link != context) continue;
@@ -120,6 +116,16 @@ terminate(void *argument)
     uint64_t one = 1;
     ssize_t written = write(context->done_fd, &one, sizeof one);
     (void)written;
+}
+
+/* Runs on a thread of its own, since zmq_ctx_term may take as long as linger, or a name server. */
+static void *
+terminate(void *argument)
+{
+    gw_context_t *context = argument;
+    while (zmq_ctx_term(context->zmq) != 0 && errno == EINTR) continue;
+    atomic_store(&context->terminated, true);
+    forget(context);
     gw_context_release(context);
     return NULL;
 }
@@ -140,7 +146,7 @@ gw_context_leave(gw_context_t *context)
     int error = pthread_create(&thread, &attributes, terminate, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    if (error) gw_context_release(context); /* no thread to be had: the context leaks, nothing hangs */
+    if (error) forget(context); /* no thread to be had: the context leaks (our reference too), nobody waits for it */
 }
 
 int
@@ -176,24 +182,32 @@ at_exit(ruby_vm_t *vm)
 {
     (void)vm;
     int64_t start = milliseconds_now();
+    sigset_t ignored; /* a child that ends (SIGCHLD) or a window that changes its size is no reason to lose messages */
+    sigfillset(&ignored);
+    sigdelset(&ignored, SIGINT);
+    sigdelset(&ignored, SIGTERM);
+    sigdelset(&ignored, SIGHUP);
+    sigdelset(&ignored, SIGQUIT);
     for (;;) {
         gw_context_t *context;
+        struct timespec left, *timeout = NULL;
         spin(&contexts_lock);
         for (context = contexts; context; context = context->next) {
-            if (atomic_load(&context->holders) == 0) break; /* one that its reaper works on */
+            if (atomic_load(&context->holders) != 0) continue; /* one that its reaper works on */
+            int longest = atomic_load(&context->longest_linger);
+            if (longest == GW_FOREVER) break;
+            int64_t ms = start + longest + GRACE - milliseconds_now();
+            if (ms <= 0) continue; /* its time is up; others may have more */
+            left.tv_sec = ms / 1000;
+            left.tv_nsec = ms % 1000 * 1000000;
+            timeout = &left;
+            break;
         }
         if (context) gw_context_retain(context);
         unspin(&contexts_lock);
         if (!context) return;
-
-        int longest = atomic_load(&context->longest_linger), timeout = -1;
-        if (longest != GW_FOREVER) {
-            int64_t left = start + longest + GRACE - milliseconds_now();
-            timeout = left > 0 ? (int)left : 0;
-        }
         struct pollfd done = {.fd = context->done_fd, .events = POLLIN};
-        int ready = poll(&done, 1, timeout);
-        if (ready <= 0) return; /* time is up, or a signal says not to wait */
+        if (ppoll(&done, 1, timeout, &ignored) < 0) return; /* a signal says not to wait */
         gw_context_release(context);
     }
 }

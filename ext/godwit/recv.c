@@ -54,7 +54,7 @@ try_receive(VALUE self, gw_socket_t *socket, const char *operation)
     VALUE result = to_string(socket, &frame);
     if (RB_UNLIKELY(zmq_msg_more(&frame))) result = receive_rest(self, socket, operation, &frame, result);
     zmq_msg_close(&frame);
-    gw_settle(socket);
+    gw_settle_turn(socket);
     return result;
 }
 
@@ -125,7 +125,7 @@ socket_recv_many(VALUE self, VALUE most, VALUE timeout)
         rb_ary_push(messages, message);
     }
     zmq_msg_close(&frame);
-    gw_settle(call.socket);
+    gw_settle_turn(call.socket);
     return messages;
 }
 
@@ -134,7 +134,7 @@ static VALUE
 socket_recv_into(VALUE self, VALUE buffer, VALUE timeout)
 {
     gw_call_t call = call_to_receive(self, "recv_into", timeout);
-    StringValue(buffer);
+    Check_Type(buffer, T_STRING);
     zmq_msg_t message;
     zmq_msg_init(&message);
     int error;
@@ -152,7 +152,7 @@ socket_recv_into(VALUE self, VALUE buffer, VALUE timeout)
     if (zmq_msg_more(&message)) {
         VALUE frames = receive_rest(self, call.socket, "recv_into", &message, to_string(call.socket, &message));
         zmq_msg_close(&message);
-        gw_settle(call.socket);
+        gw_settle_turn(call.socket);
         return frames;
     }
     size_t size = zmq_msg_size(&message);
@@ -160,7 +160,7 @@ socket_recv_into(VALUE self, VALUE buffer, VALUE timeout)
     rb_str_cat(buffer, zmq_msg_data(&message), size);
     rb_enc_associate(buffer, call.socket->encoding);
     zmq_msg_close(&message);
-    gw_settle(call.socket);
+    gw_settle_turn(call.socket);
     return SIZET2NUM(size);
 }
 
@@ -171,13 +171,13 @@ fast_recv(VALUE self)
 {
     gw_socket_t *socket = gw_quick(self);
     VALUE message;
-    if (RB_LIKELY(socket && !socket->publisher)) {
+    if (RB_LIKELY(socket != NULL)) {
         message = try_receive(self, socket, "recv");
         if (RB_LIKELY(message != Qundef)) return message;
     }
     gw_call_t call = gw_call(self, "recv", 0);
     call.deadline = gw_deadline(call.socket->receive_timeout);
-    if (!socket || socket->publisher) {
+    if (!socket) {
         refuse_publisher(&call);
         begin(&call);
         message = receive_waiting(&call);

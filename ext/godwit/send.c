@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-enum { BATCH = 1024 }; /* messages of send_many per crossing */
+enum {
+    BATCH = 1024,     /* messages of send_many per crossing */
+    DRAIN_EVERY = 10, /* ms between two looks of a PUB at its subscriptions */
+};
 
 static int
 send_frame(gw_socket_t *socket, const char *data, size_t size, int flags)
@@ -141,10 +144,14 @@ try_send(gw_call_t *call, VALUE message)
     while ((error = try_parts(socket, message)) == EAGAIN && RB_UNLIKELY(socket->repair == GW_REQ_CUT)) {
         gw_settle(socket);
         mend(call->self, socket);
-        gw_socket_open(call->self, call->operation); /* Ruby ran: it may have been closed */
+        gw_socket_open(call->self, call->operation); /* Ruby ran: it may have been closed, */
+        check(message, call->operation);             /* and the message changed */
+    }
+    if (RB_LIKELY(!error)) {
+        gw_settle_turn(socket);
+        return true;
     }
     gw_settle(socket);
-    if (RB_LIKELY(!error)) return true;
     if (error != EAGAIN) gw_raise(error, call->operation, call->self, Qnil);
     return false;
 }
@@ -179,7 +186,11 @@ begin(gw_call_t *call)
 {
     gw_give_way(call);
     if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
-    if (RB_UNLIKELY(call->socket->publisher) && call->socket->turns == 0) gw_drain_subscriptions(call->socket);
+    if (!call->socket->publisher) return;
+    int64_t now = gw_milliseconds_now(); /* often enough that a peer cannot fill our memory with what it sends up */
+    if (now - call->socket->drained < DRAIN_EVERY) return;
+    call->socket->drained = now;
+    gw_drain_subscriptions(call->socket);
 }
 
 /* ---- primitives ---- */
@@ -190,8 +201,8 @@ socket_send(VALUE self, VALUE message, VALUE timeout)
 {
     gw_call_t call = gw_call(self, "send", 0);
     call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->send_timeout));
-    check(message, "send");
     begin(&call);
+    check(message, "send"); /* after others ran */
     return RBOOL(send_waiting(&call, message));
 }
 
@@ -216,7 +227,7 @@ socket_send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout)
             break;
         }
     }
-    gw_settle(call.socket);
+    gw_settle_turn(call.socket);
     return LONG2NUM(sent);
 }
 
@@ -228,13 +239,16 @@ fast_send(VALUE self, VALUE message)
     gw_socket_t *socket = gw_quick(self);
     if (RB_LIKELY(socket && RB_TYPE_P(message, T_STRING))) {
         int error = send_frame(socket, RSTRING_PTR(message), RSTRING_LEN(message), 0);
+        if (RB_LIKELY(!error)) {
+            gw_settle_turn(socket);
+            return self;
+        }
         gw_settle(socket);
-        if (RB_LIKELY(!error)) return self;
         if (error != EAGAIN) gw_raise(error, "send", self, Qnil);
     }
     gw_call_t call = gw_call(self, "send", 0);
-    check(message, "send");
     begin(&call);
+    check(message, "send"); /* after others ran */
     if (RB_LIKELY(try_send(&call, message))) return self;
     call.deadline = gw_deadline(call.socket->send_timeout);
     if (!send_waiting(&call, message)) gw_raise(ETIMEDOUT, "send", self, Qnil);

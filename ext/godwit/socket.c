@@ -102,15 +102,15 @@ gw_socket_open(VALUE self, const char *operation)
 static int
 enough_descriptors(int needed)
 {
-    enum { MOST = 64 };
-    int fds[MOST], count = 0, error = 0;
-    if (needed > MOST) needed = MOST;
+    int *fds = malloc(needed * sizeof *fds), count = 0, error = 0;
+    if (!fds) return ENOMEM;
     while (count < needed && !error) {
         int fd = eventfd(0, EFD_CLOEXEC);
         if (fd < 0) error = errno;
         else fds[count++] = fd;
     }
     while (count > 0) close(fds[--count]);
+    free(fds);
     return error;
 }
 
@@ -150,16 +150,22 @@ make(gw_socket_t *socket)
 }
 
 static VALUE
-socket_open(VALUE self, VALUE context, VALUE type)
+socket_open(VALUE self, VALUE context, VALUE type, VALUE conflate)
 {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
     if (socket->state != GW_NEW) rb_raise(rb_eRuntimeError, "this socket is open already");
     gw_context_t *native = gw_context_open(context, "new");
-    socket->publisher = NUM2INT(type) == ZMQ_PUB;
+    socket->publisher = NUM2INT(type) == ZMQ_PUB && !RTEST(conflate); /* libzmq conflates no XPUB */
     socket->type = socket->publisher ? ZMQ_XPUB : NUM2INT(type);
     socket->context = native;
     int error = EMFILE;
-    if (atomic_fetch_add(&native->open_sockets, 1) < atomic_load(&native->max_sockets)) error = make(socket);
+    if (atomic_fetch_add(&native->open_sockets, 1) < atomic_load(&native->max_sockets)) {
+        error = make(socket);
+        if (error == EMFILE || error == ENFILE) {
+            rb_gc(); /* as Ruby does for its files: what was dropped may hold descriptors */
+            error = make(socket);
+        }
+    }
     if (error) {
         atomic_fetch_sub(&native->open_sockets, 1);
         socket->context = NULL;
@@ -180,12 +186,18 @@ forget_edges(gw_socket_t *socket)
     socket->edge_fd = -1;
 }
 
-void
-gw_socket_release(gw_socket_t *socket)
+static void
+note_linger(gw_socket_t *socket)
 {
     int linger = 0;
     size_t size = sizeof linger;
     if (zmq_getsockopt(socket->zmq, ZMQ_LINGER, &linger, &size) == 0) gw_context_note_linger(socket->context, linger);
+}
+
+void
+gw_socket_release(gw_socket_t *socket)
+{
+    note_linger(socket);
     gw_peers_stop(socket);
     gw_free_spares(socket);
     forget_edges(socket);
@@ -201,6 +213,7 @@ void
 gw_socket_close(gw_socket_t *socket)
 {
     socket->state = GW_CLOSING;
+    note_linger(socket); /* now: Context#close asks for it before the last waiter has left */
     if (socket->first) gw_wake_all(socket); /* the last to leave closes: the descriptor's number is reused at once */
     else gw_socket_release(socket);
 }
@@ -220,6 +233,13 @@ socket_closed_p(VALUE self)
 {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
     return RBOOL(socket->state != GW_OPEN);
+}
+
+static VALUE
+socket_forked_p(VALUE self)
+{
+    gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
+    return RBOOL(socket->state != GW_NEW && gw_socket_forked(socket));
 }
 
 /* Closes the libzmq socket without linger and makes a new one in its place; options and endpoints are the caller's affair.
@@ -254,7 +274,7 @@ endpoint_call(VALUE self, VALUE endpoint, const char *operation, int (*function)
     int error = enough_descriptors(LOOKUP + (socket->counting ? 2 : 0));
     if (!error) error = gw_peers_start(socket);
     if (!error && function(socket->zmq, name) != 0) error = errno;
-    gw_settle(socket);
+    gw_wake_all(socket); /* it gives or takes pipes at once, with no edge to tell of it */
     if (error) gw_raise(error, operation, self, endpoint);
     return Qnil;
 }
@@ -383,7 +403,7 @@ socket_set(VALUE self, VALUE id, VALUE value)
     }
     int rc = zmq_setsockopt(socket->zmq, option->id, data, size);
     int error = errno;
-    gw_settle(socket);
+    gw_wake_all(socket); /* it may be readable or writable now, with no edge to tell of it */
     RB_GC_GUARD(value);
     if (rc != 0) gw_raise(error, "set", self, Qnil);
     if (option->id == ZMQ_RCVTIMEO) socket->receive_timeout = number.i;
@@ -443,10 +463,11 @@ gw_init_socket(void)
     VALUE class = rb_define_class_under(gw_mGodwit, "Socket", rb_cObject);
     rb_define_alloc_func(class, socket_alloc);
     rb_undef_method(class, "initialize_copy");
-    rb_define_private_method(class, "_open", socket_open, 2);
+    rb_define_private_method(class, "_open", socket_open, 3);
     rb_define_private_method(class, "_reopen", socket_reopen, 0);
     rb_define_private_method(class, "_close", socket_close, 0);
     rb_define_private_method(class, "_closed?", socket_closed_p, 0);
+    rb_define_private_method(class, "_forked?", socket_forked_p, 0);
     rb_define_private_method(class, "_bind", socket_bind, 1);
     rb_define_private_method(class, "_connect", socket_connect, 1);
     rb_define_private_method(class, "_unbind", socket_unbind, 1);

@@ -18,7 +18,7 @@
 
 enum { A_DAY = 86400 }; /* seconds; a wait without deadline in a fiber looks again then */
 
-static ID id_for_fd, id_autoclose;
+static ID id_for_fd;
 static VALUE guard_class;
 
 static int64_t
@@ -27,6 +27,14 @@ now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t
+gw_milliseconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 gw_deadline_t
@@ -255,7 +263,7 @@ wait_in_thread(gw_waiter_t *waiter, int fd, gw_deadline_t deadline, bool *seen)
     return state;
 }
 
-/* ---- waiting in a fiber ---- */
+/* ---- waiting by way of an IO: in a fiber, or in a main thread that is not alone ---- */
 
 static void
 guard_free(void *pointer)
@@ -278,52 +286,74 @@ static const rb_data_type_t guard_type = {
 };
 
 typedef struct {
-    VALUE scheduler;
+    VALUE self;
+    const char *operation;
     gw_waiter_t *waiter;
     int fd;
     gw_deadline_t deadline;
     bool ready; /* false: time is up, or it never came to waiting */
-} fiber_wait_t;
+} io_wait_t;
 
-static void
+/* A child that is forked by a trap handler comes back into the main thread's wait, where Ruby would go on polling the parent's
+ * descriptors. So in the child their epoll becomes a descriptor that is always readable. */
+static gw_waiter_t *volatile main_waiter;
+
+void
+gw_wake_after_fork(void)
+{
+    if (!main_waiter || main_waiter->epoll_fd < 0) return;
+    int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0) return;
+    dup2(fd, main_waiter->epoll_fd);
+    close(fd);
+}
+
+/* Gives an errno. */
+static int
 make_io(gw_waiter_t *waiter, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN};
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (epoll_fd < 0) rb_sys_fail("epoll_create1");
+    if (epoll_fd < 0) return errno;
     if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, waiter->wake_fd, &event) != 0) {
         int error = errno;
         close(epoll_fd);
-        rb_syserr_fail(error, "epoll_ctl");
+        return error;
     }
     waiter->io = rb_funcall(rb_cIO, id_for_fd, 1, INT2NUM(epoll_fd)); /* owns the descriptor from here on */
     waiter->epoll_fd = epoll_fd;
+    return 0;
 }
 
 static VALUE
-wait_for_scheduler(VALUE argument)
+wait_for_io(VALUE argument)
 {
-    fiber_wait_t *wait = (fiber_wait_t *)argument;
+    io_wait_t *wait = (io_wait_t *)argument;
     VALUE timeout = INT2FIX(A_DAY); /* not nil: async 2.24 on Ruby 3.1 then asks the IO for a timeout, which it does not have */
     unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
     if (generation != atomic_load(&gw_generation)) return Qnil; /* see above */
-    if (NIL_P(wait->waiter->io)) make_io(wait->waiter, wait->fd);
+    int error = NIL_P(wait->waiter->io) ? make_io(wait->waiter, wait->fd) : 0;
+    if (error) gw_raise(error, wait->operation, wait->self, Qnil);
     if (wait->deadline != GW_FOREVER) {
         int64_t ns = wait->deadline - now();
         timeout = DBL2NUM(ns > 0 ? (double)ns / 1e9 : 0.0);
     }
-    wait->ready = RTEST(rb_fiber_scheduler_io_wait(wait->scheduler, wait->waiter->io, INT2NUM(RUBY_IO_READABLE), timeout));
+    wait->ready = RTEST(rb_io_wait(wait->waiter->io, INT2NUM(RUBY_IO_READABLE), timeout));
     return Qnil;
 }
 
 static int
-wait_in_fiber(VALUE scheduler, gw_waiter_t *waiter, int fd, gw_deadline_t deadline, bool *seen)
+wait_on_io(gw_call_t *call, gw_waiter_t *waiter, int fd, bool *seen)
 {
     int state = 0;
-    fiber_wait_t wait = {.scheduler = scheduler, .waiter = waiter, .fd = fd, .deadline = deadline};
+    io_wait_t wait = {
+        .self = call->self, .operation = call->operation, .waiter = waiter, .fd = fd, .deadline = call->deadline,
+    };
     VALUE guard = TypedData_Wrap_Struct(guard_class, &guard_type, waiter);
-    rb_protect(wait_for_scheduler, (VALUE)&wait, &state);
+    if (NIL_P(rb_fiber_scheduler_current())) main_waiter = waiter;
+    rb_protect(wait_for_io, (VALUE)&wait, &state);
+    main_waiter = NULL;
     RTYPEDDATA_DATA(guard) = NULL;
     RB_GC_GUARD(guard);
     *seen = wait.ready;
@@ -336,6 +366,14 @@ static bool
 passed(gw_deadline_t deadline)
 {
     return deadline != GW_FOREVER && (deadline == 0 || now() >= deadline);
+}
+
+/* A fiber waits by its scheduler. So does a main thread that is not alone: while other threads run, Ruby (3.1) calls no unblock
+ * function for a signal that comes between its check and our ppoll; its own wait polls for signals too. */
+static bool
+by_io(void)
+{
+    return !NIL_P(rb_fiber_scheduler_current()) || (!rb_thread_alone() && rb_thread_current() == rb_thread_main());
 }
 
 /* Call it only when libzmq has just said EAGAIN with its mailbox drained (a failed receive, or ZMQ_EVENTS read after a
@@ -351,9 +389,7 @@ gw_wait_on(gw_call_t *call, short events, int fd)
     link_waiter(socket, waiter);
 
     bool seen;
-    VALUE scheduler = rb_fiber_scheduler_current();
-    int state = NIL_P(scheduler) ? wait_in_thread(waiter, fd, call->deadline, &seen)
-                                 : wait_in_fiber(scheduler, waiter, fd, call->deadline, &seen);
+    int state = by_io() ? wait_on_io(call, waiter, fd, &seen) : wait_in_thread(waiter, fd, call->deadline, &seen);
 
     bool again = seen || waiter->signalled; /* what came in the last moment is still taken */
     unlink_waiter(socket, waiter);
@@ -381,22 +417,23 @@ gw_wait(gw_call_t *call, short events)
 
 /* For the end of a context: the descriptor of its reaper, no socket. */
 bool
-gw_wait_fd(int fd, gw_deadline_t deadline)
+gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline)
 {
-    VALUE scheduler = rb_fiber_scheduler_current();
     struct pollfd look = {.fd = fd, .events = POLLIN};
     while (poll(&look, 1, 0) == 0) {
         if (passed(deadline)) return false;
         int state = 0;
         bool seen;
         gw_waiter_t waiter = {.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .epoll_fd = -1, .io = Qnil};
-        if (waiter.wake_fd < 0) rb_sys_fail("eventfd");
-        if (NIL_P(scheduler)) {
+        if (waiter.wake_fd < 0) gw_raise(errno, operation, self, Qnil);
+        if (!by_io()) {
             state = wait_in_thread(&waiter, fd, deadline, &seen);
         }
         else {
-            fiber_wait_t wait = {.scheduler = scheduler, .waiter = &waiter, .fd = fd, .deadline = deadline};
-            rb_protect(wait_for_scheduler, (VALUE)&wait, &state);
+            io_wait_t wait = {
+                .self = self, .operation = operation, .waiter = &waiter, .fd = fd, .deadline = deadline,
+            };
+            rb_protect(wait_for_io, (VALUE)&wait, &state);
             if (!NIL_P(waiter.io)) rb_io_close(waiter.io);
         }
         close(waiter.wake_fd);
@@ -421,7 +458,6 @@ void
 gw_init_wait(void)
 {
     id_for_fd = rb_intern("for_fd");
-    id_autoclose = rb_intern("autoclose");
     guard_class = rb_class_new(rb_cObject);
     rb_undef_alloc_func(guard_class);
     rb_gc_register_mark_object(guard_class);

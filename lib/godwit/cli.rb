@@ -107,7 +107,7 @@ module Godwit
 
       def unknown(name)
         require "did_you_mean"
-        nearest = DidYouMean::SpellChecker.new(dictionary: COMMANDS.keys).correct(name).first
+        nearest = DidYouMean::SpellChecker.new(dictionary: COMMANDS.keys).correct(name.scrub).first
         "no command #{name.inspect}#{"; did you mean #{nearest.inspect}?" if nearest}"
       rescue LoadError # a Ruby started without it
         "no command #{name.inspect}"

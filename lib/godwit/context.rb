@@ -27,15 +27,19 @@ module Godwit
         begin
           yield context
         ensure
-          context.close
+          context.close if context.__send__(:_own?) # a child that ends within the block leaves it to its parent
         end
       end
 
       # The process's own, made when first asked for, and anew in a forked child or after it was closed.
       # @return [Context]
       def default
-        @default = new unless @default&.usable?
-        @default
+        known = _default
+        return known if known
+        mine = new
+        winner = _propose(mine) # another thread may have been quicker
+        mine.close unless winner.equal?(mine)
+        winner
       end
     end
 

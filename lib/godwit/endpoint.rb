@@ -21,6 +21,7 @@ module Godwit
         raise EndpointTypeError.new("#{operation}: an endpoint is a String such as \"tcp://127.0.0.1:5555\": got #{endpoint.class}",
           operation: operation)
       end
+      endpoint = endpoint.b # a path may have any bytes
       transport, address = endpoint.split("://", 2)
       if address.nil? || !transport.match?(/\A[a-z]+\z/) || endpoint.include?("\0")
         refuse(operation, endpoint, "an endpoint is transport://address, such as tcp://127.0.0.1:5555, ipc:///tmp/name or inproc://name")
@@ -33,7 +34,7 @@ module Godwit
 
     # @return [Integer, nil] port of a resolved tcp endpoint
     def port(endpoint)
-      endpoint[%r{\Atcp://.*:(\d+)\z}, 1]&.to_i
+      endpoint.b[%r{\A(?:tcp|wss?)://.*:(\d+)(?:/.*)?\z}, 1]&.to_i
     end
 
     # @return [Array<String>] transports that the running libzmq has

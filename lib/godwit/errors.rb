@@ -98,7 +98,7 @@ module Godwit
       rule = find(errno, operation.to_s)
       klass = errno.is_a?(Class) ? errno : rule&.klass || system_class(errno, rule)
       number = errno.is_a?(Class) ? rule&.errno : errno
-      endpoint = endpoint&.to_s&.gsub(CREDENTIALS, "***@")&.tr("\0", "?")
+      endpoint = endpoint&.to_s&.scrub("?")&.gsub(CREDENTIALS, "***@")&.tr("\0", "?")
       what = [operation, endpoint].compact.join(" ")
       hint = (detail || rule&.hint(endpoint))&.gsub(CREDENTIALS, "***@")
       text = +""

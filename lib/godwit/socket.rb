@@ -89,7 +89,7 @@ module Godwit
         begin
           yield socket
         ensure
-          socket.close
+          socket.close unless socket.__send__(:_forked?) # a child that ends within the block leaves it to its parent
         end
       end
     end
@@ -115,7 +115,7 @@ module Godwit
       Socket.check_type(self.class)
       settings = starting_options(options.merge(Security.options(curve, server_key, plain)), Array(subscribe))
       encoding &&= Encoding.find(encoding)
-      _open(@context, SOCKET_TYPES.fetch(type))
+      _open(@context, SOCKET_TYPES.fetch(type), settings.any? { |option, raw| option.name == :conflate && raw == 1 })
       begin
         settings.each { |option, raw| store(option, raw) }
         _set_encoding(encoding) if encoding
@@ -164,6 +164,7 @@ module Godwit
     def connect(*endpoints)
       endpoints.each do |endpoint|
         Endpoint.check(endpoint, :connect)
+        endpoint = endpoint.dup.freeze # the caller may change his
         _connect(endpoint)
         @endpoints += [[:connect, endpoint, endpoint]]
       end
@@ -188,7 +189,7 @@ module Godwit
 
     # @return [Array<String>] where it is bound (wildcards replaced) and connected, in order
     def endpoints
-      @endpoints.map(&:last)
+      @endpoints ? @endpoints.map(&:last) : [] # a subclass may have forgotten super
     end
 
     # @return [String, nil] the endpoint last bound or connected, wildcards replaced
@@ -278,7 +279,7 @@ module Godwit
 
     # @return [String] type, endpoints and state; never a key
     def inspect
-      places = @endpoints.map { |how, _, endpoint| " #{(how == :bind) ? "bound to" : "connected to"} #{endpoint}" }.join(",")
+      places = (@endpoints || []).map { |how, _, endpoint| " #{(how == :bind) ? "bound to" : "connected to"} #{endpoint}" }.join(",")
       "#<#{self.class}#{places}#{" (closed)" if closed?}>"
     end
     alias_method :to_s, :inspect
@@ -287,7 +288,9 @@ module Godwit
 
     def bind_one(endpoint)
       Endpoint.check(endpoint, :bind)
-      @endpoints += [[:bind, endpoint, _bind(endpoint)]]
+      endpoint = endpoint.dup.freeze # the caller may change his
+      resolved = _bind(endpoint).freeze
+      @endpoints += [[:bind, endpoint, resolved]]
     end
 
     def bind_in(endpoint, ports)
@@ -326,6 +329,7 @@ module Godwit
 
     def apply_option(name, value)
       option = Options.fetch(name)
+      raise option.error("of a PUB is given to its constructor") if option.name == :conflate && type == :PUB
       store(option, option.encode(value, type))
     end
 

@@ -15,8 +15,10 @@ module Godwit
         _open _get_option _set_option _linger _set_linger _shutdown _close _closed? _own? _pointer
       ].freeze
 
+      CONTEXT_CLASS = %i[_default _propose].freeze
+
       SOCKET = %i[
-        _open _reopen _close _closed? _bind _connect _unbind _disconnect _get_option _set_option _encoding _set_encoding
+        _open _reopen _close _closed? _forked? _bind _connect _unbind _disconnect _get_option _set_option _encoding _set_encoding
         _send _send_many _recv _recv_many _recv_into _wait _count_peers _wait_peers _fd _pointer
       ].freeze
 
@@ -24,6 +26,7 @@ module Godwit
       def self.check(backend)
         missing = MODULE.reject { |name| backend.respond_to?(name) }
         missing += CONTEXT.reject { |name| Context.private_method_defined?(name) }.map { |name| "Context##{name}" }
+        missing += CONTEXT_CLASS.reject { |name| Context.respond_to?(name, true) }.map { |name| "Context.#{name}" }
         missing += SOCKET.reject { |name| Socket.private_method_defined?(name) }.map { |name| "Socket##{name}" }
         return if missing.empty?
         raise LoadError, "the backend #{backend} lacks #{missing.join(", ")}: rebuild the extension (rake compile)"

@@ -58,7 +58,7 @@ module Godwit
       # Also when it was interrupted: the next request shall not find it waiting for this one's reply.
       def renew
         return if %i[relaxed correlate].all? { |name| @settings[Options.fetch(name).id] == 1 }
-        _renew || set(:relaxed, true)
+        _renew || %i[relaxed correlate].each { |name| set(name, true) } # relaxed alone would take a late reply for the next
       rescue ContextTerminatedError
         nil # there is nothing to be made anew; the caller hears of it
       end
@@ -116,7 +116,7 @@ module Godwit
         nil
       rescue => again
         warn "#{inspect}: no reply could be sent after an error: #{again.full_message(highlight: false)}"
-        send("") if type == :REP
+        send("") if type == :REP && !closed?
       end
     end
   end

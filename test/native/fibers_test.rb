@@ -1,0 +1,198 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "timeout"
+require "support/tiny_scheduler"
+ENV["CONSOLE_LEVEL"] ||= "fatal"
+require "async"
+
+# Waiting in fibers: under the async gem's scheduler, and under one that has Ruby's four methods and no more.
+class FibersTest < Godwit::TestCase
+  Tiny = Godwit::TestSupport::TinyScheduler
+
+  test "task.stop ends every waiting fiber, and the socket goes on" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    Sync do |task|
+      tasks = [task.async { pull.recv }, task.async { pull.each { |_| } }, task.async { pull.recv_many }, task.async { pull.wait_readable }]
+      tasks.each(&:stop)
+      tasks.each { |one| assert one.stopped? || one.finished? }
+      push.send("x")
+      assert_equal "x", pull.recv
+    end
+  end
+
+  test "with_timeout ends a wait, and the socket goes on" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    Sync do |task|
+      10.times do
+        assert_raises(Async::TimeoutError) { task.with_timeout(0.005) { pull.recv } }
+        assert_raises(Godwit::TimeoutError) { pull.recv(timeout: 0.005) }
+        assert_raises(Timeout::Error) { Timeout.timeout(0.005) { pull.recv } }
+        assert_nil pull.wait_readable(0.005)
+        push.send("x")
+        assert_equal "x", pull.recv
+      end
+    end
+  end
+
+  test "a stopped waiter hands on the wake-up that it held" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    Sync do |task|
+      100.times do |number|
+        first = task.async { pull.recv }
+        second = task.async { pull.recv }
+        push.send(number.to_s)
+        pull.events # swallows the edge: the first is woken, and stopped before it runs
+        first.stop
+        assert_equal number.to_s, task.with_timeout(5) { second.wait }
+      end
+    end
+  end
+
+  test "REQ#request in many fibers, one stopped in the middle" do
+    rep, req = connected_pair(:REP, :REQ, connect_options: {linger: 0})
+    in_thread { rep.serve { |message| message.upcase } }
+    Sync do |task|
+      tasks = Array.new(10) { |number| task.async { req.request("a#{number}", timeout: 5) } }
+      tasks[0].stop
+      tasks[5].stop
+      rest = tasks.values_at(1, 2, 3, 4, 6, 7, 8, 9).map(&:wait)
+      assert_equal %w[A1 A2 A3 A4 A6 A7 A8 A9], rest
+    end
+  end
+
+  {"async" => :run_async, "a plain scheduler" => :run_tiny}.each do |name, runner|
+    test "a fiber that never has to wait lets others run, under #{name}" do
+      pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
+      2_000.times { push.send("x") }
+      turns = 0
+      received = 0
+      __send__(runner) do |spawn|
+        spawn.call { 2_000.times { pull.recv && received += 1 unless turns > 10 } }
+        spawn.call { 12.times { (sleep 0) && turns += 1 } }
+      end
+      assert_operator turns, :>, 10
+      assert_operator received, :<, 2_000, "the receiver kept the others out until it was done"
+    end
+
+    test "sending without a wait lets others run, under #{name}" do
+      _pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
+      turns = 0
+      sent = 0
+      __send__(runner) do |spawn|
+        spawn.call { 2_000.times { push.send("x") && sent += 1 unless turns > 10 } }
+        spawn.call { 12.times { (sleep 0) && turns += 1 } }
+      end
+      assert_operator sent, :<, 2_000
+    end
+
+    test "a pipeline of fibers on one thread, under #{name}" do
+      pull, push = connected_pair(:PULL, :PUSH, send_hwm: 2, recv_hwm: 2)
+      rep, req = connected_pair(:REP, :REQ)
+      got = []
+      __send__(runner) do |spawn|
+        spawn.call { 300.times { |number| push.send(number.to_s) } }
+        spawn.call { 300.times { req.send(pull.recv) && got << req.recv } }
+        spawn.call { 300.times { rep.send(rep.recv) } }
+      end
+      assert_equal (0...300).map(&:to_s), got
+    end
+
+    test "a socket used by fibers of several threads, under #{name}" do
+      pull, push = connected_pair(:PULL, :PUSH)
+      got = Thread::Queue.new
+      3.times { in_thread { __send__(runner) { |spawn| 3.times { spawn.call { pull.each { |message| got << message } } } } } }
+      500.times { |number| push.send(number.to_s) }
+      assert_equal 500, eventually { got.size if got.size >= 500 }
+      assert_equal (0...500).map(&:to_s).sort, Array.new(500) { got.pop }.sort
+    end
+
+    test "sockets opened and closed over and over, their descriptors used anew, under #{name}" do
+      __send__(runner) do |spawn|
+        spawn.call do
+          100.times do
+            pull, push = connected_pair(:PULL, :PUSH)
+            spawn.call { push.send("x") }
+            assert_equal "x", pull.recv(timeout: 5)
+            [pull, push].each(&:close)
+            IO.pipe.each(&:close)
+          end
+        end
+      end
+    end
+  end
+
+  # The thread dies, its fiber is never resumed, and nobody is told: the collector finds the waiter.
+  test "a fiber left behind by its thread leaves the socket usable and closable" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    5.times { leave_fiber_behind(pull) }
+    push.send("x")
+    assert_equal "x", pull.recv(timeout: 5)
+    waiter = in_thread { pull.recv(timeout: 10) }
+    until_asleep(waiter)
+    push.send("y")
+    assert_equal "y", waiter.value
+    collect
+    push.send("z")
+    assert_equal "z", pull.recv(timeout: 5)
+    leave_fiber_behind(pull)
+    pull.close
+    assert pull.closed?
+    collect
+  end
+
+  test "a fiber left behind with a wake-up does not keep it" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    leave_fiber_behind(pull)
+    waiter = in_thread { pull.recv }
+    until_asleep(waiter)
+    push.send("x")
+    pull.events # swallows the edge, and wakes the first in line: nobody
+    # The collector may have to come by first; the waiter's own eyes on the descriptor do not help here.
+    assert eventually("the wake-up went with the fiber") { collect || waiter.join(0) }
+    assert_equal "x", waiter.value
+  end
+
+  test "a socket collected together with the fibers that wait on it" do
+    leaks_allowed!
+    20.times do
+      home = own(Godwit::Context.new(linger: 0))
+      leave_fiber_behind(Godwit::PULL.bind("inproc://gone", context: home))
+    end
+    collect
+    collect
+    assert_operator ObjectSpace.each_object(Godwit::PULL).reject(&:closed?).size, :<, 20
+  end
+
+  private
+
+  def run_async
+    Sync do |task|
+      tasks = []
+      yield ->(&block) { tasks << task.async(&block) }
+      tasks.shift.wait until tasks.empty?
+    end
+  end
+
+  def run_tiny
+    Tiny.thread do |scheduler|
+      yield ->(&block) { Fiber.schedule(&block) }
+      scheduler.run
+    end.join
+  end
+
+  def leave_fiber_behind(socket)
+    thread = Thread.new do
+      scheduler = Tiny.new
+      scheduler.careless = true
+      Fiber.set_scheduler(scheduler)
+      Fiber.schedule { socket.recv }
+    end
+    assert thread.join(5)
+  end
+
+  def collect
+    Thread.new { 3.times { GC.start } }.join # from another stack: this one may still point to what shall go
+    false
+  end
+end

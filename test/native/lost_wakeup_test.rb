@@ -1,0 +1,174 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/tiny_scheduler"
+require_relative "shim/shim"
+
+# The moments in which a wake-up can be lost, made wide (shim/windows.c) or brought about one by one.
+class LostWakeupTest < Godwit::TestCase
+  Shim = Godwit::TestSupport::Shim
+  ROUNDS = 300
+
+  # On two cores the one who waits often sees the edge before it is swallowed, and so saves the other.
+  ONE_CORE = 'system("taskset", "-cp", "0", Process.pid.to_s, out: File::NULL)'
+
+  # Settling the others reads ZMQ_EVENTS, and with it swallows what the caller itself is about to wait for.
+  test "a receiver beside a blocked sender hears of a message that comes as it settles the sender" do
+    child = start_child(<<~RUBY, [ROUNDS], deadline: 25, env: Shim.windows(events: 200))
+      require "godwit"
+      #{ONE_CORE}
+      context = Godwit::Context.new(linger: 0)
+      dealer = Godwit::DEALER.bind("tcp://127.0.0.1:*", context: context, send_hwm: 1, recv_hwm: 1)
+      turn = Godwit::PUSH.bind("tcp://127.0.0.1:*", context: context)
+      puts [dealer, turn].map(&:last_endpoint).join(" ")
+      dealer.recv
+      sender = Thread.new { loop { dealer.send("y" * 1_000_000) } }
+      Thread.pass until sender.status == "sleep"
+      ARGV[0].to_i.times do |number|
+        turn.send("")
+        dealer.recv(timeout: 3, exception: false) or abort "message \#{number} lies there: \#{dealer.events}"
+      end
+      puts "done"
+      exit!(0)
+    RUBY
+    endpoints = child.wait_for("\n").stdout.split
+    peer = open_socket(:DEALER, recv_hwm: 1, recv_buffer_size: 2048).connect(endpoints.first)
+    turn = open_socket(:PULL).connect(endpoints.last)
+    in_thread { peer.send("here") && turn.each { peer.send("x") } }
+    assert_includes assert_child(child.finish).stdout, "done"
+  end
+
+  test "a sender beside a waiting receiver hears of room that comes as it settles the receiver" do
+    child = start_child(<<~RUBY, [ROUNDS], deadline: 25, env: Shim.windows(any: 300))
+      require "godwit"
+      #{ONE_CORE}
+      context = Godwit::Context.new(linger: 0)
+      dealer = Godwit::DEALER.bind("tcp://127.0.0.1:*", context: context, send_hwm: 1)
+      puts dealer.last_endpoint
+      dealer.recv
+      receiver = Thread.new { dealer.recv }
+      Thread.pass until receiver.status == "sleep"
+      ARGV[0].to_i.times do |number|
+        dealer.send("y" * 2_000, timeout: 3, exception: false) or abort "no room for message \#{number}? \#{dealer.events}"
+      end
+      puts "done"
+      exit!(0)
+    RUBY
+    peer = open_socket(:DEALER, recv_hwm: 1).connect(child.wait_for("\n").stdout.strip)
+    peer.send("here")
+    in_thread { ROUNDS.times { peer.recv } }
+    assert_includes assert_child(child.finish).stdout, "done"
+  end
+
+  # Two fibers wait to send to two peers. The one that was woken tries in vain, and by that swallows the other's edge.
+  test "a ROUTER's sender that retries in vain hands on the edge that it swallowed" do
+    router, peers = full_router(3)
+    sent = []
+    in_thread do
+      scheduler = Godwit::TestSupport::TinyScheduler.new
+      Fiber.set_scheduler(scheduler)
+      fibers = Array.new(2) { |n| Fiber.schedule { sent << (router.send(["peer#{n}", "late"], timeout: 3, exception: false) && n) } }
+      drain(peers[2], router)
+      router.send(["peer2", "through"]) # any room may be theirs: both are woken
+      scheduler.order = lambda do |ready|
+        assert_equal 2, ready.size
+        fibers[1].resume(IO::READABLE) # tries in vain
+        drain(peers[1], router)
+        scheduler.order = nil
+        [[fibers[0], IO::READABLE]] # tries in vain too, and reads of peer1's room
+      end
+      scheduler.turn
+      scheduler.turn while sent.empty?
+      drain(peers[0], router)
+      scheduler.run
+    end.join(10)
+    assert_equal [1, 0], sent
+  end
+
+  # 100 frames make libzmq look at its commands in the middle of a message; the shutdown that it finds there, others wait for.
+  test "a shutdown that is seen in mid-message is told to those who wait" do
+    dealer, peer = connected_pair(:DEALER, :DEALER, transport: :inproc, send_hwm: 1, recv_hwm: 1)
+    nil until dealer.send_nonblock("x", exception: false) == :wait_writable
+    peer.send(["x"] * 250)
+    told = in_thread do
+      scheduler = Godwit::TestSupport::TinyScheduler.new
+      Fiber.set_scheduler(scheduler)
+      error = nil
+      Fiber.schedule do
+        dealer.send("x", timeout: 3)
+      rescue => error
+        nil
+      end
+      dealer.events # the edge of the message
+      Fiber.schedule { sleep 0.05 }
+      2.times { scheduler.turn } # the sender has looked, and waits again
+      context.shutdown
+      assert_raises(Godwit::ContextTerminatedError) { dealer.recv }
+      scheduler.run
+      error
+    end
+    assert_kind_of Godwit::ContextTerminatedError, told.value
+  end
+
+  test "a shutdown that one who counts peers sees is told to the others" do
+    {PUB: {}, PULL: {count: 2}}.each do |type, options|
+      home = own(Godwit::Context.new(linger: 0))
+      socket = own(Godwit.const_get(type).bind(endpoint_for(:tcp), context: home))
+      told = in_thread do
+        scheduler = Godwit::TestSupport::TinyScheduler.new
+        Fiber.set_scheduler(scheduler)
+        error = nil
+        Fiber.schedule do
+          socket.wait_connected(timeout: 3, **options)
+        rescue => error
+          nil
+        end
+        home.shutdown
+        assert_raises(Godwit::ContextTerminatedError) { socket.wait_connected(**options) }
+        scheduler.run
+        error
+      end
+      assert_kind_of Godwit::ContextTerminatedError, told.value, type.to_s
+    end
+  end
+
+  # One that was woken, and killed before it could look, hands its wake-up to the next.
+  test "a wake-up outlives the one it was meant for" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    taken = Thread::Queue.new
+    passed_on = 0
+    300.times do |number|
+      waiters = Array.new(2) { waiter(pull, taken) }
+      push.send(number.to_s)
+      pull.events # swallows the edge; the wake-up is the first one's now
+      waiters.first.kill.join
+      message = eventually("message #{number} lies there (#{pull.events}), nobody woke up") { taken.pop unless taken.empty? }
+      assert_equal number.to_s, message
+      passed_on += 1 if waiters.last.join(0.1)
+      waiters.last.kill.join
+    end
+    assert_operator passed_on, :>, 0
+  end
+
+  private
+
+  def waiter(pull, taken)
+    in_thread { Thread.handle_interrupt(Object => :on_blocking) { taken << pull.recv } }.tap { |thread| until_asleep(thread) }
+  end
+
+  # @return [Array] a ROUTER, and peers that are full
+  def full_router(count)
+    router = open_socket(:ROUTER, mandatory: true, send_hwm: 1).bind(endpoint_for(:inproc))
+    peers = Array.new(count) { |n| open_socket(:DEALER, routing_id: "peer#{n}", recv_hwm: 1).connect(router.last_endpoint) }
+    peers.each { |peer| peer.send("here") }
+    peers.each { router.recv }
+    count.times { |n| nil until router.send_nonblock(["peer#{n}", "x"], exception: false) == :wait_writable }
+    [router, peers]
+  end
+
+  # Makes room; returns once the ROUTER has been told, and has not heard yet.
+  def drain(peer, router)
+    nil until peer.recv_nonblock(exception: false) == :wait_readable
+    assert IO.select([IO.for_fd(router.zmq_fd, autoclose: false)], nil, nil, 5), "no edge came"
+  end
+end

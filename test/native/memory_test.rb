@@ -1,0 +1,191 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/tiny_scheduler"
+
+# The collector, descriptors, and what a message costs in objects.
+class MemoryTest < Godwit::TestCase
+  deadline 60
+
+  test "a receive allocates its String and nothing else, a send nothing, a batch one Array more" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
+    frame = "x" * 100
+    buffer = +"y" * 200
+    messages = Array.new(1000, frame)
+    seen = Array.new(3) do # the first time fills Ruby's own caches
+      {
+        send: objects { 1000.times { push.send(frame) } },
+        recv: objects { 1000.times { pull.recv } },
+        "<<": objects { 1000.times { push << frame } },
+        recv_nonblock: objects { 1000.times { pull.recv_nonblock } },
+        send_many: objects { push.send_many(messages) },
+        recv_many: objects { pull.recv_many(1000) },
+        send_nonblock: objects { 10.times { push.send_nonblock(frame) } },
+        recv_into: objects { 10.times { pull.recv_into(buffer) } }
+      }
+    end
+    expected = {send: 0, recv: 1000, "<<": 0, recv_nonblock: 1000, send_many: 0, recv_many: 1001, send_nonblock: 0, recv_into: 0}
+    assert_equal expected, seen.reduce { |one, other| one.merge(other) { |_, *both| both.min } }
+  end
+
+  test "2,000 sockets opened and closed leave no descriptor behind" do
+    context.max_sockets # the context is there
+    open_socket(:PULL).close
+    before = descriptors
+    20.times do
+      sockets = Array.new(100) { Godwit::REQ.new(context: context, linger: 0).bind(endpoint_for(:inproc)) }
+      sockets.each(&:close)
+    end
+    assert eventually("#{descriptors - before} are left") { descriptors <= before + 2 }
+  end
+
+  test "waiting in threads and fibers leaves no descriptor behind" do
+    context
+    open_socket(:PULL).close
+    before = descriptors
+    10.times do
+      pull = Godwit::PULL.bind(endpoint_for(:inproc), context: context)
+      push = Godwit::PUSH.connect(pull.last_endpoint, context: context)
+      threads = Array.new(5) { in_thread { pull.recv } }
+      fibers = in_thread do
+        Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+        5.times { Fiber.schedule { pull.recv } }
+        Fiber.scheduler.run
+      end
+      until_asleep(*threads, fibers)
+      10.times { push.send("x") }
+      [*threads, fibers].each(&:join)
+      [pull, push].each(&:close)
+    end
+    few = eventually("#{descriptors - before} are left") do
+      GC.start # the fibers' epoll descriptors are IOs
+      descriptors <= before + 2
+    end
+    assert few
+  end
+
+  test "sockets and contexts that nobody closed are collected, and what they held goes out" do
+    leaks_allowed!
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    before = descriptors
+    in_thread { 50.times { |number| Godwit::PUSH.connect(pull.last_endpoint, context: context).send(number.to_s) } }.join
+    got = Array.new(50) { pull.recv(timeout: 5) }
+    assert_equal (0...50).map(&:to_s).sort, got.sort
+    eventually("#{descriptors - before} are left", deadline: 10) do
+      in_thread { GC.start }.join
+      descriptors <= before + 20 # a few are found on the stack
+    end
+  end
+
+  test "compaction in a loop while threads and fibers wait" do
+    skip "this Ruby cannot compact its heap" unless Godwit::TestSupport::GCLevels.compaction?
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    got = Thread::Queue.new
+    4.times { in_thread { pull.each { |message| got << message } } }
+    in_thread do
+      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+      4.times { Fiber.schedule { pull.each { |message| got << message } } }
+      Fiber.scheduler.run
+    end
+    80.times do |number|
+      push.send([number.to_s, "x" * 500])
+      GC.compact
+      message = eventually { got.pop unless got.empty? }
+      assert_equal [number.to_s, "x" * 500], message
+    end
+    GC.verify_compaction_references(toward: :empty)
+    push.send("after")
+    assert_equal "after", eventually { got.pop unless got.empty? }
+  end
+
+  # What is kept between waits moves too.
+  test "compaction between the waits of fibers" do
+    skip "this Ruby cannot compact its heap" unless Godwit::TestSupport::GCLevels.compaction?
+    assert_child(run_child(<<~RUBY, deadline: 20))
+      require "godwit"
+      require "./test/support/tiny_scheduler"
+      pull = Godwit::PULL.bind("inproc://a")
+      push = Godwit::PUSH.connect("inproc://a")
+      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+      5.times do
+        4.times { Fiber.schedule { pull.recv } }
+        4.times { push.send("x") }
+        Fiber.scheduler.run
+        garbage = Array.new(20_000) { Object.new }
+        GC.verify_compaction_references(toward: :empty, #{(RUBY_VERSION >= "3.2") ? "expand_heap" : "double_heap"}: true)
+        garbage.clear
+        3.times { GC.start; GC.compact }
+      end
+      exit!(0)
+    RUBY
+  end
+
+  test "the collector under stress, over all that a socket does" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, linger: 0)
+    waiter = in_thread { Array.new(3) { pull.recv } }
+    until_asleep(waiter)
+    GC.stress = true
+    begin
+      push.send("a").send(%w[b c]) << "d"
+      assert_equal ["a", %w[b c], "d"], waiter.value
+      push.send_many(["e", ["f", "g" * 1000], "h" * 50])
+      assert_equal ["e", ["f", "g" * 1000], "h" * 50], pull.recv_many
+      assert_raises(Godwit::TimeoutError) { pull.recv(timeout: 0.001) }
+      push.send("i" * 300)
+      assert_equal 300, pull.recv_into(+"")
+      assert_raises(Godwit::MessageTypeError) { push.send(1) }
+      Godwit::REQ.new(context: context).close
+    ensure
+      GC.stress = false
+    end
+  end
+
+  # Its content may be shared with a copy made while it was lent: no message may be lost over that.
+  test "recv_into a buffer that was copied or frozen while it waits" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    buffer = +"x" * 100
+    waiter = in_thread { pull.recv_into(buffer) }
+    until_asleep(waiter)
+    copy = buffer.dup
+    push.send("hello")
+    assert_equal [5, "hello", "x" * 100], [waiter.value, buffer, copy]
+    waiter = in_thread { pull.recv_into(buffer) }
+    until_asleep(waiter)
+    buffer.freeze
+    push.send("kept")
+    assert_raises(FrozenError) { waiter.value }
+    assert_equal "kept", pull.recv(timeout: 5)
+  end
+
+  # What is sent was checked and copied before the wait; others may change it meanwhile.
+  test "a message that is changed while it waits goes out as it was" do
+    push = open_socket(:PUSH).bind(endpoint_for(:inproc))
+    parts = [+"a", +"b" * 100, +"c"]
+    text = +"d" * 100
+    senders = [in_thread { push.send(parts) }]
+    until_asleep(*senders)
+    senders << in_thread { push.send(text) }
+    until_asleep(*senders)
+    parts[1].replace("other")
+    parts.pop
+    parts << 5
+    text.clear
+    pull = open_socket(:PULL).connect(push.last_endpoint)
+    got = [pull.recv(timeout: 5), pull.recv(timeout: 5)]
+    assert_equal ["d" * 100, ["a", "b" * 100, "c"]].sort_by(&:size), got.sort_by(&:size)
+    senders.each(&:join)
+  end
+
+  private
+
+  def descriptors = Dir.children("/proc/self/fd").size
+
+  def objects
+    GC.disable
+    before = GC.stat(:total_allocated_objects)
+    yield
+    GC.stat(:total_allocated_objects) - before
+  ensure
+    GC.enable
+  end
+end

@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+require "open3"
+require "rbconfig"
+
+module Godwit
+  module TestSupport
+    # Builds windows.c once a run, and starts children with it in front of libzmq.
+    module Shim
+      SOURCE = File.join(__dir__, "windows.c")
+
+      # @return [String] path of the library; or raises Minitest::Skip with the reason
+      def self.path
+        @path ||= begin
+          directory = Dir.mktmpdir("godwit-shim-")
+          owner = Process.pid
+          at_exit { FileUtils.remove_entry(directory) if Process.pid == owner }
+          built = File.join(directory, "windows.so")
+          command = [*RbConfig::CONFIG["CC"].split, "-shared", "-fPIC", "-O1", "-o", built, SOURCE, "-ldl"]
+          output, status = Open3.capture2e(*command)
+          raise Minitest::Skip, "the shim cannot be built: #{output.lines.first}" unless status.success?
+          built
+        end
+      end
+
+      # @return [Hash] environment of a child whose moments are that wide
+      def self.windows(**microseconds)
+        {"LD_PRELOAD" => path}.merge(microseconds.to_h { |name, value| ["WINDOW_#{name.upcase}", value.to_s] })
+      end
+    end
+  end
+end

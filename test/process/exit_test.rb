@@ -1,0 +1,217 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "native/shim/shim"
+
+# How a process ends: it neither hangs nor loses what linger allows (law 7).
+class ExitTest < Godwit::TestCase
+  SLACK = 1.0 # seconds for starting Ruby and for a busy machine
+
+  test "what was sent and nobody has taken yet is delivered when the peer appears within linger" do
+    port = free_port
+    child = start_child(<<~RUBY, [port], deadline: 15)
+      require "godwit"
+      push = Godwit::PUSH.connect("tcp://127.0.0.1:\#{ARGV[0]}", reconnect_interval: 0.01)
+      100.times { |number| push.send(number.to_s) }
+      puts "sent"
+      exit 7
+    RUBY
+    child.wait_for("sent")
+    pull = open_socket(:PULL).bind("tcp://127.0.0.1:#{port}")
+    100.times { |number| assert_equal number.to_s, pull.recv(timeout: 10) }
+    result = child.finish
+    refute result.timed_out, result.to_s
+    assert_equal 7, result.status.exitstatus
+  end
+
+  test "linger of 0 ends at once" do
+    assert_ends_within(0, unsent("linger: 0"))
+  end
+
+  test "a peer that never comes holds the end for linger, not longer" do
+    seconds = assert_ends_within(1 + 1, unsent("linger: 1"))
+    assert_operator seconds, :>=, 1
+  end
+
+  test "the longest linger of several contexts and closed sockets counts, not their sum" do
+    assert_ends_within(1.5 + 1, <<~RUBY)
+      3.times do |number|
+        context = Godwit::Context.new(linger: 0.5 + number * 0.5)
+        push = Godwit::PUSH.connect("tcp://127.0.0.1:1", context: context)
+        push.send("x")
+        push.close if number == 2
+      end
+    RUBY
+  end
+
+  test "linger without limit ends by Ctrl-C" do
+    child = start_child("require 'godwit'\n#{unsent("linger: nil")}\nat_exit { puts 'ready' }", deadline: 10)
+    child.wait_for("ready")
+    refute eventually_ended(child, 0.5), "it did not wait for its peer"
+    start = monotonic
+    child.signal(:INT)
+    result = child.finish
+    refute result.timed_out, result.to_s
+    assert_operator monotonic - start, :<, SLACK
+  end
+
+  # A name server that does not answer keeps libzmq's own termination waiting.
+  test "a host name that is being resolved does not hold the end beyond linger and a second" do
+    slow = Godwit::TestSupport::Shim.windows(resolve: 20_000_000)
+    ["", "push.close", "context.close"].each do |ending|
+      seconds = assert_ends_within(0.2 + 1, <<~RUBY, env: slow, slack: (ending == "context.close") ? 1 + SLACK : SLACK)
+        context = Godwit::Context.new(linger: 0.2)
+        push = Godwit::PUSH.connect("tcp://no.such.host.invalid:1", context: context)
+        push.send("x")
+        #{ending}
+      RUBY
+      assert_operator seconds, :>, 0.2
+    end
+  end
+
+  {
+    "exit" => ["exit 3", 3],
+    "exit in a thread" => ["Thread.new { exit 3 }.join", 3],
+    "abort" => ["abort", 1],
+    "an exception" => ["raise 'oh'", 1],
+    "the end of the program" => ["", 0],
+    "exit!" => ["exit! 3", 3],
+    "exit in an at_exit block" => ["at_exit { exit 3 }", 3],
+    "SystemExit in the middle of at_exit blocks" => ["at_exit { pull.close }\nat_exit { raise 'oh' }", 1],
+    "SIGTERM" => ["Process.kill(:TERM, Process.pid); sleep", nil],
+    "SIGKILL" => ["Process.kill(:KILL, Process.pid); sleep", nil]
+  }.each do |how, (source, status)|
+    test "#{how} with threads that wait on open sockets" do
+      result = run_child(<<~RUBY, deadline: 8)
+        require "godwit"
+        $stderr.reopen(File::NULL)
+        pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
+        push = Godwit::PUSH.connect(pull.last_endpoint)
+        full = Godwit::PUSH.bind("tcp://127.0.0.1:*")
+        router = Godwit::ROUTER.new
+        threads = Array.new(5) { Thread.new { pull.recv } } + Array.new(5) { Thread.new { full.send("x") } }
+        Thread.pass until threads.all? { |thread| thread.status == "sleep" }
+        #{source}
+      RUBY
+      refute result.timed_out, result.to_s
+      assert_equal [status], [result.status.exitstatus], result.to_s
+    end
+  end
+
+  test "exit within an Async reactor whose fibers wait" do
+    ["exit 3", "raise SystemExit.new(3)", "Thread.new { exit 3 }; task.sleep(9)"].each do |source|
+      result = run_child(<<~RUBY, deadline: 8, gems: true)
+        ENV["CONSOLE_LEVEL"] = "fatal"
+        require "godwit"
+        require "async"
+        pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
+        Async do |task|
+          5.times { task.async { pull.recv } }
+          task.async { pull.each { } }
+          #{source}
+        end
+      RUBY
+      refute result.timed_out, "#{source}: #{result}"
+      assert_equal 3, result.status.exitstatus, "#{source}: #{result}"
+    end
+  end
+
+  test "exit in a block form, and with a context in its block form" do
+    result = run_child(<<~RUBY, deadline: 8)
+      require "godwit"
+      at_exit { puts ObjectSpace.each_object(Godwit::Socket).all?(&:closed?) }
+      Godwit::Context.new(linger: 0) do |context|
+        Godwit::PUSH.connect("tcp://127.0.0.1:1", context: context) do |push|
+          push.send("x")
+          exit 3
+        end
+      end
+    RUBY
+    assert_equal [3, "true\n"], [result.status.exitstatus, result.stdout], result.to_s
+  end
+
+  # An end proc of ours would run before minitest's, which runs the tests: its sockets would be closed under it.
+  test "at_exit blocks still use sockets, whoever registered first" do
+    result = run_child(<<~RUBY, deadline: 15, gems: true)
+      require "minitest/autorun"
+      require "godwit"
+      PULL = Godwit::PULL.bind("tcp://127.0.0.1:*")
+      PUSH = Godwit::PUSH.connect(PULL.last_endpoint)
+      at_exit { PUSH.send("from at_exit"); puts PULL.recv(timeout: 5) }
+      class LateTest < Minitest::Test
+        def test_sockets
+          PUSH.send("in a test")
+          assert_equal "in a test", PULL.recv(timeout: 5)
+          Godwit::REQ.new.close
+        end
+      end
+    RUBY
+    assert_child(result)
+    assert_includes result.stdout, "1 runs, 1 assertions, 0 failures, 0 errors"
+    assert_includes result.stdout, "from at_exit"
+  end
+
+  test "objects that are collected at the end in any order, under an end that stresses the collector" do
+    assert_child(run_child(<<~RUBY, deadline: 20))
+      require "godwit"
+      contexts = Array.new(5) { Godwit::Context.new(linger: 0) }
+      sockets = contexts.flat_map { |context| %i[REQ REP PUB SUB PUSH PULL].map { |type| context.socket(type) } }
+      sockets.each { |socket| socket.bind("tcp://127.0.0.1:*") }
+      define_finalizer = ->(object) { ObjectSpace.define_finalizer(object, proc { GC.start }) }
+      sockets.each(&define_finalizer)
+      contexts.first(2).each { |context| define_finalizer.call(context.dup) rescue nil }
+      GC.stress = true
+      sockets.first(3).each(&:close)
+      contexts.first.shutdown
+      sockets = contexts = nil
+    RUBY
+  end
+
+  test "contexts that nobody refers to any more are ended in the background" do
+    assert_child(run_child(<<~RUBY, deadline: 20))
+      require "godwit"
+      def leave_behind = 20.times { Godwit::Context.new(linger: 0).socket(:PUSH).connect("tcp://127.0.0.1:1").send("x") }
+      before = Dir.children("/proc/self/fd").size
+      threads = -> { Dir.children("/proc/self/task").size }
+      leave_behind
+      limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
+      until threads.call <= 3 && Dir.children("/proc/self/fd").size <= before + 10
+        GC.start
+        abort "left: \#{threads.call} threads, \#{Dir.children("/proc/self/fd").size - before} descriptors" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
+        IO.select(nil, nil, nil, 0.01)
+      end
+    RUBY
+  end
+
+  private
+
+  def unsent(options)
+    "push = Godwit::PUSH.connect('tcp://127.0.0.1:1', #{options})\npush.send('never delivered')"
+  end
+
+  # @return [Float] seconds from the end of the program to the end of the process
+  def assert_ends_within(seconds, source, slack: SLACK, **options)
+    # Registered first, so it says when all else that is to run at the end has run.
+    source = "at_exit { puts Process.clock_gettime(Process::CLOCK_MONOTONIC) }\nrequire 'godwit'\n#{source}"
+    result = assert_child(run_child(source, deadline: seconds + 10, **options))
+    taken = monotonic - result.stdout.to_f
+    assert_operator taken, :<, seconds + slack, "it hangs"
+    taken
+  end
+
+  def eventually_ended(child, seconds)
+    limit = monotonic + seconds
+    IO.select(nil, nil, nil, 0.01) while alive?(child.pid) && monotonic < limit
+    !alive?(child.pid)
+  end
+
+  def alive?(pid) = File.read("/proc/#{pid}/stat")[/\) (\w)/, 1] != "Z"
+
+  def free_port
+    open_socket(:PULL).bind("tcp://127.0.0.1:*").then do |socket|
+      port = socket.port
+      socket.close
+      port
+    end
+  end
+end

@@ -1,0 +1,222 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# Signals reach every waiting call. In children: they are for the whole process.
+class SignalsTest < Godwit::TestCase
+  PRELUDE = <<~RUBY
+    require "godwit"
+    require "timeout"
+    require "./test/native/waiting_calls"
+    include Godwit::TestSupport::WaitingCalls
+    AT_ONCE = 0.15 # Ruby itself may notice a signal a time slice late when it comes just before a thread goes to sleep
+
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+    def each_call(only: ALL.keys)
+      only.each do |name|
+        context = Godwit::Context.new(linger: 0)
+        yield waiting_call(name) { |type, **options| Godwit.const_get(type).new(context: context, **options) }
+        context.close
+      end
+    end
+
+    # Runs the block in another thread as soon as this one waits.
+    def when_asleep(thread = Thread.current)
+      Thread.new do
+        Thread.pass until thread.status == "sleep"
+        @at = now
+        yield
+      end
+    end
+
+    # A busy machine may be late once; one that is late each time is wrong.
+    def at_once(name)
+      late = Array.new(5) do
+        yield
+        took = now - @at
+        return if took <= AT_ONCE
+        took
+      end
+      abort "\#{name} took \#{late} s, each time"
+    end
+  RUBY
+
+  {"Ctrl-C" => [:INT, "Interrupt"], "SIGTERM" => [:TERM, "SignalException"]}.each do |sentence, (signal, error)|
+    test "#{sentence} ends every waiting call of the main thread" do
+      assert_done <<~RUBY
+        each_call do |call|
+          at_once(call.name) do
+            when_asleep { Process.kill(:#{signal}, Process.pid) }
+            begin
+              call.run
+              abort call.name
+            rescue #{error}
+              nil
+            end
+          end
+          call.socket.events
+        end
+      RUBY
+    end
+  end
+
+  test "Ctrl-C reaches the main thread while others wait" do
+    assert_done <<~RUBY
+      context = Godwit::Context.new(linger: 0)
+      pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
+      push = Godwit::PUSH.connect(pull.last_endpoint, context: context)
+      waiters = Array.new(4) { Thread.new { pull.recv } }
+      Thread.pass until waiters.all? { |waiter| waiter.status == "sleep" }
+      at_once("join") do
+        when_asleep { Process.kill(:INT, Process.pid) }
+        begin
+          waiters.first.join
+        rescue Interrupt
+          nil
+        end
+      end
+      4.times { |number| push.send(number.to_s) }
+      abort "the waiters were disturbed" unless waiters.map(&:value).sort == %w[0 1 2 3]
+      at_once("a busy main thread") do
+        waiter = Thread.new { pull.recv }
+        Thread.pass until waiter.status == "sleep"
+        begin
+          @at = now
+          Process.kill(:INT, Process.pid)
+          nil while now < @at + 5
+        rescue Interrupt
+          waiter.kill.join
+        end
+      end
+    RUBY
+  end
+
+  test "Ctrl-C ends a program that only waits, with the status of an interrupt" do
+    child = start_child('require "godwit"; Thread.new { puts "ready" }; Godwit::PULL.bind("tcp://127.0.0.1:*").recv', deadline: 5)
+    result = child.wait_for("ready").signal(:INT).finish
+    refute result.timed_out, result.to_s
+    assert_equal Signal.list["INT"], result.status.termsig
+  end
+
+  test "a trap handler uses the socket that the main thread waits on, and the wait goes on" do
+    assert_done <<~RUBY
+      context = Godwit::Context.new(linger: 0)
+      dealer = Godwit::DEALER.bind("tcp://127.0.0.1:*", context: context)
+      peer = Godwit::DEALER.connect(dealer.last_endpoint, context: context)
+      peer.send("hello")
+      dealer.recv
+      seen = []
+      trap(:USR1) do
+        dealer.send("from the handler")
+        seen << dealer.recv_nonblock(exception: false) << dealer.events << dealer.recv(timeout: 0.01, exception: false)
+        dealer.recv_hwm
+        Godwit::PUSH.new(context: context).close
+      end
+      helper = Thread.new do
+        3.times do |turn|
+          Thread.pass until Thread.main.status == "sleep" && seen.size == 3 * turn
+          Process.kill(:USR1, Process.pid)
+          peer.recv(timeout: 5) == "from the handler" or abort "nothing came"
+        end
+        Thread.pass until Thread.main.status == "sleep" && seen.size == 9
+        peer.send("the answer")
+      end
+      abort "the wait did not go on" unless dealer.recv(timeout: 5) == "the answer"
+      helper.join
+      abort seen.inspect unless seen == [:wait_readable, [:writable], nil] * 3
+    RUBY
+  end
+
+  test "a trap handler takes the message itself, and closes the socket under the wait" do
+    assert_done <<~RUBY
+      context = Godwit::Context.new(linger: 0)
+      dealer = Godwit::DEALER.bind("tcp://127.0.0.1:*", context: context)
+      trap(:USR1) { dealer.close }
+      when_asleep { Process.kill(:USR1, Process.pid) }
+      begin
+        dealer.recv
+        abort "it waited on"
+      rescue Godwit::ClosedError
+        nil
+      end
+      trap(:USR1) { context.shutdown }
+      dealer = Godwit::DEALER.bind("tcp://127.0.0.1:*", context: context)
+      when_asleep { Process.kill(:USR1, Process.pid) }
+      begin
+        dealer.recv
+        abort "it waited on"
+      rescue Godwit::ContextTerminatedError
+        nil
+      end
+    RUBY
+  end
+
+  # A signal that nobody minds must not shorten or end a wait, however often it comes.
+  test "a storm of signals neither ends a wait nor loses a message" do
+    assert_done <<~RUBY
+      context = Godwit::Context.new(linger: 0)
+      pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
+      push = Godwit::PUSH.connect(pull.last_endpoint, context: context)
+      caught = 0
+      trap(:USR1) { caught += 1 }
+      done = false
+      storm = Thread.new { (Process.kill(:USR1, Process.pid); Thread.pass) until done }
+      start = now
+      abort "a message?" unless pull.recv(timeout: 0.3, exception: false).nil?
+      abort "too early: \#{now - start}" unless now - start >= 0.3
+      1000.times do |number|
+        push.send(number.to_s)
+        abort number.to_s unless pull.recv(timeout: 5) == number.to_s
+      end
+      done = true
+      storm.join
+      abort "no signal came" if caught.zero?
+    RUBY
+  end
+
+  test "Timeout.timeout over and over leaves the socket as it was" do
+    assert_done <<~RUBY
+      context = Godwit::Context.new(linger: 0)
+      pull = Godwit::PULL.bind("inproc://a", context: context)
+      push = Godwit::PUSH.connect("inproc://a", context: context)
+      before = Dir.children("/proc/self/fd").size
+      200.times do |number|
+        begin
+          Timeout.timeout(0.001) { pull.recv }
+          abort "a message?"
+        rescue Timeout::Error
+          nil
+        end
+        push.send(number.to_s)
+        abort number.to_s unless pull.recv == number.to_s
+      end
+      abort "descriptors are left" if Dir.children("/proc/self/fd").size > before + 3
+    RUBY
+  end
+
+  test "Ctrl-C ends Context#close that waits for linger" do
+    child = start_child(<<~RUBY, deadline: 12)
+      require "godwit"
+      context = Godwit::Context.new(linger: nil)
+      push = Godwit::PUSH.connect("tcp://127.0.0.1:1", context: context)
+      push.send("kept")
+      begin
+        Thread.new { puts "ready" }
+        context.close
+      rescue Interrupt
+        puts "interrupted"
+      end
+    RUBY
+    child.wait_for("ready").signal(:INT).wait_for("interrupted")
+    # It waits again at its end, for linger is without limit; the first may come a moment too early for that.
+    eventually { child.signal(:INT) && !File.read("/proc/#{child.pid}/stat").match?(/\) [^Z]/) }
+    result = child.finish
+    refute result.timed_out, result.to_s
+  end
+
+  def assert_done(source)
+    result = assert_child(run_child("#{PRELUDE}\n#{source}\nputs 'done'", deadline: 25))
+    assert_includes result.stdout, "done"
+  end
+end

@@ -1,0 +1,169 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# Receivers that are killed in the middle of large messages, again and again. Those that live see whole messages only, the
+# sender never stops, and a REQ stays usable. (test/native/mid_message_test.rb does the same step by step.)
+class VanishingPeersTest < Godwit::TestCase
+  KILLS = Integer(ENV.fetch("GODWIT_STRESS_KILLS", 15))
+  PART = 8 << 20 # copying one takes longer than libzmq goes without looking at its commands
+
+  deadline [KILLS * 6, 60].max
+
+  RECEIVER = <<~RUBY
+    require "godwit"
+    type, endpoint = ARGV
+    connect = -> { Godwit.const_get(type).connect(endpoint, recv_hwm: 2, linger: 0, reconnect_interval: 0.01) }
+    socket = connect.call
+    socket.send("here") if type == "DEALER" # a ROUTER has to hear of it; a PAIR with unread messages takes no other peer
+    loop do
+      until (message = socket.recv(timeout: 1, exception: false))
+        next unless type == "PAIR" # one that comes before libzmq is done with the last peer is ignored for good
+        socket.close
+        socket = connect.call
+      end
+      message = message.is_a?(Array) ? message : [message]
+      count = message.first.to_i
+      whole = count == message.size && message.drop(1).each_with_index.all? { |part, index| part.getbyte(0) == index && part.getbyte(-1) == index }
+      puts whole ? "whole" : "torn: \#{message.map { |part| part[0, 10] }}"
+      socket.send("reply") if type == "REP"
+    end
+  RUBY
+
+  {PUSH: "PULL", DEALER: "DEALER", PAIR: "PAIR"}.each do |type, peer|
+    test "#{type} to peers that are killed" do
+      socket = open_socket(type, send_hwm: 2).bind(endpoint_for(:tcp))
+      stop = false
+      sent = 0
+      sender = in_thread do
+        random = Random.new(1)
+        until stop
+          socket.send(large_message(random), timeout: 10)
+          sent += 1
+        end
+      end
+      kill_peers(peer, socket)
+      assert_sends_on(socket, peer) { sent }
+      stop = true
+      survivor = start_child(RECEIVER, [peer, socket.last_endpoint], deadline: 20)
+      assert sender.join(10), "the sender hangs: #{sender.backtrace&.first}"
+      survivor.wait_for("whole")
+      end_child(survivor)
+    end
+  end
+
+  [{}, {relaxed: true, correlate: true}].each do |options|
+    test "REQ #{options.keys.join(" ")} to servers that are killed" do
+      req = open_socket(:REQ, **options).bind(endpoint_for(:tcp))
+      stop = false
+      replies = 0
+      random = Random.new(1)
+      client = in_thread do
+        until stop
+          begin
+            replies += 1 if req.request(large_message(random), timeout: 0.5) == "reply"
+          rescue Godwit::TimeoutError
+            nil # the server died with the request
+          end
+        end
+      end
+      kill_peers("REP", req)
+      survivor = start_child(RECEIVER, ["REP", req.last_endpoint], deadline: 20)
+      before = replies
+      eventually("the REQ is not usable any more", deadline: 15) { replies > before + 2 }
+      stop = true
+      assert client.join(5), "the client hangs: #{client.backtrace&.first}"
+      end_child(survivor)
+    end
+  end
+
+  test "ROUTER to peers that are killed" do
+    router = open_socket(:ROUTER, mandatory: true, send_hwm: 2).bind(endpoint_for(:tcp))
+    ids = Thread::Queue.new
+    stop = false
+    sent = 0
+    in_thread { router.each { |id, _here| ids << id } }
+    sender = in_thread do
+      random = Random.new(1)
+      id = nil
+      until stop
+        begin
+          id = ids.pop unless id && ids.empty?
+          break unless id
+          router.send([id, *large_message(random)], timeout: 5)
+          sent += 1
+        rescue Godwit::UnreachableError
+          id = nil
+        end
+      end
+    end
+    kill_peers("DEALER", router)
+    survivor = start_child(RECEIVER, ["DEALER", router.last_endpoint], deadline: 20)
+    survivor.wait_for("whole")
+    stop = true
+    ids << nil
+    assert sender.join(10), "the sender hangs: #{sender.backtrace&.first}"
+    assert_operator sent, :>, 0
+    end_child(survivor)
+  end
+
+  # In one process, without a kernel between: peers that close while a message is on its way to them.
+  test "PUSH to peers of the same process that close" do
+    push = open_socket(:PUSH, send_hwm: 2).bind(endpoint_for(:inproc))
+    stop = false
+    sender = in_thread do
+      number = 0
+      push.send([(number += 1).to_s] * 3, timeout: 10) until stop
+    end
+    seen = Hash.new(0)
+    300.times do
+      pull = open_socket(:PULL, recv_hwm: 1).connect(push.last_endpoint)
+      3.times do
+        message = pull.recv(timeout: 10)
+        assert_equal 3, message.size
+        assert_equal 1, message.uniq.size, "torn"
+        seen[message.first] += 1
+      end
+      pull.close
+    end
+    assert_equal [1], seen.values.uniq
+    stop = true
+    open_socket(:PULL).connect(push.last_endpoint).recv(timeout: 5)
+    assert sender.join(5)
+  end
+
+  private
+
+  # One that counts its parts in the first.
+  def large_message(random)
+    @parts ||= Array.new(8) { |index| (index.chr * PART).freeze }
+    count = random.rand(1..4)
+    [(count + 1).to_s, *@parts.first(count)]
+  end
+
+  # Kills each at some moment after its first message.
+  def kill_peers(type, socket)
+    random = Random.new(2)
+    KILLS.times do
+      child = start_child(RECEIVER, [type, socket.last_endpoint], deadline: 20)
+      child.wait_for("whole")
+      IO.select(nil, nil, nil, random.rand(0.03)) # any moment will do
+      end_child(child)
+    end
+  end
+
+  def end_child(child)
+    child.signal(:KILL)
+    result = child.finish
+    refute_includes result.stdout, "torn", result.to_s
+    assert_equal "", result.stderr
+  end
+
+  # With no peer left the sender waits; it is not stuck: the next peer gets on with it.
+  def assert_sends_on(socket, type)
+    before = yield
+    child = start_child(RECEIVER, [type, socket.last_endpoint], deadline: 20)
+    eventually("the sender hangs", deadline: 15) { yield > before + 2 }
+    end_child(child)
+  end
+end

@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+require_relative "stress_case"
+
+# Senders blocked at the high-water mark, receivers that trickle: each room that opens must wake one who waits for it.
+class HighWaterTest < Godwit::StressCase
+  THREADS = 6
+  FIBERS = 4
+  LOW = {send_hwm: 1, recv_hwm: 1, send_buffer_size: 2048, recv_buffer_size: 2048}.freeze # the kernel would take thousands of messages
+
+  {PUSH: :PULL, DEALER: :DEALER, PAIR: :PAIR}.each do |sender, receiver|
+    each_transport "senders of a full #{sender} all get through" do |transport|
+      socket, peer = connected_pair(sender, receiver, transport: transport, **LOW)
+      run_senders(messages(2_000)) { |number, random| socket.send(compose(number, random)) }
+      assert_trickle(messages(2_000)) { peer.recv(timeout: PATIENCE) }
+    end
+  end
+
+  test "senders of a full DEALER that also receives all get through" do
+    dealer, peer = connected_pair(:DEALER, :DEALER, **LOW)
+    answers = Thread::Queue.new
+    in_thread { dealer.each { |message| answers << message } }
+    total = messages(2_000)
+    run_senders(total) { |number, random| dealer.send(compose(number, random)) }
+    assert_trickle(total) do
+      peer.recv(timeout: PATIENCE).tap do
+        peer.send("seen", timeout: PATIENCE)
+        wait_for_answer(answers)
+      end
+    end
+  end
+
+  # A ROUTER says "writable" when any of its peers is: whom it serves, only a try can tell.
+  test "senders of a ROUTER to several full peers all get through" do
+    router = open_socket(:ROUTER, mandatory: true, **LOW).bind(endpoint_for(:tcp))
+    peers = Array.new(4) { |n| open_socket(:DEALER, routing_id: "peer#{n}", **LOW).connect(router.last_endpoint) }
+    peers.each { |peer| peer.send("here") }
+    peers.each { router.recv(timeout: PATIENCE) }
+    total = messages(2_000)
+    run_senders(total, lanes: peers.size) do |number, random|
+      router.send(["peer#{number % peers.size}", *compose(number, random)])
+    end
+    # One peer at a time has room, for a few messages, while the senders to the others wait.
+    expected = Array.new(peers.size) { |n| (total - n + peers.size - 1) / peers.size }
+    assert_trickle(total) do
+      now = @random.rand(peers.size)
+      now = (now + 1) % peers.size while expected[now].zero?
+      expected[now] -= 1
+      peers[now].recv(timeout: PATIENCE)
+    end
+  end
+
+  test "send_many and senders of single messages share a full PUSH" do
+    push, pull = connected_pair(:PUSH, :PULL, **LOW)
+    total = messages(4_000)
+    run_senders(total / 5) do |number, random|
+      batch = Array.new(5) { |n| compose(number * 5 + n, random) }
+      random.rand(2).zero? ? push.send_many(batch) : batch.each { |message| push << message }
+    end
+    assert_trickle(total / 5 * 5) { pull.recv(timeout: PATIENCE) }
+  end
+
+  private
+
+  # Threads and fibers that share out the numbers: all of them, or each those of its lane.
+  def run_senders(total, lanes: 1)
+    numbers = Array.new(lanes) { |lane| Thread::Queue.new((lane...total).step(lanes).to_a).close }
+    work = lambda do |worker|
+      random = Random.new(SEED + worker)
+      while (number = numbers[worker % lanes].pop)
+        yield number, random
+      end
+    end
+    threads = Array.new(THREADS) { |n| in_thread { work.call(n) } }
+    in_thread { Async { |task| FIBERS.times { |n| task.async { work.call(THREADS + n) } } } }
+    until_asleep(*threads, deadline: PATIENCE)
+  end
+
+  def assert_trickle(total)
+    log = Array.new(total) do
+      message = yield
+      Thread.pass
+      number_of(message)
+    end
+    assert_each_once(total, [log])
+  rescue Godwit::TimeoutError
+    failed("a sender sleeps on though there is room: #{stuck}")
+  end
+
+  def wait_for_answer(answers)
+    limit = monotonic + PATIENCE
+    while answers.empty?
+      raise Godwit::TimeoutError, "the receiver sleeps on" if monotonic > limit
+      IO.select(nil, nil, nil, 0.0001)
+    end
+    answers.pop
+  end
+end

@@ -1,0 +1,154 @@
+# frozen_string_literal: true
+
+require_relative "stress_case"
+
+# 8 threads and 8 fibers share one DEALER, 8 threads and 8 fibers one ROUTER. Threads are killed, raised at and timed out at
+# random, fibers stopped, all of them replaced. Every message must come back whole, once.
+class SharedSocketsTest < Godwit::StressCase
+  THREADS = 4 # senders, and as many receivers: 8 on each socket
+  FIBERS = 4
+  HIGH_WATER = 50 # low, so that senders wait too
+
+  # One end: a socket, and what its workers do.
+  Role = Struct.new(:name, :step)
+
+  test "one DEALER and one ROUTER shared by threads and fibers that are killed" do
+    total = messages(100_000)
+    open_both
+    @numbers = Thread::Queue.new((0...total).to_a)
+    @undelivered = Thread::Queue.new
+    @logs = []
+    @seeds = Thread::Queue.new((1..100_000).map { |n| SEED + n })
+    @stop = false
+    roles = [Role.new("send", :send_one), Role.new("receive", :receive_one), Role.new("echo", :echo_one), Role.new("echo", :echo_one)]
+    reactors = roles.map { |role| start_reactor(role) }
+    threads = roles.flat_map { |role| Array.new(THREADS) { [role, start_thread(role)] } }
+    chaos(threads, total)
+    finish(threads.map(&:last) + reactors)
+    assert_each_once(total, @logs)
+  end
+
+  def open_both
+    options = {send_hwm: HIGH_WATER, recv_hwm: HIGH_WATER}
+    @router = open_socket(:ROUTER, mandatory: true, **options).bind(endpoint_for(:tcp), endpoint_for(:ipc))
+    @dealer = open_socket(:DEALER, **options).connect(*@router.endpoints)
+  end
+
+  # ---- what workers do ----
+
+  def work(role)
+    log = []
+    @logs << log
+    random = Random.new(@seeds.pop)
+    until @stop
+      begin
+        __send__(role.step, log, random)
+      rescue Godwit::TimeoutError, Retry
+        next # what it could not send is with the others now
+      end
+    end
+  rescue Godwit::ClosedError
+    raise unless @stop
+  end
+
+  def send_one(_log, random)
+    number = @numbers.pop or return # nil: it is over
+    begin
+      @dealer.send(compose(number, random), timeout: some_time(random))
+      number = nil
+    ensure
+      @numbers << number if number && !@numbers.closed?
+    end
+  end
+
+  def receive_one(log, random)
+    case random.rand(3)
+    when 0 then log.concat(@dealer.recv_many(20, timeout: some_time(random)).map { |message| number_of(message) })
+    else log << number_of(@dealer.recv(timeout: some_time(random)))
+    end
+  end
+
+  def echo_one(_log, random)
+    message = take_undelivered || @router.recv(timeout: some_time(random))
+    begin
+      @router.send(message, timeout: some_time(random))
+      message = nil
+    ensure
+      @undelivered << message if message
+    end
+  end
+
+  def take_undelivered
+    @undelivered.pop(true)
+  rescue ThreadError
+    nil
+  end
+
+  def some_time(random)
+    case random.rand(10)
+    when 0 then 0
+    when 1..4 then random.rand(0.005)
+    else 1
+    end
+  end
+
+  # ---- who does it ----
+
+  def start_thread(role)
+    in_thread { Thread.handle_interrupt(MASK) { work(role) } }
+  end
+
+  # A thread with an event loop, FIBERS workers, and one more fiber that stops and replaces them.
+  def start_reactor(role)
+    in_thread do
+      Async do |task|
+        workers = Array.new(FIBERS) { task.async { work(role) } }
+        random = Random.new(@seeds.pop)
+        until @stop
+          task.sleep(random.rand(0.02))
+          index = random.rand(FIBERS)
+          workers[index].stop
+          workers[index].wait
+          workers[index] = task.async { work(role) }
+        end
+        workers.each(&:wait)
+      end
+    end
+  end
+
+  # Kills, raises and replaces until all have come back.
+  def chaos(threads, total)
+    until_reached(total) do
+      pair = threads[@random.rand(threads.size)]
+      if @random.rand(3).zero?
+        pair.last.raise(Retry) if pair.last.alive?
+      else
+        end_thread(pair.last)
+        pair[1] = start_thread(pair.first)
+      end
+      @logs.sum(&:size)
+    end
+  end
+
+  def end_thread(thread)
+    thread.kill
+    failed("a killed thread goes on: #{thread.backtrace}") unless thread.join(PATIENCE)
+  rescue Retry
+    nil # it was raised before the thread had begun
+  end
+
+  def teardown
+    @stop = true
+    @numbers&.close
+  end
+
+  def finish(workers)
+    teardown
+    workers.each do |worker|
+      failed("a worker does not end: #{worker.backtrace}") unless worker.join(PATIENCE)
+    rescue Retry
+      nil
+    end
+    assert_nil @dealer.recv(timeout: 0, exception: false), "one too many"
+  end
+end

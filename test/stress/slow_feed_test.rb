@@ -1,0 +1,111 @@
+# frozen_string_literal: true
+
+require_relative "stress_case"
+
+# Many wait on one PULL that is fed one message at a time. The next comes only when the last was taken, so a wake-up that is
+# lost stops everything: nothing in the library looks again by itself.
+class SlowFeedTest < Godwit::StressCase
+  THREADS = 6
+  FIBERS = 6
+
+  each_transport "each message is taken at once" do |transport|
+    feed(messages(4_000), transport)
+  end
+
+  # Calls that swallow edges which others wait for.
+  test "each message is taken at once while others use the socket otherwise" do
+    feed(messages(4_000), :tcp) do
+      meddler { @pull.events }
+      meddler { @pull.recv_hwm }
+      meddler { @pull.wait_readable(0.001) }
+      meddler { took(@pull.recv_nonblock(exception: false)) }
+      meddler { @pull.bind(endpoint_for(:inproc)).then { |pull| pull.unbind(pull.last_endpoint) } }
+    end
+  end
+
+  # One that is killed while it holds a wake-up has to pass it on.
+  test "each message is taken at once while waiters are killed, raised at and timed out" do
+    feed(messages(4_000), :tcp) do
+      in_thread do
+        random = Random.new(SEED)
+        replace_one(random) until @stop
+      end
+    end
+  end
+
+  def setup
+    super
+    @taken = Thread::Queue.new
+    @stop = false
+    @threads = []
+  end
+
+  def teardown
+    @stop = true
+    [@pull, @push].each { |socket| socket&.close }
+  end
+
+  # Sends `count` messages, one by one.
+  def feed(count, transport)
+    @pull, @push = connected_pair(:PULL, :PUSH, transport: transport)
+    @threads.concat(Array.new(THREADS) { waiter })
+    in_thread { Async { |task| FIBERS.times { task.async { wait_in_fiber } } } }
+    yield if block_given?
+    count.times do |number|
+      @push.send(number.to_s)
+      assert_taken(number)
+    end
+  end
+
+  def assert_taken(number)
+    limit = monotonic + PATIENCE
+    # Only this thread waits here without the scheduler's help; the waiters answer through the queue.
+    while @taken.empty?
+      failed("message #{number} lies there (#{@pull.events}), nobody woke up: #{stuck}") if monotonic > limit
+      Thread.pass
+      IO.select(nil, nil, nil, 0.0001) if @taken.empty?
+    end
+    assert_equal number.to_s, @taken.pop
+  end
+
+  def took(message)
+    @taken << message if message && message != :wait_readable
+  end
+
+  def replace_one(random)
+    Thread.pass
+    index = random.rand(THREADS)
+    thread = @threads[index]
+    random.rand(2).zero? ? thread.kill : thread.raise(Retry)
+    thread.join
+  rescue Retry
+    nil # it was raised before the waiter had begun
+  ensure
+    @threads[index] = waiter(random.rand(2).zero? ? random.rand(0.003) : nil)
+  end
+
+  def waiter(timeout = nil)
+    in_thread do
+      Thread.handle_interrupt(MASK) { wait_in_fiber(timeout) }
+    rescue Retry
+      nil
+    end
+  end
+
+  def wait_in_fiber(timeout = nil)
+    took(@pull.recv(timeout: timeout, exception: false)) until @stop
+  rescue Godwit::ClosedError
+    raise unless @stop
+  end
+
+  def meddler
+    in_thread do
+      until @stop
+        yield
+        Thread.pass
+      end
+    rescue Godwit::ClosedError
+      raise unless @stop
+    end
+  end
+end

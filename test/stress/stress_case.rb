@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require "test_helper"
+ENV["CONSOLE_LEVEL"] ||= "fatal" # async would tell of each task that ends with an error; the tests look themselves
+require "async"
+require "zlib"
+
+module Godwit
+  # What the stress tests share. GODWIT_STRESS_MESSAGES and GODWIT_STRESS_SEED choose another number and seed; `rake stress`
+  # and `rake soak` run the long forms.
+  class StressCase < TestCase
+    SEED = Integer(ENV.fetch("GODWIT_STRESS_SEED") { Random.new_seed % 0xFFFFFF })
+    SCALE = Float(ENV.fetch("GODWIT_STRESS_MESSAGES", 100_000)) / 100_000
+    PATIENCE = 10 # seconds in which something must go on: a lost wake-up stops everything
+
+    deadline [60 * SCALE, 90].max
+
+    # A killed worker must know what became of its message: interrupts are taken in waits only.
+    MASK = {Object => :on_blocking}.freeze
+
+    Retry = Class.new(StandardError)
+
+    private
+
+    def setup
+      @random = Random.new(SEED)
+      @workers = []
+    end
+
+    # @return [Integer] a share of the messages of the whole
+    def messages(normal) = [(normal * SCALE).to_i, 50].max
+
+    def failed(message) = flunk("#{message} (GODWIT_STRESS_SEED=#{SEED})")
+
+    # A message of random shape that tells whether it came whole: number, frames, checksum.
+    def compose(number, random)
+      frames = random.rand(2).zero? ? [] : Array.new(random.rand(1..8)) { random.bytes(size(random)) }
+      body = random.bytes(size(random))
+      head = [number, frames.size, Zlib.crc32(frames.join("|"), Zlib.crc32(body))].pack("Q>NN")
+      frames.empty? ? head + body : [head + body, *frames]
+    end
+
+    def size(random)
+      case random.rand(100)
+      when 0 then 20_000
+      when 1..20 then 0
+      else random.rand(100)
+      end
+    end
+
+    # @return [Integer] the number of a message that is whole
+    def number_of(message)
+      first, *frames = message
+      number, count, sum = first.unpack("Q>NN")
+      whole = count == frames.size && sum == Zlib.crc32(frames.join("|"), Zlib.crc32(first.byteslice(16..)))
+      whole ? number : raise("torn: #{frames.size} of #{count} frames, #{message.inspect[0, 200]}")
+    end
+
+    # Fails unless each number came exactly once.
+    def assert_each_once(total, logs)
+      counts = Array.new(total, 0)
+      logs.each { |log| log.each { |number| counts[number] += 1 } }
+      lost = counts.each_index.select { |number| counts[number].zero? }
+      doubled = counts.each_index.select { |number| counts[number] > 1 }
+      failed("lost: #{lost.first(10)} (#{lost.size}), doubled: #{doubled.first(10)} (#{doubled.size})") if lost.any? || doubled.any?
+      assert_equal total, counts.sum
+    end
+
+    # Waits for a number to be reached; fails when it stands still for PATIENCE seconds.
+    def until_reached(total)
+      last = -1
+      since = monotonic
+      while (now = yield) < total
+        failed("stands still at #{now} of #{total}: #{stuck}") if monotonic - since > PATIENCE
+        since = monotonic unless now == last
+        last = now
+        IO.select(nil, nil, nil, 0.002)
+      end
+    end
+
+    def stuck
+      Thread.list.map { |thread| "#{thread.inspect} #{thread.backtrace&.grep(/godwit|stress/)&.first}" }.join("\n")
+    end
+  end
+end
