@@ -44,7 +44,7 @@ module Godwit
 
       # @return [String] without the secret
       def inspect
-        "#<#{self.class} public_key=#{public_key.inspect} secret_key=[hidden]>"
+        "#<#{self.class} public_key=#{public_key} secret_key=[hidden]>"
       end
       alias_method :to_s, :inspect
     end

@@ -132,6 +132,35 @@ class LostWakeupTest < Godwit::TestCase
     end
   end
 
+  # What opens room at once, with nothing in libzmq's mailbox to tell of it.
+  test "a sender hears of a connect by another thread, and of an option that lets it through" do
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    push = open_socket(:PUSH)
+    sender = in_thread { push.send("x", timeout: 5, exception: false) }
+    until_asleep(sender)
+    push.connect(pull.last_endpoint)
+    assert_same push, sender.value
+    router, = full_router(1)
+    sender = in_thread { router.send(%w[peer0 x], timeout: 5, exception: false) }
+    until_asleep(sender)
+    router.mandatory = false # then it drops what cannot be sent
+    assert_same router, sender.value
+  end
+
+  # A REQ and a REP can receive once they have sent, and the reverse: no edge comes with that.
+  test "a REP's turn reaches those who wait to receive" do
+    rep, req = connected_pair(:REP, :REQ)
+    req.send("first")
+    assert_equal "first", rep.recv
+    other = open_socket(:REQ).connect(rep.last_endpoint)
+    other.send("second")
+    eventually { rep.events && true }
+    error = in_thread { rep.recv(timeout: 5) }
+    assert_raises(Godwit::StateError) { error.value } # it is not its turn yet; nobody waits for that
+    rep.send("reply")
+    assert_equal "second", rep.recv(timeout: 5)
+  end
+
   # One that was woken, and killed before it could look, hands its wake-up to the next.
   test "a wake-up outlives the one it was meant for" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)

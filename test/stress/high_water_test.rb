@@ -73,7 +73,7 @@ class HighWaterTest < Godwit::StressCase
     end
     threads = Array.new(THREADS) { |n| in_thread { work.call(n) } }
     in_thread { Async { |task| FIBERS.times { |n| task.async { work.call(THREADS + n) } } } }
-    until_asleep(*threads, deadline: PATIENCE)
+    eventually(deadline: PATIENCE) { threads.all? { |thread| thread.status == "sleep" || !thread.alive? } }
   end
 
   def assert_trickle(total)
