@@ -1,72 +1,118 @@
-/* Memory for small messages that are sent. libzmq would malloc each on the sender's thread and free it on its I/O thread, and
- * the two then fight over malloc's lock: that alone costs more than the copy (bench/throughput.rb, ADR 8).
- * libzmq's threads give blocks back without a lock; whoever sends takes them all at once. Fork-safe: a child that finds the
- * flag taken uses malloc. */
+/* Memory for small messages that are sent. libzmq would malloc each on the sender's thread and free it on its I/O thread; the two
+ * then fight over malloc's lock and hand cache lines to and fro, which costs more than the copy (bench/throughput.rb, ADR 8).
+ * Messages are cut from slabs one after the other. A slab counts what comes back and is used again when all of it has.
+ * Fork-safe: a child that finds the flag taken leaves messages to libzmq. */
 #include "godwit.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    KEPT = 4096,              /* blocks that wait to be used again; more are freed */
-    INLINE = 33,              /* libzmq keeps messages up to this size in zmq_msg_t itself */
-    BLOCK = 256,
+    INLINE = 33,                /* libzmq keeps messages up to this size in zmq_msg_t itself */
+    LARGEST = 1024,
+    SLAB = 16 * 1024,
+    KEPT = 64,                  /* slabs that wait to be used again; more are freed */
+    MOST = 1024,                /* slabs at all: one message that stays for long keeps a whole one */
+    OPEN = 1 << 30,             /* references that a slab holds on itself while messages are cut from it */
 };
 
-typedef struct block {
-    struct block *next;
-    char data[BLOCK - sizeof(struct block *)];
-} block_t;
+typedef struct slab {
+    struct slab *next;
+    atomic_int refs;
+    int cut;                    /* messages cut from it */
+    int used;                   /* bytes */
+    _Alignas(64) char data[];
+} slab_t;
 
-static _Atomic(block_t *) returned; /* by libzmq's threads */
-static atomic_int returned_count;   /* about */
 static atomic_flag taking = ATOMIC_FLAG_INIT;
-static block_t *ready;              /* guarded by `taking` */
+static slab_t *current, *ready; /* guarded by `taking` */
+static _Atomic(slab_t *) returned;
+static atomic_int returned_count; /* about */
+static atomic_int slabs;
 
-static block_t *
-take(void)
+/* Whoever took the last reference: libzmq's threads or a sender. */
+static void
+give_slab(slab_t *slab)
 {
-    block_t *block = NULL;
-    if (!atomic_flag_test_and_set_explicit(&taking, memory_order_acquire)) {
-        if (!ready) {
-            ready = atomic_exchange_explicit(&returned, NULL, memory_order_acquire);
-            atomic_store_explicit(&returned_count, 0, memory_order_relaxed);
-        }
-        block = ready;
-        if (block) ready = block->next;
-        atomic_flag_clear_explicit(&taking, memory_order_release);
+    if (atomic_fetch_add_explicit(&returned_count, 1, memory_order_relaxed) >= KEPT) {
+        atomic_fetch_sub_explicit(&returned_count, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&slabs, 1, memory_order_relaxed);
+        free(slab);
+        return;
     }
-    return block ? block : malloc(sizeof(block_t));
+    slab->next = atomic_load_explicit(&returned, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&returned, &slab->next, slab, memory_order_release, memory_order_relaxed)) continue;
+}
+
+static void
+drop(slab_t *slab, int refs)
+{
+    if (atomic_fetch_sub_explicit(&slab->refs, refs, memory_order_acq_rel) == refs) give_slab(slab);
 }
 
 /* Called by libzmq's threads. */
 static void
-give(void *data, void *hint)
+give(void *data, void *slab)
 {
-    block_t *block = hint;
     (void)data;
-    if (atomic_fetch_add_explicit(&returned_count, 1, memory_order_relaxed) >= KEPT) {
-        free(block);
-        return;
+    drop(slab, 1);
+}
+
+static slab_t *
+next_slab(void)
+{
+    slab_t *slab = ready;
+    if (!slab) {
+        slab = atomic_exchange_explicit(&returned, NULL, memory_order_acquire);
+        atomic_store_explicit(&returned_count, 0, memory_order_relaxed);
     }
-    block->next = atomic_load_explicit(&returned, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&returned, &block->next, block, memory_order_release, memory_order_relaxed)) continue;
+    if (slab) {
+        ready = slab->next;
+    }
+    else {
+        if (atomic_load_explicit(&slabs, memory_order_relaxed) >= MOST) return NULL;
+        if (posix_memalign((void **)&slab, 64, SLAB)) return NULL;
+        atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed);
+    }
+    atomic_init(&slab->refs, OPEN);
+    slab->cut = slab->used = 0;
+    return slab;
+}
+
+static char *
+cut(size_t size, slab_t **from)
+{
+    if (atomic_flag_test_and_set_explicit(&taking, memory_order_acquire)) return NULL;
+    int needed = (int)(size + 15) & ~15;
+    char *data = NULL;
+    if (RB_UNLIKELY(!current || current->used + needed > (int)(SLAB - sizeof(slab_t)))) {
+        if (current) drop(current, OPEN - current->cut);
+        current = next_slab();
+    }
+    if (RB_LIKELY(current != NULL)) {
+        data = current->data + current->used;
+        current->used += needed;
+        current->cut++;
+        *from = current;
+    }
+    atomic_flag_clear_explicit(&taking, memory_order_release);
+    return data;
 }
 
 /* A message with a copy of `data`; gives an errno. */
 int
 gw_message_init(zmq_msg_t *message, const char *data, size_t size)
 {
-    if (size <= INLINE || size > sizeof(((block_t *)0)->data)) {
+    slab_t *slab;
+    char *copy = size > INLINE && size <= LARGEST ? cut(size, &slab) : NULL;
+    if (!copy) {
         if (zmq_msg_init_size(message, size) != 0) return zmq_errno();
         memcpy(zmq_msg_data(message), data, size);
         return 0;
     }
-    block_t *block = take();
-    if (!block) return ENOMEM;
-    memcpy(block->data, data, size);
-    if (zmq_msg_init_data(message, block->data, size, give, block) == 0) return 0;
+    memcpy(copy, data, size);
+    if (zmq_msg_init_data(message, copy, size, give, slab) == 0) return 0;
     int error = zmq_errno();
-    give(NULL, block);
+    drop(slab, 1);
     return error;
 }

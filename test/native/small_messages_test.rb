@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# The memory of small messages (ext/godwit/pool.c): cut from slabs, given back by libzmq's threads, bounded.
+class SmallMessagesTest < Godwit::TestCase
+  SIZES = [0, 1, 33, 34, 47, 48, 49, 100, 1023, 1024, 1025].freeze
+  SLABS = 1024
+  SLAB = 16 * 1024
+
+  deadline 60
+
+  test "messages of every size around the borders arrive as they were, by tcp, ipc and inproc" do
+    each_transport do |transport|
+      pull, push = connected_pair(:PULL, :PUSH, transport: transport, send_hwm: 0, recv_hwm: 0)
+      sent = Array.new(2000) { |i| [i].pack("N").ljust(SIZES[i % SIZES.size], "\xff".b)[0, SIZES[i % SIZES.size]] }
+      sent.each { |message| push.send(message) }
+      assert_equal sent, Array.new(sent.size) { pull.recv }
+    end
+  end
+
+  test "more messages under way than the slabs hold go as libzmq's own, and the memory stays bounded" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
+    count = SLABS * SLAB / 100
+    2.times do |round|
+      count.times { |i| push.send(format("%0100d", i + round)) }
+      wrong = (0...count).find { |i| pull.recv.to_i != i + round }
+      assert_nil wrong
+    end
+    before = resident
+    count.times { |i| push.send(format("%0100d", i)) }
+    count.times { pull.recv }
+    assert_operator resident - before, :<, 16 << 20
+  end
+
+  test "one message that stays keeps its slab, the others go on" do
+    kept, keep = connected_pair(:PULL, :PUSH, transport: :inproc)
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
+    wrong = (0...500).find do |i|
+      keep.send(format("%0100d", i))
+      300.times { |j| push.send(format("%0100d", j)) }
+      (0...300).any? { |j| pull.recv.to_i != j }
+    end
+    assert_nil wrong
+    assert_equal (0...500).to_a, Array.new(500) { kept.recv.to_i }
+  end
+
+  test "threads of several contexts share the slabs" do
+    threads = Array.new(4) do |t|
+      in_thread do
+        Godwit::Context.new do |own|
+          pull = Godwit::PULL.bind(endpoint_for(:inproc), context: own)
+          push = Godwit::PUSH.connect(pull.last_endpoint, context: own)
+          (0...5000).all? do |i|
+            push.send(format("%0100d", i * 4 + t))
+            pull.recv.to_i == i * 4 + t
+          end.tap { [push, pull].each(&:close) }
+        end
+      end
+    end
+    assert_equal [true] * 4, threads.map(&:value)
+  end
+
+  private
+
+  def resident = File.read("/proc/self/statm").split[1].to_i * 4096
+end
