@@ -16,7 +16,7 @@ Gem::Specification.new do |spec|
   spec.files = Dir.chdir(__dir__) do
     Dir[
       "lib/**/*.rb", "ext/godwit/*.{c,h,rb}", "exe/godwit",
-      "README.md", "CHANGELOG.md", "LICENSE", ".yardopts"
+      "docs/*.md", "sig/**/*.rbs", "README.md", "CHANGELOG.md", "LICENSE", ".yardopts"
     ].sort
   end
   spec.bindir = "exe"

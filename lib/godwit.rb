@@ -5,6 +5,7 @@ require_relative "godwit/errors"
 require_relative "godwit/hints"
 require_relative "godwit/options"
 require_relative "godwit/backend"
+require_relative "godwit/descriptor"
 require_relative "godwit/endpoint"
 require_relative "godwit/timeout"
 require_relative "godwit/curve"
@@ -26,6 +27,7 @@ module Godwit
   # @see http://api.zeromq.org/4-3:zmq-has zmq_has(3)
   def has?(feature)
     name = feature.to_s
+    return false if name.include?("\0")
     Backend::IMPLEMENTATION.has(name) || Backend::IMPLEMENTATION.has(name.upcase) # libzmq knows "WS" and "WSS", all else in small letters
   end
 

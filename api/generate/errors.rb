@@ -92,6 +92,9 @@ module Generate
       through later, with nothing changed). Where there is an `Errno` class the error is one, so `rescue Errno::EADDRINUSE` works as for Ruby's
       own sockets. The classes stand in the module `Godwit`.
 
+      Ruby's own stay Ruby's: ArgumentError for a missing, surplus or unknown argument, FrozenError for a buffer that is frozen, NoMethodError
+      for `Godwit::Socket.new`.
+
       | class | superclass | errno (of which operations) | retriable | when | what to do |
       | --- | --- | --- | --- | --- | --- |
       #{rows.join("\n")}

@@ -156,12 +156,12 @@ context_closed_p(VALUE self)
     return RBOOL(!context->native || context->closed);
 }
 
-/* Whether it was made in this very process. */
+/* Whether it is no other process's. */
 static VALUE
 context_own_p(VALUE self)
 {
     context_t *context = get(self);
-    return RBOOL(context->native && context->native->generation == atomic_load(&gw_generation));
+    return RBOOL(!context->native || context->native->generation == atomic_load(&gw_generation));
 }
 
 /* The process's own context. Swapped without giving up the GVL, and usable in a trap handler, where a Mutex is not. */
@@ -196,7 +196,6 @@ gw_init_context(void)
 {
     VALUE class = rb_define_class_under(gw_mGodwit, "Context", rb_cObject);
     rb_define_alloc_func(class, context_alloc);
-    rb_undef_method(class, "initialize_copy");
     rb_gc_register_address(&default_context);
     rb_define_private_method(rb_singleton_class(class), "_default", context_default, 0);
     rb_define_private_method(rb_singleton_class(class), "_propose", context_propose, 1);

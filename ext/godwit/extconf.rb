@@ -27,7 +27,6 @@ module Godwit
         Debian, Ubuntu:  apt-get install libzmq3-dev pkg-config
         Fedora, RHEL:    dnf install zeromq-devel pkgconf
         Alpine:          apk add zeromq-dev pkgconf
-        macOS:           brew install zeromq pkg-config
       If it is there in an unusual place: gem install godwit -- --with-libzmq-dir=/its/prefix
     TEXT
 
@@ -40,6 +39,7 @@ module Godwit
     class << self
       def configure
         help if ARGV.include?("--help") || ARGV.include?("-h")
+        check_system
         find_libzmq
         check_libzmq
         check_functions
@@ -53,6 +53,13 @@ module Godwit
         $makefile_created = true # standard:disable Style/GlobalVars -- else mkmf complains that there is none
         puts HELP
         exit 0
+      end
+
+      def check_system
+        system = RbConfig::CONFIG["host_os"]
+        return if system.include?("linux")
+        $makefile_created = true # standard:disable Style/GlobalVars -- as in give_up
+        abort "\ngodwit runs on Linux only for now, since it waits with eventfd and epoll: this is #{system}.\n"
       end
 
       def find_libzmq

@@ -2,6 +2,7 @@
 #include "godwit.h"
 #include "option_table.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -279,13 +280,33 @@ endpoint_call(VALUE self, VALUE endpoint, const char *operation, int (*function)
     return Qnil;
 }
 
+/* libzmq closes the descriptor of use_fd when it is done, and aborts when one is bound twice: it gets a duplicate. */
+static int
+bind_given(void *zmq, const char *endpoint)
+{
+    int given = -1;
+    size_t size = sizeof given;
+    bool takes = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0 || strncmp(endpoint, "ws", 2) == 0;
+    if (!takes || zmq_getsockopt(zmq, ZMQ_USE_FD, &given, &size) != 0 || given < 0) return zmq_bind(zmq, endpoint);
+
+    int copy = fcntl(given, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0) return -1;
+    fcntl(copy, F_SETFL, fcntl(copy, F_GETFL) | O_NONBLOCK); /* of two that accept from it the later must not block libzmq */
+    zmq_setsockopt(zmq, ZMQ_USE_FD, &copy, sizeof copy);
+    int rc = zmq_bind(zmq, endpoint), error = errno;
+    zmq_setsockopt(zmq, ZMQ_USE_FD, &given, sizeof given);
+    if (rc != 0) close(copy);
+    errno = error;
+    return rc;
+}
+
 /* Gives the endpoint that was bound, wildcards replaced. */
 static VALUE
 socket_bind(VALUE self, VALUE endpoint)
 {
     char bound[1024];
     size_t size = sizeof bound;
-    endpoint_call(self, endpoint, "bind", zmq_bind);
+    endpoint_call(self, endpoint, "bind", bind_given);
     gw_socket_t *socket = gw_socket_open(self, "bind");
     if (zmq_getsockopt(socket->zmq, ZMQ_LAST_ENDPOINT, bound, &size) != 0 || size < 2) return endpoint;
     return rb_utf8_str_new(bound, size - 1);
@@ -462,7 +483,6 @@ gw_init_socket(void)
 {
     VALUE class = rb_define_class_under(gw_mGodwit, "Socket", rb_cObject);
     rb_define_alloc_func(class, socket_alloc);
-    rb_undef_method(class, "initialize_copy");
     rb_define_private_method(class, "_open", socket_open, 3);
     rb_define_private_method(class, "_reopen", socket_reopen, 0);
     rb_define_private_method(class, "_close", socket_close, 0);

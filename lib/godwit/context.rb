@@ -48,16 +48,20 @@ module Godwit
     # @param options [Hash{Symbol => Object}] options of the context: `io_threads:` (default 1), `max_sockets:` (1023), `ipv6:`,
     #   `thread_name_prefix:`, `thread_priority:`… (docs/options.md)
     # @raise [OptionError] when one is unknown or its value is not allowed
+    # @raise [ArgumentTypeError] when `socket_options:` is no Hash
+    # @raise [TooManySocketsError] when the process has no descriptor left
     def initialize(linger: DEFAULT_LINGER, socket_options: {}, **options)
+      raise Errors.build(StateError, :new, nil, "this context is open already; Context.new makes another") if frozen?
+      raise Errors.bad_type(:new, "socket_options:", "a Hash of options", socket_options) unless socket_options.is_a?(Hash)
       socket_options = socket_options.to_h { |name, value| [name, value.is_a?(String) ? value.dup.freeze : value] }
       socket_options.each { |name, value| Options.fetch(name).encode(value) }
       @socket_options = socket_options.freeze
       wanted = options.map { |name, value| [Options.fetch(name, :context), value] }
-      wanted.map! { |option, value| [option.id, option.encode(value)] }
+      wanted.map! { |option, value| [option, option.encode(value), value] }
       linger = Options.fetch(:linger).encode(linger)
       _open
       _set_linger(linger)
-      wanted.each { |id, raw| _set_option(id, raw) }
+      wanted.each { |option, raw, value| option.hand_over(value) { _set_option(option.id, raw) } }
       freeze
     end
 
@@ -68,7 +72,7 @@ module Godwit
     # @param type [Symbol, String] such as :REQ
     # @param options [Hash] of the socket
     # @return [Socket] of the class of that name; with a block, what the block gives
-    # @raise [ArgumentError] when there is no such type
+    # @raise [ArgumentValueError] when there is no such type
     def socket(type, **options, &block)
       Socket.class_of(type).new(context: self, **options, &block)
     end
@@ -98,7 +102,8 @@ module Godwit
     # @raise [OptionError] when it is unknown, cannot be set, or the value is not allowed
     def set(name, value)
       option = Options.fetch(name, :context)
-      _set_option(option.id, option.encode(value))
+      raw = option.encode(value)
+      option.hand_over(value) { _set_option(option.id, raw) }
       value
     end
 
@@ -140,6 +145,12 @@ module Godwit
         else "io_threads=#{io_threads} max_sockets=#{max_sockets}"
         end
       "#<#{self.class} #{state}>"
+    end
+
+    # dup and clone make no sense.
+    # @private
+    def initialize_copy(_original)
+      raise Errors.build(UnsupportedError, :dup, nil, "a context cannot be copied: share this one, any thread may use it, or make another with Context.new")
     end
   end
 end

@@ -32,6 +32,12 @@ module Godwit
       endpoint
     end
 
+    # @raise [ArgumentValueError] when there is no endpoint at all
+    def check_any(endpoints, operation)
+      return unless endpoints.empty?
+      raise ArgumentValueError.new("#{operation}: #{operation} needs an endpoint, such as \"tcp://127.0.0.1:5555\"", operation: operation)
+    end
+
     # @return [Integer, nil] port of a resolved tcp endpoint
     def port(endpoint)
       endpoint.b[%r{\A(?:tcp|wss?)://.*:(\d+)(?:/.*)?\z}, 1]&.to_i

@@ -114,6 +114,27 @@ module Godwit
       TABLE.find { |rule| rule.applies_to?(errno, operation) }
     end
 
+    # @param argument [String] its name, such as "count:"
+    # @param allowed [String] what it takes, in words
+    # @param value [Object] what came; not shown where `secret`
+    # @return [ArgumentValueError]
+    def bad_value(operation, argument, allowed, value, secret: false)
+      ArgumentValueError.new("#{operation}: #{argument} takes #{allowed}: got #{secret ? value.class : shown(value)}", operation: operation)
+    end
+
+    # @return [ArgumentTypeError]
+    # @see bad_value
+    def bad_type(operation, argument, allowed, value)
+      ArgumentTypeError.new("#{operation}: #{argument} takes #{allowed}: got #{shown(value)}", operation: operation)
+    end
+
+    # @return [String] a value and its class, cut short
+    def shown(value)
+      return "nil" if value.nil?
+      text = value.inspect
+      "#{(text.size > 60) ? "#{text[0, 57]}..." : text} (#{value.class})"
+    end
+
     # @return [String] what the C library calls the errno
     def words(errno)
       errno ? SystemCallError.new(nil, errno).message : "Failed"

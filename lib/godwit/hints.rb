@@ -19,7 +19,8 @@ module Godwit
       when Errno::EOPNOTSUPP::Errno then direction(operation, object)
       when Errno::EMFILE::Errno then room(object)
       when EFSM then turn(object)
-      when Errno::ENODEV::Errno, Errno::EINVAL::Errno then ipv6(object, endpoint)
+      when Errno::ENODEV::Errno then device(object) || ipv6(object, endpoint)
+      when Errno::EINVAL::Errno then ipv6(object, endpoint)
       when Errno::ETIMEDOUT::Errno then patience(object, operation)
       when Errno::EBUSY::Errno then "another thread or fiber waits on this socket: use one REQ per thread"
       end
@@ -55,6 +56,11 @@ module Godwit
       "an IPv6 address needs the option ipv6: true, on the socket or on its Context"
     end
 
+    def device(object)
+      return unless object.is_a?(Socket) && (name = object.bind_to_device)
+      "bind_to_device: #{name.inspect} may be no interface of this machine: take one such as eth0, or nil for any"
+    end
+
     def name(object)
       object.nil? ? "nil" : object.class.to_s
     end
@@ -62,8 +68,8 @@ module Godwit
     def direction(operation, socket)
       return unless socket.is_a?(Socket)
       type = socket.type
-      return "a #{type} only receives: send on its peer, or use another type" if RECEIVE_ONLY.include?(type) && operation.to_s.start_with?("send")
-      return "a #{type} only sends: receive on its peer, or use another type" if SEND_ONLY.include?(type) && operation.to_s.start_with?("recv")
+      return "a #{type} only receives: send on its peer, or use another type" if RECEIVE_ONLY.include?(type) && operation.match?(/\Asend|writable/)
+      return "a #{type} only sends: receive on its peer, or use another type" if SEND_ONLY.include?(type) && operation.match?(/\Arecv|readable/)
       nil
     end
 

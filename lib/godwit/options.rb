@@ -133,6 +133,14 @@ module Godwit
         error("takes #{allowed}, not #{describe(value)}", klass)
       end
 
+      # @private
+      # Runs the block, which hands `value` to libzmq; if libzmq refuses it, the error names both.
+      def hand_over(value)
+        yield
+      rescue OptionError
+        raise error("takes #{allowed}: libzmq refuses #{describe(value)}"), cause: nil
+      end
+
       private
 
       def check_type(socket_type)
@@ -146,9 +154,7 @@ module Godwit
         return "nil" if value.nil?
         return "a String of #{value.bytesize} bytes" if (secret? || type == :key) && value.is_a?(String)
         return value.class.to_s if secret? || type == :key
-        shown = value.inspect
-        shown = "#{shown[0, 57]}..." if shown.size > 60
-        "#{shown} (#{value.class})"
+        Errors.shown(value)
       end
     end
 

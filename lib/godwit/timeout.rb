@@ -14,15 +14,15 @@ module Godwit
 
     # @param seconds [Integer, Float, nil] nil is for ever
     # @return [Integer, nil] milliseconds, rounded up, -1 for ever; nil (the socket's own) for UNSET
-    # @raise [TypeError, ArgumentError] naming what is allowed
+    # @raise [ArgumentTypeError, ArgumentValueError] naming what is allowed
     def milliseconds(seconds)
       return nil if UNSET.equal?(seconds)
       return -1 if seconds.nil?
       unless seconds.is_a?(Numeric) && seconds.real?
-        raise TypeError, "a timeout is a number of seconds, or nil for none: got #{seconds.class}"
+        raise ArgumentTypeError, "a timeout is a number of seconds, or nil for none: got #{Errors.shown(seconds)}"
       end
       seconds = seconds.to_f
-      raise ArgumentError, "a timeout is at least 0 seconds, or nil for none: got #{seconds}" unless seconds >= 0
+      raise ArgumentValueError, "a timeout is at least 0 seconds, or nil for none: got #{seconds}" unless seconds >= 0
       (seconds >= MOST) ? -1 : (seconds * 1000).ceil
     end
 

@@ -14,9 +14,11 @@ module Godwit
 
     # @param bytes [String] a multiple of 4 bytes
     # @return [String] 5 US-ASCII characters for each 4 bytes
-    # @raise [ArgumentError] when the length is no multiple of 4
+    # @raise [ArgumentValueError] when the length is no multiple of 4
+    # @raise [ArgumentTypeError] when it is no String
     def encode(bytes)
-      raise ArgumentError, "Z85 encodes multiples of 4 bytes: got #{bytes.bytesize}" unless (bytes.bytesize % 4).zero?
+      raise Errors.bad_type(:encode, "Z85", "a String", bytes) unless bytes.is_a?(String)
+      raise ArgumentValueError, "Z85 encodes multiples of 4 bytes: got #{bytes.bytesize}" unless (bytes.bytesize % 4).zero?
       bytes.unpack("N*").each_with_object(String.new(encoding: Encoding::US_ASCII)) do |number, text|
         4.downto(0) { |power| text << ALPHABET[number / 85**power % 85] }
       end
@@ -24,14 +26,16 @@ module Godwit
 
     # @param text [String] a multiple of 5 characters
     # @return [String] binary, 4 bytes for each 5 characters
-    # @raise [ArgumentError] when the length is no multiple of 5, or a character or a group is not of Z85
+    # @raise [ArgumentValueError] when the length is no multiple of 5, or a character or a group is not of Z85
+    # @raise [ArgumentTypeError] when it is no String
     def decode(text)
-      raise ArgumentError, "Z85 is a multiple of 5 characters: got #{text.length}" unless (text.length % 5).zero?
+      raise Errors.bad_type(:decode, "Z85", "a String", text) unless text.is_a?(String)
+      raise ArgumentValueError, "Z85 is a multiple of 5 characters: got #{text.length}" unless (text.length % 5).zero?
       text.each_char.each_slice(5).map do |group|
         number = group.inject(0) do |sum, character|
-          sum * 85 + VALUES.fetch(character) { raise ArgumentError, "no character of Z85: #{character.inspect}" }
+          sum * 85 + VALUES.fetch(character) { raise ArgumentValueError, "no character of Z85: #{character.inspect}" }
         end
-        raise ArgumentError, "no group of Z85, it stands for more than 4 bytes: #{group.join.inspect}" if number > 0xffffffff
+        raise ArgumentValueError, "no group of Z85, it stands for more than 4 bytes: #{group.join.inspect}" if number > 0xffffffff
         number
       end.pack("N*")
     end

@@ -66,8 +66,9 @@ class EndpointsTest < Godwit::TestCase
   test "ports: goes with a tcp wildcard, and is a Range of numbers" do
     [["tcp://127.0.0.1:5555", 5000..5001], ["inproc://x", 5000..5001], ["tcp://127.0.0.1:*", "5000"], ["tcp://127.0.0.1:*", 5000],
       ["tcp://127.0.0.1:*", "a".."b"]].each do |endpoint, ports|
-      assert_named(Godwit::EndpointError, /ports: is a Range/) { open_socket(:DEALER).bind(endpoint, ports: ports) }
+      assert_named(Godwit::ArgumentValueError, /ports: takes a Range/, operation: :bind) { open_socket(:DEALER).bind(endpoint, ports: ports) }
     end
+    assert_named(Godwit::ArgumentValueError, /not empty.*10\.\.\.10/) { open_socket(:DEALER).bind("tcp://127.0.0.1:*", ports: 10...10) }
     assert_named(Godwit::EndpointError, /65535/) { open_socket(:DEALER).bind("tcp://127.0.0.1:*", ports: 70_000..70_001) }
   end
 
@@ -107,11 +108,14 @@ class EndpointsTest < Godwit::TestCase
     assert_equal 4, take(first, 2).size + take(second, 2).size
   end
 
-  test "of two endpoints of one name the last goes first" do
-    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+  each_transport("of two connections to one endpoint disconnect ends both") do |transport|
+    pull = open_socket(:PULL).bind(endpoint_for(transport))
     push = open_socket(:PUSH).connect(pull.last_endpoint, pull.last_endpoint)
     push.disconnect(pull.last_endpoint)
-    assert_equal [pull.last_endpoint], push.endpoints
+    assert_equal [], push.endpoints
+    refute_predicate push, :writable?
+    assert_named(Godwit::NoEndpointError, /endpoints lists/) { push.disconnect(pull.last_endpoint) }
+    assert_flows(push.connect(pull.last_endpoint), pull)
   end
 
   each_transport("unbind and disconnect of what is not there") do |transport|

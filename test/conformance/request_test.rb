@@ -167,4 +167,54 @@ class RequestTest < Godwit::TestCase
     req.close
     assert_raises(Godwit::ClosedError) { waiting.value }
   end
+
+  test "in a trap handler request says that it cannot wait for its turn" do
+    result = assert_child run_child(<<~RUBY)
+      require "godwit"
+      rep = Godwit::REP.bind("inproc://trap")
+      Thread.new { rep.serve(&:upcase) }
+      req = Godwit::REQ.connect("inproc://trap")
+      seen = nil
+      trap("USR1") { seen = begin; req.request("x", timeout: 1); rescue Godwit::UnsupportedError => error; error; end }
+      Process.kill(:USR1, Process.pid)
+      Thread.pass until seen
+      puts seen.message, seen.operation, req.request("works on", timeout: 5)
+    RUBY
+    assert_match(/cannot wait for its turn: start a Thread there\)\nrequest\nWORKS ON\n/, result.stdout)
+  end
+
+  # Each number of descriptors left is tried: some suffice for waiting, and not for making the socket anew.
+  test "with no descriptor left to make the socket anew the time-out is still the error, and the next request says why, then works" do
+    outcomes = (0..12).map do |left|
+      result = assert_child run_child(<<~RUBY, [left])
+        require "godwit"
+        require "socket"
+        rep = Godwit::ROUTER.bind("tcp://127.0.0.1:*")
+        req = Godwit::REQ.connect(rep.last_endpoint)
+        req << "first"
+        rep.send([*rep.recv(timeout: 5)[0..1], "reply"])
+        req.recv(timeout: 5)
+        limit = Dir.children("/proc/self/fd").size + 20
+        Process.setrlimit(Process::RLIMIT_NOFILE, limit, limit)
+        files = []
+        begin
+          loop { files << File.open("/dev/null") }
+        rescue Errno::EMFILE
+          files.pop(ARGV[0].to_i).each(&:close)
+        end
+        2.times do
+          req.request("no answer", timeout: 0.02)
+        rescue Godwit::Error => error
+          puts error.class
+        end
+        files.each(&:close)
+        Thread.new { loop { rep.send([*(message = rep.recv)[0..-2], message.last.upcase]) } }
+        puts req.request("works on", timeout: 5, retries: 1)
+      RUBY
+      result.stdout.split("\n")
+    end
+    outcomes.each { |outcome| assert_equal "WORKS ON", outcome.last }
+    assert_includes outcomes.map { |outcome| outcome.first(2) }, %w[Godwit::TimeoutError Godwit::TooManySocketsError]
+    assert_equal %w[Godwit::TimeoutError Godwit::TimeoutError], outcomes.last.first(2)
+  end
 end

@@ -63,7 +63,7 @@ class XpubXsubTest < Godwit::TestCase
     pub.wait_connected(timeout: 5)
     pub << "a1"
     assert_equal "a1", xsub.recv(timeout: 5)
-    assert_nil pub.wait_readable(0)
+    refute_predicate pub, :readable?
     assert_raises(Godwit::UnsupportedError) { pub.recv }
   end
 

@@ -54,7 +54,7 @@ module Godwit
     include Error
   end
 
-  # A REQ sends twice, or a REP sends before it received.
+  # A REQ sends twice, or a REP sends before it received; a socket or context is opened twice.
   # REQ sends, then receives, and REP the other way round; relaxed: true, correlate: true lets a REQ send again.
   class StateError < StandardError
     include Error
@@ -89,7 +89,7 @@ module Godwit
     include Error
   end
 
-  # `bind` was given a name that is no address or interface of this machine.
+  # `bind` was given a name, or `bind_to_device` an interface, that this machine does not have.
   # Bind takes *, an IP address or an interface such as eth0, never a host name.
   class InterfaceError < Errno::ENODEV
     include Error
@@ -166,6 +166,18 @@ module Godwit
     ERRNO = ::Errno::EINVAL::Errno
   end
 
+  # An argument such as `timeout:`, `count:`, `plain:` or `ports:` is missing, or has a value that is not allowed.
+  # The message names the argument and what it takes.
+  class ArgumentValueError < ArgumentError
+    include Error
+  end
+
+  # An argument such as `timeout:`, `context:` or `encoding:` is of a wrong class.
+  # The message names the argument and what it takes.
+  class ArgumentTypeError < TypeError
+    include Error
+  end
+
   # A CURVE key is neither 40 characters of Z85 nor 32 raw bytes.
   # A key is 40 characters of Z85 or 32 raw bytes; Godwit::Curve.keypair makes a pair.
   class CurveKeyError < ArgumentError
@@ -229,6 +241,8 @@ module Godwit
       Rule.new(klass: UnsupportedError, errno: ::Errno::EOPNOTSUPP::Errno, retriable: false, fix: "this socket type, or this libzmq, cannot do it"),
       Rule.new(klass: NoIOThreadError, errno: 156_384_766, text: "No I/O thread", retriable: false, fix: "give the context io_threads: 1 or more; inproc alone needs none"),
       Rule.new(klass: OptionError, errno: ::Errno::EINVAL::Errno, only: %w[set get option], text: "Not taken by libzmq", retriable: false, fix: "docs/options.md lists what each option takes"),
+      Rule.new(klass: ArgumentValueError, text: "Value not allowed", retriable: false, fix: "the message names the argument and what it takes"),
+      Rule.new(klass: ArgumentTypeError, text: "Wrong type of argument", retriable: false, fix: "the message names the argument and what it takes"),
       Rule.new(klass: CurveKeyError, text: "Malformed CURVE key", retriable: false, fix: "a key is 40 characters of Z85 or 32 raw bytes; Godwit::Curve.keypair makes a pair"),
       Rule.new(klass: EndpointTypeError, text: "Wrong type of endpoint", retriable: false, fix: "an endpoint is a String such as tcp://127.0.0.1:5555"),
       Rule.new(klass: MessageTypeError, text: "Wrong type of message", retriable: false, fix: "send a String, or an Array of Strings for several frames"),

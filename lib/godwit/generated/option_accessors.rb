@@ -377,7 +377,7 @@ module Godwit
 
       # Add an address or CIDR block that may connect over TCP (old; ZAP does this better).
       # (ZMQ_TCP_ACCEPT_FILTER; since libzmq 3.2; for later binds and connects.)
-      # @param value [String, nil] 1 to 255 bytes; nil: drop all filters
+      # @param value [String, nil] 1 to 255 bytes, an IP address or CIDR block such as 10.0.0.0/8; nil: drop all filters
       # @raise [OptionError] when the value is not allowed
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_setsockopt.html
@@ -691,7 +691,7 @@ module Godwit
         set(:ipc_filter_gid, value)
       end
 
-      # The name that the peer of the next `connect` gets here, so that it can be written to at once.
+      # The name that the peer of the next `connect` gets here, so that it can be written to at once. Each name once in a socket's life; on a ROUTER only before any `bind`, and before any `connect` without one.
       # (ZMQ_CONNECT_ROUTING_ID; ROUTER, STREAM only; since libzmq 4.1; for later binds and connects.)
       # @param value [String] 1 to 255 bytes, first byte not zero
       # @raise [OptionError] when the value is not allowed
@@ -1023,14 +1023,14 @@ module Godwit
         set(:vmci_connect_timeout, value)
       end
 
-      # A listening descriptor for the next `bind` (systemd socket activation), already bound and listening.
+      # A stream socket that listens already, for `bind` to take connections from (systemd socket activation). libzmq gets a duplicate; close yours when you need it no more.
       # (ZMQ_USE_FD; since libzmq 4.2; for later binds and connects.)
       # @return [Integer, nil] descriptor, from 0; nil: open one; default nil
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def use_fd = get(:use_fd)
 
-      # A listening descriptor for the next `bind` (systemd socket activation), already bound and listening.
+      # A stream socket that listens already, for `bind` to take connections from (systemd socket activation). libzmq gets a duplicate; close yours when you need it no more.
       # (ZMQ_USE_FD; since libzmq 4.2; for later binds and connects.)
       # @param value [Integer, nil] descriptor, from 0; nil: open one; default nil
       # @raise [OptionError] when the value is not allowed
@@ -1559,16 +1559,16 @@ module Godwit
         set(:io_threads, value)
       end
 
-      # How many sockets the context may have open.
+      # How many sockets the context may have open. Each takes up to three of the 65535 that libzmq allows.
       # (ZMQ_MAX_SOCKETS; since libzmq 3.2; set it before the first socket.)
-      # @return [Integer] sockets, from 1; default 1023
+      # @return [Integer] sockets, 1 to 21845; default 1023
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_ctx_get.html
       def max_sockets = get(:max_sockets)
 
-      # How many sockets the context may have open.
+      # How many sockets the context may have open. Each takes up to three of the 65535 that libzmq allows.
       # (ZMQ_MAX_SOCKETS; since libzmq 3.2; set it before the first socket.)
-      # @param value [Integer] sockets, from 1; default 1023
+      # @param value [Integer] sockets, 1 to 21845; default 1023
       # @raise [OptionError] when the value is not allowed
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_ctx_set.html
@@ -1576,7 +1576,7 @@ module Godwit
         set(:max_sockets, value)
       end
 
-      # The largest `max_sockets` that this libzmq allows.
+      # How many sockets this libzmq allows, those that Godwit opens for itself included.
       # (ZMQ_SOCKET_LIMIT; since libzmq 4.1.)
       # @return [Integer] sockets; default 65535
       # @raise [ClosedError] after close

@@ -111,7 +111,7 @@ module Godwit
         return unless value.is_a?(String)
         return value.b if value.bytesize == 32
         Z85.decode(value).b if value.bytesize == 40
-      rescue ArgumentError
+      rescue ArgumentValueError
         nil
       end
 

@@ -120,9 +120,10 @@ module Godwit
       # @param max [Integer] 1 or more; one call gives at most 1,024 messages, and stops at about 64 MiB
       # @param timeout [Integer, Float, nil] seconds, for the first
       # @return [Array<String, Array<String>>] at least one; nil when time is up and `exception: false`
+      # @raise [ArgumentValueError] when `max` is not allowed
       # @raise [Error] as {#recv}
       def recv_many(max = 256, timeout: UNSET, exception: true)
-        raise ArgumentError, "recv_many takes 1 message or more: got #{max.inspect}" unless max.is_a?(Integer) && max.positive?
+        raise Errors.bad_value(:recv_many, "max", "1 message or more", max) unless max.is_a?(Integer) && max.positive?
         _recv_many([max, 1 << 30].min, Timeout.milliseconds(timeout)) || timed_out(:recv_many, exception)
       end
 
@@ -131,9 +132,10 @@ module Godwit
       # @param timeout [Integer, Float, nil] seconds
       # @return [Integer] bytes received; nil when time is up and `exception: false`
       # @raise [MultipartError] when it has several frames; the error's `frames` are the message
-      # @raise [FrozenError, TypeError] when the buffer cannot be written; no message is taken then
+      # @raise [FrozenError, ArgumentTypeError] when the buffer is frozen, or no String; no message is taken then
       # @raise [Error] as {#recv}
       def recv_into(buffer, timeout: UNSET, exception: true)
+        raise Errors.bad_type(:recv_into, "the buffer", "a String", buffer) unless buffer.is_a?(String)
         size = _recv_into(buffer, Timeout.milliseconds(timeout))
         raise multipart(:recv_into, size) if size.is_a?(Array)
         size || timed_out(:recv_into, exception)
@@ -172,18 +174,28 @@ module Godwit
       # Waits until a message is there; another thread may still take it first.
       # @param timeout [Integer, Float, nil] seconds
       # @return [self, nil] nil when time is up, as IO#wait_readable
+      # @raise [UnsupportedError] when the type only sends
       def wait_readable(timeout = nil)
+        refuse_to_wait(:wait_readable) if Hints::SEND_ONLY.include?(type)
         _wait(READABLE, Timeout.milliseconds(timeout)) && self
       end
 
       # Waits until a message can be sent.
       # @param timeout [Integer, Float, nil] seconds
       # @return [self, nil] nil when time is up, as IO#wait_writable
+      # @raise [UnsupportedError] when the type only receives
       def wait_writable(timeout = nil)
+        refuse_to_wait(:wait_writable) if Hints::RECEIVE_ONLY.include?(type)
         _wait(WRITABLE, Timeout.milliseconds(timeout)) && self
       end
 
       private
+
+      # What it would wait for never comes.
+      def refuse_to_wait(operation)
+        _wait(READABLE | WRITABLE, 0) # a socket that is closed says so
+        raise Errors.build(UnsupportedError, operation, endpoints.first, Hints.direction(operation, self))
+      end
 
       def timed_out(operation, exception)
         raise timeout_error(operation) if exception

@@ -24,7 +24,7 @@ module Godwit
       # @raise [UnsupportedError] when all its endpoints are inproc, of which libzmq's monitor tells nothing (a PUB counts there too)
       # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor(3)
       def wait_connected(count: 1, timeout: nil)
-        raise ArgumentError, "count: is a number of peers, 1 or more: got #{count.inspect}" unless count.is_a?(Integer) && count.positive?
+        raise Errors.bad_value(:wait_connected, "count:", "a number of peers, 1 or more", count) unless count.is_a?(Integer) && count.positive?
         milliseconds = Timeout.milliseconds(timeout)
         raise untold if untold?
         now = _wait_peers(count, milliseconds) or raise not_counted

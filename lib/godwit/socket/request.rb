@@ -17,26 +17,42 @@ module Godwit
       # @param retries [Integer] how often to try again after the first time-out
       # @return [String, Array<String>] the reply
       # @raise [TimeoutError] when the last try got no reply
+      # @raise [ArgumentValueError, ArgumentTypeError] when `retries:` or `timeout:` is not allowed
+      # @raise [UnsupportedError] in a trap handler, where it could not wait for its turn: start a Thread there
       # @raise [Error] as {Messages#send} and {Messages#recv}
       # @see https://zguide.zeromq.org/docs/chapter4/#Client-Side-Reliability-Lazy-Pirate-Pattern
       def request(message, timeout: Timeout::UNSET, retries: 0)
         unless retries.is_a?(Integer) && !retries.negative?
-          raise ArgumentError, "retries: is a number, 0 or more: got #{retries.inspect}"
+          raise Errors.bad_value(:request, "retries:", "a number, 0 or more", retries)
         end
         limit = timeout_or(timeout, :recv_timeout)
         Timeout.milliseconds(limit) # refuses what is no duration
-        @request_lock.synchronize do
-          tries = 0
-          begin
-            exchange(message, limit)
-          rescue TimeoutError
-            retry if (tries += 1) <= retries
-            raise
-          end
-        end
+        in_turn { try_often(message, limit, retries) }
       end
 
       private
+
+      def in_turn
+        mine = false
+        @request_lock.synchronize do
+          mine = true
+          yield
+        end
+      rescue ThreadError
+        raise if mine
+        raise Errors.build(UnsupportedError, :request, endpoints.first, "a trap handler cannot wait for its turn: start a Thread there")
+      end
+
+      def try_often(message, limit, retries)
+        renew if @renewal_due
+        tries = 0
+        begin
+          exchange(message, limit)
+        rescue TimeoutError
+          raise if (tries += 1) > retries || @renewal_due
+          retry
+        end
+      end
 
       # Interrupts are taken only where it waits, and never while the socket is made anew.
       def exchange(message, limit)
@@ -51,14 +67,23 @@ module Godwit
           end
           reply = recv(timeout: Timeout.left(limit, start))
         ensure
-          renew if begun && reply.nil? && !closed?
+          clear_away if begun && reply.nil? && !closed?
         end
       end
 
-      # Also when it was interrupted: the next request shall not find it waiting for this one's reply.
+      # Also when it was interrupted: the next request shall not find it waiting for this one's reply. What goes wrong here must not
+      # take the place of the error on its way; the next request tries again first, and says it.
+      def clear_away
+        renew
+      rescue Error
+        nil
+      end
+
       def renew
-        return if %i[relaxed correlate].all? { |name| @settings[Options.fetch(name).id] == 1 }
+        @renewal_due = true
+        return @renewal_due = false if %i[relaxed correlate].all? { |name| @settings[Options.fetch(name).id] == 1 }
         _renew || %i[relaxed correlate].each { |name| set(name, true) } # relaxed alone would take a late reply for the next
+        @renewal_due = false
       rescue ContextTerminatedError
         nil # there is nothing to be made anew; the caller hears of it
       end
@@ -89,8 +114,11 @@ module Godwit
       # @yieldparam message [String, Array<String>]
       # @yieldreturn [String, Array<String>] the reply; a ROUTER may give nil for none
       # @return [self]
+      # @raise [ArgumentValueError] without a block
+      # @raise [ArgumentTypeError] when `on_error` cannot be called
       def serve(on_error: nil)
-        raise ArgumentError, "serve needs a block that makes the reply" unless block_given?
+        raise ArgumentValueError.new("serve needs a block that makes the reply", operation: :serve) unless block_given?
+        raise Errors.bad_type(:serve, "on_error:", "what can be called, or nil", on_error) unless on_error.nil? || on_error.respond_to?(:call)
         while (message = next_message)
           begin
             reply(yield(message))

@@ -9,7 +9,9 @@ module Godwit
 
       # @return [Hash{Symbol => Object}] options
       def options(curve, server_key, plain)
-        raise ArgumentError, "server_key: goes with curve: the client's own keys (Godwit::Curve.keypair)" if server_key && !curve
+        if server_key && !curve
+          raise ArgumentValueError.new("new: server_key: goes with curve:, the client's own keys (Godwit::Curve.keypair)", operation: :new)
+        end
         {**curve_options(curve, server_key), **plain_options(plain)}
       end
 
@@ -24,7 +26,7 @@ module Godwit
         return {} unless plain
         name, password = plain if plain.is_a?(Array) && plain.size == 2
         return {plain_username: name, plain_password: password} if name.is_a?(String) && password.is_a?(String)
-        raise ArgumentError, "plain: takes [user name, password], two Strings"
+        raise Errors.bad_value(:new, "plain:", "[user name, password], two Strings", plain, secret: true)
       end
     end
   end

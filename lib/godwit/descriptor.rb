@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+module Godwit
+  # Checks the descriptor of the option `use_fd`, on which libzmq would end the process.
+  # @private
+  module Descriptor
+    module_function
+
+    # @param number [Integer]
+    # @param endpoint [String] to be bound
+    # @raise [OptionError] unless it is a stream socket that listens, of the endpoint's family
+    def check(number, endpoint)
+      problem = problem(number, endpoint.start_with?("ipc:")) unless endpoint.start_with?("inproc:")
+      return unless problem
+      raise OptionError.new("bind #{endpoint}: option use_fd takes the descriptor of a stream socket that is bound and listens " \
+        "(such as TCPServer#fileno), for tcp:// of TCP, for ipc:// of a UNIX socket: #{number} #{problem}", operation: :bind, endpoint: endpoint)
+    end
+
+    # @return [String, nil] what is wrong with it
+    def problem(number, unix)
+      require "socket"
+      socket = ::BasicSocket.for_fd(number)
+      socket.autoclose = false
+      family = socket.local_address.afamily
+      return "is no stream socket" unless socket.getsockopt(:SOCKET, :TYPE).int == ::Socket::SOCK_STREAM
+      return "does not listen" unless socket.getsockopt(:SOCKET, :ACCEPTCONN).bool
+      return if (unix ? [::Socket::AF_UNIX] : [::Socket::AF_INET, ::Socket::AF_INET6]).include?(family)
+      "is of another family"
+    rescue ::SystemCallError, ::ArgumentError
+      "is no open socket"
+    end
+  end
+end

@@ -1,0 +1,87 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Socket
+    # Options, subscriptions, encoding.
+    module Settings
+      # Asks for messages that start with these topics.
+      # @param topics [Array<String>] "" for all; several are joined by "or"
+      # @return [self]
+      # @raise [OptionError] on other types than SUB
+      def subscribe(*topics)
+        topics.each { |topic| apply_option(:subscribe, topic) }
+        self
+      end
+
+      # Takes back {#subscribe}; each as often as it was asked for.
+      # @param topics [Array<String>]
+      # @return [self]
+      def unsubscribe(*topics)
+        topics.each { |topic| apply_option(:unsubscribe, topic) }
+        self
+      end
+
+      # @param name [Symbol] of an option, see docs/options.md
+      # @return [Object] its value
+      # @raise [OptionError] when it is unknown or cannot be read
+      def get(name)
+        option = Options.fetch(name)
+        option.check_readable(type)
+        option.decode(_get_option(option.id))
+      end
+
+      # @param name [Symbol] of an option; some act only on endpoints bound or connected afterwards
+      # @param value [Object]
+      # @return [Object] the value
+      # @raise [OptionError] when it is unknown, cannot be set, or the value is not allowed
+      def set(name, value)
+        apply_option(name, value)
+        value
+      end
+
+      # @return [Encoding] of the Strings that it receives
+      def encoding
+        _encoding
+      end
+
+      # @param encoding [Encoding, String]
+      # @raise [ArgumentValueError, ArgumentTypeError] when it is unknown
+      def encoding=(encoding)
+        _set_encoding(find_encoding(encoding))
+      end
+
+      private
+
+      # All are checked before libzmq makes a socket, whose place in the context would be free again only some time later.
+      def starting_options(options, topics)
+        defaults = @context.socket_options.select { |name, _| Options.fetch(name).for_type?(type) }
+        wanted = defaults.merge(options).to_a + topics.map { |topic| [:subscribe, topic] }
+        wanted.map do |name, value|
+          option = Options.fetch(name)
+          [option, option.encode(value, type), value]
+        end
+      end
+
+      def apply_option(name, value)
+        option = Options.fetch(name)
+        raise option.error("of a PUB is given to its constructor") if option.name == :conflate && type == :PUB
+        store(option, option.encode(value, type), value)
+      end
+
+      def store(option, raw, value)
+        check_name(raw) if option.name == :connect_routing_id
+        option.hand_over(value) { _set_option(option.id, raw) }
+        note_name(option, raw)
+        @settings[option.id] = raw # for REQ#request, which may have to make the socket anew
+      end
+
+      def find_encoding(encoding)
+        Encoding.find(encoding) || raise(::ArgumentError)
+      rescue ::ArgumentError
+        raise Errors.bad_value(:encoding, "encoding:", "an Encoding that Ruby knows, such as \"UTF-8\"", encoding), cause: nil
+      rescue ::TypeError
+        raise Errors.bad_type(:encoding, "encoding:", "an Encoding or its name", encoding), cause: nil
+      end
+    end
+  end
+end

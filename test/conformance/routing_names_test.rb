@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+# Names given by connect_routing_id: libzmq ends the process at the second of one name, so these run in child processes.
+class RoutingNamesTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  # @return [String] what the child wrote: the class and message of what the program's last lines raised
+  def outcome(program)
+    assert_child(run_child(<<~RUBY)).stdout
+      require "godwit"
+      begin
+        #{program.gsub("\n", "\n  ")}
+        puts "nothing raised"
+      rescue Godwit::OptionError => error
+        puts error.message
+      end
+    RUBY
+  end
+
+  ONCE = /connect_routing_id.*takes each name once in a socket's life, and "x" was given before: take another, or a new socket/
+  BEFORE = /connect_routing_id.*before any bind, any connect without a name and immediate: true.*take another ROUTER/
+
+  %i[ROUTER STREAM].each do |type|
+    test "a #{type} gives no name twice: to a live peer, to one that goes, when set and when connected" do
+      start = "peer = Godwit::#{type}.bind('tcp://127.0.0.1:*')\none = Godwit::#{type}.connect(peer.last_endpoint, connect_routing_id: 'x')"
+      assert_match ONCE, outcome("#{start}\none.connect_routing_id = 'x'")
+      assert_match ONCE, outcome("#{start}\none.disconnect(peer.last_endpoint)\none.connect_routing_id = 'x'\none.connect(peer.last_endpoint)")
+      assert_match(/nothing raised/, outcome("#{start}\none.connect_routing_id = 'y'\none.connect_routing_id = 'z'\none.connect(peer.last_endpoint)"))
+    end
+  end
+
+  test "a ROUTER gives no name where a peer may have given itself the same" do
+    assert_match BEFORE, outcome(<<~RUBY)
+      router = Godwit::ROUTER.bind("tcp://127.0.0.1:*")
+      dealer = Godwit::DEALER.connect(router.last_endpoint, routing_id: "x")
+      dealer << "hello"
+      router.recv(timeout: 5)
+      router.connect_routing_id = "x"
+      router.connect("tcp://127.0.0.1:5555")
+    RUBY
+    assert_match BEFORE, outcome(<<~RUBY)
+      router = Godwit::ROUTER.new
+      dealer = Godwit::DEALER.bind("tcp://127.0.0.1:*", routing_id: "x")
+      router.connect(dealer.last_endpoint)
+      dealer << "hello"
+      router.recv(timeout: 5)
+      router.connect_routing_id = "x"
+      router.connect("tcp://127.0.0.1:5555")
+    RUBY
+    # Here the name was accepted before the socket was bound.
+    assert_match BEFORE, outcome("Godwit::ROUTER.bind('tcp://127.0.0.1:*', connect_routing_id: 'x').connect('tcp://127.0.0.1:5555')")
+    assert_match BEFORE, outcome("Godwit::ROUTER.connect('tcp://127.0.0.1:5555', connect_routing_id: 'x', immediate: true)")
+  end
+
+  each_transport("names first, then bind: both kinds of peers are served") do |transport|
+    dealer = open_socket(:DEALER).bind(endpoint_for(transport))
+    other = open_socket(:DEALER).bind(endpoint_for(transport))
+    router = open_socket(:ROUTER, connect_routing_id: "one").connect(dealer.last_endpoint)
+    router.connect_routing_id = "two"
+    router.connect(other.last_endpoint).bind(endpoint_for(transport))
+    guest = open_socket(:DEALER, routing_id: "guest").connect(router.last_endpoint)
+    guest << "hello"
+    assert_equal ["guest", "hello"], router.recv(timeout: 5)
+    router << %w[one 1] << %w[two 2] << %w[guest 3]
+    assert_equal %w[1 2 3], [dealer, other, guest].map { |socket| socket.recv(timeout: 5) }
+  end
+
+  test "a connect that fails leaves the name for the next" do
+    dealer = open_socket(:DEALER).bind(endpoint_for(:tcp))
+    router = open_socket(:ROUTER, connect_routing_id: "x")
+    assert_raises(Godwit::EndpointError) { router.connect("nonsense") }
+    assert_raises(Errno::ENAMETOOLONG) { router.connect("ipc:///#{"x" * 200}") }
+    router.connect(dealer.last_endpoint)
+    router << %w[x hello]
+    assert_equal "hello", dealer.recv(timeout: 5)
+  end
+end
