@@ -5,6 +5,7 @@
 #   ruby -Ilib examples/curve_client.rb ENDPOINT SERVER_KEY
 require "godwit"
 
+abort "usage: curve_client.rb ENDPOINT SERVER_KEY; curve_server.rb prints both" unless ARGV.size == 2
 endpoint, server_key = ARGV
 
 # linger: a request that cannot be delivered is not worth waiting for at the end.

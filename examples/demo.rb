@@ -4,6 +4,7 @@
 require "io/wait"
 require "json"
 require "rbconfig"
+require "socket"
 require_relative "../bench/support/bench"
 
 # The scenes, and the processes that play in them.
@@ -140,7 +141,8 @@ module Demo
     end
 
     # A port that was free a moment ago: server.rb takes none with a star, as nobody could tell client.rb which it became.
-    def free_port = Godwit::PULL.bind("tcp://127.0.0.1:*", &:port)
+    # Not one of ours: a socket that was closed may keep its port a moment longer.
+    def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
 
     # In turn, so that what else the machine does falls on all.
     # @return [Array<Array(String, Float, Float)>] name, messages/s, share of the first's

@@ -5,6 +5,7 @@
 #   ruby -Ilib examples/pull.rb ENDPOINT COUNT [BATCH]
 require "godwit"
 
+abort "usage: pull.rb ENDPOINT COUNT [BATCH]" unless ARGV.size.between?(2, 3)
 endpoint, count, batch = ARGV[0], *ARGV[1..].map { |number| Integer(number) }
 $stdout.sync = true
 

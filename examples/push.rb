@@ -5,6 +5,7 @@
 #   ruby -Ilib examples/push.rb ENDPOINT SIZE COUNT [BATCH]
 require "godwit"
 
+abort "usage: push.rb ENDPOINT SIZE COUNT [BATCH]" unless ARGV.size.between?(3, 4)
 endpoint, size, count, batch = ARGV[0], *ARGV[1..].map { |number| Integer(number) }
 message = "x" * size
 

@@ -127,7 +127,8 @@ static int
 make(gw_socket_t *socket)
 {
     size_t size = sizeof socket->fd;
-    int linger = atomic_load(&socket->context->linger);
+    /* A SUB's subscriptions are all that it could have unsent: nothing that is worth a wait, and libzmq's own default is 0. */
+    int linger = socket->type == ZMQ_SUB ? 0 : atomic_load(&socket->context->linger);
     int error = enough_descriptors(descriptors_for_socket(socket->context));
     if (error) return error;
     socket->zmq = zmq_socket(socket->context->zmq, socket->type);

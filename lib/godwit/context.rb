@@ -43,7 +43,8 @@ module Godwit
       end
     end
 
-    # @param linger [Integer, Float, nil] seconds that its sockets go on trying to deliver after their close; nil: for ever
+    # @param linger [Integer, Float, nil] seconds that its sockets go on trying to deliver after their close; nil: for ever. A SUB
+    #   starts with 0 all the same: it has nothing that is worth a wait
     # @param socket_options [Hash{Symbol => Object}] options that each of its sockets starts with
     # @param options [Hash{Symbol => Object}] options of the context: `io_threads:` (default 1), `max_sockets:` (1023), `ipv6:`,
     #   `thread_name_prefix:`, `thread_priority:`… (docs/options.md)

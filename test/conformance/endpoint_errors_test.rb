@@ -128,7 +128,10 @@ class EndpointErrorsTest < Godwit::TestCase
   end
 
   test "a host name, of this machine or of none" do
-    %w[tcp://localhost:5555 tcp://no.such.host.invalid:5555 tcp://eth99:*].each do |bad|
+    names = %w[tcp://no.such.host.invalid:5555 tcp://eth99:*]
+    # libzmq 4.3.5 takes localhost, and no other name.
+    names << "tcp://localhost:5555" if Gem::Version.new(Godwit.libzmq_version) < Gem::Version.new("4.3.5")
+    names.each do |bad|
       assert_refused Godwit::InterfaceError, /takes \*, an IP address/, bad, :bind
     end
   end

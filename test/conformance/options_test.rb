@@ -151,7 +151,7 @@ class OptionsTest < Godwit::TestCase
       Godwit::Options::SOCKET.each_value do |option|
         next unless option.readable? && option.supported? && !NO_DEFAULT.include?(option.name)
         next unless option.writable? || option.for_type?(type)
-        default = option.godwit || option.default_of.fetch(type, option.default)
+        default = option.default_of.fetch(type) { option.godwit || option.default }
         assert_equal default.inspect, normal(socket.get(option.name), default).inspect, "#{option.name} of a fresh #{type}"
       end
     end

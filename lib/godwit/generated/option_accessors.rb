@@ -110,14 +110,14 @@ module Godwit
 
       # How long unsent messages are kept trying after close; 0 drops them at once.
       # (ZMQ_LINGER; since libzmq 2.1; takes effect at once.)
-      # @return [Float, nil] seconds, from 0; nil: forever; default nil (0 on SUB, 0 on XSUB, Godwit sets 5)
+      # @return [Float, nil] seconds, from 0; nil: forever; default nil (0 on SUB, Godwit sets 5)
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def linger = get(:linger)
 
       # How long unsent messages are kept trying after close; 0 drops them at once.
       # (ZMQ_LINGER; since libzmq 2.1; takes effect at once.)
-      # @param value [Float, Integer, nil] seconds, from 0; nil: forever; default nil (0 on SUB, 0 on XSUB, Godwit sets 5)
+      # @param value [Float, Integer, nil] seconds, from 0; nil: forever; default nil (0 on SUB, Godwit sets 5)
       # @raise [OptionError] when the value is not allowed
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_setsockopt.html
