@@ -15,17 +15,21 @@ enum {
 
 typedef struct {
     int fd;
-    long successes; /* handshakes done, by anybody, when it was opened */
+    bool gone;                /* its end came before its opening: see gw_peers.unordered */
+    long successes, failures; /* told of anybody by the time it was opened; -1: nobody knows */
 } connection_t;
 
 struct gw_peers {
     void *pair;               /* owned */
-    connection_t *open;       /* owned, from malloc */
-    long opened, capacity;    /* of `open` */
+    connection_t *known;      /* owned, from malloc */
+    long count, capacity;     /* of `known` */
+    long open;                /* of those, without the ones that are gone */
     long established;
-    long successes;           /* handshakes done so far */
-    long failures;            /* announced, with their disconnection still to come */
+    long successes, failures; /* told so far: handshakes that were done, and that failed */
+    long failing;             /* failures whose disconnection is still to come */
+    long doubtful;            /* disconnections taken for such ones, which may have been of peers */
     int fd;                   /* borrowed from libzmq: the pair's ZMQ_FD */
+    bool unordered;           /* several I/O threads: a connection's opening may be told after what became of it */
 };
 
 /* ---- PUB ---- */
@@ -69,7 +73,7 @@ gw_peers_stop(gw_socket_t *socket)
     socket->peers = NULL;
     zmq_socket_monitor(socket->zmq, NULL, 0);
     zmq_close(peers->pair);
-    free(peers->open);
+    free(peers->known);
     free(peers);
     wake_those_who_count(socket);
 }
@@ -91,6 +95,7 @@ gw_peers_start(gw_socket_t *socket)
         free(peers);
         return error;
     }
+    peers->unordered = zmq_ctx_get(socket->context->zmq, ZMQ_IO_THREADS) != 1;
     snprintf(name, sizeof name, "inproc://godwit.peers.%p", (void *)socket);
     if (zmq_setsockopt(peers->pair, ZMQ_RCVHWM, &no_limit, sizeof no_limit) != 0
         || zmq_setsockopt(peers->pair, ZMQ_LINGER, &no_limit, sizeof no_limit) != 0
@@ -106,43 +111,78 @@ gw_peers_start(gw_socket_t *socket)
     return 0;
 }
 
+static connection_t *
+find(struct gw_peers *peers, int fd, bool gone)
+{
+    for (long i = 0; i < peers->count; i++) {
+        if (peers->known[i].fd == fd && peers->known[i].gone == gone) return &peers->known[i];
+    }
+    return NULL;
+}
+
+static void
+add(struct gw_peers *peers, connection_t connection)
+{
+    if (peers->count == peers->capacity) {
+        long capacity = peers->capacity ? 2 * peers->capacity : 8;
+        connection_t *known = realloc(peers->known, capacity * sizeof *known);
+        if (!known) return;
+        peers->known = known;
+        peers->capacity = capacity;
+    }
+    peers->known[peers->count++] = connection;
+}
+
 static void
 opened(struct gw_peers *peers, int fd)
 {
-    if (peers->opened == peers->capacity) {
-        long capacity = peers->capacity ? 2 * peers->capacity : 8;
-        connection_t *open = realloc(peers->open, capacity * sizeof *open);
-        if (!open) return;
-        peers->open = open;
-        peers->capacity = capacity;
-    }
-    peers->open[peers->opened++] = (connection_t){.fd = fd, .successes = peers->successes};
+    connection_t *gone = find(peers, fd, true);
+    peers->open++;
+    if (gone) *gone = peers->known[--peers->count];
+    else if (peers->unordered) add(peers, (connection_t){.fd = fd, .successes = -1, .failures = -1});
+    else add(peers, (connection_t){.fd = fd, .successes = peers->successes, .failures = peers->failures});
 }
 
 /* libzmq does not say whose handshake succeeded or failed, only whose connection ended. A connection since whose opening no
- * handshake was done was never a peer; for another, a failure announced before tells. */
+ * handshake was done was never a peer, and one since whose opening none failed is not one that failed. Of the rest, it is taken
+ * for one that failed while such a one is still to end; a mistake shows when that one ends, and is made good then. One thing
+ * cannot be told: a stranger whose handshake ended without a word of libzmq (a malformed frame), while others' were done, counts
+ * as a peer that left. */
 static void
 closed(struct gw_peers *peers, int fd)
 {
-    for (long i = 0; i < peers->opened; i++) {
-        if (peers->open[i].fd != fd) continue;
-        bool stranger = peers->open[i].successes == peers->successes;
-        peers->open[i] = peers->open[--peers->opened];
-        if (peers->failures > 0) peers->failures--;
-        else if (!stranger) peers->established--;
-        break;
+    connection_t *found = find(peers, fd, false), connection = {.fd = fd, .gone = true, .successes = -1, .failures = -1};
+    peers->open--;
+    if (found) {
+        connection = *found;
+        *found = peers->known[--peers->count];
     }
+    else {
+        add(peers, connection);
+    }
+    bool peer = connection.successes != peers->successes, failed = connection.failures != peers->failures;
+    if (failed && peers->failing > 0) {
+        peers->failing--;
+        if (peer) peers->doubtful++;
+    }
+    else if (peer) {
+        peers->established--;
+    }
+    else if (failed && peers->doubtful > 0) {
+        peers->doubtful--;
+        peers->established--;
+    }
+    if (peers->established < 0) peers->established = 0;
+    if (!peers->unordered && peers->established > peers->open) peers->established = peers->open;
 }
 
 static void
 apply(struct gw_peers *peers, unsigned event, int value)
 {
     if (event & OPENED) opened(peers, value);
-    else if (event & FAILED) peers->failures++;
+    else if (event & FAILED) peers->failing++, peers->failures++;
     else if (event == ZMQ_EVENT_DISCONNECTED) closed(peers, value);
     else peers->established++, peers->successes++;
-    if (peers->established > peers->opened) peers->established = peers->opened;
-    if (peers->failures > peers->opened) peers->failures = peers->opened;
 }
 
 /* Reads the monitor; gives an errno as above. */
@@ -198,7 +238,7 @@ socket_wait_peers(VALUE self, VALUE count, VALUE timeout)
         int error = socket->publisher ? gw_drain_subscriptions(socket) : drain_monitor(socket);
         if (error != EAGAIN && error != EINTR) gw_raise(error, call.operation, self, Qnil);
         if (socket->publisher) now = socket->subscriptions;
-        else now = socket->type == ZMQ_STREAM ? peers->opened : peers->established; /* raw TCP has no handshake */
+        else now = socket->type == ZMQ_STREAM ? peers->open : peers->established; /* raw TCP has no handshake */
     } while (now < wanted && gw_wait_on(&call, 0, socket->publisher ? socket->fd : peers->fd));
     return LONG2NUM(now);
 }

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require "socket"
 require "test_helper"
+require_relative "shim/shim"
 
 # Contexts and sockets that several threads open and close at once.
 class ContextsTest < Godwit::TestCase
@@ -26,7 +28,8 @@ class ContextsTest < Godwit::TestCase
   # Those who wait leave their socket a little later than the context looks for the longest linger.
   test "Context#close gives linger to sockets that others wait on" do
     home = own(Godwit::Context.new(linger: 2.5))
-    port = open_socket(:PULL).bind(endpoint_for(:tcp)).then { |socket| [socket.port, socket.close].first }
+    # Of no socket of ours: one that closes may still take the connection, and its refusal is for good.
+    port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
     dealer = own(Godwit::DEALER.connect("tcp://127.0.0.1:#{port}", context: home, reconnect_interval: 0.01))
     dealer.send("late")
     waiter = in_thread { dealer.recv }
@@ -73,6 +76,35 @@ class ContextsTest < Godwit::TestCase
       Array.new(4) { in_thread { pull.close } }.each(&:join)
       waiters.each { |waiter| assert_raises(Godwit::ClosedError) { waiter.value } }
     end
+  end
+
+  test "a socket that is closed again and again is closed once" do
+    home = own(Godwit::Context.new(linger: 0, max_sockets: 2))
+    kept = own(Godwit::PULL.new(context: home))
+    one = Godwit::PULL.new(context: home)
+    5.times { one.close }
+    own(Godwit::PULL.new(context: home))
+    assert_raises(Godwit::TooManySocketsError) { Godwit::PULL.new(context: home) }
+    refute kept.readable?
+  end
+
+  # The number of its descriptor is used again at once: who still sleeps on it would hear of another's events.
+  test "no socket is closed before the last who waits on it has left" do
+    assert_child(run_child(<<~RUBY, deadline: 20, env: Godwit::TestSupport::Shim.windows))
+      require "godwit"
+      require "fiddle"
+      closed_under_wait = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_closed_under_wait"], [], Fiddle::TYPE_LONG)
+      30.times do
+        pull = Godwit::PULL.bind("inproc://a")
+        waiters = Array.new(10) { Thread.new { pull.recv rescue $!.class } }
+        Thread.pass until waiters.all? { |waiter| waiter.status == "sleep" }
+        pull.close
+        abort "a waiter heard of something else" unless waiters.map(&:value).uniq == [Godwit::ClosedError]
+      rescue Godwit::AddressInUseError
+        retry # libzmq forgets a name a moment after its socket
+      end
+      abort "\#{closed_under_wait.call} sockets were" if closed_under_wait.call > 0
+    RUBY
   end
 
   # Under steady traffic of others there is always something new; a deadline counts all the same.

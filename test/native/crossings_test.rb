@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require_relative "shim/shim"
 
-# What is paid per wait and never per message: Ruby's lock, a system call, a crossing into the extension (laws 1 and 4).
+# What is paid per wait and never per message: Ruby's lock, a system call, a look, a crossing into the extension (laws 1, 2 and 4).
 class CrossingsTest < Godwit::TestCase
   COUNT = 20_000
 
@@ -26,6 +27,49 @@ class CrossingsTest < Godwit::TestCase
     got = nil
     assert_equal 1, calls(:_recv_many) { got = pull.recv_many(1000) }
     assert_equal 1000, got.size
+  end
+
+  SHIM = <<~RUBY
+    require "godwit"
+    require "fiddle"
+    LOOKS, SENDS = %w[windows_looks windows_sends].map { |name| Fiddle::Function.new(Fiddle::Handle::DEFAULT[name], [], Fiddle::TYPE_LONG) }
+    context = Godwit::Context.new(linger: 0)
+  RUBY
+
+  # Reading ZMQ_EVENTS, or looking for edges, after each message would cost more than the messages themselves (law 2).
+  test "with nobody waiting, no message costs a look at the socket" do
+    assert_child(run_child(<<~RUBY, env: Godwit::TestSupport::Shim.windows))
+      #{SHIM}
+      pull = Godwit::PULL.bind("inproc://a", context: context, recv_hwm: 0)
+      push = Godwit::PUSH.connect("inproc://a", context: context, send_hwm: 0)
+      before = LOOKS.call
+      1000.times { push.send("x").send(%w[y z]) << "x" }
+      push.send_many(["x"] * 1000)
+      2000.times { pull.recv }
+      1000.times { pull.recv_nonblock }
+      abort "messages are missing" unless pull.recv_many(1000).size == 1000
+      pull.recv_nonblock(exception: false)
+      abort "looked \#{LOOKS.call - before} times" if LOOKS.call > before
+      pull.events
+      abort "looks are not counted" unless LOOKS.call > before
+    RUBY
+  end
+
+  # libzmq looks at its commands once in a millisecond when it only sends: one that waits has to make it look, or it turns in a
+  # circle, for the descriptor stays readable.
+  test "a sender that waits for room tries few times for each message" do
+    assert_child(run_child(<<~RUBY, deadline: 25, env: Godwit::TestSupport::Shim.windows))
+      #{SHIM}
+      pull = Godwit::PULL.bind("inproc://a", context: context, recv_hwm: 1)
+      push = Godwit::PUSH.connect("inproc://a", context: context, send_hwm: 1)
+      receiver = Thread.new { 2000.times { pull.recv } }
+      before = SENDS.call
+      2000.times { push.send("x") }
+      tries = SENDS.call - before
+      receiver.join
+      abort "\#{tries} tries for 2,000 messages" if tries > 2000 * 8
+      abort "tries are not counted" if tries < 2000
+    RUBY
   end
 
   private

@@ -134,7 +134,7 @@ class LostWakeupTest < Godwit::TestCase
 
   # What opens room at once, with nothing in libzmq's mailbox to tell of it.
   test "a sender hears of a connect by another thread, and of an option that lets it through" do
-    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    pull = open_socket(:PULL).bind(endpoint_for(:inproc))
     push = open_socket(:PUSH)
     sender = in_thread { push.send("x", timeout: 5, exception: false) }
     until_asleep(sender)
@@ -148,17 +148,13 @@ class LostWakeupTest < Godwit::TestCase
   end
 
   # A REQ and a REP can receive once they have sent, and the reverse: no edge comes with that.
-  test "a REP's turn reaches those who wait to receive" do
-    rep, req = connected_pair(:REP, :REQ)
+  test "a REP's turn reaches those who wait until it is readable, a REQ's those who wait until it is writable" do
+    rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     req.send("first")
     assert_equal "first", rep.recv
-    other = open_socket(:REQ).connect(rep.last_endpoint)
-    other.send("second")
-    eventually { rep.events && true }
-    error = in_thread { rep.recv(timeout: 5) }
-    assert_raises(Godwit::StateError) { error.value } # it is not its turn yet; nobody waits for that
-    rep.send("reply")
-    assert_equal "second", rep.recv(timeout: 5)
+    open_socket(:REQ).connect(rep.last_endpoint).send("second")
+    assert_woken(rep, :wait_readable) { rep.send("reply") }
+    assert_woken(req, :wait_writable) { assert_equal "reply", req.recv(timeout: 5) }
   end
 
   # One that was woken, and killed before it could look, hands its wake-up to the next.
@@ -171,9 +167,9 @@ class LostWakeupTest < Godwit::TestCase
       push.send(number.to_s)
       pull.events # swallows the edge; the wake-up is the first one's now
       waiters.first.kill.join
-      message = eventually("message #{number} lies there (#{pull.events}), nobody woke up") { taken.pop unless taken.empty? }
+      taker, message = eventually("message #{number} lies there (#{pull.events}), nobody woke up") { taken.pop unless taken.empty? }
       assert_equal number.to_s, message
-      passed_on += 1 if waiters.last.join(0.1)
+      passed_on += 1 if taker == waiters.last
       waiters.last.kill.join
     end
     assert_operator passed_on, :>, 0
@@ -182,7 +178,24 @@ class LostWakeupTest < Godwit::TestCase
   private
 
   def waiter(pull, taken)
-    in_thread { Thread.handle_interrupt(Object => :on_blocking) { taken << pull.recv } }.tap { |thread| until_asleep(thread) }
+    in_thread { Thread.handle_interrupt(Object => :on_blocking) { taken << [Thread.current, pull.recv] } }.tap { |thread| until_asleep(thread) }
+  end
+
+  # A fiber waits, with all edges behind it; what the block does must wake it.
+  def assert_woken(socket, wait)
+    woken = in_thread do
+      scheduler = Godwit::TestSupport::TinyScheduler.new
+      Fiber.set_scheduler(scheduler)
+      got = nil
+      Fiber.schedule { got = socket.public_send(wait, 3) }
+      socket.events # wakes it, for edges that nobody looked at before
+      Fiber.schedule { sleep 0.05 }
+      2.times { scheduler.turn } # it has looked, and waits again
+      yield
+      scheduler.run
+      got
+    end
+    assert_same socket, woken.value, wait
   end
 
   # @return [Array] a ROUTER, and peers that are full

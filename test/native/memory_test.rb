@@ -77,6 +77,19 @@ class MemoryTest < Godwit::TestCase
     end
   end
 
+  # What they hold goes on for linger, on a thread of libzmq's.
+  test "the collector does not wait for what a dropped context has still to send" do
+    assert_child(run_child(<<~RUBY, deadline: 20))
+      require "godwit"
+      Thread.new { 5.times { Godwit::Context.new(linger: 3).socket(:PUSH).connect("tcp://127.0.0.1:1").send("x") } }.join
+      now = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
+      start = now.call
+      Thread.new { GC.start }.join until ObjectSpace.each_object(Godwit::Context).count < 3 || now.call > start + 15
+      abort "\#{now.call - start} s" if now.call - start > 2
+      exit!(0)
+    RUBY
+  end
+
   test "compaction in a loop while threads and fibers wait" do
     skip "this Ruby cannot compact its heap" unless Godwit::TestSupport::GCLevels.compaction?
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)

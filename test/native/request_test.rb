@@ -86,7 +86,7 @@ class RequestTest < Godwit::TestCase
       hit = (count += 1) == moment
       thread.raise(Stop) if hit # taken here, or where it is allowed
     end
-    trace.enable { thread.run.join }
+    trace.enable(target_thread: thread) { thread.run.join }
     hit
   end
 end

@@ -107,6 +107,15 @@ class WaitsEndTest < Godwit::TestCase
     end
   end
 
+  # The main thread is not alone here, and waits in another way.
+  test "a deadline ends the wait of a thread, and of one that is alone" do
+    dealer = open_socket(:DEALER).bind(endpoint_for(:tcp))
+    thread = in_thread { [dealer.recv(timeout: 0.05, exception: false), dealer.wait_readable(0.05)] }
+    assert thread.join(3), "it waits on"
+    assert_equal [nil, nil], thread.value
+    assert_child(run_child('require "godwit"; exit!(Godwit::PULL.bind("tcp://127.0.0.1:*").recv(timeout: 0.05, exception: false).nil?)'))
+  end
+
   # Under handle_interrupt a kill that comes before the wait is put off until the wait, and must be seen by it.
   each_call "ends on a kill that was put off" do |name|
     call = prepare(name)

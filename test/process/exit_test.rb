@@ -45,9 +45,9 @@ class ExitTest < Godwit::TestCase
   end
 
   test "linger without limit ends by Ctrl-C" do
-    child = start_child("require 'godwit'\n#{unsent("linger: nil")}\nat_exit { puts 'ready' }", deadline: 10)
+    child = start_child("require 'godwit'\ntrap(:WINCH) {}\n#{unsent("linger: nil")}\nat_exit { puts 'ready' }", deadline: 10)
     child.wait_for("ready")
-    refute eventually_ended(child, 0.5), "it did not wait for its peer"
+    refute eventually_ended(child, 0.5) { child.signal(:WINCH) }, "it did not wait for its peer"
     start = monotonic
     child.signal(:INT)
     result = child.finish
@@ -201,7 +201,10 @@ class ExitTest < Godwit::TestCase
 
   def eventually_ended(child, seconds)
     limit = monotonic + seconds
-    IO.select(nil, nil, nil, 0.01) while alive?(child.pid) && monotonic < limit
+    while alive?(child.pid) && monotonic < limit
+      yield
+      IO.select(nil, nil, nil, 0.01)
+    end
     !alive?(child.pid)
   end
 

@@ -16,6 +16,12 @@ module Godwit
       # for twice counts twice. (A SUB that is bound subscribes at a new peer when it is next used itself: while it receives, or
       # in its own `wait_connected`.)
       # Any number of threads and fibers may wait.
+      #
+      # libzmq tells which connection opened or ended, but not whose handshake was done or failed, and nothing of a connection that
+      # the socket itself ends. So peers count on that were lost by {#disconnect} or {#unbind}, a PAIR's second peer counts, and so
+      # does one that a ROUTER refuses, since its routing id is taken. A peer that leaves while another is refused may count until that
+      # one is gone too; a stranger that breaks off its handshake with a malformed frame, while others' are done, may count as a peer
+      # that left. A PUB, which counts subscriptions, knows no such cases.
       # @param count [Integer] how many at least
       # @param timeout [Integer, Float, nil] seconds; nil: for ever
       # @return [self]

@@ -1,0 +1,121 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "socket"
+require_relative "shim/shim"
+
+# What libzmq tells of connections in another order than they lived (ext/godwit/peers.c).
+class PeersTest < Godwit::TestCase
+  # What a client of ZMTP 3.0 with the PLAIN mechanism writes.
+  GREETING = "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0PLAIN".b.ljust(64, "\0").freeze
+  INITIATE = "\x08INITIATE\x0bSocket-Type\0\0\0\x04PULL"
+  REFUSED = "RROR\x03400" # libzmq 4.3.4 writes the E and the length before it as one letter
+
+  # With two I/O threads one tells of the handshake before the other tells of the connection.
+  test "a handshake that is told before its connection counts, and so does the end" do
+    assert_child(run_child(<<~RUBY, env: Godwit::TestSupport::Shim.windows(handover: 100_000)))
+      require "godwit"
+      context = Godwit::Context.new(linger: 0, io_threads: 2)
+      push = Godwit::PUSH.bind("tcp://127.0.0.1:*", context: context)
+      pulls = Array.new(3) { Godwit::PULL.connect(push.last_endpoint, context: Godwit::Context.new(linger: 0)) }
+      push.wait_connected(count: 3, timeout: 5)
+      pulls.each_with_index do |pull, gone|
+        pull.close
+        limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 5
+        until (now = counted(push)) == 2 - gone
+          abort "\#{now} after \#{gone + 1} went" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
+          Thread.pass
+        end
+      end
+      exit!(0)
+
+      BEGIN {
+        def counted(socket)
+          socket.wait_connected(count: 9, timeout: 0.01)
+        rescue Godwit::TimeoutError => error
+          error.message[/(\\d+) of/, 1].to_i
+        end
+      }
+    RUBY
+  end
+
+  # The end of one that was refused is told a while after its failure; that of others may come in between.
+  test "a peer that goes while a refused one is still there counts no longer, once both are gone" do
+    push = guarded_push
+    peer, = Array.new(2) { peer_of(push) }
+    stranger(push, "good") # stays in the middle of its handshake
+    refused = refused_by(push)
+    peer.close # libzmq hears of the two in this order
+    refused.close
+    assert(eventually { counted(push) == 1 })
+    peer_of(push)
+    assert_equal 2, counted(push)
+  end
+
+  test "a peer that came after the refusal, and goes before the refused one does" do
+    push = guarded_push
+    refused = refused_by(push)
+    peer = peer_of(push)
+    peer.close
+    assert(eventually { counted(push).zero? })
+    refused.close
+    peer_of(push)
+    assert_equal 1, counted(push)
+  end
+
+  test "a refused one that goes before the peer does" do
+    push = guarded_push
+    peer = peer_of(push)
+    2.times { refused_by(push).close }
+    assert_equal 1, counted(push)
+    peer.close
+    assert(eventually { counted(push).zero? })
+  end
+
+  private
+
+  # One whose user "good" is let in.
+  def guarded_push
+    guard = open_socket(:REP).bind("inproc://zeromq.zap.01")
+    in_thread { guard.serve { |ask| ["1.0", ask[1], (ask[6] == "good") ? "200" : "400", "", "", ""] } }
+    open_socket(:PUSH, plain_server: true).bind(endpoint_for(:tcp))
+  end
+
+  # @return [TCPSocket] one that is let in, and counts
+  def peer_of(push)
+    before = counted(push)
+    stranger(push, "good").tap do |peer|
+      read_until(peer, "WELCOME")
+      peer.write(command(INITIATE))
+      push.wait_connected(count: before + 1, timeout: 5)
+    end
+  end
+
+  # @return [TCPSocket] one that has read that it may not come in, and stays
+  def refused_by(push)
+    stranger(push, "nope").tap { |peer| read_until(peer, REFUSED) }
+  end
+
+  def stranger(push, user)
+    TCPSocket.new("127.0.0.1", push.port).tap do |peer|
+      (@strangers ||= []) << peer
+      peer.write(GREETING + command("\x05HELLO\x04#{user}\x01x"))
+    end
+  end
+
+  def teardown = @strangers&.each(&:close)
+
+  def command(text) = "\x04".b << text.bytesize << text
+
+  def read_until(peer, text)
+    got = +"".b
+    got << peer.readpartial(1000) until got.include?(text)
+  end
+
+  # @return [Integer] what its time-out says
+  def counted(socket)
+    socket.wait_connected(count: 99, timeout: 0)
+  rescue Godwit::TimeoutError => error
+    error.message[/(\d+) of 99/, 1].to_i
+  end
+end

@@ -1,0 +1,171 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "forking"
+require "native/shim/shim"
+
+# A fork at the worst moment: while others wait, close, or hold a lock, and in the middle of a wait (laws 5 and 7).
+class ForkMomentsTest < Godwit::TestCase
+  include Godwit::TestSupport::Forking
+
+  test "fork while other threads and fibers wait, and while a context ends" do
+    assert_done(<<~RUBY, gems: true)
+      require "async"
+      pull, push = pair
+      waiters = Array.new(3) { Thread.new { pull.recv } }
+      Thread.pass until waiters.all? { |waiter| waiter.status == "sleep" }
+      reactor = Thread.new { Async { |task| 3.times { task.async { pull.recv } } } }
+      Thread.pass until reactor.status == "sleep"
+      20.times do
+        ending = Godwit::Context.new(linger: 0.2)
+        Godwit::PUSH.connect("tcp://127.0.0.1:1", context: ending).send("never")
+        closer = Thread.new { ending.close }
+        Thread.pass until closer.status == "sleep"
+        in_child do
+          forked { pull.recv }
+          waiters = reactor = nil
+          3.times { GC.start; GC.compact }
+          forked { pull.events }
+          check(*pair)
+        end
+      end
+      6.times { push.send("x") }
+      (waiters + [reactor]).each { |waiter| waiter.join(5) or abort "a waiter in the parent was disturbed" }
+      in_child { check(*pair); GC.start; true }
+    RUBY
+  end
+
+  test "a child does not wait for a context that its parent was ending" do
+    assert_done <<~RUBY
+      ending = Godwit::Context.new(linger: 4)
+      Godwit::PUSH.connect("tcp://127.0.0.1:1", context: ending).send("never")
+      closer = Thread.new { ending.close }
+      Thread.pass until closer.status == "sleep"
+      started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      Process.wait(fork { exit(0) })
+      abort "it waited" if Process.clock_gettime(Process::CLOCK_MONOTONIC) - started > 2
+    RUBY
+  end
+
+  # A lock that another thread holds at that moment would be held in the child for ever. The more contexts there are, the longer the
+  # oldest ones take to be found, under the lock.
+  test "a fork at the moment in which other threads end their contexts" do
+    assert_done <<~RUBY
+      Process.setrlimit(:NOFILE, [Process.getrlimit(:NOFILE).last, 4096].min)
+      stop = false
+      threads = Array.new(4) do
+        Thread.new do
+          contexts = Array.new(200) { Godwit::Context.new }
+          (contexts << Godwit::Context.new).shift.close until stop
+          contexts.each(&:close)
+        end
+      end
+      Thread.pass until ObjectSpace.each_object(Godwit::Context).count > 800
+      100.times { in_child { Godwit::Context.new.close.nil? } }
+      stop = true
+      threads.each(&:join)
+    RUBY
+  end
+
+  # The fiber that waits goes with its scheduler in the child; the list that its socket keeps must not.
+  test "a child that collects fibers that waited in the parent" do
+    assert_done(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"}) # what is freed is overwritten
+      require "./test/support/tiny_scheduler"
+      pull, push = pair
+      thread = Thread.new do
+        Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+        20.times { Fiber.schedule { pull.recv } }
+        Fiber.scheduler.run
+      end
+      Thread.pass until thread.status == "sleep"
+      in_child do
+        thread = nil
+        5.times { GC.start; GC.compact; Array.new(1000) { Object.new } }
+        GC.verify_compaction_references(toward: :empty)
+        forked { pull.recv }
+      end
+      20.times { push.send("x") }
+      thread.join(5) or abort "the parent was disturbed"
+    RUBY
+  end
+
+  # The child comes back into the middle of the wait: libzmq would answer it "interrupted" for ever.
+  test "a fork in a trap handler while the main thread waits" do
+    assert_done <<~RUBY
+      pull, push = pair
+      children = []
+      trap(:USR1) do
+        pid = fork
+        pid ? children << pid : Thread.new { sleep(5); exit!(3) }
+      end
+      parent = Process.pid
+      helper = Thread.new do
+        3.times do |turn|
+          Thread.pass until Thread.main.status == "sleep" && children.size == turn
+          Process.kill(:USR1, parent)
+        end
+        Thread.pass until children.size == 3
+        # Before the parent's message comes, which wakes them too: their descriptor is the parent's.
+        ended = children.map { |pid| Process.wait2(pid).last }
+        abort "children ended with \#{ended}" unless ended.all?(&:success?)
+        push.send("to the parent")
+      end
+      begin
+        message = pull.recv
+      rescue Godwit::ForkedError
+        exit!(Process.pid == parent ? 4 : 0)
+      end
+      abort "the wait ended in a child" unless Process.pid == parent
+      abort message unless message == "to the parent"
+      helper.join
+    RUBY
+  end
+
+  # The handler runs where the wait looks for interrupts before it begins.
+  test "a fork in a trap handler just before the main thread would wait" do
+    assert_done(<<~RUBY, env: Godwit::TestSupport::Shim.windows)
+      require "fiddle"
+      signal_at_next_receive = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_signal"], [Fiddle::TYPE_INT], Fiddle::TYPE_VOID)
+      [true, false].each do |alone|
+        pull, push = pair
+        other = Thread.new { sleep } unless alone
+        pid = nil
+        parent = Process.pid
+        trap(:USR1) { push.send("x") if (pid = fork) }
+        signal_at_next_receive.call(Signal.list["USR1"])
+        begin
+          pull.recv
+          Process.pid == parent or exit!(4)
+        rescue Godwit::ForkedError
+          exit!(Process.pid == parent ? 5 : 0)
+        end
+        Process.wait2(pid).last.success? or abort "\#{alone}: the child ended with \#{$?}"
+        other&.kill
+      end
+    RUBY
+  end
+
+  test "a fiber that waits, woken in a child that goes on with the scheduler" do
+    assert_done <<~RUBY
+      require "./test/support/tiny_scheduler"
+      pull, push = pair
+      thread = Thread.new do
+        Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+        outcome = nil
+        Fiber.schedule { outcome = (pull.recv rescue $!.class) }
+        pid = fork
+        unless pid
+          Thread.new { sleep(5); exit!(3) }
+          Fiber.scheduler.turn until outcome # the parent's message makes the shared descriptor readable here too
+          exit!(outcome == Godwit::ForkedError ? 0 : 4)
+        end
+        push.send("x")
+        _, status = Process.wait2(pid)
+        abort "the child ended with \#{status}" unless status.success?
+        Fiber.scheduler.run
+        outcome
+      end
+      abort thread.value.inspect unless thread.value == "x"
+    RUBY
+  end
+end

@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+module Godwit
+  module TestSupport
+    # What the tests of fork share: programs that fork children with a deadline.
+    module Forking
+      PRELUDE = <<~RUBY
+        require "godwit"
+
+        # Forks; the child ends with 0 unless the block raises, says false, or takes too long.
+        def in_child(seconds = 5)
+          pid = fork do
+            Thread.new { sleep(seconds); warn "the child hangs"; exit!(3) }
+            begin
+              exit!(yield ? 0 : 1)
+            rescue Exception => error
+              warn error.full_message(highlight: false)
+              exit!(2)
+            end
+          end
+          _, status = Process.wait2(pid)
+          abort "the child ended with \#{status}" unless status.success?
+        end
+
+        def forked
+          yield
+          raise "no ForkedError"
+        rescue Godwit::ForkedError
+          true
+        end
+
+        def pair(context = Godwit.context)
+          pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
+          [pull, Godwit::PUSH.connect(pull.last_endpoint, context: context)]
+        end
+
+        def check(pull, push)
+          push.send("still here")
+          abort "the parent was disturbed" unless pull.recv(timeout: 5) == "still here"
+          true
+        end
+      RUBY
+
+      def assert_done(source, **options)
+        result = assert_child(run_child("#{PRELUDE}\n#{source}\nputs 'done'", deadline: 25, **options))
+        assert_includes result.stdout, "done"
+      end
+    end
+  end
+end
