@@ -129,9 +129,13 @@ class ForkMomentsTest < Godwit::TestCase
       [true, false].each do |alone|
         pull, push = pair
         other = Thread.new { sleep } unless alone
-        pid = nil
         parent = Process.pid
-        trap(:USR1) { push.send("x") if (pid = fork) }
+        status = nil
+        trap(:USR1) do
+          next unless (pid = fork)
+          status = Process.wait2(pid).last
+          push.send("x") # after the child's end: it would wake that too
+        end
         signal_at_next_receive.call(Signal.list["USR1"])
         begin
           pull.recv
@@ -139,7 +143,7 @@ class ForkMomentsTest < Godwit::TestCase
         rescue Godwit::ForkedError
           exit!(Process.pid == parent ? 5 : 0)
         end
-        Process.wait2(pid).last.success? or abort "\#{alone}: the child ended with \#{$?}"
+        abort "\#{alone}: the child ended with \#{status}" unless status.success?
         other&.kill
       end
     RUBY
