@@ -54,6 +54,8 @@ Init_godwit_ext(void)
     gw_init_process();
     gw_init_wait();
     gw_init_context();
+    gw_init_pin();
+    gw_init_frame();
     gw_init_socket();
     gw_init_peers();
     gw_init_send(takeover);

@@ -74,6 +74,7 @@ typedef struct gw_socket {
     int64_t drained;              /* PUB: when they were last read, ms */
     int64_t receive_timeout;      /* ms; libzmq never sees a blocking call, so it is kept here */
     int64_t send_timeout;
+    size_t copy_threshold;        /* bytes from which on frozen Strings are sent in place */
     unsigned generation;
     unsigned turns;               /* messages since a fiber last yielded */
     int fd;                       /* borrowed from libzmq: ZMQ_FD */
@@ -123,6 +124,7 @@ typedef struct {
     gw_socket_t *socket;
     const char *operation;
     gw_deadline_t deadline;
+    struct gw_tracker *tracker;   /* borrowed: of a send that is tracked; else NULL */
 } gw_call_t;
 
 gw_deadline_t gw_deadline(int64_t milliseconds);
@@ -158,6 +160,31 @@ gw_settle_turn(gw_socket_t *socket)
     else gw_settle_waiters(socket);
 }
 
+/* ---- pin.c ---- */
+
+typedef struct gw_pin gw_pin_t;
+typedef struct gw_tracker gw_tracker_t;
+
+bool gw_can_pin(VALUE string);
+int gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made);
+void gw_pin_retain(gw_pin_t *pin);
+void gw_pin_release(gw_pin_t *pin);
+int gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker);
+gw_tracker_t *gw_tracker_get(VALUE self);
+void gw_pins_after_fork(void);
+void gw_init_pin(void);
+
+/* ---- frame.c ---- */
+
+bool gw_is_frame(VALUE object);
+VALUE gw_frame_take(zmq_msg_t *message, rb_encoding *encoding);
+bool gw_frame_sendable(VALUE self);
+void gw_frame_check(VALUE self, const char *operation); /* raises unless it is sendable */
+int gw_frame_share(VALUE self, zmq_msg_t *message);
+void gw_frame_sent(VALUE self);
+int gw_frame_watch(VALUE self, gw_tracker_t *tracker);
+void gw_init_frame(void);
+
 /* ---- pool.c ---- */
 
 int gw_message_init(zmq_msg_t *message, const char *data, size_t size); /* with a copy; gives an errno */
@@ -192,6 +219,7 @@ void gw_init_peers(void);
 NORETURN(void gw_raise(int error, const char *operation, VALUE self, VALUE endpoint));
 NORETURN(void gw_raise_closed(const char *operation, VALUE self));
 NORETURN(void gw_raise_forked(const char *operation, VALUE self));
+NORETURN(void gw_raise_gone(const char *operation, VALUE self));
 NORETURN(void gw_raise_message(VALUE message, const char *operation));
 int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* of a primitive's argument: nil is `otherwise` */
 void gw_init_error(void);

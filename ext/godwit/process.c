@@ -51,6 +51,7 @@ in_forked_child(void)
     atomic_fetch_add(&gw_generation, 1);
     contexts = NULL;
     atomic_flag_clear(&contexts_lock);
+    gw_pins_after_fork();
     gw_wake_after_fork();
 }
 

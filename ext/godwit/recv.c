@@ -15,6 +15,13 @@ to_string(gw_socket_t *socket, zmq_msg_t *message)
     return string;
 }
 
+/* What a caller gets of one frame: a String, or a Frame that takes the message over. */
+static inline VALUE
+to_object(gw_socket_t *socket, zmq_msg_t *message, bool frames)
+{
+    return frames ? gw_frame_take(message, socket->encoding) : to_string(socket, message);
+}
+
 static int
 receive_frame(gw_socket_t *socket, zmq_msg_t *message)
 {
@@ -24,22 +31,37 @@ receive_frame(gw_socket_t *socket, zmq_msg_t *message)
     return 0;
 }
 
-/* The rest of a message whose first frame is `string`: libzmq hands out no first frame before the last one is there. */
-static VALUE
-receive_rest(VALUE self, gw_socket_t *socket, const char *operation, zmq_msg_t *message, VALUE string)
+/* Adds the rest of a message to its first frame: libzmq hands out no first frame before the last one is there. */
+static void
+receive_rest(VALUE self, gw_socket_t *socket, const char *operation, VALUE parts, bool frames)
 {
-    VALUE frames = rb_ary_new_from_args(1, string);
-    while (zmq_msg_more(message)) {
-        int error = receive_frame(socket, message);
+    zmq_msg_t message;
+    bool more = true;
+    zmq_msg_init(&message);
+    while (more) {
+        int error = receive_frame(socket, &message);
         if (error) gw_raise(error, operation, self, Qnil);
-        rb_ary_push(frames, to_string(socket, message));
+        more = zmq_msg_more(&message);
+        rb_ary_push(parts, to_object(socket, &message, frames));
     }
-    return frames;
+    zmq_msg_close(&message);
 }
 
-/* One try: a String, an Array of Strings, or Qundef when it would block. */
+/* The whole of a message whose first frame was received; that stays the caller's to close. */
 static inline VALUE
-try_receive(VALUE self, gw_socket_t *socket, const char *operation)
+whole(VALUE self, gw_socket_t *socket, const char *operation, zmq_msg_t *first, bool frames)
+{
+    bool more = zmq_msg_more(first);
+    VALUE result = to_object(socket, first, frames);
+    if (RB_LIKELY(!more)) return result;
+    VALUE parts = rb_ary_new_from_args(1, result);
+    receive_rest(self, socket, operation, parts, frames);
+    return parts;
+}
+
+/* One try: a String or Frame, an Array of them, or Qundef when it would block. */
+static inline VALUE
+try_receive(VALUE self, gw_socket_t *socket, const char *operation, bool frames)
 {
     zmq_msg_t frame;
     zmq_msg_init(&frame);
@@ -51,8 +73,7 @@ try_receive(VALUE self, gw_socket_t *socket, const char *operation)
         gw_raise(error, operation, self, Qnil);
     }
     socket->stale_reply_pipe = false;
-    VALUE result = to_string(socket, &frame);
-    if (RB_UNLIKELY(zmq_msg_more(&frame))) result = receive_rest(self, socket, operation, &frame, result);
+    VALUE result = whole(self, socket, operation, &frame, frames);
     zmq_msg_close(&frame);
     gw_settle_turn(socket);
     return result;
@@ -73,10 +94,10 @@ refuse_publisher(gw_call_t *call)
 
 /* Qundef: time is up. */
 static VALUE
-receive_waiting(gw_call_t *call)
+receive_waiting(gw_call_t *call, bool frames)
 {
     for (;;) {
-        VALUE message = try_receive(call->self, call->socket, call->operation);
+        VALUE message = try_receive(call->self, call->socket, call->operation, frames);
         if (message != Qundef) return message;
         if (!gw_wait(call, ZMQ_POLLIN)) return Qundef;
     }
@@ -99,8 +120,47 @@ static VALUE
 socket_recv(VALUE self, VALUE timeout)
 {
     gw_call_t call = call_to_receive(self, "recv", timeout);
-    VALUE message = receive_waiting(&call);
+    VALUE message = receive_waiting(&call, false);
     return message == Qundef ? Qnil : message;
+}
+
+/* _recv_frame(timeout) => Frame, Array of Frames when the message has several, or nil when time is up */
+static VALUE
+socket_recv_frame(VALUE self, VALUE timeout)
+{
+    gw_call_t call = call_to_receive(self, "recv_frame", timeout);
+    VALUE message = receive_waiting(&call, true);
+    return message == Qundef ? Qnil : message;
+}
+
+/* Whole messages, up to `wanted` of them, or of frames, in one Array; Qnil when time is up before the first. */
+static VALUE
+receive_batch(gw_call_t *call, long wanted, bool frames)
+{
+    gw_socket_t *socket = call->socket;
+    size_t bytes = 0;
+    if (wanted > BATCH) wanted = BATCH;
+    VALUE message = receive_waiting(call, frames);
+    if (message == Qundef) return Qnil;
+
+    bool several = frames && RB_TYPE_P(message, T_ARRAY);
+    VALUE batch = several ? message : rb_ary_new_capa(wanted < 64 ? wanted : 64);
+    if (!several) rb_ary_push(batch, message);
+    zmq_msg_t first;
+    zmq_msg_init(&first);
+    while (RARRAY_LEN(batch) < wanted && bytes < BATCH_BYTES && receive_frame(socket, &first) == 0) {
+        bytes += zmq_msg_size(&first); /* an error waits for the next call: what came is handed out */
+        if (!frames) {
+            rb_ary_push(batch, whole(call->self, socket, call->operation, &first, false));
+            continue;
+        }
+        bool more = zmq_msg_more(&first);
+        rb_ary_push(batch, gw_frame_take(&first, socket->encoding));
+        if (more) receive_rest(call->self, socket, call->operation, batch, true);
+    }
+    zmq_msg_close(&first);
+    gw_settle_turn(socket);
+    return batch;
 }
 
 /* _recv_many(most, timeout) => Array of messages, or nil when time is up before the first */
@@ -108,25 +168,15 @@ static VALUE
 socket_recv_many(VALUE self, VALUE most, VALUE timeout)
 {
     gw_call_t call = call_to_receive(self, "recv_many", timeout);
-    long wanted = NUM2LONG(most);
-    size_t bytes = 0;
-    if (wanted > BATCH) wanted = BATCH;
-    VALUE message = receive_waiting(&call);
-    if (message == Qundef) return Qnil;
+    return receive_batch(&call, NUM2LONG(most), false);
+}
 
-    VALUE messages = rb_ary_new_capa(wanted < 64 ? wanted : 64);
-    rb_ary_push(messages, message);
-    zmq_msg_t frame;
-    zmq_msg_init(&frame);
-    while (RARRAY_LEN(messages) < wanted && bytes < BATCH_BYTES && receive_frame(call.socket, &frame) == 0) {
-        bytes += zmq_msg_size(&frame); /* an error waits for the next call: what came is handed out */
-        message = to_string(call.socket, &frame);
-        if (RB_UNLIKELY(zmq_msg_more(&frame))) message = receive_rest(self, call.socket, "recv_many", &frame, message);
-        rb_ary_push(messages, message);
-    }
-    zmq_msg_close(&frame);
-    gw_settle_turn(call.socket);
-    return messages;
+/* _recv_frames(most, timeout) => Array of the Frames of whole messages, or nil when time is up before the first */
+static VALUE
+socket_recv_frames(VALUE self, VALUE most, VALUE timeout)
+{
+    gw_call_t call = call_to_receive(self, "recv_frames", timeout);
+    return receive_batch(&call, NUM2LONG(most), true);
 }
 
 /* _recv_into(buffer, timeout) => bytes; an Array of frames when the message has several; nil when time is up */
@@ -150,7 +200,7 @@ socket_recv_into(VALUE self, VALUE buffer, VALUE timeout)
         gw_raise(error, "recv_into", self, Qnil);
     }
     if (zmq_msg_more(&message)) {
-        VALUE frames = receive_rest(self, call.socket, "recv_into", &message, to_string(call.socket, &message));
+        VALUE frames = whole(self, call.socket, "recv_into", &message, false);
         zmq_msg_close(&message);
         gw_settle_turn(call.socket);
         return frames;
@@ -172,7 +222,7 @@ fast_recv(VALUE self)
     gw_socket_t *socket = gw_quick(self);
     VALUE message;
     if (RB_LIKELY(socket != NULL)) {
-        message = try_receive(self, socket, "recv");
+        message = try_receive(self, socket, "recv", false);
         if (RB_LIKELY(message != Qundef)) return message;
     }
     gw_call_t call = gw_call(self, "recv", 0);
@@ -180,10 +230,10 @@ fast_recv(VALUE self)
     if (!socket) {
         refuse_publisher(&call);
         begin(&call);
-        message = receive_waiting(&call);
+        message = receive_waiting(&call, false);
     }
     else { /* libzmq has just said EAGAIN */
-        message = gw_wait(&call, ZMQ_POLLIN) ? receive_waiting(&call) : Qundef;
+        message = gw_wait(&call, ZMQ_POLLIN) ? receive_waiting(&call, false) : Qundef;
     }
     if (message == Qundef) gw_raise(ETIMEDOUT, "recv", self, Qnil);
     return message;
@@ -201,6 +251,8 @@ gw_init_recv(VALUE takeover)
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
     rb_define_private_method(class, "_recv", socket_recv, 1);
     rb_define_private_method(class, "_recv_many", socket_recv_many, 2);
+    rb_define_private_method(class, "_recv_frame", socket_recv_frame, 1);
+    rb_define_private_method(class, "_recv_frames", socket_recv_frames, 2);
     rb_define_private_method(class, "_recv_into", socket_recv_into, 2);
     rb_define_method(takeover, "recv", takeover_recv, -1);
 }

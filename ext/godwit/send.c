@@ -8,19 +8,64 @@ enum {
     DRAIN_EVERY = 10, /* ms between two looks of a PUB at its subscriptions */
 };
 
+static VALUE message_class;
+static ID id_frames;
+
+/* Takes the message over, also when it fails; gives an errno. */
 static int
-send_frame(gw_socket_t *socket, const char *data, size_t size, int flags)
+hand_over(gw_socket_t *socket, zmq_msg_t *message, int flags)
 {
-    zmq_msg_t message;
-    int error = gw_message_init(&message, data, size);
-    if (error) return error;
-    while (zmq_msg_send(&message, socket->zmq, flags | ZMQ_DONTWAIT) < 0) {
-        error = errno;
+    while (zmq_msg_send(message, socket->zmq, flags | ZMQ_DONTWAIT) < 0) {
+        int error = errno;
         if (error == EINTR) continue;
-        zmq_msg_close(&message);
+        zmq_msg_close(message);
         return error;
     }
     return 0;
+}
+
+static int
+send_bytes(gw_socket_t *socket, const char *data, size_t size, int flags)
+{
+    zmq_msg_t message;
+    int error = gw_message_init(&message, data, size);
+    return error ? error : hand_over(socket, &message, flags);
+}
+
+/* In its own place, if the String stays there (law 6). */
+static int
+send_large(gw_socket_t *socket, VALUE string, int flags, gw_tracker_t *tracker)
+{
+    zmq_msg_t message;
+    gw_pin_t *pin;
+    if (!gw_can_pin(string)) return send_bytes(socket, RSTRING_PTR(string), RSTRING_LEN(string), flags);
+    int error = gw_pin_message(&message, string, tracker ? &pin : NULL);
+    if (!error && tracker && (error = gw_pin_watch(pin, tracker)) != 0) zmq_msg_close(&message);
+    return error ? error : hand_over(socket, &message, flags);
+}
+
+static inline int
+send_string(gw_socket_t *socket, VALUE string, int flags, gw_tracker_t *tracker)
+{
+    size_t size = RSTRING_LEN(string);
+    if (RB_UNLIKELY(size >= socket->copy_threshold)) return send_large(socket, string, flags, tracker);
+    return send_bytes(socket, RSTRING_PTR(string), size, flags);
+}
+
+/* The frame keeps its bytes until the whole message has gone. */
+static int
+send_frame(gw_socket_t *socket, VALUE frame, int flags, gw_tracker_t *tracker)
+{
+    zmq_msg_t message;
+    int error = gw_frame_share(frame, &message);
+    if (!error && tracker && (error = gw_frame_watch(frame, tracker)) != 0) zmq_msg_close(&message);
+    return error ? error : hand_over(socket, &message, flags);
+}
+
+static int
+send_part(gw_socket_t *socket, VALUE part, int flags, gw_tracker_t *tracker)
+{
+    return RB_TYPE_P(part, T_STRING) ? send_string(socket, part, flags, tracker) : send_frame(socket, part, flags, tracker);
 }
 
 static int
@@ -43,12 +88,12 @@ repair_request(gw_socket_t *socket)
       case GW_REQ_CUT:
         return EAGAIN;
       case GW_REQ_OWES_DELIMITER: /* it takes the next frame for a later part: write the delimiter ourselves */
-        error = send_frame(socket, "", 0, ZMQ_SNDMORE);
+        error = send_bytes(socket, "", 0, ZMQ_SNDMORE);
         if (error) return error;
         socket->repair = GW_REQ_SOUND;
         return 0;
       case GW_REQ_OWES_END: /* its request id is unknown to us: end that request with an empty frame, which no REP takes */
-        error = send_frame(socket, "", 0, 0);
+        error = send_bytes(socket, "", 0, 0);
         if (error) return error;
         socket->repair = GW_REQ_OWES_RELAX;
         /* fall through */
@@ -62,7 +107,7 @@ repair_request(gw_socket_t *socket)
 static void
 push_rest(gw_socket_t *socket, long left)
 {
-    for (long i = left; i > 0; i--) send_frame(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
+    for (long i = left; i > 0; i--) send_bytes(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
 }
 
 /* Makes the REQ anew if it can be done without loss, as REQ#request does. */
@@ -79,14 +124,24 @@ mend(VALUE self, gw_socket_t *socket)
 
 /* ---- one message, one try ---- */
 
+static void
+mark_sent(VALUE message)
+{
+    if (gw_is_frame(message)) gw_frame_sent(message);
+    if (!RB_TYPE_P(message, T_ARRAY)) return;
+    for (long i = 0; i < RARRAY_LEN(message); i++) {
+        if (gw_is_frame(RARRAY_AREF(message, i))) gw_frame_sent(RARRAY_AREF(message, i));
+    }
+}
+
 /* DONTWAIT says EAGAIN in mid-message when the peer went away. PUSH and DEALER then drop what is left of the message if more was
  * to come, so it has to be pushed through; a REQ's state is in the middle, too; PAIR and the others have forgotten it already.
  * Either way the message starts again from its first part. Gives an errno: EAGAIN when it would block, with nothing of the
  * message sent. */
 static int
-try_parts(gw_socket_t *socket, VALUE message)
+try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker)
 {
-    bool single = RB_TYPE_P(message, T_STRING);
+    bool single = !RB_TYPE_P(message, T_ARRAY);
     long count = single ? 1 : RARRAY_LEN(message), i;
     int error;
     do {
@@ -94,13 +149,17 @@ try_parts(gw_socket_t *socket, VALUE message)
         error = RB_UNLIKELY(socket->repair != GW_REQ_SOUND) ? repair_request(socket) : 0;
         for (i = 0; !error && i < count; i++) {
             VALUE part = single ? message : RARRAY_AREF(message, i);
-            error = send_frame(socket, RSTRING_PTR(part), RSTRING_LEN(part), i + 1 < count ? ZMQ_SNDMORE : 0);
+            error = send_part(socket, part, i + 1 < count ? ZMQ_SNDMORE : 0, tracker);
         }
         if (RB_UNLIKELY(socket->repair == GW_REQ_OWES_RELAX)) {
             set_relaxed(socket, socket->relaxed);
             if (i > 1 || !error) socket->repair = GW_REQ_SOUND; /* the first part went, and with it a new request began */
         }
-        if (RB_LIKELY(!error) || error != EAGAIN || i == 0 || (i == 1 && !begun)) return error;
+        if (RB_LIKELY(!error)) {
+            if (!RB_TYPE_P(message, T_STRING)) mark_sent(message);
+            return 0;
+        }
+        if (error != EAGAIN || i == 0 || (i == 1 && !begun)) return error;
         if (socket->type == ZMQ_PUSH || socket->type == ZMQ_DEALER) push_rest(socket, count - i);
     } while (socket->type != ZMQ_REQ);
     socket->repair = GW_REQ_CUT;
@@ -109,20 +168,38 @@ try_parts(gw_socket_t *socket, VALUE message)
 }
 
 static bool
+valid_part(VALUE part)
+{
+    return RB_LIKELY(RB_TYPE_P(part, T_STRING)) || (gw_is_frame(part) && gw_frame_sendable(part));
+}
+
+static bool
 valid(VALUE message)
 {
-    if (RB_LIKELY(RB_TYPE_P(message, T_STRING))) return true;
-    if (!RB_TYPE_P(message, T_ARRAY) || RARRAY_LEN(message) == 0) return false;
+    if (RB_LIKELY(!RB_TYPE_P(message, T_ARRAY))) return valid_part(message);
     for (long i = 0; i < RARRAY_LEN(message); i++) {
-        if (!RB_TYPE_P(RARRAY_AREF(message, i), T_STRING)) return false;
+        if (!valid_part(RARRAY_AREF(message, i))) return false;
     }
-    return true;
+    return RARRAY_LEN(message) != 0;
 }
 
 static void
 check(VALUE message, const char *operation)
 {
-    if (RB_UNLIKELY(!valid(message))) gw_raise_message(message, operation);
+    if (RB_LIKELY(valid(message))) return;
+    if (gw_is_frame(message)) gw_frame_check(message, operation);
+    for (long i = 0; RB_TYPE_P(message, T_ARRAY) && i < RARRAY_LEN(message); i++) {
+        if (gw_is_frame(RARRAY_AREF(message, i))) gw_frame_check(RARRAY_AREF(message, i), operation);
+    }
+    gw_raise_message(message, operation);
+}
+
+/* What is sent of a Message are its frames. */
+static inline VALUE
+parts_of(VALUE message)
+{
+    if (RB_LIKELY(!RB_TYPE_P(message, T_OBJECT)) || !RTEST(rb_obj_is_kind_of(message, message_class))) return message;
+    return rb_ivar_get(message, id_frames);
 }
 
 /* Others run while we wait: what was checked must not change under us. */
@@ -130,8 +207,9 @@ static VALUE
 snapshot(VALUE message)
 {
     if (RB_TYPE_P(message, T_STRING)) return rb_str_new_frozen(message);
+    if (!RB_TYPE_P(message, T_ARRAY)) return message;
     VALUE copy = rb_ary_new_capa(RARRAY_LEN(message));
-    for (long i = 0; i < RARRAY_LEN(message); i++) rb_ary_push(copy, rb_str_new_frozen(RARRAY_AREF(message, i)));
+    for (long i = 0; i < RARRAY_LEN(message); i++) rb_ary_push(copy, snapshot(RARRAY_AREF(message, i)));
     return copy;
 }
 
@@ -141,7 +219,7 @@ try_send(gw_call_t *call, VALUE message)
 {
     gw_socket_t *socket = call->socket;
     int error;
-    while ((error = try_parts(socket, message)) == EAGAIN && RB_UNLIKELY(socket->repair == GW_REQ_CUT)) {
+    while ((error = try_parts(socket, message, call->tracker)) == EAGAIN && RB_UNLIKELY(socket->repair == GW_REQ_CUT)) {
         gw_settle(socket);
         mend(call->self, socket);
         gw_socket_open(call->self, call->operation); /* Ruby ran: it may have been closed, */
@@ -175,6 +253,7 @@ send_waiting(gw_call_t *call, VALUE message)
         if (call->deadline == 0) return false;
         if (NIL_P(kept)) message = kept = snapshot(message);
         if (!gw_wait(call, ZMQ_POLLOUT)) return false;
+        check(message, call->operation); /* another thread may have sent or closed a frame of it */
     }
     RB_GC_GUARD(kept);
     return true;
@@ -195,15 +274,19 @@ begin(gw_call_t *call)
 
 /* ---- primitives ---- */
 
-/* _send(message, timeout in ms, nil: the socket's own) => true, or false when time is up */
+/* _send(message, timeout in ms, nil: the socket's own, Tracker or nil) => true, or false when time is up */
 static VALUE
-socket_send(VALUE self, VALUE message, VALUE timeout)
+socket_send(VALUE self, VALUE message, VALUE timeout, VALUE tracker)
 {
     gw_call_t call = gw_call(self, "send", 0);
+    message = parts_of(message);
+    call.tracker = NIL_P(tracker) ? NULL : gw_tracker_get(tracker);
     call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->send_timeout));
     begin(&call);
     check(message, "send"); /* after others ran */
-    return RBOOL(send_waiting(&call, message));
+    bool sent = send_waiting(&call, message);
+    RB_GC_GUARD(tracker);
+    return RBOOL(sent);
 }
 
 /* _send_many(messages, first, timeout) => how many went, from `first` on; fewer than asked when the batch is full, none when
@@ -215,15 +298,15 @@ socket_send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout)
     call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->send_timeout));
     long start = NUM2LONG(first), sent = 0;
     Check_Type(messages, T_ARRAY);
-    for (long i = 0; start == 0 && i < RARRAY_LEN(messages); i++) check(RARRAY_AREF(messages, i), "send_many");
+    for (long i = 0; start == 0 && i < RARRAY_LEN(messages); i++) check(parts_of(RARRAY_AREF(messages, i)), "send_many");
     begin(&call);
     for (; sent < BATCH && start + sent < RARRAY_LEN(messages); sent++) {
-        VALUE message = RARRAY_AREF(messages, start + sent);
+        VALUE message = parts_of(RARRAY_AREF(messages, start + sent));
         if (sent == 0) {
             check(message, "send_many");
             if (!send_waiting(&call, message)) break;
         }
-        else if (!valid(message) || try_parts(call.socket, message) != 0) {
+        else if (!valid(message) || try_parts(call.socket, message, NULL) != 0) {
             break;
         }
     }
@@ -238,7 +321,7 @@ fast_send(VALUE self, VALUE message)
 {
     gw_socket_t *socket = gw_quick(self);
     if (RB_LIKELY(socket && RB_TYPE_P(message, T_STRING))) {
-        int error = send_frame(socket, RSTRING_PTR(message), RSTRING_LEN(message), 0);
+        int error = send_string(socket, message, 0, NULL);
         if (RB_LIKELY(!error)) {
             gw_settle_turn(socket);
             return self;
@@ -247,6 +330,7 @@ fast_send(VALUE self, VALUE message)
         if (error != EAGAIN) gw_raise(error, "send", self, Qnil);
     }
     gw_call_t call = gw_call(self, "send", 0);
+    message = parts_of(message);
     begin(&call);
     check(message, "send"); /* after others ran */
     if (RB_LIKELY(try_send(&call, message))) return self;
@@ -265,7 +349,10 @@ void
 gw_init_send(VALUE takeover)
 {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
-    rb_define_private_method(class, "_send", socket_send, 2);
+    message_class = rb_define_class_under(gw_mGodwit, "Message", rb_cObject);
+    rb_gc_register_mark_object(message_class);
+    id_frames = rb_intern("@frames");
+    rb_define_private_method(class, "_send", socket_send, 3);
     rb_define_private_method(class, "_send_many", socket_send_many, 3);
     rb_define_method(takeover, "send", takeover_send, -1);
     rb_define_method(takeover, "<<", fast_send, 1);

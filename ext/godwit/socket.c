@@ -84,6 +84,7 @@ socket_alloc(VALUE class)
     socket->edge_fd = -1;
     socket->encoding = rb_ascii8bit_encoding();
     socket->receive_timeout = socket->send_timeout = GW_FOREVER;
+    socket->copy_threshold = SIZE_MAX;
     return self;
 }
 
@@ -448,6 +449,21 @@ socket_encoding(VALUE self)
     return rb_enc_from_encoding(gw_socket_open(self, "encoding")->encoding);
 }
 
+/* _copy_threshold, _set_copy_threshold(bytes): nil is never in place */
+static VALUE
+socket_copy_threshold(VALUE self)
+{
+    size_t bytes = gw_socket_open(self, "copy_threshold")->copy_threshold;
+    return bytes == SIZE_MAX ? Qnil : SIZET2NUM(bytes);
+}
+
+static VALUE
+socket_set_copy_threshold(VALUE self, VALUE bytes)
+{
+    gw_socket_open(self, "copy_threshold=")->copy_threshold = NIL_P(bytes) ? SIZE_MAX : NUM2SIZET(bytes);
+    return bytes;
+}
+
 /* ---- the rest ---- */
 
 /* Waits until ZMQ_EVENTS has one of `events`; gives those, or nil when time is up. Takes no message. */
@@ -497,6 +513,8 @@ gw_init_socket(void)
     rb_define_private_method(class, "_set_option", socket_set, 2);
     rb_define_private_method(class, "_encoding", socket_encoding, 0);
     rb_define_private_method(class, "_set_encoding", socket_set_encoding, 1);
+    rb_define_private_method(class, "_copy_threshold", socket_copy_threshold, 0);
+    rb_define_private_method(class, "_set_copy_threshold", socket_set_copy_threshold, 1);
     rb_define_private_method(class, "_wait", socket_wait, 2);
     rb_define_private_method(class, "_fd", socket_fd, 0);
     rb_define_private_method(class, "_pointer", socket_pointer, 0);

@@ -22,7 +22,7 @@ module Godwit
       when Errno::ENODEV::Errno then device(object) || ipv6(object, endpoint)
       when Errno::EINVAL::Errno then ipv6(object, endpoint)
       when Errno::ETIMEDOUT::Errno then patience(object, operation)
-      when Errno::EBUSY::Errno then "another thread or fiber waits on this socket: use one REQ per thread"
+      when Errno::EBUSY::Errno then busy(object)
       end
     end
 
@@ -37,12 +37,12 @@ module Godwit
           return MessageError.new("#{operation}: a message has at least one frame: give a String, or an Array of Strings that is not empty",
             operation: operation)
         end
-        index = message.index { |part| !part.is_a?(String) }
+        index = message.index { |part| !part.is_a?(String) && !part.is_a?(Frame) }
         what = "an Array with #{name(message[index])} at #{index}"
       else
         what = name(message)
       end
-      MessageTypeError.new("#{operation}: a message is a String (one frame) or an Array of Strings (several): got #{what}",
+      MessageTypeError.new("#{operation}: a message is a String (one frame) or an Array of Strings (several), of Frames too: got #{what}",
         operation: operation)
     end
 
@@ -59,6 +59,13 @@ module Godwit
     def device(object)
       return unless object.is_a?(Socket) && (name = object.bind_to_device)
       "bind_to_device: #{name.inspect} may be no interface of this machine: take one such as eth0, or nil for any"
+    end
+
+    def busy(object)
+      case object
+      when Frame then "a memory view of the frame is open, or another thread reads it: let that end first, or send a dup"
+      when Socket then "another thread or fiber waits on this socket: use one REQ per thread"
+      end
     end
 
     def name(object)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "socket/endpoints"
+require_relative "socket/frames"
 require_relative "socket/messages"
 require_relative "socket/peers"
 require_relative "socket/routing_names"
@@ -31,6 +32,7 @@ module Godwit
     include Endpoints
     include Settings
     include Messages
+    include Frames
     include Peers
     include Backend::IMPLEMENTATION::Takeover if defined?(Backend::IMPLEMENTATION::Takeover) && !ENV["GODWIT_NO_TAKEOVER"]
 
@@ -106,6 +108,7 @@ module Godwit
     # @param curve [Curve::Keypair, nil] its CURVE keys: those of a server, or, with `server_key:`, of a client
     # @param server_key [String, nil] CURVE client: the server's public key, Z85 or raw
     # @param plain [Array(String, String), nil] PLAIN client: user name and password
+    # @param copy_threshold [Integer, nil] bytes from which on frozen Strings are sent in place, see {Frames#copy_threshold}
     # @param count_peers [Boolean, nil] whether {#wait_connected} shall work; nil: for the types with slow joiners
     # @param options [Hash{Symbol => Object}] any socket option, such as `recv_hwm: 10_000`, `linger: 0`, `mandatory: true`,
     #   `plain_server: true`, `relaxed: true` (docs/options.md)
@@ -115,7 +118,8 @@ module Godwit
     # @raise [UnsupportedError] when the running libzmq lacks the type
     # @raise [TooManySocketsError] when the context or the process has no room for one more
     # @raise [ClosedError] when the context is closed
-    def initialize(context: nil, encoding: nil, subscribe: nil, curve: nil, server_key: nil, plain: nil, count_peers: nil, **options)
+    def initialize(context: nil, encoding: nil, subscribe: nil, curve: nil, server_key: nil, plain: nil, count_peers: nil,
+      copy_threshold: Frame::COPY_THRESHOLD, **options)
       raise Errors.build(StateError, :new, nil, "this socket is open already; #{self.class}.new makes another") if @context
       raise Errors.bad_type(:new, "context:", "a Godwit::Context, or nil for the process's own", context) unless context.nil? || context.is_a?(Context)
       @context = context || Godwit.context
@@ -125,10 +129,12 @@ module Godwit
       Socket.check_type(self.class)
       settings = starting_options(options.merge(Security.options(curve, server_key, plain)), Array(subscribe))
       encoding &&= find_encoding(encoding)
+      Frame.threshold(:new, copy_threshold)
       _open(@context, SOCKET_TYPES.fetch(type), settings.any? { |option, raw| option.name == :conflate && raw == 1 })
       begin
         settings.each { |option, raw, value| store(option, raw, value) }
         _set_encoding(encoding) if encoding
+        _set_copy_threshold(copy_threshold)
         count_peers(count_peers)
       rescue
         _close

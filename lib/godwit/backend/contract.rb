@@ -19,15 +19,24 @@ module Godwit
 
       SOCKET = %i[
         _open _reopen _close _closed? _forked? _bind _connect _unbind _disconnect _get_option _set_option _encoding _set_encoding
-        _send _send_many _recv _recv_many _recv_into _wait _count_peers _wait_peers _fd _pointer
+        _send _send_many _recv _recv_many _recv_into _recv_frame _recv_frames _copy_threshold _set_copy_threshold _wait _count_peers _wait_peers _fd _pointer
       ].freeze
+
+      FRAME = %i[
+        _open _size _slice _string _byte _in_place _compare _hash _more? _gone? _property _encoding _close initialize_copy
+      ].freeze
+
+      TRACKER = %i[_open _sent _done? _wait].freeze
+
+      CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER}.freeze
 
       # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)
         missing = MODULE.reject { |name| backend.respond_to?(name) }
-        missing += CONTEXT.reject { |name| Context.private_method_defined?(name) }.map { |name| "Context##{name}" }
         missing += CONTEXT_CLASS.reject { |name| Context.respond_to?(name, true) }.map { |name| "Context.#{name}" }
-        missing += SOCKET.reject { |name| Socket.private_method_defined?(name) }.map { |name| "Socket##{name}" }
+        CLASSES.each do |name, primitives|
+          missing += primitives.reject { |primitive| Godwit.const_get(name).private_method_defined?(primitive) }.map { |primitive| "#{name}##{primitive}" }
+        end
         return if missing.empty?
         raise LoadError, "the backend #{backend} lacks #{missing.join(", ")}: rebuild the extension (rake compile)"
       end

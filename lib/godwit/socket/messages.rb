@@ -16,11 +16,16 @@ module Godwit
       WRITABLE = 2
       private_constant :READABLE, :WRITABLE
 
-      # Sends a message; waits while no peer can take it. Its bytes go as they are, whatever their encoding.
-      # @param message [String, Array<String>]
+      # Sends a message; waits while no peer can take it. Its bytes go as they are, whatever their encoding. Frames are gone afterwards,
+      # unless they are frozen; when the call fails they are still there.
+      # @param message [String, Frame, Array<String, Frame>, Message]
       # @param timeout [Integer, Float, nil] seconds
-      # @return [self] or nil when time is up and `exception: false`
+      # @param track [Boolean] whether to give a {Tracker}, which tells when libzmq is done with Strings that it sends in place (see
+      #   {Frames#copy_threshold})
+      # @return [self, Tracker] or nil when time is up and `exception: false`
       # @raise [TimeoutError] when time is up
+      # @raise [GoneError] when a frame of it was sent or closed
+      # @raise [BusyError] when a memory view of a frame is open
       # @raise [MessageTypeError] when it is not a String or an Array of Strings
       # @raise [MessageError] when it has no frame
       # @raise [StateError] REQ, REP: out of turn
@@ -28,31 +33,32 @@ module Godwit
       # @raise [UnreachableError] ROUTER with `mandatory: true`: there is no such peer
       # @raise [ClosedError, ContextTerminatedError, ForkedError]
       # @see http://api.zeromq.org/4-3:zmq-msg-send zmq_msg_send(3)
-      def send(message, timeout: UNSET, exception: true)
-        return self if _send(message, Timeout.milliseconds(timeout))
-        timed_out(:send, exception)
+      def send(message, timeout: UNSET, exception: true, track: false)
+        tracker = Tracker.new if track
+        return timed_out(:send, exception) unless _send(message, Timeout.milliseconds(timeout), tracker)
+        track ? tracker.__send__(:_sent) : self
       end
 
       # {#send}, for chains: `socket << "a" << ["b", "c"]`.
-      # @param message [String, Array<String>]
+      # @param message [String, Frame, Array<String, Frame>, Message]
       # @return [self]
       def <<(message)
         send(message)
       end
 
       # Sends a message if that needs no waiting.
-      # @param message [String, Array<String>]
+      # @param message [String, Frame, Array<String, Frame>, Message]
       # @return [self] or :wait_writable when it would wait and `exception: false`
       # @raise [EAGAINWaitWritable] (an IO::WaitWritable) when it would wait
       # @raise [Error] as {#send}
       def send_nonblock(message, exception: true)
-        return self if _send(message, 0)
+        return self if _send(message, 0, nil)
         return :wait_writable unless exception
         raise Errors.build(EAGAINWaitWritable, :send_nonblock, endpoints.first)
       end
 
       # Sends many messages, with one crossing into libzmq for each thousand or so.
-      # @param messages [Array<String, Array<String>>] all are checked before the first goes
+      # @param messages [Array<String, Frame, Array<String, Frame>, Message>] all are checked before the first goes
       # @param timeout [Integer, Float, nil] seconds for all of them; not given: `send_timeout` for each wait
       # @return [self]
       # @raise [Error] as {#send}; the error's `sent` says how many went, and those went whole. (An interrupt such as `Timeout` cannot

@@ -1,0 +1,383 @@
+/* Godwit::Frame: one zmq_msg_t, looked at where it is (law 6). A frame never changes; it ends by being sent or closed. One that is
+ * frozen may be read by several Ractors at once, so it never ends before it is collected: sent, it shares its bytes. */
+#include "godwit.h"
+#include <errno.h>
+#include <ruby/memory_view.h>
+#include <sched.h>
+#include <string.h>
+
+typedef struct {
+    zmq_msg_t message;        /* owned while `live` */
+    gw_pin_t *pin;            /* retained; NULL: the bytes are libzmq's */
+    rb_encoding *encoding;    /* borrowed: of the Strings that are made of it */
+    size_t counted;           /* bytes that the collector was told of */
+    atomic_int exports;       /* memory views, and reads under way */
+    atomic_flag copying;      /* libzmq writes to what it copies from */
+    bool live;
+    bool more;
+} gw_frame_t;
+
+static VALUE frame_class;
+
+/* ---- memory ---- */
+
+static void
+let_go(gw_frame_t *frame)
+{
+    if (!frame->live) return;
+    frame->live = false;
+    zmq_msg_close(&frame->message);
+    if (frame->pin) gw_pin_release(frame->pin);
+    frame->pin = NULL;
+    if (frame->counted) rb_gc_adjust_memory_usage(-(ssize_t)frame->counted);
+    frame->counted = 0;
+}
+
+static void
+frame_free(void *pointer)
+{
+    let_go(pointer);
+    xfree(pointer);
+}
+
+static size_t
+frame_size(const void *pointer)
+{
+    const gw_frame_t *frame = pointer;
+    return sizeof *frame + frame->counted;
+}
+
+static const rb_data_type_t frame_type = {
+    .wrap_struct_name = "Godwit::Frame",
+    .function = {.dfree = frame_free, .dsize = frame_size}, /* no mark, no compact: a String it was made of is held by its pin */
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
+};
+
+static VALUE
+frame_alloc(VALUE class)
+{
+    gw_frame_t *frame;
+    VALUE self = TypedData_Make_Struct(class, gw_frame_t, &frame_type, frame);
+    frame->encoding = rb_ascii8bit_encoding();
+    return self;
+}
+
+static gw_frame_t *
+get(VALUE self)
+{
+    return rb_check_typeddata(self, &frame_type);
+}
+
+static gw_frame_t *
+live(VALUE self, const char *operation)
+{
+    gw_frame_t *frame = get(self);
+    if (RB_UNLIKELY(!frame->live)) gw_raise_gone(operation, self);
+    return frame;
+}
+
+static gw_frame_t *
+unshared(VALUE self, const char *operation)
+{
+    gw_frame_t *frame = live(self, operation);
+    if (RB_UNLIKELY(atomic_load(&frame->exports) != 0)) gw_raise(EBUSY, operation, self, Qnil);
+    return frame;
+}
+
+/* `count` may be none: where bytes are another frame's too, or a String's that the collector knows. */
+static void
+fill(gw_frame_t *frame, rb_encoding *encoding, size_t count)
+{
+    frame->live = true;
+    frame->encoding = encoding;
+    frame->more = zmq_msg_more(&frame->message);
+    frame->counted = count;
+    if (count) rb_gc_adjust_memory_usage(count);
+}
+
+/* ---- what send.c and recv.c need ---- */
+
+bool
+gw_is_frame(VALUE object)
+{
+    return RB_TYPE_P(object, T_DATA) && RTYPEDDATA_P(object) && RTYPEDDATA_TYPE(object) == &frame_type;
+}
+
+/* A new frame that takes the message over. */
+VALUE
+gw_frame_take(zmq_msg_t *message, rb_encoding *encoding)
+{
+    gw_frame_t *frame;
+    VALUE self = TypedData_Make_Struct(frame_class, gw_frame_t, &frame_type, frame);
+    zmq_msg_init(&frame->message);
+    zmq_msg_move(&frame->message, message);
+    fill(frame, encoding, zmq_msg_size(&frame->message));
+    return self;
+}
+
+bool
+gw_frame_sendable(VALUE self)
+{
+    gw_frame_t *frame = get(self);
+    return frame->live && (OBJ_FROZEN(self) || atomic_load(&frame->exports) == 0);
+}
+
+void
+gw_frame_check(VALUE self, const char *operation)
+{
+    if (OBJ_FROZEN(self)) live(self, operation);
+    else unshared(self, operation);
+}
+
+/* Another message with the same bytes; gives an errno. Some are shared, which counts in the original. */
+int
+gw_frame_share(VALUE self, zmq_msg_t *message)
+{
+    gw_frame_t *frame = get(self);
+    zmq_msg_init(message);
+    while (atomic_flag_test_and_set_explicit(&frame->copying, memory_order_acquire)) sched_yield();
+    int error = zmq_msg_copy(message, &frame->message) == 0 ? 0 : zmq_errno();
+    atomic_flag_clear_explicit(&frame->copying, memory_order_release);
+    return error;
+}
+
+/* After it was sent. A frozen one stays. */
+void
+gw_frame_sent(VALUE self)
+{
+    if (!OBJ_FROZEN(self)) let_go(get(self));
+}
+
+int
+gw_frame_watch(VALUE self, gw_tracker_t *tracker)
+{
+    gw_frame_t *frame = get(self);
+    return frame->pin ? gw_pin_watch(frame->pin, tracker) : 0;
+}
+
+/* ---- primitives ---- */
+
+/* _open(String): in place if it is frozen and at least `threshold` bytes long, else a copy */
+static VALUE
+frame_open(VALUE self, VALUE data, VALUE threshold)
+{
+    gw_frame_t *frame = get(self);
+    Check_Type(data, T_STRING);
+    if (frame->live || OBJ_FROZEN(self)) rb_raise(rb_eRuntimeError, "this frame is made already");
+    size_t size = RSTRING_LEN(data);
+    rb_encoding *encoding = rb_enc_get(data);
+    gw_pin_t *pin = NULL;
+    int error;
+    if (size >= NUM2SIZET(threshold) && gw_can_pin(data)) {
+        error = gw_pin_message(&frame->message, data, &pin);
+        if (!error) gw_pin_retain(pin);
+    }
+    else {
+        error = gw_message_init(&frame->message, RSTRING_PTR(data), size);
+    }
+    if (error) gw_raise(error, "new", self, Qnil);
+    frame->pin = pin;
+    fill(frame, encoding, pin ? 0 : size);
+    RB_GC_GUARD(data);
+    return self;
+}
+
+static VALUE
+frame_initialize_copy(VALUE self, VALUE original)
+{
+    gw_frame_t *frame = get(self), *other = live(original, "dup");
+    if (self == original) return self;
+    rb_check_frozen(self);
+    int error = gw_frame_share(original, &frame->message);
+    if (error) gw_raise(error, "dup", self, Qnil);
+    if (other->pin) gw_pin_retain(frame->pin = other->pin);
+    fill(frame, other->encoding, frame->pin ? 0 : zmq_msg_size(&frame->message));
+    frame->more = other->more;
+    return self;
+}
+
+static VALUE
+frame_bytesize(VALUE self)
+{
+    return SIZET2NUM(zmq_msg_size(&live(self, "size")->message));
+}
+
+/* _slice(start, length) => String of those bytes, both within the frame */
+static VALUE
+frame_slice(VALUE self, VALUE start, VALUE length)
+{
+    gw_frame_t *frame = live(self, "byteslice");
+    size_t size = zmq_msg_size(&frame->message), from = NUM2SIZET(start), count = NUM2SIZET(length);
+    if (from > size || count > size - from) rb_raise(rb_eRangeError, "outside of the frame");
+    VALUE string = rb_str_new((const char *)zmq_msg_data(&frame->message) + from, count);
+    RB_GC_GUARD(self);
+    return string;
+}
+
+static VALUE
+frame_string(VALUE self)
+{
+    gw_frame_t *frame = live(self, "to_s");
+    VALUE string = rb_enc_str_new(zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), frame->encoding);
+    RB_GC_GUARD(self);
+    return string;
+}
+
+/* _byte(index, within the frame) => Integer */
+static VALUE
+frame_byte(VALUE self, VALUE index)
+{
+    gw_frame_t *frame = live(self, "getbyte");
+    size_t at = NUM2SIZET(index);
+    if (at >= zmq_msg_size(&frame->message)) rb_raise(rb_eRangeError, "outside of the frame");
+    VALUE byte = INT2FIX(((const unsigned char *)zmq_msg_data(&frame->message))[at]);
+    RB_GC_GUARD(self);
+    return byte;
+}
+
+static VALUE
+end_read(VALUE self)
+{
+    atomic_fetch_sub(&get(self)->exports, 1);
+    return Qnil;
+}
+
+static VALUE
+yield_in_place(VALUE self)
+{
+    gw_frame_t *frame = get(self);
+    return rb_yield(rb_enc_str_new_static(zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), rb_ascii8bit_encoding()));
+}
+
+/* _in_place { |String| }: of the very bytes, for Ruby's own methods that only read; it must not leave the block. The frame cannot
+ * end meanwhile. */
+static VALUE
+frame_in_place(VALUE self)
+{
+    gw_frame_t *frame = live(self, "read");
+    atomic_fetch_add(&frame->exports, 1);
+    return rb_ensure(yield_in_place, self, end_read, self);
+}
+
+/* _compare(Frame or String) => -1, 0, 1 by bytes */
+static VALUE
+frame_compare(VALUE self, VALUE other)
+{
+    gw_frame_t *frame = live(self, "compare");
+    const void *data = zmq_msg_data(&frame->message), *others;
+    size_t size = zmq_msg_size(&frame->message), length;
+    if (gw_is_frame(other)) {
+        gw_frame_t *second = live(other, "compare");
+        others = zmq_msg_data(&second->message);
+        length = zmq_msg_size(&second->message);
+    }
+    else {
+        Check_Type(other, T_STRING);
+        others = RSTRING_PTR(other);
+        length = RSTRING_LEN(other);
+    }
+    int order = memcmp(data, others, size < length ? size : length);
+    RB_GC_GUARD(self);
+    RB_GC_GUARD(other);
+    if (order == 0) order = (size > length) - (size < length);
+    return INT2FIX((order > 0) - (order < 0));
+}
+
+static VALUE
+frame_hash(VALUE self)
+{
+    gw_frame_t *frame = live(self, "hash");
+    st_index_t hash = rb_memhash(zmq_msg_data(&frame->message), (long)zmq_msg_size(&frame->message));
+    RB_GC_GUARD(self);
+    return ST2FIX(hash);
+}
+
+static VALUE
+frame_more_p(VALUE self)
+{
+    return RBOOL(live(self, "more?")->more);
+}
+
+static VALUE
+frame_gone_p(VALUE self)
+{
+    return RBOOL(!get(self)->live);
+}
+
+/* _property(name) => String, or nil when there is none of that name */
+static VALUE
+frame_property(VALUE self, VALUE name)
+{
+    gw_frame_t *frame = live(self, "property");
+    const char *value = zmq_msg_gets(&frame->message, StringValueCStr(name));
+    VALUE string = value ? rb_utf8_str_new_cstr(value) : Qnil;
+    RB_GC_GUARD(self);
+    return string;
+}
+
+static VALUE
+frame_encoding(VALUE self)
+{
+    return rb_enc_from_encoding(live(self, "encoding")->encoding);
+}
+
+static VALUE
+frame_close(VALUE self)
+{
+    gw_frame_t *frame = get(self);
+    if (!frame->live) return Qnil;
+    rb_check_frozen(self);
+    let_go(unshared(self, "close"));
+    return Qnil;
+}
+
+/* ---- memory views ---- */
+
+static bool
+view_get(VALUE self, rb_memory_view_t *view, int flags)
+{
+    gw_frame_t *frame = get(self);
+    if (!frame->live || (flags & RUBY_MEMORY_VIEW_WRITABLE)) return false;
+    rb_memory_view_init_as_byte_array(view, self, zmq_msg_data(&frame->message), (ssize_t)zmq_msg_size(&frame->message), true);
+    atomic_fetch_add(&frame->exports, 1);
+    return true;
+}
+
+static bool
+view_release(VALUE self, rb_memory_view_t *view)
+{
+    (void)view;
+    end_read(self);
+    return true;
+}
+
+static bool
+view_available_p(VALUE self)
+{
+    return get(self)->live;
+}
+
+static const rb_memory_view_entry_t view_entry = {view_get, view_release, view_available_p};
+
+void
+gw_init_frame(void)
+{
+    frame_class = rb_define_class_under(gw_mGodwit, "Frame", rb_cObject);
+    rb_gc_register_mark_object(frame_class);
+    rb_define_alloc_func(frame_class, frame_alloc);
+    rb_memory_view_register(frame_class, &view_entry);
+    rb_define_private_method(frame_class, "_open", frame_open, 2);
+    rb_define_private_method(frame_class, "initialize_copy", frame_initialize_copy, 1);
+    rb_define_private_method(frame_class, "_size", frame_bytesize, 0);
+    rb_define_private_method(frame_class, "_slice", frame_slice, 2);
+    rb_define_private_method(frame_class, "_string", frame_string, 0);
+    rb_define_private_method(frame_class, "_byte", frame_byte, 1);
+    rb_define_private_method(frame_class, "_in_place", frame_in_place, 0);
+    rb_define_private_method(frame_class, "_compare", frame_compare, 1);
+    rb_define_private_method(frame_class, "_hash", frame_hash, 0);
+    rb_define_private_method(frame_class, "_more?", frame_more_p, 0);
+    rb_define_private_method(frame_class, "_gone?", frame_gone_p, 0);
+    rb_define_private_method(frame_class, "_property", frame_property, 1);
+    rb_define_private_method(frame_class, "_encoding", frame_encoding, 0);
+    rb_define_private_method(frame_class, "_close", frame_close, 0);
+}

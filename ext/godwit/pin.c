@@ -1,0 +1,314 @@
+/* Strings that libzmq sends from where they are (law 6, ADR 10), and Godwit::Tracker, which tells when it is done with them.
+ *
+ * A pin keeps one String alive and in its place. The list of pins is pushed to without a lock, by any Ractor; libzmq's threads
+ * only mark a pin as done. Done pins leave the list at a collection, when all Ractors stand still, or every so many new pins. */
+#include "godwit.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { SWEEP_EVERY = 64 }; /* new pins; between collections, so that a sender of large Strings leaves no tail of them */
+
+/* One send that is tracked. Freed by whoever leaves last: its Ruby object, or the pins that it waits for. */
+struct gw_tracker {
+    atomic_int refs;
+    atomic_int pending;         /* pins that libzmq still holds, and 1 while the send is under way */
+    int fd;                     /* owned eventfd, readable once nothing is pending */
+};
+
+typedef struct watch {
+    struct watch *next;
+    gw_tracker_t *tracker;      /* retained */
+} watch_t;
+
+struct gw_pin {
+    struct gw_pin *next;        /* of `pins`; borrowed */
+    VALUE string;               /* marked, never moved, while not done */
+    _Atomic(watch_t *) watches; /* owned; &done once libzmq has let go */
+    atomic_int refs;            /* the list, and libzmq */
+};
+
+static watch_t done;
+static _Atomic(gw_pin_t *) pins;
+static atomic_flag sweeping = ATOMIC_FLAG_INIT;
+static atomic_int since_sweep;
+static VALUE registry;
+
+/* ---- trackers; no Ruby in here, libzmq's threads call it ---- */
+
+static void
+tracker_release(gw_tracker_t *tracker)
+{
+    if (atomic_fetch_sub(&tracker->refs, 1) != 1) return;
+    close(tracker->fd);
+    free(tracker);
+}
+
+static void
+tracker_finish_one(gw_tracker_t *tracker)
+{
+    uint64_t one = 1;
+    if (atomic_fetch_sub(&tracker->pending, 1) != 1) return;
+    ssize_t written = write(tracker->fd, &one, sizeof one);
+    (void)written; /* an eventfd at its first write has room */
+}
+
+/* ---- pins ---- */
+
+static void
+pin_release(gw_pin_t *pin)
+{
+    if (atomic_fetch_sub_explicit(&pin->refs, 1, memory_order_acq_rel) == 1) free(pin);
+}
+
+static bool
+is_done(gw_pin_t *pin)
+{
+    return atomic_load_explicit(&pin->watches, memory_order_acquire) == &done;
+}
+
+void
+gw_unpin(void *data, void *hint)
+{
+    gw_pin_t *pin = hint;
+    (void)data;
+    watch_t *next, *watch = atomic_exchange_explicit(&pin->watches, &done, memory_order_acq_rel);
+    for (; watch; watch = next) {
+        next = watch->next;
+        tracker_finish_one(watch->tracker);
+        tracker_release(watch->tracker);
+        free(watch);
+    }
+    pin_release(pin);
+}
+
+/* Takes the done ones out of a list, and gives what is left. */
+static gw_pin_t *
+without_done(gw_pin_t *list, gw_pin_t **last)
+{
+    gw_pin_t *kept = NULL, *next;
+    *last = NULL;
+    for (gw_pin_t *pin = list; pin; pin = next) {
+        next = pin->next;
+        if (is_done(pin)) {
+            pin_release(pin);
+            continue;
+        }
+        pin->next = kept;
+        if (!kept) *last = pin;
+        kept = pin;
+    }
+    return kept;
+}
+
+static void
+push(gw_pin_t *first, gw_pin_t *last)
+{
+    last->next = atomic_load_explicit(&pins, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&pins, &last->next, first, memory_order_release, memory_order_relaxed)) continue;
+}
+
+/* No collection can begin in here: nothing is allocated by Ruby, no lock of Ruby's given up. */
+static void
+sweep(void)
+{
+    gw_pin_t *last;
+    if (atomic_flag_test_and_set_explicit(&sweeping, memory_order_acquire)) return;
+    atomic_store_explicit(&since_sweep, 0, memory_order_relaxed);
+    gw_pin_t *first = without_done(atomic_exchange_explicit(&pins, NULL, memory_order_acquire), &last);
+    if (first) push(first, last);
+    atomic_flag_clear_explicit(&sweeping, memory_order_release);
+}
+
+/* Whether the bytes of a String stay where they are as long as it lives and is not moved itself: it is frozen, and they are in
+ * memory of their own, or in that of a String it shares with (which it keeps alive, and which is frozen too). */
+bool
+gw_can_pin(VALUE string)
+{
+    if (!OBJ_FROZEN(string) || !FL_TEST_RAW(string, RSTRING_NOEMBED)) return false;
+    if (!FL_TEST_RAW(string, ELTS_SHARED)) return true;
+    VALUE root = RSTRING(string)->as.heap.aux.shared;
+    return RB_TYPE_P(root, T_STRING) && OBJ_FROZEN(root) && FL_TEST_RAW(root, RSTRING_NOEMBED);
+}
+
+/* A message of the String's own bytes; gives an errno. */
+int
+gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made)
+{
+    gw_pin_t *pin = malloc(sizeof *pin);
+    if (!pin) return ENOMEM;
+    pin->string = string;
+    atomic_init(&pin->watches, NULL);
+    atomic_init(&pin->refs, 2);
+    if (zmq_msg_init_data(message, RSTRING_PTR(string), RSTRING_LEN(string), gw_unpin, pin) != 0) {
+        free(pin);
+        return zmq_errno();
+    }
+    push(pin, pin);
+    if (made) *made = pin;
+    if (atomic_fetch_add_explicit(&since_sweep, 1, memory_order_relaxed) >= SWEEP_EVERY) sweep();
+    return 0;
+}
+
+void
+gw_pin_retain(gw_pin_t *pin)
+{
+    atomic_fetch_add_explicit(&pin->refs, 1, memory_order_relaxed);
+}
+
+void
+gw_pin_release(gw_pin_t *pin)
+{
+    pin_release(pin);
+}
+
+/* Has the tracker wait for the pin; gives an errno. */
+int
+gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker)
+{
+    watch_t *watch = malloc(sizeof *watch);
+    if (!watch) return ENOMEM;
+    watch->tracker = tracker;
+    watch->next = atomic_load(&pin->watches);
+    atomic_fetch_add(&tracker->refs, 1);
+    atomic_fetch_add(&tracker->pending, 1);
+    while (watch->next != &done) {
+        if (atomic_compare_exchange_weak(&pin->watches, &watch->next, watch)) return 0;
+    }
+    tracker_finish_one(tracker);
+    tracker_release(tracker);
+    free(watch);
+    return 0;
+}
+
+/* ---- the registry: what the collector sees ---- */
+
+/* Never moves a String: libzmq has its address. Done pins are left to the sweep, since a verifying mark may come at any time. */
+static void
+registry_mark(void *unused)
+{
+    (void)unused;
+    for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next) {
+        if (!is_done(pin)) rb_gc_mark(pin->string);
+    }
+}
+
+static size_t
+registry_size(const void *unused)
+{
+    size_t size = 0;
+    (void)unused;
+    for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next) size += sizeof *pin;
+    return size;
+}
+
+static const rb_data_type_t registry_type = {
+    .wrap_struct_name = "Godwit pins",
+    .function = {.dmark = registry_mark, .dsize = registry_size}, /* no free: it lives as long as the process; no compact: nothing here moves */
+};
+
+/* For tests: how many Strings libzmq holds. */
+static VALUE
+pinned(VALUE self)
+{
+    long count = 0;
+    (void)self;
+    for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next) count += !is_done(pin);
+    return LONG2NUM(count);
+}
+
+void
+gw_pins_after_fork(void)
+{
+    atomic_flag_clear(&sweeping);
+}
+
+/* ---- Godwit::Tracker ---- */
+
+static void
+tracker_free(void *pointer)
+{
+    if (pointer) tracker_release(pointer);
+}
+
+static size_t
+tracker_size(const void *pointer)
+{
+    return pointer ? sizeof(gw_tracker_t) : 0;
+}
+
+static const rb_data_type_t tracker_type = {
+    .wrap_struct_name = "Godwit::Tracker",
+    .function = {.dfree = tracker_free, .dsize = tracker_size}, /* no mark, no compact: it holds no Ruby object */
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
+};
+
+static VALUE
+tracker_alloc(VALUE class)
+{
+    return TypedData_Wrap_Struct(class, &tracker_type, NULL);
+}
+
+gw_tracker_t *
+gw_tracker_get(VALUE self)
+{
+    gw_tracker_t *tracker = rb_check_typeddata(self, &tracker_type);
+    if (!tracker) rb_raise(rb_eRuntimeError, "no send gave this tracker");
+    return tracker;
+}
+
+/* _open: pending until the send under way says _sent */
+static VALUE
+tracker_open(VALUE self)
+{
+    if (rb_check_typeddata(self, &tracker_type)) rb_raise(rb_eRuntimeError, "this tracker is in use already");
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0) gw_raise(errno, "send", self, Qnil);
+    gw_tracker_t *tracker = malloc(sizeof *tracker);
+    if (!tracker) {
+        close(fd);
+        rb_memerror();
+    }
+    atomic_init(&tracker->refs, 1);
+    atomic_init(&tracker->pending, 1);
+    tracker->fd = fd;
+    RTYPEDDATA_DATA(self) = tracker;
+    return self;
+}
+
+/* _sent: the message went; from here on only pins are waited for */
+static VALUE
+tracker_sent(VALUE self)
+{
+    tracker_finish_one(gw_tracker_get(self));
+    return self;
+}
+
+static VALUE
+tracker_done_p(VALUE self)
+{
+    return RBOOL(atomic_load(&gw_tracker_get(self)->pending) == 0);
+}
+
+/* _wait(timeout in ms) => whether it is done */
+static VALUE
+tracker_wait(VALUE self, VALUE timeout)
+{
+    return RBOOL(gw_wait_fd(self, "wait", gw_tracker_get(self)->fd, gw_deadline(gw_milliseconds(timeout, GW_FOREVER))));
+}
+
+void
+gw_init_pin(void)
+{
+    VALUE class = rb_define_class_under(gw_mGodwit, "Tracker", rb_cObject);
+    rb_define_alloc_func(class, tracker_alloc);
+    rb_define_private_method(class, "_open", tracker_open, 0);
+    rb_define_private_method(class, "_sent", tracker_sent, 0);
+    rb_define_private_method(class, "_done?", tracker_done_p, 0);
+    rb_define_private_method(class, "_wait", tracker_wait, 1);
+    registry = TypedData_Wrap_Struct(rb_cObject, &registry_type, &registry);
+    rb_gc_register_mark_object(registry);
+    rb_define_private_method(rb_singleton_class(class), "_pinned", pinned, 0);
+}

@@ -1,0 +1,189 @@
+# frozen_string_literal: true
+
+module Godwit
+  # One frame of a message, looked at where libzmq keeps it and copied only on demand. A frame never changes. It ends by being sent
+  # or closed: then it is {#gone?}, and every other use raises {GoneError}. What is forgotten is collected; its bytes count as Ruby's
+  # own memory, so that large frames do not pile up.
+  #
+  #   frame = pull.recv_frame
+  #   frame.size                        # no copy
+  #   frame.unpack1("N", offset: 4)     # no copy
+  #   frame.to_s                        # a copy
+  #
+  # **Threads and fibers**: any may read it. Sending or closing it while another thread has a memory view of it open, or reads it
+  # in a block, raises {BusyError}.
+  #
+  # **Ractors**: a frozen frame (`frame.freeze`, or `Ractor.make_shareable`) can be read by several Ractors. It cannot be closed, and
+  # sending it shares its bytes instead of giving them away, so it never is gone.
+  #
+  # **MemoryView**: readable bytes, one dimension (`Fiddle::MemoryView.new(frame)`).
+  #
+  # @see http://api.zeromq.org/4-3:zmq-msg-init zmq_msg_init(3)
+  class Frame
+    include Comparable
+
+    # From this size on (bytes) a frozen String is sent in place and not copied, where nothing else is said: bench/frames.rb
+    # shows where it pays.
+    COPY_THRESHOLD = 32 * 1024
+
+    # @param data [String] its bytes. A frozen String of `copy_threshold` bytes or more is used where it is, any other is copied
+    # @param copy_threshold [Integer, nil] bytes; nil copies always
+    # @raise [ArgumentTypeError, ArgumentValueError]
+    def initialize(data = "", copy_threshold: COPY_THRESHOLD)
+      raise Errors.bad_type(:new, "a Frame", "a String", data) unless data.is_a?(String)
+      _open(data, Frame.threshold(:new, copy_threshold) || (1 << 62))
+    end
+
+    # @private
+    # @return [Integer, nil] the threshold, if it is one
+    def self.threshold(operation, bytes)
+      return bytes if bytes.nil? || (bytes.is_a?(Integer) && bytes >= 0)
+      raise Errors.bad_value(operation, "copy_threshold", "a number of bytes, or nil to copy always", bytes)
+    end
+
+    # @return [Integer] bytes
+    def size = _size
+    alias_method :bytesize, :size
+    alias_method :length, :size
+
+    # @return [Boolean] whether it has no byte
+    def empty? = _size.zero?
+
+    # A copy of a part of it, with the arguments of String#byteslice.
+    # @overload byteslice(index)
+    #   @param index [Integer] from the end when negative
+    # @overload byteslice(start, length)
+    #   @param start [Integer]
+    #   @param length [Integer]
+    # @overload byteslice(range)
+    #   @param range [Range<Integer>]
+    # @return [String, nil] binary; nil when it begins outside of the frame
+    # @raise [GoneError]
+    def byteslice(start, length = nil)
+      size = _size
+      return getbyte(start) && _slice(start % size, 1) unless length || start.is_a?(Range)
+      first, length = start.is_a?(Range) ? within(start, size) : [start, length]
+      first += size if first.negative?
+      _slice(first, [length, size - first].min) if first.between?(0, size) && !length.negative?
+    end
+
+    # @param index [Integer] from the end when negative
+    # @return [Integer, nil] the byte, 0 to 255; nil outside of the frame
+    def getbyte(index)
+      size = _size
+      index += size if index.negative?
+      _byte(index) if index >= 0 && index < size
+    end
+
+    # @yieldparam byte [Integer] 0 to 255
+    # @return [self] or, without a block, an Enumerator
+    # @raise [GoneError] also when the block closes it
+    def each_byte
+      return to_enum(:each_byte) { size } unless block_given?
+      index = 0
+      while index < _size
+        yield _byte(index)
+        index += 1
+      end
+      self
+    end
+
+    # @param format [String] as String#unpack takes it
+    # @param offset [Integer] bytes from the start
+    # @return [Array<Object>]
+    # @raise [ArgumentError] when the offset is outside of the frame
+    # @see https://docs.ruby-lang.org/en/master/packed_data_rdoc.html
+    def unpack(format, offset: 0)
+      _in_place { |bytes| bytes.unpack(format, offset: offset) }
+    end
+
+    # @param format [String] as String#unpack1 takes it
+    # @param offset [Integer] bytes from the start
+    # @return [Object] the first value
+    # @raise [ArgumentError] when the offset is outside of the frame
+    def unpack1(format, offset: 0)
+      _in_place { |bytes| bytes.unpack1(format, offset: offset) }
+    end
+
+    # @return [String] a copy of its bytes, in the encoding of the socket that received it, or of the String it was made of
+    def to_s = _string
+
+    # @return [Encoding] of {#to_s}
+    def encoding = _encoding
+
+    # @param prefixes [Array<String>]
+    # @return [Boolean] whether its bytes begin with one of them
+    def start_with?(*prefixes)
+      _in_place do |bytes|
+        prefixes.any? { |prefix| bytes.start_with?(prefix.b) }
+      end
+    end
+
+    # By bytes.
+    # @param other [Frame, String]
+    # @return [Integer, nil] -1, 0 or 1; nil for anything else
+    def <=>(other)
+      _compare(other) if other.is_a?(Frame) || other.is_a?(String)
+    end
+
+    # @param other [Object]
+    # @return [Boolean] whether it is a Frame or String of the same bytes
+    def ==(other)
+      return true if equal?(other)
+      (other.is_a?(Frame) || other.is_a?(String)) && !_gone? && !(other.is_a?(Frame) && other.gone?) && _compare(other).zero?
+    end
+
+    # @param other [Object]
+    # @return [Boolean] whether it is a Frame of the same bytes, as a key of a Hash
+    def eql?(other)
+      other.is_a?(Frame) && self == other
+    end
+
+    # @return [Integer] the same for frames of the same bytes
+    def hash = _hash
+
+    # @return [Boolean] whether it was received with more frames of its message to follow
+    def more? = _more?
+
+    # @return [Boolean] whether it was sent or closed
+    def gone? = _gone?
+
+    # A property of the peer that it was received from: "Peer-Address", "Socket-Type", "User-Id", "Routing-Id", or one that the peer set
+    # with the option `metadata` ("X-…").
+    # @param name [String]
+    # @return [String, nil] nil when there is none of that name
+    # @raise [ArgumentTypeError, ArgumentValueError] for what is no name
+    # @see http://api.zeromq.org/4-3:zmq-msg-gets zmq_msg_gets(3)
+    def property(name)
+      raise Errors.bad_type(:property, "the name", "a String", name) unless name.is_a?(String) || name.is_a?(Symbol)
+      name = name.to_s
+      raise Errors.bad_value(:property, "the name", "a String without NUL", name) if name.include?("\0")
+      _property(name)
+    end
+
+    # Gives its bytes back at once instead of when it is collected. A second call does nothing.
+    # @return [nil]
+    # @raise [BusyError] when a memory view of it is open
+    # @raise [FrozenError] when it is frozen
+    def close = _close
+
+    # @return [String] size and first bytes
+    def inspect
+      return "#<#{self.class} gone>" if gone?
+      start = byteslice(0, 16).inspect
+      "#<#{self.class} #{size} bytes #{start}#{"..." if size > 16}>"
+    end
+
+    private
+
+    # @return [Array(Integer, Integer)] start and length, as Ruby takes a Range
+    def within(range, size)
+      first = range.begin || 0
+      first += size if first.negative?
+      last = range.end || -1
+      last += size if last.negative?
+      last -= 1 if range.exclude_end? && range.end
+      [first.negative? ? size + 1 : first, [last - first + 1, 0].max]
+    end
+  end
+end
