@@ -90,11 +90,12 @@ module Godwit
 
     # @param format [String] as String#unpack takes it
     # @param offset [Integer] bytes from the start
-    # @return [Array<Object>]
+    # @yieldparam value [Object] with a block, each value, and the frame cannot be sent or closed meanwhile
+    # @return [Array<Object>] nil with a block
     # @raise [ArgumentError] when the offset is outside of the frame
     # @see https://docs.ruby-lang.org/en/master/packed_data_rdoc.html
-    def unpack(format, offset: 0)
-      _in_place { |bytes| bytes.unpack(format, offset: offset) }
+    def unpack(format, offset: 0, &block)
+      _in_place { |bytes| bytes.unpack(format, offset: offset, &block) }
     end
 
     # @param format [String] as String#unpack1 takes it

@@ -110,13 +110,15 @@ module Godwit
     # @return [Frame, nil] the address
     def unwrap
       address = shift
-      shift if @frames.first&.empty?
+      shift if !@frames.empty? && @frames.first.empty?
       address
     end
 
+    # @param count [Integer] with it, an Array of as many
     # @return [Frame, nil]
     def first(*count) = @frames.first(*count)
 
+    # @param count [Integer] with it, an Array of as many
     # @return [Frame, nil]
     def last(*count) = @frames.last(*count)
 

@@ -1,0 +1,212 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+class FrameTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  BYTES = (0..255).to_a.pack("C*").freeze
+
+  # A frame that was received, of the same bytes as one that was made.
+  def frames_of(bytes)
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    push.send(bytes)
+    {made: Godwit::Frame.new(bytes), received: pull.recv_frame(timeout: 5)}
+  end
+
+  [0, 1, 33, 34, 100, 1024, 8192, 100_000].each do |size|
+    test "it has the bytes of a message of #{size} bytes" do
+      bytes = (BYTES * (size / 256 + 1)).byteslice(0, size)
+      frames_of(bytes).each do |how, frame|
+        assert_equal [size, size, size], [frame.size, frame.bytesize, frame.length], how
+        assert_equal size.zero?, frame.empty?
+        assert_equal bytes, frame.to_s
+        refute_same frame.to_s, frame.to_s
+        assert_equal bytes.bytes, frame.each_byte.to_a
+        assert_equal size, frame.each_byte.size
+        refute_predicate frame, :more?
+        refute_predicate frame, :gone?
+      end
+    end
+  end
+
+  test "byteslice takes what String#byteslice takes" do
+    frames_of(BYTES).each_value do |frame|
+      [0, 1, 255, 256, 300, -1, -256, -257].each do |start|
+        assert_same_slice frame, start
+        [0, 1, 10, 256, 1000, -1].each { |length| assert_same_slice frame, start, length }
+        [0, 5, 255, 256, -1, -300].each do |last|
+          assert_same_slice frame, start..last
+          assert_same_slice frame, start...last
+        end
+        assert_same_slice frame, (start..)
+        assert_same_slice frame, (start...)
+        assert_same_slice frame, (..start)
+      end
+    end
+    assert_nil Godwit::Frame.new("").byteslice(0)
+    assert_equal "", Godwit::Frame.new("").byteslice(0, 1)
+  end
+
+  def assert_same_slice(frame, *arguments)
+    expected = BYTES.byteslice(*arguments)
+    expected.nil? ? assert_nil(frame.byteslice(*arguments), arguments.inspect) : assert_equal(expected, frame.byteslice(*arguments), arguments.inspect)
+  end
+
+  test "a slice is binary and the caller's own" do
+    frame = Godwit::Frame.new("hello")
+    slice = frame.byteslice(0, 2)
+    slice << "p"
+    assert_equal Encoding::BINARY, frame.byteslice(0, 2).encoding
+    assert_equal "hello", frame.to_s
+  end
+
+  test "getbyte" do
+    frames_of(BYTES).each_value do |frame|
+      [0, 1, 255, 256, -1, -256, -257].each do |index|
+        expected = BYTES.getbyte(index)
+        expected.nil? ? assert_nil(frame.getbyte(index)) : assert_equal(expected, frame.getbyte(index))
+      end
+    end
+  end
+
+  test "unpack and unpack1, at an offset too" do
+    data = [1, 2, 3.5, "name"].pack("NnGZ*")
+    frames_of(data).each_value do |frame|
+      assert_equal [1, 2, 3.5, "name"], frame.unpack("NnGZ*")
+      assert_equal 2, frame.unpack1("n", offset: 4)
+      assert_equal [3.5, "name"], frame.unpack("GZ*", offset: 6)
+      assert_equal data, frame.unpack1("a*")
+      assert_raises(ArgumentError) { frame.unpack1("N", offset: 1000) }
+    end
+  end
+
+  test "what unpack gave stays when the frame is gone" do
+    frame = Godwit::Frame.new("x" * 100)
+    kept = frame.unpack1("a*")
+    frame.close
+    assert_equal "x" * 100, kept
+  end
+
+  test "equality and order are those of the bytes" do
+    one, same, other = frames_of("abc")[:received], Godwit::Frame.new("abc"), Godwit::Frame.new("abd")
+    assert_operator one, :==, same
+    assert_operator one, :==, "abc"
+    refute_operator one, :==, other
+    refute_operator one, :==, nil
+    refute_operator one, :==, :abc
+    assert one.eql?(same)
+    refute one.eql?("abc")
+    assert_equal one.hash, same.hash
+    refute_equal one.hash, other.hash
+    assert_equal 1, {one => 1}[same]
+    assert_equal [-1, 0, 1, -1, 1], [one <=> other, one <=> same, other <=> one, one <=> "abcd", one <=> "ab"]
+    assert_nil one <=> 5
+    assert_equal [one, other], [other, one].sort
+    assert_operator one, :<, other
+  end
+
+  test "start_with?" do
+    frame = Godwit::Frame.new("\xFFtopic.a".b)
+    assert frame.start_with?("\xFFtopic".b)
+    assert frame.start_with?("x", "\xFF".b)
+    assert frame.start_with?("")
+    refute frame.start_with?("topic")
+    refute frame.start_with?
+    refute frame.start_with?("\xFFtopic.a and more".b)
+  end
+
+  test "it keeps the encoding of the String it was made of, or of its socket" do
+    assert_equal Encoding::UTF_8, Godwit::Frame.new("ä").to_s.encoding
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, bind_options: {encoding: "UTF-8"})
+    push.send("ä")
+    assert_equal ["ä", Encoding::UTF_8], [(frame = pull.recv_frame(timeout: 5)).to_s, frame.encoding]
+  end
+
+  test "a String changed afterwards does not change it" do
+    ["short", "l" * 100_000].each do |bytes|
+      data = bytes.dup
+      frame = Godwit::Frame.new(data)
+      data << "more"
+      data.setbyte(0, 0)
+      assert_equal bytes, frame.to_s
+    end
+  end
+
+  test "once closed it is gone" do
+    frames_of("abc").each_value do |frame|
+      assert_nil frame.close
+      assert_nil frame.close
+      assert_predicate frame, :gone?
+      {size: [], to_s: [], byteslice: [0, 1], getbyte: [0], unpack1: ["C"], more?: [], hash: [], "<=>": ["a"], property: ["x"], dup: [], start_with?: ["a"]}.each do |name, arguments|
+        assert_named(Godwit::GoneError, /gone/) { frame.public_send(name, *arguments) }
+      end
+      assert_raises(Godwit::GoneError) { frame.each_byte { nil } }
+      refute_equal frame, "abc"
+      assert_equal frame, frame
+      assert_match(/gone/, frame.inspect)
+    end
+  end
+
+  test "a frame closed within its own each_byte says so" do
+    frame = Godwit::Frame.new("abc")
+    assert_raises(Godwit::GoneError) { frame.each_byte { frame.close } }
+    frame = Godwit::Frame.new("abc")
+    assert_raises(Godwit::BusyError) { frame.unpack("C*") { frame.close } }
+    refute_predicate frame, :gone?
+  end
+
+  test "dup shares the bytes, and lives on its own" do
+    frames_of("z" * 10_000).each_value do |frame|
+      copies = [frame.dup, frame.clone, frame.dup.dup]
+      frame.close
+      copies.each do |copy|
+        assert_equal "z" * 10_000, copy.to_s
+        copy.close
+        assert_predicate copy, :gone?
+      end
+    end
+  end
+
+  test "a frozen frame stays: it is not closed, and sent again and again" do
+    frames_of("q" * 5000).each_value do |frame|
+      frame.freeze
+      assert_raises(FrozenError) { frame.close }
+      pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+      3.times { push.send(frame) }
+      3.times { assert_equal "q" * 5000, pull.recv(timeout: 5) }
+      refute_predicate frame, :gone?
+      assert_equal 5000, frame.size
+    end
+  end
+
+  each_transport("properties of its peer", only: %i[tcp ipc]) do |transport|
+    pull, push = connected_pair(:PULL, :PUSH, transport: transport, connect_options: {metadata: "X-Who:me"})
+    push.send("a")
+    frame = pull.recv_frame(timeout: 5)
+    assert_equal "PUSH", frame.property("Socket-Type")
+    assert_equal "PUSH", frame.property(:"Socket-Type")
+    assert_equal "127.0.0.1", frame.property("Peer-Address") if transport == :tcp
+    assert_nil frame.property("No-Such")
+    assert_equal Encoding::UTF_8, frame.property("Socket-Type").encoding
+    assert_nil Godwit::Frame.new("a").property("Socket-Type")
+  end
+
+  test "a property's name is a String without NUL" do
+    assert_named(Godwit::ArgumentTypeError, /the name takes a String/) { Godwit::Frame.new("").property(5) }
+    assert_named(Godwit::ArgumentValueError, /NUL/) { Godwit::Frame.new("").property("a\0b") }
+  end
+
+  test "only Strings become frames" do
+    [nil, 5, :a, ["a"], Godwit::Frame.new("a")].each do |wrong|
+      assert_named(Godwit::ArgumentTypeError, /a Frame takes a String/) { Godwit::Frame.new(wrong) }
+    end
+    [-1, 1.5, "1"].each { |wrong| assert_named(Godwit::ArgumentValueError, /copy_threshold/) { Godwit::Frame.new("a", copy_threshold: wrong) } }
+  end
+
+  test "inspect shows its size and its first bytes" do
+    assert_equal '#<Godwit::Frame 3 bytes "abc">', Godwit::Frame.new("abc").inspect
+    assert_equal '#<Godwit::Frame 100 bytes "xxxxxxxxxxxxxxxx"...>', Godwit::Frame.new("x" * 100).inspect
+  end
+end

@@ -1,0 +1,229 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+# Frames and Messages through sockets, and messages frame by frame.
+class FramesTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  MESSAGES = ["one", %w[a b c], "", ["", "x" * 10_000, ""], "y" * 100_000].freeze
+
+  each_transport("recv_message gives whole messages") do |transport|
+    pull, push = connected_pair(:PULL, :PUSH, transport: transport)
+    push.send_many(MESSAGES)
+    MESSAGES.each do |message|
+      got = pull.recv_message(timeout: 5)
+      assert_instance_of Godwit::Message, got
+      assert_equal Array(message), got.to_a
+    end
+    assert_nil pull.recv_message(timeout: 0, exception: false)
+    assert_raises(Godwit::TimeoutError) { pull.recv_message(timeout: 0.01) }
+  end
+
+  each_transport("recv_frame hands out a message's frames one by one") do |transport|
+    pull, push = connected_pair(:PULL, :PUSH, transport: transport)
+    push.send_many(MESSAGES)
+    seen = []
+    MESSAGES.size.times do
+      frames = [pull.recv_frame(timeout: 5)]
+      frames << pull.recv_frame while frames.last.more?
+      seen << frames.map(&:to_s)
+    end
+    assert_equal MESSAGES.map { |message| Array(message) }, seen
+    assert_nil pull.recv_frame(timeout: 0, exception: false)
+    assert_raises(Godwit::TimeoutError) { pull.recv_frame(timeout: 0.01) }
+  end
+
+  each_transport("recv_frames gives the frames of whole messages") do |transport|
+    pull, push = connected_pair(:PULL, :PUSH, transport: transport)
+    push.send_many([%w[a b], "c", %w[d e f]])
+    frames = []
+    frames.concat(pull.recv_frames(5, timeout: 5)) until frames.size >= 6
+    assert_equal %w[a b c d e f], frames.map(&:to_s)
+    assert_equal [true, false, false, true, true, false], frames.map(&:more?)
+    assert_nil pull.recv_frames(1, timeout: 0, exception: false)
+    assert_named(Godwit::ArgumentValueError, /max takes 1 frame or more/) { pull.recv_frames(0) }
+  end
+
+  test "recv_frames ends with a whole message, also above max" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    push.send_many([%w[a b c], %w[d e f]])
+    assert_equal %w[a b c], pull.recv_frames(1, timeout: 5).map(&:to_s)
+    assert_equal %w[d e f], pull.recv_frames(2, timeout: 5).map(&:to_s)
+  end
+
+  each_transport("frames are sent as they are, alone and among Strings, and are gone then") do |transport|
+    pull, push = connected_pair(:PULL, :PUSH, transport: transport)
+    one, two = Godwit::Frame.new("one"), Godwit::Frame.new("t" * 100_000)
+    push.send(one)
+    push << [two, "three", Godwit::Frame.new("four")]
+    push.send_many([Godwit::Frame.new("five"), [Godwit::Frame.new("six"), ""], Godwit::Message.new("seven")])
+    push.send_nonblock(Godwit::Message.new("eight", "nine"))
+    assert_equal ["one", ["t" * 100_000, "three", "four"], "five", ["six", ""], "seven", %w[eight nine]], take(pull, 6)
+    assert_predicate one, :gone?
+    assert_predicate two, :gone?
+    assert_named(Godwit::GoneError, /send: Frame is gone .*dup/, operation: :send) { push.send(one) }
+    assert_named(Godwit::GoneError, /gone/) { push << ["a", two] }
+  end
+
+  each_transport("what was received is passed on without a copy") do |transport|
+    pull, push = connected_pair(:PULL, :PUSH, transport: transport)
+    last, forward = connected_pair(:PULL, :PUSH, transport: transport)
+    MESSAGES.each do |message|
+      push.send(message)
+      forward.send(pull.recv_message(timeout: 5))
+      assert_equal message, last.recv(timeout: 5)
+    end
+  end
+
+  test "one frame twice in a message" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    frame = Godwit::Frame.new("x" * 1000)
+    push.send([frame, "-", frame])
+    assert_equal ["x" * 1000, "-", "x" * 1000], pull.recv(timeout: 5)
+    assert_predicate frame, :gone?
+  end
+
+  test "one frame twice in a batch: the second is refused, the first went" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    frame = Godwit::Frame.new("x")
+    error = assert_raises(Godwit::GoneError) { push.send_many([frame, "b", frame, "c"]) }
+    assert_equal 2, error.sent
+    assert_equal %w[x b], take(pull, 2)
+  end
+
+  test "a send that fails leaves the frames as they were" do
+    lonely = open_socket(:PUSH, linger: 0)
+    frame, message = Godwit::Frame.new("a"), Godwit::Message.new("b", "c")
+    [frame, [frame, "d"], message].each do |one|
+      assert_raises(Godwit::TimeoutError) { lonely.send(one, timeout: 0.01) }
+      assert_equal :wait_writable, lonely.send_nonblock(one, exception: false)
+      assert_nil lonely.send(one, timeout: 0, exception: false)
+    end
+    assert_equal ["a", %w[b c]], [frame.to_s, message.to_a]
+    assert_raises(Godwit::MessageTypeError) { lonely.send([frame, 5]) }
+    assert_raises(Godwit::UnsupportedError) { open_socket(:PULL).send(frame) }
+    refute_predicate frame, :gone?
+  end
+
+  test "a frame that another thread sends while a send waits with it is refused there" do
+    lonely = open_socket(:PUSH)
+    frame = Godwit::Frame.new("a")
+    waiting = in_thread { lonely.send(["first", frame]) }
+    until_asleep(waiting)
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    push.send(frame)
+    lonely.connect(open_socket(:PULL).bind(endpoint_for(:tcp)).last_endpoint)
+    assert_raises(Godwit::GoneError) { waiting.value }
+    assert_equal "a", pull.recv(timeout: 5)
+  end
+
+  each_transport("send_frame holds the parts back and sends them as one") do |transport|
+    pull, push = connected_pair(:PULL, :PUSH, transport: transport)
+    part = +"b"
+    assert_same push, push.send_frame("a", more: true)
+    push.send_frame(part, more: true)
+    part << " changed"
+    assert_nil pull.recv(timeout: 0.01, exception: false)
+    push.send("between")
+    push.send_frame(Godwit::Frame.new("c"))
+    push.send_frame("alone")
+    assert_equal ["between", %w[a b c], "alone"], take(pull, 3)
+  end
+
+  test "a send_frame that fails keeps what it holds, and can be made again" do
+    push = open_socket(:PUSH)
+    push.send_frame("a", more: true)
+    assert_raises(Godwit::TimeoutError) { push.send_frame("b", timeout: 0.01) }
+    assert_nil push.send_frame("b", timeout: 0, exception: false)
+    assert_raises(Godwit::MessageTypeError) { push.send_frame(5) }
+    assert_raises(Godwit::MessageTypeError) { push.send_frame(%w[a b], more: true) }
+    gone = Godwit::Frame.new("x").tap(&:close)
+    assert_raises(Godwit::GoneError) { push.send_frame(gone, more: true) }
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    push.connect(pull.last_endpoint)
+    push.send_frame("b")
+    assert_equal %w[a b], pull.recv(timeout: 5)
+  end
+
+  test "discard_frames forgets what is held and what is left" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    push.send_frame("a", more: true)
+    assert_same push, push.discard_frames
+    push.send_frame("b").send(%w[c d]).send("e")
+    assert_equal "b", pull.recv_frame(timeout: 5).to_s
+    assert_equal "c", pull.recv_frame(timeout: 5).to_s
+    pull.discard_frames
+    assert_equal "e", pull.recv_frame(timeout: 5).to_s
+  end
+
+  test "each fiber and thread holds parts of its own, and reads the rest of its own message" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    senders = Array.new(3) { |i| Fiber.new { 3.times { |part| push.send_frame("#{i}.#{part}", more: part < 2).then { Fiber.yield } } } }
+    3.times { senders.each(&:resume) }
+    in_thread { push.send_frame("alone") }.join
+    push.send(%w[x y])
+    readers = Array.new(3) { Fiber.new { 3.times { Fiber.yield(pull.recv_frame(timeout: 5).to_s) } } }
+    got = Array.new(3) { [] }
+    3.times { readers.each_with_index { |reader, i| got[i] << reader.resume } }
+    assert_equal Array.new(3) { |i| %W[#{i}.0 #{i}.1 #{i}.2] }, got
+    assert_equal ["alone", %w[x y]], take(pull, 2)
+  end
+
+  test "the rest of a partly read message is of its fiber alone, and goes with it" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    push.send(%w[a b]).send("c").send("d")
+    assert_equal "a", in_thread { pull.recv_frame(timeout: 5).to_s }.value
+    assert_equal "c", pull.recv_frame(timeout: 5).to_s
+    assert_equal "d", pull.recv(timeout: 5)
+  end
+
+  test "recv between two recv_frame takes the next message, and the rest stays" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    push.send(%w[a b]).send("c")
+    assert_equal "a", pull.recv_frame(timeout: 5).to_s
+    assert_equal "c", pull.recv(timeout: 5)
+    assert_equal "b", pull.recv_frame(timeout: 5).to_s
+  end
+
+  test "a closed socket says so frame by frame too" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    push.send(%w[a b])
+    pull.recv_frame(timeout: 5)
+    push.send_frame("x", more: true)
+    [pull, push].each(&:close)
+    assert_raises(Godwit::ClosedError) { pull.recv_frame }
+    assert_raises(Godwit::ClosedError) { pull.recv_frames }
+    assert_raises(Godwit::ClosedError) { pull.recv_message }
+    assert_raises(Godwit::ClosedError) { push.send_frame("x", more: true) }
+    assert_raises(Godwit::ClosedError) { push.send_frame("x") }
+  end
+
+  test "types that only send or receive refuse frames too" do
+    push, pull = open_socket(:PUSH), open_socket(:PULL)
+    %i[recv_frame recv_frames recv_message].each { |name| assert_raises(Godwit::UnsupportedError) { push.public_send(name) } }
+    assert_raises(Godwit::UnsupportedError) { pull.send_frame("a") }
+    assert_raises(Godwit::UnsupportedError) { open_socket(:PUB).recv_frame }
+  end
+
+  test "a ROUTER's reply by wrap and unwrap" do
+    router, req = connected_pair(:ROUTER, :REQ)
+    req.send("question")
+    message = router.recv_message(timeout: 5)
+    client = message.unwrap
+    assert_equal ["question"], message.to_a
+    router.send(message.push("answer").wrap(client))
+    assert_equal %w[question answer], req.recv(timeout: 5)
+  end
+
+  test "subscriptions and STREAM in frames" do
+    xpub = open_socket(:XPUB).bind(endpoint_for(:inproc))
+    sub = open_socket(:SUB, subscribe: "a").connect(xpub.last_endpoint)
+    assert_equal "\x01a".b, xpub.recv_frame(timeout: 5).to_s
+    xpub.send([Godwit::Frame.new("a"), Godwit::Frame.new("body")])
+    topic, body = sub.recv_message(timeout: 5).frames
+    assert topic.start_with?("a")
+    assert_equal "body", body.to_s
+  end
+end

@@ -1,0 +1,118 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+class MessageTest < Godwit::TestCase
+  include Conformance::Assertions
+  under_gc_stress
+
+  def build(*parts) = Godwit::Message.new(*parts)
+
+  test "push, pop, unshift, shift keep the order" do
+    one = build("b")
+    assert_same one, one.push("c", Godwit::Frame.new("d"))
+    assert_same one, one.unshift("z", "a")
+    assert_same one, one << "e"
+    assert_equal %w[z a b c d e], one.to_a
+    assert_equal ["z", "e"], [one.shift.to_s, one.pop.to_s]
+    assert_equal %w[a b c d], one.to_a
+    assert_nil build.pop
+    assert_nil build.shift
+    assert_equal one, build.append("b", "c", "d").prepend("a")
+  end
+
+  test "first, last, [], each, size, content_size, empty?" do
+    one = build("a", "bb", "")
+    assert_equal ["a", "", "bb"], [one.first, one.last, one[1]].map(&:to_s)
+    assert_equal [%w[a bb], ["bb", ""]], [one.first(2), one.last(2)].map { |frames| frames.map(&:to_s) }
+    assert_equal [3, 3, 3, 3], [one.size, one.length, one.content_size, one.each.size]
+    assert_equal %w[a bb], one.each.first(2).map(&:to_s)
+    assert_same one, one.each { |frame| assert_instance_of Godwit::Frame, frame }
+    assert_equal %w[A BB], one.map { |frame| frame.to_s.upcase }.first(2)
+    assert_predicate build, :empty?
+    refute_predicate one, :empty?
+    assert_nil build.first
+    assert_nil build.last
+    assert_equal 0, build.content_size
+  end
+
+  test "wrap and unwrap an address" do
+    one = build("body")
+    assert_same one, one.wrap("client")
+    assert_equal ["client", "", "body"], one.to_a
+    assert_equal "client", one.unwrap.to_s
+    assert_equal ["body"], one.to_a
+    assert_equal "body", one.unwrap.to_s
+    assert_nil one.unwrap
+    assert_equal %w[a b], build("a", "b").tap { |other| assert_equal "a", other.dup.unwrap.to_s }.to_a
+  end
+
+  test "a dup has frames of its own" do
+    one = build("a", "b" * 1000)
+    two = one.dup
+    assert_equal one, two
+    two.push("c")
+    one.close
+    assert_predicate one, :gone?
+    refute_predicate two, :gone?
+    assert_equal ["a", "b" * 1000, "c"], two.to_a
+  end
+
+  test "equal messages" do
+    assert_equal build("a", "b"), build("a", "b")
+    refute_equal build("a", "b"), build("ab")
+    refute_equal build("a"), ["a"]
+    assert_equal 1, {build("a") => 1}[build("a")]
+  end
+
+  test "the wire of CZMQ's zmsg_encode" do
+    assert_equal "\x01a\x00".b, build("a", "").encode
+    assert_equal ["\xFE".b + "x" * 254, "\xFF\x00\x00\x00\xFF".b + "x" * 255], [build("x" * 254).encode, build("x" * 255).encode]
+    assert_equal "", build.encode
+    assert_equal Encoding::BINARY, build("ä").encode.encoding
+  end
+
+  test "decode takes what encode gave" do
+    [[], [""], ["a"], ["a", "", "b" * 254, "c" * 255, "d" * 70_000]].each do |parts|
+      one = build(*parts)
+      assert_equal one, Godwit::Message.decode(one.encode)
+      assert_equal one, Godwit::Message.decode(Godwit::Frame.new(one.encode))
+    end
+  end
+
+  test "decode refuses what is cut short or no String" do
+    whole = build("a", "d" * 300).encode
+    (1...whole.bytesize).each do |size|
+      next if size == 2 # one whole frame
+      assert_named(Godwit::MessageError, /not an encoded message/, operation: :decode) { Godwit::Message.decode(whole.byteslice(0, size)) }
+    end
+    assert_named(Godwit::MessageError, /ends after the data/) { Godwit::Message.decode("\xFF\xFF\xFF\xFF\xFFab".b) }
+    assert_named(Godwit::ArgumentTypeError, /the data takes a String or a Frame/) { Godwit::Message.decode(nil) }
+  end
+
+  test "it takes frames and Strings only" do
+    [nil, 5, :a, ["a"]].each do |wrong|
+      assert_named(Godwit::MessageTypeError, /a message has frames and Strings: got/) { build("a", wrong) }
+      assert_named(Godwit::MessageTypeError, /got/) { build("a").push(wrong) }
+      assert_named(Godwit::MessageTypeError, /got/) { build("a").unshift(wrong) }
+    end
+  end
+
+  test "an empty message, and one whose frames are gone, are not sent" do
+    push = open_socket(:PUSH, linger: 0)
+    assert_named(Godwit::MessageError, /at least one frame/) { push.send(build) }
+    gone = build("a", "b").tap { |one| one[1].close }
+    assert_predicate gone, :gone?
+    assert_named(Godwit::GoneError, /gone/) { push.send(gone) }
+    assert_match(/1, "gone"/, gone.inspect)
+  end
+
+  test "frames put into an Array are a message, too" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    one = build("a", "b")
+    push.send(one.frames)
+    assert_equal %w[a b], pull.recv(timeout: 5)
+    assert_predicate one, :gone?
+  end
+end

@@ -1,0 +1,118 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+# Frozen Strings that are sent in place, and Trackers.
+class ZeroCopyTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  LARGE = 1 << 20
+
+  def large(byte = "x") = (byte * LARGE).freeze
+
+  each_transport("a large frozen String arrives whole, and the tracker tells when it is free") do |transport|
+    pull, push = connected_pair(:PULL, :PUSH, transport: transport)
+    tracker = push.send(large, track: true)
+    assert_instance_of Godwit::Tracker, tracker
+    assert_equal large, pull.recv(timeout: 5)
+    assert tracker.wait(5)
+    assert_predicate tracker, :done?
+    assert_match(/done/, tracker.inspect)
+  end
+
+  test "it is pending as long as libzmq holds the String" do
+    push = open_socket(:PUSH, linger: 0).connect("tcp://127.0.0.1:1")
+    tracker = push.send(large, track: true)
+    refute_predicate tracker, :done?
+    refute tracker.wait(0)
+    refute tracker.wait(0.01)
+    assert_match(/pending/, tracker.inspect)
+    push.close
+    assert tracker.wait(5)
+  end
+
+  test "it waits for every part of a message" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    tracker = push.send([large("a"), "small", large("b")], track: true)
+    message = pull.recv_message(timeout: 5)
+    message[0].close
+    refute_predicate tracker, :done?
+    message[2].close
+    assert_predicate tracker, :done?
+    assert tracker.wait
+  end
+
+  test "what is copied is done at once" do
+    push = open_socket(:PUSH, linger: 0).connect("tcp://127.0.0.1:1")
+    ["small", +"l" * LARGE, ["a", +"m" * LARGE]].each do |message|
+      assert_predicate push.send(message, track: true), :done?
+    end
+    push.copy_threshold = nil
+    assert_predicate push.send(large, track: true), :done?
+    push.copy_threshold = LARGE + 1
+    assert_predicate push.send(large, track: true), :done?
+    push.copy_threshold = LARGE
+    refute_predicate push.send(large, track: true), :done?
+  end
+
+  test "copy_threshold, by socket" do
+    assert_equal Godwit::Frame::COPY_THRESHOLD, open_socket(:PUSH).copy_threshold
+    push = open_socket(:PUSH, copy_threshold: 100, linger: 0).connect("tcp://127.0.0.1:1")
+    assert_equal 100, push.copy_threshold
+    refute_predicate push.send(("x" * 100).freeze, track: true), :done?
+    assert_predicate push.send(("x" * 99).freeze, track: true), :done?
+    assert_nil open_socket(:PUSH, copy_threshold: nil).copy_threshold
+    [-1, 1.5, "100", :a].each do |wrong|
+      assert_named(Godwit::ArgumentValueError, /copy_threshold takes a number of bytes/) { push.copy_threshold = wrong }
+      assert_named(Godwit::ArgumentValueError, /copy_threshold/) { open_socket(:PUSH, copy_threshold: wrong) }
+    end
+  end
+
+  test "a frame of a large frozen String" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    frame = Godwit::Frame.new(large)
+    tracker = push.send([frame, "x"], track: true)
+    refute_predicate tracker, :done?
+    message = pull.recv_message(timeout: 5)
+    assert_equal large, message.first.to_s
+    message.close
+    assert_predicate tracker, :done?
+  end
+
+  test "a frame that was received is nobody's String: done at once" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    push.send(+"l" * LARGE)
+    assert_predicate push.send(pull.recv_frame(timeout: 5), track: true), :done?
+  end
+
+  test "several trackers of one frozen frame" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    frame = Godwit::Frame.new(large).freeze
+    trackers = Array.new(3) { push.send(frame, track: true) }
+    3.times { pull.recv(timeout: 5) }
+    assert(trackers.none?(&:done?)) # the frame itself still holds it
+  end
+
+  test "a tracked send that fails gives no tracker" do
+    lonely = open_socket(:PUSH)
+    assert_nil lonely.send(large, track: true, timeout: 0, exception: false)
+    assert_raises(Godwit::TimeoutError) { lonely.send(large, track: true, timeout: 0.01) }
+    assert_raises(Godwit::MessageTypeError) { lonely.send(5, track: true) }
+  end
+
+  test "Tracker#wait takes what other time-outs take" do
+    tracker = open_socket(:PUSH, linger: 0).connect("tcp://127.0.0.1:1").send(large, track: true)
+    assert_raises(Godwit::ArgumentValueError) { tracker.wait(-1) }
+    assert_raises(Godwit::ArgumentTypeError) { tracker.wait("1") }
+    assert_raises(Godwit::UnsupportedError) { tracker.dup }
+  end
+
+  test "the same String in many messages" do
+    pull, push = connected_pair(:PULL, :PUSH, recv_hwm: 0, send_hwm: 0)
+    data = large
+    trackers = Array.new(20) { push.send(data, track: true) }
+    20.times { assert_equal data, pull.recv(timeout: 5) }
+    assert(trackers.all? { |tracker| tracker.wait(5) })
+  end
+end

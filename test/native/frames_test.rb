@@ -1,0 +1,245 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "fiddle"
+require "timeout"
+
+# What frames and Strings in place mean for the collector, for memory views and for threads (law 6).
+class NativeFramesTest < Godwit::TestCase
+  deadline 60
+
+  LARGE = 1 << 20
+
+  test "a batch of frames allocates one object per frame and one Array" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
+    counts = Array.new(3) do
+      push.send_many(["x" * 100] * 1000)
+      batch = objects { pull.recv_frames(1000) }
+      push.send_many([%w[a b]] * 500)
+      several = objects { pull.recv_frames(1000) }
+      1000.times { push.send("y") }
+      one = objects { 1000.times { pull.recv_frame } }
+      [batch, several, one]
+    end
+    assert_equal [1001, 1001, 1000], counts.transpose.map(&:min)
+  end
+
+  test "3,000 received frames of 1 MiB, dropped without close, peak below 150 MB" do
+    result = run_child(<<~RUBY, deadline: 60)
+      require "godwit"
+      pull = Godwit::PULL.bind("inproc://frames", recv_hwm: 1)
+      push = Godwit::PUSH.connect("inproc://frames", send_hwm: 1)
+      data = "x" * (1 << 20)
+      3000.times do
+        push.send(data)
+        pull.recv_frame.size == data.size or raise "wrong"
+      end
+      puts File.read("/proc/self/status")[/VmHWM:\\s+(\\d+)/, 1].to_i / 1024
+    RUBY
+    assert_child result
+    assert_operator result.stdout.to_i, :<, 150
+    assert_operator result.stdout.to_i, :>, 10
+  end
+
+  test "3,000 Strings of 1 MiB, sent in place and forgotten, peak below 150 MB" do
+    result = run_child(<<~RUBY, deadline: 60)
+      require "godwit"
+      pull = Godwit::PULL.bind("inproc://frames", recv_hwm: 1)
+      push = Godwit::PUSH.connect("inproc://frames", send_hwm: 1)
+      3000.times do
+        push.send(("x" * (1 << 20)).freeze)
+        pull.recv_frame.size == 1 << 20 or raise "wrong"
+      end
+      puts File.read("/proc/self/status")[/VmHWM:\\s+(\\d+)/, 1].to_i / 1024
+    RUBY
+    assert_child result
+    assert_operator result.stdout.to_i, :<, 150
+    assert_operator result.stdout.to_i, :>, 10
+  end
+
+  test "Strings that libzmq holds stay and stay where they are, whatever the collector does" do
+    endpoint = endpoint_for(:ipc_file)
+    push = open_socket(:PUSH, send_hwm: 0).connect(endpoint) # nobody there yet
+    before = pinned
+    trackers = Array.new(50) { |number| push.send((number.chr.b * (200_000 + number)).freeze, track: true) }
+    assert_operator pinned, :>=, 50
+    3.times { GC.start }
+    GC.compact
+    GC.verify_compaction_references(toward: :empty)
+    churn = Array.new(200) { "z" * 200_000 } # would take the place of what was freed
+    refute trackers.any?(&:done?)
+    pull = open_socket(:PULL, recv_hwm: 0).bind(endpoint)
+    50.times do |number|
+      frame = pull.recv_frame(timeout: 10)
+      assert_equal [200_000 + number, number.chr.b], [frame.size, frame.to_s.squeeze]
+    end
+    assert_equal 200, churn.size
+    assert(trackers.all? { |tracker| tracker.wait(5) })
+    eventually { pinned <= before }
+  end
+
+  test "what arrives of Strings in place is what was sent, under the collector" do
+    pull, push = connected_pair(:PULL, :PUSH, recv_hwm: 2, send_hwm: 2)
+    receiver = in_thread do
+      Array.new(60) { |number| pull.recv_message(timeout: 20).then { |message| [number, message.to_a.map { |part| [part.bytesize, part.getbyte(0), part.getbyte(-1)] }] } }
+    end
+    60.times do |number|
+      byte = (number + 1).chr.b
+      push.send([(byte * (100_000 + number)).freeze, "k", (byte * 300_000).freeze])
+      GC.start(full_mark: number.even?)
+      GC.compact if number % 10 == 0
+    end
+    expected = Array.new(60) { |number| [number, [[100_000 + number, number + 1, number + 1], [1, 107, 107], [300_000, number + 1, number + 1]]] }
+    assert_equal expected, receiver.value
+  end
+
+  test "shared, embedded and unfrozen Strings are copied; a substring of a frozen String may go in place" do
+    push = open_socket(:PUSH, linger: 0, copy_threshold: 0).connect("tcp://127.0.0.1:1")
+    root = ("r" * LARGE).freeze
+    {"embedded" => "tiny", "unfrozen" => "u" * LARGE, "empty" => ""}.each do |name, data|
+      data = data.dup.freeze unless name == "unfrozen"
+      assert_predicate push.send(data, track: true), :done?, name
+    end
+    tail = root.byteslice(10, LARGE - 10).freeze
+    root = nil # standard:disable Lint/UselessAssignment -- tail alone keeps it alive
+    tracker = push.send(tail, track: true)
+    tail = nil # standard:disable Lint/UselessAssignment -- as above
+    GC.start
+    GC.compact
+    refute_predicate tracker, :done?
+    push.close
+    assert tracker.wait(5)
+  end
+
+  test "sends in place that would block, time out or fail release what they held" do
+    push = open_socket(:PUSH, send_hwm: 1)
+    data = ("x" * LARGE).freeze
+    before = pinned
+    20.times { push.send_nonblock(data, exception: false) }
+    assert_raises(Godwit::TimeoutError) { push.send(["a", data], timeout: 0.01) }
+    assert_raises(Godwit::UnsupportedError) { open_socket(:PULL).send(data) }
+    assert_operator pinned, :<=, before
+    assert_nil push.close
+  end
+
+  test "many threads send Strings in place and frames, one socket, and the trackers all end" do
+    pull, push = connected_pair(:PULL, :PUSH, recv_hwm: 10, send_hwm: 10)
+    senders = Array.new(6) do |number|
+      in_thread do
+        Array.new(30) do |round|
+          data = ("#{number}.#{round}." * 20_000).freeze
+          case round % 3
+          when 0 then push.send(data, track: true)
+          when 1 then push.send([Godwit::Frame.new(data), "x"], track: true)
+          else push.send_frame(data, more: true).send(Godwit::Message.new(data), track: true).tap { push.send_frame("x") }
+          end
+        end
+      end
+    end
+    got = Array.new(6 * 40) { pull.recv_frames(1, timeout: 20).then { |frames| frames.map { |frame| [frame.size, frame.byteslice(0, 4)] } } }
+    trackers = senders.flat_map(&:value)
+    assert_equal 240, got.size
+    assert(trackers.all? { |tracker| tracker.wait(5) })
+  end
+
+  test "a Tracker#wait ends by Thread#kill, by Timeout, and for all who wait" do
+    push = open_socket(:PUSH, linger: 0).connect("tcp://127.0.0.1:1")
+    tracker = push.send(("x" * LARGE).freeze, track: true)
+    waiter = in_thread { tracker.wait }
+    until_asleep(waiter)
+    waiter.kill
+    assert waiter.join(1)
+    assert_raises(Timeout::Error) { Timeout.timeout(0.05) { tracker.wait } }
+    waiters = Array.new(5) { in_thread { tracker.wait } }
+    until_asleep(*waiters)
+    push.close
+    assert_equal [true] * 5, waiters.map(&:value)
+  end
+
+  test "a memory view reads the frame in place; send and close wait for its release" do
+    frame = Godwit::Frame.new("hello")
+    view = Fiddle::MemoryView.new(frame)
+    assert_equal [5, true, 1, "hello"], [view.byte_size, view.readonly?, view.ndim, view.to_s]
+    push = open_socket(:PUSH).bind(endpoint_for(:inproc))
+    [-> { frame.close }, -> { push.send(frame) }, -> { push.send(["a", frame]) }, -> { push.send_many([frame]) }, -> { push.send_frame(frame) }].each do |use|
+      error = assert_raises(Godwit::BusyError, &use)
+      assert_kind_of Errno::EBUSY, error
+      assert_match(/memory view .* open/, error.message)
+    end
+    copy = frame.dup
+    copy.close
+    second = Fiddle::MemoryView.new(frame)
+    view.release
+    assert_raises(Godwit::BusyError) { frame.close }
+    second.release
+    frame.close
+    assert_raises(ArgumentError) { Fiddle::MemoryView.new(frame) }
+  end
+
+  test "a memory view keeps its frame, through collection and compaction" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    push.send("v" * LARGE)
+    view = Fiddle::MemoryView.new(pull.recv_frame(timeout: 5))
+    3.times { GC.start }
+    GC.compact
+    Array.new(20) { "w" * LARGE }
+    assert_equal "v" * LARGE, view.to_s
+    view.release
+  end
+
+  test "an exported frozen frame can still be sent" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    frame = Godwit::Frame.new("f" * 1000).freeze
+    view = Fiddle::MemoryView.new(frame)
+    push.send(frame)
+    assert_equal "f" * 1000, pull.recv(timeout: 5)
+    view.release
+  end
+
+  test "a message in mid-air when its peer dies starts again from its first frame" do
+    push = open_socket(:PUSH, linger: 0, send_hwm: 1)
+    frames = Array.new(3) { |number| Godwit::Frame.new(number.to_s * 1000) }
+    waiting = in_thread { push.send(frames) }
+    until_asleep(waiting)
+    refute frames.any?(&:gone?)
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    push.connect(pull.last_endpoint)
+    assert_equal 3.times.map { |number| number.to_s * 1000 }, pull.recv(timeout: 5)
+    waiting.join
+    assert frames.all?(&:gone?)
+  end
+
+  test "the collector under stress, over frames, messages and trackers" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, linger: 0, copy_threshold: 100)
+    data = ("d" * 1000).freeze
+    GC.stress = true
+    begin
+      tracker = push.send(Godwit::Message.new("a", data, Godwit::Frame.new(data)), track: true)
+      message = pull.recv_message
+      assert_equal [1, 1000, 1000], message.map(&:size)
+      assert_equal message.dup, Godwit::Message.decode(message.encode)
+      message.close
+      assert tracker.wait(1)
+      push.send_frame("x", more: true).send_frame(data)
+      assert_equal ["x", data], Array.new(2) { pull.recv_frame.to_s }
+      push.send_many([[data, "y"], Godwit::Frame.new("z")])
+      assert_equal [1000, 1, 1], pull.recv_frames.map(&:size)
+      assert_raises(Godwit::GoneError) { push.send(message) }
+    ensure
+      GC.stress = false
+    end
+  end
+
+  private
+
+  def pinned = Godwit::Tracker.__send__(:_pinned)
+
+  def objects
+    GC.disable
+    before = GC.stat(:total_allocated_objects)
+    yield
+    GC.stat(:total_allocated_objects) - before
+  ensure
+    GC.enable
+  end
+end
