@@ -4,7 +4,7 @@
 
 typedef struct {
     gw_context_t *native; /* retained; NULL before _open */
-    bool closed;
+    atomic_bool closed;   /* several Ractors may close it */
 } context_t;
 
 static void
@@ -28,7 +28,7 @@ context_size(const void *pointer)
 static const rb_data_type_t context_type = {
     .wrap_struct_name = "Godwit::Context",
     .function = {.dfree = context_free, .dsize = context_size}, /* no mark: it holds no VALUE */
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
 };
 
 static VALUE
@@ -123,7 +123,28 @@ context_shutdown(VALUE self)
     return Qnil;
 }
 
-/* Closes every socket, then gives the reaper linger and a second. Waiting is interruptible: the reaper goes on by itself. */
+/* Closes the sockets of this Ractor. Those of others are theirs to close: they hear of the end at their next call, and a wait of
+ * theirs ends now. */
+static void
+close_sockets(gw_context_t *native)
+{
+    const uint64_t mine = gw_ractor();
+    bool others = false;
+    for (;;) {
+        gw_context_lock(native);
+        gw_socket_t *socket = native->sockets;
+        for (others = false; socket; socket = socket->next) {
+            if (socket->ractor != mine) others = true;
+            else if (socket->state == GW_OPEN) break;
+        }
+        gw_context_unlock(native);
+        if (!socket) break;
+        gw_socket_close(socket);
+    }
+    if (others) zmq_ctx_shutdown(native->zmq);
+}
+
+/* Closes its sockets, then gives the reaper linger and a second. Waiting is interruptible: the reaper goes on by itself. */
 static VALUE
 context_close(VALUE self)
 {
@@ -132,16 +153,8 @@ context_close(VALUE self)
     if (!native) return Qnil;
     if (native->generation != atomic_load(&gw_generation)) gw_raise_forked("close", self);
 
-    if (!context->closed) {
-        context->closed = true;
-        for (;;) {
-            gw_context_lock(native);
-            gw_socket_t *socket = native->sockets;
-            while (socket && socket->state != GW_OPEN) socket = socket->next;
-            gw_context_unlock(native);
-            if (!socket) break;
-            gw_socket_close(socket);
-        }
+    if (!atomic_exchange(&context->closed, true)) {
+        close_sockets(native);
         gw_context_leave(native);
     }
     int longest = atomic_load(&native->longest_linger);
@@ -164,25 +177,34 @@ context_own_p(VALUE self)
     return RBOOL(!context->native || context->native->generation == atomic_load(&gw_generation));
 }
 
-/* The process's own context. Swapped without giving up the GVL, and usable in a trap handler, where a Mutex is not. */
-static VALUE default_context = Qnil;
+/* The process's own context, of all Ractors. Swapped without a lock, and usable in a trap handler, where a Mutex is not. */
+static _Atomic(VALUE) default_context = Qnil;
+
+static bool
+usable(VALUE self)
+{
+    return !NIL_P(self) && !RTEST(context_closed_p(self)) && RTEST(context_own_p(self));
+}
 
 static VALUE
 context_default(VALUE class)
 {
+    VALUE known = atomic_load(&default_context);
     (void)class;
-    if (NIL_P(default_context)) return Qnil;
-    return RTEST(context_closed_p(default_context)) || !RTEST(context_own_p(default_context)) ? Qnil : default_context;
+    return usable(known) ? known : Qnil;
 }
 
 /* Gives the one that is the default now: `candidate`, or one that came before. */
 static VALUE
 context_propose(VALUE class, VALUE candidate)
 {
-    VALUE known = context_default(class);
-    if (!NIL_P(known)) return known;
+    VALUE known = atomic_load(&default_context);
+    (void)class;
     get(candidate);
-    return default_context = candidate;
+    do {
+        if (usable(known)) return known;
+    } while (!atomic_compare_exchange_weak(&default_context, &known, candidate));
+    return candidate;
 }
 
 static VALUE
@@ -196,7 +218,7 @@ gw_init_context(void)
 {
     VALUE class = rb_define_class_under(gw_mGodwit, "Context", rb_cObject);
     rb_define_alloc_func(class, context_alloc);
-    rb_gc_register_address(&default_context);
+    rb_gc_register_address((VALUE *)&default_context);
     rb_define_private_method(rb_singleton_class(class), "_default", context_default, 0);
     rb_define_private_method(rb_singleton_class(class), "_propose", context_propose, 1);
     rb_define_private_method(class, "_open", context_open, 0);

@@ -42,6 +42,9 @@ curve_public(VALUE self, VALUE secret_key)
 GW_EXTERN void
 Init_godwit_ext(void)
 {
+#ifdef HAVE_RB_EXT_RACTOR_SAFE
+    rb_ext_ractor_safe(true);
+#endif
     gw_mGodwit = rb_define_module("Godwit");
     VALUE backend = rb_define_module_under(gw_mGodwit, "Backend");
     VALUE native = rb_define_module_under(backend, "Native");

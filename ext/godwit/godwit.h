@@ -46,6 +46,7 @@ void gw_context_lock(gw_context_t *context);
 void gw_context_unlock(gw_context_t *context);
 int gw_context_set_max_sockets(gw_context_t *context, int count); /* gives an errno */
 void gw_context_note_linger(gw_context_t *context, int linger);
+uint64_t gw_ractor(void); /* number of the current one */
 void gw_init_process(void);
 
 /* ---- context.c ---- */
@@ -75,6 +76,7 @@ typedef struct gw_socket {
     int64_t receive_timeout;      /* ms; libzmq never sees a blocking call, so it is kept here */
     int64_t send_timeout;
     size_t copy_threshold;        /* bytes from which on frozen Strings are sent in place */
+    uint64_t ractor;              /* its owner; only that one uses it */
     unsigned generation;
     unsigned turns;               /* messages since a fiber last yielded */
     int fd;                       /* borrowed from libzmq: ZMQ_FD */

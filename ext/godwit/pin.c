@@ -209,14 +209,14 @@ static const rb_data_type_t registry_type = {
     .function = {.dmark = registry_mark, .dsize = registry_size}, /* no free: it lives as long as the process; no compact: nothing here moves */
 };
 
-/* For tests: how many Strings libzmq holds. */
+/* For tests: how many Strings libzmq holds, and how many pins there are. */
 static VALUE
-pinned(VALUE self)
+count_pins(VALUE self)
 {
-    long count = 0;
+    long held = 0, all = 0;
     (void)self;
-    for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next) count += !is_done(pin);
-    return LONG2NUM(count);
+    for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next, all++) held += !is_done(pin);
+    return rb_ary_new_from_args(2, LONG2NUM(held), LONG2NUM(all));
 }
 
 void
@@ -310,5 +310,5 @@ gw_init_pin(void)
     rb_define_private_method(class, "_wait", tracker_wait, 1);
     registry = TypedData_Wrap_Struct(rb_cObject, &registry_type, &registry);
     rb_gc_register_mark_object(registry);
-    rb_define_private_method(rb_singleton_class(class), "_pinned", pinned, 0);
+    rb_define_private_method(rb_singleton_class(class), "_pins", count_pins, 0);
 }

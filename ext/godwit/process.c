@@ -1,9 +1,10 @@
-/* What belongs to the process: the fork counter, its native contexts, the reaper that terminates them, and the end.
- * Nothing here calls Ruby or needs the GVL. */
+/* What belongs to the process: the fork counter, its native contexts, the reaper that terminates them, the numbers of its Ractors,
+ * and the end. But for the numbers nothing here calls Ruby or needs the GVL. */
 #include "godwit.h"
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <ruby/ractor.h>
 #include <ruby/vm.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -213,9 +214,27 @@ at_exit(ruby_vm_t *vm)
     }
 }
 
+static rb_ractor_local_key_t ractor_key;
+
+static const struct rb_ractor_local_storage_type ractor_number_type = {.free = ruby_xfree};
+
+uint64_t
+gw_ractor(void)
+{
+    static _Atomic(uint64_t) last;
+    uint64_t *number = rb_ractor_local_storage_ptr(ractor_key);
+    if (!number) {
+        number = ALLOC(uint64_t);
+        *number = atomic_fetch_add(&last, 1) + 1;
+        rb_ractor_local_storage_ptr_set(ractor_key, number);
+    }
+    return *number;
+}
+
 void
 gw_init_process(void)
 {
+    ractor_key = rb_ractor_local_storage_ptr_newkey(&ractor_number_type);
     pthread_atfork(NULL, NULL, in_forked_child);
     ruby_vm_at_exit(at_exit);
 }

@@ -177,6 +177,7 @@ socket_open(VALUE self, VALUE context, VALUE type, VALUE conflate)
     gw_context_retain(native);
     atomic_fetch_add(&native->holders, 1);
     socket->generation = atomic_load(&gw_generation);
+    socket->ractor = gw_ractor();
     socket->state = GW_OPEN;
     join_context(socket);
     return self;

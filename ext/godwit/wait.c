@@ -296,7 +296,7 @@ typedef struct {
 
 /* A child that is forked by a trap handler comes back into the main thread's wait, where Ruby would go on polling the parent's
  * descriptors. So in the child their epoll becomes a descriptor that is always readable. */
-static gw_waiter_t *volatile main_waiter;
+static _Thread_local gw_waiter_t *volatile main_waiter; /* of the thread that forks */
 
 void
 gw_wake_after_fork(void)

@@ -56,7 +56,7 @@ module Godwit
       raise Errors.bad_type(:new, "socket_options:", "a Hash of options", socket_options) unless socket_options.is_a?(Hash)
       socket_options = socket_options.to_h { |name, value| [name, value.is_a?(String) ? value.dup.freeze : value] }
       socket_options.each { |name, value| Options.fetch(name).encode(value) }
-      @socket_options = socket_options.freeze
+      @socket_options = Ractor.make_shareable(socket_options)
       wanted = options.map { |name, value| [Options.fetch(name, :context), value] }
       wanted.map! { |option, value| [option, option.encode(value), value] }
       linger = Options.fetch(:linger).encode(linger)

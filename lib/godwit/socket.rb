@@ -192,7 +192,7 @@ module Godwit
     # @private
     def initialize_copy(_original)
       raise Errors.build(UnsupportedError, :dup, nil,
-        "a socket cannot be copied: share this one, any thread may use it, or make another with #{self.class}.new")
+        "a socket cannot be copied: share this one, any thread may use it, or make another with #{self.class}.new; a Ractor makes its own")
     end
   end
 end

@@ -5,6 +5,7 @@ require_relative "assertions"
 
 class MessageTest < Godwit::TestCase
   include Conformance::Assertions
+
   under_gc_stress
 
   def build(*parts) = Godwit::Message.new(*parts)

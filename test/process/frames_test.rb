@@ -44,7 +44,7 @@ class FramesProcessTest < Godwit::TestCase
     RUBY
     20.times do |number|
       got = pull.recv(timeout: 10)
-      assert_equal [500_000, [(number + 65)]], [got.bytesize, got.bytes.uniq]
+      assert_equal [500_000, [number + 65]], [got.bytesize, got.bytes.uniq]
     end
     assert_child child.finish
   end
