@@ -14,6 +14,7 @@ module Demo
   COUNT = 1_000_000
   BATCH = 256
   ROUNDS = 3
+  LARGE_COUNT = 500
 
   # A process of a scene.
   class Actor
@@ -108,6 +109,15 @@ module Demo
       }
       medians(stage, rates).each_with_index do |(name, rate, share), index|
         stage.say format("%-58s %9d messages/s%s", name, rate, (format(", %.2f of C", share) if index > 0))
+      end
+    end,
+
+    "Large messages: #{LARGE_COUNT} of 1 MiB, copied at both ends, and at neither" => lambda do |stage|
+      [%w[strings copy], %w[frames in-place]].each do |receive, send|
+        receiver = stage.example("large_pull", "tcp://127.0.0.1:*", LARGE_COUNT, receive)
+        endpoint = receiver.wait_for(%r{tcp://127\.0\.0\.1:\d+})[0]
+        stage.example("large_push", endpoint, 1 << 20, LARGE_COUNT, send)
+        stage.say format("%-58s %s", "large_push.rb #{send} to large_pull.rb #{receive}", receiver.finish.lines.last)
       end
     end,
 
