@@ -39,6 +39,14 @@ static inline void thr_pull(void *socket, thr_t *run)
     zmq_msg_close(&message);
 }
 
+/* A high-water mark of about 64 MiB, for large messages. */
+static inline void thr_limit(void *socket, int option, size_t size)
+{
+    size_t most = (64u << 20) / (size ? size : 1);
+    int mark = most < 2 ? 2 : most > 1000 ? 1000 : (int)most;
+    if (zmq_setsockopt(socket, option, &mark, sizeof mark)) bench_fail("zmq_setsockopt");
+}
+
 static inline void thr_print(const char *program, const thr_t *run)
 {
     char version[32];
