@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# godwit_allocations.rb COUNT: objects that Ruby allocates per call of recv, send, recv_many and send_many without keywords (GC.stat counts).
+# godwit_allocations.rb COUNT: objects that Ruby allocates per call of recv, send, recv_many, send_many and recv_frames without keywords (GC.stat counts).
 require "godwit"
 require_relative "common"
 
@@ -55,8 +55,22 @@ send_many, recv_many = chunks(count) do
   end
   [sent / 2.0, (received - got) / calls.to_f]
 end
+_, recv_frames = chunks(count) do
+  push.send_many(batch)
+  push.send_many(batch)
+  got = 0
+  calls = 0
+  received = allocated do
+    while got < CHUNK
+      got += pull.recv_frames(batch.size).size
+      calls += 1
+    end
+  end
+  [0, (received - got) / calls.to_f]
+end
 Common.say(
   program: "godwit_allocations", idle: idle,
-  send: (sends - idle) / CHUNK, recv: (recvs - idle) / CHUNK, send_many: send_many, recv_many_beyond_strings: recv_many
+  send: (sends - idle) / CHUNK, recv: (recvs - idle) / CHUNK, send_many: send_many, recv_many_beyond_strings: recv_many,
+  recv_frames_beyond_frames: recv_frames
 )
 [push, pull].each(&:close)

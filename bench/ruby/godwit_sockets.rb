@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+# godwit_sockets.rb idle COUNT | churn ENDPOINT COUNT: as bench/c/sockets.c. And what has no like in C:
+# rss COUNT: resident memory while COUNT messages of mixed sizes go through, a part of them in place.
+# closed COUNT: resident memory before and after COUNT sockets were opened and closed.
+# together|apart ENDPOINT SIZE COUNT: PUSH to PULL between two threads of one Ractor, or between two Ractors.
+require "godwit"
+require_relative "common"
+
+Warning[:experimental] = false
+
+# The jobs, by name of the first argument.
+module Jobs
+  PAGE = 4096
+  SIZES = [0, 10, 33, 100, 1000, 5000, 40_000].freeze
+
+  module_function
+
+  def resident = File.read("/proc/self/statm").split[1].to_i * PAGE
+
+  def settled
+    GC.start
+    resident
+  end
+
+  def idle(count)
+    count = Integer(count)
+    context = Godwit::Context.new(max_sockets: count + 10)
+    10.times { Godwit::DEALER.new(context: context).close }
+    before = settled
+    sockets = Array.new(count) { Godwit::DEALER.new(context: context) }
+    {bytes: (settled - before).to_f / sockets.size}
+  end
+
+  def churn(endpoint, count)
+    pull = Godwit::PULL.bind(endpoint)
+    bound = pull.last_endpoint
+    start = Common.now
+    Integer(count).times do
+      Godwit::PUSH.connect(bound) { |push| push.send("x") }
+      pull.recv
+    end
+    {rate: Integer(count) / ((Common.now - start) / 1e9)}
+  end
+
+  def rss(count)
+    pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
+    push = Godwit::PUSH.connect(pull.last_endpoint)
+    payloads = SIZES.map { |size| ("x" * size).freeze }
+    at = {}
+    Integer(count).times do |number|
+      at[:before] = settled if number == Integer(count) / 10 # warm: caches, arenas, slabs
+      push.send(payloads[number % SIZES.size])
+      (number % 3 == 0) ? pull.recv : pull.recv_frame
+    end
+    {before: at[:before], after: settled}
+  end
+
+  def closed(count)
+    context = Godwit.context
+    500.times { Godwit::DEALER.new(context: context).close }
+    before = settled
+    Integer(count).times { Godwit::DEALER.connect("tcp://127.0.0.1:1", linger: 0, &:type) }
+    {before: before, after: settled}
+  end
+
+  def together(endpoint, size, count) = moved(Thread, endpoint, Integer(size), Integer(count))
+
+  def apart(endpoint, size, count) = moved(Ractor, endpoint, Integer(size), Integer(count))
+
+  # @param kind [Class] Thread or Ractor, in which the sender runs
+  def moved(kind, endpoint, size, count)
+    pull = Godwit::PULL.bind(endpoint)
+    sender = kind.new(pull.last_endpoint, size, count) do |bound, bytes, messages|
+      payload = "x" * bytes
+      Godwit::PUSH.connect(bound) do |push|
+        index = 0
+        while index < messages
+          push.send(payload)
+          index += 1
+        end
+      end
+    end
+    pull.recv
+    rate = Common.measure do
+      index = 1
+      while index < count
+        pull.recv
+        index += 1
+      end
+      count - 1
+    end
+    sender.is_a?(Thread) ? sender.join : sender.take
+    rate
+  end
+end
+
+job, *arguments = ARGV
+abort "usage: godwit_sockets.rb idle|churn|rss|closed|together|apart …" unless Jobs.singleton_methods.include?(job&.to_sym)
+Common.say(**Jobs.public_send(job, *arguments))
