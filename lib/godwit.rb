@@ -11,6 +11,7 @@ require_relative "godwit/timeout"
 require_relative "godwit/curve"
 require_relative "godwit/z85"
 require_relative "godwit/context"
+require_relative "godwit/monitor"
 require_relative "godwit/socket"
 require_relative "godwit/socket_types"
 

@@ -2,6 +2,7 @@
 
 require_relative "socket/endpoints"
 require_relative "socket/messages"
+require_relative "socket/monitoring"
 require_relative "socket/peers"
 require_relative "socket/routing_names"
 require_relative "socket/security"
@@ -31,6 +32,7 @@ module Godwit
     include Endpoints
     include Settings
     include Messages
+    include Monitoring
     include Peers
     include Backend::IMPLEMENTATION::Takeover if defined?(Backend::IMPLEMENTATION::Takeover) && !ENV["GODWIT_NO_TAKEOVER"]
 
