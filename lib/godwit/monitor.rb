@@ -25,6 +25,9 @@ module Godwit
     # Events that a Monitor keeps where nothing else is said.
     LIMIT = 10_000
 
+    MOST = (1 << 62) - 1 # that fit a C long
+    private_constant :MOST
+
     # @param socket [Socket]
     # @param events [Array<Symbol>] of {EVENTS}; none: all
     # @param limit [Integer, nil] most events that it keeps for a reader who is late; the oldest are dropped. nil: no limit
@@ -34,9 +37,7 @@ module Godwit
     # @raise [TooManySocketsError] when the context or the process has no room: it takes two descriptors, whatever the number of Monitors
     def initialize(socket, *events, limit: LIMIT)
       raise Errors.bad_type(:monitor, "the socket", "a Godwit::Socket", socket) unless socket.is_a?(Socket)
-      unless limit.nil? || (limit.is_a?(Integer) && limit.positive? && limit < 1 << 62)
-        raise Errors.bad_value(:monitor, "limit:", "a number of events, 1 or more, or nil for no limit", limit)
-      end
+      raise Errors.bad_value(:monitor, "limit:", "a number of events, 1 or more, or nil for no limit", limit) unless limit_allowed?(limit)
       raise Errors.build(StateError, :monitor, nil, "this monitor is open already; Socket#monitor makes another") if @socket
       bits = Monitor.bits(events.empty? ? EVENTS : events, :monitor)
       _open(socket, bits, limit || 0)
@@ -123,6 +124,10 @@ module Godwit
     end
 
     private
+
+    def limit_allowed?(limit)
+      limit.nil? || (limit.is_a?(Integer) && limit.between?(1, MOST))
+    end
 
     def take(milliseconds)
       bit, values, local, remote = _next(milliseconds)

@@ -51,7 +51,7 @@ module Godwit
 
       # @return [Symbol, nil] of a :handshake_failed_protocol, such as :zmtp_mechanism_mismatch
       def protocol_error
-        (PROTOCOL_ERRORS[value]&.first || :unknown) if @kind == :protocol
+        PROTOCOL_ERRORS[value]&.first || :unknown if @kind == :protocol
       end
 
       # @return [Integer, nil] of a :handshake_failed_auth: 300, 400 or 500
