@@ -30,7 +30,8 @@ class MonitorFormsTest < Godwit::TestCase
 
   test "with a block, until the socket is closed or the block breaks off" do
     pull = open_socket(:PULL)
-    in_thread { pull.bind(endpoint_for(:tcp)) }
+    reader = Thread.current
+    in_thread { until_asleep(reader) && pull.bind(endpoint_for(:tcp)) }
     assert_equal 7, pull.monitor(:listening) { break 7 }
     names = []
     reading = in_thread { pull.monitor { |event| names << event.name } }

@@ -235,6 +235,16 @@ class MonitorTest < Godwit::TestCase
     assert_same push, push.wait_connected(count: 3, timeout: 5)
   end
 
+  test "made after the peers came, it takes none of them from wait_connected" do
+    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
+    pull, theirs = monitored(:PULL)
+    pull.connect(push.last_endpoint)
+    until_event(theirs, :handshake_succeeded)
+    assert_flows(*connected_pair(:DEALER, :DEALER)) # by then the I/O thread is through with the other handshake
+    own_monitor(push.monitor)
+    assert_same push, push.wait_connected(timeout: 1)
+  end
+
   test "messages flow as ever beside it" do
     pull, monitor = monitored(:PULL)
     pull.bind(endpoint_for(:tcp))
