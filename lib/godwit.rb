@@ -14,6 +14,7 @@ require_relative "godwit/context"
 require_relative "godwit/frame"
 require_relative "godwit/message"
 require_relative "godwit/tracker"
+require_relative "godwit/monitor"
 require_relative "godwit/socket"
 require_relative "godwit/socket_types"
 

@@ -92,6 +92,9 @@ module Generate
       through later, with nothing changed). Where there is an `Errno` class the error is one, so `rescue Errno::EADDRINUSE` works as for Ruby's
       own sockets. The classes stand in the module `Godwit`.
 
+      What libzmq learns only after the call (a host that does not resolve, a wrong key, a message above the limit, a peer that is gone) is no
+      error: a [Monitor](monitor.md) tells of it.
+
       Ruby's own stay Ruby's: ArgumentError for a missing, surplus or unknown argument, FrozenError for a buffer that is frozen, NoMethodError
       for `Godwit::Socket.new`.
 

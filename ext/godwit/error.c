@@ -28,7 +28,10 @@ void
 gw_raise(int error, const char *operation, VALUE self, VALUE endpoint)
 {
     /* Whoever hears first of the context's end swallowed the others' edge. */
-    if (error == ETERM && rb_typeddata_is_kind_of(self, &gw_socket_type)) gw_wake_all(RTYPEDDATA_DATA(self));
+    if (error == ETERM && rb_typeddata_is_kind_of(self, &gw_socket_type)) {
+        gw_wake_all(RTYPEDDATA_DATA(self));
+        gw_wake_readers(RTYPEDDATA_DATA(self));
+    }
     raise_with(INT2NUM(error), operation, self, endpoint);
 }
 

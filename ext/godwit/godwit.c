@@ -61,6 +61,7 @@ Init_godwit_ext(void)
     gw_init_frame();
     gw_init_socket();
     gw_init_peers();
+    gw_init_monitor();
     gw_init_send(takeover);
     gw_init_recv(takeover);
 }

@@ -68,8 +68,10 @@ typedef struct gw_socket {
     gw_context_t *context;        /* retained */
     struct gw_socket *prev, *next; /* of context->sockets */
     struct gw_waiter *first, *last; /* owned: those who wait, in order of arrival */
+    struct gw_waiter *first_reader, *last_reader; /* owned: those who wait for its monitor; no message is of interest to them */
     struct gw_waiter *spare;      /* owned: kept for the next wait, with its descriptors */
     struct gw_peers *peers;       /* owned: while it counts its peers */
+    struct gw_monitor *monitor;   /* owned: while somebody listens to it */
     rb_encoding *encoding;        /* borrowed: of the Strings it receives */
     long subscriptions;           /* PUB: live subscriptions, see gw_drain_subscriptions */
     int64_t drained;              /* PUB: when they were last read, ms */
@@ -100,6 +102,14 @@ gw_socket_forked(const gw_socket_t *socket)
     return socket->generation != atomic_load_explicit(&gw_generation, memory_order_relaxed);
 }
 
+/* Whether the last to leave it is still to come. */
+static inline bool
+gw_socket_waited_on(const gw_socket_t *socket)
+{
+    return socket->first || socket->first_reader;
+}
+
+int gw_descriptors(int needed);              /* whether there are so many to be had; gives an errno */
 gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* refuses closed, forked, merely allocated */
 void gw_socket_close(gw_socket_t *socket);   /* marks, wakes, and closes if nobody waits */
 void gw_socket_release(gw_socket_t *socket); /* zmq_close; only with nobody waiting */
@@ -117,6 +127,7 @@ typedef struct gw_waiter {
     int wake_fd;                  /* owned eventfd: this waiter's own wake-up */
     int epoll_fd;                 /* owned by io; -1 before */
     short events;
+    bool reader;                  /* it stands in the list of those who wait for the monitor */
     volatile bool signalled;      /* wake_fd was written */
 } gw_waiter_t;
 
@@ -127,6 +138,7 @@ typedef struct {
     const char *operation;
     gw_deadline_t deadline;
     struct gw_tracker *tracker;   /* borrowed: of a send that is tracked; else NULL */
+    bool quiet; /* a wait that its socket's close ended returns: the caller has something left to hand out */
 } gw_call_t;
 
 gw_deadline_t gw_deadline(int64_t milliseconds);
@@ -135,7 +147,8 @@ bool gw_wait(gw_call_t *call, short events);  /* false: time is up. Raises on cl
 bool gw_wait_on(gw_call_t *call, short events, int fd); /* the same on another descriptor than the socket's */
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline); /* the same for a bare descriptor, no socket behind it */
 void gw_wake(gw_waiter_t *waiter);
-void gw_wake_all(gw_socket_t *socket);
+void gw_wake_all(gw_socket_t *socket);     /* who waits for messages, room, subscriptions */
+void gw_wake_readers(gw_socket_t *socket); /* who waits for the monitor */
 void gw_wake_after_fork(void);
 void gw_settle_waiters(gw_socket_t *socket);
 void gw_free_waiters(gw_socket_t *socket);
@@ -209,7 +222,22 @@ gw_quick(VALUE self)
 void gw_init_send(VALUE takeover);
 void gw_init_recv(VALUE takeover);
 
+/* ---- monitor.c ---- */
+
+int gw_monitor_listen(gw_socket_t *socket, uint64_t events); /* gives an errno */
+void gw_monitor_leave(gw_socket_t *socket);  /* ends it if nobody listens any more */
+int gw_monitor_drain(gw_socket_t *socket, bool *news); /* gives an errno, EAGAIN at the end */
+int gw_monitor_fd(gw_socket_t *socket);
+void gw_monitor_look(gw_socket_t *socket);   /* for one that nobody reads, now and then; see monitor.c */
+void gw_monitor_end(gw_socket_t *socket);    /* the socket closes: what is there goes to the readers */
+void gw_monitor_free(gw_socket_t *socket);   /* nobody waits any more */
+void gw_monitor_move(gw_socket_t *socket, void *before); /* a REQ was made anew */
+void gw_monitor_bind_failed(gw_socket_t *socket, const char *endpoint, int error);
+void gw_init_monitor(void);
+
 /* ---- peers.c ---- */
+
+void gw_peers_note(gw_socket_t *socket, uint64_t event, int value);
 
 int gw_peers_start(gw_socket_t *socket); /* gives an errno */
 void gw_peers_stop(gw_socket_t *socket);

@@ -1,11 +1,8 @@
-/* Counting peers for wait_connected: a PUB counts the subscriptions that reach it, the other types read libzmq's monitor from
- * their first endpoint to their first message. The monitor's PAIR has no receive limit and is set so before it connects: at its
- * limit it would stop the socket (law 12). */
+/* Counting peers for wait_connected: a PUB counts the subscriptions that reach it, the other types listen to libzmq's monitor
+ * (monitor.c) from their first endpoint to their first message. */
 #include "godwit.h"
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     OPENED = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED,
@@ -20,7 +17,6 @@ typedef struct {
 } connection_t;
 
 struct gw_peers {
-    void *pair;               /* owned */
     connection_t *known;      /* owned, from malloc */
     long count, capacity;     /* of `known` */
     long open;                /* of those, without the ones that are gone */
@@ -28,7 +24,6 @@ struct gw_peers {
     long successes, failures; /* told so far: handshakes that were done, and that failed */
     long failing;             /* failures whose disconnection is still to come */
     long doubtful;            /* disconnections taken for such ones, which may have been of peers */
-    int fd;                   /* borrowed from libzmq: the pair's ZMQ_FD */
     bool unordered;           /* several I/O threads: a connection's opening may be told after what became of it */
 };
 
@@ -71,11 +66,10 @@ gw_peers_stop(gw_socket_t *socket)
     struct gw_peers *peers = socket->peers;
     if (!peers) return;
     socket->peers = NULL;
-    zmq_socket_monitor(socket->zmq, NULL, 0);
-    zmq_close(peers->pair);
     free(peers->known);
     free(peers);
-    wake_those_who_count(socket);
+    gw_wake_readers(socket);
+    gw_monitor_leave(socket);
 }
 
 /* Before the first bind or connect, since a connection made earlier would be missed. Gives an errno. */
@@ -84,29 +78,14 @@ gw_peers_start(gw_socket_t *socket)
 {
     if (!socket->counting || socket->peers || socket->publisher) return 0;
     socket->counting = false; /* once */
-    char name[64];
-    int no_limit = 0, error;
-    size_t size = sizeof(int);
     struct gw_peers *peers = calloc(1, sizeof *peers);
     if (!peers) return ENOMEM;
-    peers->pair = zmq_socket(socket->context->zmq, ZMQ_PAIR);
-    if (!peers->pair) {
-        error = errno;
+    int error = gw_monitor_listen(socket, WATCHED);
+    if (error) {
         free(peers);
         return error;
     }
     peers->unordered = zmq_ctx_get(socket->context->zmq, ZMQ_IO_THREADS) != 1;
-    snprintf(name, sizeof name, "inproc://godwit.peers.%p", (void *)socket);
-    if (zmq_setsockopt(peers->pair, ZMQ_RCVHWM, &no_limit, sizeof no_limit) != 0
-        || zmq_setsockopt(peers->pair, ZMQ_LINGER, &no_limit, sizeof no_limit) != 0
-        || zmq_getsockopt(peers->pair, ZMQ_FD, &peers->fd, &size) != 0
-        || zmq_socket_monitor(socket->zmq, name, WATCHED) != 0
-        || zmq_connect(peers->pair, name) != 0) {
-        error = errno;
-        socket->peers = peers;
-        gw_peers_stop(socket);
-        return error;
-    }
     socket->peers = peers;
     return 0;
 }
@@ -176,42 +155,27 @@ closed(struct gw_peers *peers, int fd)
     if (!peers->unordered && peers->established > peers->open) peers->established = peers->open;
 }
 
-static void
-apply(struct gw_peers *peers, unsigned event, int value)
+/* One event of the monitor. */
+void
+gw_peers_note(gw_socket_t *socket, uint64_t event, int value)
 {
+    struct gw_peers *peers = socket->peers;
     if (event & OPENED) opened(peers, value);
     else if (event & FAILED) peers->failing++, peers->failures++;
     else if (event == ZMQ_EVENT_DISCONNECTED) closed(peers, value);
-    else peers->established++, peers->successes++;
+    else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) peers->established++, peers->successes++;
 }
 
-/* Reads the monitor; gives an errno as above. */
+/* Gives an errno as above. */
 static int
 drain_monitor(gw_socket_t *socket)
 {
-    struct gw_peers *peers = socket->peers;
-    zmq_msg_t message;
     bool news = false;
-    zmq_msg_init(&message);
-    while (zmq_msg_recv(&message, peers->pair, ZMQ_DONTWAIT) >= 0) {
-        uint16_t event = 0;
-        uint32_t value = 0;
-        if (zmq_msg_size(&message) >= 6) {
-            const char *data = zmq_msg_data(&message);
-            memcpy(&event, data, sizeof event);
-            memcpy(&value, data + sizeof event, sizeof value);
-        }
-        while (zmq_msg_more(&message) && zmq_msg_recv(&message, peers->pair, ZMQ_DONTWAIT) >= 0) continue;
-        apply(peers, event, (int)value);
-        news = true;
-    }
-    int error = errno;
-    zmq_msg_close(&message);
+    int error = gw_monitor_drain(socket, &news);
     if (news) {
         /* A bound SUB subscribes at its new peer when libzmq next runs on this thread: now. */
         gw_socket_events(socket);
         gw_settle(socket);
-        wake_those_who_count(socket);
     }
     return error;
 }
@@ -239,7 +203,7 @@ socket_wait_peers(VALUE self, VALUE count, VALUE timeout)
         if (error != EAGAIN && error != EINTR) gw_raise(error, call.operation, self, Qnil);
         if (socket->publisher) now = socket->subscriptions;
         else now = socket->type == ZMQ_STREAM ? peers->open : peers->established; /* raw TCP has no handshake */
-    } while (now < wanted && gw_wait_on(&call, 0, socket->publisher ? socket->fd : peers->fd));
+    } while (now < wanted && gw_wait_on(&call, 0, socket->publisher ? socket->fd : gw_monitor_fd(socket)));
     return LONG2NUM(now);
 }
 

@@ -51,6 +51,7 @@ socket_free(void *pointer)
 {
     gw_socket_t *socket = pointer;
     gw_free_waiters(socket);
+    if (socket->context && gw_socket_forked(socket)) gw_monitor_free(socket);
     if (socket->context && !gw_socket_forked(socket)) {
         if (socket->zmq) {
             socket->state = GW_CLOSING;
@@ -101,8 +102,8 @@ gw_socket_open(VALUE self, const char *operation)
 
 /* Out of descriptors, libzmq aborts the process: where its first socket starts its threads, where an address is looked up. So
  * look before it leaps. Gives an errno. */
-static int
-enough_descriptors(int needed)
+int
+gw_descriptors(int needed)
 {
     int *fds = malloc(needed * sizeof *fds), count = 0, error = 0;
     if (!fds) return ENOMEM;
@@ -130,7 +131,7 @@ make(gw_socket_t *socket)
     size_t size = sizeof socket->fd;
     /* A SUB's subscriptions are all that it could have unsent: nothing that is worth a wait, and libzmq's own default is 0. */
     int linger = socket->type == ZMQ_SUB ? 0 : atomic_load(&socket->context->linger);
-    int error = enough_descriptors(descriptors_for_socket(socket->context));
+    int error = gw_descriptors(descriptors_for_socket(socket->context));
     if (error) return error;
     socket->zmq = zmq_socket(socket->context->zmq, socket->type);
     if (!socket->zmq) return errno;
@@ -202,7 +203,9 @@ void
 gw_socket_release(gw_socket_t *socket)
 {
     note_linger(socket);
+    gw_monitor_end(socket);
     gw_peers_stop(socket);
+    gw_monitor_free(socket);
     gw_free_spares(socket);
     forget_edges(socket);
     zmq_close(socket->zmq);
@@ -218,8 +221,13 @@ gw_socket_close(gw_socket_t *socket)
 {
     socket->state = GW_CLOSING;
     note_linger(socket); /* now: Context#close asks for it before the last waiter has left */
-    if (socket->first) gw_wake_all(socket); /* the last to leave closes: the descriptor's number is reused at once */
-    else gw_socket_release(socket);
+    gw_monitor_end(socket);
+    if (!gw_socket_waited_on(socket)) {
+        gw_socket_release(socket);
+        return;
+    }
+    gw_wake_all(socket); /* the last to leave closes: the descriptor's number is reused at once */
+    gw_wake_readers(socket);
 }
 
 static VALUE
@@ -259,6 +267,7 @@ socket_reopen(VALUE self)
         socket->zmq = before;
         gw_raise(error, "reopen", self, Qnil);
     }
+    gw_monitor_move(socket, before);
     gw_wake_all(socket);
     gw_free_spares(socket); /* their epoll sets hold the old ZMQ_FD */
     forget_edges(socket);
@@ -268,20 +277,6 @@ socket_reopen(VALUE self)
 }
 
 /* ---- endpoints ---- */
-
-static VALUE
-endpoint_call(VALUE self, VALUE endpoint, const char *operation, int (*function)(void *, const char *))
-{
-    enum { LOOKUP = 4 }; /* descriptors that libzmq must find to look up an address */
-    gw_socket_t *socket = gw_socket_open(self, operation);
-    const char *name = StringValueCStr(endpoint);
-    int error = enough_descriptors(LOOKUP + (socket->counting ? 2 : 0));
-    if (!error) error = gw_peers_start(socket);
-    if (!error && function(socket->zmq, name) != 0) error = errno;
-    gw_wake_all(socket); /* it gives or takes pipes at once, with no edge to tell of it */
-    if (error) gw_raise(error, operation, self, endpoint);
-    return Qnil;
-}
 
 /* libzmq closes the descriptor of use_fd when it is done, and aborts when one is bound twice: it gets a duplicate. */
 static int
@@ -301,6 +296,22 @@ bind_given(void *zmq, const char *endpoint)
     if (rc != 0) close(copy);
     errno = error;
     return rc;
+}
+
+static VALUE
+endpoint_call(VALUE self, VALUE endpoint, const char *operation, int (*function)(void *, const char *))
+{
+    enum { LOOKUP = 4 }; /* descriptors that libzmq must find to look up an address */
+    gw_socket_t *socket = gw_socket_open(self, operation);
+    const char *name = StringValueCStr(endpoint);
+    int error = gw_descriptors(LOOKUP + (socket->counting ? 2 : 0));
+    if (!error) error = gw_peers_start(socket);
+    if (!error && function(socket->zmq, name) != 0) error = errno;
+    if (error && function == bind_given) gw_monitor_bind_failed(socket, name, error);
+    if (socket->monitor) gw_monitor_look(socket);
+    gw_wake_all(socket); /* it gives or takes pipes at once, with no edge to tell of it */
+    if (error) gw_raise(error, operation, self, endpoint);
+    return Qnil;
 }
 
 /* Gives the endpoint that was bound, wildcards replaced. */

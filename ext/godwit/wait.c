@@ -59,23 +59,26 @@ gw_call(VALUE self, const char *operation, int64_t milliseconds)
 
 /* ---- the list of those who wait ---- */
 
+/* Who waits for the monitor stands apart: in the other list it would cost every message a look at the socket. */
 static void
 link_waiter(gw_socket_t *socket, gw_waiter_t *waiter)
 {
+    gw_waiter_t **first = waiter->reader ? &socket->first_reader : &socket->first;
+    gw_waiter_t **last = waiter->reader ? &socket->last_reader : &socket->last;
     waiter->next = NULL;
-    waiter->prev = socket->last;
-    if (socket->last) socket->last->next = waiter;
-    else socket->first = waiter;
-    socket->last = waiter;
+    waiter->prev = *last;
+    if (*last) (*last)->next = waiter;
+    else *first = waiter;
+    *last = waiter;
 }
 
 static void
 unlink_waiter(gw_socket_t *socket, gw_waiter_t *waiter)
 {
     if (waiter->prev) waiter->prev->next = waiter->next;
-    else socket->first = waiter->next;
+    else *(waiter->reader ? &socket->first_reader : &socket->first) = waiter->next;
     if (waiter->next) waiter->next->prev = waiter->prev;
-    else socket->last = waiter->prev;
+    else *(waiter->reader ? &socket->last_reader : &socket->last) = waiter->prev;
     waiter->prev = waiter->next = NULL;
 }
 
@@ -100,6 +103,12 @@ void
 gw_wake_all(gw_socket_t *socket)
 {
     for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) gw_wake(waiter);
+}
+
+void
+gw_wake_readers(gw_socket_t *socket)
+{
+    for (gw_waiter_t *waiter = socket->first_reader; waiter; waiter = waiter->next) gw_wake(waiter);
 }
 
 /* Whether ZMQ_FD was written or read since the last look, also when nothing is left of it: an edge-triggered epoll remembers
@@ -185,7 +194,8 @@ gw_free_waiters(gw_socket_t *socket)
 {
     gw_free_spares(socket);
     for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) waiter->socket = NULL;
-    socket->first = socket->last = NULL;
+    for (gw_waiter_t *waiter = socket->first_reader; waiter; waiter = waiter->next) waiter->socket = NULL;
+    socket->first = socket->last = socket->first_reader = socket->last_reader = NULL;
 }
 
 void
@@ -193,6 +203,7 @@ gw_mark_waiters(gw_socket_t *socket)
 {
     for (gw_waiter_t *waiter = socket->spare; waiter; waiter = waiter->next) rb_gc_mark_movable(waiter->io);
     for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) rb_gc_mark_movable(waiter->io);
+    for (gw_waiter_t *waiter = socket->first_reader; waiter; waiter = waiter->next) rb_gc_mark_movable(waiter->io);
 }
 
 void
@@ -200,6 +211,7 @@ gw_compact_waiters(gw_socket_t *socket)
 {
     for (gw_waiter_t *waiter = socket->spare; waiter; waiter = waiter->next) waiter->io = rb_gc_location(waiter->io);
     for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) waiter->io = rb_gc_location(waiter->io);
+    for (gw_waiter_t *waiter = socket->first_reader; waiter; waiter = waiter->next) waiter->io = rb_gc_location(waiter->io);
 }
 
 /* ---- waiting without a fiber scheduler ---- */
@@ -273,7 +285,7 @@ guard_free(void *pointer)
     gw_socket_t *socket = waiter->socket;
     if (socket) {
         unlink_waiter(socket, waiter);
-        if (!gw_socket_forked(socket) && socket->state == GW_CLOSING && !socket->first) gw_socket_release(socket);
+        if (!gw_socket_forked(socket) && socket->state == GW_CLOSING && !gw_socket_waited_on(socket)) gw_socket_release(socket);
     }
     free_waiter(waiter);
 }
@@ -384,8 +396,11 @@ gw_wait_on(gw_call_t *call, short events, int fd)
     gw_socket_t *socket = call->socket;
     if (call->deadline == 0) return false;
 
-    gw_waiter_t *waiter = take_waiter(call, fd == socket->fd);
+    bool reader = fd != socket->fd;
+    if (RB_UNLIKELY(socket->monitor != NULL) && !reader) gw_monitor_look(socket);
+    gw_waiter_t *waiter = take_waiter(call, !reader);
     waiter->events = events;
+    waiter->reader = reader;
     link_waiter(socket, waiter);
 
     bool seen;
@@ -393,16 +408,17 @@ gw_wait_on(gw_call_t *call, short events, int fd)
 
     bool again = seen || waiter->signalled; /* what came in the last moment is still taken */
     unlink_waiter(socket, waiter);
-    if (fd == socket->fd) keep_waiter(socket, waiter);
-    else free_waiter(waiter);
+    if (reader) free_waiter(waiter);
+    else keep_waiter(socket, waiter);
 
     if (gw_socket_forked(socket)) {
         if (state) rb_jump_tag(state);
         gw_raise_forked(call->operation, call->self);
     }
     if (socket->state != GW_OPEN) {
-        if (!socket->first) gw_socket_release(socket);
+        if (!gw_socket_waited_on(socket)) gw_socket_release(socket);
         if (state) rb_jump_tag(state);
+        if (call->quiet) return true;
         gw_raise_closed(call->operation, call->self);
     }
     if (state) rb_jump_tag(state);
@@ -448,6 +464,7 @@ gw_give_way(gw_call_t *call)
     gw_socket_t *socket = call->socket;
     if (RB_LIKELY(++socket->turns < GW_TURNS)) return;
     socket->turns = 0;
+    if (RB_UNLIKELY(socket->monitor != NULL)) gw_monitor_look(socket);
     VALUE scheduler = rb_fiber_scheduler_current();
     if (NIL_P(scheduler)) return;
     rb_fiber_scheduler_kernel_sleep(scheduler, INT2FIX(0));

@@ -3,6 +3,7 @@
 require_relative "socket/endpoints"
 require_relative "socket/frames"
 require_relative "socket/messages"
+require_relative "socket/monitoring"
 require_relative "socket/peers"
 require_relative "socket/routing_names"
 require_relative "socket/security"
@@ -33,6 +34,7 @@ module Godwit
     include Settings
     include Messages
     include Frames
+    include Monitoring
     include Peers
     include Backend::IMPLEMENTATION::Takeover if defined?(Backend::IMPLEMENTATION::Takeover) && !ENV["GODWIT_NO_TAKEOVER"]
 

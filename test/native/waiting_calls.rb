@@ -36,11 +36,14 @@ module Godwit
         "serve" => [:rep, ->(socket) { socket.serve { |message| message } }],
         "PUB wait_connected" => [:pub, ->(socket) { socket.wait_connected }],
         "PULL wait_connected" => [:pull, ->(socket) { socket.wait_connected(count: 2) }],
+        "next_event" => [:empty, ->(socket) { socket.monitor(:connected).next_event }],
+        "next_event with a timeout" => [:empty, ->(socket) { socket.monitor(:connected).next_event(timeout: 60) }],
+        "monitor with a block" => [:empty, ->(socket) { socket.monitor(:connected) { |event| raise "nobody connected: #{event}" } }],
         "SUB recv" => [:sub, ->(socket) { socket.recv }]
       }.freeze
 
       # What ends by itself when its socket closes, with the socket as its value.
-      ENDS_WELL = %w[each serve].freeze
+      ENDS_WELL = ["each", "serve", "monitor with a block"].freeze
 
       # @yield makes a socket: type, options
       # @return [Call]

@@ -28,7 +28,9 @@ module Godwit
 
       TRACKER = %i[_open _sent _done? _wait].freeze
 
-      CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER}.freeze
+      MONITOR = %i[_open _next _close _closed? _dropped _pipes_stats].freeze
+
+      CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR}.freeze
 
       # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)

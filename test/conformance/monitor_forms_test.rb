@@ -1,0 +1,276 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+require_relative "monitored"
+
+# The forms in which a Monitor is read, its end, and the events themselves.
+class MonitorFormsTest < Godwit::TestCase
+  include Conformance::Assertions
+  include Conformance::Monitored
+
+  Monitor = Godwit::Monitor
+  Event = Godwit::Monitor::Event
+
+  # ---- forms ----
+
+  test "it is enumerable" do
+    pull, monitor = monitored(:PULL)
+    3.times { pull.bind(endpoint_for(:tcp)) }
+    assert_equal pull.endpoints.first(2), monitor.first(2).map(&:endpoint)
+    assert_equal [pull.last_endpoint], monitor.lazy.map(&:endpoint).first(1)
+    each = monitor.each
+    pull.bind(endpoint_for(:tcp))
+    assert_equal :listening, each.next.name
+    pull.close
+    assert_equal :monitor_stopped, each.next.name
+    assert_raises(StopIteration) { each.next }
+    assert_same monitor, monitor.each { flunk }
+  end
+
+  test "with a block, until the socket is closed or the block breaks off" do
+    pull = open_socket(:PULL)
+    reader = Thread.current
+    in_thread { until_asleep(reader) && pull.bind(endpoint_for(:tcp)) }
+    assert_equal 7, pull.monitor(:listening) { break 7 }
+    names = []
+    reading = in_thread { pull.monitor { |event| names << event.name } }
+    until_asleep(reading)
+    pull.bind(endpoint_for(:tcp))
+    eventually { names.any? }
+    pull.close
+    assert_same pull, reading.value
+    assert_equal %i[listening monitor_stopped], names
+  end
+
+  test "a callback runs in a thread that survives its errors and ends with the socket" do
+    pull = open_socket(:PULL)
+    told, failed = Queue.new, Queue.new
+    thread = pull.on_event(:listening, :monitor_stopped, on_error: ->(error, event) { failed << [error.message, event.name] }) do |event|
+      told << event.name
+      raise "no" if event.name == :listening
+    end
+    pull.bind(endpoint_for(:tcp))
+    assert_equal :listening, told.pop
+    assert_equal ["no", :listening], failed.pop
+    pull.close
+    assert thread.join(5), "the thread goes on"
+    assert_equal :monitor_stopped, told.pop
+    assert_empty failed
+  end
+
+  test "a callback's errors, and those of on_error, are warned of" do
+    pull = open_socket(:PULL)
+    told = Queue.new
+    _, words = capture_io do
+      threads = [pull.on_event(:listening) { told << raise("oh no") },
+        pull.on_event(:listening, on_error: ->(*) { raise "worse" }) { raise "bad" }]
+      2.times { pull.bind(endpoint_for(:tcp)) }
+      pull.close
+      threads.each { |thread| assert thread.join(5), "the thread goes on" }
+    end
+    assert_equal 2, words.scan("oh no").size
+    assert_equal 2, words.scan(/on_error.*worse/).size
+    assert_empty told
+  end
+
+  test "a callback that is killed hears no more" do
+    pull = open_socket(:PULL)
+    told = Queue.new
+    thread = pull.on_event { |event| told << event.name }
+    pull.bind(endpoint_for(:tcp))
+    assert_equal :listening, told.pop
+    thread.kill.join
+    pull.bind(endpoint_for(:tcp))
+    assert_equal pull.endpoints.last, pull.last_endpoint
+    assert_empty told
+  end
+
+  test "several threads and fibers share one, each event goes to one of them" do
+    pull, monitor = monitored(:PULL, :listening)
+    threads = Array.new(3) { in_thread { monitor.map(&:endpoint) } }
+    until_asleep(*threads)
+    20.times { pull.bind(endpoint_for(:tcp)) }
+    endpoints = pull.endpoints
+    pull.close
+    assert_equal endpoints.sort, threads.flat_map(&:value).sort
+  end
+
+  # ---- the end ----
+
+  test "after the socket's close what is left is handed out, then it is closed" do
+    pull, monitor = monitored(:PULL)
+    pull.bind(endpoint_for(:tcp))
+    refute_predicate monitor, :closed?
+    pull.close
+    assert_predicate monitor, :closed?
+    assert_equal %i[listening monitor_stopped], Array.new(2) { monitor.next_event.name }
+    assert_named(Godwit::ClosedError, /next_event/, operation: :next_event) { monitor.next_event }
+    assert_named(Godwit::ClosedError, /next_event/) { monitor.recv_nonblock(exception: false) }
+    assert_empty monitor.to_a
+    assert_nil monitor.close
+    assert_named(Godwit::ClosedError, /monitor/, operation: :monitor) { pull.monitor }
+    assert_match(/closed/, monitor.inspect)
+  end
+
+  test "closing the socket ends those who wait, and one of them gets monitor_stopped" do
+    pull, monitor = monitored(:PULL)
+    threads = Array.new(3) { in_thread { monitor.next_event.name } }
+    until_asleep(*threads)
+    pull.close
+    ends = threads.map do |thread|
+      thread.value
+    rescue Godwit::ClosedError
+      :closed
+    end
+    assert_equal %i[closed closed monitor_stopped], ends.sort
+  end
+
+  test "closing the context ends it as closing the socket does" do
+    home = own(Godwit::Context.new)
+    pull = own(Godwit::PULL.new(context: home))
+    monitor = pull.monitor
+    names = in_thread { monitor.map(&:name) }
+    until_asleep(names)
+    home.close
+    assert_equal [:monitor_stopped], names.value
+  end
+
+  test "shutting the context down ends each, and says so to others" do
+    home = own(Godwit::Context.new)
+    pull = own(Godwit::PULL.new(context: home))
+    monitor = pull.monitor
+    each, waiting = in_thread { monitor.each { nil } }, in_thread { monitor.next_event }
+    until_asleep(each, waiting)
+    home.shutdown
+    assert_same monitor, each.value
+    assert_named(Godwit::ContextTerminatedError, /next_event/) { waiting.value }
+    assert_named(Godwit::ContextTerminatedError, /next_event/) { monitor.next_event }
+    assert_raises(Godwit::ContextTerminatedError) { pull.monitor(:connected) && pull.bind(endpoint_for(:tcp)) }
+    pull.close
+    assert_named(Godwit::ClosedError, /next_event/) { monitor.next_event }
+  end
+
+  test "closing it leaves the socket and others alone" do
+    pull, monitor = monitored(:PULL)
+    other = own_monitor(pull.monitor)
+    waiting, each = in_thread { monitor.next_event }, in_thread { monitor.to_a }
+    until_asleep(waiting, each)
+    assert_nil monitor.close
+    assert_named(Godwit::ClosedError, /next_event/) { waiting.value }
+    assert_empty each.value
+    assert_nil monitor.close
+    assert_predicate monitor, :closed?
+    pull.bind(endpoint_for(:tcp))
+    assert_equal :listening, other.next_event(timeout: 5).name
+    other.close
+    again = own_monitor(pull.monitor)
+    pull.bind(endpoint_for(:tcp))
+    assert_equal pull.last_endpoint, again.next_event(timeout: 5).endpoint
+    assert_flows(open_socket(:PUSH).connect(pull.last_endpoint), pull)
+  end
+
+  # ---- events ----
+
+  test "an event is frozen, shareable, comparable and matches patterns" do
+    pull, monitor = monitored(:PULL)
+    pull.bind(endpoint_for(:tcp))
+    event = monitor.next_event(timeout: 5)
+    assert Ractor.shareable?(event)
+    assert_equal Encoding::UTF_8, event.endpoint.encoding
+    case event
+    in {name: :listening, endpoint: /\Atcp:/ => endpoint, fd: Integer => fd, error: nil}
+      assert_equal [pull.last_endpoint, event.value], [endpoint, fd]
+    end
+    assert_equal [:name], event.deconstruct_keys([:name, :unknown]).keys
+    assert_equal event.deconstruct_keys(nil), event.to_h
+    assert_equal "listening #{endpoint}: it is bound", event.to_s
+    assert_match(/listening "tcp/, event.inspect)
+    assert_equal event, Event.new(8, [fd], endpoint, event.local_endpoint, event.remote_endpoint)
+    refute_equal event, Event.new(8, [fd + 1], endpoint)
+    assert_equal 1, {event => 1}[event.dup]
+  end
+
+  test "each event says in words what it means" do
+    Monitor::KINDS.each do |kind|
+      event = Event.new(kind.bit, [0], "tcp://host:1")
+      assert_equal kind.name, event.name
+      assert_includes event.to_s, "#{kind.name} tcp://host:1: "
+      refute_includes event.to_s, "\n"
+    end
+    assert_equal Monitor::EVENTS, Monitor::KINDS.sort_by(&:bit).map(&:name)
+    assert_empty Monitor::FAILURES - Monitor::EVENTS
+  end
+
+  test "what the value of an event is" do
+    event = Event.new(0x0004, [1500], "tcp://host:1")
+    assert_equal 1.5, event.interval
+    assert_nil event.fd
+    assert_equal "connect_retried tcp://host:1: there was no connection; the next try comes in 1.5 s", event.to_s
+    event = Event.new(0x0800, [Errno::ECONNRESET::Errno], "")
+    assert_instance_of Errno::ECONNRESET, event.error
+    assert_match(/reset/, event.to_s)
+    assert_nil Event.new(0x0800, [0], "").error
+    event = Event.new(0x2000, [0x1fffffff], "")
+    assert_equal :unknown, event.protocol_error
+    assert_match(/0x1fffffff/, event.reason)
+    event = Event.new(0x4000, [201], "")
+    assert_equal 201, event.status
+    assert_match(/201/, event.reason)
+    event = Event.new(1 << 20, [5, 6], "")
+    assert_equal [:event_1048576, [5, 6], 5], [event.name, event.values, event.value]
+    assert_match(/3 out, 4 in/, Event.new(0x1_0000, [3, 4], "").to_s)
+  end
+
+  test "every protocol error has a name of its own and words" do
+    entries = Monitor::PROTOCOL_ERRORS.values
+    assert_equal entries.size, entries.map(&:first).uniq.size
+    entries.each { |name, words| assert_match(/\A\w+ .+/, words, name.to_s) }
+  end
+
+  test "without drafts libzmq names one end only" do
+    return assert(Godwit.has?(:draft)) if Godwit.has?(:draft) # what it names then: MonitorDraftsTest
+    pull, monitor = monitored(:PULL)
+    pull.bind(endpoint_for(:tcp))
+    event = monitor.next_event(timeout: 5)
+    assert_equal [nil, nil], [event.local_endpoint, event.remote_endpoint]
+    assert_named(Godwit::UnsupportedError, /ENABLE_DRAFTS/, operation: :pipes_stats) { monitor.pipes_stats }
+  end
+end
+
+if Godwit.has?(:draft)
+  # What libzmq's second version of events adds.
+  class MonitorDraftsTest < Godwit::TestCase
+    include Conformance::Assertions
+    include Conformance::Monitored
+
+    test "both ends of a connection are named, the endpoint as without drafts" do
+      pull, ours = monitored(:PULL)
+      push, theirs = monitored(:PUSH)
+      pull.bind(endpoint_for(:tcp))
+      push.connect(pull.last_endpoint)
+      assert_flows(push, pull)
+      accepted = until_event(ours, :accepted).last
+      connected = until_event(theirs, :connected).last
+      assert_equal pull.last_endpoint, accepted.local_endpoint
+      assert_equal [pull.last_endpoint] * 3, [accepted.endpoint, connected.endpoint, connected.remote_endpoint]
+      assert_equal accepted.remote_endpoint, connected.local_endpoint
+      refute_equal accepted.remote_endpoint, accepted.local_endpoint
+    end
+
+    test "the pipes tell how many messages wait" do
+      pull, monitor = monitored(:PULL)
+      pull.bind(endpoint_for(:tcp))
+      push = open_socket(:PUSH).connect(pull.last_endpoint)
+      3.times { push << "x" }
+      pull.recv(timeout: 5)
+      stats = eventually do
+        assert_same monitor, monitor.pipes_stats
+        pull.events # libzmq answers in the socket's next call
+        event = monitor.recv_nonblock(exception: false)
+        event if event != :wait_readable && event.name == :pipes_stats
+      end
+      assert_equal 2, stats.values.size
+    end
+  end
+end

@@ -1,0 +1,267 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+require_relative "monitored"
+
+# Each event of libzmq that can be brought about on this machine, and the ways to hear of it. Failed handshakes:
+# monitor_handshakes_test.rb.
+class MonitorTest < Godwit::TestCase
+  include Conformance::Assertions
+  include Conformance::Monitored
+
+  each_transport("a connection comes and goes, as both sides are told", only: %i[tcp ipc ipc_file]) do |transport|
+    pull, ours = monitored(:PULL)
+    push, theirs = monitored(:PUSH)
+    pull.bind(endpoint_for(transport))
+    endpoint = pull.last_endpoint
+    push.connect(endpoint)
+    assert_flows(push, pull)
+    push.close
+    told = until_event(ours, :disconnected)
+    assert_equal %i[listening accepted handshake_succeeded disconnected], told.map(&:name)
+    assert_equal [endpoint], told.map(&:endpoint).uniq
+    assert_equal told[1].fd, told.last.fd
+    assert(told.all?(Godwit::Monitor::Event))
+    told = theirs.to_a.reject { |event| event.name == :connect_delayed }
+    assert_equal %i[connected handshake_succeeded monitor_stopped], told.map(&:name)
+    assert_equal [endpoint, endpoint, ""], told.map(&:endpoint)
+    assert_nil told.last.error
+  end
+
+  test "a peer that is gone, and comes back" do
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    push, monitor = monitored(:PUSH, reconnect_interval: 0.01)
+    push.connect(endpoint = pull.last_endpoint)
+    assert_flows(push, pull)
+    pull.close
+    until_event(monitor, :disconnected)
+    until_event(monitor, :connect_retried)
+    again = eventually do
+      open_socket(:PULL).bind(endpoint)
+    rescue Godwit::AddressInUseError
+      nil
+    end
+    until_event(monitor, :handshake_succeeded)
+    assert_flows(push, again)
+  end
+
+  test "nobody listens there" do
+    push, monitor = monitored(:PUSH, reconnect_interval: 0.02)
+    push.connect("tcp://127.0.0.1:#{free_port}")
+    told = until_event(monitor, :connect_retried)
+    assert_equal %i[connect_delayed closed connect_retried], told.map(&:name)
+    assert_equal [push.last_endpoint], told.map(&:endpoint).uniq
+    assert_kind_of Errno::EINPROGRESS, told.first.error
+    assert_includes 0.02..0.04, told.last.interval
+    assert_match(/next try comes in 0\.0\d+ s/, told.last.to_s)
+  end
+
+  test "a host that does not resolve is tried again and again, and nothing else is told" do
+    push, monitor = monitored(:PUSH, reconnect_interval: 0.01)
+    push.connect("tcp://no.such.host.invalid:5555")
+    told = Array.new(2) { monitor.next_event(timeout: 20) }
+    assert_equal %i[connect_retried connect_retried], told.map(&:name)
+    assert_equal "tcp://no.such.host.invalid:5555", told.first.endpoint
+  end
+
+  test "a bind that fails raises its own error, is told, and bind goes on to work" do
+    taken = open_socket(:PULL).bind(endpoint_for(:tcp)).last_endpoint
+    pull, monitor = monitored(:PULL)
+    {
+      taken => Errno::EADDRINUSE, "tcp://192.0.2.1:4567" => Errno::EADDRNOTAVAIL, "tcp://no-interface:4567" => Errno::ENODEV,
+      "ipc://#{scratch_dir}/none/name" => Errno::ENOENT
+    }.each do |endpoint, error|
+      raised = assert_raises(error, endpoint) { pull.bind(endpoint) }
+      assert_kind_of Godwit::Error, raised
+      event = until_event(monitor, :bind_failed).last
+      assert_equal endpoint, event.endpoint
+      assert_equal error::Errno, event.value
+      assert_instance_of error, event.error
+      assert_equal error.new.message, event.reason
+      assert_predicate event, :failure?
+    end
+    pull.bind(endpoint_for(:tcp))
+    assert_equal pull.last_endpoint, until_event(monitor, :listening).last.endpoint
+  end
+
+  test "unbind and disconnect" do
+    pull, ours = monitored(:PULL)
+    pull.bind(endpoint_for(:tcp))
+    endpoint = pull.last_endpoint
+    push = open_socket(:PUSH).connect(endpoint)
+    until_event(ours, :handshake_succeeded)
+    push.disconnect(endpoint)
+    gone = eventually do
+      push.events # libzmq does its part of the farewell in the socket's next call
+      event = ours.recv_nonblock(exception: false)
+      event unless event == :wait_readable
+    end
+    assert_equal :disconnected, gone.name
+    pull.unbind(endpoint)
+    told = until_event(ours, :closed)
+    assert_equal [[:closed, endpoint]], told.map { |event| [event.name, event.endpoint] }
+  end
+
+  test "a message above the receiver's limit ends the connection, and is lost" do
+    pull, monitor = monitored(:PULL, max_message_size: 100)
+    pull.bind(endpoint_for(:tcp))
+    push = open_socket(:PUSH, reconnect_interval: 0.01).connect(pull.last_endpoint)
+    push.send("x" * 101)
+    told = until_event(monitor, :disconnected).map(&:name)
+    assert_equal %i[listening accepted handshake_succeeded disconnected], told
+    until_event(monitor, :handshake_succeeded)
+    assert_flows(push, pull)
+  end
+
+  test "libzmq tells nothing of inproc" do
+    pull, monitor = monitored(:PULL)
+    pull.bind(endpoint_for(:inproc))
+    push = open_socket(:PUSH).connect(pull.last_endpoint)
+    assert_flows(push, pull)
+    push.close
+    assert_nil monitor.next_event(timeout: 0.05, exception: false)
+  end
+
+  test "only what was asked for" do
+    pull = open_socket(:PULL)
+    all = own_monitor(pull.monitor)
+    some = own_monitor(pull.monitor(:accepted, :disconnected))
+    same = own_monitor(pull.monitor([:accepted], :accepted))
+    pull.bind(endpoint_for(:tcp))
+    open_socket(:PUSH).connect(pull.last_endpoint).tap { |push| assert_flows(push, pull) }.close
+    until_event(all, :disconnected)
+    assert_equal %i[accepted disconnected], Array.new(2) { some.next_event(timeout: 5).name }
+    assert_equal :accepted, same.next_event(timeout: 5).name
+    assert_equal :wait_readable, same.recv_nonblock(exception: false)
+    assert_equal :wait_readable, some.recv_nonblock(exception: false)
+  end
+
+  test "it listens from its making on" do
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    monitor = own_monitor(pull.monitor)
+    open_socket(:PUSH).connect(pull.last_endpoint)
+    assert_equal :accepted, monitor.next_event(timeout: 5).name
+  end
+
+  test "waiting for an event, or not" do
+    pull, monitor = monitored(:PULL)
+    assert_nil monitor.next_event(timeout: 0.02, exception: false)
+    assert_nil monitor.recv(timeout: 0, exception: false)
+    error = assert_named(Godwit::TimeoutError, /nothing happened/, operation: :next_event) { monitor.next_event(timeout: 0.02) }
+    assert_predicate error, :retriable?
+    assert_named(Godwit::EAGAINWaitReadable, /next_event/, operation: :recv_nonblock) { monitor.recv_nonblock }
+    assert_equal :wait_readable, monitor.recv_nonblock(exception: false)
+    waiting = in_thread { monitor.next_event }
+    until_asleep(waiting)
+    pull.bind(endpoint_for(:tcp))
+    assert_equal :listening, waiting.value.name
+    pull.bind(endpoint_for(:tcp))
+    assert_equal :listening, monitor.recv_nonblock.name
+  end
+
+  test "a late reader gets the newest events, and the number of those that went by" do
+    pull = open_socket(:PULL)
+    monitor, boundless = own_monitor(pull.monitor(limit: 3)), own_monitor(pull.monitor(limit: nil))
+    5.times { pull.bind(endpoint_for(:tcp)) }
+    assert_equal pull.endpoints, Array.new(5) { boundless.next_event(timeout: 5).endpoint }
+    assert_equal pull.endpoints.last(3), Array.new(3) { monitor.next_event(timeout: 5).endpoint }
+    assert_equal :wait_readable, monitor.recv_nonblock(exception: false)
+    assert_equal 2, monitor.dropped
+    assert_equal 0, boundless.dropped
+  end
+
+  test "arguments that are not allowed" do
+    pull = open_socket(:PULL)
+    assert_named(Godwit::ArgumentValueError, /:connected, .*got :conected/, operation: :monitor) { pull.monitor(:conected) }
+    [0, -1, 1.5, "1", 1 << 62].each { |limit| assert_named(Godwit::ArgumentValueError, /limit:/) { pull.monitor(limit: limit) } }
+    assert_named(Godwit::ArgumentTypeError, /Godwit::Socket/) { Godwit::Monitor.new(:socket) }
+    monitor = own_monitor(pull.monitor)
+    assert_named(Godwit::StateError, /makes another/) { monitor.send(:initialize, pull) }
+    assert_named(Godwit::ArgumentValueError, /timeout/) { monitor.next_event(timeout: -1) }
+    assert_named(Godwit::ArgumentTypeError, /timeout/) { monitor.next_event(timeout: "1") }
+    assert_named(Godwit::UnsupportedError, /makes another/) { monitor.dup }
+    assert_named(Godwit::ArgumentValueError, /block/, operation: :on_event) { pull.on_event }
+    assert_named(Godwit::ArgumentTypeError, /on_error:/) { pull.on_event(on_error: 1) { flunk } }
+    assert_raises(Godwit::ClosedError) { Godwit::Monitor.allocate.next_event }
+    assert_predicate Godwit::Monitor.allocate, :closed?
+  end
+
+  test "it goes on with a REQ that request makes anew" do
+    silent = open_socket(:REP).bind(endpoint_for(:tcp))
+    req, monitor = monitored(:REQ)
+    req.connect(silent.last_endpoint)
+    assert_raises(Godwit::TimeoutError) { req.request("1", timeout: 0.2) }
+    told = until_event(monitor, :handshake_succeeded).map(&:name)
+    told += until_event(monitor, :handshake_succeeded).map(&:name)
+    assert_equal 2, told.count(:connected)
+    refute_includes told, :monitor_stopped
+    waiting = in_thread { monitor.select { |event| event.name == :monitor_stopped } }
+    until_asleep(waiting)
+    assert_raises(Godwit::TimeoutError) { req.request("2", timeout: 0.2) }
+    refute monitor.closed?
+    req.close
+    assert_equal 1, waiting.value.size
+  end
+
+  test "wait_connected counts beside it, and it goes on when that stops" do
+    push, monitor = monitored(:PUSH)
+    push.bind(endpoint_for(:tcp))
+    late = own_monitor(push.monitor(:accepted))
+    pull = open_socket(:PULL).connect(push.last_endpoint)
+    waiting = in_thread { push.wait_connected(count: 2, timeout: 5) }
+    assert_equal %i[listening accepted handshake_succeeded], until_event(monitor, :handshake_succeeded).map(&:name)
+    open_socket(:PULL).connect(push.last_endpoint)
+    assert_same push, waiting.value
+    push.send("x", timeout: 5)
+    assert_named(Godwit::StateError, /before any send or recv/) { push.wait_connected }
+    pull.close
+    until_event(monitor, :disconnected)
+    2.times { assert_equal :accepted, late.next_event(timeout: 5).name }
+  end
+
+  test "made after the peers came, it disturbs no count" do
+    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
+    open_socket(:PULL).connect(push.last_endpoint)
+    push.wait_connected(timeout: 5)
+    waiting = in_thread { push.wait_connected(count: 3, timeout: 5) }
+    until_asleep(waiting)
+    monitor = own_monitor(push.monitor)
+    2.times { open_socket(:PULL).connect(push.last_endpoint) }
+    assert_same push, waiting.value
+    told = Array.new(4) { monitor.next_event(timeout: 5).name }
+    assert_equal({accepted: 2, handshake_succeeded: 2}, told.tally)
+    monitor.close
+    assert_same push, push.wait_connected(count: 3, timeout: 5)
+  end
+
+  test "made after the peers came, it takes none of them from wait_connected" do
+    push = open_socket(:PUSH).bind(endpoint_for(:tcp))
+    pull, theirs = monitored(:PULL)
+    pull.connect(push.last_endpoint)
+    until_event(theirs, :handshake_succeeded)
+    assert_flows(*connected_pair(:DEALER, :DEALER)) # by then the I/O thread is through with the other handshake
+    own_monitor(push.monitor)
+    assert_same push, push.wait_connected(timeout: 1)
+  end
+
+  test "messages flow as ever beside it" do
+    pull, monitor = monitored(:PULL)
+    pull.bind(endpoint_for(:tcp))
+    reading = in_thread { monitor.map(&:name) }
+    push = open_socket(:PUSH).connect(pull.last_endpoint)
+    1000.times { |number| push << number.to_s }
+    assert_equal Array.new(1000, &:to_s), take(pull, 1000)
+    pull.close
+    assert_equal %i[listening accepted handshake_succeeded monitor_stopped], reading.value
+  end
+
+  test "a PUB's subscriptions and a Monitor do not mind each other" do
+    pub, monitor = monitored(:PUB)
+    pub.bind(endpoint_for(:tcp))
+    sub = open_socket(:SUB, subscribe: "").connect(pub.last_endpoint)
+    pub.wait_connected(timeout: 5)
+    assert_flows(pub, sub)
+    until_event(monitor, :handshake_succeeded)
+  end
+end

@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+module Conformance
+  # Sockets with a Monitor.
+  module Monitored
+    # @return [Array(Godwit::Socket, Godwit::Monitor)]
+    def monitored(type, *events, **options)
+      socket = open_socket(type, **options)
+      [socket, own_monitor(socket.monitor(*events))]
+    end
+
+    # A Monitor ends with its socket; this closes one that a test leaves open while that lives.
+    def own_monitor(monitor)
+      (@monitors ||= []) << monitor
+      monitor
+    end
+
+    # Reads until this event has come.
+    # @return [Array<Godwit::Monitor::Event>] all that came, it the last
+    def until_event(monitor, name)
+      told = []
+      told << monitor.next_event(timeout: 10) until told.last&.name == name
+      told
+    rescue Godwit::Error => error
+      flunk "#{name} never came: #{error.message}; what came: #{told.join(", ")}"
+    end
+
+    def teardown
+      @monitors&.each(&:close)
+      super
+    end
+  end
+end

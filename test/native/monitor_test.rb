@@ -1,0 +1,206 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "socket"
+require "support/tiny_scheduler"
+require_relative "shim/shim"
+
+# A Monitor that nobody reads, that is dropped, whose readers are killed, and what it costs (ext/godwit/monitor.c, law 12).
+class NativeMonitorTest < Godwit::TestCase
+  deadline 90
+
+  CHURN = 4_000 # connections; three events each
+
+  # At libzmq's limit, its 1,000th event, its I/O thread would wait for a reader, and each bind and close with it.
+  test "12,000 events that nobody reads stop neither the socket nor the context" do
+    pull = open_socket(:PULL, backlog: CHURN)
+    monitor = pull.monitor(limit: 100)
+    pull.bind(endpoint_for(:tcp))
+    churn(pull, CHURN)
+    push = open_socket(:PUSH).connect(pull.last_endpoint)
+    push.send("still here")
+    assert_equal "still here", pull.recv(timeout: 5)
+    pull.bind(endpoint_for(:tcp))
+    assert_equal pull.endpoints.last, pull.last_endpoint
+    pull.close
+    assert_equal 100, monitor.count
+    assert_operator monitor.dropped, :>, 3 * CHURN - 200
+  end
+
+  # libzmq's own queue has no limit: it is emptied by whatever is done with the socket.
+  test "waits and messages empty libzmq's queue, though nobody reads" do
+    pull = open_socket(:PULL)
+    monitor = pull.monitor(limit: 10)
+    pull.bind(endpoint_for(:tcp))
+    churn(pull, 20)
+    eventually { pull.recv(timeout: 0.02, exception: false) || monitor.dropped > 40 }
+    before = monitor.dropped
+    churn(pull, 20)
+    push = open_socket(:PUSH).connect(pull.last_endpoint)
+    assert(eventually do
+      200.times { push << "x" }
+      200.times { pull.recv } # of every 128th
+      monitor.dropped > before + 40
+    end)
+  end
+
+  test "a Monitor with a reader costs no message a look at the socket" do
+    assert_child(run_child(<<~RUBY, env: Godwit::TestSupport::Shim.windows))
+      require "godwit"
+      require "fiddle"
+      looks = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_looks"], [], Fiddle::TYPE_LONG)
+      context = Godwit::Context.new(linger: 0)
+      pull = Godwit::PULL.new(context: context, recv_hwm: 0)
+      push = Godwit::PUSH.new(context: context, send_hwm: 0)
+      threads = [pull, push].map { |socket| socket.on_event { } }
+      pull.bind("inproc://a")
+      push.connect("inproc://a")
+      Thread.pass until threads.all? { |thread| thread.status == "sleep" }
+      before = looks.call
+      1000.times { push.send("x") << "x" }
+      2000.times { pull.recv }
+      abort "looked \#{looks.call - before} times" if looks.call > before
+      pull.events
+      abort "looks are not counted" unless looks.call > before
+    RUBY
+  end
+
+  test "one that was dropped is collected, and libzmq tells no more; the socket goes on" do
+    pull = open_socket(:PULL, count_peers: false).bind(endpoint_for(:tcp))
+    before = descriptors
+    in_thread { 20.times { pull.monitor.recv_nonblock(exception: false) } }.join
+    assert_operator descriptors, :>, before
+    left = eventually("#{descriptors - before} descriptors are left") do
+      GC.start
+      descriptors <= before && monitors_of(pull).zero?
+    end
+    assert left
+    kept = pull.monitor
+    churn(pull, 1)
+    assert_equal :accepted, kept.next_event(timeout: 5).name
+  end
+
+  test "a socket and its Monitor are collected together, in any order" do
+    leaks_allowed!
+    context.max_sockets
+    open_socket(:PULL).close
+    before = descriptors
+    in_thread do
+      40.times do |i|
+        socket = Godwit::PULL.new(context: context)
+        monitors = Array.new(i % 3 + 1) { socket.monitor }
+        socket.bind(endpoint_for(:tcp))
+        monitors.first.close if i.even?
+      end
+    end.join
+    left = eventually("#{descriptors - before} descriptors are left", deadline: 20) do
+      GC.start
+      descriptors <= before + 2
+    end
+    assert left
+  end
+
+  test "readers that are killed leave nothing behind, and lose no event" do
+    pull = open_socket(:PULL)
+    monitor = pull.monitor(:listening)
+    before = descriptors
+    10.times do
+      threads = Array.new(5) { in_thread { monitor.next_event } }
+      until_asleep(*threads)
+      threads.each(&:kill).each(&:join)
+    end
+    GC.start
+    assert_operator descriptors, :<=, before + 2
+    waiting = in_thread { monitor.next_event }
+    until_asleep(waiting)
+    pull.bind(endpoint_for(:tcp))
+    assert_equal pull.last_endpoint, waiting.value.endpoint
+  end
+
+  # One who drains the queue, such as a killed reader or a bind, takes the edge that others wait for.
+  test "who takes another's edge tells him" do
+    300.times do
+      pull = open_socket(:PULL)
+      monitor = pull.monitor(:listening)
+      others = Array.new(2) { pull.monitor(:listening) }
+      waiting = others.map { |other| in_thread { other.next_event } }
+      until_asleep(*waiting)
+      killed = in_thread { monitor.next_event }
+      pull.bind(endpoint_for(:inproc), endpoint_for(:tcp))
+      killed.kill
+      waiting.each { |thread| assert_equal pull.last_endpoint, thread.join(5)&.value&.endpoint }
+      pull.close
+    end
+  end
+
+  test "no PAIR is closed before the last reader has left" do
+    assert_child(run_child(<<~RUBY, deadline: 30, env: Godwit::TestSupport::Shim.windows))
+      require "godwit"
+      require "fiddle"
+      closed_under_wait = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_closed_under_wait"], [], Fiddle::TYPE_LONG)
+      30.times do
+        pull = Godwit::PULL.new
+        waiters = Array.new(10) { monitor = pull.monitor(:connected); Thread.new { monitor.next_event rescue $!.class } }
+        Thread.pass until waiters.all? { |waiter| waiter.status == "sleep" }
+        pull.close
+        abort "a waiter heard of something else" unless waiters.map(&:value).uniq == [Godwit::ClosedError]
+      end
+      abort "\#{closed_under_wait.call} sockets were" if closed_under_wait.call > 0
+    RUBY
+  end
+
+  test "compaction between the waits of fibers" do
+    pull = open_socket(:PULL)
+    monitors = Array.new(3) { pull.monitor(:listening) }
+    got = Queue.new
+    fibers = in_thread do
+      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+      monitors.each { |monitor| Fiber.schedule { 5.times { got << monitor.next_event.endpoint } } }
+      Fiber.scheduler.run
+    end
+    endpoints = Array.new(5) do
+      until_asleep(fibers)
+      GC.compact
+      pull.bind(endpoint_for(:tcp)).last_endpoint
+    end
+    fibers.join
+    assert_equal endpoints.tally.transform_values { 3 }, Array.new(15) { got.pop }.tally
+  end
+
+  test "out of descriptors it says so, and goes on when there are some" do
+    assert_child(run_child(<<~RUBY))
+      require "godwit"
+      pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
+      Process.setrlimit(:NOFILE, 64)
+      files = []
+      begin
+        loop { files << File.open(File::NULL) }
+      rescue Errno::EMFILE
+        nil
+      end
+      begin
+        pull.monitor
+        abort "it opened"
+      rescue Godwit::TooManySocketsError => error
+        abort error.message unless error.operation == :monitor
+      end
+      files.each(&:close)
+      monitor = pull.monitor
+      pull.bind("tcp://127.0.0.1:*")
+      exit!(monitor.next_event(timeout: 5).name == :listening)
+    RUBY
+  end
+
+  private
+
+  # So many strangers come and hang up.
+  def churn(socket, count)
+    count.times { TCPSocket.new("127.0.0.1", socket.port).close }
+  end
+
+  def descriptors = Dir.children("/proc/self/fd").size
+
+  def monitors_of(socket)
+    ObjectSpace.each_object(Godwit::Monitor).count { |monitor| monitor.socket.equal?(socket) }
+  end
+end
