@@ -56,6 +56,7 @@ Init_godwit_ext(void)
     gw_init_context();
     gw_init_socket();
     gw_init_peers();
+    gw_init_poller();
     gw_init_send(takeover);
     gw_init_recv(takeover);
 }

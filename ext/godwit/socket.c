@@ -3,6 +3,7 @@
 #include "option_table.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -36,13 +37,13 @@ leave_context(gw_socket_t *socket)
 static void
 socket_mark(void *pointer)
 {
-    gw_mark_waiters(pointer);
+    gw_line_mark(&((gw_socket_t *)pointer)->line);
 }
 
 static void
 socket_compact(void *pointer)
 {
-    gw_compact_waiters(pointer);
+    gw_line_compact(&((gw_socket_t *)pointer)->line);
 }
 
 /* zmq_close only hands the socket to libzmq's own reaper, so the collector may call it; linger still holds. */
@@ -50,7 +51,7 @@ static void
 socket_free(void *pointer)
 {
     gw_socket_t *socket = pointer;
-    gw_free_waiters(socket);
+    gw_line_free(&socket->line);
     if (socket->context && !gw_socket_forked(socket)) {
         if (socket->zmq) {
             socket->state = GW_CLOSING;
@@ -58,6 +59,7 @@ socket_free(void *pointer)
         }
         gw_context_release(socket->context);
     }
+    gw_poller_forget(socket);
     xfree(socket);
 }
 
@@ -65,9 +67,7 @@ static size_t
 socket_size(const void *pointer)
 {
     const gw_socket_t *socket = pointer;
-    size_t size = sizeof *socket;
-    for (gw_waiter_t *waiter = socket->spare; waiter; waiter = waiter->next) size += sizeof *waiter;
-    return size;
+    return sizeof *socket + gw_line_size(&socket->line);
 }
 
 const rb_data_type_t gw_socket_type = {
@@ -76,12 +76,21 @@ const rb_data_type_t gw_socket_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
+/* The last who waited was a fiber that is collected. */
+static void
+left(gw_line_t *line)
+{
+    gw_socket_t *socket = (gw_socket_t *)((char *)line - offsetof(gw_socket_t, line));
+    if (!gw_socket_forked(socket) && socket->state == GW_CLOSING) gw_socket_release(socket);
+}
+
 static VALUE
 socket_alloc(VALUE class)
 {
     gw_socket_t *socket;
     VALUE self = TypedData_Make_Struct(class, gw_socket_t, &gw_socket_type, socket);
     socket->edge_fd = -1;
+    socket->line.left = left;
     socket->encoding = rb_ascii8bit_encoding();
     socket->receive_timeout = socket->send_timeout = GW_FOREVER;
     return self;
@@ -201,8 +210,9 @@ gw_socket_release(gw_socket_t *socket)
 {
     note_linger(socket);
     gw_peers_stop(socket);
-    gw_free_spares(socket);
+    gw_line_free_spares(&socket->line);
     forget_edges(socket);
+    gw_poller_detach(socket);
     zmq_close(socket->zmq);
     socket->zmq = NULL;
     socket->state = GW_CLOSED;
@@ -216,8 +226,8 @@ gw_socket_close(gw_socket_t *socket)
 {
     socket->state = GW_CLOSING;
     note_linger(socket); /* now: Context#close asks for it before the last waiter has left */
-    if (socket->first) gw_wake_all(socket); /* the last to leave closes: the descriptor's number is reused at once */
-    else gw_socket_release(socket);
+    gw_wake_all(socket);
+    if (!socket->line.first) gw_socket_release(socket); /* else the last to leave: the descriptor's number is reused at once */
 }
 
 static VALUE
@@ -257,8 +267,9 @@ socket_reopen(VALUE self)
         socket->zmq = before;
         gw_raise(error, "reopen", self, Qnil);
     }
+    gw_poller_attach(socket);
     gw_wake_all(socket);
-    gw_free_spares(socket); /* their epoll sets hold the old ZMQ_FD */
+    gw_line_free_spares(&socket->line); /* their epoll sets hold the old ZMQ_FD */
     forget_edges(socket);
     zmq_setsockopt(before, ZMQ_LINGER, &none, sizeof none);
     zmq_close(before);
@@ -359,8 +370,8 @@ gw_socket_events(gw_socket_t *socket)
 }
 
 /* A PUB never receives in public: what it could read are subscriptions. */
-static int
-public_events(const gw_socket_t *socket, int events)
+int
+gw_socket_public_events(const gw_socket_t *socket, int events)
 {
     return socket->publisher ? events & ~ZMQ_POLLIN : events;
 }
@@ -395,7 +406,7 @@ socket_get(VALUE self, VALUE id)
     gw_settle(socket);
     if (rc != 0) gw_raise(error, "get", self, Qnil);
     switch (option->kind) {
-      case GW_OPT_INT: return INT2NUM(option->id == ZMQ_EVENTS ? public_events(socket, value.i) : value.i);
+      case GW_OPT_INT: return INT2NUM(option->id == ZMQ_EVENTS ? gw_socket_public_events(socket, value.i) : value.i);
       case GW_OPT_INT64: return LL2NUM(value.i64);
       default: return ULL2NUM(value.u64);
     }
@@ -461,7 +472,7 @@ socket_wait(VALUE self, VALUE events, VALUE timeout)
         int error = errno;
         gw_settle(call.socket); /* the message stays: others in line may take it */
         if (ready < 0) gw_raise(error, "wait", self, Qnil);
-        ready = public_events(call.socket, ready) & wanted;
+        ready = gw_socket_public_events(call.socket, ready) & wanted;
         if (ready) return INT2FIX(ready);
         if (!gw_wait(&call, wanted)) return Qnil;
     }

@@ -22,12 +22,18 @@ module Godwit
         _send _send_many _recv _recv_many _recv_into _wait _count_peers _wait_peers _fd _pointer
       ].freeze
 
+      # _wait gives [object, events, object, events…]; events are bits: 1 readable, 2 writable, 4 error.
+      POLLER = %i[
+        _open _close _closed? _forked? _register _modify _remove _events _size _members _wait
+      ].freeze
+
       # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)
         missing = MODULE.reject { |name| backend.respond_to?(name) }
         missing += CONTEXT.reject { |name| Context.private_method_defined?(name) }.map { |name| "Context##{name}" }
         missing += CONTEXT_CLASS.reject { |name| Context.respond_to?(name, true) }.map { |name| "Context.#{name}" }
         missing += SOCKET.reject { |name| Socket.private_method_defined?(name) }.map { |name| "Socket##{name}" }
+        missing += POLLER.reject { |name| Poller.private_method_defined?(name) }.map { |name| "Poller##{name}" }
         return if missing.empty?
         raise LoadError, "the backend #{backend} lacks #{missing.join(", ")}: rebuild the extension (rake compile)"
       end
