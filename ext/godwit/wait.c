@@ -467,6 +467,14 @@ gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline)
 
 /* ---- waiting for many: pollers (ADR 13) ---- */
 
+/* Linux allows 500 epolls over one that holds others, and 100 where a scheduler has an epoll of its own over them. */
+static bool
+too_many_epolls(void)
+{
+    VALUE error = rb_errinfo();
+    return RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("EINVAL")))) || RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("ELOOP"))));
+}
+
 bool
 gw_group_wait(gw_call_t *call, gw_group_t *group)
 {
@@ -481,6 +489,10 @@ gw_group_wait(gw_call_t *call, gw_group_t *group)
         if (!group->line.first && group->state == GW_CLOSING) gw_group_release(group);
         if (state) rb_jump_tag(state);
         gw_raise_closed(call->operation, call->self);
+    }
+    if (state && too_many_epolls()) {
+        rb_set_errinfo(Qnil);
+        gw_raise_detail("PollerError", call->operation, rb_str_new_cstr("too many fibers wait on it, for Linux allows some 100: let one wait and tell the others, or make more pollers"));
     }
     if (state) rb_jump_tag(state);
     return again || !passed(call->deadline);
