@@ -30,7 +30,10 @@ module Godwit
         "serve" => [:rep, ->(socket) { socket.serve { |message| message } }],
         "PUB wait_connected" => [:pub, ->(socket) { socket.wait_connected }],
         "PULL wait_connected" => [:pull, ->(socket) { socket.wait_connected(count: 2) }],
-        "SUB recv" => [:sub, ->(socket) { socket.recv }]
+        "SUB recv" => [:sub, ->(socket) { socket.recv }],
+        "Poller wait" => [:empty, ->(socket) { Godwit::Poller.new(socket) { |poller| poller.wait } }],
+        "Poller wait with a timeout" => [:empty, ->(socket) { Godwit::Poller.new(socket) { |poller| poller.wait(60) } }],
+        "Poller wait for room" => [:full, ->(socket) { Godwit::Poller.new { |poller| poller.register(socket, :writable).wait } }]
       }.freeze
 
       # What ends by itself when its socket closes, with the socket as its value.
