@@ -140,9 +140,8 @@ module Godwit
       if milliseconds == -1 && empty?
         raise Errors.build(PollerError, :wait, nil, "nothing is registered, so this would wait for ever: register a socket, or give a timeout")
       end
-      ready = _wait(milliseconds)
-      @last = last = ready ? ready.each_slice(2).map { |object, bits| Event.new(object, bits) } : []
-      block ? last.each(&block) : last
+      @last = events = events_of(_wait(milliseconds))
+      block ? events.each(&block) : events
     end
 
     # @return [Array<Socket, IO, #to_io>] what the last wait found readable; where several threads or fibers wait, that of the
@@ -186,6 +185,17 @@ module Godwit
     end
 
     private
+
+    # With no object but the events: this runs for each wait.
+    def events_of(ready)
+      events = []
+      index = 0
+      while ready && index < ready.size
+        events << Event.new(ready[index], ready[index + 1])
+        index += 2
+      end
+      events
+    end
 
     def bits(operation, events)
       events = events.flatten
