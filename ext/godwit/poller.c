@@ -548,6 +548,9 @@ poller_wait(VALUE self, VALUE timeout)
     poller_t *poller = opened(self, "wait");
     gw_call_t call = {.self = self, .operation = "wait", .deadline = gw_deadline(gw_milliseconds(timeout, GW_FOREVER))};
     if (gw_give_turn(&poller->group.turns)) opened(self, "wait");
+    if (poller->count == 0 && call.deadline == GW_FOREVER) {
+        gw_raise_detail("PollerError", "wait", rb_str_new_cstr("nothing is registered, so this would wait for ever: register something, or give a timeout"));
+    }
     look_at_ios(poller);
     VALUE ready;
     do {

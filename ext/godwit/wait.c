@@ -472,6 +472,7 @@ static bool
 too_many_epolls(void)
 {
     VALUE error = rb_errinfo();
+    if (!RB_TYPE_P(error, T_OBJECT)) return false; /* a kill or a throw */
     return RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("EINVAL")))) || RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("ELOOP"))));
 }
 

@@ -136,11 +136,7 @@ module Godwit
     # @raise [ArgumentTypeError, ArgumentValueError] for what is no timeout
     # @raise [ForkedError]
     def wait(timeout = nil, &block)
-      milliseconds = Timeout.milliseconds(timeout)
-      if milliseconds == -1 && empty?
-        raise Errors.build(PollerError, :wait, nil, "nothing is registered, so this would wait for ever: register a socket, or give a timeout")
-      end
-      @last = events = events_of(_wait(milliseconds))
+      @last = events = events_of(_wait(Timeout.milliseconds(timeout)))
       block ? events.each(&block) : events
     end
 

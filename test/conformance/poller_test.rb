@@ -392,6 +392,7 @@ class PollerTest < Godwit::TestCase
     calls = [-> { kept.wait }, -> { kept.wait(0) }, -> { kept.register(pull) }, -> { kept.remove(pull) }, -> { kept.modify(pull, :readable) },
       -> { kept.size }, -> { kept.to_a }, -> { kept.registered?(pull) }]
     calls.each { |call| assert_raises(Godwit::ClosedError) { call.call } }
+    assert_equal :wait, assert_raises(Godwit::ClosedError) { kept.wait }.operation
     assert_match(/closed/, kept.inspect)
     other = open_poller(pull)
     pull.close

@@ -60,22 +60,24 @@ class NativePollerTest < Godwit::TestCase
     assert_equal [pull], got
   end
 
-  # The first to come back takes the event out of the epoll; the second finds nothing there.
+  # The first to come back takes the event out of the epoll; the second finds nothing there. (Asking a socket makes another.)
   test "of two that wait on one poller the second is told too" do
-    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-    poller = open_poller(pull)
+    out, into = IO.pipe
+    poller = open_poller(out)
     told = []
     in_thread do
       scheduler = Tiny.new
       Fiber.set_scheduler(scheduler)
       2.times { |number| Fiber.schedule { poller.wait(3).empty? || told << number } }
-      push.send("x")
+      into << "x"
       scheduler.order = ->(ready) { ready.take(1) }
       scheduler.turn
       scheduler.order = nil
       scheduler.run
     end.join(10)
     assert_equal [0, 1], told
+  ensure
+    [out, into].each(&:close)
   end
 
   test "what changes a socket without an edge reaches the poller" do
@@ -260,7 +262,34 @@ class NativePollerTest < Godwit::TestCase
     end
   end
 
-  # ---- limits ----
+  # ---- fairness, limits ----
+
+  test "a fiber whose waits need no waiting lets others run" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    push.send("x")
+    poller = open_poller(pull)
+    turns = waits = 0
+    in_fiber(-> { 12.times { (sleep 0) && turns += 1 } }) do
+      Fiber.schedule { 5_000.times { poller.wait && waits += 1 unless turns > 10 } }
+    end
+    assert_operator waits, :<, 5_000, "the poller kept the others out until it was done"
+  end
+
+  test "a throw out of a signal handler goes through the wait" do
+    assert_child(run_child(<<~RUBY))
+      require "godwit"
+      poller = Godwit::Poller.new(Godwit::PULL.new)
+      [true, false].each do |alone|
+        other = Thread.new { sleep } unless alone
+        trap(:USR1) { throw :done }
+        helper = Process.spawn("sleep 0.1; kill -USR1 \#{Process.pid}")
+        abort "it waited on" unless catch(:done) { poller.wait(5) }.nil?
+        Process.wait(helper)
+        other&.kill
+      end
+      exit!(0)
+    RUBY
+  end
 
   test "more fibers on one poller than Linux lets wait are told so, and the others wait on" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
