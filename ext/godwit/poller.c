@@ -530,7 +530,7 @@ ask_due(VALUE self, poller_t *poller)
     return ready;
 }
 
-/* What no descriptor tells: an IO that was closed, and one that has something in its buffer. */
+/* What no descriptor tells: an IO that was closed, and one that something was put back into (ungetbyte). */
 static void
 look_at_ios(poller_t *poller)
 {

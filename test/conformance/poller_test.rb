@@ -188,6 +188,10 @@ class PollerTest < Godwit::TestCase
     assert_equal [out], poller.wait(0).map(&:object)
     assert_equal "c", out.readpartial(10)
     assert_empty poller.wait(0)
+    out.ungetbyte("d")
+    assert_equal [out], poller.wait(0).map(&:object)
+    assert_equal "d", out.readpartial(10)
+    assert_empty poller.wait(0)
   end
 
   test "plain files, TCP servers, and what has to_io" do
@@ -214,7 +218,7 @@ class PollerTest < Godwit::TestCase
   test "an IO that is closed while registered is named, and can be removed; its number may be another's by then" do
     out, into = pipe
     poller = open_poller(out)
-    into << "x"
+    assert_empty poller.wait(0)
     number = out.fileno
     out.close
     error = assert_named(Godwit::ClosedError, /closed while it was registered: remove it/, operation: :wait) { poller.wait(1) }
