@@ -216,7 +216,7 @@ class PollerTest < Godwit::TestCase
   end
 
   test "an IO that is closed while registered is named, and can be removed; its number may be another's by then" do
-    out, into = pipe
+    out, = pipe
     poller = open_poller(out)
     assert_empty poller.wait(0)
     number = out.fileno
