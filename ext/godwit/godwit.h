@@ -106,7 +106,6 @@ gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* refuses close
 void gw_socket_close(gw_socket_t *socket);   /* marks, wakes, and closes if nobody waits */
 void gw_socket_release(gw_socket_t *socket); /* zmq_close; only with nobody waiting */
 int gw_socket_events(gw_socket_t *socket);   /* ZMQ_EVENTS, or -1 with errno set */
-int gw_socket_public_events(const gw_socket_t *socket, int events); /* of those, what the type shows */
 void gw_init_socket(void);
 
 /* ---- wait.c ---- */

@@ -484,7 +484,7 @@ ask_socket(VALUE self, gw_watch_t *watch)
     error = errno;
     gw_settle(socket); /* those who wait on it elsewhere */
     if (events < 0) gw_raise(error, "wait", watch->object, Qnil);
-    return gw_socket_public_events(socket, events) & watch->events;
+    return events & watch->events; /* a PUB is never registered for reading */
 }
 
 static bool

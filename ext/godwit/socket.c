@@ -370,8 +370,8 @@ gw_socket_events(gw_socket_t *socket)
 }
 
 /* A PUB never receives in public: what it could read are subscriptions. */
-int
-gw_socket_public_events(const gw_socket_t *socket, int events)
+static int
+public_events(const gw_socket_t *socket, int events)
 {
     return socket->publisher ? events & ~ZMQ_POLLIN : events;
 }
@@ -406,7 +406,7 @@ socket_get(VALUE self, VALUE id)
     gw_settle(socket);
     if (rc != 0) gw_raise(error, "get", self, Qnil);
     switch (option->kind) {
-      case GW_OPT_INT: return INT2NUM(option->id == ZMQ_EVENTS ? gw_socket_public_events(socket, value.i) : value.i);
+      case GW_OPT_INT: return INT2NUM(option->id == ZMQ_EVENTS ? public_events(socket, value.i) : value.i);
       case GW_OPT_INT64: return LL2NUM(value.i64);
       default: return ULL2NUM(value.u64);
     }
@@ -472,7 +472,7 @@ socket_wait(VALUE self, VALUE events, VALUE timeout)
         int error = errno;
         gw_settle(call.socket); /* the message stays: others in line may take it */
         if (ready < 0) gw_raise(error, "wait", self, Qnil);
-        ready = gw_socket_public_events(call.socket, ready) & wanted;
+        ready = public_events(call.socket, ready) & wanted;
         if (ready) return INT2FIX(ready);
         if (!gw_wait(&call, wanted)) return Qnil;
     }
