@@ -191,6 +191,44 @@ class NativePollerTest < Godwit::TestCase
     assert_equal [pull], open_poller(pull).wait(5).map(&:object)
   end
 
+  # What is freed is overwritten: who looks there crashes.
+  test "sockets, pollers and waiting fibers dropped at once, in any order" do
+    assert_child(run_child(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"}, deadline: 20))
+      require "godwit"
+      require "./test/support/tiny_scheduler"
+      30.times do
+        Thread.new do
+          scheduler = Godwit::TestSupport::TinyScheduler.new
+          scheduler.careless = true
+          Fiber.set_scheduler(scheduler)
+          10.times do
+            sockets = Array.new(3) { Godwit::PULL.new }
+            pollers = Array.new(3) { Godwit::Poller.new(*sockets.shuffle) }
+            pollers.each { |poller| Fiber.schedule { poller.wait } }
+          end
+        end.join
+        GC.start
+        Array.new(1000) { "x" * 50 }
+      end
+      abort "nothing was collected" if ObjectSpace.each_object(Godwit::Poller).count > 450
+      exit!(0)
+    RUBY
+  end
+
+  test "the last fiber that waited on a closed poller, when it is collected, closes its descriptor" do
+    leaks_allowed!
+    pull = open_socket(:PULL)
+    pollers = Array.new(30) { Godwit::Poller.new(pull) }
+    before = descriptors
+    pollers.each { |poller| leave_fiber_behind { poller.wait } }
+    pollers.each(&:close)
+    eventually("they keep their descriptors") do
+      in_thread { GC.start }.join
+      descriptors <= before - 20
+    end
+    assert pollers.all?(&:closed?)
+  end
+
   test "waiting, killed and closed pollers leave no descriptor behind" do
     pull = open_socket(:PULL).bind(endpoint_for(:inproc))
     pull.recv(timeout: 0.001, exception: false)
