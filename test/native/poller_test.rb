@@ -275,29 +275,34 @@ class NativePollerTest < Godwit::TestCase
     RUBY
   end
 
+  # In a child, whose heap is small.
   test "the collector under stress, over all that a poller does" do
-    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, linger: 0)
-    out, into = IO.pipe
-    nil
-    poller = open_poller
-    GC.stress = true
-    begin
-      poller.register(pull).register(out)
-      waiter = in_thread { poller.wait.map(&:object) }
-      until_asleep(waiter)
+    assert_child(run_child(<<~RUBY, deadline: 25))
+      require "godwit"
+      pull = Godwit::PULL.bind("inproc://stress")
+      push = Godwit::PUSH.connect("inproc://stress")
+      out, into = IO.pipe
+      GC.stress = true
+      poller = Godwit::Poller.new(pull)
+      poller.register(out)
+      waiter = Thread.new { poller.wait.map(&:object) }
+      Thread.pass until waiter.status == "sleep"
       push.send("x")
-      assert_equal [pull], waiter.value
+      abort "not told" unless waiter.value == [pull]
       into << "y"
-      assert_equal 2, poller.wait.size
+      abort "not both" unless poller.wait.size == 2
       poller.modify(out, :readable).remove(out)
-      assert_equal [pull, out], poller.readable
+      abort poller.readable.inspect unless poller.readable == [pull, out]
       pull.close
-      assert_raises(Godwit::ClosedError) { poller.wait }
-      poller.remove(pull)
-    ensure
+      begin
+        poller.wait
+        abort "not closed"
+      rescue Godwit::ClosedError
+        poller.remove(pull)
+      end
       GC.stress = false
-      [out, into].each(&:close)
-    end
+      exit!(poller.empty? ? 0 : 1)
+    RUBY
   end
 
   # ---- fairness, limits ----
