@@ -286,7 +286,7 @@ class NativePollerTest < Godwit::TestCase
       poller = Godwit::Poller.new(pull)
       poller.register(out)
       waiter = Thread.new { poller.wait.map(&:object) }
-      Thread.pass until waiter.status == "sleep"
+      Thread.pass until waiter.stop?
       push.send("x")
       abort "not told" unless waiter.value == [pull]
       into << "y"
