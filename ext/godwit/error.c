@@ -61,6 +61,13 @@ gw_raise_message(VALUE message, const char *operation)
     rb_exc_raise(rb_funcall(hints, rb_intern("bad_message"), 2, message, ID2SYM(rb_intern(operation))));
 }
 
+void
+gw_raise_detail(const char *name, const char *operation, VALUE detail)
+{
+    VALUE class = rb_const_get(gw_mGodwit, rb_intern(name));
+    rb_exc_raise(rb_funcall(errors, id_build, 4, class, ID2SYM(rb_intern(operation)), Qnil, detail));
+}
+
 int64_t
 gw_milliseconds(VALUE timeout, int64_t otherwise)
 {

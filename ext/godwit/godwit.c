@@ -62,6 +62,7 @@ Init_godwit_ext(void)
     gw_init_socket();
     gw_init_peers();
     gw_init_monitor();
+    gw_init_poller();
     gw_init_send(takeover);
     gw_init_recv(takeover);
 }

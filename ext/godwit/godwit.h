@@ -61,15 +61,20 @@ typedef enum { GW_NEW, GW_OPEN, GW_CLOSING, GW_CLOSED } gw_state_t;
 /* A REQ whose peer vanished in mid-message, and what it still owes libzmq (see send.c). */
 typedef enum { GW_REQ_SOUND, GW_REQ_CUT, GW_REQ_OWES_DELIMITER, GW_REQ_OWES_END, GW_REQ_OWES_RELAX } gw_req_repair_t;
 
-struct gw_waiter;
+/* Those who wait for the same thing. */
+typedef struct gw_line {
+    struct gw_waiter *first, *last; /* owned, in order of arrival */
+    struct gw_waiter *spare;      /* owned: kept for the next wait, with their descriptors */
+    void (*left)(struct gw_line *line); /* the collector took the last one out, whose fiber was left behind */
+} gw_line_t;
 
 typedef struct gw_socket {
     void *zmq;                    /* owned while state is OPEN or CLOSING */
     gw_context_t *context;        /* retained */
     struct gw_socket *prev, *next; /* of context->sockets */
-    struct gw_waiter *first, *last; /* owned: those who wait, in order of arrival */
-    struct gw_waiter *first_reader, *last_reader; /* owned: those who wait for its monitor; no message is of interest to them */
-    struct gw_waiter *spare;      /* owned: kept for the next wait, with its descriptors */
+    gw_line_t line;               /* those who wait */
+    gw_line_t readers;            /* those who wait for its monitor; in the other line they would cost every message a look at the socket */
+    struct gw_watch *watches;     /* borrowed: its places in pollers */
     struct gw_peers *peers;       /* owned: while it counts its peers */
     struct gw_monitor *monitor;   /* owned: while somebody listens to it */
     rb_encoding *encoding;        /* borrowed: of the Strings it receives */
@@ -106,7 +111,7 @@ gw_socket_forked(const gw_socket_t *socket)
 static inline bool
 gw_socket_waited_on(const gw_socket_t *socket)
 {
-    return socket->first || socket->first_reader;
+    return socket->line.first || socket->readers.first;
 }
 
 int gw_descriptors(int needed);              /* whether there are so many to be had; gives an errno */
@@ -122,24 +127,48 @@ typedef int64_t gw_deadline_t; /* ns on the monotonic clock, or GW_FOREVER */
 
 typedef struct gw_waiter {
     struct gw_waiter *prev, *next;
-    gw_socket_t *socket;          /* borrowed; NULL once the socket was freed */
+    gw_line_t *line;              /* borrowed; NULL once its socket or poller was freed */
     VALUE io;                     /* IO over epoll_fd, for a fiber scheduler; made at the first such wait */
     int wake_fd;                  /* owned eventfd: this waiter's own wake-up */
     int epoll_fd;                 /* owned by io; -1 before */
     short events;
-    bool reader;                  /* it stands in the list of those who wait for the monitor */
     volatile bool signalled;      /* wake_fd was written */
 } gw_waiter_t;
 
 /* What one public call carries through its tries and waits. */
 typedef struct {
     VALUE self;
-    gw_socket_t *socket;
+    gw_socket_t *socket;          /* NULL when it is a poller's */
     const char *operation;
     gw_deadline_t deadline;
     struct gw_tracker *tracker;   /* borrowed: of a send that is tracked; else NULL */
     bool quiet; /* a wait that its socket's close ended returns: the caller has something left to hand out */
 } gw_call_t;
+
+/* Sockets and IOs that are waited for together. One edge-triggered epoll remembers which were written or read; those and the ones
+ * that were ready last time are due: to be asked before the next wait. Whoever sleeps sleeps with nothing due. */
+typedef struct gw_group {
+    gw_line_t line;
+    struct gw_watch *due, *last_due; /* borrowed */
+    int epoll_fd;                 /* owned while state is OPEN or CLOSING */
+    unsigned generation;
+    unsigned turns;               /* waits that needed no waiting since a fiber last yielded */
+    gw_state_t state;
+} gw_group_t;
+
+/* The place of one socket or IO in a group. */
+typedef struct gw_watch {
+    struct gw_watch *prev, *next; /* of socket->watches */
+    struct gw_watch *prev_due, *next_due;
+    gw_group_t *group;            /* borrowed */
+    gw_socket_t *socket;          /* borrowed; NULL for an IO, or once it was freed */
+    VALUE object;                 /* what was registered */
+    VALUE io;                     /* its IO, or nil */
+    uint64_t serial;              /* what the epoll calls it: a pointer could outlive it there, if a child holds the descriptor */
+    int fd;                       /* borrowed: in the group's epoll; -1: not there */
+    short events;                 /* asked for */
+    bool due;
+} gw_watch_t;
 
 gw_deadline_t gw_deadline(int64_t milliseconds);
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
@@ -147,32 +176,36 @@ bool gw_wait(gw_call_t *call, short events);  /* false: time is up. Raises on cl
 bool gw_wait_on(gw_call_t *call, short events, int fd); /* the same on another descriptor than the socket's */
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline); /* the same for a bare descriptor, no socket behind it */
 void gw_wake(gw_waiter_t *waiter);
-void gw_wake_all(gw_socket_t *socket);     /* who waits for messages, room, subscriptions */
+void gw_wake_all(gw_socket_t *socket);     /* who waits for messages, room, subscriptions; pollers too */
 void gw_wake_readers(gw_socket_t *socket); /* who waits for the monitor */
 void gw_wake_after_fork(void);
 void gw_settle_waiters(gw_socket_t *socket);
-void gw_free_waiters(gw_socket_t *socket);
-void gw_free_spares(gw_socket_t *socket);
-void gw_mark_waiters(gw_socket_t *socket);
-void gw_compact_waiters(gw_socket_t *socket);
+void gw_line_wake(gw_line_t *line);
+void gw_line_free(gw_line_t *line);
+void gw_line_free_spares(gw_line_t *line);
+void gw_line_mark(gw_line_t *line);
+void gw_line_compact(gw_line_t *line);
+size_t gw_line_size(const gw_line_t *line);
+bool gw_group_wait(gw_call_t *call, gw_group_t *group); /* as gw_wait; with nothing due */
 int64_t gw_milliseconds_now(void); /* coarse, monotonic */
 void gw_give_way(gw_call_t *call); /* lets other fibers run, every so many messages */
+bool gw_give_turn(unsigned *turns); /* the same, once per call; whether others ran */
 void gw_init_wait(void);
 
 /* After every libzmq call on a socket: law 2. With no waiters it costs one comparison. */
 static inline void
 gw_settle(gw_socket_t *socket)
 {
-    if (RB_UNLIKELY(socket->first != NULL)) gw_settle_waiters(socket);
+    if (RB_UNLIKELY(socket->line.first != NULL)) gw_settle_waiters(socket);
 }
 
 /* After a message went through: a REQ and a REP are then in another state, which serves others with no edge to tell of it. */
 static inline void
 gw_settle_turn(gw_socket_t *socket)
 {
-    if (RB_LIKELY(socket->first == NULL)) return;
+    if (RB_LIKELY(socket->line.first == NULL && socket->watches == NULL)) return;
     if (socket->type == ZMQ_REQ || socket->type == ZMQ_REP) gw_wake_all(socket);
-    else gw_settle_waiters(socket);
+    else gw_settle(socket);
 }
 
 /* ---- pin.c ---- */
@@ -244,6 +277,15 @@ void gw_peers_stop(gw_socket_t *socket);
 int gw_drain_subscriptions(gw_socket_t *socket); /* gives an errno, EAGAIN at the end */
 void gw_init_peers(void);
 
+/* ---- poller.c ---- */
+
+void gw_group_release(gw_group_t *group); /* only with nobody waiting */
+void gw_watch_touch(gw_watch_t *watch);   /* it is due; wakes those who wait */
+void gw_poller_detach(gw_socket_t *socket); /* before its descriptor is closed */
+void gw_poller_attach(gw_socket_t *socket); /* it has another descriptor */
+void gw_poller_forget(gw_socket_t *socket); /* before its memory is freed */
+void gw_init_poller(void);
+
 /* ---- error.c ---- */
 
 NORETURN(void gw_raise(int error, const char *operation, VALUE self, VALUE endpoint));
@@ -251,6 +293,7 @@ NORETURN(void gw_raise_closed(const char *operation, VALUE self));
 NORETURN(void gw_raise_forked(const char *operation, VALUE self));
 NORETURN(void gw_raise_gone(const char *operation, VALUE self));
 NORETURN(void gw_raise_message(VALUE message, const char *operation));
+NORETURN(void gw_raise_detail(const char *name, const char *operation, VALUE detail)); /* the class of that name; detail says what to do */
 int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* of a primitive's argument: nil is `otherwise` */
 void gw_init_error(void);
 

@@ -33,7 +33,7 @@ struct gw_peers {
 static void
 wake_those_who_count(gw_socket_t *socket)
 {
-    for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) {
+    for (gw_waiter_t *waiter = socket->line.first; waiter; waiter = waiter->next) {
         if (waiter->events == 0) gw_wake(waiter);
     }
 }

@@ -3,6 +3,7 @@
 #include "option_table.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -36,13 +37,17 @@ leave_context(gw_socket_t *socket)
 static void
 socket_mark(void *pointer)
 {
-    gw_mark_waiters(pointer);
+    gw_socket_t *socket = pointer;
+    gw_line_mark(&socket->line);
+    gw_line_mark(&socket->readers);
 }
 
 static void
 socket_compact(void *pointer)
 {
-    gw_compact_waiters(pointer);
+    gw_socket_t *socket = pointer;
+    gw_line_compact(&socket->line);
+    gw_line_compact(&socket->readers);
 }
 
 /* zmq_close only hands the socket to libzmq's own reaper, so the collector may call it; linger still holds. */
@@ -50,7 +55,8 @@ static void
 socket_free(void *pointer)
 {
     gw_socket_t *socket = pointer;
-    gw_free_waiters(socket);
+    gw_line_free(&socket->line);
+    gw_line_free(&socket->readers);
     if (socket->context && gw_socket_forked(socket)) gw_monitor_free(socket);
     if (socket->context && !gw_socket_forked(socket)) {
         if (socket->zmq) {
@@ -59,6 +65,7 @@ socket_free(void *pointer)
         }
         gw_context_release(socket->context);
     }
+    gw_poller_forget(socket);
     xfree(socket);
 }
 
@@ -66,9 +73,7 @@ static size_t
 socket_size(const void *pointer)
 {
     const gw_socket_t *socket = pointer;
-    size_t size = sizeof *socket;
-    for (gw_waiter_t *waiter = socket->spare; waiter; waiter = waiter->next) size += sizeof *waiter;
-    return size;
+    return sizeof *socket + gw_line_size(&socket->line);
 }
 
 const rb_data_type_t gw_socket_type = {
@@ -77,12 +82,33 @@ const rb_data_type_t gw_socket_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
+/* The last who waited was a fiber that is collected. */
+static void
+left(gw_socket_t *socket)
+{
+    if (!gw_socket_forked(socket) && socket->state == GW_CLOSING && !gw_socket_waited_on(socket)) gw_socket_release(socket);
+}
+
+static void
+left_line(gw_line_t *line)
+{
+    left((gw_socket_t *)((char *)line - offsetof(gw_socket_t, line)));
+}
+
+static void
+left_readers(gw_line_t *line)
+{
+    left((gw_socket_t *)((char *)line - offsetof(gw_socket_t, readers)));
+}
+
 static VALUE
 socket_alloc(VALUE class)
 {
     gw_socket_t *socket;
     VALUE self = TypedData_Make_Struct(class, gw_socket_t, &gw_socket_type, socket);
     socket->edge_fd = -1;
+    socket->line.left = left_line;
+    socket->readers.left = left_readers;
     socket->encoding = rb_ascii8bit_encoding();
     socket->receive_timeout = socket->send_timeout = GW_FOREVER;
     socket->copy_threshold = SIZE_MAX;
@@ -206,8 +232,9 @@ gw_socket_release(gw_socket_t *socket)
     gw_monitor_end(socket);
     gw_peers_stop(socket);
     gw_monitor_free(socket);
-    gw_free_spares(socket);
+    gw_line_free_spares(&socket->line);
     forget_edges(socket);
+    gw_poller_detach(socket);
     zmq_close(socket->zmq);
     socket->zmq = NULL;
     socket->state = GW_CLOSED;
@@ -222,12 +249,9 @@ gw_socket_close(gw_socket_t *socket)
     socket->state = GW_CLOSING;
     note_linger(socket); /* now: Context#close asks for it before the last waiter has left */
     gw_monitor_end(socket);
-    if (!gw_socket_waited_on(socket)) {
-        gw_socket_release(socket);
-        return;
-    }
-    gw_wake_all(socket); /* the last to leave closes: the descriptor's number is reused at once */
+    gw_wake_all(socket);
     gw_wake_readers(socket);
+    if (!gw_socket_waited_on(socket)) gw_socket_release(socket); /* else the last to leave: the descriptor's number is reused at once */
 }
 
 static VALUE
@@ -268,8 +292,9 @@ socket_reopen(VALUE self)
         gw_raise(error, "reopen", self, Qnil);
     }
     gw_monitor_move(socket, before);
+    gw_poller_attach(socket);
     gw_wake_all(socket);
-    gw_free_spares(socket); /* their epoll sets hold the old ZMQ_FD */
+    gw_line_free_spares(&socket->line); /* their epoll sets hold the old ZMQ_FD */
     forget_edges(socket);
     zmq_setsockopt(before, ZMQ_LINGER, &none, sizeof none);
     zmq_close(before);

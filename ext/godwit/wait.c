@@ -57,28 +57,25 @@ gw_call(VALUE self, const char *operation, int64_t milliseconds)
     };
 }
 
-/* ---- the list of those who wait ---- */
+/* ---- the line of those who wait ---- */
 
-/* Who waits for the monitor stands apart: in the other list it would cost every message a look at the socket. */
 static void
-link_waiter(gw_socket_t *socket, gw_waiter_t *waiter)
+link_waiter(gw_line_t *line, gw_waiter_t *waiter)
 {
-    gw_waiter_t **first = waiter->reader ? &socket->first_reader : &socket->first;
-    gw_waiter_t **last = waiter->reader ? &socket->last_reader : &socket->last;
     waiter->next = NULL;
-    waiter->prev = *last;
-    if (*last) (*last)->next = waiter;
-    else *first = waiter;
-    *last = waiter;
+    waiter->prev = line->last;
+    if (line->last) line->last->next = waiter;
+    else line->first = waiter;
+    line->last = waiter;
 }
 
 static void
-unlink_waiter(gw_socket_t *socket, gw_waiter_t *waiter)
+unlink_waiter(gw_line_t *line, gw_waiter_t *waiter)
 {
     if (waiter->prev) waiter->prev->next = waiter->next;
-    else *(waiter->reader ? &socket->first_reader : &socket->first) = waiter->next;
+    else line->first = waiter->next;
     if (waiter->next) waiter->next->prev = waiter->prev;
-    else *(waiter->reader ? &socket->last_reader : &socket->last) = waiter->prev;
+    else line->last = waiter->prev;
     waiter->prev = waiter->next = NULL;
 }
 
@@ -100,15 +97,23 @@ gw_wake(gw_waiter_t *waiter)
 }
 
 void
+gw_line_wake(gw_line_t *line)
+{
+    for (gw_waiter_t *waiter = line->first; waiter; waiter = waiter->next) gw_wake(waiter);
+}
+
+/* What changed the socket may have left no edge: pollers have to be told too. */
+void
 gw_wake_all(gw_socket_t *socket)
 {
-    for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) gw_wake(waiter);
+    gw_line_wake(&socket->line);
+    for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_touch(watch);
 }
 
 void
 gw_wake_readers(gw_socket_t *socket)
 {
-    for (gw_waiter_t *waiter = socket->first_reader; waiter; waiter = waiter->next) gw_wake(waiter);
+    gw_line_wake(&socket->readers);
 }
 
 /* Whether ZMQ_FD was written or read since the last look, also when nothing is left of it: an edge-triggered epoll remembers
@@ -132,17 +137,17 @@ edge_passed(gw_socket_t *socket)
 void
 gw_settle_waiters(gw_socket_t *socket)
 {
-    if (edge_passed(socket)) gw_wake_all(socket);
+    if (edge_passed(socket)) gw_line_wake(&socket->line); /* pollers have an eye of their own on the descriptor */
 }
 
 /* ---- one waiter ---- */
 
 static gw_waiter_t *
-take_waiter(gw_call_t *call, bool reuse)
+take_waiter(gw_line_t *line, gw_call_t *call, bool reuse)
 {
-    gw_waiter_t *waiter = reuse ? call->socket->spare : NULL;
+    gw_waiter_t *waiter = reuse ? line->spare : NULL;
     if (waiter) {
-        call->socket->spare = waiter->next;
+        line->spare = waiter->next;
     }
     else {
         int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -152,13 +157,13 @@ take_waiter(gw_call_t *call, bool reuse)
         waiter->epoll_fd = -1;
         waiter->io = Qnil;
     }
-    waiter->socket = call->socket;
+    waiter->line = line;
     return waiter;
 }
 
-/* For the next wait on the same socket. */
+/* For the next wait for the same. */
 static void
-keep_waiter(gw_socket_t *socket, gw_waiter_t *waiter)
+keep_waiter(gw_line_t *line, gw_waiter_t *waiter)
 {
     uint64_t count;
     if (waiter->signalled) {
@@ -166,8 +171,8 @@ keep_waiter(gw_socket_t *socket, gw_waiter_t *waiter)
         ssize_t got = read(waiter->wake_fd, &count, sizeof count);
         (void)got;
     }
-    waiter->next = socket->spare;
-    socket->spare = waiter;
+    waiter->next = line->spare;
+    line->spare = waiter;
 }
 
 static void
@@ -178,40 +183,45 @@ free_waiter(gw_waiter_t *waiter)
 }
 
 void
-gw_free_spares(gw_socket_t *socket)
+gw_line_free_spares(gw_line_t *line)
 {
     gw_waiter_t *next;
-    for (gw_waiter_t *waiter = socket->spare; waiter; waiter = next) {
+    for (gw_waiter_t *waiter = line->spare; waiter; waiter = next) {
         next = waiter->next;
         free_waiter(waiter);
     }
-    socket->spare = NULL;
+    line->spare = NULL;
 }
 
-/* The socket is collected; who still waits is a fiber that is collected too, and its guard frees the waiter. */
+/* What they wait for is collected; who still waits is a fiber that is collected too, and its guard frees the waiter. */
 void
-gw_free_waiters(gw_socket_t *socket)
+gw_line_free(gw_line_t *line)
 {
-    gw_free_spares(socket);
-    for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) waiter->socket = NULL;
-    for (gw_waiter_t *waiter = socket->first_reader; waiter; waiter = waiter->next) waiter->socket = NULL;
-    socket->first = socket->last = socket->first_reader = socket->last_reader = NULL;
-}
-
-void
-gw_mark_waiters(gw_socket_t *socket)
-{
-    for (gw_waiter_t *waiter = socket->spare; waiter; waiter = waiter->next) rb_gc_mark_movable(waiter->io);
-    for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) rb_gc_mark_movable(waiter->io);
-    for (gw_waiter_t *waiter = socket->first_reader; waiter; waiter = waiter->next) rb_gc_mark_movable(waiter->io);
+    gw_line_free_spares(line);
+    for (gw_waiter_t *waiter = line->first; waiter; waiter = waiter->next) waiter->line = NULL;
+    line->first = line->last = NULL;
 }
 
 void
-gw_compact_waiters(gw_socket_t *socket)
+gw_line_mark(gw_line_t *line)
 {
-    for (gw_waiter_t *waiter = socket->spare; waiter; waiter = waiter->next) waiter->io = rb_gc_location(waiter->io);
-    for (gw_waiter_t *waiter = socket->first; waiter; waiter = waiter->next) waiter->io = rb_gc_location(waiter->io);
-    for (gw_waiter_t *waiter = socket->first_reader; waiter; waiter = waiter->next) waiter->io = rb_gc_location(waiter->io);
+    for (gw_waiter_t *waiter = line->spare; waiter; waiter = waiter->next) rb_gc_mark_movable(waiter->io);
+    for (gw_waiter_t *waiter = line->first; waiter; waiter = waiter->next) rb_gc_mark_movable(waiter->io);
+}
+
+void
+gw_line_compact(gw_line_t *line)
+{
+    for (gw_waiter_t *waiter = line->spare; waiter; waiter = waiter->next) waiter->io = rb_gc_location(waiter->io);
+    for (gw_waiter_t *waiter = line->first; waiter; waiter = waiter->next) waiter->io = rb_gc_location(waiter->io);
+}
+
+size_t
+gw_line_size(const gw_line_t *line)
+{
+    size_t size = 0;
+    for (gw_waiter_t *waiter = line->spare; waiter; waiter = waiter->next) size += sizeof *waiter;
+    return size;
 }
 
 /* ---- waiting without a fiber scheduler ---- */
@@ -282,10 +292,10 @@ guard_free(void *pointer)
 {
     gw_waiter_t *waiter = pointer;
     if (!waiter) return;
-    gw_socket_t *socket = waiter->socket;
-    if (socket) {
-        unlink_waiter(socket, waiter);
-        if (!gw_socket_forked(socket) && socket->state == GW_CLOSING && !gw_socket_waited_on(socket)) gw_socket_release(socket);
+    gw_line_t *line = waiter->line;
+    if (line) {
+        unlink_waiter(line, waiter);
+        if (!line->first) line->left(line);
     }
     free_waiter(waiter);
 }
@@ -293,7 +303,7 @@ guard_free(void *pointer)
 /* Holds the waiter of a fiber, so that one that is collected while it waits (its thread died) leaves nothing behind. */
 static const rb_data_type_t guard_type = {
     .wrap_struct_name = "Godwit wait",
-    .function = {.dfree = guard_free}, /* no mark: the waiter's IO is marked by its socket; no size worth telling */
+    .function = {.dfree = guard_free}, /* no mark: the waiter's IO is marked by its line's owner; no size worth telling */
     .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
@@ -388,29 +398,35 @@ by_io(void)
     return !NIL_P(rb_fiber_scheduler_current()) || (!rb_thread_alone() && rb_thread_current() == rb_thread_main());
 }
 
+/* One wait in a line, until `fd` is readable or somebody wakes it. Gives the state of rb_protect. */
+static int
+stand(gw_line_t *line, gw_call_t *call, short events, int fd, bool reuse, bool *again)
+{
+    gw_waiter_t *waiter = take_waiter(line, call, reuse);
+    waiter->events = events;
+    link_waiter(line, waiter);
+
+    bool seen;
+    int state = by_io() ? wait_on_io(call, waiter, fd, &seen) : wait_in_thread(waiter, fd, call->deadline, &seen);
+
+    *again = seen || waiter->signalled; /* what came in the last moment is still taken */
+    unlink_waiter(line, waiter);
+    if (reuse) keep_waiter(line, waiter);
+    else free_waiter(waiter);
+    return state;
+}
+
 /* Call it only when libzmq has just said EAGAIN with its mailbox drained (a failed receive, or ZMQ_EVENTS read after a
  * failed send), with nothing in between that could give up the GVL. True: try again. False: the deadline has passed. */
 bool
 gw_wait_on(gw_call_t *call, short events, int fd)
 {
     gw_socket_t *socket = call->socket;
+    bool again;
     if (call->deadline == 0) return false;
-
     bool reader = fd != socket->fd;
     if (RB_UNLIKELY(socket->monitor != NULL) && !reader) gw_monitor_look(socket);
-    gw_waiter_t *waiter = take_waiter(call, !reader);
-    waiter->events = events;
-    waiter->reader = reader;
-    link_waiter(socket, waiter);
-
-    bool seen;
-    int state = by_io() ? wait_on_io(call, waiter, fd, &seen) : wait_in_thread(waiter, fd, call->deadline, &seen);
-
-    bool again = seen || waiter->signalled; /* what came in the last moment is still taken */
-    unlink_waiter(socket, waiter);
-    if (reader) free_waiter(waiter);
-    else keep_waiter(socket, waiter);
-
+    int state = stand(reader ? &socket->readers : &socket->line, call, events, fd, !reader, &again);
     if (gw_socket_forked(socket)) {
         if (state) rb_jump_tag(state);
         gw_raise_forked(call->operation, call->self);
@@ -458,17 +474,59 @@ gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline)
     return true;
 }
 
+/* ---- waiting for many: pollers (ADR 13) ---- */
+
+/* Linux allows 500 epolls over one that holds others, and 100 where a scheduler has an epoll of its own over them. */
+static bool
+too_many_epolls(void)
+{
+    VALUE error = rb_errinfo();
+    if (!RB_TYPE_P(error, T_OBJECT)) return false; /* a kill or a throw */
+    return RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("EINVAL")))) || RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("ELOOP"))));
+}
+
+bool
+gw_group_wait(gw_call_t *call, gw_group_t *group)
+{
+    bool again;
+    if (call->deadline == 0) return false;
+    int state = stand(&group->line, call, ZMQ_POLLIN, group->epoll_fd, true, &again);
+    if (group->generation != atomic_load(&gw_generation)) {
+        if (state) rb_jump_tag(state);
+        gw_raise_forked(call->operation, call->self);
+    }
+    if (group->state != GW_OPEN) {
+        if (!group->line.first && group->state == GW_CLOSING) gw_group_release(group);
+        if (state) rb_jump_tag(state);
+        gw_raise_closed(call->operation, call->self);
+    }
+    if (state && too_many_epolls()) {
+        rb_set_errinfo(Qnil);
+        gw_raise_detail("PollerError", call->operation, rb_str_new_cstr("too many fibers wait on it, for Linux allows some 100: let one wait and tell the others, or make more pollers"));
+    }
+    if (state) rb_jump_tag(state);
+    return again || !passed(call->deadline);
+}
+
+/* ---- fairness among fibers ---- */
+
+bool
+gw_give_turn(unsigned *turns)
+{
+    if (RB_LIKELY(++*turns < GW_TURNS)) return false;
+    *turns = 0;
+    VALUE scheduler = rb_fiber_scheduler_current();
+    if (NIL_P(scheduler)) return false;
+    rb_fiber_scheduler_kernel_sleep(scheduler, INT2FIX(0));
+    return true;
+}
+
 void
 gw_give_way(gw_call_t *call)
 {
     gw_socket_t *socket = call->socket;
-    if (RB_LIKELY(++socket->turns < GW_TURNS)) return;
-    socket->turns = 0;
-    if (RB_UNLIKELY(socket->monitor != NULL)) gw_monitor_look(socket);
-    VALUE scheduler = rb_fiber_scheduler_current();
-    if (NIL_P(scheduler)) return;
-    rb_fiber_scheduler_kernel_sleep(scheduler, INT2FIX(0));
-    call->socket = gw_socket_open(call->self, call->operation); /* it may have been closed meanwhile */
+    if (RB_UNLIKELY(socket->monitor != NULL) && socket->turns + 1 >= GW_TURNS) gw_monitor_look(socket);
+    if (gw_give_turn(&socket->turns)) call->socket = gw_socket_open(call->self, call->operation); /* it may have been closed meanwhile */
 }
 
 void

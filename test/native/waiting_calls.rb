@@ -39,7 +39,10 @@ module Godwit
         "next_event" => [:empty, ->(socket) { socket.monitor(:connected).next_event }],
         "next_event with a timeout" => [:empty, ->(socket) { socket.monitor(:connected).next_event(timeout: 60) }],
         "monitor with a block" => [:empty, ->(socket) { socket.monitor(:connected) { |event| raise "nobody connected: #{event}" } }],
-        "SUB recv" => [:sub, ->(socket) { socket.recv }]
+        "SUB recv" => [:sub, ->(socket) { socket.recv }],
+        "Poller wait" => [:empty, ->(socket) { Godwit::Poller.new(socket) { |poller| poller.wait } }],
+        "Poller wait with a timeout" => [:empty, ->(socket) { Godwit::Poller.new(socket) { |poller| poller.wait(60) } }],
+        "Poller wait for room" => [:full, ->(socket) { Godwit::Poller.new { |poller| poller.register(socket, :writable).wait } }]
       }.freeze
 
       # What ends by itself when its socket closes, with the socket as its value.

@@ -40,6 +40,9 @@ module Godwit
         own(Godwit.const_get(type).new(context: context, **options))
       end
 
+      # @return [Godwit::Poller] closed at the test's end
+      def open_poller(*things) = own(Godwit::Poller.new(*things))
+
       # Has the harness close what the test opened otherwise.
       def own(closable)
         (@owned ||= []) << closable
@@ -103,7 +106,9 @@ module Godwit
       # Undelivered messages of the test must not delay the end: linger is for the sockets that the test closed itself.
       # @return [Array<String>] one for each that could not be closed
       def close_sockets
-        sockets, contexts = (@owned || []).partition { |one| one.is_a?(Godwit::Socket) }
+        pollers, others = (@owned || []).partition { |one| one.is_a?(Godwit::Poller) }
+        pollers.each(&:close) # those that wait on IOs alone end with nothing else
+        sockets, contexts = others.partition { |one| one.is_a?(Godwit::Socket) }
         @contexts_to_close = [*contexts, *@context]
         sockets.reject(&:closed?).filter_map do |socket|
           no_linger(socket)

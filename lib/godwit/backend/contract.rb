@@ -30,7 +30,12 @@ module Godwit
 
       MONITOR = %i[_open _next _close _closed? _dropped _pipes_stats].freeze
 
-      CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR}.freeze
+      # _wait gives [object, events, object, events…]; events are bits: 1 readable, 2 writable, 4 error.
+      POLLER = %i[
+        _open _close _closed? _forked? _register _modify _remove _events _size _members _wait
+      ].freeze
+
+      CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR, Poller: POLLER}.freeze
 
       # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)

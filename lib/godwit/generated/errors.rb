@@ -30,7 +30,7 @@ module Godwit
     RETRIABLE = true
   end
 
-  # The socket or its context is closed, maybe by another thread while this one waited.
+  # The socket, its context or the poller is closed, maybe by another thread while this one waited.
   # Open a new one.
   class ClosedError < IOError
     include Error
@@ -233,6 +233,12 @@ module Godwit
     end
   end
 
+  # Something is registered twice in a Poller, or is not registered, or a Poller with nothing in it waits for ever.
+  # The message says which; register each thing once, and something before you wait.
+  class PollerError < StandardError
+    include Error
+  end
+
   module Errors
     # Errno to class, words and hint; an errno may stand here for several operations.
     TABLE = [
@@ -265,6 +271,7 @@ module Godwit
       Rule.new(klass: MessageTypeError, text: "Wrong type of message", retriable: false, fix: "send a String, or an Array of Strings for several frames"),
       Rule.new(klass: MessageError, text: "Message without frames", retriable: false, fix: "a message has one frame at least; send \"\" for an empty one"),
       Rule.new(klass: MultipartError, text: "Message of several frames", retriable: false, fix: "take recv or recv_multipart"),
+      Rule.new(klass: PollerError, text: "Not possible with this poller", retriable: false, fix: "the message says which; register each thing once, and something before you wait"),
       Rule.new(errno: ::Errno::ENOENT::Errno, retriable: false, fix: {"ipc" => "the folder of this path does not exist; make it first", "default" => "there is no such thing"}),
       Rule.new(errno: ::Errno::ENAMETOOLONG::Errno, retriable: false, fix: {"ipc" => "an ipc path may have about 100 bytes; take a shorter one", "default" => "take a shorter name"}),
       Rule.new(errno: ::Errno::EINVAL::Errno, retriable: false, fix: "libzmq does not take this here"),

@@ -1,0 +1,580 @@
+/* Godwit::Poller: sockets and IOs that are waited for together (ADR 13). The wait itself is gw_group_wait in wait.c.
+ *
+ * All is done with the GVL held, and no Ruby runs between the look at what is due and the wait, so the rule of godwit.h holds:
+ * whoever sleeps sleeps with nothing due. */
+#include "godwit.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <ruby/io.h>
+#include <stddef.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum { READABLE = ZMQ_POLLIN, WRITABLE = ZMQ_POLLOUT, FAULTY = ZMQ_POLLERR };
+
+typedef struct {
+    gw_group_t group;
+    gw_watch_t **watches;         /* owned, in the order of registration, which is that of their serials */
+    long count, capacity;
+    long ios;                     /* of those, how many are IOs */
+    uint64_t serial;
+} poller_t;
+
+/* ---- what is due ---- */
+
+void
+gw_watch_touch(gw_watch_t *watch)
+{
+    gw_group_t *group = watch->group;
+    if (watch->due) return;
+    watch->due = true;
+    watch->next_due = NULL;
+    watch->prev_due = group->last_due;
+    if (group->last_due) group->last_due->next_due = watch;
+    else group->due = watch;
+    group->last_due = watch;
+    gw_line_wake(&group->line);
+}
+
+static void
+settle(gw_watch_t *watch)
+{
+    gw_group_t *group = watch->group;
+    if (!watch->due) return;
+    watch->due = false;
+    if (watch->prev_due) watch->prev_due->next_due = watch->next_due;
+    else group->due = watch->next_due;
+    if (watch->next_due) watch->next_due->prev_due = watch->prev_due;
+    else group->last_due = watch->prev_due;
+    watch->prev_due = watch->next_due = NULL;
+}
+
+/* Of a thing that was taken out meanwhile there may still be an event: NULL. */
+static gw_watch_t *
+find_serial(poller_t *poller, uint64_t serial)
+{
+    long low = 0, high = poller->count - 1;
+    while (low <= high) {
+        long middle = (low + high) / 2;
+        gw_watch_t *watch = poller->watches[middle];
+        if (watch->serial == serial) return watch;
+        if (watch->serial < serial) low = middle + 1;
+        else high = middle - 1;
+    }
+    return NULL;
+}
+
+/* Whose descriptor was touched since the last look is due. */
+static void
+collect(poller_t *poller)
+{
+    enum { MOST = 64 };
+    struct epoll_event events[MOST];
+    int count;
+    do {
+        count = epoll_wait(poller->group.epoll_fd, events, MOST, 0);
+        for (int i = 0; i < count; i++) {
+            gw_watch_t *watch = find_serial(poller, events[i].data.u64);
+            if (watch) gw_watch_touch(watch);
+        }
+    } while (count == MOST);
+}
+
+/* ---- the places of sockets and IOs ---- */
+
+/* Edge-triggered, and for a ZMQ_FD for reading and writing: an eventfd is always writable, so that the epoll tells of each
+ * edge, also when somebody else has swallowed it. Gives an errno. */
+static int
+attach(gw_watch_t *watch, int fd)
+{
+    struct epoll_event event = {.events = EPOLLET, .data.u64 = watch->serial};
+    if (watch->socket || watch->events & READABLE) event.events |= EPOLLIN | EPOLLRDHUP;
+    if (watch->socket || watch->events & WRITABLE) event.events |= EPOLLOUT;
+    if (epoll_ctl(watch->group->epoll_fd, fd == watch->fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0) watch->fd = fd;
+    else if (errno != EPERM || watch->socket) return errno; /* EPERM: a plain file, which is always ready, and so always due */
+    return 0;
+}
+
+/* Closing does not take a descriptor out of an epoll while a forked child has it open. */
+static void
+detach(gw_watch_t *watch)
+{
+    if (watch->fd >= 0) epoll_ctl(watch->group->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
+    watch->fd = -1;
+}
+
+void
+gw_poller_detach(gw_socket_t *socket)
+{
+    for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) detach(watch);
+}
+
+/* An error shows when the socket is asked. */
+void
+gw_poller_attach(gw_socket_t *socket)
+{
+    for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) {
+        detach(watch);
+        attach(watch, socket->fd);
+    }
+}
+
+void
+gw_poller_forget(gw_socket_t *socket)
+{
+    gw_watch_t *next;
+    for (gw_watch_t *watch = socket->watches; watch; watch = next) {
+        next = watch->next;
+        watch->socket = NULL;
+        watch->prev = watch->next = NULL;
+    }
+    socket->watches = NULL;
+}
+
+static void
+leave_socket(gw_watch_t *watch)
+{
+    gw_socket_t *socket = watch->socket;
+    if (!socket) return;
+    if (watch->prev) watch->prev->next = watch->next;
+    else socket->watches = watch->next;
+    if (watch->next) watch->next->prev = watch->prev;
+    watch->socket = NULL;
+}
+
+static void
+drop_watches(poller_t *poller)
+{
+    for (long i = 0; i < poller->count; i++) {
+        leave_socket(poller->watches[i]);
+        xfree(poller->watches[i]);
+    }
+    xfree(poller->watches);
+    poller->watches = NULL;
+    poller->count = poller->capacity = poller->ios = 0;
+    poller->group.due = poller->group.last_due = NULL;
+}
+
+/* ---- memory ---- */
+
+static void
+poller_mark(void *pointer)
+{
+    poller_t *poller = pointer;
+    for (long i = 0; i < poller->count; i++) {
+        rb_gc_mark_movable(poller->watches[i]->object);
+        rb_gc_mark_movable(poller->watches[i]->io);
+    }
+    gw_line_mark(&poller->group.line);
+}
+
+static void
+poller_compact(void *pointer)
+{
+    poller_t *poller = pointer;
+    for (long i = 0; i < poller->count; i++) {
+        poller->watches[i]->object = rb_gc_location(poller->watches[i]->object);
+        poller->watches[i]->io = rb_gc_location(poller->watches[i]->io);
+    }
+    gw_line_compact(&poller->group.line);
+}
+
+/* In a child too: its descriptor is its own, and what it stands for the parent's alone. */
+static void
+poller_free(void *pointer)
+{
+    poller_t *poller = pointer;
+    drop_watches(poller);
+    gw_line_free(&poller->group.line);
+    gw_group_release(&poller->group);
+    xfree(poller);
+}
+
+static size_t
+poller_size(const void *pointer)
+{
+    const poller_t *poller = pointer;
+    return sizeof *poller + poller->capacity * sizeof *poller->watches + poller->count * sizeof **poller->watches + gw_line_size(&poller->group.line);
+}
+
+static const rb_data_type_t poller_type = {
+    .wrap_struct_name = "Godwit::Poller",
+    .function = {.dmark = poller_mark, .dfree = poller_free, .dsize = poller_size, .dcompact = poller_compact},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY,
+};
+
+/* The last who waited was a fiber that is collected. */
+static void
+left(gw_line_t *line)
+{
+    gw_group_t *group = (gw_group_t *)((char *)line - offsetof(gw_group_t, line));
+    if (group->state == GW_CLOSING) gw_group_release(group);
+}
+
+static VALUE
+poller_alloc(VALUE class)
+{
+    poller_t *poller;
+    VALUE self = TypedData_Make_Struct(class, poller_t, &poller_type, poller);
+    poller->group.epoll_fd = -1;
+    poller->group.line.left = left;
+    return self;
+}
+
+/* ---- open and close ---- */
+
+void
+gw_group_release(gw_group_t *group)
+{
+    gw_line_free_spares(&group->line);
+    if (group->epoll_fd >= 0) close(group->epoll_fd);
+    group->epoll_fd = -1;
+    group->state = GW_CLOSED;
+}
+
+static poller_t *
+get(VALUE self)
+{
+    return rb_check_typeddata(self, &poller_type);
+}
+
+static bool
+forked(const poller_t *poller)
+{
+    return poller->group.state != GW_NEW && poller->group.generation != atomic_load(&gw_generation);
+}
+
+static poller_t *
+opened(VALUE self, const char *operation)
+{
+    poller_t *poller = get(self);
+    if (poller->group.state != GW_OPEN) gw_raise_closed(operation, self);
+    if (forked(poller)) gw_raise_forked(operation, self);
+    return poller;
+}
+
+static VALUE
+poller_open(VALUE self)
+{
+    gw_group_t *group = &get(self)->group;
+    if (group->state != GW_NEW) rb_raise(rb_eRuntimeError, "this poller is open already");
+    group->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (group->epoll_fd < 0) gw_raise(errno, "new", self, Qnil);
+    group->generation = atomic_load(&gw_generation);
+    group->state = GW_OPEN;
+    return self;
+}
+
+static VALUE
+poller_close(VALUE self)
+{
+    poller_t *poller = get(self);
+    gw_group_t *group = &poller->group;
+    if (group->state != GW_OPEN) return Qnil;
+    if (forked(poller)) gw_raise_forked("close", self);
+    drop_watches(poller);
+    group->state = GW_CLOSING;
+    gw_line_wake(&group->line);
+    if (!group->line.first) gw_group_release(group); /* else the last to leave */
+    return Qnil;
+}
+
+static VALUE
+poller_closed_p(VALUE self)
+{
+    return RBOOL(get(self)->group.state != GW_OPEN);
+}
+
+static VALUE
+poller_forked_p(VALUE self)
+{
+    return RBOOL(forked(get(self)));
+}
+
+/* ---- registrations ---- */
+
+static gw_watch_t *
+find(poller_t *poller, VALUE object)
+{
+    if (rb_typeddata_is_kind_of(object, &gw_socket_type)) {
+        gw_watch_t *watch = ((gw_socket_t *)RTYPEDDATA_DATA(object))->watches;
+        while (watch && watch->group != &poller->group) watch = watch->next;
+        return watch;
+    }
+    for (long i = 0; i < poller->count; i++) {
+        if (poller->watches[i]->object == object) return poller->watches[i];
+    }
+    return NULL;
+}
+
+static VALUE
+fileno_of(VALUE io)
+{
+    return INT2NUM(rb_io_descriptor(io));
+}
+
+/* -1 when the IO is closed. */
+static int
+descriptor(VALUE io)
+{
+    int state = 0;
+    VALUE fd = rb_protect(fileno_of, io, &state);
+    if (!state) return NUM2INT(fd);
+    rb_set_errinfo(Qnil);
+    return -1;
+}
+
+NORETURN(static void raise_closed(VALUE object, const char *operation));
+
+static void
+raise_closed(VALUE object, const char *operation)
+{
+    gw_raise_detail("ClosedError", operation, rb_sprintf("%+"PRIsVALUE" was closed while it was registered: remove it from the poller", object));
+}
+
+/* The IO's descriptor for these events; refuses what it was not opened for. */
+static int
+descriptor_for(VALUE object, VALUE io, int events, const char *operation)
+{
+    VALUE writer = rb_io_get_write_io(io);
+    if (writer != io && events == (READABLE | WRITABLE)) {
+        gw_raise_detail("PollerError", operation, rb_sprintf("%+"PRIsVALUE" has one descriptor to read and another to write: register it for one of them", object));
+    }
+    int fd = descriptor(events & WRITABLE ? writer : io);
+    if (fd < 0) gw_raise_detail("ClosedError", operation, rb_sprintf("%+"PRIsVALUE" is closed: register it while it is open", object));
+    int mode = fcntl(fd, F_GETFL);
+    if (mode >= 0 && (mode & O_ACCMODE) == O_RDONLY && events & WRITABLE) {
+        gw_raise_detail("UnsupportedError", operation, rb_sprintf("%+"PRIsVALUE" is not open for writing", object));
+    }
+    if (mode >= 0 && (mode & O_ACCMODE) == O_WRONLY && events & READABLE) {
+        gw_raise_detail("UnsupportedError", operation, rb_sprintf("%+"PRIsVALUE" is not open for reading", object));
+    }
+    return fd;
+}
+
+NORETURN(static void raise_attach(int error, VALUE self, VALUE object, const char *operation));
+
+static void
+raise_attach(int error, VALUE self, VALUE object, const char *operation)
+{
+    if (error != EEXIST) gw_raise(error, operation, self, Qnil);
+    gw_raise_detail("PollerError", operation, rb_sprintf("another IO over the descriptor of %+"PRIsVALUE" is registered: remove that one first", object));
+}
+
+/* _register(object, its IO or nil, events) => false when it is registered already */
+static VALUE
+poller_register(VALUE self, VALUE object, VALUE io, VALUE events)
+{
+    poller_t *poller = opened(self, "register");
+    int wanted = NUM2INT(events);
+    gw_socket_t *socket = NIL_P(io) ? gw_socket_open(object, "register") : NULL;
+    if (find(poller, object)) return Qfalse;
+    int fd = socket ? socket->fd : descriptor_for(object, io, wanted, "register");
+
+    if (poller->count == poller->capacity) {
+        long capacity = poller->capacity ? 2 * poller->capacity : 8;
+        REALLOC_N(poller->watches, gw_watch_t *, capacity);
+        poller->capacity = capacity;
+    }
+    gw_watch_t *watch = ZALLOC(gw_watch_t);
+    *watch = (gw_watch_t){
+        .group = &poller->group, .socket = socket, .object = object, .io = io, .serial = ++poller->serial, .fd = -1, .events = wanted,
+    };
+    int error = attach(watch, fd);
+    if (error) {
+        xfree(watch);
+        raise_attach(error, self, object, "register");
+    }
+    if (socket) {
+        watch->next = socket->watches;
+        if (watch->next) watch->next->prev = watch;
+        socket->watches = watch;
+    }
+    else {
+        poller->ios++;
+    }
+    poller->watches[poller->count++] = watch;
+    gw_watch_touch(watch);
+    return Qtrue;
+}
+
+/* _modify(object, events) => false when it is not registered */
+static VALUE
+poller_modify(VALUE self, VALUE object, VALUE events)
+{
+    poller_t *poller = opened(self, "modify");
+    int wanted = NUM2INT(events);
+    gw_watch_t *watch = find(poller, object);
+    if (!watch) return Qfalse;
+    if (!NIL_P(watch->io)) {
+        if (descriptor(watch->io) < 0) raise_closed(object, "modify");
+        int fd = descriptor_for(object, watch->io, wanted, "modify"), before = watch->events;
+        if (fd != watch->fd) detach(watch);
+        watch->events = wanted;
+        int error = attach(watch, fd);
+        if (error) {
+            watch->events = before;
+            raise_attach(error, self, object, "modify");
+        }
+    }
+    watch->events = wanted;
+    gw_watch_touch(watch);
+    return Qtrue;
+}
+
+/* _remove(object) => false when it is not registered */
+static VALUE
+poller_remove(VALUE self, VALUE object)
+{
+    poller_t *poller = opened(self, "remove");
+    gw_watch_t *watch = find(poller, object);
+    if (!watch) return Qfalse;
+    long index = 0;
+    while (poller->watches[index] != watch) index++;
+    MEMMOVE(poller->watches + index, poller->watches + index + 1, gw_watch_t *, poller->count - index - 1);
+    poller->count--;
+    settle(watch);
+    if (NIL_P(watch->io)) {
+        detach(watch);
+    }
+    else {
+        poller->ios--;
+        VALUE io = watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io;
+        if (descriptor(io) == watch->fd) detach(watch); /* a closed IO's number may be another's by now */
+    }
+    leave_socket(watch);
+    xfree(watch);
+    return Qtrue;
+}
+
+/* _events(object) => bits, or nil when it is not registered */
+static VALUE
+poller_events(VALUE self, VALUE object)
+{
+    gw_watch_t *watch = find(opened(self, "events"), object);
+    return watch ? INT2FIX(watch->events) : Qnil;
+}
+
+static VALUE
+poller_size_of(VALUE self)
+{
+    return LONG2NUM(opened(self, "size")->count);
+}
+
+static VALUE
+poller_members(VALUE self)
+{
+    poller_t *poller = opened(self, "each");
+    VALUE members = rb_ary_new_capa(poller->count);
+    for (long i = 0; i < poller->count; i++) rb_ary_push(members, poller->watches[i]->object);
+    return members;
+}
+
+/* ---- waiting ---- */
+
+static int
+ask_socket(VALUE self, gw_watch_t *watch)
+{
+    gw_socket_t *socket = watch->socket;
+    if (!socket || socket->state != GW_OPEN) raise_closed(watch->object, "wait");
+    int error = watch->fd < 0 ? attach(watch, socket->fd) : 0; /* it was made anew, and that failed */
+    if (error) gw_raise(error, "wait", self, Qnil);
+    int events = gw_socket_events(socket);
+    error = errno;
+    gw_settle(socket); /* those who wait on it elsewhere */
+    if (events < 0) gw_raise(error, "wait", watch->object, Qnil);
+    return events & watch->events; /* a PUB is never registered for reading */
+}
+
+static bool
+buffered(VALUE io)
+{
+    rb_io_t *file = RFILE(io)->fptr;
+    return file && rb_io_read_pending(file);
+}
+
+/* As IO.select sees it: the end of a stream is readable, and so is what Ruby has in its own buffer. */
+static int
+ask_io(gw_watch_t *watch)
+{
+    int ready = 0, fd = descriptor(watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io);
+    if (fd < 0) raise_closed(watch->object, "wait");
+    struct pollfd look = {.fd = fd, .events = (watch->events & READABLE ? POLLIN : 0) | (watch->events & WRITABLE ? POLLOUT : 0)};
+    poll(&look, 1, 0);
+    if (look.revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) ready |= READABLE;
+    if (look.revents & (POLLOUT | POLLERR | POLLNVAL)) ready |= WRITABLE;
+    if (watch->events & READABLE && buffered(watch->io)) ready |= READABLE;
+    ready &= watch->events;
+    if (look.revents & (POLLERR | POLLNVAL)) ready |= FAULTY;
+    return ready;
+}
+
+/* [object, events, object, events…] of those that are ready, and stay due; nil when none is. */
+static VALUE
+ask_due(VALUE self, poller_t *poller)
+{
+    VALUE ready = Qnil;
+    gw_watch_t *next;
+    for (gw_watch_t *watch = poller->group.due; watch; watch = next) {
+        int events = NIL_P(watch->io) ? ask_socket(self, watch) : ask_io(watch);
+        next = watch->next_due;
+        if (!events) {
+            settle(watch);
+            continue;
+        }
+        if (NIL_P(ready)) ready = rb_ary_new();
+        rb_ary_push(ready, watch->object);
+        rb_ary_push(ready, INT2FIX(events));
+    }
+    return ready;
+}
+
+/* What no descriptor tells: an IO that was closed, and one that something was put back into (ungetbyte). */
+static void
+look_at_ios(poller_t *poller)
+{
+    for (long i = 0; poller->ios > 0 && i < poller->count; i++) {
+        gw_watch_t *watch = poller->watches[i];
+        if (NIL_P(watch->io)) continue;
+        if (descriptor(watch->io) < 0 || (watch->events & READABLE && buffered(watch->io))) gw_watch_touch(watch);
+    }
+}
+
+/* _wait(timeout in ms) => as ask_due, nil when time is up */
+static VALUE
+poller_wait(VALUE self, VALUE timeout)
+{
+    poller_t *poller = opened(self, "wait");
+    gw_call_t call = {.self = self, .operation = "wait", .deadline = gw_deadline(gw_milliseconds(timeout, GW_FOREVER))};
+    if (gw_give_turn(&poller->group.turns)) opened(self, "wait");
+    if (poller->count == 0 && call.deadline == GW_FOREVER) {
+        gw_raise_detail("PollerError", "wait", rb_str_new_cstr("nothing is registered, so this would wait for ever: register something, or give a timeout"));
+    }
+    look_at_ios(poller);
+    VALUE ready;
+    do {
+        collect(poller);
+        ready = ask_due(self, poller);
+    } while (NIL_P(ready) && gw_group_wait(&call, &poller->group));
+    RB_GC_GUARD(self);
+    return ready;
+}
+
+void
+gw_init_poller(void)
+{
+    VALUE class = rb_define_class_under(gw_mGodwit, "Poller", rb_cObject);
+    rb_define_alloc_func(class, poller_alloc);
+    rb_define_private_method(class, "_open", poller_open, 0);
+    rb_define_private_method(class, "_close", poller_close, 0);
+    rb_define_private_method(class, "_closed?", poller_closed_p, 0);
+    rb_define_private_method(class, "_forked?", poller_forked_p, 0);
+    rb_define_private_method(class, "_register", poller_register, 3);
+    rb_define_private_method(class, "_modify", poller_modify, 2);
+    rb_define_private_method(class, "_remove", poller_remove, 1);
+    rb_define_private_method(class, "_events", poller_events, 1);
+    rb_define_private_method(class, "_size", poller_size_of, 0);
+    rb_define_private_method(class, "_members", poller_members, 0);
+    rb_define_private_method(class, "_wait", poller_wait, 1);
+}

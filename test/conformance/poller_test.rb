@@ -1,0 +1,500 @@
+# frozen_string_literal: true
+
+require "set"
+require "test_helper"
+require "support/tiny_scheduler"
+require_relative "assertions"
+
+class PollerTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  # Receiver, sender.
+  PATTERNS = [%i[PULL PUSH], %i[SUB PUB], %i[XSUB XPUB], %i[XSUB PUB], %i[SUB XPUB], %i[ROUTER DEALER], %i[DEALER DEALER], %i[PAIR PAIR], %i[REP REQ], %i[XPUB XSUB], %i[ROUTER REQ], %i[REP DEALER]].freeze
+
+  PATTERNS.each do |receiver, sender|
+    each_transport("#{receiver} is readable when a #{sender} has sent") do |transport|
+      to, from = joined(receiver, sender, transport)
+      poller = open_poller(to)
+      assert_empty poller.wait(0)
+      waiting = in_thread { poller.wait(5) }
+      until_asleep(waiting)
+      from.send(message_for(sender))
+      assert_equal [[to, [:readable]]], facts(waiting.value)
+      assert_equal [[to, [:readable]]], facts(poller.wait), "what was not received is reported again"
+      assert_equal [to], poller.readable
+      to.recv
+      assert_empty poller.wait(0)
+      assert_empty poller.readable
+    end
+  end
+
+  %i[PUSH DEALER PAIR].each do |type|
+    test "#{type} is writable once there is a peer, until it is full, and then again" do
+      socket = open_socket(type, send_hwm: 1).bind(endpoint_for(:inproc))
+      poller = open_poller
+      poller.register(socket, :writable)
+      assert_empty poller.wait(0)
+      waiting = in_thread { poller.wait(5) }
+      until_asleep(waiting)
+      peer = open_socket({PUSH: :PULL}.fetch(type, type), recv_hwm: 1).connect(socket.last_endpoint)
+      assert_equal [[socket, [:writable]]], facts(waiting.value)
+      nil until socket.send_nonblock("x", exception: false) == :wait_writable
+      assert_empty poller.wait(0)
+      assert_empty poller.writable
+      waiting = in_thread { poller.wait(5) }
+      until_asleep(waiting)
+      nil until peer.recv_nonblock(exception: false) == :wait_readable
+      assert_equal [[socket, [:writable]]], facts(waiting.value)
+      assert_equal [socket], poller.writable
+    end
+  end
+
+  test "a REQ and a REP are ready in turn" do
+    rep, req = connected_pair(:REP, :REQ)
+    poller = open_poller
+    poller.register(rep, :readable, :writable).register(req, :readable, :writable)
+    3.times do |number|
+      assert_equal [[req, [:writable]]], facts(poller.wait(5))
+      req.send(number.to_s)
+      assert_equal [[rep, [:readable]]], facts(poller.wait(5))
+      assert_equal number.to_s, rep.recv
+      assert_equal [[rep, [:writable]]], facts(poller.wait(5))
+      rep.send("reply")
+      assert_equal [[req, [:readable]]], facts(poller.wait(5))
+      assert_equal "reply", req.recv
+    end
+  end
+
+  test "a turn that another thread takes reaches those that wait" do
+    rep, req = connected_pair(:REP, :REQ, transport: :inproc)
+    other = open_socket(:REQ).connect(rep.last_endpoint)
+    req.send("first")
+    other.send("second")
+    rep.recv
+    poller = open_poller(rep)
+    waiting = in_thread { poller.wait(5) }
+    until_asleep(waiting)
+    rep.send("reply")
+    assert_equal [[rep, [:readable]]], facts(waiting.value)
+  end
+
+  # REQ's turn may change between two waits, and its reply come with nothing that wakes.
+  test "a request that another thread makes between two waits is not missed" do
+    rep, req = connected_pair(:REP, :REQ, transport: :inproc)
+    poller = open_poller(req)
+    200.times do |number|
+      assert_empty poller.wait(0)
+      req.send(number.to_s)
+      rep.send(rep.recv)
+      assert_equal [req], poller.wait(5).map(&:object)
+      assert_equal number.to_s, req.recv
+    end
+  end
+
+  test "a REQ that is made anew stays registered" do
+    silent = open_socket(:REP).bind(endpoint_for(:tcp))
+    req = open_socket(:REQ).connect(silent.last_endpoint)
+    poller = open_poller(req)
+    assert_raises(Godwit::TimeoutError) { req.request("x", timeout: 0.02) }
+    assert_equal "x", silent.recv(timeout: 5)
+    silent.send("dropped")
+    3.times do
+      waiting = in_thread { poller.wait(5) }
+      until_asleep(waiting)
+      req.send("y")
+      assert_equal "y", silent.recv(timeout: 5)
+      until_asleep(waiting)
+      silent.send("late")
+      assert_equal [req], waiting.value.map(&:object)
+      assert_equal "late", req.recv
+    end
+  end
+
+  test "STREAM is readable when a stranger connects" do
+    stream = open_socket(:STREAM).bind(endpoint_for(:tcp))
+    poller = open_poller(stream)
+    assert_empty poller.wait(0)
+    stranger = TCPSocket.new("127.0.0.1", stream.port)
+    assert_equal [[stream, [:readable]]], facts(poller.wait(5))
+  ensure
+    stranger&.close
+  end
+
+  test "a PUB is writable, and never readable, whatever its subscribers send up" do
+    sub, pub = connected_pair(:PUB, :SUB, connect_options: {subscribe: "a"}).reverse
+    poller = open_poller
+    assert_named(Godwit::UnsupportedError, /a PUB is never readable/, operation: :register) { poller.register(pub, :readable) }
+    poller.register(pub, :readable, :writable)
+    assert_equal [:writable], poller.events(pub)
+    sub.subscribe("b")
+    pub.wait_connected(count: 2, timeout: 5)
+    assert_equal [[pub, [:writable]]], facts(poller.wait(5))
+  end
+
+  test "what a type never is is refused" do
+    {SUB: :writable, PULL: :writable, PUSH: :readable, PUB: :readable}.each do |type, event|
+      socket = open_socket(type)
+      poller = open_poller
+      assert_named(Godwit::UnsupportedError, /a #{type} is never #{event}/, operation: :register) { poller.register(socket, event) }
+      assert_empty poller
+      poller.register(socket, :readable, :writable)
+      assert_named(Godwit::UnsupportedError, /never #{event}/, operation: :modify) { poller.modify(socket, event) }
+    end
+  end
+
+  # ---- IOs ----
+
+  test "sockets and IOs together" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    out, into = pipe
+    poller = open_poller(pull, out)
+    poller.register(into, :writable)
+    assert_equal [[into, [:writable]]], facts(poller.wait)
+    poller.remove(into)
+    assert_empty poller.wait(0)
+    waiting = in_thread { poller.wait(5) }
+    until_asleep(waiting)
+    into << "x"
+    assert_equal [[out, [:readable]]], facts(waiting.value)
+    push.send("y")
+    both = eventually { poller.wait.then { |events| events if events.size == 2 } }
+    assert_equal [[pull, [:readable]], [out, [:readable]]].to_set, facts(both).to_set
+    assert_equal ["x", "y"], [out.readpartial(10), pull.recv]
+    assert_empty poller.wait(0)
+  end
+
+  test "an IO is readable at its end, broken when its reader has gone, full and empty" do
+    out, into = pipe
+    poller = open_poller(out)
+    into.close
+    assert_equal [[out, [:readable]]], facts(poller.wait(5))
+    out, into = pipe
+    poller = open_poller.register(into, :writable)
+    nil until into.write_nonblock("x" * 65_536, exception: false) == :wait_writable
+    assert_empty poller.wait(0)
+    waiting = in_thread { poller.wait(5) }
+    until_asleep(waiting)
+    out.readpartial(1_000_000)
+    assert_equal [[into, [:writable]]], facts(waiting.value)
+    out.close
+    assert_equal [[into, %i[writable error]]], facts(poller.wait(5))
+    assert_predicate poller.wait.first, :error?
+  end
+
+  test "what Ruby has read ahead of an IO counts" do
+    out, into = pipe
+    poller = open_poller(out)
+    into << "a\nb\nc"
+    assert_equal "a\n", out.gets
+    assert_equal [out], poller.wait(0).map(&:object)
+    assert_equal "b\n", out.gets
+    assert_equal [out], poller.wait(0).map(&:object)
+    assert_equal "c", out.readpartial(10)
+    assert_empty poller.wait(0)
+    out.ungetbyte("d")
+    assert_equal [out], poller.wait(0).map(&:object)
+    assert_equal "d", out.readpartial(10)
+    assert_empty poller.wait(0)
+  end
+
+  test "plain files, TCP servers, and what has to_io" do
+    server = TCPServer.new("127.0.0.1", 0)
+    wrapped = Struct.new(:to_io).new(server)
+    File.open(__FILE__) do |file|
+      poller = open_poller(wrapped, file)
+      2.times { assert_equal [[file, [:readable]]], facts(poller.wait) }
+      poller.remove(file)
+      assert_empty poller.wait(0)
+      client = TCPSocket.new("127.0.0.1", server.local_address.ip_port)
+      assert_equal [[wrapped, [:readable]]], facts(poller.wait(5))
+      accepted = server.accept
+      poller.register(client, :readable, :writable)
+      assert_equal [[client, [:writable]]], facts(poller.wait(5))
+      accepted << "x"
+      assert_equal [[client, %i[readable writable]]], facts(eventually { poller.wait.then { |events| events if events.first.readable? } })
+      [client, accepted].each(&:close)
+    end
+  ensure
+    server&.close
+  end
+
+  test "an IO that is closed while registered is named, and can be removed; its number may be another's by then" do
+    out, = pipe
+    poller = open_poller(out)
+    assert_empty poller.wait(0)
+    number = out.fileno
+    out.close
+    error = assert_named(Godwit::ClosedError, /closed while it was registered: remove it/, operation: :wait) { poller.wait(1) }
+    assert_includes error.message, out.inspect
+    others = []
+    others.concat(IO.pipe) until others.any? { |io| io.fileno == number }
+    heir = others.find { |io| io.fileno == number }
+    heir_writes = others[others.index(heir) ^ 1]
+    heir, heir_writes = heir_writes, heir if others.index(heir).odd?
+    poller.register(heir)
+    poller.remove(out)
+    assert_empty poller.wait(0)
+    heir_writes << "y"
+    assert_equal [heir], poller.wait(5).map(&:object)
+  ensure
+    others&.each(&:close)
+  end
+
+  # ---- registrations ----
+
+  test "register, modify, remove, and what they tell" do
+    dealer, peer = connected_pair(:DEALER, :DEALER)
+    poller = open_poller
+    assert_predicate poller, :empty?
+    assert_same poller, poller.register(dealer)
+    assert_equal [:readable], poller.events(dealer)
+    assert poller.registered?(dealer)
+    refute poller.registered?(peer)
+    refute poller.registered?(nil)
+    assert_equal [1, [dealer], [dealer]], [poller.size, poller.to_a, poller.each.to_a]
+    assert_empty poller.wait(0)
+    assert_same poller, poller.modify(dealer, :readable, :writable)
+    assert_equal %i[readable writable], poller.events(dealer)
+    dealer.wait_writable(5)
+    assert_equal [[dealer, [:writable]]], facts(poller.wait)
+    peer.send("x")
+    dealer.wait_readable(5)
+    assert_equal [[dealer, %i[readable writable]]], facts(poller.wait)
+    poller.modify(dealer, [:readable])
+    assert_equal [[dealer, [:readable]]], facts(poller.wait)
+    assert_same poller, poller.remove(dealer)
+    assert_empty poller.wait(0)
+    assert_predicate poller, :empty?
+    poller.register(dealer)
+    assert_equal [[dealer, [:readable]]], facts(poller.wait), "it was ready all the time"
+    yielded = []
+    assert_equal [dealer], poller.wait { |event| yielded << event.object }.map(&:object)
+    assert_equal [dealer], yielded
+    assert_match(/DEALER.*readable/, poller.wait.first.inspect)
+    assert_match(/1 registered/, poller.inspect)
+  end
+
+  test "many come and go, and the others stay what they are" do
+    pairs = Array.new(12) { connected_pair(:PULL, :PUSH, transport: :inproc) }
+    poller = open_poller
+    pairs.each { |pull, _| poller.register(pull) }
+    gone = pairs.values_at(0, 3, 4, 11)
+    gone.each { |pull, _| poller.remove(pull) }
+    poller.register(gone.first.first)
+    pairs.each { |_, push| push.send("x") }
+    expected = pairs.map(&:first) - gone.drop(1).map(&:first)
+    assert_equal expected.to_set, poller.wait(5).map(&:object).to_set
+    assert_equal (pairs - gone).map(&:first) + [gone.first.first], poller.to_a
+  end
+
+  test "misuse says what to do" do
+    pull = open_socket(:PULL)
+    poller = open_poller(pull)
+    out, = pipe
+    assert_named(Godwit::PollerError, /registered already: modify/, operation: :register) { poller.register(pull, :readable) }
+    assert_named(Godwit::PollerError, /not registered: register it first/, operation: :modify) { poller.modify(out, :readable) }
+    assert_named(Godwit::PollerError, /not registered/, operation: :remove) { poller.remove(out) }
+    assert_named(Godwit::PollerError, /not registered/, operation: :events) { poller.events(out) }
+    assert_named(Godwit::ArgumentTypeError, /sockets, IOs/) { poller.register("x") }
+    assert_named(Godwit::ArgumentValueError, /:readable, :writable or both/) { poller.register(out, :eatable) }
+    assert_named(Godwit::ArgumentValueError, /:readable, :writable or both/) { poller.modify(pull) }
+    assert_named(Godwit::ArgumentValueError, /:readable, :writable or both/) { poller.register(out, :readable, :readable) }
+    assert_named(Godwit::UnsupportedError, /not open for writing/) { poller.register(out, :writable) }
+    assert_named(Godwit::UnsupportedError, /copied/) { poller.dup }
+    poller.register(out)
+    twin = IO.for_fd(out.fileno, autoclose: false)
+    assert_named(Godwit::PollerError, /another IO over the descriptor/) { poller.register(twin) }
+    assert_equal [pull, out], poller.to_a
+    assert_named(Godwit::PollerError, /nothing is registered.*for ever/, operation: :wait) { open_poller.wait }
+    closed = open_socket(:PULL)
+    closed.close
+    assert_raises(Godwit::ClosedError) { poller.register(closed) }
+    assert_raises(Godwit::ClosedError) { open_poller(closed) }
+  end
+
+  # ---- time ----
+
+  test "the time given passes, then nothing is there" do
+    poller = open_poller(open_socket(:PULL).bind(endpoint_for(:tcp)))
+    assert_includes 0.05..2, seconds { assert_empty poller.wait(0.05) }
+    assert_operator seconds { [0, 0.0, 1e-9].each { |time| assert_empty poller.wait(time) } }, :<, 1
+    assert_includes 0.02..2, seconds { assert_empty open_poller.wait(0.02) }
+    {-1 => ArgumentError, Float::NAN => ArgumentError, "1" => TypeError}.each { |time, error| assert_raises(error) { poller.wait(time) } }
+    assert_includes 0.05..2, in_thread { seconds { poller.wait(0.05) } }.value
+    assert_includes 0.05..2, fiber { seconds { poller.wait(0.05) } }.value
+  end
+
+  # ---- closing ----
+
+  {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
+    test "a socket that is closed ends the wait of a #{name}, and each later one until it is removed" do
+      pull, push = connected_pair(:PULL, :PUSH)
+      gone = open_socket(:PULL).bind(endpoint_for(:tcp))
+      poller = open_poller(pull, gone)
+      waiting = __send__(start) { poller.wait }
+      until_asleep(waiting)
+      gone.close
+      error = assert_raises(Godwit::ClosedError) { waiting.value }
+      assert_match(/#{Regexp.escape(gone.inspect)} was closed.*remove it/, error.message)
+      assert_raises(Godwit::ClosedError) { poller.wait(1) }
+      assert poller.registered?(gone)
+      poller.remove(gone)
+      push.send("x")
+      assert_equal [pull], poller.wait(5).map(&:object)
+    end
+
+    test "a poller that is closed ends the wait of a #{name}" do
+      poller = open_poller(open_socket(:PULL).bind(endpoint_for(:tcp)))
+      waiting = __send__(start) { poller.wait }
+      until_asleep(waiting)
+      poller.close
+      assert_raises(Godwit::ClosedError) { waiting.value }
+    end
+
+    test "a context that is shut down ends the wait of a #{name}" do
+      home = own(Godwit::Context.new(linger: 0))
+      poller = open_poller(own(Godwit::PULL.bind(endpoint_for(:tcp), context: home)), open_socket(:PULL))
+      waiting = Array.new(3) { __send__(start) { poller.wait } }
+      until_asleep(*waiting)
+      home.shutdown
+      waiting.each { |one| assert_raises(Godwit::ContextTerminatedError) { one.value } }
+    end
+
+    test "what is registered, modified and removed holds for a #{name} that waits" do
+      pull, push = connected_pair(:PULL, :PUSH)
+      push.send("x")
+      pull.wait_readable(5)
+      poller = open_poller(open_socket(:PULL))
+      waiting = __send__(start) { poller.wait(5) }
+      until_asleep(waiting)
+      poller.register(pull)
+      assert_equal [pull], waiting.value.map(&:object)
+
+      poller.remove(pull)
+      dealer, = connected_pair(:DEALER, :DEALER, transport: :inproc)
+      poller.register(dealer, :readable)
+      waiting = __send__(start) { poller.wait(5) }
+      until_asleep(waiting)
+      poller.modify(dealer, :writable)
+      assert_equal [dealer], waiting.value.map(&:object)
+
+      poller.modify(dealer, :readable)
+      poller.register(pull)
+      pull.recv
+      waiting = __send__(start) { poller.wait(0.1) }
+      until_asleep(waiting)
+      poller.remove(pull)
+      push.send("not looked for")
+      assert_empty waiting.value
+    end
+  end
+
+  test "close is idempotent, closes nothing else, and forms with a block close" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    kept = nil
+    assert_equal :value, Godwit::Poller.new(pull) { |poller| (kept = poller) && :value }
+    assert_predicate kept, :closed?
+    assert_nil kept.close
+    refute_predicate pull, :closed?
+    assert_flows(push, pull)
+    calls = [-> { kept.wait }, -> { kept.wait(0) }, -> { kept.register(pull) }, -> { kept.remove(pull) }, -> { kept.modify(pull, :readable) },
+      -> { kept.size }, -> { kept.to_a }, -> { kept.registered?(pull) }]
+    calls.each { |call| assert_raises(Godwit::ClosedError) { call.call } }
+    assert_equal :wait, assert_raises(Godwit::ClosedError) { kept.wait }.operation
+    assert_match(/closed/, kept.inspect)
+    other = open_poller(pull)
+    pull.close
+    other.close
+    assert_predicate other, :closed?
+  end
+
+  # ---- many ----
+
+  test "several threads and fibers on one poller are all told" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    out, into = pipe
+    poller = open_poller(pull, out)
+    [-> { push.send("x") }, -> { into << "x" }].zip([pull, out]) do |feed, thing|
+      waiting = Array.new(4) { in_thread { poller.wait(5) } } + Array.new(3) { fiber { poller.wait(5) } }
+      until_asleep(*waiting)
+      feed.call
+      waiting.each { |one| assert_includes one.value.map(&:object), thing }
+      thing.equal?(pull) ? pull.recv : out.readpartial(10)
+    end
+    assert_empty poller.wait(0)
+  end
+
+  test "several pollers on one socket" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    pollers = Array.new(3) { open_poller(pull) }
+    3.times do
+      waiting = pollers.map { |poller| in_thread { poller.wait(5) } }
+      until_asleep(*waiting)
+      push.send("x")
+      waiting.each { |one| assert_equal [pull], one.value.map(&:object) }
+      pull.recv
+      pollers.each { |poller| assert_empty poller.wait(0) }
+    end
+    pull.close
+    pollers.each { |poller| assert_raises(Godwit::ClosedError) { poller.wait(0) } }
+  end
+
+  test "another receiver may be quicker, and a message that comes then is not lost" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    poller = open_poller(pull)
+    got = Thread::Queue.new
+    in_thread { loop { got << pull.recv } }
+    in_thread { loop { poller.wait { (message = pull.recv_nonblock(exception: false)).is_a?(String) && got << message } } }
+    300.times { |number| push.send(number.to_s) }
+    eventually("#{got.size} of 300 came", deadline: 15) { got.size >= 300 }
+    assert_equal (0...300).map(&:to_s).sort, Array.new(300) { got.pop }.sort
+    pull.close
+  end
+
+  private
+
+  def facts(events) = events.map { |event| [event.object, event.events] }
+
+  def joined(receiver, sender, transport)
+    to = open_socket(receiver, **((receiver == :SUB) ? {subscribe: ""} : {})).bind(endpoint_for(transport))
+    from = open_socket(sender).connect(to.last_endpoint)
+    if %i[SUB XSUB].include?(receiver)
+      to.wait_connected(timeout: 5) unless transport == :inproc
+      to.send("\1") if receiver == :XSUB
+      # A bound subscriber subscribes when it is next used itself.
+      eventually { to.events && ((sender == :PUB) ? subscribed?(from) : from.recv_nonblock(exception: false) != :wait_readable) }
+    end
+    [to, from]
+  end
+
+  def subscribed?(pub)
+    pub.wait_connected(timeout: 0.01)
+  rescue Godwit::TimeoutError
+    false
+  end
+
+  def message_for(sender)
+    case sender
+    when :XSUB then "\1topic"
+    when :DEALER then ["", "x"]
+    else "x"
+    end
+  end
+
+  def pipe = IO.pipe.each { |io| own(io) }
+
+  # A thread whose only work is one fiber.
+  def fiber(&block)
+    in_thread do
+      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+      value = nil
+      Fiber.schedule do
+        value = block.call
+      rescue => error
+        value = error
+      end
+      Fiber.scheduler.run
+      value.is_a?(Exception) ? raise(value) : value
+    end
+  end
+end

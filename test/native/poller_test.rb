@@ -1,0 +1,382 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/tiny_scheduler"
+require_relative "shim/shim"
+ENV["CONSOLE_LEVEL"] ||= "fatal"
+require "async"
+
+# The poller's own part of laws 2 and 5: edges that others swallow, what an idle socket costs, and the collector.
+class NativePollerTest < Godwit::TestCase
+  Shim = Godwit::TestSupport::Shim
+  Tiny = Godwit::TestSupport::TinyScheduler
+  ROUNDS = 300
+  deadline 60
+
+  # ---- no wake-up is lost; a fiber waits, and what swallows its edge happens before its scheduler looks ----
+
+  test "what the poller asks does not swallow the edge of a blocked receiver" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    poller = open_poller(pull)
+    got = in_fiber(-> { pull.recv(timeout: 3, exception: false) }) do
+      push.send("x")
+      assert_equal [pull], poller.wait(0).map(&:object)
+    end
+    assert_equal "x", got
+  end
+
+  {"ZMQ_EVENTS" => :events, "an option" => :recv_hwm}.each do |name, call|
+    test "an edge that is swallowed by a look at #{name} reaches the poller that waits" do
+      pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+      poller = open_poller(pull)
+      got = in_fiber(-> { poller.wait(3).map(&:object) }) do
+        push.send("x")
+        pull.public_send(call)
+        pull.public_send(:events)
+      end
+      assert_equal [pull], got
+    end
+  end
+
+  test "an edge that is swallowed between two waits is not missed by the next" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    poller = open_poller(pull)
+    100.times do
+      assert_empty poller.wait(0)
+      push.send("x")
+      pull.events
+      assert_equal [pull], poller.wait(3).map(&:object)
+      pull.recv
+    end
+  end
+
+  test "an edge that another poller swallows reaches this one" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    poller, other = open_poller(pull), open_poller(pull)
+    got = in_fiber(-> { poller.wait(3).map(&:object) }) do
+      push.send("x")
+      assert_equal [pull], other.wait(0).map(&:object)
+    end
+    assert_equal [pull], got
+  end
+
+  # The first to come back takes the event out of the epoll; the second finds nothing there. (Asking a socket makes another.)
+  test "of two that wait on one poller the second is told too" do
+    out, into = IO.pipe
+    poller = open_poller(out)
+    told = []
+    in_thread do
+      scheduler = Tiny.new
+      Fiber.set_scheduler(scheduler)
+      2.times { |number| Fiber.schedule { poller.wait(3).empty? || told << number } }
+      into << "x"
+      scheduler.order = ->(ready) { ready.take(1) }
+      scheduler.turn
+      scheduler.order = nil
+      scheduler.run
+    end.join(10)
+    assert_equal [0, 1], told
+  ensure
+    [out, into].each(&:close)
+  end
+
+  test "what changes a socket without an edge reaches the poller" do
+    pull = open_socket(:PULL).bind(endpoint_for(:inproc))
+    push = open_socket(:PUSH)
+    poller = open_poller.register(push, :writable)
+    got = in_fiber(-> { poller.wait(3).map(&:object) }) { push.connect(pull.last_endpoint) }
+    assert_equal [push], got
+  end
+
+  # One thread polls, another is blocked in recv; the next message comes when the last was taken. Windows between all calls.
+  test "a poller beside a blocked receiver, with wide windows" do
+    child = start_child(<<~RUBY, [ROUNDS], deadline: 25, env: Shim.windows(events: 200, any: 300))
+      require "godwit"
+      system("taskset", "-cp", "0", Process.pid.to_s, out: File::NULL)
+      context = Godwit::Context.new(linger: 0)
+      pulls = Array.new(2) { Godwit::PULL.bind("tcp://127.0.0.1:*", context: context) }
+      pushes = pulls.map { |pull| Godwit::PUSH.connect(pull.last_endpoint, context: context) }
+      taken = Thread::Queue.new
+      poller = Godwit::Poller.new(*pulls)
+      Thread.new { loop { poller.wait { |event| (message = event.object.recv_nonblock(exception: false)).is_a?(String) && taken << message } } }
+      Thread.new { loop { taken << pulls[0].recv } }
+      other = Godwit::Poller.new(*pulls)
+      Thread.new { loop { other.wait { Thread.pass } } }
+      ARGV[0].to_i.times do |number|
+        pushes[number % 2].send(number.to_s)
+        start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        Thread.pass while taken.empty? && Process.clock_gettime(Process::CLOCK_MONOTONIC) - start < 5
+        abort "message \#{number} lies there: \#{pulls.map(&:events)}" if taken.empty?
+        taken.pop == number.to_s or abort "another message"
+      end
+      puts "done"
+      exit!(0)
+    RUBY
+    assert_includes assert_child(child.finish).stdout, "done"
+  end
+
+  # ---- cost ----
+
+  # Looks are reads of ZMQ_EVENTS and looks at an epoll.
+  test "a wait asks nothing of a socket that is idle, and allocates nothing for it" do
+    result = run_child(<<~RUBY, deadline: 25, env: Shim.windows)
+      require "godwit"
+      require "fiddle"
+      looks = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_looks"], [], Fiddle::TYPE_LONG)
+      Process.setrlimit(:NOFILE, Process.getrlimit(:NOFILE).last)
+      context = Godwit::Context.new(max_sockets: 2000)
+      seen = [10, 1000].map do |count|
+        idle = Array.new(count) { Godwit::PULL.new(context: context) }
+        pull = Godwit::PULL.bind("inproc://\#{count}", context: context)
+        push = Godwit::PUSH.connect("inproc://\#{count}", context: context)
+        poller = Godwit::Poller.new(*idle, pull)
+        measure = lambda do |&work|
+          Array.new(3) do
+            GC.start
+            GC.disable
+            before = [looks.call, GC.stat(:total_allocated_objects)]
+            work.call
+            after = [looks.call, GC.stat(:total_allocated_objects)]
+            GC.enable
+            after.zip(before).map { |one, other| one - other }
+          end.last
+        end
+        [
+          measure.call { 100.times { poller.wait(0) } },
+          measure.call { 10.times { poller.wait(0.001) } },
+          measure.call { 100.times { push.send("x"); poller.wait; pull.recv } }
+        ]
+      end
+      p(*seen)
+      abort "it grows" unless seen.uniq.size == 1
+      nothing, slept, one = seen.last
+      abort "too many looks" if nothing[0] > 110 || slept[0] > 30 || one[0] > 500
+      abort "too many objects" if nothing[1] > 110 || one[1] > 510
+    RUBY
+    assert_child(result)
+  end
+
+  # ---- who keeps whom ----
+
+  test "what is registered is not collected, and a poller is when nobody has it" do
+    leaks_allowed!
+    before = descriptors
+    poller = open_poller
+    in_thread { poller.register(Godwit::PULL.bind("inproc://kept", context: context)) }.join
+    5.times { in_thread { GC.start }.join }
+    push = open_socket(:PUSH).connect("inproc://kept")
+    push.send("x")
+    assert_equal "x", poller.wait(5).first.object.recv
+    in_thread { 50.times { Godwit::Poller.new(Godwit::PULL.new(context: context), IO.pipe.first) } }.join
+    eventually("#{descriptors - before} are left", deadline: 10) do
+      in_thread { GC.start }.join
+      descriptors <= before + 40
+    end
+  end
+
+  test "pollers and the fibers that wait on them are collected together" do
+    leaks_allowed!
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    3.times do
+      10.times { leave_fiber_behind { Godwit::Poller.new(pull).wait } }
+      in_thread { GC.start }.join
+      push.send("x")
+      assert_equal "x", pull.recv(timeout: 5)
+    end
+    poller = open_poller(pull)
+    5.times { leave_fiber_behind { poller.wait } }
+    poller.close
+    5.times { in_thread { GC.start }.join }
+    push.send("y")
+    assert_equal [pull], open_poller(pull).wait(5).map(&:object)
+  end
+
+  # What is freed is overwritten: who looks there crashes.
+  test "sockets, pollers and waiting fibers dropped at once, in any order" do
+    assert_child(run_child(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"}, deadline: 20))
+      require "godwit"
+      require "./test/support/tiny_scheduler"
+      30.times do
+        Thread.new do
+          scheduler = Godwit::TestSupport::TinyScheduler.new
+          scheduler.careless = true
+          Fiber.set_scheduler(scheduler)
+          10.times do
+            sockets = Array.new(3) { Godwit::PULL.new }
+            pollers = Array.new(3) { Godwit::Poller.new(*sockets.shuffle) }
+            pollers.each { |poller| Fiber.schedule { poller.wait } }
+          end
+        end.join
+        GC.start
+        Array.new(1000) { "x" * 50 }
+      end
+      abort "nothing was collected" if ObjectSpace.each_object(Godwit::Poller).count > 450
+      exit!(0)
+    RUBY
+  end
+
+  test "the last fiber that waited on a closed poller, when it is collected, closes its descriptor" do
+    leaks_allowed!
+    pull = open_socket(:PULL)
+    pollers = Array.new(30) { Godwit::Poller.new(pull) }
+    before = descriptors
+    pollers.each { |poller| leave_fiber_behind { poller.wait } }
+    pollers.each(&:close)
+    eventually("they keep their descriptors") do
+      in_thread { GC.start }.join
+      descriptors <= before - 20
+    end
+    assert pollers.all?(&:closed?)
+  end
+
+  test "waiting, killed and closed pollers leave no descriptor behind" do
+    pull = open_socket(:PULL).bind(endpoint_for(:inproc))
+    pull.recv(timeout: 0.001, exception: false)
+    before = descriptors
+    20.times do
+      poller = Godwit::Poller.new(pull)
+      threads = Array.new(3) { in_thread { poller.wait } }
+      until_asleep(*threads)
+      threads[0].kill.join
+      poller.close
+      threads.drop(1).each { |thread| assert_raises(Godwit::ClosedError) { thread.value } }
+    end
+    assert_operator descriptors, :<=, before + 2
+  end
+
+  test "compaction while and between fibers and threads wait" do
+    skip "this Ruby cannot compact its heap" unless Godwit::TestSupport::GCLevels.compaction?
+    assert_child(run_child(<<~RUBY, deadline: 20))
+      require "godwit"
+      require "./test/support/tiny_scheduler"
+      pulls = Array.new(5) { |number| Godwit::PULL.bind("inproc://\#{number}") }
+      out, into = IO.pipe
+      poller = Godwit::Poller.new(*pulls, out)
+      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+      5.times do |round|
+        thread = Thread.new { poller.wait(5).map(&:object) }
+        Thread.pass until thread.status == "sleep"
+        got = []
+        4.times { Fiber.schedule { got << poller.wait(5).map(&:object) } }
+        garbage = Array.new(20_000) { Object.new }
+        GC.verify_compaction_references(toward: :empty, #{(RUBY_VERSION >= "3.2") ? "expand_heap" : "double_heap"}: true)
+        garbage.clear
+        3.times { GC.start; GC.compact }
+        push = Godwit::PUSH.connect("inproc://\#{round}")
+        round.even? ? push.send("x") : into << "x"
+        Fiber.scheduler.run
+        expected = round.even? ? pulls[round] : out
+        abort [got, thread.value].inspect unless (got + [thread.value]).all? { |objects| objects == [expected] }
+        round.even? ? pulls[round].recv : out.readpartial(1)
+        abort "the members changed" unless poller.to_a == [*pulls, out] && poller.registered?(out)
+        push.close
+      end
+      exit!(0)
+    RUBY
+  end
+
+  # In a child, whose heap is small.
+  test "the collector under stress, over all that a poller does" do
+    assert_child(run_child(<<~RUBY, deadline: 25))
+      require "godwit"
+      pull = Godwit::PULL.bind("inproc://stress")
+      push = Godwit::PUSH.connect("inproc://stress")
+      out, into = IO.pipe
+      GC.stress = true
+      poller = Godwit::Poller.new(pull)
+      poller.register(out)
+      waiter = Thread.new { poller.wait.map(&:object) }
+      Thread.pass until waiter.stop?
+      push.send("x")
+      abort "not told" unless waiter.value == [pull]
+      into << "y"
+      abort "not both" unless poller.wait.size == 2
+      poller.modify(out, :readable).remove(out)
+      abort poller.readable.inspect unless poller.readable == [pull, out]
+      pull.close
+      begin
+        poller.wait
+        abort "not closed"
+      rescue Godwit::ClosedError
+        poller.remove(pull)
+      end
+      GC.stress = false
+      exit!(poller.empty? ? 0 : 1)
+    RUBY
+  end
+
+  # ---- fairness, limits ----
+
+  test "a fiber whose waits need no waiting lets others run" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    push.send("x")
+    poller = open_poller(pull)
+    turns = waits = 0
+    in_fiber(-> { 12.times { (sleep 0) && turns += 1 } }) do
+      Fiber.schedule { 5_000.times { poller.wait && waits += 1 unless turns > 10 } }
+    end
+    assert_operator waits, :<, 5_000, "the poller kept the others out until it was done"
+  end
+
+  test "a throw out of a signal handler goes through the wait" do
+    assert_child(run_child(<<~RUBY))
+      require "godwit"
+      poller = Godwit::Poller.new(Godwit::PULL.new)
+      [true, false].each do |alone|
+        other = Thread.new { sleep } unless alone
+        trap(:USR1) { throw :done }
+        helper = Process.spawn("sleep 0.1; kill -USR1 \#{Process.pid}")
+        abort "it waited on" unless catch(:done) { poller.wait(5) }.nil?
+        Process.wait(helper)
+        other&.kill
+      end
+      exit!(0)
+    RUBY
+  end
+
+  test "more fibers on one poller than Linux lets wait are told so, and the others wait on" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    poller = open_poller(pull)
+    outcomes = Sync do |task|
+      tasks = Array.new(150) { task.async { poller.wait(10).size } }
+      push.send("x")
+      tasks.map do |one|
+        one.wait
+      rescue Godwit::PollerError => error
+        error
+      end
+    end
+    errors, sizes = outcomes.partition { |outcome| outcome.is_a?(Exception) }
+    assert_operator sizes.size, :>=, 90
+    assert_equal [1], sizes.uniq
+    errors.each { |error| assert_match(/too many fibers wait.*some 100/, error.message) }
+    assert_equal [pull], poller.wait(1).map(&:object)
+  end
+
+  private
+
+  # Runs `wait` in a fiber that waits while the block runs; gives its value.
+  def in_fiber(wait, &block)
+    in_thread do
+      scheduler = Tiny.new
+      Fiber.set_scheduler(scheduler)
+      got = nil
+      Fiber.schedule { got = wait.call }
+      block.call
+      scheduler.run
+      got
+    end.value
+  end
+
+  def leave_fiber_behind(&block)
+    thread = Thread.new do
+      scheduler = Tiny.new
+      scheduler.careless = true
+      Fiber.set_scheduler(scheduler)
+      Fiber.schedule(&block)
+    end
+    assert thread.join(5)
+  end
+
+  def descriptors = Dir.children("/proc/self/fd").size
+end

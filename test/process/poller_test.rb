@@ -1,0 +1,174 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "forking"
+
+# A poller at a fork, in signal handlers and at exit.
+class PollerProcessTest < Godwit::TestCase
+  include Godwit::TestSupport::Forking
+
+  POLLING = <<~RUBY
+    pull, push = pair
+    out, into = IO.pipe
+    poller = Godwit::Poller.new(pull, out)
+
+    def told(poller, pull, push)
+      push.send("x")
+      abort "the poller was disturbed" unless poller.wait(5).map(&:object) == [pull]
+      pull.recv
+      abort "too much" unless poller.wait(0).empty?
+      true
+    end
+  RUBY
+
+  test "every call on an inherited poller raises ForkedError, the child makes its own, the parent notices nothing" do
+    assert_done <<~RUBY
+      #{POLLING}
+      told(poller, pull, push)
+      10.times do
+        in_child do
+          calls = [
+            -> { poller.wait }, -> { poller.wait(0) }, -> { poller.register(into, :writable) }, -> { poller.modify(out, :readable) },
+            -> { poller.remove(out) }, -> { poller.events(out) }, -> { poller.size }, -> { poller.to_a }, -> { poller.close }
+          ]
+          calls.each { |call| forked(&call) }
+          abort unless poller.inspect.include?("of another process")
+          forked { Godwit::Poller.new(pull) }
+          mine = pair
+          own = Godwit::Poller.new(mine.first, out)
+          told(own, *mine)
+          poller = pull = push = nil
+          3.times { GC.start; GC.compact }
+          told(own, *mine)
+        end
+        told(poller, pull, push)
+      end
+      Godwit::Poller.new(pull) { |inner| Process.wait(fork { }) || told(inner, pull, push) }
+    RUBY
+  end
+
+  # A child holds the descriptors: closing them does not take them out of an epoll.
+  test "sockets and IOs that the parent closes while a child lives are gone from its poller" do
+    assert_done <<~RUBY
+      #{POLLING}
+      gate, open_gate = IO.pipe
+      child = fork { open_gate.close; gate.read; exit!(0) }
+      into << "x"
+      out.close
+      poller.remove(out)
+      watched = -> { Dir["/proc/self/fdinfo/*"].sum { |file| File.read(file).scan(/^tfd:/).size rescue 0 } }
+      told(poller, pull, push)
+      children = [child]
+      counts = Array.new(10) do
+        extra = pair
+        poller.register(extra.first)
+        told(poller, *extra)
+        children << fork { open_gate.close; gate.read; exit!(0) }
+        extra.last.send("left")
+        extra.first.wait_readable(5)
+        extra.first.close
+        poller.remove(extra.first)
+        extra.last.close
+        watched.call
+      end
+      abort "epolls keep what was closed: \#{counts}" unless counts.max - counts.min < 8 # libzmq's own come and go
+      before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+      abort "what?" unless poller.wait(0.3).empty?
+      abort "it spins" if Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before > 0.15
+      told(poller, pull, push)
+      open_gate.close
+      children.each { |pid| Process.wait(pid) }
+    RUBY
+  end
+
+  test "fork while threads and fibers wait on a poller" do
+    assert_done(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"})
+      require "./test/support/tiny_scheduler"
+      #{POLLING}
+      threads = Array.new(3) { Thread.new { poller.wait.map(&:object) } }
+      fibers = Thread.new do
+        got = []
+        Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+        3.times { Fiber.schedule { got << poller.wait.map(&:object) } }
+        Fiber.scheduler.run
+        got
+      end
+      Thread.pass until [*threads, fibers].all? { |thread| thread.status == "sleep" }
+      10.times do
+        in_child do
+          threads = fibers = nil
+          3.times { GC.start; GC.compact; Array.new(1000) { Object.new } }
+          GC.verify_compaction_references(toward: :empty)
+          forked { poller.wait }
+        end
+      end
+      push.send("x")
+      all = threads.map(&:value) + fibers.value
+      abort all.inspect unless all == [[pull]] * 6
+    RUBY
+  end
+
+  [true, false].each do |alone|
+    test "a fork in a trap handler while the main thread waits on a poller#{", with other threads" unless alone}" do
+      assert_done <<~RUBY
+        #{POLLING}
+        other = Thread.new { sleep } unless #{alone}
+        child = nil
+        parent = Process.pid
+        trap(:USR1) do
+          child = fork
+          Thread.new { sleep(5); exit!(3) } unless child
+        end
+        signaller = fork { sleep(0.2); Process.kill(:USR1, parent); exit!(0) }
+        begin
+          abort "too early" unless poller.wait(1).empty?
+          Process.pid == parent or exit!(4)
+        rescue Godwit::ForkedError
+          exit!(Process.pid == parent ? 5 : 0)
+        end
+        Process.wait(signaller)
+        _, status = Process.wait2(child)
+        abort "the child ended with \#{status}" unless status.success?
+        told(poller, pull, push)
+        other&.kill
+      RUBY
+    end
+  end
+
+  test "a trap handler registers, sends, and closes the poller that the main thread waits on" do
+    assert_done <<~RUBY
+      #{POLLING}
+      second = pair
+      parent = Process.pid
+      signal = ->(turn) { Thread.new { Thread.pass until Thread.main.status == "sleep"; Process.kill(:USR1, parent) } }
+      trap(:USR1) { second.last.send("x"); poller.register(second.first) }
+      signal.call(1)
+      abort "not told" unless poller.wait(5).map(&:object) == [second.first]
+      second.first.recv
+      trap(:USR1) { poller.close }
+      signal.call(2)
+      begin
+        poller.wait(5)
+        abort "it waited on"
+      rescue Godwit::ClosedError
+        nil
+      end
+    RUBY
+  end
+
+  test "a process ends while threads and fibers wait on pollers" do
+    assert_done <<~RUBY
+      require "./test/support/tiny_scheduler"
+      start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      _, status = Process.wait2(fork do
+        #{POLLING}
+        Thread.new { poller.wait }
+        Thread.new { Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new); Fiber.schedule { poller.wait }; Fiber.scheduler.run }
+        Thread.pass until (Thread.list - [Thread.main]).all? { |thread| thread.status == "sleep" }
+        exit(7)
+      end)
+      abort status.inspect unless status.exitstatus == 7
+      abort "late" if Process.clock_gettime(Process::CLOCK_MONOTONIC) - start > 3
+    RUBY
+  end
+end

@@ -1,0 +1,143 @@
+# frozen_string_literal: true
+
+require_relative "stress_case"
+
+# Pollers are fed one message at a time, on any of several sockets. The next comes only when the last was taken, so a wake-up
+# that is lost stops everything: nothing in the library looks again by itself.
+class PollerStressTest < Godwit::StressCase
+  SOCKETS = 5
+  TRANSPORTS = %i[tcp inproc ipc].freeze
+
+  def setup
+    super
+    @taken = Thread::Queue.new
+    @stop = false
+    @pairs = Array.new(SOCKETS) { |number| connected_pair(:PULL, :PUSH, transport: TRANSPORTS[number % TRANSPORTS.size]) }
+    @pulls = @pairs.map(&:first)
+    @poller = open_poller(*@pulls)
+  end
+
+  def teardown
+    @stop = true
+    @poller&.close
+    @pairs&.flatten&.each(&:close)
+  end
+
+  test "one thread waits" do
+    in_thread { poll(@poller) }
+    feed(messages(4_000))
+  end
+
+  test "one thread waits while others use the sockets otherwise" do
+    in_thread { poll(@poller) }
+    idle = open_socket(:PULL)
+    meddler { @pulls.sample.events }
+    meddler { @pulls.sample.recv_hwm }
+    meddler { @pulls.sample.wait_readable(0.001) }
+    meddler { @poller.register(idle).remove(idle) }
+    meddler { @poller.modify(@pulls.sample, :readable) }
+    feed(messages(3_000))
+  end
+
+  # What the poller asks must not swallow what blocked receivers wait for.
+  test "blocked receivers beside a poller that only looks" do
+    in_thread { quietly { look(@poller) } }
+    @pulls.each { |pull| in_thread { quietly { took(pull.recv) until @stop } } }
+    feed(messages(3_000))
+  end
+
+  test "two pollers on the same sockets, one of which only looks" do
+    other = open_poller(*@pulls)
+    in_thread { quietly { look(other) } }
+    in_thread { poll(@poller) }
+    feed(messages(3_000))
+    other.close
+  end
+
+  test "threads and fibers on one poller, some of them killed and timed out" do
+    threads = Array.new(4) { polling_thread }
+    in_thread { Async { |task| 4.times { task.async { poll(@poller) } } } }
+    in_thread do
+      random = Random.new(SEED)
+      until @stop
+        Thread.pass
+        index = random.rand(threads.size)
+        threads[index].kill.join
+        threads[index] = polling_thread(random.rand(2).zero? ? random.rand(0.003) : nil)
+      end
+    end
+    feed(messages(3_000))
+  end
+
+  # Only fibers, one scheduler: who is told and gone must not keep the others from being told.
+  test "fibers alone, stopped at any time" do
+    in_thread do
+      Async do |task|
+        tasks = Array.new(4) { task.async { poll(@poller) } }
+        random = Random.new(SEED)
+        until @stop
+          sleep(0.001)
+          index = random.rand(tasks.size)
+          tasks[index].stop
+          tasks[index] = task.async { poll(@poller) }
+        end
+        tasks.each(&:stop)
+      end
+    end
+    feed(messages(2_000))
+  end
+
+  private
+
+  def feed(count)
+    random = Random.new(SEED)
+    count.times do |number|
+      @pairs[random.rand(SOCKETS)].last.send(number.to_s)
+      limit = monotonic + PATIENCE
+      while @taken.empty?
+        failed("message #{number} lies there (#{@pulls.map(&:events)}), nobody woke up: #{stuck}") if monotonic > limit
+        Thread.pass
+        IO.select(nil, nil, nil, 0.0001) if @taken.empty?
+      end
+      assert_equal number.to_s, @taken.pop
+    end
+  end
+
+  # Finds each message until somebody else has taken it; lets them.
+  def look(poller)
+    until @stop
+      poller.wait { |event| event.object.events }
+      Thread.pass
+    end
+  end
+
+  def poll(poller, timeout = nil)
+    quietly do
+      poller.wait(timeout).each { |event| took(event.object.recv_nonblock(exception: false)) } until @stop
+    end
+  end
+
+  # A message that was received is handed over before a kill is taken.
+  def polling_thread(timeout = nil) = in_thread { Thread.handle_interrupt(MASK) { poll(@poller, timeout) } }
+
+  def took(message)
+    @taken << message if message.is_a?(String)
+  end
+
+  def meddler
+    in_thread do
+      quietly do
+        until @stop
+          yield
+          Thread.pass
+        end
+      end
+    end
+  end
+
+  def quietly
+    yield
+  rescue Godwit::ClosedError
+    raise unless @stop
+  end
+end
