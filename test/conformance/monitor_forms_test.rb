@@ -9,6 +9,8 @@ class MonitorFormsTest < Godwit::TestCase
   include Conformance::Assertions
   include Conformance::Monitored
 
+  under_gc_stress
+
   Monitor = Godwit::Monitor
   Event = Godwit::Monitor::Event
 
