@@ -13,6 +13,7 @@ require_relative "godwit/z85"
 require_relative "godwit/context"
 require_relative "godwit/socket"
 require_relative "godwit/socket_types"
+require_relative "godwit/proxy"
 
 # Native ZeroMQ for Ruby: sockets that carry whole messages between threads, processes and machines.
 #

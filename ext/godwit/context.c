@@ -137,7 +137,7 @@ context_close(VALUE self)
         for (;;) {
             gw_context_lock(native);
             gw_socket_t *socket = native->sockets;
-            while (socket && socket->state != GW_OPEN) socket = socket->next;
+            while (socket && socket->state != GW_OPEN && socket->state != GW_LENT) socket = socket->next;
             gw_context_unlock(native);
             if (!socket) break;
             gw_socket_close(socket);

@@ -55,7 +55,8 @@ void gw_init_context(void);
 
 /* ---- socket.c ---- */
 
-typedef enum { GW_NEW, GW_OPEN, GW_CLOSING, GW_CLOSED } gw_state_t;
+/* LENT: a proxy's loop uses it without the GVL, and nobody else may. */
+typedef enum { GW_NEW, GW_OPEN, GW_LENT, GW_CLOSING, GW_CLOSED } gw_state_t;
 
 /* A REQ whose peer vanished in mid-message, and what it still owes libzmq (see send.c). */
 typedef enum { GW_REQ_SOUND, GW_REQ_CUT, GW_REQ_OWES_DELIMITER, GW_REQ_OWES_END, GW_REQ_OWES_RELAX } gw_req_repair_t;
@@ -63,12 +64,13 @@ typedef enum { GW_REQ_SOUND, GW_REQ_CUT, GW_REQ_OWES_DELIMITER, GW_REQ_OWES_END,
 struct gw_waiter;
 
 typedef struct gw_socket {
-    void *zmq;                    /* owned while state is OPEN or CLOSING */
+    void *zmq;                    /* owned while state is OPEN, LENT or CLOSING */
     gw_context_t *context;        /* retained */
     struct gw_socket *prev, *next; /* of context->sockets */
     struct gw_waiter *first, *last; /* owned: those who wait, in order of arrival */
     struct gw_waiter *spare;      /* owned: kept for the next wait, with its descriptors */
     struct gw_peers *peers;       /* owned: while it counts its peers */
+    struct gw_proxy *proxy;       /* borrowed: while it is lent, also when it is closed then */
     rb_encoding *encoding;        /* borrowed: of the Strings it receives */
     long subscriptions;           /* PUB: live subscriptions, see gw_drain_subscriptions */
     int64_t drained;              /* PUB: when they were last read, ms */
@@ -79,6 +81,7 @@ typedef struct gw_socket {
     int fd;                       /* borrowed from libzmq: ZMQ_FD */
     int edge_fd;                  /* owned: epoll that remembers edges, see wait.c; -1 before */
     int type;                     /* libzmq's */
+    int lent_linger;              /* ms, while it is lent */
     gw_state_t state;
     gw_req_repair_t repair;
     bool publisher;               /* a PUB made of an XPUB: subscriptions are counted and dropped */
@@ -134,6 +137,7 @@ void gw_wake(gw_waiter_t *waiter);
 void gw_wake_all(gw_socket_t *socket);
 void gw_wake_after_fork(void);
 void gw_settle_waiters(gw_socket_t *socket);
+bool gw_edge_passed(gw_socket_t *socket);
 void gw_free_waiters(gw_socket_t *socket);
 void gw_free_spares(gw_socket_t *socket);
 void gw_mark_waiters(gw_socket_t *socket);
@@ -187,11 +191,17 @@ void gw_peers_stop(gw_socket_t *socket);
 int gw_drain_subscriptions(gw_socket_t *socket); /* gives an errno, EAGAIN at the end */
 void gw_init_peers(void);
 
+/* ---- proxy.c ---- */
+
+void gw_proxy_end(struct gw_proxy *proxy); /* one of its sockets was closed */
+void gw_init_proxy(void);
+
 /* ---- error.c ---- */
 
 NORETURN(void gw_raise(int error, const char *operation, VALUE self, VALUE endpoint));
 NORETURN(void gw_raise_closed(const char *operation, VALUE self));
 NORETURN(void gw_raise_forked(const char *operation, VALUE self));
+NORETURN(void gw_raise_busy(const char *operation, VALUE self));
 NORETURN(void gw_raise_message(VALUE message, const char *operation));
 int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* of a primitive's argument: nil is `otherwise` */
 void gw_init_error(void);

@@ -22,12 +22,15 @@ module Godwit
         _send _send_many _recv _recv_many _recv_into _wait _count_peers _wait_peers _fd _pointer
       ].freeze
 
+      PROXY = %i[_open _lend _give_back _loop _stop _set_paused _paused? _running? _forked? _counters].freeze
+
       # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)
         missing = MODULE.reject { |name| backend.respond_to?(name) }
         missing += CONTEXT.reject { |name| Context.private_method_defined?(name) }.map { |name| "Context##{name}" }
         missing += CONTEXT_CLASS.reject { |name| Context.respond_to?(name, true) }.map { |name| "Context.#{name}" }
         missing += SOCKET.reject { |name| Socket.private_method_defined?(name) }.map { |name| "Socket##{name}" }
+        missing += PROXY.reject { |name| Proxy.private_method_defined?(name) }.map { |name| "Proxy##{name}" }
         return if missing.empty?
         raise LoadError, "the backend #{backend} lacks #{missing.join(", ")}: rebuild the extension (rake compile)"
       end

@@ -63,6 +63,15 @@ module Godwit
     ERRNO = 156_384_763
   end
 
+  # A proxy runs on the socket, or a proxy is to run on one that another call waits on.
+  # While a proxy runs its sockets are its own: stop it first; and let nobody wait on a socket that a proxy is to take.
+  class BusyError < Errno::EBUSY
+    include Error
+
+    # @private
+    RETRIABLE = true
+  end
+
   # A ROUTER with `mandatory` has no peer of that routing id.
   # The peer named by the first frame has gone or has not come yet; send when it has written again.
   class UnreachableError < Errno::EHOSTUNREACH
@@ -228,6 +237,7 @@ module Godwit
       Rule.new(klass: ContextTerminatedError, errno: 156_384_765, text: "Context was terminated", retriable: false, fix: "close the socket; open a new one in a new context"),
       Rule.new(klass: ForkedError, text: "Opened before fork", retriable: false, fix: "open a new one in this process"),
       Rule.new(klass: StateError, errno: 156_384_763, text: "Not the turn for this", retriable: false, fix: "REQ sends, then receives, and REP the other way round; relaxed: true, correlate: true lets a REQ send again"),
+      Rule.new(klass: BusyError, errno: ::Errno::EBUSY::Errno, retriable: true, fix: "while a proxy runs its sockets are its own: stop it first; and let nobody wait on a socket that a proxy is to take"),
       Rule.new(klass: UnreachableError, errno: ::Errno::EHOSTUNREACH::Errno, retriable: true, fix: "the peer named by the first frame has gone or has not come yet; send when it has written again"),
       Rule.new(klass: AddressInUseError, errno: ::Errno::EADDRINUSE::Errno, retriable: true, fix: {"inproc" => "another socket of this context is bound to the name; take another name", "tcp" => "another socket is bound there; take another port, or * for any free one", "default" => "another socket is bound there; take another address"}),
       Rule.new(klass: AddressNotAvailableError, errno: ::Errno::EADDRNOTAVAIL::Errno, retriable: false, fix: "bind to an address of this machine, or to * for all of them"),
@@ -252,7 +262,6 @@ module Godwit
       Rule.new(errno: ::Errno::ENAMETOOLONG::Errno, retriable: false, fix: {"ipc" => "an ipc path may have about 100 bytes; take a shorter one", "default" => "take a shorter name"}),
       Rule.new(errno: ::Errno::EINVAL::Errno, retriable: false, fix: "libzmq does not take this here"),
       Rule.new(errno: ::Errno::EFAULT::Errno, retriable: false, fix: "the socket or context is not valid"),
-      Rule.new(errno: ::Errno::EBUSY::Errno, retriable: true, fix: "another thread or fiber is at it; let it end first"),
       Rule.new(errno: ::Errno::EINTR::Errno, retriable: true, fix: "a signal came in between; try again"),
       Rule.new(errno: ::Errno::ENOMEM::Errno, retriable: true, fix: "free some memory"),
       Rule.new(errno: ::Errno::ENFILE::Errno, retriable: true, fix: "the machine has no file descriptor left; close some"),
