@@ -194,6 +194,7 @@ module Godwit
         @error = nil
         begin
           @thread = Thread.new { work }
+          @thread.name = "godwit proxy"
         rescue ThreadError
           _give_back
           raise
@@ -204,7 +205,6 @@ module Godwit
 
     def work
       Thread.current.report_on_exception = false
-      Thread.current.name = "godwit proxy"
       Thread.handle_interrupt(Object => :immediate) { _loop }
     rescue Error => error
       @error = error
