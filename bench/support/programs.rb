@@ -7,11 +7,12 @@ module Bench
     FLAGS = %w[-O2 -Wall -Wextra -pthread].freeze
 
     # What each role is called in C; the other languages have one scheme.
-    C_NAMES = {push: "thr_push", pull: "thr_pull", inproc: "inproc_thr", req: "lat_req", rep: "lat_rep", busy: "busy_pull"}.freeze
+    C_NAMES = {push: "thr_push", pull: "thr_pull", inproc: "inproc_thr", req: "lat_req", rep: "lat_rep", busy: "busy_pull",
+               proxy: "proxy", queue_push: "queue_push", queue_pull: "queue_pull"}.freeze
 
     module_function
 
-    # @param role [Symbol] :push, :pull, :inproc, :req, :rep, :busy
+    # @param role [Symbol] :push, :pull, :inproc, :req, :rep, :busy, :proxy, :queue_push, :queue_pull
     # @return [Array<String>] the command, without its arguments
     def command(kind, role)
       case kind

@@ -3,12 +3,13 @@
 module Bench
   # What one file found, as a section of RESULTS.md: text, tables, and the issue's targets with a verdict that is computed here.
   class Section
-    ORDER = %w[throughput latency busy_thread allocations].freeze
+    ORDER = %w[throughput latency busy_thread allocations proxy].freeze
     RESULTS = "RESULTS.md"
     HEAD = <<~MARKDOWN
       # Benchmarks
 
-      Written by `rake bench` (one section: `rake bench:throughput`, `bench:latency`, `bench:busy_thread`, `bench:allocations`); do not edit.
+      Written by `rake bench` (one section: `rake bench:throughput`, `bench:latency`, `bench:busy_thread`, `bench:allocations`,
+      `bench:proxy`); do not edit.
       Contenders take turns; figures are medians over the runs that a section names. A ratio is the median divided by the median of libzmq's own C
       in the same section. C, the Ruby and the Python programs run over the same libzmq, with its defaults, over the loopback of one machine:
       see `bench/c`, `bench/ruby`, `bench/python`.
