@@ -111,7 +111,7 @@ class ProxyTest < Godwit::TestCase
     streamer = proxy(:PULL, :PUSH, send_hwm: 10, recv_hwm: 10).start
     push = peer(:PUSH, streamer.frontend, send_hwm: 10)
     sent = 0
-    sent += 1 until push.send("#{sent}", timeout: 0.1, exception: false).nil?
+    sent += 1 until push.send(sent.to_s, timeout: 0.1, exception: false).nil?
     assert_operator sent, :<, 60
     assert_operator streamer.statistics.frontend.received, :<=, 11
     pull = peer(:PULL, streamer.backend, recv_hwm: 10)
