@@ -113,7 +113,7 @@ class ProxyTest < Godwit::TestCase
     sent = 0
     sent += 1 until push.send(sent.to_s, timeout: 0.1, exception: false).nil?
     assert_operator sent, :<, 60
-    assert_operator streamer.statistics.frontend.received, :<=, 11
+    assert_equal 0, streamer.statistics.frontend.received # it knows beforehand
     pull = peer(:PULL, streamer.backend, recv_hwm: 10)
     assert_equal(Array.new(sent, &:to_s), Array.new(sent) { pull.recv(timeout: 5) })
   end
