@@ -72,6 +72,15 @@ class ProxyTest < Godwit::TestCase
     assert_equal 0, streamer.statistics.frontend.sent
   end
 
+  test "what was there before, and more of it than goes in one turn, passes with nothing else to wake the proxy" do
+    streamer = proxy(:PULL, :PUSH, send_hwm: 0, recv_hwm: 0).pause.start
+    push = peer(:PUSH, streamer.frontend, send_hwm: 0)
+    pull = peer(:PULL, streamer.backend, recv_hwm: 0)
+    push.send_many(Array.new(5_000, &:to_s))
+    streamer.resume
+    assert_equal(Array.new(5_000, &:to_s), Array.new(5_000) { pull.recv(timeout: 5) })
+  end
+
   test "one socket may be both sides" do
     router = open_socket(:DEALER).bind(endpoint_for(:inproc))
     (@proxies = [Godwit::Proxy.new(router, router)]).first.start
