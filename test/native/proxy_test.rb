@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "timeout"
+require_relative "shim/shim"
 
 # The proxy's loop in C: it hears its control in every state, loses no wake-up, tears no message, and owns what it uses.
 class NativeProxyTest < Godwit::TestCase
@@ -87,6 +88,50 @@ class NativeProxyTest < Godwit::TestCase
     end
     sender.join
     assert_operator seen, :>, 100
+  end
+
+  # The shim gives the peer time to go between two parts.
+  {PUSH: :PULL, DEALER: :DEALER, PAIR: :PAIR}.each do |type, peer|
+    test "a message to a #{type}'s peer that goes in mid-message goes to the next one, whole and once" do
+      env = Godwit::TestSupport::Shim.windows(parts: 20_000)
+      assert_child(run_child(<<~RUBY, env: env, deadline: 28))
+        require "godwit"
+        require "fiddle"
+        MID_MESSAGE = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_mid_message"], [], Fiddle::TYPE_LONG)
+        parts = #{(type == :PUSH) ? %w[1 end] : %w[1 2 3 end]} # libzmq mostly drops the rest of a longer one to a PUSH without a word
+        cut = false
+        20.times do
+          context = Godwit::Context.new(linger: 0)
+          front = Godwit::PULL.bind("inproc://front", context: context)
+          back = Godwit::#{type}.bind("inproc://cut", context: context)
+          push = Godwit::PUSH.connect("inproc://front", context: context)
+          first = Godwit::#{peer}.connect("inproc://cut", context: context)
+          proxy = Godwit::Proxy.new(front, back).start
+          push.send("prime")
+          first.recv(timeout: 5)
+          before = MID_MESSAGE.call
+          push.send(parts)
+          first.close
+          finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.2
+          Thread.pass until MID_MESSAGE.call > before || Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
+          if (cut = MID_MESSAGE.call > before)
+            message = nil
+            until message # a PAIR ignores for good who comes before it is done with its last peer
+              other = Godwit::#{peer}.connect("inproc://cut", context: context)
+              message = other.recv(timeout: 1, exception: false)
+              other.close unless message
+            end
+            abort "torn: \#{message.inspect}" unless message == parts
+            push.send("after")
+            abort "then torn" unless other.recv(timeout: 5) == "after"
+          end
+          context.close
+          proxy.wait
+          break if cut
+        end
+        abort "never cut in mid-message" unless cut
+      RUBY
+    end
   end
 
   test "a message that found no room waits over stop and start" do
