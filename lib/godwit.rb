@@ -18,6 +18,7 @@ require_relative "godwit/monitor"
 require_relative "godwit/socket"
 require_relative "godwit/socket_types"
 require_relative "godwit/poller"
+require_relative "godwit/proxy"
 
 # Native ZeroMQ for Ruby: sockets that carry whole messages between threads, processes and machines.
 #

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-benchmarks = %w[throughput latency frames sockets busy_thread allocations]
+benchmarks = %w[throughput latency frames proxy sockets busy_thread allocations]
 
 desc "Run all benchmarks, print ratios to libzmq's own C, write bench/RESULTS.md (BENCH_QUICK=1: short form, writes bench/build/RESULTS.md)"
 task bench: benchmarks.map { |name| "bench:#{name}" }

@@ -8,11 +8,12 @@ module Bench
 
     # What each role is called in C; the other languages have one scheme.
     C_NAMES = {push: "thr_push", pull: "thr_pull", inproc: "inproc_thr", req: "lat_req", rep: "lat_rep", busy: "busy_pull",
-               frames_push: "frames_push", frames_pull: "frames_pull", sockets: "sockets"}.freeze
+               frames_push: "frames_push", frames_pull: "frames_pull", sockets: "sockets",
+               proxy: "proxy", queue_push: "queue_push", queue_pull: "queue_pull"}.freeze
 
     module_function
 
-    # @param role [Symbol] :push, :pull, :inproc, :req, :rep, :busy, :frames_push, :frames_pull, :sockets
+    # @param role [Symbol] :push, :pull, :inproc, :req, :rep, :busy, :frames_push, :frames_pull, :sockets, :proxy, :queue_push, :queue_pull
     # @return [Array<String>] the command, without its arguments
     def command(kind, role)
       case kind

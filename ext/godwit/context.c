@@ -135,7 +135,7 @@ close_sockets(gw_context_t *native)
         gw_socket_t *socket = native->sockets;
         for (others = false; socket; socket = socket->next) {
             if (socket->ractor != mine) others = true;
-            else if (socket->state == GW_OPEN) break;
+            else if (socket->state == GW_OPEN || socket->state == GW_LENT) break;
         }
         gw_context_unlock(native);
         if (!socket) break;

@@ -54,6 +54,12 @@ gw_raise_gone(const char *operation, VALUE self)
     raise_with(rb_const_get(gw_mGodwit, rb_intern("GoneError")), operation, self, Qnil);
 }
 
+void
+gw_raise_busy(const char *operation, VALUE self)
+{
+    raise_with(rb_const_get(gw_mGodwit, rb_intern("BusyError")), operation, self, Qnil);
+}
+
 /* A message that libzmq was never asked to send: of the wrong type, or without a frame. */
 void
 gw_raise_message(VALUE message, const char *operation)

@@ -65,4 +65,5 @@ Init_godwit_ext(void)
     gw_init_poller();
     gw_init_send(takeover);
     gw_init_recv(takeover);
+    gw_init_proxy();
 }

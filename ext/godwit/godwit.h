@@ -56,7 +56,8 @@ void gw_init_context(void);
 
 /* ---- socket.c ---- */
 
-typedef enum { GW_NEW, GW_OPEN, GW_CLOSING, GW_CLOSED } gw_state_t;
+/* LENT: a proxy's loop uses it without the GVL, and nobody else may. */
+typedef enum { GW_NEW, GW_OPEN, GW_LENT, GW_CLOSING, GW_CLOSED } gw_state_t;
 
 /* A REQ whose peer vanished in mid-message, and what it still owes libzmq (see send.c). */
 typedef enum { GW_REQ_SOUND, GW_REQ_CUT, GW_REQ_OWES_DELIMITER, GW_REQ_OWES_END, GW_REQ_OWES_RELAX } gw_req_repair_t;
@@ -69,7 +70,7 @@ typedef struct gw_line {
 } gw_line_t;
 
 typedef struct gw_socket {
-    void *zmq;                    /* owned while state is OPEN or CLOSING */
+    void *zmq;                    /* owned while state is OPEN, LENT or CLOSING */
     gw_context_t *context;        /* retained */
     struct gw_socket *prev, *next; /* of context->sockets */
     gw_line_t line;               /* those who wait */
@@ -77,6 +78,7 @@ typedef struct gw_socket {
     struct gw_watch *watches;     /* borrowed: its places in pollers */
     struct gw_peers *peers;       /* owned: while it counts its peers */
     struct gw_monitor *monitor;   /* owned: while somebody listens to it */
+    struct gw_proxy *proxy;       /* borrowed: while it is lent, also when it is closed then */
     rb_encoding *encoding;        /* borrowed: of the Strings it receives */
     long subscriptions;           /* PUB: live subscriptions, see gw_drain_subscriptions */
     int64_t drained;              /* PUB: when they were last read, ms */
@@ -89,6 +91,7 @@ typedef struct gw_socket {
     int fd;                       /* borrowed from libzmq: ZMQ_FD */
     int edge_fd;                  /* owned: epoll that remembers edges, see wait.c; -1 before */
     int type;                     /* libzmq's */
+    int lent_linger;              /* ms, while it is lent */
     gw_state_t state;
     gw_req_repair_t repair;
     bool publisher;               /* a PUB made of an XPUB: subscriptions are counted and dropped */
@@ -187,6 +190,7 @@ void gw_line_mark(gw_line_t *line);
 void gw_line_compact(gw_line_t *line);
 size_t gw_line_size(const gw_line_t *line);
 bool gw_group_wait(gw_call_t *call, gw_group_t *group); /* as gw_wait; with nothing due */
+bool gw_edge_passed(gw_socket_t *socket);
 int64_t gw_milliseconds_now(void); /* coarse, monotonic */
 void gw_give_way(gw_call_t *call); /* lets other fibers run, every so many messages */
 bool gw_give_turn(unsigned *turns); /* the same, once per call; whether others ran */
@@ -286,12 +290,18 @@ void gw_poller_attach(gw_socket_t *socket); /* it has another descriptor */
 void gw_poller_forget(gw_socket_t *socket); /* before its memory is freed */
 void gw_init_poller(void);
 
+/* ---- proxy.c ---- */
+
+void gw_proxy_end(struct gw_proxy *proxy); /* one of its sockets was closed */
+void gw_init_proxy(void);
+
 /* ---- error.c ---- */
 
 NORETURN(void gw_raise(int error, const char *operation, VALUE self, VALUE endpoint));
 NORETURN(void gw_raise_closed(const char *operation, VALUE self));
 NORETURN(void gw_raise_forked(const char *operation, VALUE self));
 NORETURN(void gw_raise_gone(const char *operation, VALUE self));
+NORETURN(void gw_raise_busy(const char *operation, VALUE self));
 NORETURN(void gw_raise_message(VALUE message, const char *operation));
 NORETURN(void gw_raise_detail(const char *name, const char *operation, VALUE detail)); /* the class of that name; detail says what to do */
 int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* of a primitive's argument: nil is `otherwise` */

@@ -477,6 +477,7 @@ static int
 ask_socket(VALUE self, gw_watch_t *watch)
 {
     gw_socket_t *socket = watch->socket;
+    if (socket && socket->state == GW_LENT) return 0; /* its proxy alone may ask it; given back it is due again */
     if (!socket || socket->state != GW_OPEN) raise_closed(watch->object, "wait");
     int error = watch->fd < 0 ? attach(watch, socket->fd) : 0; /* it was made anew, and that failed */
     if (error) gw_raise(error, "wait", self, Qnil);

@@ -119,8 +119,10 @@ gw_socket_t *
 gw_socket_open(VALUE self, const char *operation)
 {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
-    if (RB_UNLIKELY(socket->state != GW_OPEN)) gw_raise_closed(operation, self);
+    bool lent = socket->state == GW_LENT;
+    if (RB_UNLIKELY(socket->state != GW_OPEN && !lent)) gw_raise_closed(operation, self);
     if (RB_UNLIKELY(gw_socket_forked(socket))) gw_raise_forked(operation, self);
+    if (RB_UNLIKELY(lent)) gw_raise_busy(operation, self);
     return socket;
 }
 
@@ -246,7 +248,13 @@ gw_socket_release(gw_socket_t *socket)
 void
 gw_socket_close(gw_socket_t *socket)
 {
+    bool lent = socket->state == GW_LENT;
     socket->state = GW_CLOSING;
+    if (lent) { /* its proxy closes it when it has left */
+        gw_context_note_linger(socket->context, socket->lent_linger);
+        gw_proxy_end(socket->proxy);
+        return;
+    }
     note_linger(socket); /* now: Context#close asks for it before the last waiter has left */
     gw_monitor_end(socket);
     gw_wake_all(socket);
@@ -258,7 +266,7 @@ static VALUE
 socket_close(VALUE self)
 {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
-    if (socket->state != GW_OPEN) return Qnil;
+    if (socket->state != GW_OPEN && socket->state != GW_LENT) return Qnil;
     if (gw_socket_forked(socket)) gw_raise_forked("close", self);
     gw_socket_close(socket);
     return Qnil;
@@ -268,7 +276,7 @@ static VALUE
 socket_closed_p(VALUE self)
 {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
-    return RBOOL(socket->state != GW_OPEN);
+    return RBOOL(socket->state != GW_OPEN && socket->state != GW_LENT);
 }
 
 static VALUE

@@ -118,8 +118,8 @@ gw_wake_readers(gw_socket_t *socket)
 
 /* Whether ZMQ_FD was written or read since the last look, also when nothing is left of it: an edge-triggered epoll remembers
  * each, and reports it since the descriptor is always writable. Yes where that cannot be known. */
-static bool
-edge_passed(gw_socket_t *socket)
+bool
+gw_edge_passed(gw_socket_t *socket)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET};
     if (socket->edge_fd < 0) {
@@ -137,7 +137,7 @@ edge_passed(gw_socket_t *socket)
 void
 gw_settle_waiters(gw_socket_t *socket)
 {
-    if (edge_passed(socket)) gw_line_wake(&socket->line); /* pollers have an eye of their own on the descriptor */
+    if (gw_edge_passed(socket)) gw_line_wake(&socket->line); /* pollers have an eye of their own on the descriptor */
 }
 
 /* ---- one waiter ---- */

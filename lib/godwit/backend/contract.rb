@@ -35,7 +35,9 @@ module Godwit
         _open _close _closed? _forked? _register _modify _remove _events _size _members _wait
       ].freeze
 
-      CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR, Poller: POLLER}.freeze
+      PROXY = %i[_open _lend _give_back _loop _stop _set_paused _paused? _running? _forked? _counters].freeze
+
+      CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR, Poller: POLLER, Proxy: PROXY}.freeze
 
       # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)

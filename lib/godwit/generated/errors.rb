@@ -69,8 +69,8 @@ module Godwit
     include Error
   end
 
-  # A Frame is sent or closed while a memory view of it is open; a socket is used in two ways that exclude each other.
-  # Another thread or fiber is at it; let it end first.
+  # A proxy runs on the socket, or is to run on one that another call waits on; a Frame is sent or closed while a memory view of it is open.
+  # While a proxy runs its sockets are its own: stop it first; and let nobody wait on a socket that a proxy is to take.
   class BusyError < Errno::EBUSY
     include Error
 
@@ -250,7 +250,7 @@ module Godwit
       Rule.new(klass: ForkedError, text: "Opened before fork", retriable: false, fix: "open a new one in this process"),
       Rule.new(klass: StateError, errno: 156_384_763, text: "Not the turn for this", retriable: false, fix: "REQ sends, then receives, and REP the other way round; relaxed: true, correlate: true lets a REQ send again"),
       Rule.new(klass: GoneError, text: "Frame is gone", retriable: false, fix: "send a dup of it, or frame.to_s, and keep the frame; gone? tells"),
-      Rule.new(klass: BusyError, errno: ::Errno::EBUSY::Errno, retriable: true, fix: "another thread or fiber is at it; let it end first"),
+      Rule.new(klass: BusyError, errno: ::Errno::EBUSY::Errno, retriable: true, fix: "while a proxy runs its sockets are its own: stop it first; and let nobody wait on a socket that a proxy is to take"),
       Rule.new(klass: UnreachableError, errno: ::Errno::EHOSTUNREACH::Errno, retriable: true, fix: "the peer named by the first frame has gone or has not come yet; send when it has written again"),
       Rule.new(klass: AddressInUseError, errno: ::Errno::EADDRINUSE::Errno, retriable: true, fix: {"inproc" => "another socket of this context is bound to the name; take another name", "tcp" => "another socket is bound there; take another port, or * for any free one", "default" => "another socket is bound there; take another address"}),
       Rule.new(klass: AddressNotAvailableError, errno: ::Errno::EADDRNOTAVAIL::Errno, retriable: false, fix: "bind to an address of this machine, or to * for all of them"),

@@ -1,0 +1,342 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "timeout"
+require "support/tiny_scheduler"
+
+# What a proxy moves, how it is steered, and what it refuses.
+class ProxyTest < Godwit::TestCase
+  # A proxy between two bound sockets of the test's context, stopped at its end.
+  def proxy(front, back, capture: nil, transport: :inproc, **options)
+    sockets = [front, back].map { |type| open_socket(type, **options).bind(endpoint_for(transport)) }
+    @proxies = [*@proxies, Godwit::Proxy.new(*sockets, capture: capture)]
+    @proxies.last
+  end
+
+  def peer(type, socket, **options) = open_socket(type, **options).connect(socket.last_endpoint)
+
+  def stopped(proxy) = proxy.stop.wait(5) || flunk("the proxy did not end")
+
+  def teardown
+    (@proxies || []).each(&:stop)
+    (@proxies || []).each { |one| one.wait(5) }
+    super
+  end
+
+  each_transport "a queue carries requests and replies" do |transport|
+    queue = proxy(:ROUTER, :DEALER, transport: transport).start
+    rep = peer(:REP, queue.backend)
+    in_thread { rep.serve { |message| message.is_a?(Array) ? message.reverse : message.upcase } }
+    req = peer(:REQ, queue.frontend)
+    assert_equal "HELLO", req.request("hello", timeout: 5)
+    assert_equal %w[c b a], req.request(%w[a b c], timeout: 5)
+    stopped(queue)
+    statistics = queue.statistics
+    assert_equal [2, 2, 2, 2], [statistics.frontend.received, statistics.frontend.sent, statistics.backend.received, statistics.backend.sent]
+    assert_equal statistics.frontend.received_bytes, statistics.backend.sent_bytes
+    assert statistics.frozen? && statistics.frontend.frozen?
+  end
+
+  test "a poller leaves a socket alone that a proxy has, and sees it again afterwards" do
+    streamer = proxy(:PULL, :PUSH)
+    push, pull = peer(:PUSH, streamer.frontend), peer(:PULL, streamer.backend)
+    poller = open_poller(streamer.frontend)
+    streamer.start
+    push.send("by the proxy")
+    assert_equal "by the proxy", pull.recv(timeout: 5)
+    assert_empty poller.wait(0)
+    waiting = in_thread { poller.wait(5).map(&:object) }
+    until_asleep(waiting)
+    stopped(streamer)
+    push.send("by hand")
+    assert_equal [streamer.frontend], waiting.value
+    assert_equal "by hand", streamer.frontend.recv(timeout: 5)
+  end
+
+  test "a forwarder takes subscriptions up and messages down" do
+    forwarder = proxy(:XSUB, :XPUB).start
+    pub = peer(:PUB, forwarder.frontend)
+    sub = peer(:SUB, forwarder.backend, subscribe: "a")
+    pub.wait_connected(timeout: 5) # a PUB counts subscriptions, so it came up
+    pub.send("b1").send("a1").send(%w[a2 body])
+    assert_equal "a1", sub.recv(timeout: 5)
+    assert_equal %w[a2 body], sub.recv(timeout: 5)
+  end
+
+  test "a SUB in front and a PUB behind forward what the SUB asked for" do
+    pub = open_socket(:PUB).bind(endpoint_for(:inproc))
+    front = open_socket(:SUB, subscribe: "a").connect(pub.last_endpoint)
+    back = open_socket(:PUB).bind(endpoint_for(:inproc))
+    (@proxies = [Godwit::Proxy.new(front, back)]).first.start
+    sub = peer(:SUB, back, subscribe: "")
+    pub.wait_connected(timeout: 5)
+    assert_equal("a1", eventually do
+      pub.send("a1")
+      sub.recv_nonblock(exception: false).then { |message| message unless message == :wait_readable }
+    end)
+  end
+
+  test "a streamer goes one way, in order, with messages of all shapes" do
+    streamer = proxy(:PULL, :PUSH).start
+    push = peer(:PUSH, streamer.frontend)
+    pull = peer(:PULL, streamer.backend)
+    messages = Array.new(2_000) { |i| i.even? ? i.to_s : [i.to_s, "", "x" * i] }
+    sender = in_thread { push.send_many(messages) }
+    assert_equal(messages, Array.new(2_000) { pull.recv(timeout: 5) })
+    sender.join
+    assert_equal 2_000, stopped(streamer).statistics.backend.sent
+    assert_equal 0, streamer.statistics.frontend.sent
+  end
+
+  test "what was there before, and more of it than goes in one turn, passes with nothing else to wake the proxy" do
+    streamer = proxy(:PULL, :PUSH, send_hwm: 0, recv_hwm: 0).pause.start
+    push = peer(:PUSH, streamer.frontend, send_hwm: 0)
+    pull = peer(:PULL, streamer.backend, recv_hwm: 0)
+    push.send_many(Array.new(5_000, &:to_s))
+    streamer.resume
+    assert_equal(Array.new(5_000, &:to_s), Array.new(5_000) { pull.recv(timeout: 5) })
+  end
+
+  test "one socket may be both sides" do
+    router = open_socket(:DEALER).bind(endpoint_for(:inproc))
+    (@proxies = [Godwit::Proxy.new(router, router)]).first.start
+    one = peer(:DEALER, router)
+    one.send(%w[a b])
+    assert_equal %w[a b], one.recv(timeout: 5)
+  end
+
+  test "capture gets a copy of each message, both ways" do
+    capture = open_socket(:PUSH).bind(endpoint_for(:inproc))
+    queue = proxy(:PAIR, :PAIR, capture: capture).start
+    copies = peer(:PULL, capture)
+    left = peer(:PAIR, queue.frontend)
+    right = peer(:PAIR, queue.backend)
+    left.send(["there", "x" * 10_000])
+    assert_equal ["there", "x" * 10_000], right.recv(timeout: 5)
+    right.send("back")
+    assert_equal "back", left.recv(timeout: 5)
+    assert_equal [["there", "x" * 10_000], "back"], [copies.recv(timeout: 5), copies.recv(timeout: 5)]
+    assert_equal 2, stopped(queue).statistics.capture.sent
+  end
+
+  test "a capture that nobody reads holds the messages, and loses none" do
+    capture = open_socket(:PUSH, send_hwm: 1).bind(endpoint_for(:inproc))
+    streamer = proxy(:PULL, :PUSH, capture: capture).start
+    pull = peer(:PULL, streamer.backend)
+    peer(:PUSH, streamer.frontend).send_many(Array.new(100, &:to_s))
+    assert_nil pull.recv(timeout: 0.05, exception: false)
+    assert_operator streamer.statistics.backend.sent, :==, 0
+    stopped(streamer).start # what is in its hand stays there
+    copies = peer(:PULL, capture)
+    assert_equal(Array.new(100, &:to_s), Array.new(100) { pull.recv(timeout: 5) })
+    assert_equal(Array.new(100, &:to_s), Array.new(100) { copies.recv(timeout: 5) })
+  end
+
+  test "a back end without room holds the senders back" do
+    streamer = proxy(:PULL, :PUSH, send_hwm: 10, recv_hwm: 10).start
+    push = peer(:PUSH, streamer.frontend, send_hwm: 10)
+    sent = 0
+    sent += 1 until push.send(sent.to_s, timeout: 0.1, exception: false).nil?
+    assert_operator sent, :<, 60
+    assert_equal 0, streamer.statistics.frontend.received # it knows beforehand
+    pull = peer(:PULL, streamer.backend, recv_hwm: 10)
+    assert_equal(Array.new(sent, &:to_s), Array.new(sent) { pull.recv(timeout: 5) })
+  end
+
+  test "paused, it takes nothing; resumed, it goes on" do
+    streamer = proxy(:PULL, :PUSH).pause
+    assert_predicate streamer, :paused?
+    streamer.start
+    push = peer(:PUSH, streamer.frontend)
+    pull = peer(:PULL, streamer.backend)
+    push.send("a")
+    assert_nil pull.recv(timeout: 0.05, exception: false)
+    assert_equal 0, streamer.statistics.frontend.received
+    streamer.resume
+    refute_predicate streamer, :paused?
+    assert_equal "a", pull.recv(timeout: 5)
+    streamer.pause
+    push.send("b")
+    assert_nil pull.recv(timeout: 0.05, exception: false)
+    stopped(streamer) # a paused one can be stopped
+    assert_equal 1, streamer.statistics.frontend.received
+  end
+
+  test "while it runs its sockets refuse other use, and name the fix; afterwards they are as before" do
+    streamer = proxy(:PULL, :PUSH).start
+    front = streamer.frontend
+    uses = [-> { front.recv }, -> { front.recv_nonblock }, -> { front.recv_many }, -> { front.bind("inproc://other") }, -> { front.linger },
+      -> { front.linger = 1 }, -> { front.events }, -> { front.zmq_fd }, -> { front.wait_readable(0) }, -> { streamer.backend.send("x") },
+      -> { streamer.backend << "x" }, -> { Godwit::Proxy.new(front, streamer.backend) }]
+    uses.each do |use|
+      error = assert_raises(Godwit::BusyError, &use)
+      assert_kind_of Errno::EBUSY, error
+      assert_match(/stop it first/, error.message)
+    end
+    refute_predicate front, :closed?
+    assert_match(/PULL bound to/, front.inspect)
+    assert_equal 1, front.endpoints.size
+    stopped(streamer)
+    peer(:PUSH, front).send("direct")
+    assert_equal "direct", front.recv(timeout: 5)
+  end
+
+  test "a socket that somebody waits on is not taken, and none of the others is lent then" do
+    streamer = proxy(:PULL, :PUSH)
+    waiter = in_thread { streamer.frontend.recv }
+    until_asleep(waiter)
+    assert_raises(Godwit::BusyError) { streamer.start }
+    assert_empty streamer.backend.events
+    peer(:PUSH, streamer.frontend).send("x")
+    assert_equal "x", waiter.value
+    assert_predicate streamer.start, :running?
+  end
+
+  test "it runs once at a time, and as often as wanted" do
+    streamer = proxy(:PULL, :PUSH).start
+    assert_raises(Godwit::StateError) { streamer.start }
+    assert_raises(Godwit::StateError) { streamer.run }
+    assert_predicate streamer, :running?
+    push = peer(:PUSH, streamer.frontend)
+    pull = peer(:PULL, streamer.backend)
+    20.times do |i|
+      push.send(i.to_s)
+      assert_equal i.to_s, pull.recv(timeout: 5)
+      stopped(streamer)
+      refute_predicate streamer, :running?
+      streamer.start
+    end
+  end
+
+  test "run gives the statistics when it is stopped" do
+    streamer = proxy(:PULL, :PUSH)
+    thread = in_thread { streamer.run }
+    peer(:PUSH, streamer.frontend).send("abc")
+    assert_equal "abc", peer(:PULL, streamer.backend).recv(timeout: 5)
+    streamer.terminate
+    assert_equal 3, thread.value.backend.sent_bytes
+  end
+
+  test "run lets other fibers run, and ends in a fiber" do
+    streamer = proxy(:PULL, :PUSH)
+    push = peer(:PUSH, streamer.frontend)
+    pull = peer(:PULL, streamer.backend)
+    got = statistics = nil
+    Godwit::TestSupport::TinyScheduler.thread do
+      Fiber.schedule { statistics = streamer.run }
+      Fiber.schedule do
+        push.send("x")
+        got = pull.recv(timeout: 5)
+        streamer.stop
+      end
+    end.join
+    assert_equal "x", got
+    assert_equal 1, statistics.backend.sent
+    refute_predicate streamer, :running?
+  end
+
+  test "Timeout, kill and raise end run, and give the sockets back" do
+    streamer = proxy(:PULL, :PUSH)
+    assert_raises(Timeout::Error) { Timeout.timeout(0.01) { streamer.run } }
+    assert_empty streamer.frontend.events
+    endings = [->(thread) { thread.kill }, ->(thread) { thread.raise(IOError, "enough") }]
+    endings.each do |ending|
+      thread = in_thread { streamer.run }
+      eventually { streamer.running? }
+      ending.call(thread)
+      thread.join rescue IOError # standard:disable Style/RescueModifier -- the one we raised
+      assert_empty streamer.frontend.events
+    end
+  end
+
+  test "closing a socket ends it: run raises, a thread of its own ends quietly" do
+    [:frontend, :backend].each do |side|
+      streamer = proxy(:PULL, :PUSH)
+      thread = in_thread { streamer.run }
+      eventually { streamer.running? }
+      streamer.public_send(side).close
+      assert_raises(Godwit::ClosedError) { thread.value }
+      other = proxy(:PULL, :PUSH).start
+      other.public_send(side).close
+      assert_same other, other.wait(5)
+      assert_predicate other.public_send(side), :closed?
+      assert_raises(Godwit::ClosedError) { other.start }
+    end
+  end
+
+  test "shutting the context down ends it, also when it is paused" do
+    [false, true].each do |paused|
+      context = own(Godwit::Context.new)
+      front = own(Godwit::PULL.new(context: context))
+      one = Godwit::Proxy.new(front, own(Godwit::PUSH.new(context: context)))
+      one.pause if paused
+      thread = in_thread { one.run }
+      eventually { one.running? }
+      context.shutdown
+      assert_raises(Godwit::ContextTerminatedError) { thread.value }
+    end
+  end
+
+  test "closing the context ends it and the sockets" do
+    context = own(Godwit::Context.new(linger: 0))
+    one = Godwit::Proxy.streamer("inproc://a", "inproc://b", context: context).start
+    context.close
+    assert_same one, one.wait(5)
+    assert_predicate one.frontend, :closed?
+    assert_nil one.close
+  end
+
+  test "the three constructors make, bind and own their sockets" do
+    {queue: [:ROUTER, :DEALER], forwarder: [:XSUB, :XPUB], streamer: [:PULL, :PUSH]}.each do |name, types|
+      kept = Godwit::Proxy.public_send(name, "tcp://127.0.0.1:*", [endpoint_for(:inproc), endpoint_for(:ipc)],
+        capture: endpoint_for(:inproc), context: context, send_hwm: 7) do |one|
+        assert_predicate one, :running?
+        assert_equal types, [one.frontend.type, one.backend.type]
+        assert_equal [1, 2, :PUB], [one.frontend.endpoints.size, one.backend.endpoints.size, one.capture.type]
+        one
+      end
+      assert [kept.frontend, kept.backend, kept.capture].all?(&:closed?), name
+      refute_predicate kept, :running?
+    end
+  end
+
+  test "a constructor takes sockets of the caller's, which stay his; a failing one leaves nothing open" do
+    mine = open_socket(:PULL).bind(endpoint_for(:inproc))
+    one = Godwit::Proxy.streamer(mine, endpoint_for(:inproc), context: context)
+    refute_predicate one, :running?
+    one.close
+    one.close
+    assert_equal [false, true], [mine.closed?, one.backend.closed?]
+    assert_raises(Godwit::EndpointError) { Godwit::Proxy.queue(endpoint_for(:inproc), "nonsense", context: context) }
+  end
+
+  test "what cannot work is refused, and the message names what can" do
+    push, pull, sub = open_socket(:PUSH), open_socket(:PULL), open_socket(:SUB)
+    {
+      [open_socket(:REP), open_socket(:DEALER)] => /take a ROUTER/, [open_socket(:ROUTER), open_socket(:REQ)] => /take a DEALER/,
+      [pull, sub] => /backend/, [push, push] => /backend/
+    }.each do |sides, words|
+      assert_match words, assert_raises(Godwit::ArgumentValueError) { Godwit::Proxy.new(*sides) }.message
+    end
+    assert_raises(Godwit::ArgumentTypeError) { Godwit::Proxy.new(pull, "push") }
+    assert_raises(Godwit::ArgumentTypeError) { Godwit::Proxy.new(pull, push, capture: 1) }
+    assert_raises(Godwit::ArgumentValueError) { Godwit::Proxy.new(pull, push, capture: sub) }
+    assert_raises(Godwit::ArgumentValueError) { Godwit::Proxy.new(pull, push, capture: push) }
+    assert_raises(Godwit::ArgumentTypeError) { Godwit::Proxy.new(pull, push).wait("x") }
+    assert_raises(Godwit::UnsupportedError) { Godwit::Proxy.new(pull, push).dup }
+  end
+
+  test "a reply to a peer that is gone does not end a queue whose ROUTER is mandatory" do
+    router = open_socket(:ROUTER, mandatory: true).bind(endpoint_for(:inproc))
+    dealer = open_socket(:DEALER).bind(endpoint_for(:inproc))
+    (@proxies = [queue = Godwit::Proxy.new(router, dealer)]).first.start
+    worker = peer(:DEALER, dealer)
+    client = peer(:DEALER, router)
+    client.send("hi")
+    id, = worker.recv(timeout: 5)
+    worker.send(["nobody", "lost"])
+    eventually { queue.statistics.dropped == 1 }
+    worker.send([id, "found"])
+    assert_equal "found", client.recv(timeout: 5)
+  end
+end

@@ -1,0 +1,316 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "timeout"
+require_relative "shim/shim"
+
+# The proxy's loop in C: it hears its control in every state, loses no wake-up, tears no message, and owns what it uses.
+class NativeProxyTest < Godwit::TestCase
+  AT_ONCE = 0.1 # seconds; beside other work on the machine a few tries are given
+  TRIES = 5
+
+  # name => brings a proxy to that state, running
+  STATES = {
+    "idle" => ->(test) { test.streamer.tap(&:start) },
+    "paused" => ->(test) { test.streamer.tap(&:start).pause },
+    "behind a back end that blocks" => ->(test) { test.blocked },
+    "behind an unread capture" => ->(test) { test.captured },
+    "behind a full peer of a mandatory ROUTER" => ->(test) { test.full_router },
+    "under full load" => ->(test) { test.loaded }
+  }.freeze
+
+  ENDS = {
+    "stop" => ->(proxy) { proxy.stop },
+    "close of a socket" => ->(proxy) { proxy.backend.close },
+    "shutdown of the context" => ->(proxy) { proxy.frontend.context.shutdown },
+    "close of the context" => ->(proxy) { Thread.new { proxy.frontend.context.close } },
+    "kill of its thread" => ->(proxy) { proxy.instance_variable_get(:@thread).kill }
+  }.freeze
+
+  STATES.each_key do |state|
+    ENDS.each do |name, ending|
+      test "#{name} ends a proxy #{state} at once" do
+        in_time do
+          proxy = STATES.fetch(state).call(self)
+          until_it_polls(proxy) unless state == "under full load"
+          assert_predicate proxy, :running?
+          seconds do
+            ending.call(proxy)
+            assert_same proxy, proxy.wait(5)
+          end.tap { refute_predicate proxy, :running? }
+        end
+      end
+    end
+
+    test "run ends on Timeout #{state} at once, and gives the sockets back" do
+      in_time do
+        proxy = STATES.fetch(state).call(self)
+        proxy.stop.wait(5)
+        thread = in_thread { Timeout.timeout(0.05) { proxy.run } }
+        start = monotonic
+        assert_raises(Timeout::Error) { thread.value }
+        (monotonic - start - 0.05).tap { proxy.frontend.events }
+      end
+    end
+  end
+
+  test "REQ and a mandatory ROUTER, all at a high-water mark of 1: no reply stays away" do
+    queue = pair(:ROUTER, :DEALER, front: {mandatory: true}, send_hwm: 1, recv_hwm: 1)
+    queue.start
+    # DEALERs, since a REP drops its reply at the high-water mark, as it does behind zmq_proxy.
+    workers = Array.new(4) { peer(:DEALER, queue.backend, send_hwm: 1, recv_hwm: 1) }
+    workers.each { |worker| in_thread { worker.each { |message| worker.send(message) } } }
+    clients = Array.new(20) { peer(:REQ, queue.frontend, send_hwm: 1, recv_hwm: 1) }
+    replies = clients.map do |client|
+      in_thread { Array.new(50) { |i| client.send(i.to_s, timeout: 10) && client.recv(timeout: 10) } }
+    end
+    replies.each { |thread| assert_equal Array.new(50, &:to_s), thread.value }
+  end
+
+  test "messages of many frames pass whole while peers come and go" do
+    streamer = pair(:PULL, :PUSH, transport: :tcp, send_hwm: 5, recv_hwm: 5).start
+    push = peer(:PUSH, streamer.frontend, send_hwm: 5)
+    sender = in_thread { 3_000.times { |i| push.send(Array.new(1 + i % 7) { |j| "#{i}.#{j}" }) } && push.send("end") }
+    seen = 0
+    last = nil
+    until last == "end"
+      pull = peer(:PULL, streamer.backend, recv_hwm: 5)
+      50.times do
+        last = pull.recv(timeout: 0.5, exception: false)
+        break if last.nil? || last == "end"
+        frames = Array(last)
+        number = frames.first.to_i
+        assert_equal(Array.new(1 + number % 7) { |j| "#{number}.#{j}" }, frames)
+        seen += 1
+      end
+      pull.close
+      break if last.nil? && !sender.alive? && streamer.statistics.backend.sent == 3_001 # the end went to one that was closed
+    end
+    sender.join
+    assert_operator seen, :>, 100
+  end
+
+  # The shim gives the peer time to go between two parts.
+  {PUSH: :PULL, DEALER: :DEALER, PAIR: :PAIR}.each do |type, peer|
+    test "a message to a #{type}'s peer that goes in mid-message goes to the next one, whole and once" do
+      env = Godwit::TestSupport::Shim.windows(parts: 20_000)
+      assert_child(run_child(<<~RUBY, env: env, deadline: 28))
+        require "godwit"
+        require "fiddle"
+        MID_MESSAGE = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_mid_message"], [], Fiddle::TYPE_LONG)
+        parts = #{(type == :PUSH) ? %w[1 end] : %w[1 2 3 end]} # libzmq mostly drops the rest of a longer one to a PUSH without a word
+        cut = false
+        20.times do
+          context = Godwit::Context.new(linger: 0)
+          front = Godwit::PULL.bind("inproc://front", context: context)
+          back = Godwit::#{type}.bind("inproc://cut", context: context)
+          push = Godwit::PUSH.connect("inproc://front", context: context)
+          first = Godwit::#{peer}.connect("inproc://cut", context: context)
+          proxy = Godwit::Proxy.new(front, back).start
+          push.send("prime")
+          first.recv(timeout: 5)
+          before = MID_MESSAGE.call
+          push.send(parts)
+          first.close
+          finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.2
+          Thread.pass until MID_MESSAGE.call > before || Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
+          if (cut = MID_MESSAGE.call > before)
+            message = nil
+            until message # a PAIR ignores for good who comes before it is done with its last peer
+              other = Godwit::#{peer}.connect("inproc://cut", context: context)
+              message = other.recv(timeout: 1, exception: false)
+              other.close unless message
+            end
+            abort "torn: \#{message.inspect}" unless message == parts
+            push.send("after")
+            abort "then torn" unless other.recv(timeout: 5) == "after"
+          end
+          context.close
+          proxy.wait
+          break if cut
+        end
+        abort "never cut in mid-message" unless cut
+      RUBY
+    end
+  end
+
+  test "a message that found no room waits over stop and start" do
+    streamer = streamer(front: {recv_hwm: 10}, send_hwm: 1).pause.start
+    stuck = peer(:PULL, streamer.backend, recv_hwm: 1)
+    fill(peer(:PUSH, streamer.frontend, send_hwm: 10))
+    streamer.resume # more than the back end takes is there at once
+    taken = eventually { streamer.statistics.then { |now| now.frontend.received if now.frontend.received - now.backend.sent == 1 } }
+    10.times { streamer.stop.wait(5).start }
+    assert_equal taken, streamer.statistics.frontend.received
+    assert_equal((0...@sent).to_a, Array.new(@sent) { stuck.recv(timeout: 5).to_i })
+  end
+
+  test "an idle proxy sleeps" do
+    streamer = captured
+    cpu = -> { Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) }
+    IO.select(nil, nil, nil, 0.05) # what was still on its way
+    before = cpu.call
+    IO.select(nil, nil, nil, 0.3)
+    assert_operator cpu.call - before, :<, 0.1
+    assert_predicate streamer, :running?
+  end
+
+  test "garbage collection and compaction beside a running proxy" do
+    streamer = pair(:PULL, :PUSH).start
+    push = peer(:PUSH, streamer.frontend)
+    pull = peer(:PULL, streamer.backend)
+    200.times do |i|
+      push.send([i.to_s, "x" * 5_000])
+      (i % 20).zero? ? GC.compact : GC.start(full_mark: false)
+      assert_equal [i.to_s, "x" * 5_000], pull.recv(timeout: 5)
+    end
+  end
+
+  test "a proxy that nobody holds runs on, and closing its socket lets go of everything" do
+    front, back = open_socket(:PULL).bind(endpoint_for(:inproc)), open_socket(:PUSH).bind(endpoint_for(:inproc))
+    make_and_forget(front, back)
+    GC.start
+    peer(:PUSH, front).send("x")
+    assert_equal "x", peer(:PULL, back).recv(timeout: 5)
+    front.close
+    assert(eventually do
+      back.events
+    rescue Godwit::BusyError
+      nil
+    end)
+  end
+
+  test "starting, stopping and dropping proxies leaves no descriptor behind" do
+    front, back = open_socket(:PULL).bind(endpoint_for(:inproc)), open_socket(:PUSH).bind(endpoint_for(:inproc))
+    round = -> { Godwit::Proxy.new(front, back).start.stop.wait(5) }
+    round.call
+    GC.start
+    before = Dir.children("/proc/self/fd").size
+    200.times { round.call }
+    round = nil
+    3.times { GC.start }
+    assert_operator Dir.children("/proc/self/fd").size, :<=, before + 20
+  end
+
+  test "steering from many threads while messages pass" do
+    streamer = pair(:PULL, :PUSH).start
+    push = peer(:PUSH, streamer.frontend)
+    pull = peer(:PULL, streamer.backend)
+    steerers = Array.new(3) { in_thread { 200.times { Thread.pass if streamer.pause.resume.statistics } } }
+    restarter = in_thread { 100.times { streamer.stop.wait(5).start } }
+    sender = in_thread { 2_000.times { |i| push.send(i.to_s) } }
+    [sender, restarter, *steerers].each(&:join)
+    assert_predicate streamer, :running?
+    assert_equal(Array.new(2_000, &:to_s), Array.new(2_000) { pull.recv(timeout: 10) })
+  end
+
+  # ---- states ----
+
+  def streamer(**options) = pair(:PULL, :PUSH, **options)
+
+  def blocked
+    proxy = streamer(send_hwm: 1, recv_hwm: 1).start
+    push = peer(:PUSH, proxy.frontend, send_hwm: 1)
+    peer(:PULL, proxy.backend, recv_hwm: 1) # takes what its high-water mark allows, and reads nothing
+    fill(push)
+    proxy
+  end
+
+  def captured
+    capture = open_socket(:PUSH).bind(endpoint_for(:inproc))
+    proxy = streamer(capture: capture).start
+    peer(:PULL, proxy.backend)
+    fill(peer(:PUSH, proxy.frontend, send_hwm: 1))
+    proxy
+  end
+
+  def full_router
+    proxy = pair(:ROUTER, :DEALER, front: {mandatory: true}, send_hwm: 1, recv_hwm: 1).start
+    client = peer(:DEALER, proxy.frontend, recv_hwm: 1)
+    worker = peer(:DEALER, proxy.backend, send_hwm: 1)
+    other = peer(:DEALER, proxy.frontend) # has room: ZMQ_EVENTS says writable all the time
+    other.send("hi")
+    worker.recv(timeout: 5)
+    client.send("hi")
+    id, = worker.recv(timeout: 5)
+    nil while worker.send([id, "x"], timeout: 0.02, exception: false)
+    proxy
+  end
+
+  def loaded
+    proxy = streamer.start
+    push = peer(:PUSH, proxy.frontend)
+    pull = peer(:PULL, proxy.backend)
+    until_closed { push.send_many(["x"] * 256) }
+    until_closed { pull.recv_many }
+    eventually { proxy.statistics.backend.sent > 1_000 }
+    proxy
+  end
+
+  private
+
+  # Each in a context of its own, which a test may end.
+  def pair(front_type, back_type, front: {}, transport: :inproc, capture: nil, **options)
+    home = capture ? context : own(Godwit::Context.new(linger: 0))
+    sides = {front_type => front, back_type => {}}.map do |type, more|
+      own(Godwit.const_get(type).new(context: home, **options, **more)).bind(endpoint_for(transport))
+    end
+    own_proxy(Godwit::Proxy.new(*sides, capture: capture))
+  end
+
+  def own_proxy(proxy)
+    (@proxies ||= []) << proxy
+    proxy
+  end
+
+  def peer(type, socket, **options)
+    own(Godwit.const_get(type).new(context: socket.context, **options)).connect(socket.last_endpoint)
+  end
+
+  def make_and_forget(front, back)
+    Godwit::Proxy.new(front, back).start
+    nil
+  end
+
+  # Its thread sleeps, outside of Ruby.
+  def until_it_polls(proxy)
+    thread = proxy.instance_variable_get(:@thread)
+    eventually { thread.status == "sleep" && File.read("/proc/self/task/#{thread.native_thread_id}/stat")[/\) (\w)/, 1] == "S" }
+  end
+
+  def until_closed
+    in_thread do
+      loop { yield }
+    rescue Godwit::ClosedError, Godwit::ContextTerminatedError
+      nil
+    end
+  end
+
+  # Sends until nobody takes any more.
+  def fill(push)
+    @sent = 0
+    @sent += 1 while push.send(@sent.to_s, timeout: 0.02, exception: false)
+  end
+
+  def seconds
+    start = monotonic
+    yield
+    monotonic - start
+  end
+
+  # A busy machine may be late once; one that is late each time is wrong.
+  def in_time
+    late = Array.new(TRIES) do
+      took = yield
+      assert took # counted
+      return if took <= AT_ONCE
+      took
+    end
+    flunk "took #{late} s"
+  end
+
+  def before_teardown
+    @proxies&.each { |proxy| proxy.stop.wait(5) }
+    super
+  end
+end
