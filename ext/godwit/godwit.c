@@ -58,4 +58,5 @@ Init_godwit_ext(void)
     gw_init_peers();
     gw_init_send(takeover);
     gw_init_recv(takeover);
+    gw_init_draft(native);
 }

@@ -89,6 +89,11 @@ try_parts(gw_socket_t *socket, VALUE message)
     bool single = RB_TYPE_P(message, T_STRING);
     long count = single ? 1 : RARRAY_LEN(message), i;
     int error;
+    if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM)) { /* one that is not bound drops messages, and gives no errno */
+        int events = gw_socket_events(socket);
+        if (events < 0) return errno;
+        if (!(events & ZMQ_POLLOUT)) return EAGAIN;
+    }
     do {
         bool begun = socket->repair == GW_REQ_OWES_DELIMITER;
         error = RB_UNLIKELY(socket->repair != GW_REQ_SOUND) ? repair_request(socket) : 0;
@@ -109,20 +114,21 @@ try_parts(gw_socket_t *socket, VALUE message)
 }
 
 static bool
-valid(VALUE message)
+valid(const gw_socket_t *socket, VALUE message)
 {
-    if (RB_LIKELY(RB_TYPE_P(message, T_STRING))) return true;
+    if (RB_LIKELY(RB_TYPE_P(message, T_STRING))) return gw_draft_fits(socket, 1);
     if (!RB_TYPE_P(message, T_ARRAY) || RARRAY_LEN(message) == 0) return false;
     for (long i = 0; i < RARRAY_LEN(message); i++) {
         if (!RB_TYPE_P(RARRAY_AREF(message, i), T_STRING)) return false;
     }
-    return true;
+    return gw_draft_fits(socket, RARRAY_LEN(message));
 }
 
 static void
-check(VALUE message, const char *operation)
+check(const gw_call_t *call, VALUE message)
 {
-    if (RB_UNLIKELY(!valid(message))) gw_raise_message(message, operation);
+    if (RB_UNLIKELY(!valid(call->socket, message))) gw_raise_message(message, call->operation, call->self);
+    if (RB_UNLIKELY(gw_draft_too_large(call->socket, message))) gw_raise(EMSGSIZE, call->operation, call->self, Qnil);
 }
 
 /* Others run while we wait: what was checked must not change under us. */
@@ -145,7 +151,7 @@ try_send(gw_call_t *call, VALUE message)
         gw_settle(socket);
         mend(call->self, socket);
         gw_socket_open(call->self, call->operation); /* Ruby ran: it may have been closed, */
-        check(message, call->operation);             /* and the message changed */
+        check(call, message);                        /* and the message changed */
     }
     if (RB_LIKELY(!error)) {
         gw_settle_turn(socket);
@@ -202,7 +208,7 @@ socket_send(VALUE self, VALUE message, VALUE timeout)
     gw_call_t call = gw_call(self, "send", 0);
     call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->send_timeout));
     begin(&call);
-    check(message, "send"); /* after others ran */
+    check(&call, message); /* after others ran */
     return RBOOL(send_waiting(&call, message));
 }
 
@@ -215,15 +221,15 @@ socket_send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout)
     call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->send_timeout));
     long start = NUM2LONG(first), sent = 0;
     Check_Type(messages, T_ARRAY);
-    for (long i = 0; start == 0 && i < RARRAY_LEN(messages); i++) check(RARRAY_AREF(messages, i), "send_many");
+    for (long i = 0; start == 0 && i < RARRAY_LEN(messages); i++) check(&call, RARRAY_AREF(messages, i));
     begin(&call);
     for (; sent < BATCH && start + sent < RARRAY_LEN(messages); sent++) {
         VALUE message = RARRAY_AREF(messages, start + sent);
         if (sent == 0) {
-            check(message, "send_many");
+            check(&call, message);
             if (!send_waiting(&call, message)) break;
         }
-        else if (!valid(message) || try_parts(call.socket, message) != 0) {
+        else if (!valid(call.socket, message) || gw_draft_too_large(call.socket, message) || try_parts(call.socket, message) != 0) {
             break;
         }
     }
@@ -248,7 +254,7 @@ fast_send(VALUE self, VALUE message)
     }
     gw_call_t call = gw_call(self, "send", 0);
     begin(&call);
-    check(message, "send"); /* after others ran */
+    check(&call, message); /* after others ran */
     if (RB_LIKELY(try_send(&call, message))) return self;
     call.deadline = gw_deadline(call.socket->send_timeout);
     if (!send_waiting(&call, message)) gw_raise(ETIMEDOUT, "send", self, Qnil);

@@ -383,6 +383,9 @@ gw_wait_on(gw_call_t *call, short events, int fd)
 {
     gw_socket_t *socket = call->socket;
     if (call->deadline == 0) return false;
+    /* A thread-safe socket's descriptor is still readable for what the last calls have seen. To read it now might swallow a signal
+     * that came since the mailbox was drained, so the caller tries once more; a second time there is nothing to read. */
+    if (RB_UNLIKELY(socket->poller != NULL) && fd == socket->fd && gw_draft_take_signal(socket)) return true;
 
     gw_waiter_t *waiter = take_waiter(call, fd == socket->fd);
     waiter->events = events;
