@@ -313,6 +313,7 @@ socket_bind(VALUE self, VALUE endpoint)
     gw_socket_endpoint(self, endpoint, "bind", bind_given);
     gw_socket_t *socket = gw_socket_open(self, "bind");
     if (zmq_getsockopt(socket->zmq, ZMQ_LAST_ENDPOINT, bound, &size) != 0 || size < 2) return endpoint;
+    if (!strstr(bound, "://")) return endpoint; /* libzmq forgets udp's, and unbinds what it was given */
     return rb_utf8_str_new(bound, size - 1);
 }
 

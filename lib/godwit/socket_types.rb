@@ -81,7 +81,7 @@ module Godwit
   class DISH < Socket
     include Drafts::Groups
 
-    # @param join [String, Array<String>, nil] groups, as {#join}
+    # @param join [String, Array<String>, nil] groups, as {Socket::Drafts::Groups#join}
     # @param options [Hash] see {Socket#initialize}
     def initialize(join: nil, **options)
       @groups = []

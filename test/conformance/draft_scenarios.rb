@@ -1,0 +1,364 @@
+# frozen_string_literal: true
+
+require "support/tiny_scheduler"
+
+# What draft_test.rb runs on a libzmq with drafts.
+module DraftScenarios
+  # As in TestCase, for a module.
+  def self.test(sentence, &body) = define_method("test_#{sentence.tr(" ", "_")}", &body)
+
+  def self.each_transport(name, &body)
+    Godwit::TestSupport::Sockets::TRANSPORTS.each { |transport| test("#{name} over #{transport}") { instance_exec(transport, &body) } }
+  end
+
+  # Both ends bound to one another, with the number by which the first knows the second.
+  def server_and_client(transport = :tcp, **options)
+    server, client = connected_pair(:SERVER, :CLIENT, transport: transport, **options)
+    client << "hello"
+    id, message = server.recv_from(timeout: 5)
+    assert_equal "hello", message
+    [server, client, id]
+  end
+
+  # A RADIO whose DISH has joined, seen by a message that arrived.
+  def radio_and_dish(transport, *groups)
+    radio, dish = connected_pair(:RADIO, :DISH, transport: transport)
+    dish.join(*groups)
+    tune(radio, dish, groups.last)
+    [radio, dish]
+  end
+
+  # What is sent before the join has reached the RADIO, or before libzmq has bound an udp port, is lost.
+  def tune(radio, dish, group)
+    eventually do
+      radio.send("tune", group: group)
+      dish.recv(timeout: 0.02, exception: false)
+    end
+    radio.send("tuned", group: group)
+    eventually { dish.recv(timeout: 5) == "tuned" }
+  end
+
+  def udp_port
+    socket = UDPSocket.new
+    socket.bind("127.0.0.1", 0)
+    socket.local_address.ip_port
+  ensure
+    socket&.close
+  end
+
+  # ---- each type, both ways ----
+
+  each_transport("CLIENT and SERVER ask and answer") do |transport|
+    server, client, id = server_and_client(transport)
+    assert_kind_of Integer, id
+    assert_same server, server.send("a", routing_id: id)
+    assert_equal "a", client.recv(timeout: 5)
+    2.times { |i| client << i.to_s }
+    assert_equal [[id, "0"], [id, "1"]], Array.new(2) { server.recv_from(timeout: 5) }
+    server.send_many(%w[x y z], routing_id: id)
+    assert_equal %w[x y z], take(client, 3)
+  end
+
+  test "a SERVER tells its CLIENTs apart" do
+    server = open_socket(:SERVER).bind(endpoint_for(:tcp))
+    clients = Array.new(3) { |i| open_socket(:CLIENT).connect(server.last_endpoint) << i.to_s }
+    3.times { server.recv_from(timeout: 5).then { |id, message| server.send("for #{message}", routing_id: id) } }
+    assert_equal ["for 0", "for 1", "for 2"], clients.map { |client| client.recv(timeout: 5) }
+  end
+
+  each_transport("RADIO and DISH go by groups") do |transport|
+    radio, dish = radio_and_dish(transport, "weather", "sport")
+    radio.send("rain", group: "weather").send("lost", group: "politics").send("goal", group: "sport")
+    assert_equal [%w[weather rain], %w[sport goal]], Array.new(2) { dish.recv_with_group(timeout: 5) }
+    assert_equal %w[weather sport], dish.groups
+    dish.leave("weather")
+    assert_equal %w[sport], dish.groups
+    eventually do # until the RADIO has heard of it
+      radio.send("fog", group: "weather").send("end", group: "sport")
+      dish.recv(timeout: 5) == "end"
+    end
+    radio.send_many(%w[1 2], group: "sport")
+    assert_equal %w[1 2], take(dish, 2).reject { |message| message == "end" }
+  end
+
+  test "RADIO and DISH over udp" do
+    endpoint = "udp://127.0.0.1:#{udp_port}"
+    dish = own(Godwit::DISH.bind(endpoint, context: context, join: ["a", "b" * 127]))
+    radio = open_socket(:RADIO).connect(endpoint)
+    assert_equal [endpoint, endpoint], [dish.last_endpoint, radio.last_endpoint]
+    tune(radio, dish, "a")
+    largest = "x" * (8192 - 1 - 127)
+    radio.send(largest, group: "b" * 127)
+    assert_equal ["b" * 127, largest], dish.recv_with_group(timeout: 5)
+    radio.disconnect(endpoint)
+    assert_empty radio.endpoints
+    assert_named(Godwit::UnsupportedError, /close the socket/, operation: :unbind) { dish.unbind(endpoint) }
+    assert_equal [endpoint], dish.endpoints
+  end
+
+  test "what is too large for udp never reaches libzmq" do
+    endpoint = "udp://127.0.0.1:#{udp_port}"
+    radio = open_socket(:RADIO)
+    radio.send("x" * 100_000, group: "tcp takes it")
+    radio.connect(endpoint)
+    assert_system_error(Errno::EMSGSIZE, /8192 bytes/, operation: :send) { radio.send("x" * 8191, group: "a") }
+    assert_system_error(Errno::ENAMETOOLONG, /shorter/, operation: :send) { radio.send("x", group: "a" * 128) }
+    dgram = open_socket(:DGRAM).bind("udp://127.0.0.1:#{udp_port}")
+    [-> { dgram << ["127.0.0.1:9", "x" * 8193] }, -> { dgram.send_many([["127.0.0.1:9", "x" * 8193]]) }].each do |call|
+      assert_match(/8192 bytes/, assert_raises(Errno::EMSGSIZE, &call).message)
+    end
+  end
+
+  each_transport("SCATTER and GATHER") do |transport|
+    gather, scatter = connected_pair(:GATHER, :SCATTER, transport: transport)
+    scatter << "a" << ["b"]
+    scatter.send_many(%w[c d])
+    assert_equal %w[a b c d], take(gather, 4)
+    assert_named(Godwit::UnsupportedError, /only receives/) { gather << "x" }
+    assert_named(Godwit::UnsupportedError, /only sends/) { scatter.recv(timeout: 0) }
+  end
+
+  each_transport("CHANNEL both ways") do |transport|
+    a, b = connected_pair(:CHANNEL, :CHANNEL, transport: transport)
+    a << "to b"
+    b << "to a"
+    assert_equal ["to a", "to b"], [a.recv(timeout: 5), b.recv(timeout: 5)]
+    a.send_many(Array.new(100, &:to_s))
+    assert_equal Array.new(100, &:to_s), b.recv_many(100, timeout: 5).then { |got| got + take(b, 100 - got.size) }
+  end
+
+  each_transport("PEER writes first to whom it connected") do |transport|
+    bound = open_socket(:PEER).bind(endpoint_for(transport))
+    peer = open_socket(:PEER)
+    number = peer.connect_peer(bound.last_endpoint)
+    assert_equal [bound.last_endpoint], peer.endpoints
+    peer.send("hello", routing_id: number)
+    from, message = bound.recv_from(timeout: 5)
+    assert_equal "hello", message
+    bound.send("welcome", routing_id: from)
+    assert_equal [number, "welcome"], peer.recv_from(timeout: 5)
+  end
+
+  test "DGRAM sends to and hears from addresses" do
+    one, other = Array.new(2) { open_socket(:DGRAM).bind("udp://127.0.0.1:#{udp_port}") }
+    address = other.last_endpoint.delete_prefix("udp://")
+    from, body = eventually do
+      one << [address, "ping"]
+      other.recv(timeout: 0.05, exception: false)
+    end
+    assert_equal [one.last_endpoint.delete_prefix("udp://"), "ping"], [from, body]
+    other << [from, "pong"]
+    assert_equal [address, "pong"], one.recv(timeout: 5)
+  end
+
+  # ---- waiting ----
+
+  test "timeouts, nonblocking forms, readiness" do
+    server, client, id = server_and_client
+    assert_raises(Godwit::TimeoutError) { client.recv(timeout: 0.01) }
+    assert_raises(Godwit::TimeoutError) { server.recv_from(timeout: 0.01) }
+    assert_nil server.recv_from(timeout: 0, exception: false)
+    assert_equal :wait_readable, client.recv_nonblock(exception: false)
+    assert_equal [false, true], [client.readable?, client.writable?]
+    server.send_nonblock("a", routing_id: id)
+    assert_same client, client.wait_readable(5)
+    assert_equal %i[readable writable], client.events
+    assert_equal "a", client.recv_nonblock
+    assert_nil client.wait_readable(0.01)
+    lonely = open_socket(:CHANNEL)
+    assert_equal :wait_writable, lonely.send_nonblock("x", exception: false)
+    assert_raises(Godwit::TimeoutError) { lonely.send("x", timeout: 0.01) }
+    assert_nil open_socket(:DISH).recv_with_group(timeout: 0, exception: false)
+    assert_raises(Godwit::TimeoutError) { open_socket(:DGRAM).send(["127.0.0.1:9", "unbound"], timeout: 0.01) }
+  end
+
+  test "a waiting receiver gets what comes, again and again" do
+    server, client, id = server_and_client
+    echo = in_thread { 50.times { server.recv_from.then { |from, message| server.send(message, routing_id: from) } } }
+    50.times do |i|
+      client << i.to_s
+      assert_equal i.to_s, client.recv(timeout: 5)
+    end
+    echo.join
+    assert_operator id, :>, 0
+  end
+
+  test "a sender waits for room, and goes on when there is some" do
+    server, client, id = server_and_client(:inproc, bind_options: {send_hwm: 1, recv_hwm: 1}, connect_options: {send_hwm: 1, recv_hwm: 1})
+    {client => [{}, -> { server.recv(timeout: 5) }], server => [{routing_id: id}, -> { client.recv(timeout: 5) }]}.each do |sender, (address, receive)|
+      count = 0
+      count += 1 while sender.send(count.to_s, timeout: 0, exception: false, **address)
+      assert_operator count, :>=, 1
+      waiting = in_thread { sender.send("last", timeout: 5, **address) }
+      until_asleep(waiting)
+      assert_equal [*Array.new(count, &:to_s), "last"], Array.new(count + 1) { receive.call }
+      waiting.join
+    end
+  end
+
+  test "a bind lets a DGRAM that waits send" do
+    dgram = open_socket(:DGRAM)
+    other = UDPSocket.new.tap { |socket| socket.bind("127.0.0.1", 0) }
+    waiting = in_thread { dgram.send(["127.0.0.1:#{other.local_address.ip_port}", "x"], timeout: 5) }
+    until_asleep(waiting)
+    dgram.bind("udp://127.0.0.1:#{udp_port}")
+    assert_same dgram, waiting.value
+    assert other.wait_readable(5)
+    assert_equal "x", other.recv(10)
+  ensure
+    other&.close
+  end
+
+  %i[CLIENT SERVER DISH GATHER PEER CHANNEL DGRAM].each do |type|
+    test "a #{type} that waits ends by kill, close and shutdown" do
+      own_context = own(Godwit::Context.new)
+      endings = {
+        kill: ->(_, thread) { thread.kill },
+        close: ->(socket, _) { socket.close },
+        shutdown: ->(*) { own_context.shutdown }
+      }
+      endings.each do |how, ending|
+        socket = own(Godwit.const_get(type).new(context: own_context))
+        threads = Array.new(2) { in_thread { socket.recv } }
+        until_asleep(*threads)
+        took = seconds do
+          threads.each { |thread| ending.call(socket, thread) }
+          outcomes = threads.map { |thread| thread.join(5) && thread.value.class rescue $!.class } # standard:disable Style/RescueModifier
+          expected = {kill: NilClass, close: Godwit::ClosedError, shutdown: Godwit::ContextTerminatedError}.fetch(how)
+          assert_equal [expected] * 2, outcomes, how.to_s
+        end
+        assert_operator took, :<, 1
+      end
+    end
+  end
+
+  test "one of two who wait is killed as messages come, and none is lost" do
+    server, client, id = server_and_client
+    20.times do
+      got = Queue.new
+      killed, other = Array.new(2) do
+        in_thread { Thread.handle_interrupt(Object => :on_blocking) { got << client.recv(timeout: 5) } }
+      end
+      until_asleep(killed, other)
+      server.send_many(%w[a b], routing_id: id)
+      killed.kill
+      [killed, other].each(&:join)
+      left = (got.size < 2) ? [client.recv(timeout: 5)] : []
+      assert_equal %w[a b], (Array.new(got.size) { got.pop } + left).sort
+    end
+  end
+
+  test "many threads share a CLIENT and a SERVER" do
+    server, client, = server_and_client
+    servers = Array.new(4) do
+      in_thread { server.recv_from.then { |id, message| server.send(message, routing_id: id) } until server.closed? }
+    end
+    got = Queue.new
+    receivers = Array.new(4) { in_thread { 250.times { got << client.recv(timeout: 10) } } }
+    senders = Array.new(4) { |t| in_thread { 250.times { |i| client << "#{t} #{i}" } } }
+    (senders + receivers).each(&:join)
+    assert_equal Array.new(4) { |t| Array.new(250) { |i| "#{t} #{i}" } }.flatten.sort, Array.new(got.size) { got.pop }.sort
+    server.close
+    servers.each { |thread| assert_raises(Godwit::ClosedError) { thread.value } }
+  end
+
+  test "fibers share sockets" do
+    a, b = connected_pair(:CHANNEL, :CHANNEL)
+    got = []
+    Godwit::TestSupport::TinyScheduler.thread do
+      3.times { Fiber.schedule { 100.times { got << a.recv(timeout: 5) } } }
+      Fiber.schedule { 300.times { |i| b << i.to_s } }
+      Fiber.schedule { assert_raises(Godwit::TimeoutError) { b.recv(timeout: 0.01) } }
+    end.join
+    assert_equal Array.new(300, &:to_s).sort, got.sort
+  end
+
+  test "in a child process inherited sockets say so" do
+    result = assert_child run_child(<<~RUBY)
+      require "godwit"
+      server = Godwit::SERVER.bind("tcp://127.0.0.1:*")
+      client = Godwit::CLIENT.connect(server.last_endpoint) << "a"
+      id, = server.recv_from(timeout: 5)
+      child = fork do
+        [-> { client.recv }, -> { server.recv_from }, -> { server.send("x", routing_id: id) }, -> { client.close }].each do |call|
+          call.call
+        rescue Godwit::ForkedError
+          print "forked "
+        end
+        inner = Godwit::SERVER.bind("inproc://x")
+        Godwit::CLIENT.connect("inproc://x") << "fresh"
+        print inner.recv(timeout: 5)
+      end
+      Process.wait(child)
+      server.send("still here", routing_id: id)
+      print " ", client.recv(timeout: 5)
+    RUBY
+    assert_equal "forked forked forked forked fresh still here", result.stdout
+  end
+
+  test "sockets that nobody closes are collected" do
+    leaks_allowed!
+    200.times { Godwit::CLIENT.new(context: context) }
+    GC.start
+    assert_equal "x", connected_pair(:CHANNEL, :CHANNEL).then { |a, b| (a << "x") && b.recv(timeout: 5) }
+  end
+
+  # ---- wrong uses ----
+
+  test "messages of several frames are refused before libzmq sees them" do
+    server, client, id = server_and_client
+    refused = {client => [:CLIENT, {}], server => [:SERVER, {routing_id: id}], open_socket(:RADIO) => [:RADIO, {group: "a"}],
+               open_socket(:SCATTER) => [:SCATTER, {}], open_socket(:CHANNEL) => [:CHANNEL, {}]}
+    refused.each do |socket, (type, address)|
+      assert_named(Godwit::MessageError, /a #{type}'s message has one frame: got 2/, operation: :send) { socket.send(%w[a b], **address) }
+      assert_named(Godwit::MessageError, /one frame/, operation: :send_many) { socket.send_many([%w[a b]], **address) }
+      assert_named(Godwit::MessageError, /not empty/, operation: :send) { socket.send([], **address) }
+      assert_named(Godwit::MessageTypeError, /got Symbol/, operation: :send) { socket.send(:a, **address) }
+    end
+    assert_flows(client, server)
+  end
+
+  test "who sends to nobody is told how" do
+    server, _, id = server_and_client
+    [-> { server << "x" }, -> { server.send("x") }, -> { server.send_many(["x"]) }, -> { server.send_nonblock("x") }].each do |call|
+      assert_named(Godwit::RoutingIdError, /send\(message, routing_id: number\)/, &call)
+    end
+    [nil, 0, -1, 1 << 32, "1"].each do |bad|
+      assert_named(Godwit::RoutingIdError, /number of a peer/) { server.send("x", routing_id: bad) }
+    end
+    assert_named(Godwit::UnreachableError, /has gone, or never was/, operation: :send) { server.send("x", routing_id: (id == 7) ? 8 : 7) }
+    assert_named(Godwit::RoutingIdError, /connect_peer/) { open_socket(:PEER) << "x" }
+    assert_named(Godwit::GroupError, /group: "name"/) { open_socket(:RADIO) << "x" }
+  end
+
+  test "groups that cannot be" do
+    dish = open_socket(:DISH, join: %w[a b])
+    assert_named(Godwit::GroupError, /join a group once/, operation: :join) { dish.join("a") }
+    assert_named(Godwit::GroupError, /groups lists them/, operation: :leave) { dish.leave("c") }
+    assert_named(Godwit::GroupError, /255 bytes/) { dish.join("x" * 256) }
+    assert_named(Godwit::GroupError, /NUL/) { dish.join("x\0y") }
+    assert_named(Godwit::ArgumentTypeError, /a String/) { dish.join(:a) }
+    assert_named(Godwit::GroupError, /255 bytes/) { open_socket(:RADIO).send("x", group: "x" * 256) }
+    assert_equal %w[a b], dish.groups
+    dish.join("x" * 255).close
+    assert_named(Godwit::ClosedError, /./, operation: :join) { dish.join("d") }
+    assert_named(Godwit::GroupError, /join a group once/) { Godwit::DISH.new(context: context, join: %w[a a]) }
+  end
+
+  test "connect_peer wants a peer at once" do
+    assert_named(Godwit::OptionError, /immediate: false/) { open_socket(:PEER, immediate: true).connect_peer("tcp://127.0.0.1:9") }
+    assert_named(Godwit::EndpointError, /transport:/) { open_socket(:PEER).connect_peer("nowhere") }
+  end
+
+  test "datagrams that cannot be" do
+    dgram = open_socket(:DGRAM).bind("udp://127.0.0.1:#{udp_port}")
+    ["x", ["x"], %w[127.0.0.1:9 a b]].each do |message|
+      assert_named(Godwit::MessageError, /Array of address and body/) { dgram << message }
+    end
+    %w[localhost:9 127.0.0.1 127.0.0.1:0 127.0.0.1:65536 127.0.0.256:9].each do |address|
+      assert_named(Godwit::MessageError, /IPv4 address with its port/) { dgram << [address, "x"] }
+    end
+    assert_named(Godwit::EndpointError, /number of a port/) { dgram.bind("udp://127.0.0.1:*") }
+    assert_named(Godwit::IncompatibleProtocolError, /RADIO, DISH and DGRAM/) { dgram.connect("udp://127.0.0.1:9") }
+  end
+end
