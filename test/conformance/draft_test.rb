@@ -32,7 +32,12 @@ class DraftTest < Godwit::TestCase
     end
   end
 
-  include Without unless Godwit.has?(:draft)
-  require_relative "draft_scenarios" if Godwit.has?(:draft)
-  include DraftScenarios if Godwit.has?(:draft)
+  if Godwit.has?(:draft)
+    require_relative "draft_scenarios"
+    require_relative "draft_waits"
+    include DraftScenarios
+    include DraftWaits
+  else
+    include Without
+  end
 end
