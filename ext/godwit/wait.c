@@ -123,6 +123,7 @@ edge_passed(gw_socket_t *socket)
 void
 gw_settle_waiters(gw_socket_t *socket)
 {
+    if (socket->poller) return; /* no call swallows its signals; whoever takes one wakes all (ADR 14) */
     if (edge_passed(socket)) gw_wake_all(socket);
 }
 

@@ -50,6 +50,18 @@ module DraftWaits
     end
   end
 
+  test "peers are counted" do
+    gather = open_socket(:GATHER).bind(endpoint_for(:tcp))
+    scatters = Array.new(2) { open_socket(:SCATTER).connect(gather.last_endpoint) }
+    assert_same gather, gather.wait_connected(count: 2, timeout: 5)
+    scatters.each { |scatter| scatter.wait_connected(timeout: 5) << "x" }
+    assert_equal %w[x x], take(gather, 2)
+    server, client = connected_pair(:SERVER, :CLIENT, count_peers: true)
+    [server, client].each { |socket| assert_same socket, socket.wait_connected(timeout: 5) }
+    assert_flows(client, server)
+    assert_named(Godwit::StateError, /count_peers: true/) { open_socket(:CHANNEL).wait_connected(timeout: 1) }
+  end
+
   test "a bind lets a DGRAM that waits send" do
     dgram = open_socket(:DGRAM)
     other = UDPSocket.new.tap { |socket| socket.bind("127.0.0.1", 0) }
