@@ -117,7 +117,7 @@ module DraftWaits
   test "many threads share a CLIENT and a SERVER" do
     server, client, = server_and_client
     servers = Array.new(4) do
-      in_thread { server.recv_from.then { |id, message| server.send(message, routing_id: id) } until server.closed? }
+      in_thread { loop { server.recv_from.then { |id, message| server.send(message, routing_id: id) } } }
     end
     got = Queue.new
     receivers = Array.new(4) { in_thread { 250.times { got << client.recv(timeout: 10) } } }
