@@ -50,6 +50,18 @@ module DraftWaits
     end
   end
 
+  test "a RADIO that drops nothing waits for its DISH" do
+    radio, dish = connected_pair(:RADIO, :DISH, transport: :inproc, bind_options: {xpub_no_drop: true, send_hwm: 1}, connect_options: {recv_hwm: 1})
+    dish.join("a")
+    tune(radio, dish, "a")
+    count = 0
+    count += 1 while radio.send(count.to_s, group: "a", timeout: 0, exception: false)
+    waiting = in_thread { radio.send("last", group: "a", timeout: 5) }
+    until_asleep(waiting)
+    assert_equal [*Array.new(count, &:to_s), "last"], take(dish, count + 1)
+    assert_same radio, waiting.value
+  end
+
   test "peers are counted" do
     gather = open_socket(:GATHER).bind(endpoint_for(:tcp))
     scatters = Array.new(2) { open_socket(:SCATTER).connect(gather.last_endpoint) }

@@ -126,7 +126,7 @@ module Godwit
         # Sends a message to all who joined a group; it is dropped where nobody did.
         # @param message [String, Array(String)] of one frame; over udp, message and group have at most 8,191 bytes
         # @param group [String] at most 255 bytes without NUL; over udp 127
-        # @param timeout [Integer, Float, nil] seconds; it waits only with `xpub_nodrop: true`
+        # @param timeout [Integer, Float, nil] seconds; it waits only with `xpub_no_drop: true`
         # @return [self] or nil when time is up and `exception: false`
         # @raise [GroupError] without a group, or for a name that is too long
         # @raise [MessageError] when it has several frames
