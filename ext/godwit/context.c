@@ -84,12 +84,8 @@ context_set(VALUE self, VALUE id, VALUE value)
     gw_context_t *native = gw_context_open(self, "set");
     int rc;
     if (RB_TYPE_P(value, T_STRING)) {
-#ifdef HAVE_ZMQ_CTX_SET_EXT
-        rc = zmq_ctx_set_ext(native->zmq, NUM2INT(id), RSTRING_PTR(value), RSTRING_LEN(value));
-#else
         errno = EINVAL;
-        rc = -1;
-#endif
+        rc = gw_draft.ctx_set_ext ? gw_draft.ctx_set_ext(native->zmq, NUM2INT(id), RSTRING_PTR(value), RSTRING_LEN(value)) : -1;
     }
     else if (NUM2INT(id) == ZMQ_MAX_SOCKETS) {
         rc = gw_context_set_max_sockets(native, NUM2INT(value));

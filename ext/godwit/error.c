@@ -60,11 +60,11 @@ gw_raise_busy(const char *operation, VALUE self)
     raise_with(rb_const_get(gw_mGodwit, rb_intern("BusyError")), operation, self, Qnil);
 }
 
-/* A message that libzmq was never asked to send: of the wrong type, or without a frame. */
+/* A message that libzmq was never asked to send: of the wrong type, without a frame, or of a form that the socket does not take. */
 void
-gw_raise_message(VALUE message, const char *operation)
+gw_raise_message(VALUE message, const char *operation, VALUE self)
 {
-    rb_exc_raise(rb_funcall(hints, rb_intern("bad_message"), 2, message, ID2SYM(rb_intern(operation))));
+    rb_exc_raise(rb_funcall(hints, rb_intern("bad_message"), 3, message, ID2SYM(rb_intern(operation)), self));
 }
 
 void

@@ -34,7 +34,6 @@ module Godwit
     HEADERS = %w[ruby/fiber/scheduler.h sys/eventfd.h sys/epoll.h sys/event.h].freeze
     RUBY_FUNCTIONS = %w[rb_nogvl rb_fiber_scheduler_current].freeze
     SYSTEM_FUNCTIONS = {"eventfd" => "sys/eventfd.h", "epoll_create1" => "sys/epoll.h", "kqueue" => "sys/event.h", "ppoll" => "poll.h"}.freeze
-    LIBZMQ_FUNCTIONS = %w[zmq_ctx_set_ext zmq_poller_fd].freeze
 
     class << self
       def configure
@@ -93,7 +92,6 @@ module Godwit
         HEADERS.each { |header| have_header(header) }
         RUBY_FUNCTIONS.each { |function| have_func(function) }
         SYSTEM_FUNCTIONS.each { |function, header| have_func(function, header) }
-        LIBZMQ_FUNCTIONS.each { |function| have_func(function, "zmq.h") }
       end
 
       def set_flags

@@ -148,6 +148,12 @@ gw_frame_sent(VALUE self)
     if (!OBJ_FROZEN(self)) let_go(get(self));
 }
 
+size_t
+gw_frame_bytes(VALUE self)
+{
+    return zmq_msg_size(&get(self)->message);
+}
+
 int
 gw_frame_watch(VALUE self, gw_tracker_t *tracker)
 {
@@ -315,6 +321,26 @@ frame_property(VALUE self, VALUE name)
     return string;
 }
 
+/* _routing_id => number of the peer it came from, or nil */
+static VALUE
+frame_routing_id(VALUE self)
+{
+    uint32_t id = gw_draft_routing_id(&live(self, "routing_id")->message);
+    RB_GC_GUARD(self);
+    return id ? UINT2NUM(id) : Qnil;
+}
+
+/* _group => name of the group it was sent to, or nil */
+static VALUE
+frame_group(VALUE self)
+{
+    gw_frame_t *frame = live(self, "group");
+    const char *group = gw_draft_group(&frame->message);
+    VALUE name = group && *group ? rb_enc_str_new_cstr(group, frame->encoding) : Qnil;
+    RB_GC_GUARD(self);
+    return name;
+}
+
 static VALUE
 frame_encoding(VALUE self)
 {
@@ -378,6 +404,8 @@ gw_init_frame(void)
     rb_define_private_method(frame_class, "_more?", frame_more_p, 0);
     rb_define_private_method(frame_class, "_gone?", frame_gone_p, 0);
     rb_define_private_method(frame_class, "_property", frame_property, 1);
+    rb_define_private_method(frame_class, "_routing_id", frame_routing_id, 0);
+    rb_define_private_method(frame_class, "_group", frame_group, 0);
     rb_define_private_method(frame_class, "_encoding", frame_encoding, 0);
     rb_define_private_method(frame_class, "_close", frame_close, 0);
 }

@@ -66,4 +66,5 @@ Init_godwit_ext(void)
     gw_init_send(takeover);
     gw_init_recv(takeover);
     gw_init_proxy();
+    gw_init_draft(native);
 }

@@ -62,6 +62,15 @@ typedef enum { GW_NEW, GW_OPEN, GW_LENT, GW_CLOSING, GW_CLOSED } gw_state_t;
 /* A REQ whose peer vanished in mid-message, and what it still owes libzmq (see send.c). */
 typedef enum { GW_REQ_SOUND, GW_REQ_CUT, GW_REQ_OWES_DELIMITER, GW_REQ_OWES_END, GW_REQ_OWES_RELAX } gw_req_repair_t;
 
+/* What a message must look like on this type; all but the first are draft types. */
+typedef enum {
+    GW_FORM_ANY,
+    GW_FORM_SINGLE,   /* one frame */
+    GW_FORM_ROUTED,   /* one frame, and a routing id */
+    GW_FORM_GROUPED,  /* one frame, and a group */
+    GW_FORM_DATAGRAM, /* address and body */
+} gw_form_t;
+
 /* Those who wait for the same thing. */
 typedef struct gw_line {
     struct gw_waiter *first, *last; /* owned, in order of arrival */
@@ -79,6 +88,7 @@ typedef struct gw_socket {
     struct gw_peers *peers;       /* owned: while it counts its peers */
     struct gw_monitor *monitor;   /* owned: while somebody listens to it */
     struct gw_proxy *proxy;       /* borrowed: while it is lent, also when it is closed then */
+    void *poller;                 /* owned: a thread-safe type's zmq_poller, see draft.c; NULL for the others */
     rb_encoding *encoding;        /* borrowed: of the Strings it receives */
     long subscriptions;           /* PUB: live subscriptions, see gw_drain_subscriptions */
     int64_t drained;              /* PUB: when they were last read, ms */
@@ -88,16 +98,18 @@ typedef struct gw_socket {
     uint64_t ractor;              /* its owner; only that one uses it */
     unsigned generation;
     unsigned turns;               /* messages since a fiber last yielded */
-    int fd;                       /* borrowed from libzmq: ZMQ_FD */
+    int fd;                       /* borrowed from libzmq: ZMQ_FD, or the descriptor of `poller` */
     int edge_fd;                  /* owned: epoll that remembers edges, see wait.c; -1 before */
     int type;                     /* libzmq's */
     int lent_linger;              /* ms, while it is lent */
     gw_state_t state;
     gw_req_repair_t repair;
+    gw_form_t form;
     bool publisher;               /* a PUB made of an XPUB: subscriptions are counted and dropped */
     bool relaxed, correlate;      /* REQ: libzmq cannot be asked for them */
     bool stale_reply_pipe;        /* REQ: it may still take a peer that is gone for the one that replies */
     long cut_left;                /* REQ: parts not sent when it was cut */
+    bool udp;                     /* it has or had an endpoint of udp://, where messages are small */
     bool counting;                /* peers are to be counted from the first endpoint on */
 } gw_socket_t;
 
@@ -122,6 +134,7 @@ gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* refuses close
 void gw_socket_close(gw_socket_t *socket);   /* marks, wakes, and closes if nobody waits */
 void gw_socket_release(gw_socket_t *socket); /* zmq_close; only with nobody waiting */
 int gw_socket_events(gw_socket_t *socket);   /* ZMQ_EVENTS, or -1 with errno set */
+int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation, int64_t (*function)(void *, const char *)); /* raises for -1 */
 void gw_init_socket(void);
 
 /* ---- wait.c ---- */
@@ -234,6 +247,7 @@ bool gw_frame_sendable(VALUE self);
 void gw_frame_check(VALUE self, const char *operation); /* raises unless it is sendable */
 int gw_frame_share(VALUE self, zmq_msg_t *message);
 void gw_frame_sent(VALUE self);
+size_t gw_frame_bytes(VALUE self);
 int gw_frame_watch(VALUE self, gw_tracker_t *tracker);
 void gw_init_frame(void);
 
@@ -251,11 +265,14 @@ gw_quick(VALUE self)
 {
     if (RB_UNLIKELY(!RB_TYPE_P(self, T_DATA) || !RTYPEDDATA_P(self) || RTYPEDDATA_TYPE(self) != &gw_socket_type)) return NULL;
     gw_socket_t *socket = RTYPEDDATA_DATA(self);
-    if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket) || socket->turns + 1 >= GW_TURNS || socket->publisher || socket->peers || socket->repair || socket->stale_reply_pipe)) return NULL;
+    if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket) || socket->turns + 1 >= GW_TURNS || socket->publisher || socket->form > GW_FORM_SINGLE || socket->peers || socket->repair || socket->stale_reply_pipe)) return NULL;
     socket->turns++;
     return socket;
 }
 
+int gw_part_message(const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker);
+size_t gw_part_size(VALUE part);
+void gw_part_sent(VALUE part);
 void gw_init_send(VALUE takeover);
 void gw_init_recv(VALUE takeover);
 
@@ -271,6 +288,44 @@ void gw_monitor_free(gw_socket_t *socket);   /* nobody waits any more */
 void gw_monitor_move(gw_socket_t *socket, void *before); /* a REQ was made anew */
 void gw_monitor_bind_failed(gw_socket_t *socket, const char *endpoint, int error);
 void gw_init_monitor(void);
+
+/* ---- draft.c: found at run time in a libzmq that has drafts ---- */
+
+enum { GW_SERVER = 12, GW_CLIENT, GW_RADIO, GW_DISH, GW_GATHER, GW_SCATTER, GW_DGRAM, GW_PEER, GW_CHANNEL }; /* zmq.h hides them */
+
+/* libzmq's functions, as in its header. Without `available` all but the last line's test must not be called. */
+typedef struct {
+    bool available;
+    int (*join)(void *, const char *);
+    int (*leave)(void *, const char *);
+    int (*msg_set_routing_id)(zmq_msg_t *, uint32_t);
+    uint32_t (*msg_routing_id)(zmq_msg_t *);
+    int (*msg_set_group)(zmq_msg_t *, const char *);
+    const char *(*msg_group)(zmq_msg_t *);
+    void *(*poller_new)(void);
+    int (*poller_destroy)(void **);
+    int (*poller_add)(void *, void *, void *, short);
+    int (*poller_fd)(void *, int *);
+    /* each NULL where this libzmq is too old or too new for it */
+    uint32_t (*connect_peer)(void *, const char *);
+    int (*disconnect_peer)(void *, uint32_t);
+    int (*ctx_set_ext)(void *, int, const void *, size_t);
+    int (*socket_monitor_versioned)(void *, const char *, uint64_t, int, int);
+    int (*socket_get_peer_state)(void *, const void *, size_t);
+} gw_draft_t;
+
+extern gw_draft_t gw_draft;
+
+int gw_draft_set_routing_id(zmq_msg_t *message, uint32_t id);    /* these give an errno, ENOTSUP without drafts */
+int gw_draft_set_group(zmq_msg_t *message, const char *group);
+uint32_t gw_draft_routing_id(zmq_msg_t *message);                /* 0: none */
+const char *gw_draft_group(zmq_msg_t *message);                  /* borrowed from the message; NULL without drafts */
+int gw_draft_open(gw_socket_t *socket);                          /* its descriptor and form; gives an errno */
+void gw_draft_close(gw_socket_t *socket);
+bool gw_draft_take_signal(gw_socket_t *socket);                  /* only with a poller */
+bool gw_draft_fits(const gw_socket_t *socket, long frames);
+bool gw_draft_too_large(const gw_socket_t *socket, VALUE message); /* one that fits */
+void gw_init_draft(VALUE native);
 
 /* ---- peers.c ---- */
 
@@ -302,7 +357,7 @@ NORETURN(void gw_raise_closed(const char *operation, VALUE self));
 NORETURN(void gw_raise_forked(const char *operation, VALUE self));
 NORETURN(void gw_raise_gone(const char *operation, VALUE self));
 NORETURN(void gw_raise_busy(const char *operation, VALUE self));
-NORETURN(void gw_raise_message(VALUE message, const char *operation));
+NORETURN(void gw_raise_message(VALUE message, const char *operation, VALUE self));
 NORETURN(void gw_raise_detail(const char *name, const char *operation, VALUE detail)); /* the class of that name; detail says what to do */
 int64_t gw_milliseconds(VALUE timeout, int64_t otherwise); /* of a primitive's argument: nil is `otherwise` */
 void gw_init_error(void);

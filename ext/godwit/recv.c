@@ -10,7 +10,10 @@ enum {
 static VALUE
 to_string(gw_socket_t *socket, zmq_msg_t *message)
 {
-    VALUE string = rb_str_new(zmq_msg_data(message), zmq_msg_size(message));
+    size_t size = zmq_msg_size(message);
+    const char *data = zmq_msg_data(message);
+    if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM) && zmq_msg_more(message) && size > 0 && data[size - 1] == '\0') size--; /* of an address */
+    VALUE string = rb_str_new(data, size);
     if (RB_UNLIKELY(socket->encoding != rb_ascii8bit_encoding())) rb_enc_associate(string, socket->encoding);
     return string;
 }

@@ -34,38 +34,51 @@ send_bytes(gw_socket_t *socket, const char *data, size_t size, int flags)
 
 /* In its own place, if the String stays there (law 6). */
 static int
-send_large(gw_socket_t *socket, VALUE string, int flags, gw_tracker_t *tracker)
+fill_large(VALUE string, zmq_msg_t *message, gw_tracker_t *tracker)
 {
-    zmq_msg_t message;
     gw_pin_t *pin;
-    if (!gw_can_pin(string)) return send_bytes(socket, RSTRING_PTR(string), RSTRING_LEN(string), flags);
-    int error = gw_pin_message(&message, string, tracker ? &pin : NULL);
-    if (!error && tracker && (error = gw_pin_watch(pin, tracker)) != 0) zmq_msg_close(&message);
-    return error ? error : hand_over(socket, &message, flags);
+    if (!gw_can_pin(string)) return gw_message_init(message, RSTRING_PTR(string), RSTRING_LEN(string));
+    int error = gw_pin_message(message, string, tracker ? &pin : NULL);
+    if (!error && tracker && (error = gw_pin_watch(pin, tracker)) != 0) zmq_msg_close(message);
+    return error;
 }
 
 static inline int
-send_string(gw_socket_t *socket, VALUE string, int flags, gw_tracker_t *tracker)
+fill(const gw_socket_t *socket, VALUE string, zmq_msg_t *message, gw_tracker_t *tracker)
 {
     size_t size = RSTRING_LEN(string);
-    if (RB_UNLIKELY(size >= socket->copy_threshold)) return send_large(socket, string, flags, tracker);
-    return send_bytes(socket, RSTRING_PTR(string), size, flags);
+    if (RB_UNLIKELY(size >= socket->copy_threshold)) return fill_large(string, message, tracker);
+    return gw_message_init(message, RSTRING_PTR(string), size);
 }
 
-/* The frame keeps its bytes until the whole message has gone. */
-static int
-send_frame(gw_socket_t *socket, VALUE frame, int flags, gw_tracker_t *tracker)
+/* A message of a String, or of a Frame, which keeps its bytes until gw_part_sent; gives an errno. */
+int
+gw_part_message(const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker)
 {
-    zmq_msg_t message;
-    int error = gw_frame_share(frame, &message);
-    if (!error && tracker && (error = gw_frame_watch(frame, tracker)) != 0) zmq_msg_close(&message);
-    return error ? error : hand_over(socket, &message, flags);
+    if (RB_TYPE_P(part, T_STRING)) return fill(socket, part, message, tracker);
+    int error = gw_frame_share(part, message);
+    if (!error && tracker && (error = gw_frame_watch(part, tracker)) != 0) zmq_msg_close(message);
+    return error;
+}
+
+size_t
+gw_part_size(VALUE part)
+{
+    return RB_TYPE_P(part, T_STRING) ? (size_t)RSTRING_LEN(part) : gw_frame_bytes(part);
+}
+
+void
+gw_part_sent(VALUE part)
+{
+    if (gw_is_frame(part)) gw_frame_sent(part);
 }
 
 static int
 send_part(gw_socket_t *socket, VALUE part, int flags, gw_tracker_t *tracker)
 {
-    return RB_TYPE_P(part, T_STRING) ? send_string(socket, part, flags, tracker) : send_frame(socket, part, flags, tracker);
+    zmq_msg_t message;
+    int error = gw_part_message(socket, part, &message, tracker);
+    return error ? error : hand_over(socket, &message, flags);
 }
 
 static int
@@ -127,11 +140,11 @@ mend(VALUE self, gw_socket_t *socket)
 static void
 mark_sent(VALUE message)
 {
-    if (gw_is_frame(message)) gw_frame_sent(message);
-    if (!RB_TYPE_P(message, T_ARRAY)) return;
-    for (long i = 0; i < RARRAY_LEN(message); i++) {
-        if (gw_is_frame(RARRAY_AREF(message, i))) gw_frame_sent(RARRAY_AREF(message, i));
+    if (!RB_TYPE_P(message, T_ARRAY)) {
+        gw_part_sent(message);
+        return;
     }
+    for (long i = 0; i < RARRAY_LEN(message); i++) gw_part_sent(RARRAY_AREF(message, i));
 }
 
 /* DONTWAIT says EAGAIN in mid-message when the peer went away. PUSH and DEALER then drop what is left of the message if more was
@@ -144,6 +157,11 @@ try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker)
     bool single = !RB_TYPE_P(message, T_ARRAY);
     long count = single ? 1 : RARRAY_LEN(message), i;
     int error;
+    if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM)) { /* one that is not bound drops messages, and gives no errno */
+        int events = gw_socket_events(socket);
+        if (events < 0) return errno;
+        if (!(events & ZMQ_POLLOUT)) return EAGAIN;
+    }
     do {
         bool begun = socket->repair == GW_REQ_OWES_DELIMITER;
         error = RB_UNLIKELY(socket->repair != GW_REQ_SOUND) ? repair_request(socket) : 0;
@@ -167,31 +185,34 @@ try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker)
     return EAGAIN;
 }
 
-static bool
+static inline bool
 valid_part(VALUE part)
 {
     return RB_LIKELY(RB_TYPE_P(part, T_STRING)) || (gw_is_frame(part) && gw_frame_sendable(part));
 }
 
 static bool
-valid(VALUE message)
+valid(const gw_socket_t *socket, VALUE message)
 {
-    if (RB_LIKELY(!RB_TYPE_P(message, T_ARRAY))) return valid_part(message);
+    if (RB_LIKELY(!RB_TYPE_P(message, T_ARRAY))) return valid_part(message) && gw_draft_fits(socket, 1);
     for (long i = 0; i < RARRAY_LEN(message); i++) {
         if (!valid_part(RARRAY_AREF(message, i))) return false;
     }
-    return RARRAY_LEN(message) != 0;
+    return RARRAY_LEN(message) != 0 && gw_draft_fits(socket, RARRAY_LEN(message));
 }
 
 static void
-check(VALUE message, const char *operation)
+check(const gw_call_t *call, VALUE message)
 {
-    if (RB_LIKELY(valid(message))) return;
-    if (gw_is_frame(message)) gw_frame_check(message, operation);
-    for (long i = 0; RB_TYPE_P(message, T_ARRAY) && i < RARRAY_LEN(message); i++) {
-        if (gw_is_frame(RARRAY_AREF(message, i))) gw_frame_check(RARRAY_AREF(message, i), operation);
+    const char *operation = call->operation;
+    if (RB_UNLIKELY(!valid(call->socket, message))) {
+        if (gw_is_frame(message)) gw_frame_check(message, operation);
+        for (long i = 0; RB_TYPE_P(message, T_ARRAY) && i < RARRAY_LEN(message); i++) {
+            if (gw_is_frame(RARRAY_AREF(message, i))) gw_frame_check(RARRAY_AREF(message, i), operation);
+        }
+        gw_raise_message(message, operation, call->self);
     }
-    gw_raise_message(message, operation);
+    if (RB_UNLIKELY(gw_draft_too_large(call->socket, message))) gw_raise(EMSGSIZE, operation, call->self, Qnil);
 }
 
 /* What is sent of a Message are its frames. */
@@ -223,7 +244,7 @@ try_send(gw_call_t *call, VALUE message)
         gw_settle(socket);
         mend(call->self, socket);
         gw_socket_open(call->self, call->operation); /* Ruby ran: it may have been closed, */
-        check(message, call->operation);             /* and the message changed */
+        check(call, message);                        /* and the message changed */
     }
     if (RB_LIKELY(!error)) {
         gw_settle_turn(socket);
@@ -253,7 +274,7 @@ send_waiting(gw_call_t *call, VALUE message)
         if (call->deadline == 0) return false;
         if (NIL_P(kept)) message = kept = snapshot(message);
         if (!gw_wait(call, ZMQ_POLLOUT)) return false;
-        check(message, call->operation); /* another thread may have sent or closed a frame of it */
+        check(call, message); /* another thread may have sent or closed a frame of it */
     }
     RB_GC_GUARD(kept);
     return true;
@@ -283,7 +304,7 @@ socket_send(VALUE self, VALUE message, VALUE timeout, VALUE tracker)
     call.tracker = NIL_P(tracker) ? NULL : gw_tracker_get(tracker);
     call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->send_timeout));
     begin(&call);
-    check(message, "send"); /* after others ran */
+    check(&call, message); /* after others ran */
     bool sent = send_waiting(&call, message);
     RB_GC_GUARD(tracker);
     return RBOOL(sent);
@@ -298,15 +319,15 @@ socket_send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout)
     call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->send_timeout));
     long start = NUM2LONG(first), sent = 0;
     Check_Type(messages, T_ARRAY);
-    for (long i = 0; start == 0 && i < RARRAY_LEN(messages); i++) check(parts_of(RARRAY_AREF(messages, i)), "send_many");
+    for (long i = 0; start == 0 && i < RARRAY_LEN(messages); i++) check(&call, parts_of(RARRAY_AREF(messages, i)));
     begin(&call);
     for (; sent < BATCH && start + sent < RARRAY_LEN(messages); sent++) {
         VALUE message = parts_of(RARRAY_AREF(messages, start + sent));
         if (sent == 0) {
-            check(message, "send_many");
+            check(&call, message);
             if (!send_waiting(&call, message)) break;
         }
-        else if (!valid(message) || try_parts(call.socket, message, NULL) != 0) {
+        else if (!valid(call.socket, message) || gw_draft_too_large(call.socket, message) || try_parts(call.socket, message, NULL) != 0) {
             break;
         }
     }
@@ -321,7 +342,9 @@ fast_send(VALUE self, VALUE message)
 {
     gw_socket_t *socket = gw_quick(self);
     if (RB_LIKELY(socket && RB_TYPE_P(message, T_STRING))) {
-        int error = send_string(socket, message, 0, NULL);
+        zmq_msg_t filled;
+        int error = fill(socket, message, &filled, NULL);
+        if (RB_LIKELY(!error)) error = hand_over(socket, &filled, 0);
         if (RB_LIKELY(!error)) {
             gw_settle_turn(socket);
             return self;
@@ -332,7 +355,7 @@ fast_send(VALUE self, VALUE message)
     gw_call_t call = gw_call(self, "send", 0);
     message = parts_of(message);
     begin(&call);
-    check(message, "send"); /* after others ran */
+    check(&call, message); /* after others ran */
     if (RB_LIKELY(try_send(&call, message))) return self;
     call.deadline = gw_deadline(call.socket->send_timeout);
     if (!send_waiting(&call, message)) gw_raise(ETIMEDOUT, "send", self, Qnil);

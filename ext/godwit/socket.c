@@ -156,7 +156,6 @@ descriptors_for_socket(gw_context_t *context)
 static int
 make(gw_socket_t *socket)
 {
-    size_t size = sizeof socket->fd;
     /* A SUB's subscriptions are all that it could have unsent: nothing that is worth a wait, and libzmq's own default is 0. */
     int linger = socket->type == ZMQ_SUB ? 0 : atomic_load(&socket->context->linger);
     int error = gw_descriptors(descriptors_for_socket(socket->context));
@@ -164,9 +163,10 @@ make(gw_socket_t *socket)
     socket->zmq = zmq_socket(socket->context->zmq, socket->type);
     if (!socket->zmq) return errno;
     socket->context->started = true;
-    if (zmq_getsockopt(socket->zmq, ZMQ_FD, &socket->fd, &size) != 0
-        || zmq_setsockopt(socket->zmq, ZMQ_LINGER, &linger, sizeof linger) != 0) {
-        error = errno;
+    error = gw_draft_open(socket);
+    if (!error && zmq_setsockopt(socket->zmq, ZMQ_LINGER, &linger, sizeof linger) != 0) error = errno;
+    if (error) {
+        gw_draft_close(socket);
         zmq_close(socket->zmq);
         socket->zmq = NULL;
         return error;
@@ -237,6 +237,7 @@ gw_socket_release(gw_socket_t *socket)
     gw_line_free_spares(&socket->line);
     forget_edges(socket);
     gw_poller_detach(socket);
+    gw_draft_close(socket);
     zmq_close(socket->zmq);
     socket->zmq = NULL;
     socket->state = GW_CLOSED;
@@ -287,7 +288,7 @@ socket_forked_p(VALUE self)
 }
 
 /* Closes the libzmq socket without linger and makes a new one in its place; options and endpoints are the caller's affair.
- * Those who wait try again, on the new one. */
+ * Those who wait try again, on the new one. Only a REQ is asked to, so there is no poller to take along. */
 static VALUE
 socket_reopen(VALUE self)
 {
@@ -312,7 +313,7 @@ socket_reopen(VALUE self)
 /* ---- endpoints ---- */
 
 /* libzmq closes the descriptor of use_fd when it is done, and aborts when one is bound twice: it gets a duplicate. */
-static int
+static int64_t
 bind_given(void *zmq, const char *endpoint)
 {
     int given = -1;
@@ -331,20 +332,22 @@ bind_given(void *zmq, const char *endpoint)
     return rc;
 }
 
-static VALUE
-endpoint_call(VALUE self, VALUE endpoint, const char *operation, int (*function)(void *, const char *))
+int64_t
+gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation, int64_t (*function)(void *, const char *))
 {
     enum { LOOKUP = 4 }; /* descriptors that libzmq must find to look up an address */
     gw_socket_t *socket = gw_socket_open(self, operation);
     const char *name = StringValueCStr(endpoint);
     int error = gw_descriptors(LOOKUP + (socket->counting ? 2 : 0));
     if (!error) error = gw_peers_start(socket);
-    if (!error && function(socket->zmq, name) != 0) error = errno;
+    int64_t result = 0;
+    if (!error && (result = function(socket->zmq, name)) < 0) error = errno;
     if (error && function == bind_given) gw_monitor_bind_failed(socket, name, error);
-    if (socket->monitor) gw_monitor_look(socket);
+    else if (socket->monitor) gw_monitor_look(socket);
+    if (!error && strncmp(name, "udp:", 4) == 0) socket->udp = true;
     gw_wake_all(socket); /* it gives or takes pipes at once, with no edge to tell of it */
     if (error) gw_raise(error, operation, self, endpoint);
-    return Qnil;
+    return result;
 }
 
 /* Gives the endpoint that was bound, wildcards replaced. */
@@ -353,28 +356,50 @@ socket_bind(VALUE self, VALUE endpoint)
 {
     char bound[1024];
     size_t size = sizeof bound;
-    endpoint_call(self, endpoint, "bind", bind_given);
+    gw_socket_endpoint(self, endpoint, "bind", bind_given);
     gw_socket_t *socket = gw_socket_open(self, "bind");
     if (zmq_getsockopt(socket->zmq, ZMQ_LAST_ENDPOINT, bound, &size) != 0 || size < 2) return endpoint;
+    if (!strstr(bound, "://")) return endpoint; /* libzmq forgets udp's, and unbinds what it was given */
     return rb_utf8_str_new(bound, size - 1);
+}
+
+static int64_t
+do_connect(void *zmq, const char *endpoint)
+{
+    return zmq_connect(zmq, endpoint);
+}
+
+static int64_t
+do_unbind(void *zmq, const char *endpoint)
+{
+    return zmq_unbind(zmq, endpoint);
+}
+
+static int64_t
+do_disconnect(void *zmq, const char *endpoint)
+{
+    return zmq_disconnect(zmq, endpoint);
 }
 
 static VALUE
 socket_connect(VALUE self, VALUE endpoint)
 {
-    return endpoint_call(self, endpoint, "connect", zmq_connect);
+    gw_socket_endpoint(self, endpoint, "connect", do_connect);
+    return Qnil;
 }
 
 static VALUE
 socket_unbind(VALUE self, VALUE endpoint)
 {
-    return endpoint_call(self, endpoint, "unbind", zmq_unbind);
+    gw_socket_endpoint(self, endpoint, "unbind", do_unbind);
+    return Qnil;
 }
 
 static VALUE
 socket_disconnect(VALUE self, VALUE endpoint)
 {
-    return endpoint_call(self, endpoint, "disconnect", zmq_disconnect);
+    gw_socket_endpoint(self, endpoint, "disconnect", do_disconnect);
+    return Qnil;
 }
 
 /* ---- options ---- */
@@ -398,6 +423,7 @@ gw_socket_events(gw_socket_t *socket)
 {
     int events;
     size_t size = sizeof events;
+    if (RB_UNLIKELY(socket->poller != NULL)) gw_draft_take_signal(socket); /* before libzmq empties its mailbox, never after */
     while (zmq_getsockopt(socket->zmq, ZMQ_EVENTS, &events, &size) != 0) {
         if (errno != EINTR) return -1;
     }

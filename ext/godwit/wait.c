@@ -137,6 +137,7 @@ gw_edge_passed(gw_socket_t *socket)
 void
 gw_settle_waiters(gw_socket_t *socket)
 {
+    if (socket->poller) return; /* no call swallows its signals; whoever takes one wakes all (ADR 14) */
     if (gw_edge_passed(socket)) gw_line_wake(&socket->line); /* pollers have an eye of their own on the descriptor */
 }
 
@@ -424,6 +425,10 @@ gw_wait_on(gw_call_t *call, short events, int fd)
     gw_socket_t *socket = call->socket;
     bool again;
     if (call->deadline == 0) return false;
+    /* A thread-safe socket's descriptor is still readable for what the last calls have seen. To read it now might swallow a signal
+     * that came since the mailbox was drained, so the caller tries once more; a second time there is nothing to read. */
+    if (RB_UNLIKELY(socket->poller != NULL) && fd == socket->fd && gw_draft_take_signal(socket)) return true;
+
     bool reader = fd != socket->fd;
     if (RB_UNLIKELY(socket->monitor != NULL) && !reader) gw_monitor_look(socket);
     int state = stand(reader ? &socket->readers : &socket->line, call, events, fd, !reader, &again);

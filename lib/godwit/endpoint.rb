@@ -71,6 +71,8 @@ module Godwit
         refuse(operation, endpoint, "a host is missing: #{transport}://127.0.0.1:#{port}#{everywhere}")
       elsif host.include?(":") && !host.match?(/\A\[.*\](%\w+)?\z/)
         refuse(operation, endpoint, "an IPv6 address stands in brackets: #{transport}://[#{host}]:#{port}")
+      elsif transport == "udp" && (port == "*" || port.to_i.zero?)
+        refuse(operation, endpoint, "udp needs the number of a port: libzmq does not tell which one it took")
       elsif port == "*"
         refuse(operation, endpoint, "only bind takes * for a port") unless binds
       elsif !port.match?(/\A\d+\z/) || !PORTS.cover?(port.to_i) || (operation == :connect && port.to_i.zero?)

@@ -162,6 +162,12 @@ module Godwit
       _property(name)
     end
 
+    # @return [Integer, nil] number of the peer it was received from, by a SERVER or PEER; what `send(reply, routing_id:)` takes. nil: none
+    def routing_id = _routing_id
+
+    # @return [String, nil] group that it was sent to, when a DISH received it; nil: none
+    def group = _group
+
     # Gives its bytes back at once instead of when it is collected. A second call does nothing.
     # @return [nil]
     # @raise [BusyError] when a memory view of it is open

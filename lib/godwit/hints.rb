@@ -23,14 +23,16 @@ module Godwit
       when Errno::EINVAL::Errno then ipv6(object, endpoint)
       when Errno::ETIMEDOUT::Errno then patience(object, operation)
       when Errno::EBUSY::Errno then busy(object)
+      when Errno::EHOSTUNREACH::Errno then gone(object)
+      when Errno::EMSGSIZE::Errno then "over udp a message has at most #{Socket::Drafts::UDP_LIMIT} bytes, a RADIO's group and one more byte included"
       end
     end
 
     # libzmq's own errno of a socket that was used out of turn.
     EFSM = 156_384_763
 
-    # @return [Exception] for what is no message
-    def bad_message(message, operation)
+    # @return [Exception] for what is no message, or none for this socket
+    def bad_message(message, operation, socket = nil)
       case message
       when Array
         if message.empty?
@@ -38,11 +40,30 @@ module Godwit
             operation: operation)
         end
         index = message.index { |part| !part.is_a?(String) && !part.is_a?(Frame) }
+        return misfit(message.size, operation, socket) unless index
         what = "an Array with #{name(message[index])} at #{index}"
+      when String, Frame
+        return misfit(1, operation, socket)
       else
         what = name(message)
       end
       MessageTypeError.new("#{operation}: a message is a String (one frame) or an Array of Strings (several), of Frames too: got #{what}",
+        operation: operation)
+    end
+
+    # @return [Exception] for a message whose form is not that of the socket's type
+    def misfit(frames, operation, socket)
+      type = socket.type
+      if type == :DGRAM
+        return MessageError.new("#{operation}: a DGRAM's message is an Array of address and body, such as [\"127.0.0.1:5555\", \"hello\"]: " \
+          "got #{frames} #{(frames == 1) ? "frame" : "frames"}", operation: operation)
+      elsif frames != 1
+        return MessageError.new("#{operation}: a #{type}'s message has one frame: got #{frames} (join them, or take another type)",
+          operation: operation)
+      elsif type == :RADIO
+        return GroupError.new("#{operation}: a RADIO sends to a group: send(message, group: \"name\")", operation: operation)
+      end
+      RoutingIdError.new("#{operation}: a #{type} sends to one peer: send(message, routing_id: number), from recv_from#{" or connect_peer" if type == :PEER}",
         operation: operation)
     end
 
@@ -78,6 +99,11 @@ module Godwit
       return "a #{type} only receives: send on its peer, or use another type" if RECEIVE_ONLY.include?(type) && operation.match?(/\Asend|writable/)
       return "a #{type} only sends: receive on its peer, or use another type" if SEND_ONLY.include?(type) && operation.match?(/\Arecv|readable/)
       nil
+    end
+
+    def gone(object)
+      return unless object.is_a?(Socket) && %i[SERVER PEER].include?(object.type)
+      "the peer of this routing_id has gone, or never was: one that comes back has another number"
     end
 
     def room(object)

@@ -11,7 +11,7 @@ require_relative "socket/settings"
 
 module Godwit
   # A ZeroMQ socket; its classes are the types: {REQ}, {REP}, {DEALER}, {ROUTER}, {PUB}, {SUB}, {XPUB}, {XSUB}, {PUSH}, {PULL},
-  # {PAIR}, {STREAM}.
+  # {PAIR}, {STREAM}; and the draft types {CLIENT}, {SERVER}, {RADIO}, {DISH}, {SCATTER}, {GATHER}, {PEER}, {CHANNEL}, {DGRAM}.
   #
   #   rep = Godwit::REP.bind("tcp://127.0.0.1:5555")
   #   req = Godwit::REQ.connect("tcp://127.0.0.1:5555", linger: 0)
@@ -146,8 +146,9 @@ module Godwit
 
     # @private
     def self.check_type(klass)
-      return unless DRAFT_TYPES.include?(klass.type) && !Godwit.has?(:draft)
-      raise Errors.build(UnsupportedError, :new, nil, "#{klass.type} is a draft type: it needs a libzmq built with ENABLE_DRAFTS")
+      return if !DRAFT_TYPES.include?(klass.type) || Backend::IMPLEMENTATION.draft?
+      raise Errors.build(UnsupportedError, :new, nil,
+        "#{klass.type} is a draft type: it needs a libzmq built with ENABLE_DRAFTS, such as `rake draft` in Godwit's sources makes")
     end
 
     # @return [Context] the one it was made in
@@ -160,6 +161,7 @@ module Godwit
 
     # ZeroMQ's descriptor, for event loops of other libraries. It is edge-triggered: readable means "ask {#events} now", and
     # after every call on the socket ask again; never read from it, and do not hand it to `IO.select` with messages waiting.
+    # (libzmq's thread-safe draft types have none; theirs is that of a `zmq_poller`, and stays readable until {#events} is asked.)
     # @return [Integer]
     # @see http://api.zeromq.org/4-3:zmq-getsockopt ZMQ_FD in zmq_getsockopt(3)
     def zmq_fd

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "socket/drafts"
 require_relative "socket/request"
 
 module Godwit
@@ -62,31 +63,56 @@ module Godwit
   # Speaks raw TCP to peers that know no ZeroMQ: [routing id, bytes] both ways, no bytes for connect and disconnect.
   class STREAM < Socket; end
 
-  # Draft type: CLIENT's other side. Raises {UnsupportedError} on a libzmq without drafts.
-  class SERVER < Socket; end
+  # Draft type: answers CLIENTs, each known by a number. Raises {UnsupportedError} on a libzmq without drafts.
+  class SERVER < Socket
+    include Drafts::Routed
+  end
 
-  # Draft type: REQ and DEALER in one, for threads. Raises {UnsupportedError} on a libzmq without drafts.
+  # Draft type: sends to its SERVERs in turn, receives from all of them, at any time; messages of one frame. Raises
+  # {UnsupportedError} on a libzmq without drafts.
   class CLIENT < Socket; end
 
-  # Draft type: publishes to groups. Raises {UnsupportedError} on a libzmq without drafts.
-  class RADIO < Socket; end
+  # Draft type: publishes to groups, over tcp, ipc, inproc and udp. Raises {UnsupportedError} on a libzmq without drafts.
+  class RADIO < Socket
+    include Drafts::Grouped
+  end
 
-  # Draft type: receives from groups that it joined. Raises {UnsupportedError} on a libzmq without drafts.
-  class DISH < Socket; end
+  # Draft type: receives from the groups that it joined. Raises {UnsupportedError} on a libzmq without drafts.
+  class DISH < Socket
+    include Drafts::Groups
 
-  # Draft type: PULL for threads. Raises {UnsupportedError} on a libzmq without drafts.
+    # @param join [String, Array<String>, nil] groups, as {Socket::Drafts::Groups#join}
+    # @param options [Hash] see {Socket#initialize}
+    def initialize(join: nil, **options)
+      @groups = []
+      super(**options)
+      begin
+        join(*join)
+      rescue
+        close
+        raise
+      end
+    end
+  end
+
+  # Draft type: a PULL for messages of one frame. Raises {UnsupportedError} on a libzmq without drafts.
   class GATHER < Socket; end
 
-  # Draft type: PUSH for threads. Raises {UnsupportedError} on a libzmq without drafts.
+  # Draft type: a PUSH for messages of one frame. Raises {UnsupportedError} on a libzmq without drafts.
   class SCATTER < Socket; end
 
-  # Draft type: raw UDP. Raises {UnsupportedError} on a libzmq without drafts.
-  class DGRAM < Socket; end
+  # Draft type: raw UDP, [address, body] both ways. Raises {UnsupportedError} on a libzmq without drafts.
+  class DGRAM < Socket
+    include Drafts::Datagrams
+  end
 
-  # Draft type: peers that know each other by number. Raises {UnsupportedError} on a libzmq without drafts.
-  class PEER < Socket; end
+  # Draft type: peers that know each other by number, whoever connected. Raises {UnsupportedError} on a libzmq without drafts.
+  class PEER < Socket
+    include Drafts::Routed
+    include Drafts::Connecting
+  end
 
-  # Draft type: PAIR for threads. Raises {UnsupportedError} on a libzmq without drafts.
+  # Draft type: a PAIR for messages of one frame. Raises {UnsupportedError} on a libzmq without drafts.
   class CHANNEL < Socket; end
 
   SOCKET_TYPES.each_key { |name| const_get(name).const_set(:TYPE, name) }

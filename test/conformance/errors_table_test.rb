@@ -84,7 +84,7 @@ class ErrorsTableTest < Godwit::TestCase
   def test_the_detail_takes_the_place_of_the_hint
     error = Godwit::Errors.build(Errno::ENODEV::Errno, :bind, "tcp://host:1", "say * or an IP")
     assert_equal "bind tcp://host:1: No such device (say * or an IP)", error.message
-    assert_equal "send: Message without frames", Godwit::Errors.build(Godwit::MessageError, :send, nil, "").message
+    assert_equal "send: Wrong number of frames", Godwit::Errors.build(Godwit::MessageError, :send, nil, "").message
   end
 
   def test_no_operation_and_no_endpoint_are_no_trouble

@@ -3,11 +3,9 @@
 require "test_helper"
 require_relative "assertions"
 
-# What the module tells of itself; inspect; draft types.
+# What the module tells of itself; inspect.
 class LibraryTest < Godwit::TestCase
   include Conformance::Assertions
-
-  DRAFTS = %i[CLIENT SERVER RADIO DISH SCATTER GATHER PEER CHANNEL DGRAM].freeze
 
   test "versions and backend" do
     assert_match(/\A\d+\.\d+\.\d+/, Godwit::VERSION)
@@ -21,18 +19,6 @@ class LibraryTest < Godwit::TestCase
     assert_equal Godwit.has?(:curve), Godwit.has?("curve")
     assert_equal false, Godwit.has?(:carrier_pigeons)
     %i[curve draft ws pgm gssapi norm tipc].each { |feature| assert_includes [true, false], Godwit.has?(feature) }
-  end
-
-  DRAFTS.each do |type|
-    test "#{type} needs a libzmq with drafts, and says so" do
-      skip "this libzmq has drafts" if Godwit.has?(:draft)
-      klass = Godwit.const_get(type)
-      endpoint = endpoint_for(:tcp)
-      [-> { klass.new(context: context) }, -> { klass.bind(endpoint, context: context) }, -> { context.socket(type) }].each do |call|
-        error = assert_named(Godwit::UnsupportedError, /#{type} is a draft type.*ENABLE_DRAFTS/, &call)
-        assert_kind_of Errno::EOPNOTSUPP, error
-      end
-    end
   end
 
   test "inspect shows type, endpoints and state" do

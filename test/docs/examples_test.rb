@@ -2,6 +2,7 @@
 
 require_relative "../test_helper"
 require_relative "page"
+require_relative "../../rakelib/support/draft_library"
 
 # What README.md and docs/ show is true: each Ruby example runs, in a process of its own, and gives what its `# =>` says.
 class ExamplesTest < Godwit::TestCase
@@ -11,7 +12,7 @@ class ExamplesTest < Godwit::TestCase
     test "example #{example.name}" do
       skip "not run: #{example.reason}" if example.reason
       gems = example.source.include?('require "async"')
-      result = assert_child run_child("test/docs/run.rb", [example.page, example.line], deadline: DEADLINE, gems: gems)
+      result = assert_child run_child("test/docs/run.rb", [example.page, example.line], deadline: DEADLINE, gems: gems, env: env_for(example))
       assert_empty result.stderr.lines.reject { |line| foreign_warning?(line) }.join
     end
   end
@@ -53,6 +54,14 @@ class ExamplesTest < Godwit::TestCase
   end
 
   private
+
+  # Where the libzmq with drafts is: bin/test says so (it builds it when it is missing), else it is looked for.
+  def env_for(example)
+    return {} unless example.needs == "draft"
+    library = Godwit::DraftLibrary.new
+    path = ENV["GODWIT_DRAFT_LIBRARY"] || (library.lib if library.built?)
+    {"LD_LIBRARY_PATH" => path || flunk("this example needs the libzmq that `bundle exec rake draft` builds")}
+  end
 
   # Some versions of Bundler and RubyGems warn about each other.
   def foreign_warning?(line)

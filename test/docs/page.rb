@@ -4,14 +4,15 @@ require "socket"
 
 # A Markdown page and the Ruby examples in it.
 class Page
-  # A fenced block. `reason` says why it is not run, if it is not.
-  Example = Struct.new(:page, :line, :source, :reason) do
+  # A fenced block. `reason` says why it is not run, if it is not; `needs` is "draft" for one that needs a libzmq with drafts.
+  Example = Struct.new(:page, :line, :source, :reason, :needs) do
     def name = "#{page} line #{line}"
   end
 
   ROOT = File.expand_path("../..", __dir__)
   FENCE = /^```ruby\n(.*?)^```$/m
   EXCUSE = /<!-- not run: (.+?) -->\s*\z/
+  NEEDS = /<!-- needs: (draft) -->\s*\z/
   # `expression # => value; words`: the value is checked.
   PROMISE = /^(?<code>\s*\S.*?)\s+# => (?<value>.+?)(?:; .*)?$/
   PORT = /(?<=127\.0\.0\.1:|\*:)\d{4,5}\b/
@@ -33,7 +34,8 @@ class Page
   def examples
     text.enum_for(:scan, FENCE).map do
       match = Regexp.last_match
-      Example.new(path, match.pre_match.count("\n") + 2, match[1], match.pre_match[EXCUSE, 1])
+      Example.new(path, match.pre_match.count("\n") + 2, match[1], match.pre_match[EXCUSE, 1],
+        match.pre_match[NEEDS, 1])
     end
   end
 

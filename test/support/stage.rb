@@ -12,6 +12,9 @@ module Godwit
       # What came of a stage.
       Outcome = Struct.new(:passed, :failed, :skipped, :failures, :skips, :seconds, keyword_init: true)
 
+      # What a stage needs cannot be had.
+      class PreparationError < StandardError; end
+
       ROOT = File.expand_path("../..", __dir__)
       LOGS = File.join(ROOT, "tmp/test")
       READ = 65_536
@@ -19,7 +22,8 @@ module Godwit
       attr_reader :name, :about, :deadline, :outcome
 
       # @param files [String, nil] glob of the test files; without it `rake` names the tasks to run
-      def initialize(name, about, deadline:, quick: false, rake: nil, files: nil, env: {}, prefix: [])
+      # @param prepare [#call, nil] does what must be done first, and gives more of the environment; what it raises fails the stage
+      def initialize(name, about, deadline:, quick: false, rake: nil, files: nil, env: {}, prefix: [], prepare: nil)
         @name = name
         @about = about
         @deadline = deadline
@@ -28,6 +32,7 @@ module Godwit
         @glob = files
         @env = env
         @prefix = prefix
+        @prepare = prepare
       end
 
       def quick? = @quick
@@ -63,8 +68,12 @@ module Godwit
         @report = path("json")
         @now = path("now")
         FileUtils.rm_f([@report, @now])
+        @env = @env.merge(@prepare.call) if @prepare
         spawn_and_follow(command(seed))
         judge
+      rescue PreparationError => error
+        puts error.message
+        empty.tap { |outcome| add_failure(outcome, error.message) }
       end
 
       def path(ending) = File.join(LOGS, "#{@name.tr(" ", "-")}.#{ending}")

@@ -9,7 +9,7 @@ module Godwit
     # A backend may also take over a public method of Socket::Messages, in a module Takeover, where a benchmark shows the gain.
     # @private
     module Contract
-      MODULE = %i[libzmq_version has curve_keypair curve_public].freeze
+      MODULE = %i[libzmq_version has draft? curve_keypair curve_public].freeze
 
       CONTEXT = %i[
         _open _get_option _set_option _linger _set_linger _shutdown _close _closed? _own? _pointer
@@ -20,10 +20,11 @@ module Godwit
       SOCKET = %i[
         _open _reopen _close _closed? _forked? _bind _connect _unbind _disconnect _get_option _set_option _encoding _set_encoding
         _send _send_many _recv _recv_many _recv_into _recv_frame _recv_frames _copy_threshold _set_copy_threshold _wait _count_peers _wait_peers _fd _pointer
+        _join _leave _connect_peer _send_to _recv_from
       ].freeze
 
       FRAME = %i[
-        _open _size _slice _string _byte _in_place _compare _hash _more? _gone? _property _encoding _close initialize_copy
+        _open _size _slice _string _byte _in_place _compare _hash _more? _gone? _property _routing_id _group _encoding _close initialize_copy
       ].freeze
 
       TRACKER = %i[_open _sent _done? _wait].freeze

@@ -211,9 +211,24 @@ module Godwit
     include Error
   end
 
-  # A message is an empty Array.
+  # A message is an empty Array, or its number of frames is not what the socket's type takes.
   # A message has one frame at least; send "" for an empty one.
   class MessageError < ArgumentError
+    include Error
+  end
+
+  # A RADIO sends without a group, a DISH joins a group twice or leaves one that it is not in, or a name is too long.
+  # Join a group once, and leave only what was joined: groups lists them.
+  class GroupError < ArgumentError
+    include Error
+
+    # @private
+    ERRNO = ::Errno::EINVAL::Errno
+  end
+
+  # A SERVER or PEER sends without `routing_id:`, or with one that is no number of a peer.
+  # Send(message, routing_id: number), with the number that recv_from or connect_peer gave.
+  class RoutingIdError < ArgumentError
     include Error
   end
 
@@ -269,7 +284,9 @@ module Godwit
       Rule.new(klass: CurveKeyError, text: "Malformed CURVE key", retriable: false, fix: "a key is 40 characters of Z85 or 32 raw bytes; Godwit::Curve.keypair makes a pair"),
       Rule.new(klass: EndpointTypeError, text: "Wrong type of endpoint", retriable: false, fix: "an endpoint is a String such as tcp://127.0.0.1:5555"),
       Rule.new(klass: MessageTypeError, text: "Wrong type of message", retriable: false, fix: "send a String, or an Array of Strings for several frames"),
-      Rule.new(klass: MessageError, text: "Message without frames", retriable: false, fix: "a message has one frame at least; send \"\" for an empty one"),
+      Rule.new(klass: MessageError, text: "Wrong number of frames", retriable: false, fix: "a message has one frame at least; send \"\" for an empty one"),
+      Rule.new(klass: GroupError, errno: ::Errno::EINVAL::Errno, only: %w[join leave], text: "Not such a group", retriable: false, fix: "join a group once, and leave only what was joined: groups lists them"),
+      Rule.new(klass: RoutingIdError, text: "No routing id", retriable: false, fix: "send(message, routing_id: number), with the number that recv_from or connect_peer gave"),
       Rule.new(klass: MultipartError, text: "Message of several frames", retriable: false, fix: "take recv or recv_multipart"),
       Rule.new(klass: PollerError, text: "Not possible with this poller", retriable: false, fix: "the message says which; register each thing once, and something before you wait"),
       Rule.new(errno: ::Errno::ENOENT::Errno, retriable: false, fix: {"ipc" => "the folder of this path does not exist; make it first", "default" => "there is no such thing"}),

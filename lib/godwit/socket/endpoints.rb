@@ -116,6 +116,9 @@ module Godwit
         (operation == :unbind) ? _unbind(resolved) : _disconnect(resolved)
         @endpoints = kept
         self
+      rescue NoEndpointError
+        raise unless index && resolved.start_with?("udp://")
+        raise Errors.build(UnsupportedError, operation, endpoint, "libzmq does not find an endpoint of udp again: close the socket"), cause: nil
       end
     end
   end

@@ -6,10 +6,10 @@ module Godwit
     # PUSH that is there before the others gets all the work.
     #
     # A PUB counts the subscriptions that have reached it. The other types listen to libzmq's monitor from their first endpoint
-    # until their first message; that costs two descriptors, so REQ, REP, DEALER, ROUTER, PAIR and STREAM do it only with
-    # `count_peers: true`.
+    # until their first message; that costs two descriptors, so REQ, REP, DEALER, ROUTER, PAIR, STREAM and most draft types
+    # do it only with `count_peers: true`. (A RADIO hears of a DISH's groups some time after its handshake.)
     module Peers
-      COUNTING = %i[PUB XPUB SUB XSUB PUSH PULL].freeze
+      COUNTING = %i[PUB XPUB SUB XSUB PUSH PULL SCATTER GATHER].freeze
       private_constant :COUNTING
 
       # Waits until peers are connected (their handshake is done); on a PUB, until there are subscriptions; a topic that a peer asks

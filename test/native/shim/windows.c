@@ -3,6 +3,7 @@
  * microseconds in the environment:
  *
  * WINDOW_EVENTS  before ZMQ_EVENTS is read
+ * WINDOW_AFTER   after a receive that found nothing, and after ZMQ_EVENTS was read
  * WINDOW_PARTS   after a part of a message that is not its last
  * WINDOW_ANY     before one call in four, up to so many
  * WINDOW_RESOLVE before a host name is resolved, as if its name server did not answer
@@ -99,7 +100,9 @@ zmq_getsockopt(void *socket, int option, void *value, size_t *size)
         pass_time(microseconds("WINDOW_EVENTS"));
     }
     pass_any();
-    return next(socket, option, value, size);
+    int rc = next(socket, option, value, size);
+    if (option == ZMQ_EVENTS) pass_time(microseconds("WINDOW_AFTER"));
+    return rc;
 }
 
 int
@@ -110,7 +113,9 @@ zmq_msg_recv(zmq_msg_t *message, void *socket, int flags)
     pass_any();
     int number = atomic_exchange(&signal_to_get, 0);
     if (number) raise(number);
-    return next(message, socket, flags);
+    int size = next(message, socket, flags);
+    if (size < 0) pass_time(microseconds("WINDOW_AFTER"));
+    return size;
 }
 
 int

@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+
+# The draft types: on a libzmq that has them, that they work; on one that has not, that they say so. bin/test runs this file on both.
+class DraftTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  TYPES = %i[CLIENT SERVER RADIO DISH SCATTER GATHER PEER CHANNEL DGRAM].freeze
+
+  test "the stage for drafts has a libzmq with drafts" do
+    assert_equal true, Godwit.has?(:draft) if ENV["GODWIT_TEST_DRAFT"]
+    assert_includes [true, false], Godwit.has?(:draft)
+  end
+
+  # Without drafts there is nothing to be had but the refusals.
+  module Without
+    TYPES.each do |type|
+      define_method("test_#{type}_needs_a_libzmq_with_drafts,_and_says_so") do
+        klass = Godwit.const_get(type)
+        endpoint = endpoint_for(:tcp)
+        [-> { klass.new(context: context) }, -> { klass.bind(endpoint, context: context) }, -> { context.socket(type) }].each do |call|
+          error = assert_named(Godwit::UnsupportedError, /#{type} is a draft type.*ENABLE_DRAFTS.*rake draft/, &call)
+          assert_kind_of Errno::EOPNOTSUPP, error
+        end
+      end
+    end
+
+    def test_a_DISH_with_groups_says_so_too
+      assert_named(Godwit::UnsupportedError, /DISH is a draft type/) { Godwit::DISH.new(context: context, join: "a") }
+    end
+  end
+
+  if Godwit.has?(:draft)
+    require_relative "draft_scenarios"
+    require_relative "draft_waits"
+    include DraftScenarios
+    include DraftWaits
+  else
+    include Without
+  end
+end

@@ -1,0 +1,183 @@
+# frozen_string_literal: true
+
+require "support/draft_pairs"
+
+# What draft_test.rb runs on a libzmq with drafts: waiting, and what ends it.
+module DraftWaits
+  extend DraftPairs::Naming
+  include DraftPairs
+
+  test "timeouts, nonblocking forms, readiness" do
+    server, client, id = server_and_client
+    assert_raises(Godwit::TimeoutError) { client.recv(timeout: 0.01) }
+    assert_raises(Godwit::TimeoutError) { server.recv_from(timeout: 0.01) }
+    assert_nil server.recv_from(timeout: 0, exception: false)
+    assert_equal :wait_readable, client.recv_nonblock(exception: false)
+    assert_equal [false, true], [client.readable?, client.writable?]
+    server.send_nonblock("a", routing_id: id)
+    assert_same client, client.wait_readable(5)
+    assert_equal %i[readable writable], client.events
+    assert_equal "a", client.recv_nonblock
+    assert_nil client.wait_readable(0.01)
+    lonely = open_socket(:CHANNEL)
+    assert_equal :wait_writable, lonely.send_nonblock("x", exception: false)
+    assert_raises(Godwit::TimeoutError) { lonely.send("x", timeout: 0.01) }
+    assert_nil open_socket(:DISH).recv_with_group(timeout: 0, exception: false)
+    assert_raises(Godwit::TimeoutError) { open_socket(:DGRAM).send(["127.0.0.1:9", "unbound"], timeout: 0.01) }
+  end
+
+  test "a waiting receiver gets what comes, again and again" do
+    server, client, id = server_and_client
+    echo = in_thread { 50.times { server.recv_from.then { |from, message| server.send(message, routing_id: from) } } }
+    50.times do |i|
+      client << i.to_s
+      assert_equal i.to_s, client.recv(timeout: 5)
+    end
+    echo.join
+    assert_operator id, :>, 0
+  end
+
+  test "a sender waits for room, and goes on when there is some" do
+    server, client, id = server_and_client(:inproc, bind_options: {send_hwm: 1, recv_hwm: 1}, connect_options: {send_hwm: 1, recv_hwm: 1})
+    {client => [{}, -> { server.recv(timeout: 5) }], server => [{routing_id: id}, -> { client.recv(timeout: 5) }]}.each do |sender, (address, receive)|
+      count = 0
+      count += 1 while sender.send(count.to_s, timeout: 0, exception: false, **address)
+      assert_operator count, :>=, 1
+      waiting = in_thread { sender.send("last", timeout: 5, **address) }
+      until_asleep(waiting)
+      assert_equal [*Array.new(count, &:to_s), "last"], Array.new(count + 1) { receive.call }
+      waiting.join
+    end
+  end
+
+  test "a RADIO that drops nothing waits for its DISH" do
+    radio, dish = connected_pair(:RADIO, :DISH, transport: :inproc, bind_options: {xpub_no_drop: true, send_hwm: 1}, connect_options: {recv_hwm: 1})
+    dish.join("a")
+    tune(radio, dish, "a")
+    count = 0
+    count += 1 while radio.send(count.to_s, group: "a", timeout: 0, exception: false)
+    waiting = in_thread { radio.send("last", group: "a", timeout: 5) }
+    until_asleep(waiting)
+    assert_equal [*Array.new(count, &:to_s), "last"], take(dish, count + 1)
+    assert_same radio, waiting.value
+  end
+
+  test "peers are counted" do
+    gather = open_socket(:GATHER).bind(endpoint_for(:tcp))
+    scatters = Array.new(2) { open_socket(:SCATTER).connect(gather.last_endpoint) }
+    assert_same gather, gather.wait_connected(count: 2, timeout: 5)
+    scatters.each { |scatter| scatter.wait_connected(timeout: 5) << "x" }
+    assert_equal %w[x x], take(gather, 2)
+    server, client = connected_pair(:SERVER, :CLIENT, count_peers: true)
+    [server, client].each { |socket| assert_same socket, socket.wait_connected(timeout: 5) }
+    assert_flows(client, server)
+    assert_named(Godwit::StateError, /count_peers: true/) { open_socket(:CHANNEL).wait_connected(timeout: 1) }
+  end
+
+  test "a bind lets a DGRAM that waits send" do
+    dgram = open_socket(:DGRAM)
+    other = UDPSocket.new.tap { |socket| socket.bind("127.0.0.1", 0) }
+    waiting = in_thread { dgram.send(["127.0.0.1:#{other.local_address.ip_port}", "x"], timeout: 5) }
+    until_asleep(waiting)
+    dgram.bind("udp://127.0.0.1:#{udp_port}")
+    assert_same dgram, waiting.value
+    assert other.wait_readable(5)
+    assert_equal "x", other.recv(10)
+  ensure
+    other&.close
+  end
+
+  %i[CLIENT SERVER DISH GATHER PEER CHANNEL DGRAM].each do |type|
+    test "a #{type} that waits ends by kill, close and shutdown" do
+      own_context = own(Godwit::Context.new)
+      endings = {
+        kill: ->(_, thread) { thread.kill },
+        close: ->(socket, _) { socket.close },
+        shutdown: ->(*) { own_context.shutdown }
+      }
+      endings.each do |how, ending|
+        socket = own(Godwit.const_get(type).new(context: own_context))
+        threads = Array.new(2) { in_thread { socket.recv } }
+        until_asleep(*threads)
+        took = seconds do
+          threads.each { |thread| ending.call(socket, thread) }
+          outcomes = threads.map { |thread| thread.join(5) && thread.value.class rescue $!.class } # standard:disable Style/RescueModifier
+          expected = {kill: NilClass, close: Godwit::ClosedError, shutdown: Godwit::ContextTerminatedError}.fetch(how)
+          assert_equal [expected] * 2, outcomes, how.to_s
+        end
+        assert_operator took, :<, 1
+      end
+    end
+  end
+
+  test "one of two who wait is killed as messages come, and none is lost" do
+    server, client, id = server_and_client
+    20.times do
+      got = Queue.new
+      killed, other = Array.new(2) do
+        in_thread { Thread.handle_interrupt(Object => :on_blocking) { got << client.recv(timeout: 5) } }
+      end
+      until_asleep(killed, other)
+      server.send_many(%w[a b], routing_id: id)
+      killed.kill
+      [killed, other].each(&:join)
+      left = (got.size < 2) ? [client.recv(timeout: 5)] : []
+      assert_equal %w[a b], (Array.new(got.size) { got.pop } + left).sort
+    end
+  end
+
+  test "many threads share a CLIENT and a SERVER" do
+    server, client, = server_and_client
+    servers = Array.new(4) do
+      in_thread { loop { server.recv_from.then { |id, message| server.send(message, routing_id: id) } } }
+    end
+    got = Queue.new
+    receivers = Array.new(4) { in_thread { 250.times { got << client.recv(timeout: 10) } } }
+    senders = Array.new(4) { |t| in_thread { 250.times { |i| client << "#{t} #{i}" } } }
+    (senders + receivers).each(&:join)
+    assert_equal Array.new(4) { |t| Array.new(250) { |i| "#{t} #{i}" } }.flatten.sort, Array.new(got.size) { got.pop }.sort
+    server.close
+    servers.each { |thread| assert_raises(Godwit::ClosedError) { thread.value } }
+  end
+
+  test "fibers share sockets" do
+    a, b = connected_pair(:CHANNEL, :CHANNEL)
+    got = []
+    Godwit::TestSupport::TinyScheduler.thread do
+      3.times { Fiber.schedule { 100.times { got << a.recv(timeout: 5) } } }
+      Fiber.schedule { 300.times { |i| b << i.to_s } }
+      Fiber.schedule { assert_raises(Godwit::TimeoutError) { b.recv(timeout: 0.01) } }
+    end.join
+    assert_equal Array.new(300, &:to_s).sort, got.sort
+  end
+
+  test "in a child process inherited sockets say so" do
+    result = assert_child run_child(<<~RUBY)
+      require "godwit"
+      server = Godwit::SERVER.bind("tcp://127.0.0.1:*")
+      client = Godwit::CLIENT.connect(server.last_endpoint) << "a"
+      id, = server.recv_from(timeout: 5)
+      child = fork do
+        [-> { client.recv }, -> { server.recv_from }, -> { server.send("x", routing_id: id) }, -> { client.close }].each do |call|
+          call.call
+        rescue Godwit::ForkedError
+          print "forked "
+        end
+        inner = Godwit::SERVER.bind("inproc://x")
+        Godwit::CLIENT.connect("inproc://x") << "fresh"
+        print inner.recv(timeout: 5)
+      end
+      Process.wait(child)
+      server.send("still here", routing_id: id)
+      print " ", client.recv(timeout: 5)
+    RUBY
+    assert_equal "forked forked forked forked fresh still here", result.stdout
+  end
+
+  test "sockets that nobody closes are collected" do
+    leaks_allowed!
+    200.times { Godwit::CLIENT.new(context: context) }
+    GC.start
+    assert_equal "x", connected_pair(:CHANNEL, :CHANNEL).then { |a, b| (a << "x") && b.recv(timeout: 5) }
+  end
+end

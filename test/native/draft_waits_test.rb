@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/draft_pairs"
+require_relative "shim/shim"
+
+# How thread-safe types wait (ADR 14). bin/test runs it with drafts in the stage for them; without, it checks the refusals of C.
+class DraftWaitsTest < Godwit::TestCase
+  include DraftPairs
+
+  if Godwit.has?(:draft)
+    test "who asks for events swallows no wake-up of one who waits" do
+      server, client, id = server_and_client
+      got = Queue.new
+      in_thread { 300.times { got << client.recv } }
+      300.times do |i|
+        server.send(i.to_s, routing_id: id)
+        eventually { client.events && got.size > i }
+      end
+      assert_equal 300, got.size
+    end
+
+    # The shim gives libzmq's thread the time to bring the message just then.
+    %i[recv wait_readable].each do |way|
+      test "a message that comes between the try and the wait ends the wait (#{way})" do
+        env = Godwit::TestSupport::Shim.windows(after: 300).merge("LD_LIBRARY_PATH" => ENV["LD_LIBRARY_PATH"])
+        assert_child run_child(<<~RUBY, env: env, deadline: 20)
+          require "godwit"
+          server = Godwit::SERVER.bind("tcp://127.0.0.1:*")
+          client = Godwit::CLIENT.connect(server.last_endpoint) << "x"
+          id, = server.recv_from
+          200.times do
+            server.send("x", routing_id: id)
+            client.wait_readable(5) or abort "nothing came" if #{way == :wait_readable}
+            client.recv(timeout: 5)
+          end
+        RUBY
+      end
+    end
+
+    test "of many who wait, each gets what is there for it" do
+      server, client, id = server_and_client
+      100.times do |round|
+        waiting = Array.new(5) { in_thread { client.recv(timeout: 5) } }
+        until_asleep(*waiting) if round.even?
+        server.send_many(%w[a b c d e], routing_id: id)
+        assert_equal %w[a b c d e], waiting.map(&:value).sort
+      end
+    end
+
+    test "senders and receivers of a full CHANNEL wake one another" do
+      a, b = connected_pair(:CHANNEL, :CHANNEL, transport: :inproc, send_hwm: 1, recv_hwm: 1)
+      both = [[a, b], [b, a]].flat_map do |from, to|
+        [in_thread { 1000.times { |i| from.send(i.to_s, timeout: 10) } }, in_thread { Array.new(1000) { to.recv(timeout: 10) } }]
+      end
+      assert_equal [Array.new(1000, &:to_s)] * 2, both.map(&:value).values_at(1, 3)
+    end
+
+    test "a wait costs no CPU, whatever was seen before" do
+      server, client, id = server_and_client
+      server.send("x", routing_id: id)
+      client.recv(timeout: 5) # its descriptor is readable still
+      before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+      assert_raises(Godwit::TimeoutError) { client.recv(timeout: 0.5) }
+      assert_operator Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before, :<, 0.2
+    end
+
+    test "sockets leave no descriptor behind" do
+      count = lambda do
+        GC.start # epoll descriptors belong to IOs
+        Dir.children("/proc/self/fd").size
+      end
+      open = -> { server_and_client.first(2).each(&:close) }
+      open.call
+      before = count.call
+      20.times { open.call }
+      eventually("descriptors are left") { count.call <= before + 8 } # libzmq's reaper takes its time
+      assert_operator count.call, :<=, before + 8
+    end
+  else
+    test "without drafts the primitives say so" do
+      pair = open_socket(:PAIR)
+      {_join: ["a"], _leave: ["a"], _connect_peer: ["tcp://127.0.0.1:9"], _send_to: ["x", 1, 0, nil]}.each do |name, arguments|
+        assert_raises(Godwit::UnsupportedError, name) { pair.__send__(name, *arguments) }
+      end
+      assert_equal false, Godwit::Backend::IMPLEMENTATION.draft?
+    end
+  end
+end
