@@ -35,6 +35,8 @@ class DraftTest < Godwit::TestCase
   if Godwit.has?(:draft)
     require_relative "draft_scenarios"
     require_relative "draft_waits"
+    require_relative "draft_frames"
+    include DraftFrames
     include DraftScenarios
     include DraftWaits
   else
