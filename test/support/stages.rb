@@ -14,7 +14,7 @@ module Godwit
       Stage.new("conformance", "the public API", files: "test/conformance/**/*_test.rb", deadline: 300, quick: true),
       Stage.new("native", "the C extension", files: "test/native/**/*_test.rb", deadline: 240),
       Stage.new("cli", "the command line", files: "test/cli/**/*_test.rb", deadline: 120),
-      Stage.new("interop", "with pyzmq", files: "test/interop/**/*_test.rb", deadline: 180),
+      Stage.new("interop", "with pyzmq and CZMQ", files: "test/interop/**/*_test.rb", deadline: 180),
       Stage.new("process", "fork, exit, signals, kills", files: "test/process/**/*_test.rb", deadline: 240),
       Stage.new("stress", "many threads and fibers, short form", files: "test/stress/**/*_test.rb", deadline: 300),
       Stage.new("stress one core", "the same on one core", files: "test/stress/**/*_test.rb", deadline: 300,
