@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # libzmq: test_disconnect_inproc, test_invalid_rep, test_issue_566, test_metadata, test_probe_router, test_rebind_ipc
-# libzmq: test_sockopt_hwm, test_spec_rep, test_spec_dealer, test_spec_pushpull, test_tcp_accept_filter
+# libzmq: test_reconnect_ivl, test_security_null, test_sockopt_hwm, test_spec_rep, test_spec_dealer, test_spec_pushpull, test_tcp_accept_filter
 
 require_relative "../test_helper"
 require_relative "assertions"
@@ -62,6 +62,41 @@ class LibzmqScenariosTest < Godwit::TestCase
     frame = pull.recv_frame(timeout: 5)
     assert_equal %w[World anna PUSH], ["Hello", "User-Id", "Socket-Type"].map { |name| frame.property(name) }
     assert_nil frame.property("No-Such")
+  end
+
+  test "NULL: an authenticator is asked where there is a domain, and decides by it" do
+    zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
+    asked = Queue.new
+    in_thread do
+      zap.serve do |version, id, domain, _address, _identity, mechanism|
+        asked << [domain, mechanism]
+        [version, id, *((domain == "right") ? ["200", "OK", "", ""] : ["400", "No", "", ""])]
+      end
+    end
+    free, right, wrong = [{}, {zap_domain: "right"}, {zap_domain: "wrong"}].map { |options| open_socket(:PULL, **options).bind(endpoint_for(:tcp)) }
+    assert_flows open_socket(:PUSH).connect(free.last_endpoint), free
+    assert_empty asked, "without a domain nobody is asked"
+    assert_flows open_socket(:PUSH).connect(right.last_endpoint), right
+    assert_equal %w[right NULL], asked.pop
+    open_socket(:PUSH, linger: 0).connect(wrong.last_endpoint) << "hello"
+    assert_equal %w[wrong NULL], asked.pop
+    assert_nil wrong.recv(timeout: 0.2, exception: false)
+  end
+
+  each_transport("a reconnect_interval of nil: who has lost its peer does not come back", only: %i[tcp ipc]) do |transport|
+    pull = open_socket(:PULL).bind(endpoint_for(transport))
+    endpoint = pull.last_endpoint
+    stays, comes = [{reconnect_interval: nil}, {reconnect_interval: 0.01}].map { |options| open_socket(:PUSH, linger: 0, immediate: true, **options).connect(endpoint) }
+    [stays, comes].each { |push| assert_flows push, pull }
+    pull.close
+    [stays, comes].each { |push| eventually("the loss was not seen") { !push.writable? } }
+    again = eventually("the endpoint stays taken") do
+      open_socket(:PULL).bind(endpoint)
+    rescue Godwit::AddressInUseError
+      nil
+    end
+    assert_flows comes, again
+    assert_nil stays.wait_writable(0.2)
   end
 
   %i[ROUTER DEALER].each do |type|
