@@ -7,8 +7,8 @@ module Godwit
   module TestSupport
     # A CZMQ process (czmq_peer.c, built into tmp/) and its sockets, steered from a test as {Peer} is.
     class CzmqPeer
-      SOURCE = "test/interop/czmq_peer.c"
-      PROGRAM = "tmp/interop/czmq_peer"
+      SOURCE = File.expand_path("czmq_peer.c", __dir__)
+      PROGRAM = File.expand_path("../../tmp/interop/czmq_peer", __dir__)
       LIBRARIES = %w[libczmq libzmq].freeze
 
       # @return [String, nil] why there can be none
@@ -24,7 +24,7 @@ module Godwit
           FileUtils.mkdir_p(File.dirname(PROGRAM))
           flags = IO.popen(["pkg-config", "--cflags", "--libs", *LIBRARIES], &:read).split
           fresh = "#{PROGRAM}.#{Process.pid}"
-          system("gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", fresh, SOURCE, *flags, exception: true)
+          system("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", fresh, SOURCE, *flags, exception: true)
           File.rename(fresh, PROGRAM)
           PROGRAM
         end
