@@ -23,7 +23,8 @@ module Generate
       "lib/godwit/generated/option_accessors.rb" => accessors_rb(options),
       "lib/godwit/generated/errors.rb" => errors_rb(errors),
       "docs/options.md" => options_md(options),
-      "docs/errors.md" => errors_md(errors)
+      "docs/errors.md" => errors_md(errors),
+      "docs/conformance.md" => conformance_md(YAML.load_file(File.join(ROOT, "api/libzmq_tests.yml")))
     }
   end
 
@@ -134,4 +135,5 @@ end
 
 require_relative "generate/options"
 require_relative "generate/errors"
+require_relative "generate/conformance"
 exit Generate.run(check: ARGV.include?("--check")) if $PROGRAM_NAME == __FILE__

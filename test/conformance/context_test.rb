@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_ctx_destroy, test_ctx_options
+
 require "test_helper"
 require_relative "assertions"
 

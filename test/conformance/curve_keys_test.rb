@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_base85, test_sodium
+
 require "test_helper"
 require_relative "assertions"
 

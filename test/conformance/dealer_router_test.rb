@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_connect_rid, test_router_handover, test_spec_dealer, test_spec_router
+
 require "test_helper"
 require_relative "assertions"
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_connect_resolve
+
 require "test_helper"
 require "uri"
 require_relative "assertions"

@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+# libzmq: test_app_meta
+# libzmq: test_msg_flags, test_msg_init
+
 require "test_helper"
 require_relative "assertions"
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_ancillaries, test_capabilities
+
 require "test_helper"
 require_relative "assertions"
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_many_sockets, test_system
+
 require "test_helper"
 require_relative "assertions"
 

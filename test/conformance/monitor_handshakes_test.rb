@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_security_zap, test_stream_timeout
+
 require "test_helper"
 require "socket"
 require_relative "assertions"

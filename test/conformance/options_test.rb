@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_diffserv, test_setsockopt
+
 require_relative "../test_helper"
 
 # Every option of api/options.yml: its default, its round trip, what it refuses. One test each, so that a failure names it.

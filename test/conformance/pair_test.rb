@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_pair_inproc, test_pair_ipc, test_pair_tcp
+
 require "test_helper"
 require_relative "assertions"
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_poller, test_zmq_poll_fd
+
 require "set"
 require "test_helper"
 require "support/tiny_scheduler"

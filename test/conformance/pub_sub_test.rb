@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_conflate, test_hwm_pubsub, test_pub_invert_matching
+
 require "test_helper"
 require_relative "assertions"
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_hwm, test_immediate, test_spec_pushpull
+
 require "test_helper"
 require_relative "assertions"
 

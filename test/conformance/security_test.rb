@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_security_curve, test_security_no_zap_handler, test_security_plain
+
 require "test_helper"
 require_relative "assertions"
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_stream, test_stream_disconnect, test_stream_exceeds_buffer
+
 require "test_helper"
 require "socket"
 require_relative "assertions"

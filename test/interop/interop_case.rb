@@ -3,22 +3,28 @@
 require_relative "../test_helper"
 require_relative "peer"
 
-# What the tests with pyzmq share. Messages are Arrays of frames on the Python side.
+# What the tests with another library share: pyzmq, unless a class says otherwise. Messages are Arrays of frames on its side.
 class InteropCase < Godwit::TestCase
   PATIENCE = Godwit::TestSupport::Peer::PATIENCE # seconds that a message may take
   REFUSED = 0.5 # seconds after which what has not come is taken for refused
 
   class << self
-    # Defines the test for each transport and for each side binding; the block gets the transport and :godwit or :python.
+    # @return [Symbol] what the other side is called
+    def other = :python
+
+    # @return [String, nil] why there is no other side
+    def missing = Godwit::TestSupport::Peer.missing
+
+    # Defines the test for each transport and for each side binding; the block gets the transport and :godwit or the other.
     def both_ways(name, only: %i[tcp ipc], &body)
-      only.product(%i[godwit python]).each do |transport, binder|
+      only.product([:godwit, other]).each do |transport, binder|
         test("#{name} over #{transport}, #{binder} binds") { instance_exec(transport, binder, &body) }
       end
     end
   end
 
   def setup
-    skip Godwit::TestSupport::Peer.missing if Godwit::TestSupport::Peer.missing
+    skip self.class.missing if self.class.missing
   end
 
   def teardown

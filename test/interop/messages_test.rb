@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_heartbeats
+
 require "socket"
 require_relative "interop_case"
 

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_shutdown_stress
+
 require "socket"
 require "test_helper"
 require_relative "shim/shim"

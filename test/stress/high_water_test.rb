@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+# libzmq: test_router_mandatory_hwm
+
 require_relative "stress_case"
 
 # Senders blocked at the high-water mark, receivers that trickle: each room that opens must wake one who waits for it.

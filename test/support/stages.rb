@@ -27,7 +27,7 @@ module Godwit
         files: "test/{conformance/**/*_test,native/draft_*_test}.rb", deadline: 300, prepare: DRAFTS),
       Stage.new("native", "the C extension", files: "test/native/**/*_test.rb", deadline: 240),
       Stage.new("cli", "the command line", files: "test/cli/**/*_test.rb", deadline: 120),
-      Stage.new("interop", "with pyzmq", files: "test/interop/**/*_test.rb", deadline: 180),
+      Stage.new("interop", "with pyzmq and CZMQ", files: "test/interop/**/*_test.rb", deadline: 180),
       Stage.new("process", "fork, exit, signals, kills", files: "test/process/**/*_test.rb", deadline: 240),
       Stage.new("stress", "many threads and fibers, short form", files: "test/stress/**/*_test.rb", deadline: 300),
       Stage.new("stress one core", "the same on one core", files: "test/stress/**/*_test.rb", deadline: 300,
