@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+require "rbs"
+require "rbs/test"
+
+module Godwit
+  module TestSupport
+    # With GODWIT_TEST_TYPES=1 every call of a method that sig/ declares is compared with its type there, by RBS's own runtime check:
+    # arguments, result, what a block is given and gives. What does not fit is noted, the call itself goes on undisturbed, and the run
+    # fails at its end. GODWIT_TEST_SIG names another folder of types.
+    #
+    # These rules say what is not judged:
+    #
+    # * The arguments of a call that raises: it refused them, as the misuse tests want. One that takes what sig/ forbids is a fault, of
+    #   sig/ or of the method.
+    # * Timeout::UNSET, which stands for "not given" where one public method calls another.
+    # * What an Enumerator yields: running through it would receive the test's messages.
+    module Types
+      SIG = ENV.fetch("GODWIT_TEST_SIG", File.expand_path("../../sig", __dir__))
+
+      # RBS's comparison of a value with a type, by the rules above.
+      class Check < RBS::Test::TypeCheck
+        def value(value, type)
+          return true if Timeout::UNSET.equal?(value)
+          return value.is_a?(::Enumerator) if type.is_a?(RBS::Types::ClassInstance) && type.name.to_s == "::Enumerator"
+          super
+        end
+
+        def method_call(_name, _type, call, errors:, **)
+          call.method_call.exception? ? errors : super
+        end
+      end
+
+      # Stands for RBS's own, which raises: that would change what the test sees, and be lost in a thread.
+      class Judge
+        def initialize(methods, check)
+          @methods = methods
+          @check = check
+        end
+
+        def call(_receiver, trace)
+          method = @methods.fetch(trace.method_name)
+          Types.called[method] = true
+          @check.overloaded_call(method, trace.method_name, trace, errors: []).each { |error| Types.note(error, trace) }
+        end
+      end
+
+      @wrong = []
+      @called = {}.compare_by_identity
+      @watched = {}.compare_by_identity
+      class << self
+        # @return [Array<String>] what did not fit its type, each once
+        attr_reader :wrong
+        # @private
+        attr_reader :called
+
+        # Wraps all that sig/ declares and the library has; test/types/signatures_test.rb sees to it that these are the same.
+        def start
+          RBS.logger_level = "fatal" # it would warn of each overload that does not fit
+          loader = RBS::EnvironmentLoader.new
+          loader.add(path: Pathname(SIG))
+          builder = RBS::DefinitionBuilder.new(env: RBS::Environment.from_loader(loader).resolve_type_names)
+          builder.env.class_decls.each_key do |name|
+            next unless name.to_s.start_with?("::Godwit") && Object.const_defined?(name.to_s)
+            mod = Object.const_get(name.to_s)
+            watch(mod, name, builder.build_instance(name), builder)
+            watch(mod.singleton_class, name, builder.build_singleton(name), builder, instance: mod)
+          end
+        end
+
+        def note(error, trace)
+          place = caller_locations.find { |location| location.path.match?(%r{/test/(?!support/)}) }
+          arguments = trace.method_call.arguments.map { |argument| Errors.shown(argument) }.join(", ")
+          text = "#{RBS::Test::Errors.to_string(error)}; called with (#{arguments})#{" at #{place.path[%r{test/.*}]}:#{place.lineno}" if place}"
+          @wrong << text unless @wrong.include?(text)
+        end
+
+        # @return [String]
+        def summary
+          never = @watched.reject { |method, _| @called[method] }.values.sort
+          "#{@called.size} of #{@watched.size} typed methods were called#{"; never: #{never.join(", ")}" if never.any?}"
+        end
+
+        private
+
+        def watch(mod, name, definition, builder, instance: Object)
+          methods = definition.methods.select { |method, type| type.implemented_in == name && watched?(mod, method) }
+          return if methods.empty?
+          check = Check.new(self_class: mod, builder: builder, sample_size: 20, unchecked_classes: [], instance_class: instance)
+          key = "#{mod}"
+          RBS::Test::Observer.register(key, Judge.new(methods, check))
+          methods.each do |method, type|
+            @watched[type] = "#{mod}##{method}"
+            RBS::Test::Hook.hook_instance_method(mod, method, key: key)
+            # The extension does some of Socket's itself, in a module that stands before the one with the types.
+            taken = defined?(TAKEOVER) && Socket.ancestors.drop(1).include?(mod) && TAKEOVER.public_method_defined?(method, false)
+            RBS::Test::Hook.hook_instance_method(TAKEOVER, method, key: key) if taken
+          end
+        end
+
+        def watched?(mod, method)
+          mod.public_method_defined?(method, false) || (method == :initialize && mod.private_method_defined?(method, false))
+        end
+      end
+
+      TAKEOVER = Backend::IMPLEMENTATION::Takeover if defined?(Backend::IMPLEMENTATION::Takeover)
+      start
+    end
+  end
+end
