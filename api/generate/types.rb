@@ -37,7 +37,7 @@ module Generate
   def rbs_type(option, writing: false)
     type = case option[:type]
     when :bool then "bool"
-    when :duration then (writing || option[:unit] != "s") ? (writing ? "seconds" : "Float") : "Integer"
+    when :duration then writing ? "seconds" : duration_type(option, false)
     when :enum then names_of(option, writing ? "String" : "Integer")
     when :flags then writing ? "Array[#{names_of(option)}] | #{names_of(option)}" : "Array[#{names_of(option)}]"
     when :text, :bytes, :key then "String"

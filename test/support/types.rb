@@ -2,6 +2,7 @@
 
 require "rbs"
 require "rbs/test"
+require "godwit/cli"
 
 module Godwit
   module TestSupport
@@ -14,20 +15,43 @@ module Godwit
     # * The arguments of a call that raises: it refused them, as the misuse tests want. One that takes what sig/ forbids is a fault, of
     #   sig/ or of the method.
     # * Timeout::UNSET, which stands for "not given" where one public method calls another.
+    # * What a block gives back, which is as much the test's as an argument: `serve` refuses it without a raise that would tell.
+    # * The block that `new` hands on to `initialize`, as Ruby's `super` does; initialize ignores it.
     # * What an Enumerator yields: running through it would receive the test's messages.
     module Types
-      SIG = ENV.fetch("GODWIT_TEST_SIG", File.expand_path("../../sig", __dir__))
+      ROOT = File.expand_path("../..", __dir__)
+      SIG = ENV.fetch("GODWIT_TEST_SIG", "#{ROOT}/sig")
+
+      OWN = %r{\A#{Regexp.escape(ROOT)}/test/(?!support/)}
+      WRAPPER = /__with(out)?__RBS_TEST/
 
       # RBS's comparison of a value with a type, by the rules above.
       class Check < RBS::Test::TypeCheck
+        def initialize(...)
+          super
+          @classes = {}
+          @aliases = {}
+        end
+
         def value(value, type)
           return true if Timeout::UNSET.equal?(value)
+          # RBS looks both up anew for each value, which costs more than all the rest.
+          return super(value, @aliases[type] ||= builder.expand_alias2(type.name.absolute!, type.args)) if type.is_a?(RBS::Types::Alias)
           return value.is_a?(::Enumerator) if type.is_a?(RBS::Types::ClassInstance) && type.name.to_s == "::Enumerator"
           super
         end
 
+        def get_class(name) = @classes[name] ||= super
+
         def method_call(_name, _type, call, errors:, **)
-          call.method_call.exception? ? errors : super
+          return errors if call.method_call.exception?
+          super.reject { |error| exempt?(error) }
+        end
+
+        private
+
+        def exempt?(error)
+          error.is_a?(RBS::Test::Errors::BlockReturnTypeError) || (error.is_a?(RBS::Test::Errors::UnexpectedBlockError) && error.method_name == :initialize)
         end
       end
 
@@ -56,6 +80,7 @@ module Godwit
 
         # Wraps all that sig/ declares and the library has; test/types/signatures_test.rb sees to it that these are the same.
         def start
+          Dir["#{ROOT}/lib/godwit/cli/*.rb"].sort.each { |file| require file } # not loaded by itself
           RBS.logger_level = "fatal" # it would warn of each overload that does not fit
           loader = RBS::EnvironmentLoader.new
           loader.add(path: Pathname(SIG))
@@ -69,9 +94,10 @@ module Godwit
         end
 
         def note(error, trace)
-          place = caller_locations.find { |location| location.path.match?(%r{/test/(?!support/)}) }
+          place = caller_locations.find { |location| OWN.match?(location.path) }
           arguments = trace.method_call.arguments.map { |argument| Errors.shown(argument) }.join(", ")
-          text = "#{RBS::Test::Errors.to_string(error)}; called with (#{arguments})#{" at #{place.path[%r{test/.*}]}:#{place.lineno}" if place}"
+          result = Errors.shown(trace.method_call.return_value) if trace.method_call.return?
+          text = "#{RBS::Test::Errors.to_string(error)}; called with (#{arguments})#{", gave #{result}" if result}#{" at #{place.path.delete_prefix("#{ROOT}/")}:#{place.lineno}" if place}"
           @wrong << text unless @wrong.include?(text)
         end
 
@@ -87,15 +113,16 @@ module Godwit
           methods = definition.methods.select { |method, type| type.implemented_in == name && watched?(mod, method) }
           return if methods.empty?
           check = Check.new(self_class: mod, builder: builder, sample_size: 20, unchecked_classes: [], instance_class: instance)
-          key = "#{mod}"
+          key = mod.inspect
           RBS::Test::Observer.register(key, Judge.new(methods, check))
           methods.each do |method, type|
             @watched[type] = "#{mod}##{method}"
             RBS::Test::Hook.hook_instance_method(mod, method, key: key)
             # The extension does some of Socket's itself, in a module that stands before the one with the types.
-            taken = defined?(TAKEOVER) && Socket.ancestors.drop(1).include?(mod) && TAKEOVER.public_method_defined?(method, false)
+            taken = TAKEOVER && Socket.ancestors.drop(1).include?(mod) && TAKEOVER.public_method_defined?(method, false)
             RBS::Test::Hook.hook_instance_method(TAKEOVER, method, key: key) if taken
           end
+          [mod, *TAKEOVER].each { |one| one.__send__(:private, *one.public_instance_methods(false).grep(WRAPPER)) } # a test lists the public ones
         end
 
         def watched?(mod, method)
@@ -103,7 +130,7 @@ module Godwit
         end
       end
 
-      TAKEOVER = Backend::IMPLEMENTATION::Takeover if defined?(Backend::IMPLEMENTATION::Takeover)
+      TAKEOVER = (Backend::IMPLEMENTATION::Takeover if defined?(Backend::IMPLEMENTATION::Takeover))
       start
     end
   end

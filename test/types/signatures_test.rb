@@ -32,7 +32,9 @@ class SignaturesTest < Godwit::TestCase
   test "every type is of a method that there is" do
     assert_equal [], each_type.filter_map { |mod, owner, name, _|
       next if name == :initialize || (name == :new && owner.instance_method(:new).owner == Class)
-      "#{owner}##{name}" unless public_methods_of(owner).include?(name) || (owner == mod && public_methods_of(mod.singleton_class).include?(name))
+      next if public_methods_of(owner).include?(name)
+      next if owner == mod && public_methods_of(mod.singleton_class).include?(name) # module_function: private here
+      "#{owner}##{name}"
     }
   end
 
@@ -45,8 +47,8 @@ class SignaturesTest < Godwit::TestCase
       compared += 1
       known = parameters.filter_map { |kind, keyword| keyword if %i[key keyreq].include?(kind) }
       typed = type.method_types.flat_map { |one| one.type.required_keywords.keys + one.type.optional_keywords.keys }.uniq
-      open = parameters.any? { |kind, *| kind == :keyrest }
-      "#{owner}##{name}: #{known} in Ruby, #{typed} in sig" unless (known - typed).empty? && (open || (typed - known).empty?)
+      too_many = (parameters.any? { |kind, *| kind == :keyrest }) ? [] : typed - known
+      "#{owner}##{name}: #{known} in Ruby, #{typed} in sig" if [known - typed, too_many].any?(&:any?)
     end
     assert_equal [], wrong
     assert_operator compared, :>, 300
