@@ -62,8 +62,8 @@ module Godwit
           @check = check
         end
 
-        def call(_receiver, trace)
-          method = @methods.fetch(trace.method_name)
+        def call(receiver, trace)
+          method = Types.retyped[[receiver, trace.method_name]] || @methods.fetch(trace.method_name)
           Types.called[method] = true
           @check.overloaded_call(method, trace.method_name, trace, errors: []).each { |error| Types.note(error, trace) }
         end
@@ -71,12 +71,13 @@ module Godwit
 
       @wrong = []
       @called = {}.compare_by_identity
+      @retyped = {} # a `new` that is inherited, and has a type of its own, as the class's initialize takes more
       @watched = {}.compare_by_identity
       class << self
         # @return [Array<String>] what did not fit its type, each once
         attr_reader :wrong
         # @private
-        attr_reader :called
+        attr_reader :called, :retyped
 
         # Wraps all that sig/ declares and the library has; test/types/signatures_test.rb sees to it that these are the same.
         def start
@@ -111,6 +112,7 @@ module Godwit
 
         def watch(mod, name, definition, builder, instance: Object)
           methods = definition.methods.select { |method, type| type.implemented_in == name && watched?(mod, method) }
+          @retyped[[instance, :new]] = definition.methods[:new] if mod.singleton_class? && definition.methods[:new]&.implemented_in == name
           return if methods.empty?
           check = Check.new(self_class: mod, builder: builder, sample_size: 20, unchecked_classes: [], instance_class: instance)
           key = mod.inspect

@@ -31,7 +31,8 @@ class SignaturesTest < Godwit::TestCase
 
   test "every type is of a method that there is" do
     assert_equal [], each_type.filter_map { |mod, owner, name, _|
-      next if name == :initialize || (name == :new && owner.instance_method(:new).owner == Class)
+      # An inherited `new` has a type of its own where the class's initialize does.
+      next if name == :initialize || (name == :new && (owner.instance_method(:new).owner == Class || mod.private_method_defined?(:initialize, false)))
       next if public_methods_of(owner).include?(name)
       next if owner == mod && public_methods_of(mod.singleton_class).include?(name) # module_function: private here
       "#{owner}##{name}"
