@@ -114,7 +114,7 @@ module Godwit
           methods = definition.methods.select { |method, type| type.implemented_in == name && watched?(mod, method) }
           @retyped[[instance, :new]] = definition.methods[:new] if mod.singleton_class? && definition.methods[:new]&.implemented_in == name
           return if methods.empty?
-          check = Check.new(self_class: mod, builder: builder, sample_size: 20, unchecked_classes: [], instance_class: instance)
+          check = Check.new(self_class: mod, builder: builder, sample_size: nil, unchecked_classes: [], instance_class: instance)
           key = mod.inspect
           RBS::Test::Observer.register(key, Judge.new(methods, check))
           methods.each do |method, type|
