@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Makes the C table, the Ruby tables and accessors, and the reference pages from api/*.yml.
+# Makes the C table, the Ruby tables and accessors, their types, and the reference pages from api/*.yml.
 # `ruby api/generate.rb` writes them; `ruby api/generate.rb --check` only tells whether they would change.
 require "yaml"
 
@@ -22,6 +22,8 @@ module Generate
       "lib/godwit/generated/options.rb" => options_rb(options),
       "lib/godwit/generated/option_accessors.rb" => accessors_rb(options),
       "lib/godwit/generated/errors.rb" => errors_rb(errors),
+      "sig/generated/option_accessors.rbs" => accessors_rbs(options),
+      "sig/generated/errors.rbs" => errors_rbs(errors),
       "docs/options.md" => options_md(options),
       "docs/errors.md" => errors_md(errors),
       "docs/conformance.md" => conformance_md(YAML.load_file(File.join(ROOT, "api/libzmq_tests.yml")))
@@ -136,4 +138,5 @@ end
 require_relative "generate/options"
 require_relative "generate/errors"
 require_relative "generate/conformance"
+require_relative "generate/types"
 exit Generate.run(check: ARGV.include?("--check")) if $PROGRAM_NAME == __FILE__

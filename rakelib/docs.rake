@@ -1,6 +1,18 @@
 # frozen_string_literal: true
 
-desc "Build the reference into doc/; fail when something public has no comment"
+# What the comments of a public method leave out: a @param for each parameter, a @return; an overload's count too. A writer gives what
+# it was given, so it needs no @return.
+missing_tags = lambda do |method|
+  texts = [method.docstring, *method.docstring.tags(:overload).map(&:docstring)]
+  named = texts.flat_map { |text| text.tags(:param).map { |tag| tag.name.delete("*") } }
+  parameters = method.parameters.map(&:first).reject { |name| name.start_with?("&") || name == "..." }.map { |name| name.delete("*:") }
+  parameters = [] if method.attr_info && !method.attr_info.compact.empty? # YARD makes up the writer's
+  missing = (parameters - named).map { |name| "@param #{name}" }
+  returns = texts.any? { |text| text.has_tag?(:return) } || method.name == :initialize || method.name.match?(/\w=\z/)
+  returns ? missing : [*missing, "@return"]
+end
+
+desc "Build the reference into doc/; fail when something public has no comment, or a comment no tag for a parameter or value"
 task :docs do
   require "yard"
   YARD::Logger.instance.io = $stderr
@@ -16,7 +28,13 @@ task :docs do
       !(object.type == :method && object.namespace.type == :class && object.namespace.superclass.to_s == "Struct")
   end
   bare.each { |object| warn "#{object.file}:#{object.line}: #{object.path} has no comment" }
+  hidden = ->(object) { !object.root? && (object.has_tag?(:private) || hidden.call(object.namespace)) }
+  methods = YARD::Registry.all(:method).select { |method| method.visibility == :public && !method.is_alias? && !hidden.call(method) }
+  untagged = methods.to_h { |method| [method, missing_tags.call(method)] }.reject { |_, missing| missing.empty? }
+  untagged.each { |method, missing| warn "#{method.file}:#{method.line}: #{method.path} has no #{missing.join(", no ")}" }
   warnings.each { |message| warn message }
-  abort "rake docs: #{bare.size} public things without a comment, #{warnings.size} warnings" if bare.any? || warnings.any?
-  puts "rake docs: #{YARD::Registry.all(:method).size} methods, all with a comment"
+  if [bare, untagged, warnings].any?(&:any?)
+    abort "rake docs: #{bare.size} public things without a comment, #{untagged.size} without a tag, #{warnings.size} warnings"
+  end
+  puts "rake docs: #{YARD::Registry.all(:method).size} methods, all with a comment, the #{methods.size} public ones with their tags"
 end

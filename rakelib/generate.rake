@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-desc "Make the C table, the accessors and the reference pages from api/*.yml"
+desc "Make the C table, the accessors, their types and the reference pages from api/*.yml"
 task :generate do
   ruby "api/generate.rb"
 end

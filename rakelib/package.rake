@@ -17,6 +17,8 @@ namespace :package do
     # Away from the bundle and the checkout's lib/: only what the gem carries may be found.
     clean = {"RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLE_GEMFILE" => nil, "GEM_HOME" => home, "GEM_PATH" => home}
     sh clean, RbConfig.ruby, "-S", "gem", "install", "--local", "--no-document", "--quiet", "--install-dir", home, built, verbose: false
+    shipped = Dir["sig/**/*.rbs", base: "#{home}/gems/godwit-#{version}"].sort
+    abort "package:check: the gem's types are #{shipped.join(" ")}" unless shipped.any? && shipped == Dir["sig/**/*.rbs"].sort
     Dir.chdir("/") { sh clean, RbConfig.ruby, "#{home}/bin/godwit", "version", verbose: false }
   end
 end

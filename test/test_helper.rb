@@ -9,6 +9,7 @@ require_relative "support/warnings"
 require "minitest"
 require "minitest/mock"
 require "godwit"
+require_relative "support/types" if ENV["GODWIT_TEST_TYPES"]
 require_relative "support/report"
 require_relative "support/gc_levels"
 require_relative "support/watchdog"

@@ -50,6 +50,7 @@ module Generate
 
       # @param message [String, nil] the whole message
       # @param #{name} [Array<String>] the #{name}
+      # @param details [Hash] as {Error#initialize}
       def initialize(message = nil, #{name}: [], **details)
         super(message, **details)
         @#{name} = #{name}

@@ -20,6 +20,7 @@ module Godwit
 
     class << self
       # Makes a context. With a block: yields it, closes it afterwards, and gives the block's value.
+      # @return [Context] or the block's value
       # @see #initialize
       def new(...)
         context = super

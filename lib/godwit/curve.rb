@@ -37,6 +37,7 @@ module Godwit
         Z85.decode(secret_key)
       end
 
+      # @param other [Object]
       # @return [Boolean] whether both keys are the same
       def ==(other)
         other.is_a?(Keypair) && public_key == other.public_key && secret_key == other.secret_key

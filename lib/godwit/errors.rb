@@ -48,6 +48,7 @@ module Godwit
     end
 
     # Ruby calls this for `raise error, "other message"`.
+    # @param message [String] at most one
     # @return [Exception] self, or a copy with another message
     def exception(*message)
       copy = super

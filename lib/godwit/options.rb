@@ -15,7 +15,7 @@ module Godwit
         default: nil, default_of: {}, godwit: nil, access: :rw, types: nil, live: false, draft: false, gated: false,
         needs: nil, secret: false, by_hand: false, doc: nil
       }.freeze
-      # What api/options.yml says of it, under the same names.
+      # @return [Object, nil] what api/options.yml says of it, under the same name
       attr_reader :name, :const, :also, :id, :scope, :since, :type, :unit, :min, :max, :step, :format, :format_means, :values, :none,
         :none_means, :none_reads, :default, :default_of, :godwit, :access, :types, :needs, :doc
 
@@ -174,12 +174,14 @@ module Godwit
       raise OptionError.new("unknown #{scope} option #{name.inspect}#{guess} (#{list})", operation: :option)
     end
 
-    # @see fetch
+    # @param name [Symbol, String]
     # @return [Option] of a socket
+    # @see fetch
     def socket(name) = fetch(name)
 
-    # @see fetch
+    # @param name [Symbol, String]
     # @return [Option] of a context
+    # @see fetch
     def context(name) = fetch(name, :context)
 
     # People know libzmq's own names too.

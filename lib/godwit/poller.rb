@@ -27,6 +27,8 @@ module Godwit
 
     class << self
       # Makes a poller. With a block: yields it, closes it afterwards, and gives the block's value.
+      # @param things [Array<Socket, IO, #to_io>] as {#initialize}
+      # @return [Poller] or the block's value
       # @see #initialize
       def new(*things)
         poller = super
@@ -94,11 +96,13 @@ module Godwit
       raise unregistered(:remove, thing, "it was removed already, or never there")
     end
 
+    # @param thing [Object]
     # @return [Boolean] whether that very object is registered
     def registered?(thing)
       !_events(thing).nil?
     end
 
+    # @param thing [Socket, IO, #to_io] that is registered
     # @return [Array<Symbol>] what it is registered for, of :readable and :writable
     # @raise [PollerError] when it is not registered
     def events(thing)

@@ -40,7 +40,9 @@ module Godwit
 
     class << self
       # Makes a socket. With a block: yields it, closes it afterwards, and gives the block's value.
-      # @see #initialize
+      # @param arguments [Array] none are taken
+      # @param options [Hash] see {#initialize}
+      # @return [Socket] or the block's value
       def new(*arguments, **options, &block)
         raise NoMethodError, "#{self} is abstract: use Godwit::REQ, Godwit::PUB…" if equal?(Socket)
         within(super, &block)

@@ -28,7 +28,7 @@ module Godwit
   class REQ < Socket
     include Request
 
-    # @see Socket#initialize
+    # @param options [Hash] as {Socket#initialize}
     def initialize(**options)
       @request_lock = Mutex.new
       super

@@ -42,6 +42,18 @@ module DraftFrames
     assert tracker.wait(5)
   end
 
+  test "a DGRAM's message goes back to where it came from" do
+    one, two = Array.new(2) { "127.0.0.1:#{udp_port}" }
+    here, there = [one, two].map { |address| open_socket(:DGRAM).bind("udp://#{address}") }
+    message = eventually do
+      here.send([two, Godwit::Frame.new("ping")])
+      there.recv_message(timeout: 0.05, exception: false)
+    end
+    there.send(message)
+    assert_equal [two, "ping"], here.recv(timeout: 5)
+    assert_named(Godwit::MessageError, /IPv4 address/) { here.send([Godwit::Frame.new("nowhere"), "x"]) }
+  end
+
   test "messages of several frames are refused frame by frame too" do
     client = open_socket(:CLIENT)
     assert_named(Godwit::MessageError, /one frame/) { client.send([Godwit::Frame.new("a"), "b"]) }

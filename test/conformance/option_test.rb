@@ -42,6 +42,21 @@ class OptionTest < Godwit::TestCase
     assert_equal %i[readable], OPTIONS.fetch(:events).decode(1 | 64)
   end
 
+  def test_an_option_tells_what_it_is
+    assert_same OPTIONS::SOCKET[:linger], OPTIONS.socket("linger")
+    assert_same OPTIONS::CONTEXT[:io_threads], OPTIONS.context(:io_threads)
+    {OPTIONS::SOCKET => :socket, OPTIONS::CONTEXT => :context}.each do |table, scope|
+      table.each_value do |option|
+        assert_equal scope, option.scope
+        refute_empty option.doc
+        assert_equal "#<Godwit::Options::Option #{scope} #{option.name} ZMQ_#{option.const}>", option.inspect
+        assert_equal option.inspect, option.to_s
+      end
+    end
+    assert_equal [true, false], %i[priority linger].map { |name| OPTIONS.fetch(name).draft? }
+    assert_equal [true, false], %i[linger ipv6].map { |name| OPTIONS.fetch(name).live? }
+  end
+
   def test_the_tables_are_frozen_and_shareable
     assert_predicate OPTIONS::SOCKET, :frozen?
     assert_predicate OPTIONS::CONTEXT, :frozen?

@@ -39,6 +39,7 @@ module Godwit
 
       def report
         @details[:skips].each { |skip| puts "skipped: #{skip[:name]}: #{skip[:text]}" }
+        report_types if defined?(Types)
         puts "To repeat this order: --seed #{@seed}"
         save
       end
@@ -47,6 +48,7 @@ module Godwit
       def save(hanging: nil)
         failures = @details[:failures].dup
         Warnings.own.uniq.each { |message| failures << {name: "warning", text: message.strip} }
+        Types.wrong.each { |text| failures << {name: "type", text: text} } if defined?(Types)
         failures << {name: hanging, text: "went past its deadline, and took the tests after it with it"} if hanging
         return unless (path = ENV["GODWIT_TEST_REPORT"])
         extra = failures.size - @details[:failures].size
@@ -56,7 +58,14 @@ module Godwit
         ))
       end
 
-      def passed? = Warnings.own.empty?
+      def passed? = Warnings.own.empty? && !(defined?(Types) && Types.wrong.any?)
+
+      private
+
+      def report_types
+        Types.wrong.each { |text| puts "type: #{text}" }
+        puts "Types: #{Types.summary}"
+      end
     end
   end
 end

@@ -242,6 +242,7 @@ module Godwit
 
     # @param message [String, nil] the whole message
     # @param frames [Array<String>] the frames
+    # @param details [Hash] as {Error#initialize}
     def initialize(message = nil, frames: [], **details)
       super(message, **details)
       @frames = frames

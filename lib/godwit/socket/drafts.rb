@@ -73,6 +73,7 @@ module Godwit
 
         # {Messages#recv}, with the group that the message was sent to.
         # @param timeout [Integer, Float, nil] seconds
+        # @param exception [Boolean] false: nil instead of a TimeoutError
         # @return [Array(String, String)] group and message; nil when time is up and `exception: false`
         # @raise [Error] as {Messages#recv}
         def recv_with_group(timeout: UNSET, exception: true)
@@ -130,6 +131,7 @@ module Godwit
         # @param group [String] at most 255 bytes without NUL; over udp 127
         # @param timeout [Integer, Float, nil] seconds; it waits only with `xpub_no_drop: true`
         # @param track [Boolean] whether to give a {Tracker}, as {Messages#send}
+        # @param exception [Boolean] false: nil instead of a TimeoutError
         # @return [self, Tracker] or nil when time is up and `exception: false`
         # @raise [GroupError] without a group, or for a name that is too long
         # @raise [MessageError] when it has several frames
@@ -141,6 +143,9 @@ module Godwit
         end
 
         # As {Messages#send_nonblock}, to a group.
+        # @param message [String, Array(String)] of one frame
+        # @param group [String] as {#send}
+        # @param exception [Boolean] false: :wait_writable instead of an error
         # @return [self] or :wait_writable
         # @raise [Error] as {#send}
         def send_nonblock(message, group: UNSET, exception: true)
@@ -149,6 +154,9 @@ module Godwit
         end
 
         # As {Messages#send_many}, all to one group.
+        # @param messages [Array<String, Array(String)>]
+        # @param group [String] as {#send}
+        # @param timeout [Integer, Float, nil] seconds for all of them
         # @return [self]
         # @raise [Error] as {#send}; the error's `sent` says how many went
         def send_many(messages, group: UNSET, timeout: UNSET)
@@ -166,6 +174,7 @@ module Godwit
         # @param routing_id [Integer] the peer's number, from {#recv_from} or {Connecting#connect_peer}
         # @param timeout [Integer, Float, nil] seconds
         # @param track [Boolean] whether to give a {Tracker}, as {Messages#send}
+        # @param exception [Boolean] false: nil instead of a TimeoutError
         # @return [self, Tracker] or nil when time is up and `exception: false`
         # @raise [RoutingIdError] without a number
         # @raise [UnreachableError] when that peer is gone
@@ -177,6 +186,9 @@ module Godwit
         end
 
         # As {Messages#send_nonblock}, to one peer.
+        # @param message [String, Array(String)] of one frame
+        # @param routing_id [Integer] as {#send}
+        # @param exception [Boolean] false: :wait_writable instead of an error
         # @return [self] or :wait_writable
         # @raise [Error] as {#send}
         def send_nonblock(message, routing_id: UNSET, exception: true)
@@ -185,6 +197,9 @@ module Godwit
         end
 
         # As {Messages#send_many}, all to one peer.
+        # @param messages [Array<String, Array(String)>]
+        # @param routing_id [Integer] as {#send}
+        # @param timeout [Integer, Float, nil] seconds for all of them
         # @return [self]
         # @raise [Error] as {#send}; the error's `sent` says how many went
         def send_many(messages, routing_id: UNSET, timeout: UNSET)
@@ -194,6 +209,7 @@ module Godwit
 
         # {Messages#recv}, with the number of the peer that sent it: what `send(reply, routing_id: number)` takes.
         # @param timeout [Integer, Float, nil] seconds
+        # @param exception [Boolean] false: nil instead of a TimeoutError
         # @return [Array(Integer, String)] routing id and message; nil when time is up and `exception: false`
         # @raise [Error] as {Messages#recv}
         def recv_from(timeout: UNSET, exception: true)
@@ -227,24 +243,29 @@ module Godwit
         private_constant :ADDRESS
 
         # Sends a datagram; nobody tells whether it arrives.
-        # @param message [Array(String, String)] address, such as "127.0.0.1:5555", and body, of at most 8,192 bytes
+        # @param message [Array(String, String), Message] address, such as "127.0.0.1:5555", and body, of at most 8,192 bytes
         # @param timeout [Integer, Float, nil] seconds
-        # @return [self] or nil when time is up and `exception: false`
+        # @param exception [Boolean] false: nil instead of a TimeoutError
+        # @param track [Boolean] whether to give a {Tracker}, as {Messages#send}
+        # @return [self, Tracker] or nil when time is up and `exception: false`
         # @raise [MessageError] for a message of another form, or an address that is none
         # @raise [Errno::EMSGSIZE] (a {SystemError}) when the body is too large
         # @raise [Error] as {Messages#send}
-        def send(message, timeout: UNSET, exception: true)
+        def send(message, timeout: UNSET, exception: true, track: false)
           check_address(message, :send)
           super
         end
 
         # {#send}, for chains.
+        # @param message [Array(String, String)] address and body
         # @return [self]
         def <<(message)
           send(message)
         end
 
         # As {Messages#send_nonblock}.
+        # @param message [Array(String, String)] address and body
+        # @param exception [Boolean] false: :wait_writable instead of an error
         # @return [self] or :wait_writable
         # @raise [Error] as {#send}
         def send_nonblock(message, exception: true)
@@ -253,6 +274,8 @@ module Godwit
         end
 
         # As {Messages#send_many}.
+        # @param messages [Array<Array(String, String)>] addresses and bodies
+        # @param timeout [Integer, Float, nil] seconds for all of them
         # @return [self]
         # @raise [Error] as {#send}
         def send_many(messages, timeout: UNSET)
@@ -264,11 +287,13 @@ module Godwit
 
         # libzmq would drop it without a word.
         def check_address(message, operation)
-          return unless message.is_a?(Array) && message.size == 2 && message.first.is_a?(String)
-          port = message.first.b[ADDRESS, 1]
-          return if port&.to_i&.between?(1, 65_535) && message.first.split(/[.:]/).first(4).all? { |byte| byte.to_i < 256 }
+          message = message.frames if message.is_a?(Message)
+          return unless message.is_a?(Array) && message.size == 2 && (message.first.is_a?(String) || message.first.is_a?(Frame))
+          address = message.first.to_s.b.delete_suffix("\0") # a frame that was received has one
+          port = address[ADDRESS, 1]
+          return if port&.to_i&.between?(1, 65_535) && address.split(/[.:]/).first(4).all? { |byte| byte.to_i < 256 }
           raise MessageError.new("#{operation}: the first frame is an IPv4 address with its port, such as \"127.0.0.1:5555\": " \
-            "got #{Errors.shown(message.first)}", operation: operation)
+            "got #{Errors.shown(address)}", operation: operation)
         end
       end
     end

@@ -12,6 +12,7 @@ module Godwit
 
       # Receives the next frame: of the message that this fiber has begun to read, else the first of a new one.
       # @param timeout [Integer, Float, nil] seconds, where a new message is waited for
+      # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [Frame] nil when time is up and `exception: false`. Its `more?` tells whether the message goes on; that rest is handed out
       #   to this fiber only, and forgotten with it
       # @raise [Error] as {Messages#recv}
@@ -29,6 +30,7 @@ module Godwit
       # @param max [Integer] frames, 1 or more; the last message is given whole all the same. One call gives about 1,024 frames or 64 MiB
       #   at most
       # @param timeout [Integer, Float, nil] seconds, for the first
+      # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [Array<Frame>] nil when time is up and `exception: false`
       # @raise [Error] as {Messages#recv_many}
       def recv_frames(max = 256, timeout: UNSET, exception: true)
@@ -38,6 +40,7 @@ module Godwit
 
       # Receives a whole message without copying it.
       # @param timeout [Integer, Float, nil] seconds
+      # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [Message] nil when time is up and `exception: false`
       # @raise [Error] as {Messages#recv}
       def recv_message(timeout: UNSET, exception: true)
@@ -50,6 +53,7 @@ module Godwit
       # @param data [String, Frame] a String is held as it is now
       # @param more [Boolean] whether the message goes on
       # @param timeout [Integer, Float, nil] seconds, where it is sent
+      # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [self] nil when time is up and `exception: false`
       # @raise [Error] as {Messages#send}
       def send_frame(data, more: false, timeout: UNSET, exception: true)

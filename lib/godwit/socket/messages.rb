@@ -22,6 +22,7 @@ module Godwit
       # @param timeout [Integer, Float, nil] seconds
       # @param track [Boolean] whether to give a {Tracker}, which tells when libzmq is done with Strings that it sends in place (see
       #   {Frames#copy_threshold})
+      # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [self, Tracker] or nil when time is up and `exception: false`
       # @raise [TimeoutError] when time is up
       # @raise [GoneError] when a frame of it was sent or closed
@@ -48,6 +49,7 @@ module Godwit
 
       # Sends a message if that needs no waiting.
       # @param message [String, Frame, Array<String, Frame>, Message]
+      # @param exception [Boolean] false: :wait_writable instead of an error
       # @return [self] or :wait_writable when it would wait and `exception: false`
       # @raise [EAGAINWaitWritable] (an IO::WaitWritable) when it would wait
       # @raise [Error] as {#send}
@@ -82,6 +84,7 @@ module Godwit
 
       # Receives a message; waits for one.
       # @param timeout [Integer, Float, nil] seconds
+      # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [String, Array<String>] a new String, or an Array when it has several frames; nil when time is up and
       #   `exception: false`
       # @raise [TimeoutError] when time is up
@@ -94,6 +97,8 @@ module Godwit
       end
 
       # {#recv}, always as an Array of frames.
+      # @param timeout [Integer, Float, nil] seconds
+      # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [Array<String>] or nil when time is up and `exception: false`
       # @raise [Error] as {#recv}
       def recv_multipart(timeout: UNSET, exception: true)
@@ -102,6 +107,8 @@ module Godwit
       end
 
       # {#recv}, for messages of one frame.
+      # @param timeout [Integer, Float, nil] seconds
+      # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [String] or nil when time is up and `exception: false`
       # @raise [MultipartError] when it has several frames; the error's `frames` are the message
       # @raise [Error] as {#recv}
@@ -112,6 +119,7 @@ module Godwit
       end
 
       # Receives a message if there is one.
+      # @param exception [Boolean] false: :wait_readable instead of an error
       # @return [String, Array<String>] or :wait_readable when there is none and `exception: false`
       # @raise [EAGAINWaitReadable] (an IO::WaitReadable) when there is none
       # @raise [Error] as {#recv}
@@ -125,6 +133,7 @@ module Godwit
       # Receives what has come, up to `max` messages; waits for the first only.
       # @param max [Integer] 1 or more; one call gives at most 1,024 messages, and stops at about 64 MiB
       # @param timeout [Integer, Float, nil] seconds, for the first
+      # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [Array<String, Array<String>>] at least one; nil when time is up and `exception: false`
       # @raise [ArgumentValueError] when `max` is not allowed
       # @raise [Error] as {#recv}
@@ -136,6 +145,7 @@ module Godwit
       # Receives a message of one frame into a String of yours, which allocates nothing when it is large enough.
       # @param buffer [String] its content is replaced
       # @param timeout [Integer, Float, nil] seconds
+      # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [Integer] bytes received; nil when time is up and `exception: false`
       # @raise [MultipartError] when it has several frames; the error's `frames` are the message
       # @raise [FrozenError, ArgumentTypeError] when the buffer is frozen, or no String; no message is taken then

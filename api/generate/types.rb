@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+# The types' part of api/generate.rb: RBS of the option accessors and of the errors.
+module Generate
+  module_function
+
+  def accessors_rbs(options)
+    modules = options.map do |scope, list|
+      lines = list.reject { |o| o[:by_hand] }.flat_map { |o| accessor_types(o) }
+      "    module #{scope.capitalize}Accessors\n#{lines.map { |line| "      #{line}\n" }.join}    end\n"
+    end
+    <<~RBS
+      #{notice("options.yml")}
+      module Godwit
+        module Options
+      #{modules.join("\n").chomp}
+        end
+      end
+    RBS
+  end
+
+  def accessor_types(option)
+    name = option[:name]
+    lines = []
+    if access(option) != :w
+      lines << "def #{name}: () -> #{rbs_type(option)}"
+      lines << "alias #{name}? #{name}" if option[:type] == :bool
+    end
+    if access(option) != :r
+      type = rbs_type(option, writing: true)
+      lines << "def #{name}=: (#{type} value) -> #{type}"
+    end
+    lines
+  end
+
+  # The same as {ruby_type} says to YARD, and closer where RBS can: names are literals.
+  def rbs_type(option, writing: false)
+    type = case option[:type]
+    when :bool then "bool"
+    when :duration then writing ? "seconds" : duration_type(option, false)
+    when :enum then names_of(option, writing ? "String" : "Integer")
+    when :flags then writing ? "Array[#{names_of(option)}] | #{names_of(option)}" : "Array[#{names_of(option)}]"
+    when :text, :bytes, :key then "String"
+    when :prefix then "Integer | String"
+    else "Integer"
+    end
+    return "(#{type})" if type.include?(" | ") && !nil_type?(option, writing)
+    return type unless nil_type?(option, writing)
+    type.include?(" | ") ? "(#{type})?" : "#{type}?"
+  end
+
+  def nil_type?(option, writing) = nil_allowed?(option, writing) || (option[:type] == :key && !writing)
+
+  # An enum is also set by a String, and a value that the table does not know reads as its number.
+  def names_of(option, other = nil)
+    [*option[:values].keys.map(&:inspect), *other].join(" | ")
+  end
+
+  def errors_rbs(errors)
+    classes = errors["classes"].map do |name, facts|
+      body = ["include #{facts["include"] || "Error"}"]
+      if (attribute = facts["attribute"])
+        body << "attr_reader #{attribute}: Array[String]"
+        body << "def initialize: (?String? message, ?#{attribute}: Array[String], " \
+          "?operation: (String | Symbol)?, ?endpoint: String?, ?errno: Integer?) -> void"
+      end
+      "  class #{name} < ::#{facts["super"]}\n#{body.map { |line| "    #{line}\n" }.join}  end\n"
+    end
+    <<~RBS
+      #{notice("errors.yml")}
+      module Godwit
+      #{classes.join("\n").chomp}
+      end
+    RBS
+  end
+end

@@ -1,0 +1,160 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "godwit/cli"
+require "open3"
+require "rbs"
+require "rbs/test"
+require "yard"
+
+# sig/ and the library name the same things: each public method, with its keywords, each public constant. Private is what Ruby
+# calls so, and what its comment marks as @private, with all that is in it.
+class SignaturesTest < Godwit::TestCase
+  SIG = ENV.fetch("GODWIT_TEST_SIG", File.expand_path("../../sig", __dir__))
+  ROOT = File.expand_path("../..", __dir__)
+  WRAPPED = /__with(out)?__RBS_TEST/ # of the checks at run time, test/support/types.rb
+  Dir["#{ROOT}/lib/godwit/cli/*.rb"].sort.each { |file| require file }
+
+  test "rbs finds no fault in sig" do
+    output, status = Open3.capture2e(RbConfig.ruby, "-S", "rbs", "-I", SIG, "validate")
+    assert status.success?, output
+  end
+
+  test "every public method has a type" do
+    untyped = public_modules.flat_map do |mod|
+      [[mod, instance_types(mod)], [mod.singleton_class, singleton_types(mod)]].flat_map do |owner, types|
+        public_methods_of(owner).reject { |name| types.include?(name) }.map { |name| "#{owner}##{name}" }
+      end
+    end
+    assert_equal [], untyped
+  end
+
+  test "every type is of a method that there is" do
+    assert_equal [], each_type.filter_map { |mod, owner, name, _|
+      # An inherited `new` has a type of its own where the class's initialize does.
+      next if name == :initialize || (name == :new && (owner.instance_method(:new).owner == Class || mod.private_method_defined?(:initialize, false)))
+      next if public_methods_of(owner).include?(name)
+      next if owner == mod && public_methods_of(mod.singleton_class).include?(name) # module_function: private here
+      "#{owner}##{name}"
+    }
+  end
+
+  test "types have the keywords of their methods, and no others" do
+    compared = 0
+    wrong = each_type.filter_map do |_, owner, name, type|
+      next unless owner.method_defined?(name, false) || owner.private_method_defined?(name, false)
+      parameters = real(owner, name).parameters
+      next if parameters.any? { |kind, *| kind == :rest } && parameters.none? { |kind, *| kind == :key } # "..." or C
+      compared += 1
+      known = parameters.filter_map { |kind, keyword| keyword if %i[key keyreq].include?(kind) }
+      typed = type.method_types.flat_map { |one| one.type.required_keywords.keys + one.type.optional_keywords.keys }.uniq
+      too_many = (parameters.any? { |kind, *| kind == :keyrest }) ? [] : typed - known
+      "#{owner}##{name}: #{known} in Ruby, #{typed} in sig" if [known - typed, too_many].any?(&:any?)
+    end
+    assert_equal [], wrong
+    assert_operator compared, :>, 300
+  end
+
+  test "every class and module has a type, with its superclass and what it includes" do
+    assert_equal [], public_modules.map(&:name) - declared.map(&:name)
+    assert_equal [], declared.map(&:name) - public_modules.map(&:name)
+    wrong = declared.reject do |mod|
+      typed = builder.ancestor_builder.instance_ancestors(type_name(mod)).ancestors.map { |one| Object.const_get(one.name.to_s) }
+      real = mod.ancestors.select { |one| declared.include?(one) || !one.name.start_with?("Godwit") }.reject { |one| outside?(one) }
+      # In order, but for modules: types may stand in several files.
+      typed.grep(Class) == real.grep(Class) && typed.sort_by(&:name) == real.sort_by(&:name)
+    end
+    assert_equal [], wrong
+  end
+
+  test "every public constant has a type, and each value fits it" do
+    check = RBS::Test::TypeCheck.new(self_class: Object, builder: builder, sample_size: nil, unchecked_classes: [])
+    real = public_modules.flat_map { |mod| public_constants_of(mod).map { |name| "#{mod}::#{name}" } }
+    typed = environment.constant_decls.keys.map { |name| name.to_s.delete_prefix("::") }.grep(/\AGodwit/)
+    assert_equal real.sort, typed.sort
+    environment.constant_decls.each do |name, entry|
+      next unless name.to_s.start_with?("::Godwit")
+      assert check.value(Object.const_get(name.to_s), entry.decl.type), name.to_s
+    end
+  end
+
+  private
+
+  # Read once: RBS's own types are many.
+  def environment = @@environment ||= RBS::Environment.from_loader(RBS::EnvironmentLoader.new.tap { |loader| loader.add(path: Pathname(SIG)) }).resolve_type_names
+
+  def builder = @@builder ||= RBS::DefinitionBuilder.new(env: environment)
+
+  def type_name(mod) = RBS::TypeName.parse("::#{mod.name}")
+
+  def instance_types(mod) = own(builder.build_instance(type_name(mod)), mod)
+
+  def singleton_types(mod) = own(builder.build_singleton(type_name(mod)), mod)
+
+  def own(definition, mod)
+    definition.methods.select { |_, method| method.implemented_in == type_name(mod) && method.accessibility == :public }
+  end
+
+  def declared
+    @declared ||= environment.class_decls.keys.map(&:to_s).grep(/\A::Godwit/).map { |name| Object.const_get(name) }
+  end
+
+  def each_type
+    declared.flat_map do |mod|
+      [[mod, instance_types(mod)], [mod.singleton_class, singleton_types(mod)]].flat_map do |owner, types|
+        types.map { |name, type| [mod, owner, name, type] }
+      end
+    end
+  end
+
+  # ---- the library ----
+
+  def public_modules = @public_modules ||= [Godwit, *inner(Godwit)]
+
+  def inner(mod)
+    public_names(mod).map { |name| mod.const_get(name) }.grep(Module).flat_map { |one| [one, *inner(one)] }
+  end
+
+  def public_constants_of(mod) = public_names(mod).reject { |name| mod.const_get(name).is_a?(Module) }
+
+  # What YARD does not know is the tests' own, or made while running.
+  def public_names(mod)
+    mod.constants(false).select { |name| (object = documented("#{mod}::#{name}")) && !hidden?(object) }
+  end
+
+  def public_methods_of(owner)
+    path = owner.singleton_class? ? "#{owner.inspect[/<Class:(.*)>/, 1]}." : "#{owner}#"
+    names = owner.public_instance_methods(false)
+    # What Struct.new makes are readers, for us: a struct that is given out is frozen.
+    names.reject! { |name| name.end_with?("=") } if owner < Struct
+    names.select! { |name| owner.instance_method(name).source_location } if owner.singleton_class? && owner < Struct.singleton_class
+    names.reject { |name| name.match?(WRAPPED) || hidden?(documented("#{path}#{name}")) }
+  end
+
+  def documented(path)
+    @@registry ||= begin
+      YARD.parse("#{ROOT}/lib/**/*.rb", [], YARD::Logger::ERROR)
+      YARD::Registry
+    end
+    @@registry.at(path)
+  end
+
+  def hidden?(object)
+    until object.nil? || object.root?
+      return true if object.has_tag?(:private)
+      object = object.namespace
+    end
+    false
+  end
+
+  # The method itself, under its wrapping.
+  def real(owner, name)
+    wrapped = owner.instance_method(name)
+    without = owner.instance_methods(false) + owner.private_instance_methods(false)
+    base = wrapped.original_name[/\A(.*)__with__(RBS_TEST.*?)[=?]?\z/] && "#{$1}__without__#{$2}"
+    inner = base && without.find { |one| one.to_s.start_with?(base) }
+    inner ? owner.instance_method(inner) : wrapped
+  end
+
+  def outside?(mod) = %w[Minitest JSON PP RBS DidYouMean ErrorHighlight Kernel].any? { |name| mod.name.start_with?(name) && mod != Kernel }
+end

@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "open3"
+
+# The checks at run time see a type that is wrong, and let the run fail: a small one, in a process with a folder of broken types.
+class WrongTypesTest < Godwit::TestCase
+  ROOT = File.expand_path("../..", __dir__)
+  RUN = <<~RUBY
+    require "test_helper"
+    class Small < Godwit::TestCase
+      test "a pair talks" do
+        left, right = connected_pair(:PAIR, :PAIR, transport: :inproc)
+        left << "a"
+        left.send(["b", "c"], timeout: 1)
+        assert_equal "a", right.recv
+        assert_equal ["b", "c"], right.recv(timeout: 1)
+        assert_raises(Godwit::MessageTypeError) { left.send(5) }
+        assert_nil right.recv(timeout: 0, exception: false)
+        in_thread { left.send_many(["d"]) }.join
+        right.each { |message| assert_equal("d", message) && break }
+        assert_equal 0.5, (left.linger = 0.5)
+      end
+    end
+  RUBY
+
+  test "right types pass, arguments that are refused too" do
+    passes, said = run_with
+    assert passes, said
+    assert_match(/typed methods were called/, said)
+  end
+
+  {
+    "a result" => ["socket/messages.rbs", "-> received\n", "-> String\n", /Messages#recv\].*"b", "c"/],
+    "a result of a method in C" => ["socket/messages.rbs", "def <<: (message message) -> self", "def <<: (message message) -> nil", /#<<\] ReturnTypeError/],
+    "nil, where `exception: false` gives it" => ["socket/messages.rbs", "exception: false) -> received?", "exception: false) -> received", /Messages#recv\]/],
+    "an argument" => ["types.rbs", "type message = String | Frame | Array[frame] | Message", "type message = String | Frame | Message", /Messages#send\]/],
+    "a keyword" => ["socket/messages.rbs", "(?timeout: timeout, exception: false) -> received?", "(exception: false) -> received?", /Messages#recv\]/],
+    "what a block is given" => ["socket/messages.rbs", "{ (received message) -> void }", "{ (Symbol message) -> void }", /Messages#each\]/],
+    "a call in another thread" => ["socket/messages.rbs", "(Array[message] messages", "(Array[Frame] messages", /#send_many\] ArgumentTypeError/],
+    "an accessor" => ["generated/option_accessors.rbs", "def linger=: (seconds? value)", "def linger=: (Integer? value)", /#linger=\]/]
+  }.each do |what, (file, right, wrong, message)|
+    test "#{what} of a wrong type fails the run" do
+      passes, said = run_with { |sig| replace(File.join(sig, file), right, wrong) }
+      refute passes, said
+      assert_match(/^type: .*#{message}/, said)
+      assert_match(/ 0 failures, 0 errors/, said) # the tests themselves saw nothing of it
+    end
+  end
+
+  private
+
+  def run_with
+    sig = File.join(scratch_dir, "sig")
+    FileUtils.cp_r(File.join(ROOT, "sig"), sig)
+    yield sig if block_given?
+    env = {"GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_SIG" => sig, "GODWIT_TEST_REPORT" => nil, "GODWIT_TEST_NOW" => nil}
+    said, status = Open3.capture2e(env, RbConfig.ruby, "-Ilib", "-Itest", "-", stdin_data: RUN, chdir: ROOT)
+    [status.success?, said]
+  end
+
+  def replace(file, right, wrong)
+    text = File.read(file)
+    assert_includes text, right
+    File.write(file, text.gsub(right, wrong))
+  end
+end
