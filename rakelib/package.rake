@@ -2,6 +2,16 @@
 
 version = Gem::Specification.load("godwit.gemspec").version
 
+first_words = <<~RUBY
+  require "godwit"
+  rep = Godwit::REP.bind("tcp://127.0.0.1:*")
+  server = Thread.new { rep.send(rep.recv.reverse) }
+  answer = Godwit::REQ.connect(rep.last_endpoint) { |req| req.request("first words", timeout: 5) }
+  server.join
+  abort "wrong: \#{answer.inspect}" unless answer == "sdrow tsrif"
+  puts "Godwit::REQ and Godwit::REP understand each other, from \#{$LOADED_FEATURES.grep(/godwit_ext/).first}"
+RUBY
+
 desc "Build the gem into pkg/"
 task :gem do
   mkdir_p "pkg", verbose: false
@@ -17,6 +27,9 @@ namespace :package do
     # Away from the bundle and the checkout's lib/: only what the gem carries may be found.
     clean = {"RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLE_GEMFILE" => nil, "GEM_HOME" => home, "GEM_PATH" => home}
     sh clean, RbConfig.ruby, "-S", "gem", "install", "--local", "--no-document", "--quiet", "--install-dir", home, built, verbose: false
-    Dir.chdir("/") { sh clean, RbConfig.ruby, "#{home}/bin/godwit", "version", verbose: false }
+    Dir.chdir("/") do
+      sh clean, RbConfig.ruby, "#{home}/bin/godwit", "version", verbose: false
+      sh clean, RbConfig.ruby, "-e", first_words, verbose: false
+    end
   end
 end
