@@ -38,7 +38,9 @@ if [ ! -f "$root/.made" ]; then
   }
   touch "$root/.made"
 fi
+# Names are looked up, and servers trusted, as on this machine.
 cp /etc/resolv.conf "$root/etc/resolv.conf"
+cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
 
 # The checkout as it is now; gems and what was compiled stay from the last time.
 checkout=$root/godwit
@@ -49,7 +51,7 @@ git ls-files -z | tar --null --files-from=- --ignore-failed-read -cf - | tar -C 
 say "in $suite: bin/setup, the gem, $*"
 # shellcheck disable=SC2016 # for the shell inside
 exec unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
-  chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+  chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 BUNDLE_VERSION=system \
     http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" no_proxy="${no_proxy:-}" GODWIT_TEST_GC="${GODWIT_TEST_GC:-normal}" \
   sh -euc 'cd /godwit; bin/setup; export BUNDLE_SILENCE_ROOT_WARNING=1
     bundle exec rake package:check; exec bin/test "$@"' sh "$@"
