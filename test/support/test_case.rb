@@ -59,6 +59,9 @@ module Godwit
       TestSupport::Watchdog.watch("#{self.class}##{name}", self.class.deadline * TestSupport::GCLevels::SLOWNESS) { super }
     end
 
+    # A number of rounds: fewer where each object made costs a collection.
+    def rounds(number, stressed:) = TestSupport::GCLevels.stress? ? stressed : number
+
     def before_setup
       super
       note_open_ones
