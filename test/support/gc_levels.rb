@@ -26,6 +26,8 @@ module Godwit
 
       @count = 0
       class << self
+        def slow? = SLOWNESS > 1
+
         def stress? = STRESS.key?(LEVEL)
 
         # Whether tests run whose classes do not say `under_gc_stress`.

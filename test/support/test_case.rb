@@ -59,8 +59,8 @@ module Godwit
       TestSupport::Watchdog.watch("#{self.class}##{name}", self.class.deadline * TestSupport::GCLevels::SLOWNESS) { super }
     end
 
-    # A number of rounds: fewer where each object made costs a collection.
-    def rounds(number, stressed:) = TestSupport::GCLevels.stress? ? stressed : number
+    # A number of rounds: fewer where each object made costs a collection, or each instruction a hundred.
+    def rounds(number, stressed:) = TestSupport::GCLevels.slow? ? stressed : number
 
     def before_setup
       super
