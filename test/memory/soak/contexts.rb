@@ -4,7 +4,7 @@
 require_relative "soak"
 
 # The memory of dead threads' arenas and stacks stays with libc, for the next ones.
-Soak.flat("contexts", rounds: Soak.rounds(long: 3000, short: 300), limit: 5) do |number|
+Soak.flat("contexts", rounds: Soak.rounds(long: 3000, short: 300), limit: 1) do |number|
   context = Godwit::Context.new(linger: 0)
   Godwit::REP.bind("inproc://soak", context: context) do |rep|
     Godwit::REQ.connect("inproc://soak", context: context) do |req|

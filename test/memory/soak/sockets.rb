@@ -8,7 +8,7 @@ pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
 # Frees the slots and descriptors that libzmq's reaper has not come to yet.
 settle = -> { IO.select(nil, nil, nil, 0.3) }
 
-Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 5, descriptors: 2, settle: settle) do |number|
+Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, descriptors: 2, settle: settle) do |number|
   name = "inproc://soak.#{number}"
   Godwit::PAIR.bind(name, context: context) do |bound| # two, and a wait that ends by itself: a waiter is kept
     Godwit::PAIR.connect(name, context: context) do |connected|

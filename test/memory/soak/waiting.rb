@@ -8,7 +8,7 @@ context = Godwit::Context.new(linger: 0)
 pull = Godwit::PULL.bind("inproc://soak", context: context)
 push = Godwit::PUSH.connect("inproc://soak", context: context)
 
-Soak.flat("waiting", rounds: Soak.rounds(long: 2500, short: 150), limit: 5) do |number|
+Soak.flat("waiting", rounds: Soak.rounds(long: 2500, short: 150), limit: 1.5) do |number|
   served = Thread.new { pull.recv }
   killed = Array.new(2) { Thread.new { pull.recv } }
   late = Thread.new { pull.recv(timeout: 0.001, exception: false) }
