@@ -33,7 +33,7 @@ namespace :memory do
   task(:short) { check.call([short], 1) }
 
   desc "Test files of your choice under valgrind: rake memory:of[test/native/fibers_test.rb]"
-  task(:of) { |_, arguments| check.call(arguments.extras.map { |file| [file] }, 1) }
+  task(:of) { |_, arguments| check.call(arguments.extras.each_slice(1).to_a, 1) }
 
   task :all do
     files = Dir["test/{conformance,native}/**/*_test.rb"].sort - ["test/native/widened_test.rb"] # all in processes of their own, without valgrind
