@@ -9,6 +9,8 @@ require_relative "assertions"
 class LimitsTest < Godwit::TestCase
   include Conformance::Assertions
 
+  deadline 60 # one of the tests starts 41 processes
+
   test "too many sockets of one context" do
     small = own(Godwit::Context.new(max_sockets: 3))
     pull = own(small.socket(:PULL, count_peers: false)).bind("inproc://a")

@@ -9,6 +9,8 @@ require "async"
 
 # Waiting in fibers: under the async gem's scheduler, and under one that has Ruby's four methods and no more.
 class FibersTest < Godwit::TestCase
+  under_gc_stress
+
   Tiny = Godwit::TestSupport::TinyScheduler
 
   test "task.stop ends every waiting fiber, and the socket goes on" do

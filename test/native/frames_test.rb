@@ -6,6 +6,7 @@ require "timeout"
 
 # What frames and Strings in place mean for the collector, for memory views and for threads (law 6).
 class NativeFramesTest < Godwit::TestCase
+  under_gc_stress
   deadline 60
 
   LARGE = 1 << 20

@@ -7,7 +7,7 @@ require "zlib"
 
 module Godwit
   # What the stress tests share. GODWIT_STRESS_MESSAGES and GODWIT_STRESS_SEED choose another number and seed; `rake stress`
-  # and `rake soak` run the long forms.
+  # and `rake stress:rounds` run the long forms.
   class StressCase < TestCase
     SEED = Integer(ENV.fetch("GODWIT_STRESS_SEED") { Random.new_seed % 0xFFFFFF })
     SCALE = Float(ENV.fetch("GODWIT_STRESS_MESSAGES", 100_000)) / 100_000

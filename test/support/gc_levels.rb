@@ -10,19 +10,31 @@ module Godwit
     # * shuffle: moves every object before each test
     # * stress:  collects the young at each object made, within the tests of the classes that say `under_gc_stress`; no
     #   others run. Finds what C forgot to mark, and forgotten write barriers
-    # * stress-full: the same with whole collections, ten to twenty times as slow: for one file at a time
+    # * stress-all: the same for all classes: `rake gc`
+    # * stress-full: as stress, with whole collections, ten to twenty times as slow: for one file at a time
+    # * valgrind: the collector is left alone, only time is given: `rake memory`
+    #
+    # Where a level slows the tests down, their deadlines and the harness's are SLOWNESS times as long.
     module GCLevels
-      LEVELS = %w[normal compact shuffle stress stress-full].freeze
+      LEVELS = %w[normal compact shuffle stress stress-all stress-full valgrind].freeze
       LEVEL = ENV.fetch("GODWIT_TEST_GC", "normal")
       abort "GODWIT_TEST_GC=#{LEVEL}: there are #{LEVELS.join(", ")}" unless LEVELS.include?(LEVEL)
-      STRESS = {"stress" => 0x01, "stress-full" => true}.freeze # 0x01: no major collections
+      STRESS = {"stress" => 0x01, "stress-all" => 0x01, "stress-full" => true}.freeze # 0x01: no major collections
       SHUFFLE_EVERY = 10 # a shuffle costs some 70 ms
+
+      SLOWNESS = (STRESS.key?(LEVEL) || LEVEL == "valgrind") ? 10 : 1
 
       @count = 0
       class << self
+        def slow? = SLOWNESS > 1
+
         def stress? = STRESS.key?(LEVEL)
 
+        # Whether tests run whose classes do not say `under_gc_stress`.
+        def everybody? = !stress? || LEVEL == "stress-all"
+
         def before_test
+          return if LEVEL == "valgrind"
           @count += 1
           shuffle if LEVEL == "shuffle" || (!stress? && @count % SHUFFLE_EVERY == 1)
           GC.stress = STRESS[LEVEL] if stress?
@@ -47,7 +59,7 @@ module Godwit
 
         def start
           # Each object would cost a compaction of 20 ms.
-          GC.auto_compact = true if compaction? && LEVEL != "stress-full"
+          GC.auto_compact = true if LEVEL != "valgrind" && compaction? && LEVEL != "stress-full"
         end
 
         private

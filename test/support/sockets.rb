@@ -127,7 +127,7 @@ module Godwit
 
       # @return [Array<String>] one for each context that did not end in time
       def close_contexts
-        deadline = Sockets.context_deadline
+        deadline = Sockets.context_deadline * GCLevels::SLOWNESS
         (@contexts_to_close || []).filter_map do |context|
           started = monotonic
           closer = Thread.new { context.close }

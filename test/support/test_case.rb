@@ -14,7 +14,6 @@ module Godwit
     include TestSupport::Children
 
     DEADLINE = 30 # seconds for one test
-    STRESS_FACTOR = 10
     THREAD_DEADLINE = 5
 
     class << self
@@ -32,7 +31,7 @@ module Godwit
       end
 
       def runnable_methods
-        (TestSupport::GCLevels.stress? && !@under_gc_stress) ? [] : super
+        (TestSupport::GCLevels.everybody? || @under_gc_stress) ? super : []
       end
 
       # Defines a test once for each transport: `each_transport("echo") { |transport| … }` gives test_echo_over_tcp…
@@ -57,9 +56,11 @@ module Godwit
     end
 
     def run
-      seconds = self.class.deadline * (TestSupport::GCLevels.stress? ? STRESS_FACTOR : 1)
-      TestSupport::Watchdog.watch("#{self.class}##{name}", seconds) { super }
+      TestSupport::Watchdog.watch("#{self.class}##{name}", self.class.deadline * TestSupport::GCLevels::SLOWNESS) { super }
     end
+
+    # A number of rounds: fewer where each object made costs a collection, or each instruction a hundred.
+    def rounds(number, stressed:) = TestSupport::GCLevels.slow? ? stressed : number
 
     def before_setup
       super
@@ -90,7 +91,7 @@ module Godwit
       problems.concat(end_children)
       problems.concat(close_sockets)
       problems.concat(close_leaks) # later: what our sockets opened for themselves closes with them
-      problems.concat(join_threads(THREAD_DEADLINE))
+      problems.concat(join_threads(THREAD_DEADLINE * TestSupport::GCLevels::SLOWNESS))
       problems.concat(close_contexts)
       remove_scratch_dir
       problems

@@ -25,11 +25,11 @@ module Godwit
       # Waits until the block gives something true, and gives that.
       # @param deadline [Numeric] seconds
       def eventually(message = nil, deadline: 5)
-        finish = monotonic + deadline
+        finish = monotonic + deadline * GCLevels::SLOWNESS
         loop do
           value = yield
           return value if value
-          flunk(message || "what was awaited did not come true within #{deadline} s") if monotonic > finish
+          flunk(message || "what was awaited did not come true within #{deadline * GCLevels::SLOWNESS} s") if monotonic > finish
           Thread.pass
           IO.select(nil, nil, nil, 0.001) # lets other threads have the core; the condition decides, not the time
         end

@@ -259,9 +259,7 @@ module Godwit
         # {#send}, for chains.
         # @param message [Array(String, String)] address and body
         # @return [self]
-        def <<(message)
-          send(message)
-        end
+        def <<(message) = send(message)
 
         # As {Messages#send_nonblock}.
         # @param message [Array(String, String)] address and body
@@ -288,7 +286,8 @@ module Godwit
         # libzmq would drop it without a word.
         def check_address(message, operation)
           message = message.frames if message.is_a?(Message)
-          return unless message.is_a?(Array) && message.size == 2 && (message.first.is_a?(String) || message.first.is_a?(Frame))
+          return unless message.is_a?(Array) && message.size == 2 # others are refused for that
+          return unless message.first.is_a?(String) || message.first.is_a?(Frame)
           address = message.first.to_s.b.delete_suffix("\0") # a frame that was received has one
           port = address[ADDRESS, 1]
           return if port&.to_i&.between?(1, 65_535) && address.split(/[.:]/).first(4).all? { |byte| byte.to_i < 256 }

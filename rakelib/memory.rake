@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+namespace :memory do
+  # A few files whose tests send, receive, wait and drop in most ways there are.
+  short = %w[conformance/push_pull_test conformance/zero_copy_test conformance/frames_test].map { |name| "test/#{name}.rb" }
+
+  # @param groups [Array<Array<String>>] files for one process each
+  check = lambda do |groups, jobs|
+    $stdout.sync = true
+    require_relative "../test/memory/valgrind"
+    abort "rake memory: valgrind is not installed: bin/setup --force installs it" unless Godwit::TestSupport::Valgrind.installed?
+    Godwit::TestSupport::Valgrind.build
+    queue = Thread::Queue.new(groups).close
+    bad = Thread::Queue.new
+    Array.new(jobs) do
+      Thread.new do
+        while (files = queue.pop)
+          run = Godwit::TestSupport::Valgrind.new(files)
+          findings = run.run
+          slow = run.failures
+          lines = ["#{files.join(" ")}: #{run.summary}; valgrind: #{findings.empty? ? "nothing" : findings.size}"]
+          lines << "  (failed, as tests; in time without valgrind? #{slow.join(", ")})" if slow.any?
+          puts [*lines, *findings].join("\n")
+          bad << files if findings.any? || !run.ended?
+        end
+      end
+    end.each(&:join)
+    abort "rake memory: #{bad.size} of #{groups.size} processes are not clean; see tmp/memory" unless bad.empty?
+    puts "rake memory: #{groups.size} processes, nothing of ours"
+  end
+
+  desc "Three test files under valgrind"
+  task(:short) { check.call([short], 1) }
+
+  desc "Test files of your choice under valgrind: rake memory:of[test/native/fibers_test.rb]"
+  task(:of) { |_, arguments| check.call(arguments.extras.each_slice(1).to_a, 1) }
+
+  task :all do
+    files = Dir["test/{conformance,native}/**/*_test.rb"].sort - ["test/native/widened_test.rb"] # all in processes of their own, without valgrind
+    check.call(files.each_slice(3).to_a, Integer(ENV.fetch("GODWIT_MEMORY_JOBS", "2")))
+  end
+end
+
+desc "All of test/conformance and test/native under valgrind: finds nothing of ours (GODWIT_MEMORY_JOBS, 2)"
+task memory: "memory:all"

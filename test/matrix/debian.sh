@@ -1,0 +1,57 @@
+#!/bin/sh
+# Builds the gem and runs tests on another Debian, in a chroot: its Ruby, its libzmq. The folder is kept for the next time
+# (~/.cache/godwit/debian-SUITE); nothing that is mounted or started outlives this script.
+set -eu
+[ "${1:-}" != --help ] || { echo "usage: test/matrix/debian.sh [suite [stage…]]   (trixie; conformance native)"; exit 0; }
+suite=${1:-trixie}
+[ $# -eq 0 ] || shift
+[ $# -gt 0 ] || set -- conformance native
+cd "$(dirname "$0")/../.."
+
+say() { echo "matrix: $*"; }
+fail() { echo "matrix: $*" >&2; exit 1; }
+
+[ "$(id -u)" = 0 ] || fail "debootstrap and chroot need root"
+for tool in debootstrap unshare git; do
+  command -v $tool >/dev/null || fail "$tool is missing: apt-get install debootstrap util-linux git"
+done
+
+root=${XDG_CACHE_HOME:-$HOME/.cache}/godwit/debian-$suite
+mkdir -p "$(dirname "$root")"
+if command -v flock >/dev/null && [ -z "${GODWIT_MATRIX_LOCKED:-}" ]; then
+  GODWIT_MATRIX_LOCKED=1 exec flock "$root.lock" "$0" "$suite" "$@"
+fi
+
+# From wherever this machine takes its own Debian.
+mirror() {
+  # shellcheck disable=SC2016 # apt's own fields
+  apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' | sed -n 's/^Debian //p' | head -n 1
+}
+if [ ! -f "$root/.made" ]; then
+  uri=$(mirror)
+  [ -n "$uri" ] || fail "apt knows no Debian mirror"
+  say "making $suite"
+  rm -rf "$root"
+  debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" "$uri" >"$root.log" 2>&1 || {
+    tail -n 20 "$root.log" >&2
+    fail "debootstrap failed; the whole of what it said is in $root.log"
+  }
+  touch "$root/.made"
+fi
+# Names are looked up, and servers trusted, as on this machine.
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+
+# The checkout as it is now; gems and what was compiled stay from the last time.
+checkout=$root/godwit
+mkdir -p "$checkout"
+find "$checkout" -mindepth 1 -maxdepth 1 ! -name vendor ! -name tmp ! -name .bundle -exec rm -rf {} +
+git ls-files -z | tar --null --files-from=- --ignore-failed-read -cf - | tar -C "$checkout" -xf -
+
+say "in $suite: bin/setup, the gem, $*"
+# shellcheck disable=SC2016 # for the shell inside
+exec unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
+  chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 BUNDLE_VERSION=system \
+    http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" no_proxy="${no_proxy:-}" GODWIT_TEST_GC="${GODWIT_TEST_GC:-normal}" \
+  sh -euc 'cd /godwit; bin/setup; export BUNDLE_SILENCE_ROOT_WARNING=1
+    bundle exec rake package:check; exec bin/test "$@"' sh "$@"

@@ -1,0 +1,18 @@
+# frozen_string_literal: true
+
+# Contexts that are opened, used and closed, or shut down. 3,000 in the long form.
+require_relative "soak"
+
+# The memory of dead threads' arenas and stacks stays with libc, for the next ones.
+Soak.flat("contexts", rounds: Soak.rounds(long: 3000, short: 300), limit: 1) do |number|
+  context = Godwit::Context.new(linger: 0)
+  Godwit::REP.bind("inproc://soak", context: context) do |rep|
+    Godwit::REQ.connect("inproc://soak", context: context) do |req|
+      req.send("question" * 20)
+      rep.send(rep.recv)
+      req.recv
+    end
+  end
+  context.shutdown if number.odd?
+  context.close
+end

@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+# Sockets that are opened, used and closed: by the block form, by close, with somebody waiting, with peers counted. 10,000 in the long form.
+require_relative "soak"
+
+context = Godwit::Context.new(linger: 0)
+pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
+# Frees the slots and descriptors that libzmq's reaper has not come to yet.
+settle = -> { IO.select(nil, nil, nil, 0.3) }
+
+Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, descriptors: 2, settle: settle) do |number|
+  name = "inproc://soak.#{number}"
+  Godwit::PAIR.bind(name, context: context) do |bound| # two, and a wait that ends by itself: a waiter is kept
+    Godwit::PAIR.connect(name, context: context) do |connected|
+      connected.send("x" * 100)
+      bound.recv
+      bound.recv(timeout: 0.0001, exception: false)
+    end
+  end
+  Godwit::PUSH.connect(pull.last_endpoint, context: context) do |push| # one whose peers are counted
+    push.wait_connected(timeout: 10)
+    push.send("x")
+    pull.recv
+  end
+  Godwit::SUB.connect("tcp://127.0.0.1:1", context: context, subscribe: "a", &:type) # one with nobody there
+  waits = Godwit::PULL.new(context: context) # one that is closed under a thread
+  thread = Thread.new { waits.recv }
+  thread.report_on_exception = false
+  Thread.pass until thread.stop?
+  waits.close
+  begin
+    thread.join
+  rescue Godwit::ClosedError
+    nil
+  end
+end

@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+# Threads and fibers that wait, and are served, run out of time, or are killed. 20,000 waits in the long form.
+require_relative "soak"
+require_relative "../../support/tiny_scheduler"
+
+context = Godwit::Context.new(linger: 0)
+pull = Godwit::PULL.bind("inproc://soak", context: context)
+push = Godwit::PUSH.connect("inproc://soak", context: context)
+
+Soak.flat("waiting", rounds: Soak.rounds(long: 2500, short: 150), limit: 1.5) do |number|
+  served = Thread.new { pull.recv }
+  killed = Array.new(2) { Thread.new { pull.recv } }
+  late = Thread.new { pull.recv(timeout: 0.001, exception: false) }
+  Thread.pass until [served, *killed].all?(&:stop?)
+  killed.each(&:kill).each(&:join)
+  late.join
+  push.send("x")
+  served.join
+  fibers = Thread.new do # two are served, one runs out of time or is served too
+    Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+    2.times { Fiber.schedule { pull.recv } }
+    Fiber.schedule { pull.recv(timeout: 0.001, exception: false) }
+    3.times { push.send("y") }
+    Fiber.scheduler.run
+  end
+  fibers.join
+  nil until pull.recv_nonblock(exception: false) == :wait_readable
+  if number % 25 == 0 # a socket of its own, whose waiters go with it
+    Godwit::PULL.bind("inproc://soak.own", context: context) do |own|
+      threads = Array.new(10) { Thread.new { own.recv } }
+      Thread.pass until threads.all?(&:stop?)
+      threads.each(&:kill).each(&:join)
+    end
+  end
+end

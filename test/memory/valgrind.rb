@@ -1,0 +1,137 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "rbconfig"
+require "rexml/document"
+
+module Godwit
+  module TestSupport
+    # Runs test files under valgrind, on an extension compiled for it, and says which of valgrind's findings are ours.
+    # test/memory/README.md tells how each kind was seen to be found.
+    class Valgrind
+      ROOT = File.expand_path("../..", __dir__)
+      WORK = File.join(ROOT, "tmp/memory")
+      SUPPRESSIONS = File.join(__dir__, "valgrind.supp")
+      DEADLINE = 1800 # seconds for one process
+      OURS = %r{/(godwit_ext|libzmq)\.so}
+      RUBY = %r{/(libruby[^/]*\.so|ruby[\d.]*\z)}
+      BELOW = %r{/(vgpreload_|libstdc\+\+|libc\.so)}
+      DEEPEST = 3
+      RUBYS_ALLOCATORS = /\A(ruby_x\w+|rb_x\w+|ruby_mimmalloc|rb_data_(typed_)?object_\w+)\z/
+
+      # The bundle first: it puts lib/ at the front of the load path, and the extension for valgrind must stand before that.
+      LOADER = <<~RUBY
+        require "bundler/setup"
+        $LOAD_PATH.unshift("#{ROOT}/test", "#{WORK}/lib")
+        ARGV.shift(Integer(ARGV.shift)).each { |file| require File.join("#{ROOT}", file) }
+        require "godwit"
+        abort "not the extension for valgrind" unless $LOADED_FEATURES.grep(/godwit_ext/) == ["#{WORK}/lib/godwit/godwit_ext.so"]
+      RUBY
+
+      # One of valgrind's findings: its kind, what it says, and its stacks of [object, function, place].
+      Finding = Struct.new(:kind, :what, :stacks) do
+        def leak? = kind.start_with?("Leak_")
+
+        def ours? = leak? ? leaked_by_us? : stacks.any? { |stack| stack.any? { |object, *| object.match?(OURS) } }
+
+        def to_s
+          [what, *stacks.flat_map { |stack| ["  --", *stack.first(12).map { |_, function, place| "  #{function} (#{place})" }] }].join("\n")
+        end
+
+        private
+
+        # What Ruby allocates for its own objects it does not free at exit, whoever asked for the object.
+        def leaked_by_us?
+          return false unless kind == "Leak_DefinitelyLost"
+          above = stacks.first.drop_while { |object, *| object.match?(BELOW) }
+          rubys = above.take_while { |object, *| object.match?(RUBY) }
+          caller = above.drop(rubys.size).first
+          !!caller&.first&.match?(OURS) && (rubys.empty? || for_us?(rubys))
+        end
+
+        # Whether Ruby allocated it for the extension's ZALLOC or ALLOC. Where its functions have no names: the bytes of its Strings and
+        # Arrays come from malloc, what it clears for others comes from calloc, and a deep stack is the collector at work.
+        def for_us?(rubys)
+          names = rubys.map { |_, function, _| function }
+          return names.last.match?(RUBYS_ALLOCATORS) unless names.last == "???"
+          stacks.first.first[1] == "calloc" && names.size <= DEEPEST
+        end
+      end
+
+      class << self
+        # With -g and little optimisation, so that stacks say what happened; apart from the usual build.
+        def build
+          folder = "#{WORK}/build"
+          FileUtils.mkdir_p([folder, "#{WORK}/lib/godwit"])
+          options = {chdir: folder, out: "#{folder}/build.log", err: %i[child out]}
+          system(RbConfig.ruby, "#{ROOT}/ext/godwit/extconf.rb", **options) && system("make", "ARCH_FLAG=-g -O1", **options) ||
+            abort("the extension does not compile: #{folder}/build.log")
+          FileUtils.cp("#{folder}/godwit_ext.so", "#{WORK}/lib/godwit")
+        end
+
+        def installed? = system("command -v valgrind >/dev/null")
+      end
+
+      # @param files [Array<String>] test files, relative to the project's root, to run in one process
+      def initialize(files)
+        @files = files
+        @name = files.first.tr("/", "-").delete_suffix(".rb")
+      end
+
+      # @return [Array<Finding>] what is ours
+      def run
+        FileUtils.mkdir_p(WORK)
+        @log = "#{WORK}/#{@name}.log"
+        @xml = "#{WORK}/#{@name}.xml"
+        FileUtils.rm_f(@xml)
+        pid = Process.spawn(env, *command, out: @log, err: %i[child out], in: File::NULL, chdir: ROOT, pgroup: true)
+        wait(pid)
+        findings.select(&:ours?)
+      end
+
+      # @return [String] minitest's last words
+      def summary
+        File.read(@log)[/^\d+ runs, .*$/] || "did not come to its end: #{@log}"
+      end
+
+      # @return [Boolean] whether tests ran to the end, with whatever result: some are too slow under valgrind to pass
+      def ended? = File.read(@log).match?(/^[1-9]\d* runs, [1-9]/)
+
+      # @return [Array<String>] the tests that failed
+      def failures = File.read(@log).scan(/^\s+\d+\) (?:Failure|Error):\n(\S+)/).flatten
+
+      private
+
+      def env = {"GODWIT_TEST_GC" => "valgrind", "BUNDLE_GEMFILE" => "#{ROOT}/Gemfile", "RUBYOPT" => nil, "RUBYLIB" => nil}
+
+      def command
+        ["valgrind", "--xml=yes", "--xml-file=#{@xml}", "--suppressions=#{SUPPRESSIONS}", "--num-callers=40", "--leak-check=full", "--fair-sched=try",
+          "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite", "--error-limit=no", "--trace-children=no", "--child-silent-after-fork=yes",
+          "--max-stackframe=8400000", RbConfig.ruby, "-e", LOADER, @files.size.to_s, *@files]
+      end
+
+      def wait(pid)
+        finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + DEADLINE
+        until Process.wait(pid, Process::WNOHANG)
+          Process.kill(:KILL, -pid) if Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
+          sleep 0.1
+        end
+      end
+
+      # A process that was killed leaves its XML without an end.
+      def findings
+        ours = File.read(@xml).scan(%r{<error>.*?</error>}m).grep(OURS) # nearly all of it is Ruby's, and REXML takes its time
+        REXML::Document.new("<all>#{ours.join}</all>").root.elements.map do |error|
+          Finding.new(error.text("kind"), error.text("what") || error.text("xwhat/text"), error.get_elements("stack").map { |stack| frames(stack) })
+        end
+      end
+
+      def frames(stack)
+        stack.get_elements("frame").map do |frame|
+          place = frame.text("file") ? "#{frame.text("file")}:#{frame.text("line")}" : File.basename(frame.text("obj").to_s)
+          [frame.text("obj").to_s, frame.text("fn") || "???", place]
+        end
+      end
+    end
+  end
+end
