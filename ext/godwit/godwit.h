@@ -133,6 +133,7 @@ int gw_descriptors(int needed);              /* whether there are so many to be 
 gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* refuses closed, forked, merely allocated */
 void gw_socket_close(gw_socket_t *socket);   /* marks, wakes, and closes if nobody waits */
 void gw_socket_release(gw_socket_t *socket); /* zmq_close; only with nobody waiting */
+void gw_socket_left(gw_socket_t *socket);    /* who waited has gone, or a proxy: the last releases a socket that was closed meanwhile */
 int gw_socket_events(gw_socket_t *socket);   /* ZMQ_EVENTS, or -1 with errno set */
 int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation, int64_t (*function)(void *, const char *)); /* raises for -1 */
 void gw_init_socket(void);

@@ -416,7 +416,10 @@ proxy_give_back(VALUE self)
         socket->proxy = NULL;
         if (socket->state == GW_LENT) socket->state = GW_OPEN;
         gw_wake_all(socket); /* pollers did not ask it meanwhile */
-        if (socket->state == GW_CLOSING) gw_socket_release(socket);
+        if (socket->state != GW_CLOSING) continue;
+        gw_monitor_end(socket); /* its readers leave, and the last of them releases it */
+        gw_wake_readers(socket);
+        gw_socket_left(socket);
     }
     return Qnil;
 }

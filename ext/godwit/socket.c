@@ -82,11 +82,18 @@ const rb_data_type_t gw_socket_type = {
     .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
+/* A monitor's readers may wait on a socket that is lent; its proxy then is one more who has to leave first. */
+void
+gw_socket_left(gw_socket_t *socket)
+{
+    if (socket->state == GW_CLOSING && !socket->proxy && !gw_socket_waited_on(socket)) gw_socket_release(socket);
+}
+
 /* The last who waited was a fiber that is collected. */
 static void
 left(gw_socket_t *socket)
 {
-    if (!gw_socket_forked(socket) && socket->state == GW_CLOSING && !gw_socket_waited_on(socket)) gw_socket_release(socket);
+    if (!gw_socket_forked(socket)) gw_socket_left(socket);
 }
 
 static void

@@ -436,13 +436,11 @@ gw_wait_on(gw_call_t *call, short events, int fd)
         if (state) rb_jump_tag(state);
         gw_raise_forked(call->operation, call->self);
     }
-    if (socket->state != GW_OPEN) {
-        if (!gw_socket_waited_on(socket)) gw_socket_release(socket);
-        if (state) rb_jump_tag(state);
-        if (call->quiet) return true;
-        gw_raise_closed(call->operation, call->self);
-    }
+    gw_socket_left(socket);
     if (state) rb_jump_tag(state);
+    if (socket->state != GW_OPEN && call->quiet) return again || !passed(call->deadline);
+    if (socket->state == GW_LENT) gw_raise_busy(call->operation, call->self);
+    if (socket->state != GW_OPEN) gw_raise_closed(call->operation, call->self);
     return again || !passed(call->deadline);
 }
 

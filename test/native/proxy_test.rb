@@ -192,6 +192,50 @@ class NativeProxyTest < Godwit::TestCase
     assert_operator Dir.children("/proc/self/fd").size, :<=, before + 20
   end
 
+  # Who waits for events leaves the socket now and then: it is the proxy's all the same.
+  test "a monitor that is read neither closes a running proxy's socket nor keeps it open" do
+    20.times do |i|
+      streamer = pair(:PULL, :PUSH, transport: :tcp)
+      names = Queue.new
+      monitor = streamer.frontend.monitor
+      reader = in_thread { monitor.each { |event| names << event.name } }
+      until_asleep(reader)
+      streamer.start
+      push = peer(:PUSH, streamer.frontend)
+      assert_equal :accepted, names.pop
+      push.send("x")
+      assert_equal "x", peer(:PULL, streamer.backend).recv(timeout: 5)
+      assert_predicate streamer, :running?
+      refute_predicate streamer.frontend, :closed?
+      i.even? ? streamer.frontend.close : streamer.frontend.context.close
+      assert reader.join(2), "the reader hangs"
+      streamer.wait(5)
+      assert_predicate monitor, :closed?
+    end
+  end
+
+  test "a monitor's reader that is killed, or whose time is up, leaves a running proxy alone" do
+    streamer = pair(:PULL, :PUSH).start
+    stopped = streamer.stop.wait(5).frontend.monitor
+    reader = in_thread { stopped.each {} }
+    until_asleep(reader)
+    streamer.start
+    reader.kill.join
+    assert_nil stopped.next_event(timeout: 0.02, exception: false)
+    peer(:PUSH, streamer.frontend).send("x")
+    assert_equal "x", peer(:PULL, streamer.backend).recv(timeout: 5)
+  end
+
+  test "who waits for peers of a socket that a proxy takes is told, and the proxy runs on" do
+    streamer = pair(:PULL, :PUSH, transport: :tcp)
+    waiter = in_thread { assert_raises(Godwit::BusyError) { streamer.frontend.wait_connected(timeout: 5) } }
+    until_asleep(waiter)
+    streamer.start
+    assert waiter.join(2)
+    peer(:PUSH, streamer.frontend).send("x")
+    assert_equal "x", peer(:PULL, streamer.backend).recv(timeout: 5)
+  end
+
   test "steering from many threads while messages pass" do
     streamer = pair(:PULL, :PUSH).start
     push = peer(:PUSH, streamer.frontend)
