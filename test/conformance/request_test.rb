@@ -21,6 +21,22 @@ class RequestTest < Godwit::TestCase
     assert_equal "again!", req.request("again", retries: 3)
   end
 
+  test "a request of frames is tried again as one of Strings is" do
+    frame = ->(bytes) { Godwit::Frame.new(bytes) }
+    {"hello" => frame.("hello"), %w[a b] => [frame.("a"), "b"], %w[c d] => Godwit::Message.new("c", frame.("d"))}.each do |bytes, message|
+      router = server
+      req = client(router)
+      served = in_thread do
+        2.times { assert_equal [*bytes], router.recv(timeout: 5).drop(2) }
+        answer(router, router.recv(timeout: 5).first(3), "late, but here")
+      end
+      assert_equal "late, but here", req.request(message, timeout: 0.2, retries: 20)
+      served.join
+      assert(message.is_a?(Array) ? message.first.gone? : message.gone?)
+      assert_raises(Godwit::GoneError) { req.request(message, timeout: 5, retries: 1) }
+    end
+  end
+
   each_transport("after a time-out the REQ is usable, and drops the late reply") do |transport|
     router = server(transport)
     req = client(router)

@@ -12,7 +12,8 @@ module Godwit
       #
       # A REQ that is bound, or is `relaxed: true, correlate: true`, stays as it is and just sends again.
       #
-      # @param message [String, Array<String>]
+      # @param message [String, Frame, Array<String, Frame>, Message] frames are gone once they were sent; another try sends copies,
+      #   which share their bytes
       # @param timeout [Integer, Float, nil] seconds for each try, sending included; nil: for ever; not given: `recv_timeout`
       # @param retries [Integer] how often to try again after the first time-out
       # @return [String, Array<String>] the reply
@@ -46,11 +47,29 @@ module Godwit
       def try_often(message, limit, retries)
         renew if @renewal_due
         tries = 0
+        kept = again(message) if retries.positive? && !spent?(message)
         begin
           exchange(message, limit)
         rescue TimeoutError
           raise if (tries += 1) > retries || @renewal_due
+          message = again(kept) if spent?(message)
           retry
+        end
+      end
+
+      def again(message)
+        case message
+        when Frame, Message then message.dup
+        when Array then message.map { |part| part.is_a?(Frame) ? part.dup : part }
+        else message
+        end
+      end
+
+      def spent?(message)
+        case message
+        when Frame, Message then message.gone?
+        when Array then message.any? { |part| part.is_a?(Frame) && part.gone? }
+        else false
         end
       end
 
