@@ -179,6 +179,7 @@ module Godwit
     # {ClosedError}. A second call does nothing.
     # @return [nil]
     def close
+      discard_frames # nobody else would
       _close
     end
 
