@@ -255,7 +255,7 @@ gw_tracker_t *
 gw_tracker_get(VALUE self)
 {
     gw_tracker_t *tracker = rb_check_typeddata(self, &tracker_type);
-    if (!tracker) rb_raise(rb_eRuntimeError, "no send gave this tracker");
+    if (!tracker) gw_raise_detail("StateError", "tracker", rb_str_new_cstr("no send gave this tracker: send(…, track: true) gives one"));
     return tracker;
 }
 

@@ -26,19 +26,22 @@ module Godwit
     # shows where it pays.
     COPY_THRESHOLD = 32 * 1024
 
+    MOST = 1 << 62 # bytes
+    private_constant :MOST
+
     # @param data [String] its bytes. A frozen String of `copy_threshold` bytes or more is used where it is, any other is copied
     # @param copy_threshold [Integer, nil] bytes; nil copies always
     # @raise [ArgumentTypeError, ArgumentValueError]
     def initialize(data = "", copy_threshold: COPY_THRESHOLD)
       raise Errors.bad_type(:new, "a Frame", "a String", data) unless data.is_a?(String)
-      _open(data, Frame.threshold(:new, copy_threshold) || (1 << 62))
+      _open(data, Frame.threshold(:new, copy_threshold) || MOST)
     end
 
     # @private
     # @return [Integer, nil] the threshold, if it is one
     def self.threshold(operation, bytes)
-      return bytes if bytes.nil? || (bytes.is_a?(Integer) && bytes >= 0)
-      raise Errors.bad_value(operation, "copy_threshold", "a number of bytes, or nil to copy always", bytes)
+      return bytes if bytes.nil? || (bytes.is_a?(Integer) && bytes.between?(0, MOST))
+      raise Errors.bad_value(operation, "copy_threshold", "a number of bytes up to #{MOST}, or nil to copy always", bytes)
     end
 
     # @return [Integer] bytes
@@ -61,6 +64,7 @@ module Godwit
     # @raise [GoneError]
     def byteslice(start, length = nil)
       size = _size
+      check_place(start, length)
       return getbyte(start) && _slice(start % size, 1) unless length || start.is_a?(Range)
       first, length = start.is_a?(Range) ? within(start, size) : [start, length]
       first += size if first.negative?
@@ -71,6 +75,7 @@ module Godwit
     # @return [Integer, nil] the byte, 0 to 255; nil outside of the frame
     def getbyte(index)
       size = _size
+      raise Errors.bad_type(:getbyte, "a place in a frame", "an Integer", index) unless index.is_a?(Integer)
       index += size if index.negative?
       _byte(index) if index >= 0 && index < size
     end
@@ -114,7 +119,10 @@ module Godwit
 
     # @param prefixes [Array<String>]
     # @return [Boolean] whether its bytes begin with one of them
+    # @raise [ArgumentTypeError] when one is no String
     def start_with?(*prefixes)
+      strange = prefixes.find { |prefix| !prefix.is_a?(String) }
+      raise Errors.bad_type(:start_with?, "a prefix", "a String", strange) if strange || prefixes.include?(nil)
       _in_place do |bytes|
         prefixes.any? { |prefix| bytes.start_with?(prefix.b) }
       end
@@ -182,6 +190,14 @@ module Godwit
     end
 
     private
+
+    def check_place(start, length)
+      return if start.is_a?(Integer) && (length.nil? || length.is_a?(Integer))
+      places = start.is_a?(Range) ? [start.begin, start.end] : [start]
+      strange = [*places, length].find { |place| !place.is_a?(Integer) && !place.nil? }
+      return if strange.nil? && start
+      raise Errors.bad_type(:byteslice, "a place in a frame", "an Integer, or a Range of them", strange)
+    end
 
     # @return [Array(Integer, Integer)] start and length, as Ruby takes a Range
     def within(range, size)

@@ -21,6 +21,10 @@ module Godwit
     end
 
     class << self
+      # @private
+      # One that was allocated only is empty.
+      def allocate = super.tap { |message| message.instance_variable_set(:@frames, []) }
+
       # Makes a message of what {#encode} gave.
       # @param data [String, Frame]
       # @return [Message]

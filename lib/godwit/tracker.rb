@@ -23,7 +23,11 @@ module Godwit
     end
 
     # @return [String]
-    def inspect = "#<#{self.class} #{done? ? "done" : "pending"}>"
+    def inspect
+      "#<#{self.class} #{done? ? "done" : "pending"}>"
+    rescue StateError
+      "#<#{self.class} of no send>"
+    end
 
     # dup and clone make no sense.
     # @private

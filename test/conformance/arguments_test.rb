@@ -111,5 +111,22 @@ class ArgumentsTest < Godwit::TestCase
     assert_equal "#<Godwit::PULL (closed)>", Godwit::PULL.allocate.inspect
     assert_named(Godwit::ClosedError, /Closed/) { Godwit::PULL.allocate.bind("inproc://x") }
     assert_equal [true, false], [Godwit::Context.allocate.closed?, Godwit::Context.allocate.usable?]
+    assert_equal "#<Godwit::Tracker of no send>", Godwit::Tracker.allocate.inspect
+    assert_named(Godwit::StateError, /track: true/) { Godwit::Tracker.allocate.wait(0) }
+    assert_named(Godwit::GoneError, /gone/) { Godwit::Frame.allocate.size }
+    assert_equal ["#<Godwit::Message []>", ["x"]], [Godwit::Message.allocate.inspect, Godwit::Message.allocate.push("x").to_a]
+  end
+
+  test "a frame's places and prefixes are checked before its bytes are read" do
+    frame = Godwit::Frame.new("hello")
+    [nil, "x", :y, 1.5, [], "a".."b", false].each do |place|
+      assert_named(Godwit::ArgumentTypeError, /Integer/) { frame.byteslice(place) }
+      assert_named(Godwit::ArgumentTypeError, /Integer/) { frame.getbyte(place) }
+      assert_named(Godwit::ArgumentTypeError, /Integer/) { frame.byteslice(0, place) } unless place.nil?
+    end
+    [nil, :h, 1, /h/, ["h"]].each { |prefix| assert_named(Godwit::ArgumentTypeError, /String/) { frame.start_with?("x", prefix) } }
+    assert_equal ["hello", nil, nil], [frame.byteslice(0, 1 << 80), frame.byteslice(1 << 80), frame.getbyte(-(1 << 80))]
+    assert_named(Godwit::ArgumentValueError, /nil to copy always/) { Godwit::Frame.new("x", copy_threshold: 1 << 70) }
+    assert_named(Godwit::ArgumentValueError, /nil to copy always/) { open_socket(:PUSH).copy_threshold = 1 << 70 }
   end
 end

@@ -23,7 +23,7 @@ class RequestTest < Godwit::TestCase
 
   test "a request of frames is tried again as one of Strings is" do
     frame = ->(bytes) { Godwit::Frame.new(bytes) }
-    {"hello" => frame.("hello"), %w[a b] => [frame.("a"), "b"], %w[c d] => Godwit::Message.new("c", frame.("d"))}.each do |bytes, message|
+    {"hello" => frame.call("hello"), %w[a b] => [frame.call("a"), "b"], %w[c d] => Godwit::Message.new("c", frame.call("d"))}.each do |bytes, message|
       router = server
       req = client(router)
       served = in_thread do
