@@ -409,6 +409,11 @@ stand(gw_line_t *line, gw_call_t *call, short events, int fd, bool reuse, bool *
 
     bool seen;
     int state = by_io() ? wait_on_io(call, waiter, fd, &seen) : wait_in_thread(waiter, fd, call->deadline, &seen);
+    if (!reuse && !NIL_P(waiter->io)) { /* still in line, since others may run; the collector would be late for who waits often */
+        int error = 0;
+        rb_protect(rb_io_close, waiter->io, &error);
+        if (!state) state = error;
+    }
 
     *again = seen || waiter->signalled; /* what came in the last moment is still taken */
     unlink_waiter(line, waiter);

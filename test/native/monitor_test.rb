@@ -149,6 +149,24 @@ class NativeMonitorTest < Godwit::TestCase
     RUBY
   end
 
+  # While another thread lives the main thread waits by an IO.
+  test "a main thread's waits for events leave no descriptor to the collector" do
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    monitor = pull.monitor
+    done = Queue.new
+    beside = in_thread { done.pop }
+    count = -> { Dir.children("/proc/self/fd").size }
+    monitor.next_event(timeout: 0.001, exception: false)
+    before = count.call
+    GC.disable
+    50.times { monitor.next_event(timeout: 0.001, exception: false) }
+    assert_operator count.call, :<=, before + 5
+    done << nil
+    beside.join
+  ensure
+    GC.enable
+  end
+
   test "compaction between the waits of fibers" do
     pull = open_socket(:PULL)
     monitors = Array.new(3) { pull.monitor(:listening) }
