@@ -465,6 +465,10 @@ gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline)
         int state = 0;
         bool seen;
         gw_waiter_t waiter = {.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .epoll_fd = -1, .io = Qnil};
+        if (waiter.wake_fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+            rb_gc(); /* as Ruby does for its files: contexts that are closed hold one each until they are collected */
+            waiter.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        }
         if (waiter.wake_fd < 0) gw_raise(errno, operation, self, Qnil);
         if (!by_io()) {
             state = wait_in_thread(&waiter, fd, deadline, &seen);

@@ -8,6 +8,16 @@ require_relative "shim/shim"
 
 # Contexts and sockets that several threads open and close at once.
 class ContextsTest < Godwit::TestCase
+  test "closed contexts that are not collected yet keep no close from waiting" do
+    result = run_child(<<~RUBY, deadline: 20)
+      require "godwit"
+      Process.setrlimit(:NOFILE, 128)
+      500.times { Godwit::Context.new.close }
+      puts "done"
+    RUBY
+    assert_includes assert_child(result).stdout, "done"
+  end
+
   test "threads that ask for the default context at once all get the same" do
     result = run_child(<<~RUBY, deadline: 20)
       require "godwit"
