@@ -19,6 +19,10 @@ module Godwit
       DEEPEST = 3
       RUBYS_ALLOCATORS = /\A(ruby_x\w+|rb_x\w+|ruby_mimmalloc|rb_data_(typed_)?object_\w+)\z/
 
+      # Ruby's fibers have stacks of their own, half a megabyte apart, which valgrind must not take for one that grew: smaller than
+      # their distance, larger than any frame.
+      LARGEST_FRAME = 200_000
+
       # The bundle first: it puts lib/ at the front of the load path, and the extension for valgrind must stand before that.
       LOADER = <<~RUBY
         require "bundler/setup"
@@ -107,7 +111,7 @@ module Godwit
       def command
         ["valgrind", "--xml=yes", "--xml-file=#{@xml}", "--suppressions=#{SUPPRESSIONS}", "--num-callers=40", "--leak-check=full", "--fair-sched=try",
           "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite", "--error-limit=no", "--trace-children=no", "--child-silent-after-fork=yes",
-          "--max-stackframe=8400000", RbConfig.ruby, "-e", LOADER, @files.size.to_s, *@files]
+          "--max-stackframe=#{LARGEST_FRAME}", RbConfig.ruby, "-e", LOADER, @files.size.to_s, *@files]
       end
 
       def wait(pid)
