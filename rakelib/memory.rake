@@ -4,7 +4,7 @@ namespace :memory do
   task(:load) { require_relative "../test/memory/valgrind" }
 
   # A few files whose tests send, receive, wait and drop in most ways there are.
-  short = %w[conformance/push_pull_test conformance/zero_copy_test conformance/frames_test].map { |name| "test/#{name}.rb" }
+  short = [%w[push_pull_test zero_copy_test], %w[frames_test]].map { |names| names.map { |name| "test/conformance/#{name}.rb" } }
 
   # @param groups [Array<Array<String>>] files for one process each
   check = lambda do |groups, jobs|
@@ -31,7 +31,7 @@ namespace :memory do
   end
 
   desc "Three test files under valgrind"
-  task(short: :load) { check.call([short], 1) }
+  task(short: :load) { check.call(short, 2) }
 
   desc "Test files of your choice under valgrind: rake memory:of[test/native/fibers_test.rb]"
   task(of: :load) { |_, arguments| check.call(arguments.extras.each_slice(1).to_a, 1) }
