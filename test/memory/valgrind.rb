@@ -16,7 +16,7 @@ module Godwit
       OURS = %r{/(godwit_ext|libzmq)\.so}
       RUBY = %r{/(libruby[^/]*\.so|ruby[\d.]*\z)}
       BELOW = %r{/(vgpreload_|libstdc\+\+|libc\.so)}
-      DEEPEST = 3
+      DEEPEST = 1
       RUBYS_ALLOCATORS = /\A(ruby_x\w+|rb_x\w+|ruby_mimmalloc|rb_data_(typed_)?object_\w+)\z/
 
       # Ruby's fibers have stacks of their own, half a megabyte apart, which valgrind must not take for one that grew: smaller than
@@ -58,7 +58,7 @@ module Godwit
         end
 
         # Whether Ruby allocated it for the extension's ZALLOC or ALLOC. Where its functions have no names: the bytes of its Strings and
-        # Arrays come from malloc, what it clears for others comes from calloc, and a deep stack is the collector at work.
+        # Arrays come from malloc, what it clears for others comes from calloc, and a deeper stack is Ruby making a class, or the collector at work.
         def for_us?(rubys)
           names = rubys.map { |_, function, _| function }
           return names.last.match?(RUBYS_ALLOCATORS) unless names.last == "???"
