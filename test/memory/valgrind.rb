@@ -16,7 +16,7 @@ module Godwit
       OURS = %r{/(godwit_ext|libzmq)\.so}
       RUBY = %r{/(libruby[^/]*\.so|ruby[\d.]*\z)}
       BELOW = %r{/(vgpreload_|libstdc\+\+|libc\.so)}
-      DEEPEST = 1
+      DEEPEST = 1 # how many functions Ruby has between ZALLOC and calloc
       RUBYS_ALLOCATORS = /\A(ruby_x\w+|rb_x\w+|ruby_mimmalloc|rb_data_(typed_)?object_\w+)\z/
 
       # Ruby's fibers have stacks of their own, half a megabyte apart, which valgrind must not take for one that grew: smaller than
