@@ -77,7 +77,9 @@ module Godwit
           options = {chdir: folder, out: "#{folder}/build.log", err: %i[child out]}
           system(RbConfig.ruby, "#{ROOT}/ext/godwit/extconf.rb", **options) && system("make", "ARCH_FLAG=-g -O1", **options) ||
             abort("the extension does not compile: #{folder}/build.log")
-          FileUtils.cp("#{folder}/godwit_ext.so", "#{WORK}/lib/godwit")
+          # Renamed, not written over: another run may be using the old one.
+          FileUtils.cp("#{folder}/godwit_ext.so", "#{folder}/godwit_ext.so.new")
+          FileUtils.mv("#{folder}/godwit_ext.so.new", "#{WORK}/lib/godwit/godwit_ext.so")
         end
 
         def installed? = system("command -v valgrind >/dev/null")
