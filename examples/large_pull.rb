@@ -17,5 +17,5 @@ Godwit::PULL.bind(endpoint, recv_hwm: 4) do |pull|
   bytes = Array.new(count - 1) { look.call }.sum
   seconds = Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
   peak = File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i / 1024
-  puts "#{(bytes / seconds / 1e6).round} MB/s, peak memory #{peak} MB"
+  puts "#{(bytes / seconds / 1e9).round(2)} GB/s, peak memory #{peak} MB"
 end

@@ -1,13 +1,14 @@
 # frozen_string_literal: true
 
 namespace :memory do
+  task(:load) { require_relative "../test/memory/valgrind" }
+
   # A few files whose tests send, receive, wait and drop in most ways there are.
-  short = %w[conformance/push_pull_test conformance/zero_copy_test conformance/frames_test].map { |name| "test/#{name}.rb" }
+  short = [%w[push_pull_test zero_copy_test], %w[frames_test]].map { |names| names.map { |name| "test/conformance/#{name}.rb" } }
 
   # @param groups [Array<Array<String>>] files for one process each
   check = lambda do |groups, jobs|
     $stdout.sync = true
-    require_relative "../test/memory/valgrind"
     abort "rake memory: valgrind is not installed: bin/setup --force installs it" unless Godwit::TestSupport::Valgrind.installed?
     Godwit::TestSupport::Valgrind.build
     queue = Thread::Queue.new(groups).close
@@ -30,14 +31,15 @@ namespace :memory do
   end
 
   desc "Three test files under valgrind"
-  task(:short) { check.call([short], 1) }
+  task(short: :load) { check.call(short, 2) }
 
   desc "Test files of your choice under valgrind: rake memory:of[test/native/fibers_test.rb]"
-  task(:of) { |_, arguments| check.call(arguments.extras.each_slice(1).to_a, 1) }
+  task(of: :load) { |_, arguments| check.call(arguments.extras.each_slice(1).to_a, 1) }
 
-  task :all do
+  task all: :load do
     files = Dir["test/{conformance,native}/**/*_test.rb"].sort - ["test/native/widened_test.rb"] # all in processes of their own, without valgrind
-    check.call(files.each_slice(3).to_a, Integer(ENV.fetch("GODWIT_MEMORY_JOBS", "2")))
+    groups = files.partition { |file| Godwit::TestSupport::Valgrind.fibers?(file) }.flat_map { |some| some.each_slice(3).to_a }
+    check.call(groups, Integer(ENV.fetch("GODWIT_MEMORY_JOBS", "2")))
   end
 end
 

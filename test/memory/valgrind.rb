@@ -16,8 +16,12 @@ module Godwit
       OURS = %r{/(godwit_ext|libzmq)\.so}
       RUBY = %r{/(libruby[^/]*\.so|ruby[\d.]*\z)}
       BELOW = %r{/(vgpreload_|libstdc\+\+|libc\.so)}
-      DEEPEST = 3
+      DEEPEST = 1 # how many functions Ruby has between ZALLOC and calloc
       RUBYS_ALLOCATORS = /\A(ruby_x\w+|rb_x\w+|ruby_mimmalloc|rb_data_(typed_)?object_\w+)\z/
+
+      # Ruby's fibers have stacks of their own, half a megabyte apart, which valgrind must not take for one that grew: smaller than
+      # their distance, larger than any frame.
+      LARGEST_FRAME = 200_000
 
       # The bundle first: it puts lib/ at the front of the load path, and the extension for valgrind must stand before that.
       LOADER = <<~RUBY
@@ -28,17 +32,21 @@ module Godwit
         abort "not the extension for valgrind" unless $LOADED_FEATURES.grep(/godwit_ext/) == ["#{WORK}/lib/godwit/godwit_ext.so"]
       RUBY
 
-      # One of valgrind's findings: its kind, what it says, and its stacks of [object, function, place].
-      Finding = Struct.new(:kind, :what, :stacks) do
+      # One of valgrind's findings: its kind, what it says, its stacks of [object, function, place], and what it says of the address.
+      Finding = Struct.new(:kind, :what, :stacks, :address) do
         def leak? = kind.start_with?("Leak_")
 
-        def ours? = leak? ? leaked_by_us? : stacks.any? { |stack| stack.any? { |object, *| object.match?(OURS) } }
+        def ours? = leak? ? leaked_by_us? : !of_a_stack? && stacks.any? { |stack| stack.any? { |object, *| object.match?(OURS) } }
 
         def to_s
           [what, *stacks.flat_map { |stack| ["  --", *stack.first(12).map { |_, function, place| "  #{function} (#{place})" }] }].join("\n")
         end
 
         private
+
+        # The stack of a fiber: mapped memory, of which valgrind does not know how far it is in use, since Debian's Ruby does not tell.
+        # What we could have freed too soon is malloc's, and valgrind calls it a block.
+        def of_a_stack? = address.to_s.match?(/anonymous segment|stack/)
 
         # What Ruby allocates for its own objects it does not free at exit, whoever asked for the object.
         def leaked_by_us?
@@ -50,7 +58,7 @@ module Godwit
         end
 
         # Whether Ruby allocated it for the extension's ZALLOC or ALLOC. Where its functions have no names: the bytes of its Strings and
-        # Arrays come from malloc, what it clears for others comes from calloc, and a deep stack is the collector at work.
+        # Arrays come from malloc, what it clears for others comes from calloc, and a deeper stack is Ruby making a class, or the collector at work.
         def for_us?(rubys)
           names = rubys.map { |_, function, _| function }
           return names.last.match?(RUBYS_ALLOCATORS) unless names.last == "???"
@@ -59,6 +67,9 @@ module Godwit
       end
 
       class << self
+        # Valgrind loses track of what is written in stacks that a fiber switches to.
+        def fibers?(file) = File.read(File.join(ROOT, file)).match?(/Fiber|[Aa]sync|Scheduler/)
+
         # With -g and little optimisation, so that stacks say what happened; apart from the usual build.
         def build
           folder = "#{WORK}/build"
@@ -66,7 +77,9 @@ module Godwit
           options = {chdir: folder, out: "#{folder}/build.log", err: %i[child out]}
           system(RbConfig.ruby, "#{ROOT}/ext/godwit/extconf.rb", **options) && system("make", "ARCH_FLAG=-g -O1", **options) ||
             abort("the extension does not compile: #{folder}/build.log")
-          FileUtils.cp("#{folder}/godwit_ext.so", "#{WORK}/lib/godwit")
+          # Renamed, not written over: another run may be using the old one.
+          FileUtils.cp("#{folder}/godwit_ext.so", "#{folder}/godwit_ext.so.new")
+          FileUtils.mv("#{folder}/godwit_ext.so.new", "#{WORK}/lib/godwit/godwit_ext.so")
         end
 
         def installed? = system("command -v valgrind >/dev/null")
@@ -107,7 +120,8 @@ module Godwit
       def command
         ["valgrind", "--xml=yes", "--xml-file=#{@xml}", "--suppressions=#{SUPPRESSIONS}", "--num-callers=40", "--leak-check=full", "--fair-sched=try",
           "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite", "--error-limit=no", "--trace-children=no", "--child-silent-after-fork=yes",
-          "--max-stackframe=8400000", RbConfig.ruby, "-e", LOADER, @files.size.to_s, *@files]
+          "--max-stackframe=#{LARGEST_FRAME}",
+          "--undef-value-errors=#{(@files.any? { |file| self.class.fibers?(file) }) ? "no" : "yes"}", RbConfig.ruby, "-e", LOADER, @files.size.to_s, *@files]
       end
 
       def wait(pid)
@@ -122,7 +136,7 @@ module Godwit
       def findings
         ours = File.read(@xml).scan(%r{<error>.*?</error>}m).grep(OURS) # nearly all of it is Ruby's, and REXML takes its time
         REXML::Document.new("<all>#{ours.join}</all>").root.elements.map do |error|
-          Finding.new(error.text("kind"), error.text("what") || error.text("xwhat/text"), error.get_elements("stack").map { |stack| frames(stack) })
+          Finding.new(error.text("kind"), error.text("what") || error.text("xwhat/text"), error.get_elements("stack").map { |stack| frames(stack) }, error.text("auxwhat"))
         end
       end
 

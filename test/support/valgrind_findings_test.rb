@@ -19,6 +19,12 @@ class ValgrindFindingsTest < Godwit::TestCase
     refute finding("InvalidRead", [UNNAMED], [MALLOC, UNNAMED]).ours?
   end
 
+  test "what is found in the stack of a fiber is not ours, in a freed block it is" do
+    stack = [UNNAMED, EXTENSION]
+    refute finding("InvalidRead", stack, address: "Address 0x87b2ec0 is in a rw- anonymous segment").ours?
+    assert finding("InvalidRead", stack, address: "Address 0x87b2ec0 is 8 bytes inside a block of size 48 free'd").ours?
+  end
+
   test "a leak is ours if the extension or libzmq allocated it, also by way of ALLOC" do
     assert leak(MALLOC, EXTENSION).ours?
     assert leak(MALLOC, LIBZMQ, EXTENSION).ours?
@@ -30,7 +36,7 @@ class ValgrindFindingsTest < Godwit::TestCase
   test "a leak of Ruby's own objects, or of the collector, is not ours" do
     refute leak(MALLOC, UNNAMED, UNNAMED, EXTENSION).ours?
     refute leak(MALLOC, %w[/x/libruby-3.3.so.3.3 ruby_xmalloc2], %w[/x/libruby-3.3.so.3.3 rb_str_new], EXTENSION).ours?
-    refute leak(CALLOC, UNNAMED, UNNAMED, UNNAMED, UNNAMED, EXTENSION).ours?
+    refute leak(CALLOC, UNNAMED, UNNAMED, UNNAMED, EXTENSION).ours?
     refute finding("Leak_PossiblyLost", [MALLOC, EXTENSION]).ours?
   end
 
@@ -44,7 +50,8 @@ class ValgrindFindingsTest < Godwit::TestCase
 
   def leak(*frames) = finding("Leak_DefinitelyLost", frames)
 
-  def finding(kind, *stacks)
-    Godwit::TestSupport::Valgrind::Finding.new(kind, "what", stacks.map { |stack| stack.map { |object, function| [object, function, "place"] } })
+  def finding(kind, *stacks, address: nil)
+    stacks = stacks.map { |stack| stack.map { |object, function| [object, function, "place"] } }
+    Godwit::TestSupport::Valgrind::Finding.new(kind, "what", stacks, address)
   end
 end

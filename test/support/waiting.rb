@@ -12,13 +12,19 @@ module Godwit
 
         def observed? = @observed
 
+        # Whether somebody is about to be told.
+        def awaited? = @joiners.to_i.positive?
+
         private
 
         def observed
+          @joiners = @joiners.to_i + 1
           yield
         rescue Exception # standard:disable Lint/RescueException -- passed on
           @observed = true
           Kernel.raise # Thread's own would raise in the thread
+        ensure
+          @joiners -= 1
         end
       end
 
@@ -56,7 +62,7 @@ module Godwit
       # Those that ended by themselves before anything was closed must have ended well.
       def threads_that_failed
         (@threads || []).filter_map do |thread|
-          next if thread.alive? || thread.observed?
+          next if thread.alive? || thread.observed? || thread.awaited?
           failure_of(thread)
         end
       end
