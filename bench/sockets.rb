@@ -30,7 +30,7 @@ end
 Bench.section("sockets", "Sockets: memory, churn, Ractors") do |section|
   section.text <<~MARKDOWN
     #{Bench.runs(RUNS)} alternating runs, but for the resident memory of #{MESSAGES} messages and of #{CLOSED} sockets, which are one run each. Idle: resident bytes for each of #{IDLE} DEALERs that
-    do nothing, libzmq's part included. Churn: #{CHURN} times make a PUSH, connect, send, close, receive. Messages: sizes 0 to 40,000 B in turn, the largest sent in place,
+    do nothing, libzmq's part included. Churn: #{CHURN} times make a PUSH, connect, send, close, receive. Messages: sizes 0 to 70,000 B in turn, the largest sent in place,
     two thirds received as frames.
   MARKDOWN
   idle = run("sockets, idle", "C" => [:c, -> { c("idle", IDLE) }], "godwit" => [:godwit, -> { job("idle", IDLE) }])

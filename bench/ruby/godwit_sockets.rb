@@ -12,7 +12,7 @@ Warning[:experimental] = false
 # The jobs, by name of the first argument.
 module Jobs
   PAGE = 4096
-  SIZES = [0, 10, 33, 100, 1000, 5000, 40_000].freeze
+  SIZES = [0, 10, 33, 100, 1000, 5000, 70_000].freeze
 
   module_function
 
