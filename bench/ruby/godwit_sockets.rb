@@ -33,11 +33,12 @@ module Jobs
   end
 
   def churn(endpoint, count)
-    pull = Godwit::PULL.bind(endpoint)
+    context = Godwit::Context.new(max_sockets: 5000)
+    pull = Godwit::PULL.bind(endpoint, context: context)
     bound = pull.last_endpoint
     start = Common.now
     Integer(count).times do
-      Godwit::PUSH.connect(bound) { |push| push.send("x") }
+      Godwit::PUSH.connect(bound, context: context) { |push| push.send("x") }
       pull.recv
     end
     {rate: Integer(count) / ((Common.now - start) / 1e9)}

@@ -346,7 +346,7 @@ gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation, int64_t (*
     gw_socket_t *socket = gw_socket_open(self, operation);
     const char *name = StringValueCStr(endpoint);
     int error = gw_descriptors(LOOKUP + (socket->counting ? 2 : 0));
-    if (!error) error = gw_peers_start(socket);
+    if (!error && strncmp(name, "inproc:", 7) != 0) error = gw_peers_start(socket); /* libzmq tells of no peer there */
     int64_t result = 0;
     if (!error && (result = function(socket->zmq, name)) < 0) error = errno;
     if (error && function == bind_given) gw_monitor_bind_failed(socket, name, error);

@@ -24,7 +24,7 @@ module Godwit
 
     # From this size on (bytes) a frozen String is sent in place and not copied, where nothing else is said: bench/frames.rb
     # shows where it pays.
-    COPY_THRESHOLD = 32 * 1024
+    COPY_THRESHOLD = 64 * 1024
 
     MOST = 1 << 62 # bytes
     private_constant :MOST

@@ -138,7 +138,7 @@ class RactorsTest < Godwit::TestCase
       workers = Array.new(3) do |number|
         Ractor.new(pull.last_endpoint, number) do |endpoint, number|
           push = Godwit::PUSH.connect(endpoint)
-          trackers = Array.new(100) { |round| push.send((number.to_s * (40_000 + round)).freeze, track: true).tap { GC.start(full_mark: false) if round % 10 == 0 } }
+          trackers = Array.new(100) { |round| push.send((number.to_s * (70_000 + round)).freeze, track: true).tap { GC.start(full_mark: false) if round % 10 == 0 } }
           trackers.all? { |tracker| tracker.wait(10) }
         end
       end
@@ -146,7 +146,7 @@ class RactorsTest < Godwit::TestCase
       300.times do |count|
         frame = pull.recv_frame(timeout: 10)
         number = frame.unpack1("a1")
-        check("bytes", frame.to_s == number * (40_000 + rounds[number]))
+        check("bytes", frame.to_s == number * (70_000 + rounds[number]))
         rounds[number] += 1
         GC.compact if count % 50 == 0
       end
