@@ -1,5 +1,8 @@
 /* sockets idle COUNT: bytes of resident memory that each of COUNT idle sockets takes.
+ * sockets closed COUNT: resident memory before COUNT sockets were opened, connected and closed, afterwards, and after malloc_trim.
  * sockets churn ENDPOINT COUNT: binds a PULL, then COUNT times makes a PUSH, connects, sends one message and closes; cycles a second. */
+#include <malloc.h>
+
 #include "bench.h"
 
 enum { MOST = 15000 }; /* sockets; those that are closed take a while to go */
@@ -29,6 +32,39 @@ static void idle(size_t count)
     free(sockets);
 }
 
+static void open_and_close(void *context, size_t count)
+{
+    int none = 0;
+    for (size_t i = 0; i < count;) {
+        void *socket = zmq_socket(context, ZMQ_DEALER);
+        if (!socket && errno == EMFILE) {
+            usleep(1000); /* libzmq has not yet let go of enough of those that were closed */
+            continue;
+        }
+        if (!socket) bench_fail("zmq_socket");
+        zmq_setsockopt(socket, ZMQ_LINGER, &none, sizeof none);
+        bench_connect(socket, "tcp://127.0.0.1:1");
+        zmq_close(socket);
+        i++;
+    }
+}
+
+static void closed(size_t count)
+{
+    void *context = zmq_ctx_new();
+    zmq_ctx_set(context, ZMQ_MAX_SOCKETS, 3069); /* as godwit's default context */
+    open_and_close(context, 500);
+    sleep(1);
+    malloc_trim(0);
+    long before = resident();
+    open_and_close(context, count);
+    long after = resident();
+    sleep(1); /* libzmq's reaper */
+    malloc_trim(0);
+    printf("{\"before\":%ld,\"after\":%ld,\"trimmed\":%ld}\n", before, after, resident());
+    zmq_ctx_term(context);
+}
+
 static void churn(const char *endpoint, size_t count)
 {
     char bound[256];
@@ -54,9 +90,10 @@ static void churn(const char *endpoint, size_t count)
 
 int main(int argc, char **argv)
 {
-    bench_arguments(argc, argv, 2, 3, "sockets idle COUNT | sockets churn ENDPOINT COUNT");
+    bench_arguments(argc, argv, 2, 3, "sockets idle COUNT | sockets closed COUNT | sockets churn ENDPOINT COUNT");
     if (!strcmp(argv[1], "idle") && argc == 3) idle(bench_integer(argv[2], 1));
+    else if (!strcmp(argv[1], "closed") && argc == 3) closed(bench_integer(argv[2], 1));
     else if (!strcmp(argv[1], "churn") && argc == 4) churn(argv[2], bench_integer(argv[3], 1));
-    else bench_refuse("idle or churn");
+    else bench_refuse("idle, closed or churn");
     return 0;
 }

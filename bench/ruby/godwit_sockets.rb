@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# godwit_sockets.rb idle COUNT | churn ENDPOINT COUNT: as bench/c/sockets.c. And what has no like in C:
+# godwit_sockets.rb idle COUNT | closed COUNT | churn ENDPOINT COUNT: as bench/c/sockets.c. And what has no like in C:
 # rss COUNT: resident memory while COUNT messages of mixed sizes go through, a part of them in place.
-# closed COUNT: resident memory before and after COUNT sockets were opened and closed.
 # together|apart ENDPOINT SIZE COUNT: PUSH to PULL between two threads of one Ractor, or between two Ractors.
+require "fiddle"
 require "godwit"
 require_relative "common"
 
@@ -12,7 +12,9 @@ Warning[:experimental] = false
 # The jobs, by name of the first argument.
 module Jobs
   PAGE = 4096
-  SIZES = [0, 10, 33, 100, 1000, 5000, 70_000].freeze
+  SIZES = [0, 10, 33, 100, 1000, 5000].freeze
+  LARGE = 70_000 # sent in place
+  ROUND = 100 # messages
 
   module_function
 
@@ -47,22 +49,35 @@ module Jobs
   def rss(count)
     pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
     push = Godwit::PUSH.connect(pull.last_endpoint)
-    payloads = SIZES.map { |size| ("x" * size).freeze }
-    at = {}
-    Integer(count).times do |number|
-      at[:before] = settled if number == Integer(count) / 10 # warm: caches, arenas, slabs
-      push.send(payloads[number % SIZES.size])
-      (number % 3 == 0) ? pull.recv : pull.recv_frame
+    batch = Array.new(ROUND) { |number| ("x" * ((number == 0) ? LARGE : SIZES[number % SIZES.size])).freeze }
+    before = nil
+    rounds = Integer(count) / ROUND
+    rounds.times do |round|
+      before = settled if round == rounds / 10 # warm: caches, arenas, slabs
+      push.send_many(batch)
+      left = ROUND
+      left -= (round.even? ? pull.recv_many(left) : pull.recv_frames(left)).size while left > 0
     end
-    {before: at[:before], after: settled}
+    {before: before, after: settled}
   end
 
   def closed(count)
-    context = Godwit.context
-    500.times { Godwit::DEALER.new(context: context).close }
-    before = settled
-    Integer(count).times { Godwit::DEALER.connect("tcp://127.0.0.1:1", linger: 0, &:type) }
-    {before: before, after: settled}
+    open_and_close(500)
+    before = trimmed
+    open_and_close(Integer(count))
+    {before: before, after: settled, trimmed: trimmed}
+  end
+
+  def open_and_close(count)
+    count.times { Godwit::DEALER.connect("tcp://127.0.0.1:1", linger: 0, &:type) }
+  end
+
+  # What is in use: libzmq's reaper is done, and malloc has given back what is free.
+  def trimmed
+    sleep 1
+    GC.start
+    Fiddle::Function.new(Fiddle::Handle::DEFAULT["malloc_trim"], [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_INT).call(0)
+    resident
   end
 
   def together(endpoint, size, count) = moved(Thread, endpoint, Integer(size), Integer(count))
