@@ -3,9 +3,12 @@
 require "test_helper"
 require "fiddle"
 require "timeout"
+require_relative "counting"
 
 # What frames and Strings in place mean for the collector, for memory views and for threads (law 6).
 class NativeFramesTest < Godwit::TestCase
+  include Godwit::TestSupport::Counting
+
   under_gc_stress
   deadline 60
 
@@ -25,37 +28,22 @@ class NativeFramesTest < Godwit::TestCase
     assert_equal [1001, 1001, 1000], counts.transpose.map(&:min)
   end
 
-  test "3,000 received frames of 1 MiB, dropped without close, peak below 150 MB" do
-    result = run_child(<<~RUBY, deadline: 60)
-      require "godwit"
-      pull = Godwit::PULL.bind("inproc://frames", recv_hwm: 1)
-      push = Godwit::PUSH.connect("inproc://frames", send_hwm: 1)
-      data = "x" * (1 << 20)
-      3000.times do
-        push.send(data)
-        pull.recv_frame.size == data.size or raise "wrong"
-      end
-      puts File.read("/proc/self/status")[/VmHWM:\\s+(\\d+)/, 1].to_i / 1024
-    RUBY
-    assert_child result
-    assert_operator result.stdout.to_i, :<, 150
-    assert_operator result.stdout.to_i, :>, 10
-  end
+  PAIR = <<~RUBY
+    require "godwit"
+    pull = Godwit::PULL.bind("inproc://frames", recv_hwm: 1)
+    push = Godwit::PUSH.connect("inproc://frames", send_hwm: 1)
+    data = "x" * (1 << 20)
+  RUBY
 
-  test "3,000 Strings of 1 MiB, sent in place and forgotten, peak below 150 MB" do
-    result = run_child(<<~RUBY, deadline: 60)
-      require "godwit"
-      pull = Godwit::PULL.bind("inproc://frames", recv_hwm: 1)
-      push = Godwit::PUSH.connect("inproc://frames", send_hwm: 1)
-      3000.times do
-        push.send(("x" * (1 << 20)).freeze)
-        pull.recv_frame.size == 1 << 20 or raise "wrong"
-      end
-      puts File.read("/proc/self/status")[/VmHWM:\\s+(\\d+)/, 1].to_i / 1024
-    RUBY
-    assert_child result
-    assert_operator result.stdout.to_i, :<, 150
-    assert_operator result.stdout.to_i, :>, 10
+  {
+    "received frames of 1 MiB, dropped without close," => "push.send(data)",
+    "Strings of 1 MiB, sent in place and forgotten," => "push.send(('x' * data.size).freeze)" # each with memory of its own
+  }.each do |what, send|
+    test "3,000 #{what} peak below 150 MB" do
+      peak = peak_of("#{PAIR}\n3000.times { #{send}; pull.recv_frame.size == data.size or abort('wrong') }")
+      assert_operator peak, :<, 150
+      assert_operator peak, :>, 10
+    end
   end
 
   test "Strings that libzmq holds stay and stay where they are, whatever the collector does" do
@@ -251,13 +239,4 @@ class NativeFramesTest < Godwit::TestCase
   private
 
   def pinned = Godwit::Tracker.__send__(:_pins).first
-
-  def objects
-    GC.disable
-    before = GC.stat(:total_allocated_objects)
-    yield
-    GC.stat(:total_allocated_objects) - before
-  ensure
-    GC.enable
-  end
 end

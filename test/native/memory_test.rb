@@ -2,9 +2,12 @@
 
 require "test_helper"
 require "support/tiny_scheduler"
+require_relative "counting"
 
 # The collector, descriptors, and what a message costs in objects.
 class MemoryTest < Godwit::TestCase
+  include Godwit::TestSupport::Counting
+
   deadline 60
 
   test "a receive allocates its String and nothing else, a send nothing, a batch one Array more" do
@@ -187,18 +190,5 @@ class MemoryTest < Godwit::TestCase
     got = [pull.recv(timeout: 5), pull.recv(timeout: 5)]
     assert_equal ["d" * 100, ["a", "b" * 100, "c"]].sort_by(&:size), got.sort_by(&:size)
     senders.each(&:join)
-  end
-
-  private
-
-  def descriptors = Dir.children("/proc/self/fd").size
-
-  def objects
-    GC.disable
-    before = GC.stat(:total_allocated_objects)
-    yield
-    GC.stat(:total_allocated_objects) - before
-  ensure
-    GC.enable
   end
 end

@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require_relative "counting"
 require "socket"
 require "support/tiny_scheduler"
 require_relative "shim/shim"
 
 # A Monitor that nobody reads, that is dropped, whose readers are killed, and what it costs (ext/godwit/monitor.c, law 12).
 class NativeMonitorTest < Godwit::TestCase
+  include Godwit::TestSupport::Counting
+
   deadline 90
 
   CHURN = 4_000 # connections; three events each
@@ -215,8 +218,6 @@ class NativeMonitorTest < Godwit::TestCase
   def churn(socket, count)
     count.times { TCPSocket.new("127.0.0.1", socket.port).close }
   end
-
-  def descriptors = Dir.children("/proc/self/fd").size
 
   def monitors_of(socket)
     ObjectSpace.each_object(Godwit::Monitor).count { |monitor| monitor.socket.equal?(socket) }

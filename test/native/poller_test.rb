@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require_relative "counting"
 require "support/tiny_scheduler"
 require_relative "shim/shim"
 ENV["CONSOLE_LEVEL"] ||= "fatal"
@@ -8,6 +9,8 @@ require "async"
 
 # The poller's own part of laws 2 and 5: edges that others swallow, what an idle socket costs, and the collector.
 class NativePollerTest < Godwit::TestCase
+  include Godwit::TestSupport::Counting
+
   Shim = Godwit::TestSupport::Shim
   Tiny = Godwit::TestSupport::TinyScheduler
   ROUNDS = 300
@@ -377,6 +380,4 @@ class NativePollerTest < Godwit::TestCase
     end
     assert thread.join(5)
   end
-
-  def descriptors = Dir.children("/proc/self/fd").size
 end

@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+module Godwit
+  module TestSupport
+    # What something costs: objects, descriptors, memory.
+    module Counting
+      private
+
+      # @return [Integer] descriptors of this process
+      def descriptors = Dir.children("/proc/self/fd").size
+
+      # @return [Integer] objects that the block allocates
+      def objects
+        GC.disable
+        before = GC.stat(:total_allocated_objects)
+        yield
+        GC.stat(:total_allocated_objects) - before
+      ensure
+        GC.enable
+      end
+
+      # @param program [String] for a child process
+      # @return [Integer] MB that it had resident at most
+      def peak_of(program)
+        result = run_child("#{program}\nputs \"peak \#{File.read(\"/proc/self/status\")[/VmHWM:\\s+(\\d+)/, 1].to_i / 1024}\"", deadline: 60)
+        assert_child result
+        result.stdout[/^peak (\d+)$/, 1].to_i
+      end
+    end
+  end
+end
