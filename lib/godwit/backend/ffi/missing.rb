@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend
+    module FFI
+      # What this backend does not do yet: each of these primitives raises UnsupportedError with its name. docs/runtimes.md has the list.
+      # @private
+      MISSING = {
+        Socket: {primitives: %i[_join _leave _connect_peer _send_to _recv_from], what: "draft socket types"},
+        Poller: {primitives: Contract::POLLER - %i[_closed? _forked?], what: "Poller"},
+        Proxy: {primitives: Contract::PROXY - %i[_running? _forked?], what: "Proxy"}
+      }.freeze
+
+      # A copy would share its original's handle, and Ruby copies finalizers: both go before the copy is refused.
+      # @private
+      module NoCopy
+        private
+
+        def initialize_copy(original)
+          ObjectSpace.undefine_finalizer(self)
+          @handle = @queue = nil
+          super
+        end
+      end
+    end
+  end
+
+  # What was never opened is closed.
+  # @private
+  class Poller
+    private
+
+    def _closed? = true
+
+    def _forked? = false
+  end
+
+  # @private
+  class Proxy
+    private
+
+    def _running? = false
+
+    def _forked? = false
+  end
+
+  [Context, Socket, Monitor].each { |klass| klass.prepend(Backend::FFI::NoCopy) }
+
+  Backend::FFI::MISSING.each do |name, facts|
+    facts[:primitives].each do |primitive|
+      const_get(name).class_eval do
+        define_method(primitive) do |*|
+          raise Errors.build(UnsupportedError, primitive.to_s.delete_prefix("_"), nil,
+            "#{facts[:what]} is not there on the FFI backend yet: use the C extension, or see docs/runtimes.md")
+        end
+        private primitive
+      end
+    end
+  end
+end
