@@ -7,11 +7,13 @@ module Godwit
       # built without the lock, since its hints ask the socket for options.
       # @private
       class Failed < StandardError
-        attr_reader :what, :detail
+        attr_reader :what, :detail, :object
 
-        def initialize(what, detail = nil)
+        # @param object what it is about, when not the one that was called
+        def initialize(what, detail = nil, object: nil)
           @what = what
           @detail = detail
+          @object = object
           super("errno #{what}")
         end
       end
@@ -33,6 +35,7 @@ module Godwit
         end
 
         def error(failed, operation, object, endpoint)
+          object = failed.object || object
           return Hints.bad_message(failed.detail, operation, object) if failed.what == :message
           return Errors.build(failed.what, operation, nil, failed.detail) if failed.detail
           if endpoint.nil? && object.is_a?(Socket)

@@ -26,6 +26,7 @@ module Godwit
         attach_function :epoll_create1, %i[int], :int
         attach_function :epoll_ctl, %i[int int int buffer_in], :int
         attach_function :epoll_wait, %i[int buffer_out int int], :int
+        attach_function :poll, %i[pointer ulong int], :int
         attach_function :close, %i[int], :int
 
         class << self
@@ -38,6 +39,14 @@ module Godwit
           # @return [IO] over a new epoll descriptor, which it closes
           def epoll_io
             io_of(epoll_create1(CLOEXEC))
+          end
+
+          # What poll says of one descriptor at once.
+          # @return [Integer] its bits
+          def look(fd, events)
+            entry = ::FFI::MemoryPointer.new(8).put_bytes(0, [fd, events, 0].pack("iss"))
+            poll(entry, 1, 0)
+            entry.get_int16(6)
           end
 
           # Has the epoll watch a descriptor.

@@ -93,7 +93,7 @@ module Godwit
         return if sendable?(message)
         (message.is_a?(Array) ? message : [message]).each do |part|
           next unless part.is_a?(Frame) && !part_sendable?(part)
-          raise Backend::FFI::Failed, part.gone? ? GoneError : BusyError
+          raise Backend::FFI::Failed.new(part.gone? ? GoneError : Errno::EBUSY::Errno, object: part)
         end
         raise Backend::FFI::Failed.new(:message, message)
       end

@@ -7,7 +7,6 @@ module Godwit
       # @private
       MISSING = {
         Socket: {primitives: %i[_join _leave _connect_peer _send_to _recv_from], what: "draft socket types"},
-        Poller: {primitives: Contract::POLLER - %i[_closed? _forked?], what: "Poller"},
         Proxy: {primitives: Contract::PROXY - %i[_running? _forked?], what: "Proxy"}
       }.freeze
 
@@ -25,16 +24,6 @@ module Godwit
     end
   end
 
-  # What was never opened is closed.
-  # @private
-  class Poller
-    private
-
-    def _closed? = true
-
-    def _forked? = false
-  end
-
   # @private
   class Proxy
     private
@@ -44,7 +33,7 @@ module Godwit
     def _forked? = false
   end
 
-  [Context, Socket, Monitor].each { |klass| klass.prepend(Backend::FFI::NoCopy) }
+  [Context, Socket, Monitor, Poller].each { |klass| klass.prepend(Backend::FFI::NoCopy) }
 
   Backend::FFI::MISSING.each do |name, facts|
     facts[:primitives].each do |primitive|

@@ -93,7 +93,8 @@ module Godwit
         use_fd = Backend::FFI::SocketHandle::USE_FD
         given = endpoint.start_with?("tcp:", "ipc:", "ws") ? handle.get(use_fd) : -1
         return Backend::FFI::Zmq.zmq_bind(handle.zmq, endpoint) if given < 0
-        copy = IO.for_fd(IO.for_fd(given, autoclose: false).fcntl(Fcntl::F_DUPFD_CLOEXEC, 0))
+        copy = IO.for_fd(IO.for_fd(given, autoclose: false).fcntl(Fcntl::F_DUPFD, 0))
+        copy.close_on_exec = true
         copy.fcntl(Fcntl::F_SETFL, copy.fcntl(Fcntl::F_GETFL) | Fcntl::O_NONBLOCK) # who accepts from it must not block libzmq
         handle.set(use_fd, copy.fileno)
         code = Backend::FFI::Zmq.zmq_bind(handle.zmq, endpoint)

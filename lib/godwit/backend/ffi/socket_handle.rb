@@ -115,7 +115,16 @@ module Godwit
 
         def wake_all
           @line.wake
-          @watches&.each_value(&:touch)
+          @watches&.each_key(&:touch)
+        end
+
+        # A poller watches it, or no longer.
+        def watch(watch)
+          (@watches ||= {}.compare_by_identity)[watch] = true
+        end
+
+        def unwatch(watch)
+          @watches&.delete(watch)
         end
 
         # @return [Integer] libzmq's bits
@@ -166,6 +175,7 @@ module Godwit
           before = @zmq
           make
           @feed&.move(before)
+          @watches&.each_key { |watch| watch.move(@fd) }
           wake_all
           @line.drop_spares
           set_linger(before, 0)
@@ -235,7 +245,7 @@ module Godwit
           @feed&.free
           @line.drop_spares
           @edges&.close
-          @watches&.each_value(&:detach)
+          @watches&.each_key(&:detach)
           Zmq.zmq_close(@zmq)
           Zmq.zmq_msg_close(@incoming)
           @zmq = nil
