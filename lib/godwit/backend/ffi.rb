@@ -26,6 +26,7 @@ module Godwit
       REQ = 3
       REP = 4
       DEALER = 5
+      PULL = 7
       PUSH = 8
       XPUB = 9
       PAIR = 0
@@ -62,4 +63,7 @@ require_relative "ffi/messages"
 require_relative "ffi/monitor"
 require_relative "ffi/poller_handle"
 require_relative "ffi/poller"
+require_relative "ffi/proxy_way"
+require_relative "ffi/proxy_handle"
+require_relative "ffi/proxy"
 require_relative "ffi/missing"

@@ -6,8 +6,7 @@ module Godwit
       # What this backend does not do yet: each of these primitives raises UnsupportedError with its name. docs/runtimes.md has the list.
       # @private
       MISSING = {
-        Socket: {primitives: %i[_join _leave _connect_peer _send_to _recv_from], what: "draft socket types"},
-        Proxy: {primitives: Contract::PROXY - %i[_running? _forked?], what: "Proxy"}
+        Socket: {primitives: %i[_join _leave _connect_peer _send_to _recv_from], what: "a draft socket type"}
       }.freeze
 
       # A copy would share its original's handle, and Ruby copies finalizers: both go before the copy is refused.
@@ -24,16 +23,7 @@ module Godwit
     end
   end
 
-  # @private
-  class Proxy
-    private
-
-    def _running? = false
-
-    def _forked? = false
-  end
-
-  [Context, Socket, Monitor, Poller].each { |klass| klass.prepend(Backend::FFI::NoCopy) }
+  [Context, Socket, Monitor, Poller, Proxy].each { |klass| klass.prepend(Backend::FFI::NoCopy) }
 
   Backend::FFI::MISSING.each do |name, facts|
     facts[:primitives].each do |primitive|

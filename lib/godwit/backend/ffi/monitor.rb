@@ -73,7 +73,7 @@ module Godwit
       Backend::FFI::Failures.told(:next_event, self) do
         raise Backend::FFI::Failed, ClosedError if !@queue || @closed
         begin
-          outcome = @handle.attempt(deadline, 0, @handle.readers) do
+          outcome = @handle.attempt(deadline, 0, @handle.readers, lent: true) do
             raise Backend::FFI::Failed, ClosedError if @closed
             @handle.feed&.drain if @queue.empty? && @queue.attached?
             event = @queue.take

@@ -170,6 +170,7 @@ module Godwit
     def ask_socket(member)
       socket = Socket::FFIPrimitives.handle_of(member.object)
       raise closed(member.object) if socket.closed?
+      return 0 if socket.lent? # its proxy alone may ask it; given back it is due again
       socket.open do
         member.watch.attach(socket.fd) if member.watch.fd < 0 # it was made anew, and that failed
         events = socket.events

@@ -49,12 +49,15 @@ module Godwit
 
         def forked? = @pid != Process.pid
 
-        def closed? = @state != :open
+        def closed? = @state != :open && @state != :lent
+
+        def lent? = @state == :lent
 
         # @raise [Failed] when the socket may not be used
-        def check
-          raise Failed, ClosedError unless @state == :open
+        def check(lent: false)
+          raise Failed, ClosedError if closed?
           raise Failed, ForkedError if forked?
+          raise Failed, BusyError if @state == :lent && !lent
         end
 
         # Runs the block with the lock held.
@@ -69,21 +72,22 @@ module Godwit
 
         # Runs the block with the lock held on an open socket.
         # @raise [Failed]
-        def open
+        def open(lent: false)
           locked do
-            check
+            check(lent: lent)
             yield
           end
         end
 
         # Tries until the block gives something else than AGAIN, or time is up: AGAIN. Between two tries it waits. The block must have
         # emptied libzmq's mailbox when it says so (ADR 1).
+        # @param lent whether it may be done while a proxy has the socket
         # @raise [Failed]
-        def attempt(deadline, events, line = @line)
+        def attempt(deadline, events, line = @line, lent: false)
           loop do
             waiter = io = nil
             begin
-              outcome = open do
+              outcome = open(lent: lent) do
                 tried = yield
                 if AGAIN.equal?(tried) && deadline != 0
                   io = line.equal?(@line) ? @io : @feed.io
@@ -140,13 +144,26 @@ module Godwit
           raise Failed, error unless error.zero?
         end
 
+        # Whether the descriptor was written or read since the last look.
+        def edge_passed?
+          unless @edges
+            @edges = LibC.epoll_io
+            LibC.watch(@edges, @fd, LibC::EPOLLIN | LibC::EPOLLOUT | LibC::EPOLLET)
+            @edge_buffer = ::FFI::MemoryPointer.new(LibC::EVENT_SIZE)
+          end
+          LibC.epoll_wait(@edges.fileno, @edge_buffer, 1, 0) != 0
+        rescue Failed
+          true # it cannot be known
+        end
+
         # ---- its end ----
 
         # Marks, wakes, and closes; when somebody waits the last to leave does: the descriptor's number is reused at once.
         def close
           @lock.synchronize do
             @close_due = false
-            next unless @state == :open
+            next if closed?
+            next end_proxy if @state == :lent
             @state = :closing
             note_linger
             @feed&.end
@@ -157,6 +174,36 @@ module Godwit
         rescue Lock::Held # a trap handler interrupted a call on it: that one closes it
           @close_due = true
         end
+
+        # A proxy's loop alone uses it from here on. Who waits calls libzmq when he wakes.
+        # @raise [Failed]
+        def lend(proxy)
+          open do
+            raise Failed, BusyError unless @line.empty?
+            @peers&.stop
+            @lent_linger = get(LINGER)
+            @proxy = proxy
+            @state = :lent
+          end
+        end
+
+        # It is everybody's again; one that was closed meanwhile is closed now.
+        def give_back
+          @lock.synchronize do
+            @proxy = nil
+            @state = :open if @state == :lent
+            wake_all # pollers did not ask it meanwhile
+            next unless @state == :closing
+            @feed&.end
+            @readers.wake
+            release if nobody_waits?
+          end
+        end
+
+        # PULL and SUB send nothing, PUSH and PUB receive nothing.
+        def receives? = @type != PUSH && @type != PUB && !@publisher
+
+        def sends? = @type != PULL && @type != SUB
 
         # The Socket was collected: who still waits is a fiber that was, too.
         def collected
@@ -210,21 +257,16 @@ module Godwit
           OptionKinds.set(zmq, OptionKinds.fetch(LINGER), milliseconds)
         end
 
+        def end_proxy
+          @state = :closing
+          @context.note_linger(@lent_linger)
+          @proxy.end
+        end
+
         def note_linger
           @context.note_linger(get(LINGER))
         rescue Failed
           nil
-        end
-
-        def edge_passed?
-          unless @edges
-            @edges = LibC.epoll_io
-            LibC.watch(@edges, @fd, LibC::EPOLLIN | LibC::EPOLLOUT | LibC::EPOLLET)
-            @edge_buffer = ::FFI::MemoryPointer.new(LibC::EVENT_SIZE)
-          end
-          LibC.epoll_wait(@edges.fileno, @edge_buffer, 1, 0) != 0
-        rescue Failed
-          true # it cannot be known
         end
 
         def nobody_waits? = @line.empty? && @readers.empty?
@@ -232,7 +274,7 @@ module Godwit
         def leave(line, waiter)
           @lock.synchronize do
             line.leave(waiter, keep: line.equal?(@line) && @state == :open)
-            release if @state == :closing && nobody_waits? && !forked?
+            release if @state == :closing && nobody_waits? && !@proxy && !forked?
           end
         rescue Lock::Held
           nil
