@@ -44,7 +44,11 @@ module Godwit
         # @raise [Failed] when no descriptor is left for it
         def check_descriptors
           threads = io_threads
-          LibC.check_descriptors(@started ? 2 : 4 + 2 * ((threads < 0) ? 1 : threads))
+          LibC.check_descriptors(if @started
+            2
+          else
+            4 + 2 * ((threads < 0) ? 1 : threads)
+          end)
         end
 
         def started

@@ -103,7 +103,7 @@ module Godwit
         end
 
         # A REQ was made anew, which is no end for the readers. The new socket has no endpoint yet, so nothing of it is missed.
-        # @raise [Failed]
+        # @return [Boolean] false when no descriptor was left for it: then it has ended
         def move(before)
           pair = @pair
           @moving = true
@@ -112,6 +112,11 @@ module Godwit
           @socket.readers.wake
           start
           Zmq.zmq_close(pair)
+          true
+        rescue Failed
+          tell(STOPPED, 0, "")
+          free
+          false
         end
 
         def stop

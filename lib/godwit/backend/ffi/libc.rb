@@ -7,6 +7,7 @@ module Godwit
       # @private
       module LibC
         extend ::FFI::Library
+
         ffi_lib ::FFI::Library::LIBC
 
         EPOLLIN = 1

@@ -12,6 +12,8 @@ module Godwit
         NAMES = RUBY_PLATFORM.include?("darwin") ? %w[libzmq.5.dylib libzmq.dylib] : %w[libzmq.so.5 libzmq.so]
         FOLDERS = %w[/opt/homebrew/lib /usr/local/lib].freeze # that a loader may not know of
         PACKAGES = "Debian and Ubuntu: apt-get install libzmq5; Fedora: dnf install zeromq; Alpine: apk add libzmq; macOS: brew install zeromq"
+        # It stays loaded until the process has ended: the gem ffi unloads its libraries with its objects, while threads may still be in this one.
+        NODELETE = RUBY_PLATFORM.include?("darwin") ? 0x80 : 0x1000
         MESSAGE_SIZE = 128 # bytes for a zmq_msg_t, which has 64
 
         class << self
@@ -20,7 +22,7 @@ module Godwit
           def locate(wanted = ENV["GODWIT_LIBZMQ"])
             names = (wanted.nil? || wanted.empty?) ? NAMES + FOLDERS.flat_map { |folder| NAMES.map { |name| File.join(folder, name) } } : [wanted]
             complaints = names.map do |name|
-              ::FFI::DynamicLibrary.open(name, ::FFI::DynamicLibrary::RTLD_LAZY | ::FFI::DynamicLibrary::RTLD_LOCAL)
+              ::FFI::DynamicLibrary.open(name, ::FFI::DynamicLibrary::RTLD_LAZY | ::FFI::DynamicLibrary::RTLD_LOCAL | NODELETE)
               return name
             rescue LoadError => error
               error.message.lines.first.to_s.strip

@@ -18,7 +18,7 @@ module Godwit
           handle.check
           handle.give_way
           deadline = Backend::FFI::Clock.deadline(timeout, handle.send_timeout)
-          handle.open { handle.begin_send }
+          handle.use { handle.begin_send }
           send_waiting(handle, parts, deadline)
         end
       end
@@ -32,10 +32,10 @@ module Godwit
           messages.each { |message| check_message(parts_of(message)) } if first.zero?
           handle.give_way
           deadline = Backend::FFI::Clock.deadline(timeout, handle.send_timeout)
-          handle.open { handle.begin_send }
+          handle.use { handle.begin_send }
           next unless first < messages.size && send_waiting(handle, parts_of(messages[first]), deadline)
           sent = 1
-          handle.open do
+          handle.use do
             while sent < BATCH && first + sent < messages.size
               parts = parts_of(messages[first + sent])
               break unless sendable?(parts) && handle.try_send(parts).zero?
@@ -68,7 +68,7 @@ module Godwit
           end
           return true if outcome == true
           return false unless outcome == :mend
-          _renew || handle.open { handle.mend }
+          _renew || handle.use { handle.mend }
         end
       end
 
@@ -144,7 +144,7 @@ module Godwit
           raise Backend::FFI::Failed, Backend::FFI::ENOTSUP if handle.publisher?
           handle.give_way
           deadline = Backend::FFI::Clock.deadline(timeout, handle.receive_timeout)
-          handle.open { handle.peers&.stop } if handle.peers
+          handle.use { handle.peers&.stop } if handle.peers
           handle.attempt(deadline, Backend::FFI::READABLE) { yield handle }
         end
         outcome unless Backend::FFI::AGAIN.equal?(outcome)

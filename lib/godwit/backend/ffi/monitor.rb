@@ -49,7 +49,7 @@ module Godwit
       handle = Socket::FFIPrimitives.handle_of(socket)
       Backend::FFI::Failures.told(:monitor, socket) do
         raise Backend::FFI::Failed, ClosedError unless handle
-        handle.open do
+        handle.use do
           handle.listen(Backend::FFI::EventFeed::ALL)
           @queue = Backend::FFI::MonitorQueue.new(events, limit)
           handle.feed.add(@queue)

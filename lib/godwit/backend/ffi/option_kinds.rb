@@ -11,18 +11,18 @@ module Godwit
         FORMATS = {int: "i", int64: "q", uint64: "Q"}.freeze
         LARGEST = 4096 # bytes, more than any option of libzmq returns
 
+        # Bytes of the buffer that reading takes, with the NUL of a text.
         def self.read_size(option)
-          return 0 unless option.readable?
           case option.type
           when :key then 32
-          when :bytes then option.max
-          when :text then option.max + 1
+          when :bytes then [option.max, LARGEST].min
+          when :text then [option.max + 1, LARGEST].min
           else LARGEST
           end
         end
 
         TABLE = Options::SOCKET.each_value.uniq(&:id).to_h do |option|
-          [option.id, Kind.new(option.id, TYPES.fetch(option.type, :int), [read_size(option), LARGEST].min).freeze]
+          [option.id, Kind.new(option.id, TYPES.fetch(option.type, :int), read_size(option)).freeze]
         end.freeze
 
         module_function
@@ -34,7 +34,7 @@ module Godwit
         # @raise [Failed]
         def get(zmq, kind)
           number = FORMATS[kind.type]
-          length = number ? [0].pack(number).bytesize : (kind.size.zero? ? LARGEST : kind.size)
+          length = number ? [0].pack(number).bytesize : kind.size
           buffer = ::FFI::MemoryPointer.new(length)
           size = ::FFI::MemoryPointer.new(:size_t)
           size.put(:size_t, 0, length)
@@ -52,7 +52,11 @@ module Godwit
         def set(zmq, kind, value)
           format = FORMATS[kind.type]
           raw = format ? [value].pack(format) : value
-          Zmq.zmq_setsockopt(zmq, kind.id, raw, raw.nil? ? 0 : raw.bytesize).zero? ? 0 : ::FFI.errno
+          if Zmq.zmq_setsockopt(zmq, kind.id, raw, raw.nil? ? 0 : raw.bytesize).zero?
+            0
+          else
+            ::FFI.errno
+          end
         end
       end
     end

@@ -53,7 +53,7 @@ module Godwit
         def closed(fd)
           @open -= 1
           connection = @known[fd]&.pop
-          @known.delete(fd) if @known[fd]&.empty?
+          @known.delete(fd) if @known[fd] && @known[fd].empty?
           @gone[fd] += 1 unless connection
           peer = connection&.successes != @successes
           failed = connection&.failures != @failures

@@ -61,7 +61,7 @@ module Godwit
           handle.remove(watch)
           raise
         end
-        socket&.open { socket.watch(watch) }
+        socket&.use { socket.watch(watch) }
         @members[object] = Member.new(object, io, watch)
         watch.touch
         true
@@ -171,7 +171,7 @@ module Godwit
       socket = Socket::FFIPrimitives.handle_of(member.object)
       raise closed(member.object) if socket.closed?
       return 0 if socket.lent? # its proxy alone may ask it; given back it is due again
-      socket.open do
+      socket.use do
         member.watch.attach(socket.fd) if member.watch.fd < 0 # it was made anew, and that failed
         events = socket.events
         socket.settle # those who wait on it elsewhere

@@ -38,7 +38,8 @@ module Godwit
         # A REQ that was cut in mid-message, is bound and so was not made anew.
         def mend
           push_rest(@cut_left)
-          @repair = (@cut_left > 0) ? :owes_relax : (@correlate ? :owes_end : :owes_delimiter)
+          @repair = @correlate ? :owes_end : :owes_delimiter
+          @repair = :owes_relax if @cut_left > 0
           @stale_reply_pipe = true
         end
 

@@ -20,7 +20,7 @@ module Godwit
 
       # Runs the block with the handle, open and locked.
       def with_handle(operation, endpoint = nil)
-        told(operation, endpoint) { handle!.open { yield @handle } }
+        told(operation, endpoint) { handle!.use { yield @handle } }
       end
 
       def handle!

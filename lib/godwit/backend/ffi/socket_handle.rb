@@ -72,7 +72,7 @@ module Godwit
 
         # Runs the block with the lock held on an open socket.
         # @raise [Failed]
-        def open(lent: false)
+        def use(lent: false)
           locked do
             check(lent: lent)
             yield
@@ -87,7 +87,7 @@ module Godwit
           loop do
             waiter = io = nil
             begin
-              outcome = open(lent: lent) do
+              outcome = use(lent: lent) do
                 tried = yield
                 if AGAIN.equal?(tried) && deadline != 0
                   io = line.equal?(@line) ? @io : @feed.io
@@ -175,36 +175,6 @@ module Godwit
           @close_due = true
         end
 
-        # A proxy's loop alone uses it from here on. Who waits calls libzmq when he wakes.
-        # @raise [Failed]
-        def lend(proxy)
-          open do
-            raise Failed, BusyError unless @line.empty?
-            @peers&.stop
-            @lent_linger = get(LINGER)
-            @proxy = proxy
-            @state = :lent
-          end
-        end
-
-        # It is everybody's again; one that was closed meanwhile is closed now.
-        def give_back
-          @lock.synchronize do
-            @proxy = nil
-            @state = :open if @state == :lent
-            wake_all # pollers did not ask it meanwhile
-            next unless @state == :closing
-            @feed&.end
-            @readers.wake
-            release if nobody_waits?
-          end
-        end
-
-        # PULL and SUB send nothing, PUSH and PUB receive nothing.
-        def receives? = @type != PUSH && @type != PUB && !@publisher
-
-        def sends? = @type != PULL && @type != SUB
-
         # The Socket was collected: who still waits is a fiber that was, too.
         def collected
           return if forked?
@@ -221,7 +191,7 @@ module Godwit
           @peers&.stop
           before = @zmq
           make
-          @feed&.move(before)
+          @feed = nil unless @feed&.move(before)
           @watches&.each_key { |watch| watch.move(@fd) }
           wake_all
           @line.drop_spares
@@ -255,12 +225,6 @@ module Godwit
 
         def set_linger(zmq, milliseconds)
           OptionKinds.set(zmq, OptionKinds.fetch(LINGER), milliseconds)
-        end
-
-        def end_proxy
-          @state = :closing
-          @context.note_linger(@lent_linger)
-          @proxy.end
         end
 
         def note_linger
