@@ -1,14 +1,10 @@
 # frozen_string_literal: true
 
+require_relative "missing_list"
+
 module Godwit
   module Backend
     module FFI
-      # What this backend does not do yet: each of these primitives raises UnsupportedError with its name. docs/runtimes.md has the list.
-      # @private
-      MISSING = {
-        Socket: {primitives: %i[_join _leave _connect_peer _send_to _recv_from], what: "a draft socket type"}
-      }.freeze
-
       # A copy would share its original's handle, and Ruby copies finalizers: both go before the copy is refused.
       # @private
       module NoCopy
