@@ -6,7 +6,7 @@ module Godwit
     module Runtimes
       # First line of such a test: `not_on :ffi, "why it cannot hold there"`.
       def not_on(backend, reason)
-        skip("not on #{backend}: #{reason}") if Godwit::BACKEND == backend
+        skip("not on #{backend}: #{reason}") if backend == Godwit::BACKEND
       end
     end
   end

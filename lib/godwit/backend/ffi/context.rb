@@ -41,9 +41,10 @@ module Godwit
     def _get_option(id)
       handle = opened(:get)
       return handle.max_sockets if id == Backend::FFI::ContextHandle::MAX_SOCKETS
+      ::FFI.errno = 0 # -1 is a value too; of an unknown option libzmq says EINVAL
       value = Backend::FFI::Zmq.zmq_ctx_get(handle.zmq, id)
-      return value if value >= 0 || ::FFI.errno.zero?
-      Backend::FFI::Failures.raise_for(::FFI.errno, :get, self)
+      return value if value >= 0 || ::FFI.errno != Errno::EINVAL::Errno
+      Backend::FFI::Failures.raise_for(Errno::EINVAL::Errno, :get, self)
     end
 
     def _set_option(id, value)
