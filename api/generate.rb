@@ -26,6 +26,7 @@ module Generate
       "sig/generated/errors.rbs" => errors_rbs(errors),
       "docs/options.md" => options_md(options),
       "docs/errors.md" => errors_md(errors),
+      "docs/runtimes.md" => runtimes_md,
       "docs/conformance.md" => conformance_md(YAML.load_file(File.join(ROOT, "api/libzmq_tests.yml")))
     }
   end
@@ -138,5 +139,6 @@ end
 require_relative "generate/options"
 require_relative "generate/errors"
 require_relative "generate/conformance"
+require_relative "generate/runtimes"
 require_relative "generate/types"
 exit Generate.run(check: ARGV.include?("--check")) if $PROGRAM_NAME == __FILE__

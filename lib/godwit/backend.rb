@@ -3,16 +3,32 @@
 require_relative "backend/contract"
 
 module Godwit
-  # What talks to libzmq: the C extension on CRuby. It supplies the primitives that {Contract} lists.
+  # What talks to libzmq: the C extension on CRuby, the gem ffi on other Rubies and where GODWIT_BACKEND=ffi asks for it. It supplies
+  # the primitives that {Contract} lists.
   # @private
   module Backend
-    IMPLEMENTATION = begin
-      require_relative "backend/native"
-      Native
+    CHOICES = %w[native ffi].freeze
+    WITHOUT_EXTENSION = %w[jruby truffleruby].freeze
+
+    # @return [String] "native" or "ffi"
+    # @raise [LoadError] when GODWIT_BACKEND names neither
+    def self.choose(wanted = ENV["GODWIT_BACKEND"], engine = RUBY_ENGINE)
+      return WITHOUT_EXTENSION.include?(engine) ? "ffi" : "native" if wanted.nil? || wanted.empty?
+      return wanted if CHOICES.include?(wanted)
+      raise LoadError, "GODWIT_BACKEND takes #{CHOICES.join(" or ")}: got #{wanted.inspect}"
     end
+
+    IMPLEMENTATION =
+      if choose == "ffi"
+        require_relative "backend/ffi"
+        FFI
+      else
+        require_relative "backend/native"
+        Native
+      end
     Contract.check(IMPLEMENTATION)
   end
 
-  # @return [Symbol] which backend runs: `:native`, the C extension
+  # @return [Symbol] which backend runs: `:native`, the C extension, or `:ffi`
   BACKEND = Backend::IMPLEMENTATION::NAME
 end

@@ -24,6 +24,7 @@ class ZeroCopyTest < Godwit::TestCase
   end
 
   test "it is pending as long as libzmq holds the String" do
+    not_on :ffi, "every String is copied when it is sent, so its tracker is done at once"
     push = open_socket(:PUSH, linger: 0).connect("tcp://127.0.0.1:1")
     tracker = push.send(large, track: true)
     refute_predicate tracker, :done?
@@ -35,6 +36,7 @@ class ZeroCopyTest < Godwit::TestCase
   end
 
   test "it waits for every part of a message" do
+    not_on :ffi, "every String is copied when it is sent, so its tracker is done at once"
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     tracker = push.send([large("a"), "small", large("b")], track: true)
     message = pull.recv_message(timeout: 5)
@@ -46,6 +48,7 @@ class ZeroCopyTest < Godwit::TestCase
   end
 
   test "what is copied is done at once" do
+    not_on :ffi, "every String is copied when it is sent, so its tracker is done at once"
     push = open_socket(:PUSH, linger: 0).connect("tcp://127.0.0.1:1")
     ["small", +"l" * LARGE, ["a", +"m" * LARGE]].each do |message|
       assert_predicate push.send(message, track: true), :done?
@@ -59,6 +62,7 @@ class ZeroCopyTest < Godwit::TestCase
   end
 
   test "copy_threshold, by socket" do
+    not_on :ffi, "every String is copied when it is sent, so its tracker is done at once"
     assert_equal Godwit::Frame::COPY_THRESHOLD, open_socket(:PUSH).copy_threshold
     push = open_socket(:PUSH, copy_threshold: 1000, linger: 0).connect("tcp://127.0.0.1:1") # newer Rubies embed up to 640 bytes
     assert_equal 1000, push.copy_threshold
@@ -72,6 +76,7 @@ class ZeroCopyTest < Godwit::TestCase
   end
 
   test "a frame of a large frozen String" do
+    not_on :ffi, "every String is copied when it is sent, so its tracker is done at once"
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     frame = Godwit::Frame.new(large)
     tracker = push.send([frame, "x"], track: true)
@@ -89,6 +94,7 @@ class ZeroCopyTest < Godwit::TestCase
   end
 
   test "several trackers of one frozen frame" do
+    not_on :ffi, "every String is copied when it is sent, so its tracker is done at once"
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     frame = Godwit::Frame.new(large).freeze
     trackers = Array.new(3) { push.send(frame, track: true) }

@@ -24,6 +24,7 @@ module Godwit
       Stage.new("harness", "the test harness finds what it shall find", files: "test/support/**/*_test.rb", deadline: 120, quick: true),
       Stage.new("signatures", "sig/ and the library name the same, and a wrong type is seen", files: "test/types/**/*_test.rb", deadline: 240, quick: true),
       Stage.new("conformance", "the public API", files: "test/conformance/**/*_test.rb", deadline: 300, quick: true),
+      Stage.new("ffi", "the public API on the FFI backend", files: "test/{conformance,ffi}/**/*_test.rb", deadline: 300, env: {"GODWIT_BACKEND" => "ffi"}),
       Stage.new("draft", "the public API on a libzmq with drafts (built first when it is not there: a minute)",
         files: "test/{conformance/**/*_test,native/draft_*_test}.rb", deadline: 300, prepare: DRAFTS),
       Stage.new("native", "the C extension", files: "test/native/**/*_test.rb", deadline: 240),

@@ -4,6 +4,7 @@ require "minitest"
 require_relative "waiting"
 require_relative "sockets"
 require_relative "child"
+require_relative "runtimes"
 
 module Godwit
   # What every test class inherits: it owns sockets, contexts, threads and child processes, closes them, and fails a test that
@@ -12,6 +13,7 @@ module Godwit
     include TestSupport::Waiting
     include TestSupport::Sockets
     include TestSupport::Children
+    include TestSupport::Runtimes
 
     DEADLINE = 30 # seconds for one test
     THREAD_DEADLINE = 5

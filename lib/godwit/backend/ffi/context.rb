@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+module Godwit
+  # The primitives of a context over FFI; the rest is in lib/godwit/context.rb.
+  class Context
+    @default_lock = Backend::FFI::Lock.new
+
+    class << self
+      private
+
+      def _default
+        @default if @default&.usable?
+      end
+
+      def _propose(candidate)
+        @default_lock.synchronize { _default || (@default = candidate) }
+      end
+    end
+
+    private
+
+    def _open
+      Backend::FFI::Failures.told(:new, self) do
+        @handle = Backend::FFI::ContextHandle.new
+      rescue Backend::FFI::Failed => failed
+        raise unless [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(failed.what)
+        GC.start # as Ruby does for its files
+        @handle = Backend::FFI::ContextHandle.new
+      end
+      ObjectSpace.define_finalizer(self, Backend::FFI::ProcessEnd.finalizer(@handle))
+    end
+
+    def opened(operation)
+      raise Backend::FFI::Failed, ForkedError if @handle && !@handle.own?
+      raise Backend::FFI::Failed, ClosedError if _closed?
+      @handle
+    rescue Backend::FFI::Failed => failed
+      raise Backend::FFI::Failures.error(failed, operation, self, nil), cause: nil
+    end
+
+    def _get_option(id)
+      handle = opened(:get)
+      return handle.max_sockets if id == Backend::FFI::ContextHandle::MAX_SOCKETS
+      ::FFI.errno = 0 # -1 is a value too; of an unknown option libzmq says EINVAL
+      value = Backend::FFI::Zmq.zmq_ctx_get(handle.zmq, id)
+      return value if value >= 0 || ::FFI.errno != Errno::EINVAL::Errno
+      Backend::FFI::Failures.raise_for(Errno::EINVAL::Errno, :get, self)
+    end
+
+    def _set_option(id, value)
+      handle = opened(:set)
+      Backend::FFI::Failures.told(:set, self) do
+        raise Backend::FFI::Failed, Errno::EINVAL::Errno unless value.is_a?(Integer)
+        next handle.max_sockets = value if id == Backend::FFI::ContextHandle::MAX_SOCKETS
+        raise Backend::FFI::Failed, ::FFI.errno if Backend::FFI::Zmq.zmq_ctx_set(handle.zmq, id, value) != 0
+      end
+      nil
+    end
+
+    def _linger = opened(:linger).linger
+
+    def _set_linger(milliseconds)
+      opened(:linger=).linger = milliseconds
+    end
+
+    def _shutdown
+      return if @handle&.closed? && @handle.own?
+      opened(:shutdown).shutdown
+      nil
+    end
+
+    # Waiting is interruptible: libzmq goes on by itself.
+    def _close
+      return unless @handle
+      Backend::FFI::Failures.raise_for(ForkedError, :close, self) unless @handle.own?
+      @handle.close
+      linger = @handle.longest_linger
+      @handle.join((linger < 0) ? nil : linger / 1000.0 + Backend::FFI::ProcessEnd::GRACE)
+      nil
+    end
+
+    def _closed? = @handle.nil? || @handle.closed?
+
+    def _own? = @handle.nil? || @handle.own?
+
+    def _pointer = opened(:pointer).zmq.address
+  end
+end

@@ -1,0 +1,122 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend
+    module FFI
+      # A libzmq context. It lives as long as it has holders: the open Context, its open sockets.
+      # @private
+      class ContextHandle
+        IO_THREADS = 1
+        MAX_SOCKETS = 2
+        SLOTS = 3 # a user's socket may need two more, and closed ones take a while to go
+        SLOTS_MOST = 65_535
+
+        attr_reader :zmq, :max_sockets, :longest_linger
+        attr_accessor :linger # ms, the default of its sockets
+
+        def initialize
+          @zmq = Zmq.zmq_ctx_new
+          raise Failed, ::FFI.errno if @zmq.null?
+          @pid = Process.pid
+          @lock = Lock.new
+          @holders = 1
+          @sockets = {}.compare_by_identity
+          @linger = 5000
+          @longest_linger = 0
+          @closed = false
+          @started = false
+          self.max_sockets = 1023
+          ProcessEnd.enter(self)
+        end
+
+        def own? = @pid == Process.pid
+
+        def closed? = @closed
+
+        def io_threads = Zmq.zmq_ctx_get(@zmq, IO_THREADS)
+
+        def max_sockets=(count)
+          raise Failed, ::FFI.errno if Zmq.zmq_ctx_set(@zmq, MAX_SOCKETS, [SLOTS * count, SLOTS_MOST].min) != 0
+          @max_sockets = count
+        end
+
+        # Room for one more libzmq socket: libzmq makes its threads with the first.
+        # @raise [Failed] when no descriptor is left for it
+        def check_descriptors
+          threads = io_threads
+          LibC.check_descriptors(if @started
+            2
+          else
+            4 + 2 * ((threads < 0) ? 1 : threads)
+          end)
+        end
+
+        def started
+          @started = true
+        end
+
+        # A socket is to be one of its own.
+        # @raise [Failed] when there are too many
+        def enter(socket)
+          @lock.synchronize do
+            raise Failed, Errno::EMFILE::Errno if @sockets.size >= @max_sockets
+            @sockets[socket] = true
+            @holders += 1
+          end
+        end
+
+        def leave(socket = nil)
+          @lock.synchronize do
+            @sockets.delete(socket)
+            @holders -= 1
+            terminate if @holders.zero? && own?
+          end
+        end
+
+        def note_linger(milliseconds)
+          @lock.synchronize do
+            next if @longest_linger < 0
+            @longest_linger = milliseconds if milliseconds < 0 || milliseconds > @longest_linger
+          end
+        end
+
+        def shutdown
+          Zmq.zmq_ctx_shutdown(@zmq) unless @closed
+        end
+
+        # Closes its sockets too; waits for nothing.
+        def close
+          first = @lock.synchronize { !@closed && (@closed = true) }
+          return unless first
+          @lock.synchronize { @sockets.keys }.each(&:close)
+          leave
+        end
+
+        # The Context was collected. Its sockets hold it, so there are none.
+        def collected
+          close if own?
+        end
+
+        # Waits for libzmq's end.
+        # @param seconds [Numeric, nil] nil: for ever
+        def join(seconds)
+          @terminator&.join(*[seconds].compact)
+        end
+
+        private
+
+        # zmq_ctx_term takes as long as linger, or a name server: it has a thread of its own, which nobody has to wait for.
+        def terminate
+          @terminator = Thread.new do
+            Thread.current.name = "godwit zmq_ctx_term"
+            Thread.current.report_on_exception = false
+            Thread.handle_interrupt(Object => :immediate) do # it was started with a lock held, which puts kills off
+              nil while Zmq.zmq_ctx_term(@zmq) != 0 && ::FFI.errno == EINTR
+              ProcessEnd.forget(self)
+            end
+          end
+        end
+      end
+    end
+  end
+end

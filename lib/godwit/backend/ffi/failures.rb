@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend
+    module FFI
+      # What went wrong while a lock was held: an errno, or the class of an error that libzmq has no errno for. What is raised in the end is
+      # built without the lock, since its hints ask the socket for options.
+      # @private
+      class Failed < StandardError
+        attr_reader :what, :detail, :object
+
+        # @param object what it is about, when not the one that was called
+        def initialize(what, detail = nil, object: nil)
+          @what = what
+          @detail = detail
+          @object = object
+          super("errno #{what}")
+        end
+      end
+
+      # The one place that raises. The classes, their messages and hints are in api/errors.yml and lib/godwit/errors.rb.
+      # @private
+      module Failures
+        module_function
+
+        # Runs the block; what fails in it is raised as the public error of this operation.
+        def told(operation, object, endpoint = nil)
+          yield
+        rescue Failed => failed
+          raise error(failed, operation, object, endpoint), cause: nil
+        end
+
+        def raise_for(what, operation, object, endpoint = nil)
+          raise error(Failed.new(what), operation, object, endpoint), cause: nil
+        end
+
+        def error(failed, operation, object, endpoint)
+          object = failed.object || object
+          return Hints.bad_message(failed.detail, operation, object) if failed.what == :message
+          return Errors.build(failed.what, operation, nil, failed.detail) if failed.detail
+          if endpoint.nil? && object.is_a?(Socket)
+            places = object.endpoints
+            endpoint = places.join(", ") unless places.empty?
+          end
+          Errors.build(failed.what, operation, endpoint, Hints.for(failed.what, operation, object, endpoint))
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,219 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend
+    module FFI
+      # A zmq_msg_t of a Frame. Its memory is this object's, so the two end together.
+      # @private
+      class FrameHandle
+        attr_reader :message, :encoding, :more
+
+        # Takes the message over.
+        def initialize(message, encoding)
+          @message = message
+          @encoding = encoding
+          @more = Zmq.zmq_msg_more(message) == 1
+          @readers = 0
+          @live = true
+          @lock = Lock.new
+        end
+
+        def self.of(string)
+          message = ::FFI::MemoryPointer.new(Zmq::MESSAGE_SIZE)
+          raise Failed, ::FFI.errno if Zmq.zmq_msg_init_size(message, string.bytesize) != 0
+          Zmq.zmq_msg_data(message).put_bytes(0, string) unless string.empty?
+          new(message, string.encoding)
+        end
+
+        def live? = @live
+
+        def sendable? = @live && @readers.zero?
+
+        def size = Zmq.zmq_msg_size(@message)
+
+        def bytes(start = 0, count = size)
+          count.zero? ? "".b : (Zmq.zmq_msg_data(@message) + start).read_bytes(count)
+        end
+
+        # Reads with the frame held, so that no other thread ends it meanwhile.
+        def reading
+          @lock.synchronize do
+            raise Failed, GoneError unless @live
+            yield self
+          end
+        end
+
+        # For as long as the block runs it can neither be sent nor closed.
+        def keep
+          @lock.synchronize do
+            raise Failed, GoneError unless @live
+            @readers += 1
+          end
+          begin
+            yield
+          ensure
+            @lock.synchronize { @readers -= 1 }
+          end
+        end
+
+        # Another message with the same bytes.
+        # @raise [Failed]
+        def share
+          reading do
+            copy = Zmq.new_message
+            raise Failed, ::FFI.errno if Zmq.zmq_msg_copy(copy, @message) != 0
+            copy
+          end
+        end
+
+        # @raise [Failed] while somebody reads it
+        def close
+          @lock.synchronize do
+            raise Failed, Errno::EBUSY::Errno if @live && @readers > 0
+            let_go
+          end
+        end
+
+        # Of a frame that was collected there is no other user.
+        def let_go
+          return unless @live
+          @live = false
+          Zmq.zmq_msg_close(@message)
+        end
+
+        # It must not hold the Frame.
+        def self.finalizer(handle) = proc { handle.let_go }
+      end
+    end
+  end
+
+  # The primitives of a frame over FFI; the rest is in lib/godwit/frame.rb.
+  class Frame
+    # @private
+    def self.take(message, encoding)
+      allocate.tap { |frame| frame.__send__(:adopt, Backend::FFI::FrameHandle.new(message, encoding)) }
+    end
+
+    # @private
+    attr_reader :handle
+    protected :handle
+
+    # What a send needs of it.
+    # @private
+    def self.handle_of(frame) = frame.__send__(:handle)
+
+    private
+
+    def adopt(handle)
+      @handle = handle
+      ObjectSpace.define_finalizer(self, Backend::FFI::FrameHandle.finalizer(handle))
+    end
+
+    # The threshold is the extension's: here all is copied.
+    def _open(data, _threshold)
+      raise "this frame is made already" if @handle
+      told(:new) { adopt(Backend::FFI::FrameHandle.of(data)) }
+    end
+
+    def initialize_copy(original)
+      ObjectSpace.undefine_finalizer(self) # Ruby copies it, and the original needs its message
+      @handle = nil
+      told(:dup) do
+        other = Frame.handle_of(original)
+        raise Backend::FFI::Failed, GoneError unless other
+        @handle = Backend::FFI::FrameHandle.new(other.share, other.encoding)
+      end
+      ObjectSpace.define_finalizer(self, Backend::FFI::FrameHandle.finalizer(@handle))
+      self
+    end
+
+    def told(operation, &block) = Backend::FFI::Failures.told(operation, self, &block)
+
+    def reading(operation, &block)
+      told(operation) do
+        raise Backend::FFI::Failed, GoneError unless @handle
+        @handle.reading(&block)
+      end
+    end
+
+    def _size = reading(:size, &:size)
+
+    def _slice(start, length)
+      reading(:byteslice) do |handle|
+        raise RangeError, "outside of the frame" if start.negative? || length.negative? || start + length > handle.size
+        handle.bytes(start, length)
+      end
+    end
+
+    def _string = reading(:to_s) { |handle| handle.bytes.force_encoding(handle.encoding) }
+
+    def _byte(index)
+      reading(:getbyte) do |handle|
+        raise RangeError, "outside of the frame" if index.negative? || index >= handle.size
+        Backend::FFI::Zmq.zmq_msg_data(handle.message).get_uint8(index)
+      end
+    end
+
+    # A copy here; the frame stays meanwhile, as with the extension.
+    def _in_place
+      told(:read) do
+        raise Backend::FFI::Failed, GoneError unless @handle
+        @handle.keep { yield @handle.bytes }
+      end
+    end
+
+    def _compare(other)
+      others = other.is_a?(Frame) ? other.__send__(:reading, :compare, &:bytes) : other.b
+      reading(:compare, &:bytes) <=> others
+    end
+
+    def _hash = reading(:hash, &:bytes).hash
+
+    def _more? = reading(:more?, &:more)
+
+    def _gone? = !@handle&.live?
+
+    def _property(name)
+      reading(:property) { |handle| Backend::FFI::Zmq.zmq_msg_gets(handle.message, name)&.force_encoding(Encoding::UTF_8) }
+    end
+
+    # Of draft types, which are not done here yet.
+    def _routing_id = reading(:routing_id) {}
+
+    def _group = reading(:group) {}
+
+    def _encoding = reading(:encoding, &:encoding)
+
+    def _close
+      return unless @handle&.live?
+      raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self) if frozen?
+      told(:close) { @handle.close }
+      nil
+    end
+  end
+
+  # The primitives of a tracker over FFI. Every String is copied when it is sent, so what was sent is done.
+  class Tracker
+    private
+
+    def _open
+      raise "this tracker is in use already" unless @sent.nil?
+      @sent = false
+    end
+
+    def _sent
+      @sent = true
+      self
+    end
+
+    def _done? = sent_by_a_send
+
+    # Only what was sent has one.
+    def _wait(_timeout) = sent_by_a_send
+
+    def sent_by_a_send
+      raise "no send gave this tracker" if @sent.nil?
+      @sent
+    end
+  end
+end

@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend
+    module FFI
+      # The few calls of Linux's libc that Ruby has no method for.
+      # @private
+      module LibC
+        extend ::FFI::Library
+
+        ffi_lib ::FFI::Library::LIBC
+
+        EPOLLIN = 1
+        EPOLLOUT = 4
+        EPOLLET = 1 << 31
+        EPOLL_CTL_ADD = 1
+        EPOLL_CTL_DEL = 2
+        EPOLL_CTL_MOD = 3
+        CLOEXEC = 0o2000000
+        NONBLOCK = 0o4000
+        # struct epoll_event is packed on x86-64 alone.
+        EVENT = RUBY_PLATFORM.match?(/x86_64|amd64/) ? "LQ" : "Lx4Q"
+        EVENT_SIZE = [0, 0].pack(EVENT).bytesize
+
+        attach_function :eventfd, %i[uint int], :int
+        attach_function :eventfd_write, %i[int uint64], :int
+        attach_function :epoll_create1, %i[int], :int
+        attach_function :epoll_ctl, %i[int int int buffer_in], :int
+        attach_function :epoll_wait, %i[int buffer_out int int], :int
+        attach_function :poll, %i[pointer ulong int], :int
+        attach_function :close, %i[int], :int
+
+        class << self
+          # @return [IO] over a new eventfd, which it closes
+          # @raise [Failed]
+          def event_io
+            io_of(eventfd(0, CLOEXEC | NONBLOCK))
+          end
+
+          # @return [IO] over a new epoll descriptor, which it closes
+          def epoll_io
+            io_of(epoll_create1(CLOEXEC))
+          end
+
+          # What poll says of one descriptor at once.
+          # @return [Integer] its bits
+          def look(fd, events)
+            entry = ::FFI::MemoryPointer.new(8).put_bytes(0, [fd, events, 0].pack("iss"))
+            poll(entry, 1, 0)
+            entry.get_int16(6)
+          end
+
+          # Has the epoll watch a descriptor.
+          def watch(epoll, fd, events, operation: EPOLL_CTL_ADD, data: 0)
+            raise Failed, ::FFI.errno if epoll_ctl(epoll.fileno, operation, fd, [events, data].pack(EVENT)) != 0
+          end
+
+          # Whether so many descriptors are to be had: out of them libzmq aborts the process. So look before it leaps.
+          # @raise [Failed]
+          def check_descriptors(needed)
+            fds = []
+            needed.times do
+              fd = eventfd(0, CLOEXEC)
+              raise Failed, ::FFI.errno if fd < 0
+              fds << fd
+            end
+          ensure
+            fds.each { |fd| close(fd) }
+          end
+
+          private
+
+          def io_of(fd)
+            raise Failed, ::FFI.errno if fd < 0
+            IO.for_fd(fd)
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,247 @@
+# frozen_string_literal: true
+
+module Godwit
+  # The primitives of a poller over FFI; the rest is in lib/godwit/poller.rb.
+  class Poller
+    # What is registered.
+    Member = Struct.new(:object, :io, :watch)
+    private_constant :Member
+
+    # The bits of poll(2) that IO.select takes for readable, for writable, and those of an error.
+    POLLED = {readable: 0x39, writable: 0x2c, faulty: 0x28}.freeze
+    private_constant :POLLED
+    FAULTY = 4
+    private_constant :FAULTY
+
+    private
+
+    def _open
+      raise "this poller is open already" if @handle
+      told(:new) { @handle = Backend::FFI::PollerHandle.new }
+      @members = {}.compare_by_identity
+      ObjectSpace.define_finalizer(self, Backend::FFI::ProcessEnd.finalizer(@handle))
+      self
+    end
+
+    def told(operation, &block) = Backend::FFI::Failures.told(operation, self, &block)
+
+    def failed(what, detail) = Backend::FFI::Failed.new(what, detail)
+
+    def handle!
+      raise Backend::FFI::Failed, ClosedError unless @handle
+      @handle.check
+      @handle
+    end
+
+    def _close
+      return if _closed?
+      Backend::FFI::Failures.raise_for(ForkedError, :close, self) if @handle.forked?
+      @members.each_value { |member| leave(member) }
+      told(:close) { @handle.close }
+      @members = {}.compare_by_identity
+      nil
+    end
+
+    def _closed? = @handle.nil? || @handle.closed?
+
+    def _forked? = !@handle.nil? && @handle.forked?
+
+    # False when it is registered already.
+    def _register(object, io, events)
+      told(:register) do
+        handle = handle!
+        socket = Socket::FFIPrimitives.handle_of(object) unless io
+        raise Backend::FFI::Failed.new(ClosedError, object: object) if !io && (socket.nil? || socket.closed?)
+        next false if @members[object]
+        fd = io ? descriptor_for(object, io, events) : socket.fd
+        watch = handle.add(events, !io)
+        begin
+          attach(watch, fd, object)
+        rescue Backend::FFI::Failed
+          handle.remove(watch)
+          raise
+        end
+        socket&.use { socket.watch(watch) }
+        @members[object] = Member.new(object, io, watch)
+        watch.touch
+        true
+      end
+    end
+
+    # False when it is not registered.
+    def _modify(object, events)
+      told(:modify) do
+        handle!
+        member = @members[object] or next false
+        watch = member.watch
+        if member.io
+          raise closed(object) if member.io.closed?
+          fd = descriptor_for(object, member.io, events)
+          before = watch.events
+          watch.detach if fd != watch.fd
+          watch.events = events
+          begin
+            attach(watch, fd, object)
+          rescue Backend::FFI::Failed
+            watch.events = before
+            raise
+          end
+        end
+        watch.events = events
+        watch.touch
+        true
+      end
+    end
+
+    # False when it is not registered.
+    def _remove(object)
+      told(:remove) do
+        handle!
+        member = @members.delete(object) or next false
+        leave(member)
+        @handle.remove(member.watch)
+        true
+      end
+    end
+
+    def _events(object)
+      told(:events) do
+        handle!
+        @members[object]&.watch&.events
+      end
+    end
+
+    def _size
+      told(:size) do
+        handle!
+        @members.size
+      end
+    end
+
+    def _members
+      told(:each) do
+        handle!
+        @members.keys
+      end
+    end
+
+    # [object, events, object, events…], or nil when time is up.
+    def _wait(timeout)
+      told(:wait) do
+        handle = handle!
+        handle.check if handle.give_way
+        deadline = Backend::FFI::Clock.deadline(timeout)
+        if @members.empty? && deadline.nil?
+          raise failed(PollerError, "nothing is registered, so this would wait for ever: register something, or give a timeout")
+        end
+        # What no descriptor tells: an IO that was closed, and one that has something in Ruby's own buffer.
+        @members.each_value.to_a.each { |member| member.watch.touch if member.io }
+        loop do
+          ready = ask_due(handle)
+          break ready unless ready.empty?
+          break unless pause(handle, deadline)
+        end
+      end
+    end
+
+    def ask_due(handle)
+      members = @members.each_value.to_h { |member| [member.watch, member] }.compare_by_identity
+      handle.collect.each_with_object([]) do |(watch, stamp), ready|
+        member = members[watch] or next handle.settle(watch, stamp)
+        bits = member.io ? ask_io(member) : ask_socket(member)
+        bits.zero? ? handle.settle(watch, stamp) : ready.push(member.object, bits)
+      end
+    end
+
+    # Linux allows 500 epolls over one that holds others, and 100 where a scheduler has an epoll of its own over them.
+    def pause(handle, deadline)
+      handle.pause(deadline)
+    rescue Errno::EINVAL, Errno::ELOOP
+      raise too_many
+    rescue Backend::FFI::Failed => error
+      raise unless [Errno::EINVAL::Errno, Errno::ELOOP::Errno].include?(error.what)
+      raise too_many
+    end
+
+    def too_many
+      failed(PollerError, "too many fibers wait on it, for Linux allows some 100: let one wait and tell the others, or make more pollers")
+    end
+
+    def ask_socket(member)
+      socket = Socket::FFIPrimitives.handle_of(member.object)
+      raise closed(member.object) if socket.closed?
+      return 0 if socket.lent? # its proxy alone may ask it; given back it is due again
+      socket.use do
+        member.watch.attach(socket.fd) if member.watch.fd < 0 # it was made anew, and that failed
+        events = socket.events
+        socket.settle # those who wait on it elsewhere
+        events & member.watch.events # a PUB is never registered for reading
+      end
+    rescue Backend::FFI::Failed => error
+      raise closed(member.object) if error.what == ClosedError && error.detail.nil?
+      raise Backend::FFI::Failed.new(error.what, error.detail, object: error.object || member.object)
+    end
+
+    # As IO.select sees it: the end of a stream is readable, and so is what Ruby has in its own buffer.
+    def ask_io(member)
+      io = member.io
+      raise closed(member.object) if io.closed?
+      wanted = member.watch.events
+      seen = Backend::FFI::LibC.look(io.fileno, (wanted.anybits?(Backend::FFI::READABLE) ? 1 : 0) | (wanted.anybits?(Backend::FFI::WRITABLE) ? 4 : 0))
+      ready = 0
+      ready |= Backend::FFI::READABLE if seen.anybits?(POLLED[:readable]) || (wanted.anybits?(Backend::FFI::READABLE) && IO.select([io], nil, nil, 0))
+      ready |= Backend::FFI::WRITABLE if seen.anybits?(POLLED[:writable])
+      ready &= wanted
+      seen.anybits?(POLLED[:faulty]) ? ready | FAULTY : ready
+    rescue IOError
+      raise closed(member.object)
+    end
+
+    def closed(object)
+      failed(ClosedError, "#{object.inspect} was closed while it was registered: remove it from the poller")
+    end
+
+    # The IO's descriptor for these events; refuses what it was not opened for.
+    def descriptor_for(object, io, events)
+      raise failed(ClosedError, "#{object.inspect} is closed: register it while it is open") if io.closed?
+      mode = io.fcntl(Fcntl::F_GETFL) & Fcntl::O_ACCMODE
+      if mode == Fcntl::O_RDONLY && events.anybits?(Backend::FFI::WRITABLE)
+        raise failed(UnsupportedError, "#{object.inspect} is not open for writing") unless two_descriptors?(io)
+        if events.anybits?(Backend::FFI::READABLE)
+          raise failed(PollerError, "#{object.inspect} has one descriptor to read and another to write: register it for one of them")
+        end
+        raise failed(UnsupportedError, "#{object.inspect} has another descriptor to write, which the FFI backend cannot see")
+      end
+      raise failed(UnsupportedError, "#{object.inspect} is not open for reading") if mode == Fcntl::O_WRONLY && events.anybits?(Backend::FFI::READABLE)
+      io.fileno
+    end
+
+    def two_descriptors?(io)
+      io.write_nonblock("") # nothing is written
+      true
+    rescue IOError, SystemCallError
+      false
+    end
+
+    def attach(watch, fd, object)
+      watch.attach(fd)
+    rescue Backend::FFI::Failed => error
+      raise unless error.what == Errno::EEXIST::Errno
+      raise failed(PollerError, "another IO over the descriptor of #{object.inspect} is registered: remove that one first")
+    end
+
+    # Its place in the socket, and in the epoll: a closed IO's number may be another's by now.
+    def leave(member)
+      watch = member.watch
+      if member.io
+        watch.detach if !member.io.closed? && member.io.fileno == watch.fd
+      else
+        socket = Socket::FFIPrimitives.handle_of(member.object)
+        socket.locked do
+          watch.detach
+          socket.unwatch(watch)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,211 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend
+    module FFI
+      # The place of one socket or IO in a poller. It holds neither: a socket's handle knows its watches.
+      # @private
+      class Watch
+        READING = 0x2001 # EPOLLIN, EPOLLRDHUP
+
+        attr_reader :serial, :fd, :stamp
+        attr_accessor :events
+
+        def initialize(group, serial, events, socket)
+          @group = group
+          @serial = serial
+          @events = events
+          @socket = socket
+          @fd = -1
+          @stamp = 0
+        end
+
+        def touch = @group.touch(self)
+
+        # Called with the group's lock held.
+        def touched
+          @stamp += 1
+        end
+
+        # Edge-triggered, and for a ZMQ_FD for reading and writing: an eventfd is always writable, so that the epoll tells of each edge, also
+        # when somebody else has swallowed it.
+        # @raise [Failed]
+        def attach(fd)
+          bits = LibC::EPOLLET
+          bits |= READING if @socket || @events.anybits?(READABLE)
+          bits |= LibC::EPOLLOUT if @socket || @events.anybits?(WRITABLE)
+          @group.control((fd == @fd) ? LibC::EPOLL_CTL_MOD : LibC::EPOLL_CTL_ADD, fd, bits, @serial)
+          @fd = fd
+        rescue Failed => failed
+          raise if failed.what != Errno::EPERM::Errno || @socket # a plain file is always ready, and so always due
+        end
+
+        # Closing does not take a descriptor out of an epoll while a forked child has it open.
+        def detach
+          return if @fd < 0
+          @group.control(LibC::EPOLL_CTL_DEL, @fd, 0, @serial)
+        rescue Failed
+          nil
+        ensure
+          @fd = -1
+        end
+
+        # The socket was made anew. An error shows when it is asked.
+        def move(fd)
+          detach
+          attach(fd)
+        rescue Failed
+          nil
+        end
+      end
+
+      # What a poller waits with (ADR 13). A socket's lock may be held when this one's is taken, never the other way round.
+      # @private
+      class PollerHandle
+        include Turns
+
+        AT_ONCE = 64
+
+        # @raise [Failed]
+        def initialize
+          @epoll = LibC.epoll_io
+          @pid = Process.pid
+          @lock = Lock.new
+          @line = Line.new
+          @due = {}.compare_by_identity
+          @watches = {} # serial => Watch
+          @serial = 0
+          @state = :open
+        end
+
+        def forked? = @pid != Process.pid
+
+        def closed? = @state != :open
+
+        def locked(&block)
+          @lock.synchronize(&block)
+        rescue Lock::Held
+          raise Failed.new(BusyError, "a trap handler interrupted a call on this poller: start a Thread there")
+        end
+
+        # @raise [Failed]
+        def check
+          raise Failed, ClosedError unless @state == :open
+          raise Failed, ForkedError if forked?
+        end
+
+        def add(events, socket)
+          locked do
+            @serial += 1
+            @watches[@serial] = Watch.new(self, @serial, events, socket)
+          end
+        end
+
+        def remove(watch)
+          locked do
+            @watches.delete(watch.serial)
+            @due.delete(watch)
+          end
+        end
+
+        # It is to be asked before the next wait.
+        def touch(watch)
+          @lock.synchronize { mark(watch) }
+        rescue Lock::Held
+          mark(watch)
+        end
+
+        # @raise [Failed]
+        def control(operation, fd, bits, serial)
+          raise Failed, ClosedError if @epoll.closed?
+          LibC.watch(@epoll, fd, bits, operation: operation, data: serial)
+        end
+
+        # @return [Array] of those that are due, each with its stamp
+        def collect
+          locked do
+            check
+            buffer = ::FFI::MemoryPointer.new(AT_ONCE * LibC::EVENT_SIZE)
+            loop do
+              count = LibC.epoll_wait(@epoll.fileno, buffer, AT_ONCE, 0)
+              count.times { |index| touched(buffer.get_bytes(index * LibC::EVENT_SIZE, LibC::EVENT_SIZE)) }
+              break if count < AT_ONCE
+            end
+            @due.keys.map { |watch| [watch, watch.stamp] }
+          end
+        end
+
+        # It was asked and is not ready; unless something came since then it is no longer due.
+        def settle(watch, stamp)
+          locked { @due.delete(watch) if watch.stamp == stamp }
+        end
+
+        # Waits until something is due: true, or time is up: false.
+        # @raise [Failed]
+        def pause(deadline)
+          waiter = nil
+          begin
+            due = locked do
+              check
+              next true unless @due.empty?
+              next false if deadline == 0
+              waiter = @line.enter(READABLE)
+              nil
+            end
+            return due unless waiter
+            waiter.pause(@epoll, deadline) || !Clock.passed?(deadline)
+          ensure
+            leave(waiter) if waiter
+          end
+        end
+
+        def close
+          locked do
+            next unless @state == :open
+            @state = :closing
+            @due.clear
+            @line.wake
+            release if @line.empty?
+          end
+        end
+
+        # The Poller was collected.
+        def collected
+          return if forked?
+          close
+        rescue Failed
+          nil
+        end
+
+        private
+
+        def touched(event)
+          watch = @watches[event.unpack1("@#{LibC::EVENT_SIZE - 8}Q")]
+          mark(watch) if watch
+        end
+
+        def mark(watch)
+          watch.touched
+          return if @due[watch]
+          @due[watch] = true
+          @line.wake
+        end
+
+        def leave(waiter)
+          @lock.synchronize do
+            @line.leave(waiter, keep: @state == :open)
+            release if @state == :closing && @line.empty?
+          end
+        rescue Lock::Held
+          nil
+        end
+
+        def release
+          @line.drop_spares
+          @epoll.close
+          @state = :closed
+        end
+      end
+    end
+  end
+end

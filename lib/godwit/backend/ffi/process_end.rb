@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend
+    module FFI
+      # What belongs to the process: its contexts, the thread that closes what the collector found, and the end.
+      # @private
+      module ProcessEnd
+        GRACE = 1 # seconds that close and exit wait beyond linger: an unreachable name server can hold zmq_ctx_term
+
+        @lock = Lock.new
+        @contexts = []
+        @found = Thread::Queue.new
+        @pid = nil
+
+        class << self
+          # A context was opened. The first one registers the end: an at_exit block, so one that was registered earlier finds its sockets
+          # closed (minitest's tests open theirs later, so they do not).
+          def enter(context)
+            @lock.synchronize do
+              if @pid != Process.pid # the first, or a forked child
+                at_exit { wait_for_linger } unless @pid
+                @pid = Process.pid
+                @contexts.clear
+                @found = Thread::Queue.new
+              end
+              @contexts << context
+              @reaper = Thread.new(@found) { |found| reap(found) } unless @reaper&.alive?
+            end
+          end
+
+          def forget(context)
+            @lock.synchronize { @contexts.delete_if { |other| other.equal?(context) } }
+          end
+
+          # What a finalizer calls: it hands over and never waits. It must not hold the object.
+          def finalizer(handle)
+            proc { @found << handle }
+          end
+
+          private
+
+          def reap(found)
+            Thread.current.name = "godwit reaper"
+            Thread.handle_interrupt(Object => :immediate) do
+              while (handle = found.pop)
+                handle.collected
+              end
+            end
+          end
+
+          # A signal ends it, as it raises here.
+          def wait_for_linger
+            return if @pid != Process.pid
+            contexts = @contexts.dup
+            start = Clock.now
+            contexts.each(&:close)
+            contexts.each do |context|
+              linger = context.longest_linger
+              context.join((linger < 0) ? nil : [start + linger / 1000.0 + GRACE - Clock.now, 0].max)
+            end
+          end
+        end
+      end
+    end
+  end
+end

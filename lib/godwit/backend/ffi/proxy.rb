@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+module Godwit
+  # The primitives of a proxy over FFI; the rest is in lib/godwit/proxy.rb.
+  class Proxy
+    private
+
+    def told(operation, &block) = Backend::FFI::Failures.told(operation, self, &block)
+
+    def handle!
+      raise Backend::FFI::Failed, ClosedError unless @handle
+      raise Backend::FFI::Failed, ForkedError if @handle.forked?
+      @handle
+    end
+
+    def _open(*sockets)
+      raise "this proxy is open already" if @handle
+      told(:proxy) do
+        places = sockets.map do |socket|
+          next unless socket
+          handle = Socket::FFIPrimitives.handle_of(socket)
+          raise Backend::FFI::Failed.new(ClosedError, object: socket) unless handle
+          handle.locked { handle.check }
+          handle
+        end
+        @handle = Backend::FFI::ProxyHandle.new(places)
+      end
+      ObjectSpace.define_finalizer(self, Backend::FFI::ProcessEnd.finalizer(@handle))
+      self
+    end
+
+    # False when it runs already.
+    def _lend = told(:proxy) { handle!.lend }
+
+    def _give_back
+      @handle&.give_back
+      nil
+    end
+
+    # Until it is stopped; raises when one of its sockets or their context is closed, or this thread is interrupted.
+    def _loop
+      told(:proxy) { handle!.run }
+      nil
+    end
+
+    def _stop
+      told(:stop) { handle!.stop if handle!.running? }
+      nil
+    end
+
+    def _set_paused(paused)
+      told(paused ? :pause : :resume) do
+        handle!.paused = paused
+        @handle.wake
+      end
+      nil
+    end
+
+    def _paused? = told(:paused?) { handle!.paused }
+
+    def _running? = !@handle.nil? && @handle.running?
+
+    def _forked? = !@handle.nil? && @handle.forked?
+
+    def _counters = told(:statistics) { handle!.counters }
+  end
+end

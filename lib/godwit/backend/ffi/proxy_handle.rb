@@ -1,0 +1,162 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend
+    module FFI
+      # A loop that moves messages between two sockets (law 12, ADR 12), in a thread of its own. While it runs the sockets are lent: the loop alone
+      # calls libzmq on them. Everybody else sets a word and wakes it.
+      # @private
+      class ProxyHandle
+        BURST = 1000 # messages one way before the other way has its turn, as zmq_proxy
+
+        attr_reader :dropped
+        attr_accessor :paused
+
+        # @param places [Array] front end, back end, capture or nil
+        # @raise [Failed]
+        def initialize(places)
+          front, back, capture = places
+          @pid = Process.pid
+          @wake = LibC.event_io
+          @places = places.compact.uniq
+          @capture = capture
+          @counts = places.compact.to_h { |place| [place, [0, 0, 0, 0]] }.compare_by_identity
+          @counter_order = places
+          @dropped = 0
+          @ways = [way(front, back, true), way(back, front, !front.equal?(back))]
+          @paused = @stopping = @ended = @running = false
+        end
+
+        def forked? = @pid != Process.pid
+
+        def running? = @running && !forked?
+
+        def counters
+          [*@counter_order.flat_map { |place| place ? @counts[place] : [0, 0, 0, 0] }, @dropped]
+        end
+
+        def received(place, bytes) = count(place, 0, bytes)
+
+        def sent(place, bytes) = count(place, 2, bytes)
+
+        def drop
+          @dropped += 1
+        end
+
+        # Takes all sockets or none.
+        # @return [Boolean] false when it runs already
+        # @raise [Failed]
+        def lend
+          return false if @running
+          lent = []
+          begin
+            @places.each do |place|
+              place.lend(self)
+              lent << place
+            end
+          rescue Failed
+            lent.each(&:give_back)
+            raise
+          end
+          @stopping = @ended = false
+          @running = true
+        end
+
+        def give_back
+          return if !@running || forked?
+          @running = false
+          @places.each(&:give_back)
+        end
+
+        def stop
+          @stopping = true
+          wake
+        end
+
+        # One of its sockets was closed.
+        def end
+          @ended = true
+          wake
+        end
+
+        def wake = LibC.eventfd_write(@wake.fileno, 1)
+
+        # Until it is stopped, or interrupted between two turns.
+        # @raise [Failed] when it cannot go on
+        def run
+          until Thread.handle_interrupt(Lock::NEVER) { turn } == :over
+            IO.select(@asleep) if @asleep
+          end
+        end
+
+        # The Proxy was collected. Its thread holds it while it runs.
+        def collected
+          @ways.each(&:free)
+        end
+
+        private
+
+        def way(from, to, other)
+          live = other && from.receives? && to.sends?
+          ProxyWay.new(from, to, @capture, live, self)
+        end
+
+        def count(place, index, bytes)
+          counts = @counts[place]
+          counts[index] += 1
+          counts[index + 1] += bytes
+        end
+
+        # It may sleep when the last call on each socket was a look at its events that found nothing to do. With a message in hand a try to send
+        # comes after that look, and either may swallow what the other waits for: then only after a turn in which nobody wrote or read a mailbox.
+        def turn
+          @wake.read_nonblock(8, exception: false) # before the words are looked at: none is lost
+          raise Failed, ClosedError if @ended
+          return :over if @stopping
+          @progress = false
+          in_hand = !@paused && @ways.any?(&:in_hand?)
+          any_edge? if in_hand
+          events = look
+          @ways.each { |way| take_turn(way, events) } unless @paused
+          idle = !@progress && !(in_hand && any_edge?)
+          @asleep = (@places.map(&:io) << @wake if idle)
+          :on
+        end
+
+        # libzmq's events of all, which also empties their mailboxes. What a socket that only sends gets are subscriptions, which would pile up.
+        def look
+          @places.to_h do |place|
+            events = place.events
+            if events.anybits?(READABLE) && (place.publisher? || (place.equal?(@capture) && place.type == XPUB))
+              error = place.drain_subscriptions
+              raise Failed, error unless error == EAGAIN
+              @progress = true
+            end
+            [place, events]
+          end.compare_by_identity
+        end
+
+        # Nothing is taken that has nowhere to go, as far as libzmq can tell beforehand: then high-water marks hold the senders back.
+        def take_turn(way, events)
+          if way.in_hand?
+            return @progress = true if done?(way.pass)
+            return
+          end
+          return unless way.live? && events[way.from].anybits?(READABLE) && events[way.to].anybits?(WRITABLE)
+          return if @capture && events[@capture].nobits?(WRITABLE)
+          @progress = true
+          BURST.times { break if @stopping || @ended || @paused || !done?(way.take) || !done?(way.pass) }
+        end
+
+        def done?(error)
+          raise Failed, error unless error.zero? || error == EAGAIN
+          error.zero?
+        end
+
+        def any_edge?
+          @places.map(&:edge_passed?).any? # all are asked: asking forgets
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,167 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend
+    module FFI
+      # Sending: whole messages, each try with the lock held. ADR 3 tells what a peer that goes in mid-message asks for.
+      # @private
+      class SocketHandle
+        DRAIN_EVERY = 0.01 # seconds between two looks of a PUB at its subscriptions
+        private_constant :DRAIN_EVERY
+
+        # REQ: the libzmq socket may still take a peer that is gone for the one that replies.
+        attr_accessor :stale_reply_pipe
+
+        def cut? = @repair == :cut
+
+        # What every send begins with.
+        def begin_send
+          @peers&.stop
+          return unless @publisher
+          now = Clock.now
+          return if now - @drained < DRAIN_EVERY
+          @drained = now
+          drain_subscriptions
+        end
+
+        # One try, the lock held.
+        # @return [Integer] 0, or an errno; EAGAIN with nothing of the message sent
+        def try_send(message)
+          error = try_parts(message)
+          return error unless error == EAGAIN && !cut?
+          settle
+          events # libzmq looks at its mailbox only now and then when it sends: empty it before a wait
+          settle
+          try_parts(message)
+        end
+
+        # A REQ that was cut in mid-message, is bound and so was not made anew.
+        def mend
+          push_rest(@cut_left)
+          @repair = @correlate ? :owes_end : :owes_delimiter
+          @repair = :owes_relax if @cut_left > 0
+          @stale_reply_pipe = true
+        end
+
+        # What peers send up to a PUB is counted if it is a subscription, and dropped.
+        # @return [Integer] the errno that ended it: EAGAIN when there is nothing more
+        def drain_subscriptions
+          before = @subscriptions
+          while (rc = receive_part) >= 0
+            next if rc.zero?
+            first = Zmq.zmq_msg_data(@incoming).get_uint8(0)
+            if first == 1
+              @subscriptions += 1
+            elsif first.zero? && @subscriptions > 0
+              @subscriptions -= 1
+            end
+          end
+          @line.wake_those_who_count if @subscriptions != before
+          -rc
+        end
+
+        attr_reader :subscriptions
+
+        private
+
+        def start_sending
+          @repair = :sound
+          @relaxed = @correlate = @stale_reply_pipe = false
+          @subscriptions = 0
+          @drained = 0
+          @incoming ||= Zmq.new_message
+        end
+
+        def send_bytes(bytes, flags)
+          loop do
+            return 0 if Zmq.zmq_send(@zmq, bytes, bytes.bytesize, flags | DONTWAIT) >= 0
+            error = ::FFI.errno
+            return error unless error == EINTR
+          end
+        end
+
+        def send_frame(frame, flags)
+          copy = Frame.handle_of(frame).share
+          begin
+            loop do
+              return 0 if Zmq.zmq_msg_send(copy, @zmq, flags | DONTWAIT) >= 0
+              error = ::FFI.errno
+              return error unless error == EINTR
+            end
+          ensure
+            Zmq.zmq_msg_close(copy)
+          end
+        end
+
+        def send_part(part, flags)
+          part.is_a?(String) ? send_bytes(part, flags) : send_frame(part, flags)
+        end
+
+        def push_rest(left)
+          left.downto(1) { |more| send_bytes("", (more > 1) ? SNDMORE : 0) }
+        end
+
+        def set_relaxed(relaxed)
+          OptionKinds.set(@zmq, OptionKinds.fetch(RELAXED), relaxed ? 1 : 0)
+        end
+
+        def repair_request
+          case @repair
+          when :cut then EAGAIN
+          when :owes_delimiter # it takes the next frame for a later part: write the delimiter ourselves
+            error = send_bytes("", SNDMORE)
+            @repair = :sound if error.zero?
+            error
+          when :owes_end # its request id is unknown to us: an empty frame ends that request, and no REP takes it
+            error = send_bytes("", 0)
+            return error unless error.zero?
+            @repair = :owes_relax
+            set_relaxed(true)
+          when :owes_relax then set_relaxed(true)
+          else 0
+          end
+        end
+
+        def try_parts(message)
+          return try_single(message) if @repair == :sound && !message.is_a?(Array)
+          parts = message.is_a?(Array) ? message : [message]
+          loop do
+            begun = @repair == :owes_delimiter
+            error = repair_request
+            sent = 0
+            parts.each_with_index do |part, index|
+              break unless error.zero?
+              error = send_part(part, (index + 1 < parts.size) ? SNDMORE : 0)
+              sent += 1
+            end
+            if @repair == :owes_relax
+              set_relaxed(@relaxed)
+              @repair = :sound if sent > 1 || error.zero?
+            end
+            if error.zero?
+              parts.each { |part| let_go(part) }
+              return 0
+            end
+            return error if error != EAGAIN || sent.zero? || (sent == 1 && !begun)
+            push_rest(parts.size - sent) if @type == PUSH || @type == DEALER
+            next unless @type == REQ
+            @repair = :cut
+            @cut_left = parts.size - sent
+            return EAGAIN
+          end
+        end
+
+        def try_single(part)
+          error = send_part(part, 0)
+          let_go(part) if error.zero?
+          error
+        end
+
+        # A frozen frame stays.
+        def let_go(part)
+          Frame.handle_of(part).close if part.is_a?(Frame) && !part.frozen?
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,187 @@
+# frozen_string_literal: true
+
+module Godwit
+  # The primitives of a socket over FFI; the rest is in lib/godwit/socket.rb. Messages: see messages.rb.
+  class Socket
+    # @private
+    module FFIPrimitives
+      # What a handle's owner and a poller need of it.
+      # @return [Backend::FFI::SocketHandle, nil]
+      def self.handle_of(socket) = socket.instance_variable_get(:@handle)
+
+      LOOKUP = 4 # descriptors that libzmq must find to look up an address
+      private_constant :LOOKUP
+
+      private
+
+      def told(operation, endpoint = nil, &block)
+        Backend::FFI::Failures.told(operation, self, endpoint, &block)
+      end
+
+      # Runs the block with the handle, open and locked.
+      def with_handle(operation, endpoint = nil)
+        told(operation, endpoint) { handle!.use { yield @handle } }
+      end
+
+      def handle!
+        @handle or raise Backend::FFI::Failed, ClosedError
+      end
+
+      def _open(context, type, conflate)
+        raise "this socket is open already" if @handle
+        native = context.__send__(:opened, :new)
+        told(:new) { @handle = Backend::FFI::SocketHandle.new(native, type, conflate) }
+        ObjectSpace.define_finalizer(self, Backend::FFI::ProcessEnd.finalizer(@handle))
+        self
+      end
+
+      def _reopen
+        with_handle(:reopen, &:reopen)
+        self
+      end
+
+      def _close
+        return if _closed?
+        Backend::FFI::Failures.raise_for(ForkedError, :close, self) if @handle.forked?
+        @handle.close
+        nil
+      end
+
+      def _closed? = @handle.nil? || @handle.closed?
+
+      def _forked? = !@handle.nil? && @handle.forked?
+
+      # Gives the endpoint that was bound, wildcards replaced.
+      def _bind(endpoint)
+        with_handle(:bind, endpoint) do |handle|
+          attach(handle, endpoint, :zmq_bind)
+          bound = handle.get(Backend::FFI::SocketHandle::LAST_ENDPOINT)
+          # libzmq forgets udp's, and unbinds what it was given
+          bound.include?("://") ? bound.force_encoding(Encoding::UTF_8) : endpoint
+        end
+      end
+
+      def _connect(endpoint)
+        with_handle(:connect, endpoint) { |handle| attach(handle, endpoint, :zmq_connect) }
+        nil
+      end
+
+      def _unbind(endpoint)
+        with_handle(:unbind, endpoint) { |handle| attach(handle, endpoint, :zmq_unbind) }
+        nil
+      end
+
+      def _disconnect(endpoint)
+        with_handle(:disconnect, endpoint) { |handle| attach(handle, endpoint, :zmq_disconnect) }
+        nil
+      end
+
+      def attach(handle, endpoint, function)
+        Backend::FFI::LibC.check_descriptors(LOOKUP + (handle.counting ? 2 : 0))
+        handle.start_counting
+        code = (function == :zmq_bind) ? bind_given(handle, endpoint) : Backend::FFI::Zmq.public_send(function, handle.zmq, endpoint)
+        return handle.feed&.look unless code < 0
+        error = ::FFI.errno
+        handle.feed&.bind_failed(endpoint, error) if function == :zmq_bind
+        raise Backend::FFI::Failed, error
+      ensure
+        handle.wake_all # it gives or takes pipes at once, with no edge to tell of it
+      end
+
+      # libzmq closes the descriptor of use_fd when it is done, and aborts when one is bound twice: it gets a duplicate.
+      def bind_given(handle, endpoint)
+        use_fd = Backend::FFI::SocketHandle::USE_FD
+        given = endpoint.start_with?("tcp:", "ipc:", "ws") ? handle.get(use_fd) : -1
+        return Backend::FFI::Zmq.zmq_bind(handle.zmq, endpoint) if given < 0
+        copy = IO.for_fd(IO.for_fd(given, autoclose: false).fcntl(Fcntl::F_DUPFD, 0))
+        copy.close_on_exec = true
+        copy.fcntl(Fcntl::F_SETFL, copy.fcntl(Fcntl::F_GETFL) | Fcntl::O_NONBLOCK) # who accepts from it must not block libzmq
+        handle.set(use_fd, copy.fileno)
+        code = Backend::FFI::Zmq.zmq_bind(handle.zmq, endpoint)
+        error = ::FFI.errno
+        handle.set(use_fd, given)
+        return code.tap { copy.autoclose = false } if code >= 0
+        copy.close
+        raise Backend::FFI::Failed, error
+      end
+
+      def _get_option(id)
+        kinds = Backend::FFI::SocketHandle
+        with_handle(:get) do |handle|
+          case id
+          when kinds::RECEIVE_TIMEOUT then handle.receive_timeout
+          when kinds::SEND_TIMEOUT then handle.send_timeout
+          when kinds::TYPE then handle.publisher? ? Backend::FFI::PUB : handle.type
+          else
+            value = handle.get(id)
+            handle.settle
+            (id == kinds::EVENTS) ? public_events(handle, value) : value
+          end
+        end
+      end
+
+      def _set_option(id, value)
+        kinds = Backend::FFI::SocketHandle
+        with_handle(:set) do |handle|
+          begin
+            handle.set(id, value)
+          ensure
+            handle.wake_all # it may be readable or writable now, with no edge to tell of it
+          end
+          case id
+          when kinds::RECEIVE_TIMEOUT then handle.receive_timeout = value
+          when kinds::SEND_TIMEOUT then handle.send_timeout = value
+          when kinds::RELAXED then handle.relaxed = value != 0
+          when kinds::CORRELATE then handle.correlate = value != 0
+          end
+        end
+        nil
+      end
+
+      # A PUB never receives in public: what it could read are subscriptions.
+      def public_events(handle, events)
+        handle.publisher? ? events & ~Backend::FFI::READABLE : events
+      end
+
+      def _encoding = with_handle(:encoding, &:encoding)
+
+      def _set_encoding(encoding)
+        with_handle(:encoding=) { |handle| handle.encoding = Encoding.find(encoding) }
+      end
+
+      def _copy_threshold = with_handle(:copy_threshold, &:copy_threshold)
+
+      # Kept, and that is all: FFI copies every String.
+      def _set_copy_threshold(bytes)
+        with_handle(:copy_threshold=) { |handle| handle.copy_threshold = bytes }
+        bytes
+      end
+
+      def _fd = with_handle(:zmq_fd, &:fd)
+
+      def _pointer = with_handle(:pointer) { |handle| handle.zmq.address }
+
+      # From the first endpoint on.
+      def _count_peers
+        with_handle(:wait_connected) { |handle| handle.counting = true }
+        nil
+      end
+
+      # How many peers there are, fewer than `count` when time is up; nil when they are not counted.
+      def _wait_peers(count, timeout)
+        now = nil
+        told(:wait_connected) do
+          handle = handle!
+          line = handle.publisher? ? handle.line : handle.readers
+          handle.attempt(Backend::FFI::Clock.deadline(timeout), 0, line) do
+            now = handle.count_peers
+            (now.nil? || now >= count) ? now : Backend::FFI::AGAIN
+          end
+        end
+        now
+      end
+    end
+
+    include FFIPrimitives
+  end
+end

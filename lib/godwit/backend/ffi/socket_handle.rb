@@ -1,0 +1,264 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Backend
+    module FFI
+      # A libzmq socket and those who wait for it. It knows no Socket, so that this can be collected.
+      # @private
+      class SocketHandle
+        include Turns
+
+        LINGER = 17
+        EVENTS = 15
+        FD = 14
+        RECEIVE_TIMEOUT = 27
+        SEND_TIMEOUT = 28
+        LAST_ENDPOINT = 32
+        RELAXED = 53
+        CORRELATE = 52
+        TYPE = 16
+        USE_FD = 89
+        XPUB_VERBOSER = 78
+
+        attr_reader :zmq, :context, :type, :fd, :io, :line, :readers, :state, :feed
+        attr_accessor :encoding, :copy_threshold, :receive_timeout, :send_timeout, :relaxed, :correlate, :peers, :counting
+
+        # @raise [Failed]
+        def initialize(context, type, conflate)
+          @context = context
+          @publisher = type == PUB && !conflate # a PUB is an XPUB inside (ADR 2); libzmq conflates no XPUB
+          @type = @publisher ? XPUB : type
+          @pid = Process.pid
+          @lock = Lock.new
+          @line = Line.new
+          @readers = Line.new # who wait for its monitor
+          @encoding = Encoding::BINARY
+          @receive_timeout = @send_timeout = -1
+          @counting = false
+          @state = :open
+          context.enter(self)
+          begin
+            make
+          rescue Failed
+            context.leave(self)
+            raise
+          end
+        end
+
+        def publisher? = @publisher
+
+        def forked? = @pid != Process.pid
+
+        def closed? = @state != :open && @state != :lent
+
+        def lent? = @state == :lent
+
+        # @raise [Failed] when the socket may not be used
+        def check(lent: false)
+          raise Failed, ClosedError if closed?
+          raise Failed, ForkedError if forked?
+          raise Failed, BusyError if @state == :lent && !lent
+        end
+
+        # Runs the block with the lock held.
+        # @raise [Failed]
+        def locked
+          result = @lock.synchronize { yield }
+          close if @close_due
+          result
+        rescue Lock::Held
+          raise Failed.new(BusyError, "a trap handler interrupted a call on this socket: start a Thread there")
+        end
+
+        # Runs the block with the lock held on an open socket.
+        # @raise [Failed]
+        def use(lent: false)
+          locked do
+            check(lent: lent)
+            yield
+          end
+        end
+
+        # Tries until the block gives something else than AGAIN, or time is up: AGAIN. Between two tries it waits. The block must have
+        # emptied libzmq's mailbox when it says so (ADR 1).
+        # @param lent whether it may be done while a proxy has the socket
+        # @raise [Failed]
+        def attempt(deadline, events, line = @line, lent: false)
+          loop do
+            waiter = io = nil
+            begin
+              outcome = use(lent: lent) do
+                tried = yield
+                if AGAIN.equal?(tried) && deadline != 0
+                  io = line.equal?(@line) ? @io : @feed.io
+                  @feed&.look if line.equal?(@line)
+                  waiter = line.enter(events)
+                end
+                tried
+              end
+              return outcome unless waiter
+              return AGAIN if !waiter.pause(io, deadline) && Clock.passed?(deadline)
+            ensure
+              leave(line, waiter) if waiter
+            end
+          end
+        end
+
+        # ---- who waits; called with the lock held ----
+
+        # After each libzmq call on the socket: it may have swallowed the edge that another waits for. An edge-triggered epoll remembers
+        # whether the descriptor was written or read since the last look.
+        def settle
+          @line.wake if !@line.empty? && edge_passed?
+        end
+
+        # A REQ and a REP are in another state after each message, which serves others with no edge to tell of it.
+        def settle_turn
+          (@type == REQ || @type == REP) ? wake_all : settle
+        end
+
+        def wake_all
+          @line.wake
+          @watches&.each_key(&:touch)
+        end
+
+        # A poller watches it, or no longer.
+        def watch(watch)
+          (@watches ||= {}.compare_by_identity)[watch] = true
+        end
+
+        def unwatch(watch)
+          @watches&.delete(watch)
+        end
+
+        # @return [Integer] libzmq's bits
+        # @raise [Failed]
+        def events = get(EVENTS)
+
+        # @raise [Failed]
+        def get(id) = OptionKinds.get(@zmq, OptionKinds.fetch(id))
+
+        # @raise [Failed]
+        def set(id, value)
+          error = OptionKinds.set(@zmq, OptionKinds.fetch(id), value)
+          raise Failed, error unless error.zero?
+        end
+
+        # Whether the descriptor was written or read since the last look.
+        def edge_passed?
+          unless @edges
+            @edges = LibC.epoll_io
+            LibC.watch(@edges, @fd, LibC::EPOLLIN | LibC::EPOLLOUT | LibC::EPOLLET)
+            @edge_buffer = ::FFI::MemoryPointer.new(LibC::EVENT_SIZE)
+          end
+          LibC.epoll_wait(@edges.fileno, @edge_buffer, 1, 0) != 0
+        rescue Failed
+          true # it cannot be known
+        end
+
+        # ---- its end ----
+
+        # Marks, wakes, and closes; when somebody waits the last to leave does: the descriptor's number is reused at once.
+        def close
+          @lock.synchronize do
+            @close_due = false
+            next if closed?
+            next end_proxy if @state == :lent
+            @state = :closing
+            note_linger
+            @feed&.end
+            wake_all
+            @readers.wake
+            release if nobody_waits?
+          end
+        rescue Lock::Held # a trap handler interrupted a call on it: that one closes it
+          @close_due = true
+        end
+
+        # The Socket was collected: who still waits is a fiber that was, too.
+        def collected
+          return if forked?
+          @lock.synchronize do
+            next if @zmq.nil?
+            @state = :closing
+            release
+          end
+        end
+
+        # Closes the libzmq socket without linger and makes a new one in its place. Those who wait try again, on the new one.
+        # @raise [Failed]
+        def reopen
+          @peers&.stop
+          before = @zmq
+          make
+          @feed = nil unless @feed&.move(before)
+          @watches&.each_key { |watch| watch.move(@fd) }
+          wake_all
+          @line.drop_spares
+          set_linger(before, 0)
+          Zmq.zmq_close(before)
+        end
+
+        private
+
+        def make
+          attempts = 0
+          begin
+            @context.check_descriptors
+            zmq = Zmq.zmq_socket(@context.zmq, @type)
+            raise Failed, ::FFI.errno if zmq.null?
+          rescue Failed => failed
+            raise unless [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(failed.what) && (attempts += 1) == 1
+            GC.start # as Ruby does for its files: what was dropped may hold descriptors
+            retry
+          end
+          @context.started
+          @zmq = zmq
+          # A SUB's subscriptions are all that it could have unsent, and libzmq's own default is 0.
+          set_linger(zmq, (@type == SUB) ? 0 : @context.linger)
+          @fd = get(FD)
+          @io = IO.for_fd(@fd, autoclose: false)
+          set(XPUB_VERBOSER, 1) if @publisher
+          @edges = nil
+          start_sending
+        end
+
+        def set_linger(zmq, milliseconds)
+          OptionKinds.set(zmq, OptionKinds.fetch(LINGER), milliseconds)
+        end
+
+        def note_linger
+          @context.note_linger(get(LINGER))
+        rescue Failed
+          nil
+        end
+
+        def nobody_waits? = @line.empty? && @readers.empty?
+
+        def leave(line, waiter)
+          @lock.synchronize do
+            line.leave(waiter, keep: line.equal?(@line) && @state == :open)
+            release if @state == :closing && nobody_waits? && !@proxy && !forked?
+          end
+        rescue Lock::Held
+          nil
+        end
+
+        def release
+          note_linger
+          @feed&.end
+          @peers&.stop
+          @feed&.free
+          @line.drop_spares
+          @edges&.close
+          @watches&.each_key(&:detach)
+          Zmq.zmq_close(@zmq)
+          Zmq.zmq_msg_close(@incoming)
+          @zmq = nil
+          @state = :closed
+          @context.leave(self)
+        end
+      end
+    end
+  end
+end
