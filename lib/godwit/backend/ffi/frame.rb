@@ -212,7 +212,7 @@ module Godwit
     def _wait(_timeout) = sent_by_a_send
 
     def sent_by_a_send
-      raise "no send gave this tracker" if @sent.nil?
+      raise Errors.build(StateError, :tracker, nil, "no send gave this tracker: send(…, track: true) gives one") if @sent.nil?
       @sent
     end
   end
