@@ -62,7 +62,7 @@ module Godwit
         # Ready for the next wait.
         def reset
           return unless @signalled
-          @wake.read_nonblock(8, exception: false)
+          LibC.empty(@wake)
           @signalled = false
         end
 
