@@ -29,6 +29,7 @@ module Godwit
         attach_function :epoll_wait, %i[int buffer_out int int], :int
         attach_function :poll, %i[pointer ulong int], :int
         attach_function :eventfd_read, %i[int buffer_out], :int
+        attach_function :dup2, %i[int int], :int
         attach_function :close, %i[int], :int
 
         class << self
