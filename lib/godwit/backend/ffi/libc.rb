@@ -28,6 +28,8 @@ module Godwit
         attach_function :epoll_ctl, %i[int int int buffer_in], :int
         attach_function :epoll_wait, %i[int buffer_out int int], :int
         attach_function :poll, %i[pointer ulong int], :int
+        attach_function :eventfd_read, %i[int buffer_out], :int
+        attach_function :dup2, %i[int int], :int
         attach_function :close, %i[int], :int
 
         class << self
@@ -40,6 +42,12 @@ module Godwit
           # @return [IO] over a new epoll descriptor, which it closes
           def epoll_io
             io_of(epoll_create1(CLOEXEC))
+          end
+
+          # Takes what was written to an eventfd. Not by read_nonblock, which asks a fiber scheduler, and that may run other fibers.
+          def empty(io)
+            @counter ||= ::FFI::MemoryPointer.new(8)
+            eventfd_read(io.fileno, @counter)
           end
 
           # What poll says of one descriptor at once.

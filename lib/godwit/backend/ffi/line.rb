@@ -50,19 +50,23 @@ module Godwit
         # @return [Boolean] whether there is reason to try again
         def pause(io, deadline)
           left = Clock.left(deadline)
-          seen =
-            if Fiber.current_scheduler
-              both(io).wait_readable(left || A_DAY)
-            else
-              IO.select([io, @wake], nil, nil, left && [left, LONGEST].min)
-            end
+          seen = Fiber.current_scheduler ? both(io).wait_readable(left || A_DAY) : select(io, left)
           @signalled || !seen.nil? && seen != false
+        end
+
+        # In a child that a trap handler forked: it comes back into this wait, where Ruby would go on looking at the parent's descriptors. So in
+        # the child the wake-up becomes a descriptor that is always readable.
+        def wake_in_child
+          fd = LibC.eventfd(1, LibC::CLOEXEC | LibC::NONBLOCK)
+          return if fd < 0
+          LibC.dup2(fd, @wake.fileno)
+          LibC.close(fd)
         end
 
         # Ready for the next wait.
         def reset
           return unless @signalled
-          @wake.read_nonblock(8, exception: false)
+          LibC.empty(@wake)
           @signalled = false
         end
 
@@ -74,6 +78,13 @@ module Godwit
 
         private
 
+        def select(io, left)
+          Thread.current.thread_variable_set(:godwit_waiter, self)
+          IO.select([io, @wake], nil, nil, left && [left, LONGEST].min)
+        ensure
+          Thread.current.thread_variable_set(:godwit_waiter, nil)
+        end
+
         # A fiber scheduler waits for one IO: an epoll that holds both.
         def both(io)
           @both ||= LibC.epoll_io.tap do |epoll|
@@ -81,6 +92,14 @@ module Godwit
           end
         end
       end
+
+      # @private
+      module AfterFork
+        def _fork
+          super.tap { |pid| Thread.current.thread_variable_get(:godwit_waiter)&.wake_in_child if pid.zero? }
+        end
+      end
+      Process.singleton_class.prepend(AfterFork) if Process.respond_to?(:_fork)
 
       # Those who wait for the same thing, guarded by its lock. ADR 1 tells why all are woken.
       # @private

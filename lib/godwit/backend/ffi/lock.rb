@@ -39,8 +39,12 @@ module Godwit
           begin
             @mutex.lock
           rescue ThreadError # in a trap handler
-            Thread.pass until @mutex.try_lock
+            try_on
           end
+        end
+
+        def try_on
+          Thread.pass until @mutex.try_lock
         end
       end
     end

@@ -103,6 +103,7 @@ module Godwit
     # Of a libzmq with drafts, which is not done here yet.
     def _pipes_stats
       Backend::FFI::Failures.raise_for(ClosedError, :pipes_stats, self) if _closed?
+      Backend::FFI::Failures.raise_for(ForkedError, :pipes_stats, self) if @handle.forked?
     end
   end
 

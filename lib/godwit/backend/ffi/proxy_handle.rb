@@ -110,7 +110,7 @@ module Godwit
         # It may sleep when the last call on each socket was a look at its events that found nothing to do. With a message in hand a try to send
         # comes after that look, and either may swallow what the other waits for: then only after a turn in which nobody wrote or read a mailbox.
         def turn
-          @wake.read_nonblock(8, exception: false) # before the words are looked at: none is lost
+          LibC.empty(@wake) # before the words are looked at: none is lost
           raise Failed, ClosedError if @ended
           return :over if @stopping
           @progress = false
