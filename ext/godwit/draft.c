@@ -293,10 +293,9 @@ find_functions(void)
         {"zmq_poller_add", &gw_draft.poller_add, true},
         {"zmq_poller_fd", &gw_draft.poller_fd, true},
         {"zmq_connect_peer", &gw_draft.connect_peer, false}, /* since 4.3.3 */
-        {"zmq_disconnect_peer", &gw_draft.disconnect_peer, false},
         {"zmq_ctx_set_ext", &gw_draft.ctx_set_ext, false},
         {"zmq_socket_monitor_versioned", &gw_draft.socket_monitor_versioned, false},
-        {"zmq_socket_get_peer_state", &gw_draft.socket_get_peer_state, false},
+        {"zmq_socket_monitor_pipes_stats", &gw_draft.socket_monitor_pipes_stats, false},
     };
     gw_draft.available = true;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {

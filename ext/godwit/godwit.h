@@ -309,10 +309,9 @@ typedef struct {
     int (*poller_fd)(void *, int *);
     /* each NULL where this libzmq is too old or too new for it */
     uint32_t (*connect_peer)(void *, const char *);
-    int (*disconnect_peer)(void *, uint32_t);
     int (*ctx_set_ext)(void *, int, const void *, size_t);
     int (*socket_monitor_versioned)(void *, const char *, uint64_t, int, int);
-    int (*socket_get_peer_state)(void *, const void *, size_t);
+    int (*socket_monitor_pipes_stats)(void *);
 } gw_draft_t;
 
 extern gw_draft_t gw_draft;

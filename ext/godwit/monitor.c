@@ -17,10 +17,6 @@ enum {
     LOOK_EVERY = 10, /* ms */
 };
 
-/* Where libzmq has its draft API they are there. */
-extern int zmq_socket_monitor_versioned(void *socket, const char *endpoint, uint64_t events, int version, int type) __attribute__((weak));
-extern int zmq_socket_monitor_pipes_stats(void *socket) __attribute__((weak));
-
 typedef struct event {
     struct event *next;
     uint64_t name;
@@ -54,7 +50,7 @@ struct gw_monitor {
 static bool
 versioned(void)
 {
-    return zmq_socket_monitor_versioned != NULL;
+    return gw_draft.socket_monitor_versioned != NULL;
 }
 
 /* ---- one reader's queue ---- */
@@ -225,7 +221,7 @@ start(gw_socket_t *socket, struct gw_monitor *monitor)
     if (zmq_setsockopt(pair, ZMQ_RCVHWM, &no_limit, sizeof no_limit) != 0
         || zmq_setsockopt(pair, ZMQ_LINGER, &no_limit, sizeof no_limit) != 0
         || zmq_getsockopt(pair, ZMQ_FD, &fd, &size) != 0
-        || (versioned() ? zmq_socket_monitor_versioned(socket->zmq, name, monitor->events, 2, ZMQ_PAIR)
+        || (versioned() ? gw_draft.socket_monitor_versioned(socket->zmq, name, monitor->events, 2, ZMQ_PAIR)
                         : zmq_socket_monitor(socket->zmq, name, (int)monitor->events)) != 0) {
         error = errno;
         zmq_close(pair);
@@ -518,8 +514,8 @@ monitor_pipes_stats(VALUE self)
     reader_t *reader = get(self);
     if (!reader->source) gw_raise_closed("pipes_stats", self);
     gw_socket_t *socket = gw_socket_open(reader->socket, "pipes_stats");
-    if (!zmq_socket_monitor_pipes_stats) return Qnil;
-    int rc = zmq_socket_monitor_pipes_stats(socket->zmq), error = errno;
+    if (!gw_draft.socket_monitor_pipes_stats) return Qnil;
+    int rc = gw_draft.socket_monitor_pipes_stats(socket->zmq), error = errno;
     gw_settle(socket);
     if (rc != 0 && error != EAGAIN) gw_raise(error, "pipes_stats", self, Qnil);
     return RBOOL(rc == 0);
