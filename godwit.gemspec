@@ -12,17 +12,22 @@ Gem::Specification.new do |spec|
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.1"
 
+  # JRuby has its own ffi and takes no C: its package carries no extension. GODWIT_GEM_PLATFORM=java builds that one on any Ruby.
+  java = RUBY_PLATFORM == "java" || ENV["GODWIT_GEM_PLATFORM"] == "java"
+  spec.platform = "java" if java
+
   # Globs, not `git ls-files`: the gem also builds from an unpacked archive and where git is missing.
   spec.files = Dir.chdir(__dir__) do
     Dir[
-      "lib/**/*.rb", "ext/godwit/*.{c,h,rb}", "exe/godwit",
+      "lib/**/*.rb", *("ext/godwit/*.{c,h,rb}" unless java), "exe/godwit",
       "docs/*.md", "sig/**/*.rbs", "README.md", "CHANGELOG.md", "LICENSE", ".yardopts"
     ].sort
   end
   spec.bindir = "exe"
   spec.executables = ["godwit"]
-  spec.extensions = ["ext/godwit/extconf.rb"]
+  spec.extensions = ["ext/godwit/extconf.rb"] unless java
   spec.require_paths = ["lib"]
+  spec.add_dependency "logger", "~> 1.4" # of Ruby's own until 3.4, a bundled gem since
 
   spec.metadata["rubygems_mfa_required"] = "true"
 end

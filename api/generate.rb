@@ -13,11 +13,10 @@ module Generate
 
   # @return [Hash{String => String}] path below the root => content
   def files
-    options = YAML.load_file(File.join(ROOT, "api/options.yml")).to_h do |scope, table|
-      [scope, table.map { |name, facts| option(name, scope, facts) }]
-    end
-    errors = YAML.load_file(File.join(ROOT, "api/errors.yml"))
+    constants, errors, options = tables
     {
+      "ext/godwit/drafts.h" => drafts_h(constants),
+      "lib/godwit/generated/header.rb" => header_rb(constants, errors, options),
       "ext/godwit/option_table.h" => option_table_h(options),
       "lib/godwit/generated/options.rb" => options_rb(options),
       "lib/godwit/generated/option_accessors.rb" => accessors_rb(options),
@@ -29,6 +28,14 @@ module Generate
       "docs/runtimes.md" => runtimes_md,
       "docs/conformance.md" => conformance_md(YAML.load_file(File.join(ROOT, "api/libzmq_tests.yml")))
     }
+  end
+
+  # @return [Array(Hash, Hash, Hash)] constants, errors, options by scope
+  def tables
+    options = YAML.load_file(File.join(ROOT, "api/options.yml")).to_h do |scope, table|
+      [scope, table.map { |name, facts| option(name, scope, facts) }]
+    end
+    [*%w[constants errors].map { |name| YAML.load_file(File.join(ROOT, "api/#{name}.yml")) }, options]
   end
 
   # One flat Hash of what Option.new takes.
@@ -56,7 +63,7 @@ module Generate
 
   def option_table_h(options)
     tables = options.map do |scope, list|
-      rows = list.sort_by { |o| o[:id] }.uniq { |o| o[:id] }.map do |o|
+      rows = wire_options(list).map do |o|
         "    {#{o[:id]}, GW_OPT_#{KINDS.fetch(o[:type], "INT")}, #{read_size(o)}}, /* #{o[:name]} */\n"
       end
       <<~C
@@ -138,6 +145,7 @@ end
 
 require_relative "generate/options"
 require_relative "generate/errors"
+require_relative "generate/header"
 require_relative "generate/conformance"
 require_relative "generate/runtimes"
 require_relative "generate/types"

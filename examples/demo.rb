@@ -6,6 +6,7 @@ require "json"
 require "rbconfig"
 require "socket"
 require_relative "../bench/support/bench"
+require_relative "../rakelib/support/jruby"
 
 # The scenes, and the processes that play in them.
 module Demo
@@ -15,6 +16,8 @@ module Demo
   BATCH = 256
   ROUNDS = 3
   LARGE_COUNT = 500
+  ROUND_TRIPS = 5_000
+  LOG_COUNT = 50_000
 
   # A process of a scene.
   class Actor
@@ -22,7 +25,7 @@ module Demo
       @command = command.map(&:to_s)
       @late = Bench.now + DEADLINE
       @text = +""
-      @io = IO.popen({"RUBYOPT" => nil}, @command, err: %i[child out]) # without Bundler, which takes a while to load
+      @io = IO.popen({"RUBYOPT" => nil, "BUNDLER_SETUP" => nil}, @command, err: %i[child out]) # without Bundler, which takes a while to load
     end
 
     # Waits until it has printed this.
@@ -80,6 +83,13 @@ module Demo
       run(RbConfig.ruby, "-Ilib", "examples/#{file}.rb", *arguments)
     end
 
+    # Starts a program written for another library, unchanged, through its door.
+    # @param door [String] such as "rbczmq"; the program is in the folder of its examples
+    # @param ruby [Array<String>] the command that runs this Ruby
+    def old_program(door, name, *arguments, ruby: [RbConfig.ruby])
+      run(*ruby, "-Ilib", "-rgodwit/compat/#{door.tr("-", "_")}", "examples/#{door}/#{name}.rb", *arguments)
+    end
+
     def run(*command)
       Actor.new(*command).tap { |actor| @actors << actor }
     end
@@ -98,6 +108,15 @@ module Demo
       stage.say client.finish
       stage.say "examples/round_trips.rb: 10,000 more, each timed"
       stage.say stage.example("round_trips", endpoint).finish
+    end,
+
+    "Scripts written for rbczmq, unchanged: ruby -rgodwit/compat/rbczmq" => lambda do |stage|
+      server = stage.old_program("rbczmq", "rep_server", "tcp://127.0.0.1:*")
+      endpoint = "tcp://127.0.0.1:#{server.wait_for(/^listening on port (\d+)$/)[1]}"
+      client = stage.old_program("rbczmq", "req_client", endpoint)
+      stage.say "examples/rbczmq/rep_server.rb, examples/rbczmq/req_client.rb: 5,000 round trips, by Benchmark.measure"
+      stage.say client.finish
+      stage.say server.finish.lines.last
     end,
 
     "Push to pull: #{COUNT} messages of #{SIZE} bytes beside libzmq's own C, medians of #{ROUNDS} rounds" => lambda do |stage|
@@ -121,6 +140,11 @@ module Demo
       end
     end,
 
+    "The first ten test files of the whole machine: find / is stopped when they are there" => lambda do |stage|
+      stage.say "examples/first_ten.rb: Godwit::Shell.rows(\"find\", \"/\", …).lazy.select { … }.first(10)"
+      stage.say stage.example("first_ten", "test").finish
+    end,
+
     "CURVE: who does not know the server's key gets nowhere" => lambda do |stage|
       server = stage.example("curve_server", "tcp://127.0.0.1:*")
       _, endpoint, key = *server.wait_for(/^ready at (\S+), public key (.{40})$/)
@@ -128,6 +152,26 @@ module Demo
       stage.say "examples/curve_client.rb with that key:    #{stage.example("curve_client", endpoint, key).finish}"
       wrong = Godwit::Curve.keypair.public_key
       stage.say "examples/curve_client.rb with another key: #{stage.example("curve_client", endpoint, wrong).finish(status: 1)}"
+    end,
+
+    "Logs of three processes in one place, while one of them is killed" => lambda do |stage|
+      reader = stage.example("logger/reader", "tcp://127.0.0.1:*")
+      endpoint = reader.wait_for(/^ready at (\S+)$/)[1]
+      stage.say "examples/logger/reader.rb, and three times examples/logger/writer.rb; kill -9 for the third, half way"
+      *writers, killed = %w[billing shop mail].map { |program| stage.example("logger/writer", endpoint, program, LOG_COUNT) }
+      killed.wait_for(/half/)
+      killed.stop
+      writers.each { |writer| stage.say writer.finish.lines.last }
+      stage.say reader.finish.lines.drop(1).join
+    end,
+
+    "Two programs written for ffi-rzmq, unchanged, on Godwit: one on CRuby, the other on JRuby" => lambda do |stage|
+      endpoint = "tcp://127.0.0.1:#{free_port}"
+      missing = Godwit::JRuby.missing
+      stage.say missing ? "no JRuby here (#{missing}): both on CRuby" : "local_lat.rb on CRuby, over the C extension; remote_lat.rb on JRuby, over FFI"
+      stage.old_program("ffi-rzmq", "local_lat", endpoint, SIZE, ROUND_TRIPS)
+      jruby = missing ? [RbConfig.ruby] : Godwit::JRuby.command(java: Godwit::JRuby::SHORT)
+      stage.say stage.old_program("ffi-rzmq", "remote_lat", endpoint, SIZE, ROUND_TRIPS, ruby: jruby).finish
     end
   }.freeze
 

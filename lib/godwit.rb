@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "godwit/version"
+require_relative "godwit/generated/header"
 require_relative "godwit/errors"
 require_relative "godwit/hints"
 require_relative "godwit/options"
@@ -8,6 +9,7 @@ require_relative "godwit/backend"
 require_relative "godwit/descriptor"
 require_relative "godwit/endpoint"
 require_relative "godwit/timeout"
+require_relative "godwit/worker"
 require_relative "godwit/curve"
 require_relative "godwit/z85"
 require_relative "godwit/context"
@@ -19,11 +21,19 @@ require_relative "godwit/socket"
 require_relative "godwit/socket_types"
 require_relative "godwit/poller"
 require_relative "godwit/proxy"
+require_relative "godwit/timers"
+require_relative "godwit/loop"
 
 # Native ZeroMQ for Ruby: sockets that carry whole messages between threads, processes and machines.
 #
 # @see https://zguide.zeromq.org The ZeroMQ Guide
 module Godwit
+  # Opt-in parts, loaded when they are first used.
+  autoload :Beacon, "godwit/beacon"
+  autoload :LogDevice, "godwit/log_device"
+  autoload :Logger, "godwit/logger"
+  autoload :Shell, "godwit/shell"
+
   module_function
 
   # Whether the running libzmq has a feature: `:curve`, `:ipc`, `:draft`, `:ws`, `:pgm`, `:gssapi`…

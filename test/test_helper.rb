@@ -1,8 +1,11 @@
 # frozen_string_literal: true
 
 # Works from `bin/test` and by hand: ruby -Ilib -Itest test/conformance/some_test.rb
-ENV["BUNDLE_GEMFILE"] ||= File.expand_path("../Gemfile", __dir__)
-require "bundler/setup"
+# JRuby has all that the tests need in itself; the bundle's gems are CRuby's.
+unless RUBY_ENGINE == "jruby"
+  ENV["BUNDLE_GEMFILE"] ||= File.expand_path("../Gemfile", __dir__)
+  require "bundler/setup"
+end
 $VERBOSE = true
 
 require_relative "support/warnings"

@@ -29,9 +29,12 @@ module Bench
         "Ruby" => "#{RUBY_VERSION}p#{RUBY_PATCHLEVEL} (no JIT)",
         "pyzmq" => Programs.missing(:pyzmq) || `#{Programs::PYTHON} -c "import zmq, sys; print(zmq.__version__, 'on Python', sys.version.split()[0])"`.strip,
         "ffi-rzmq" => Programs.missing(:ffi_rzmq) || Gem::Specification.find_by_name("ffi-rzmq").version.to_s,
-        "gcc" => `gcc -dumpfullversion`.strip
+        "semantic_logger" => Programs.missing(:semantic_logger) || Gem::Specification.find_by_name("semantic_logger").version.to_s,
+        "JRuby" => jruby, "gcc" => `gcc -dumpfullversion`.strip
       }
     end
+
+    def jruby = @jruby ||= Godwit::JRuby.missing || IO.popen(Godwit::JRuby.command("--version"), &:read).strip
 
     def godwit = File.read(File.join(ROOT, "lib/godwit/version.rb"))[/VERSION\s*=\s*"([^"]+)"/, 1]
 

@@ -1,7 +1,10 @@
 # frozen_string_literal: true
 
+require_relative "../../rakelib/support/jruby"
+
 module Bench
-  # Finds and builds the programs that are compared. A kind is :c, :godwit, :pyzmq or :ffi_rzmq.
+  # Finds and builds the programs that are compared. A kind is :c, :godwit, :pyzmq, :ffi_rzmq, or :rbczmq, Godwit's own door; :semantic_logger; or one of those that only runtimes.rb compares:
+  # :godwit_ffi, :bare_ffi, and :godwit_jruby, :ffi_rzmq_jruby, :bare_ffi_jruby.
   module Programs
     PYTHON = "/usr/bin/python3"
     FLAGS = %w[-O2 -Wall -Wextra -pthread].freeze
@@ -9,20 +12,35 @@ module Bench
     # What each role is called in C; the other languages have one scheme.
     C_NAMES = {push: "thr_push", pull: "thr_pull", inproc: "inproc_thr", req: "lat_req", rep: "lat_rep", busy: "busy_pull",
                frames_push: "frames_push", frames_pull: "frames_pull", sockets: "sockets",
-               proxy: "proxy", queue_push: "queue_push", queue_pull: "queue_pull"}.freeze
+               proxy: "proxy", queue_push: "queue_push", queue_pull: "queue_pull", log_sub: "log_sub"}.freeze
 
     module_function
 
-    # @param role [Symbol] :push, :pull, :inproc, :req, :rep, :busy, :frames_push, :frames_pull, :sockets, :proxy, :queue_push, :queue_pull
+    # What a kind's programs are called, where that is not its own name.
+    LIBRARIES = {godwit_ffi: :godwit, godwit_jruby: :godwit, ffi_rzmq_jruby: :ffi_rzmq, bare_ffi_jruby: :bare_ffi}.freeze
+    JRUBY = %i[godwit_jruby ffi_rzmq_jruby bare_ffi_jruby].freeze
+
+    # @param role [Symbol] :runtimes, :push, :pull, :inproc, :req, :rep, :busy, :frames_push, :frames_pull, :sockets, :proxy, :queue_push, :queue_pull,
+    #   :logger, :log_calls, :log_writer, :log_reader, :log_broadcaster, :log_sub, :shell
     # @return [Array<String>] the command, without its arguments
     def command(kind, role)
       case kind
       when :c then [c(C_NAMES.fetch(role))]
       when :godwit then [RbConfig.ruby, "-I", File.join(ROOT, "lib"), ruby("godwit_#{role}")]
       when :pyzmq then [PYTHON, File.join(FOLDER, "python", "pyzmq_#{role}.py")]
-      when :ffi_rzmq then [RbConfig.ruby, *ffi_rzmq_paths.flat_map { |path| ["-I", path] }, ruby("ffi_rzmq_#{role}")]
+      when :rbczmq then [RbConfig.ruby, "-I", File.join(ROOT, "lib"), "-rgodwit/compat/rbczmq", ruby("rbczmq_#{role}")]
+      when :semantic_logger then [RbConfig.ruby, *load_path(*gem_paths("semantic_logger", "concurrent-ruby")), ruby("semantic_logger_#{role}")]
+      when :ffi_rzmq then [RbConfig.ruby, *load_path(*ffi_rzmq_paths), ruby("ffi_rzmq_#{role}")]
+      when :godwit_ffi then ["env", "GODWIT_BACKEND=ffi", RbConfig.ruby, *load_path(File.join(ROOT, "lib"), *gem_paths("ffi")), ruby("godwit_#{role}")]
+      when :bare_ffi then [RbConfig.ruby, *load_path(*gem_paths("ffi")), ruby("bare_ffi_#{role}")]
+      when :ffi_rzmq_jruby then Godwit::JRuby.command(*load_path(*gem_paths("ffi-rzmq", "ffi-rzmq-core")), ruby("ffi_rzmq_#{role}"))
+      when *JRUBY then Godwit::JRuby.command("-I", File.join(ROOT, "lib"), ruby("#{LIBRARIES.fetch(kind)}_#{role}"))
       end
     end
+
+    def load_path(*folders) = folders.flat_map { |folder| ["-I", folder] }
+
+    def gem_paths(*names) = names.flat_map { |name| Gem::Specification.find_by_name(name).full_require_paths }
 
     def ruby(name) = File.join(FOLDER, "ruby", "#{name}.rb")
 
@@ -51,20 +69,25 @@ module Bench
 
     # Found by hand: the gem is none of godwit's, and the children run without Bundler.
     def ffi_rzmq_paths
-      @ffi_rzmq_paths ||= %w[ffi-rzmq ffi-rzmq-core ffi].flat_map { |name| Gem::Specification.find_by_name(name).full_require_paths }
+      @ffi_rzmq_paths ||= gem_paths("ffi-rzmq", "ffi-rzmq-core", "ffi")
     end
 
     # Why a kind cannot run here, or nil. Without C or godwit there is nothing to compare; the two others may be missing.
     def missing(kind)
       case kind
       when :pyzmq then "Debian's python3-zmq is not installed" unless system(PYTHON, "-c", "import zmq", out: File::NULL, err: File::NULL)
-      when :ffi_rzmq
-        begin
-          ffi_rzmq_paths && nil
-        rescue Gem::MissingSpecError
-          "the gem ffi-rzmq is not in the bundle"
-        end
+      when :ffi_rzmq then gem_missing("ffi-rzmq") { ffi_rzmq_paths }
+      when :semantic_logger then gem_missing("semantic_logger") { gem_paths("semantic_logger", "concurrent-ruby") }
+      when :godwit_ffi, :bare_ffi then gem_missing("ffi") { gem_paths("ffi") }
+      when :ffi_rzmq_jruby then Godwit::JRuby.missing || gem_missing("ffi-rzmq") { gem_paths("ffi-rzmq", "ffi-rzmq-core") }
+      when *JRUBY then Godwit::JRuby.missing
       end
+    end
+
+    def gem_missing(name)
+      yield && nil
+    rescue Gem::MissingSpecError
+      "the gem #{name} is not in the bundle"
     end
   end
 end

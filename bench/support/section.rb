@@ -3,7 +3,7 @@
 module Bench
   # What one file found, as a section of RESULTS.md: text, tables, and the issue's targets with a verdict that is computed here.
   class Section
-    ORDER = %w[throughput latency frames proxy sockets busy_thread allocations].freeze
+    ORDER = %w[throughput latency frames proxy loop runtimes sockets busy_thread allocations compat logger shell].freeze
     RESULTS = "RESULTS.md"
     HEAD = <<~MARKDOWN
       # Benchmarks

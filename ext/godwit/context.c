@@ -153,6 +153,7 @@ context_close(VALUE self)
         close_sockets(native);
         gw_context_leave(native);
     }
+    if (gw_wait_interrupted()) return Qnil; /* in a trap handler: the wait that it interrupted leaves its socket only afterwards */
     int longest = atomic_load(&native->longest_linger);
     gw_wait_fd(self, "close", native->done_fd, gw_deadline(longest == GW_FOREVER ? GW_FOREVER : (int64_t)longest + 1000));
     return Qnil;

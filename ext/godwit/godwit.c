@@ -49,6 +49,7 @@ Init_godwit_ext(void)
     VALUE backend = rb_define_module_under(gw_mGodwit, "Backend");
     VALUE native = rb_define_module_under(backend, "Native");
     VALUE takeover = rb_define_module_under(native, "Takeover");
+    VALUE owned = rb_define_module_under(native, "Owned");
     rb_define_module_function(native, "libzmq_version", libzmq_version, 0);
     rb_define_module_function(native, "has", has, 1);
     rb_define_module_function(native, "curve_keypair", curve_keypair, 0);
@@ -63,8 +64,11 @@ Init_godwit_ext(void)
     gw_init_peers();
     gw_init_monitor();
     gw_init_poller();
-    gw_init_send(takeover);
-    gw_init_recv(takeover);
+    gw_init_send(takeover, owned);
+    gw_init_recv(takeover, owned);
     gw_init_proxy();
+    gw_init_ledger();
     gw_init_draft(native);
+    gw_init_rows(native);
+    gw_init_log_queue(native);
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <zmq.h>
+#include "drafts.h"
 
 #define GW_EXTERN __attribute__((visibility("default")))
 #define GW_FOREVER (-1)
@@ -192,6 +193,7 @@ gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
 bool gw_wait(gw_call_t *call, short events);  /* false: time is up. Raises on close and interrupts */
 bool gw_wait_on(gw_call_t *call, short events, int fd); /* the same on another descriptor than the socket's */
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline); /* the same for a bare descriptor, no socket behind it */
+bool gw_wait_interrupted(void); /* whether this thread is in a wait already: then this is a trap handler that interrupted it */
 void gw_wake(gw_waiter_t *waiter);
 void gw_wake_all(gw_socket_t *socket);     /* who waits for messages, room, subscriptions; pollers too */
 void gw_wake_readers(gw_socket_t *socket); /* who waits for the monitor */
@@ -200,6 +202,7 @@ void gw_settle_waiters(gw_socket_t *socket);
 void gw_line_wake(gw_line_t *line);
 void gw_line_free(gw_line_t *line);
 void gw_line_free_spares(gw_line_t *line);
+void gw_line_close_spares(gw_line_t *line); /* their IOs too; may run Ruby */
 void gw_line_mark(gw_line_t *line);
 void gw_line_compact(gw_line_t *line);
 size_t gw_line_size(const gw_line_t *line);
@@ -274,8 +277,8 @@ gw_quick(VALUE self)
 int gw_part_message(const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker);
 size_t gw_part_size(VALUE part);
 void gw_part_sent(VALUE part);
-void gw_init_send(VALUE takeover);
-void gw_init_recv(VALUE takeover);
+void gw_init_send(VALUE takeover, VALUE owned);
+void gw_init_recv(VALUE takeover, VALUE owned);
 
 /* ---- monitor.c ---- */
 
@@ -291,8 +294,6 @@ void gw_monitor_bind_failed(gw_socket_t *socket, const char *endpoint, int error
 void gw_init_monitor(void);
 
 /* ---- draft.c: found at run time in a libzmq that has drafts ---- */
-
-enum { GW_SERVER = 12, GW_CLIENT, GW_RADIO, GW_DISH, GW_GATHER, GW_SCATTER, GW_DGRAM, GW_PEER, GW_CHANNEL }; /* zmq.h hides them */
 
 /* libzmq's functions, as in its header. Without `available` all but the last line's test must not be called. */
 typedef struct {
@@ -349,6 +350,20 @@ void gw_init_poller(void);
 
 void gw_proxy_end(struct gw_proxy *proxy); /* one of its sockets was closed */
 void gw_init_proxy(void);
+
+/* ---- ledger.c ---- */
+
+struct gw_ledger *gw_ledger_get(VALUE self, const char *operation); /* raises when it is none, or the parent process's */
+void gw_ledger_note(struct gw_ledger *ledger, zmq_msg_t *parts, int count, size_t bytes); /* without the GVL */
+void gw_init_ledger(void);
+
+/* ---- rows.c ---- */
+
+void gw_init_rows(VALUE native);
+
+/* ---- log_queue.c ---- */
+
+void gw_init_log_queue(VALUE native);
 
 /* ---- error.c ---- */
 

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENTS_V1 0xffffu
-#define EVENT_PIPES_STATS 0x10000u /* zmq.h shows the draft API only to those who ask for it */
 enum {
     VALUES = 4,      /* of an event; libzmq's version 2 uses two at most */
     LOOK_EVERY = 10, /* ms */
@@ -430,7 +428,7 @@ monitor_open(VALUE self, VALUE socket, VALUE events, VALUE limit)
     uint64_t wanted = NUM2ULL(events);
     long most = NUM2LONG(limit);
     gw_socket_t *source = gw_socket_open(socket, "monitor");
-    int error = gw_monitor_listen(source, versioned() ? EVENTS_V1 | EVENT_PIPES_STATS : EVENTS_V1);
+    int error = gw_monitor_listen(source, versioned() ? ZMQ_EVENT_ALL | GW_EVENT_PIPES_STATS : ZMQ_EVENT_ALL);
     if (error) gw_raise(error, "monitor", socket, Qnil);
     RB_OBJ_WRITE(self, &reader->socket, socket);
     reader->wanted = wanted;

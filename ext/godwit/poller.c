@@ -276,7 +276,8 @@ poller_close(VALUE self)
     drop_watches(poller);
     group->state = GW_CLOSING;
     gw_line_wake(&group->line);
-    if (!group->line.first) gw_group_release(group); /* else the last to leave */
+    gw_line_close_spares(&group->line);
+    if (!group->line.first && group->state == GW_CLOSING) gw_group_release(group); /* else the last to leave */
     return Qnil;
 }
 
@@ -535,9 +536,10 @@ ask_due(VALUE self, poller_t *poller)
 static void
 look_at_ios(poller_t *poller)
 {
-    for (long i = 0; poller->ios > 0 && i < poller->count; i++) {
+    for (long i = 0, left = poller->ios; left > 0; i++) {
         gw_watch_t *watch = poller->watches[i];
         if (NIL_P(watch->io)) continue;
+        left--;
         if (descriptor(watch->io) < 0 || (watch->events & READABLE && buffered(watch->io))) gw_watch_touch(watch);
     }
 }

@@ -26,6 +26,7 @@ typedef struct {
     int from, to;                 /* places */
     bool live;                    /* the one can receive, the other send */
     bool captured;                /* the message in hand was copied to the capture socket */
+    bool noted;                   /* and told to the ledger, which so counts what the capture socket got */
     int count, capacity;          /* frames in hand, and initialised */
     size_t bytes;
     zmq_msg_t *parts;             /* owned */
@@ -34,6 +35,8 @@ typedef struct {
 typedef struct gw_proxy {
     VALUE sockets[PLACES];        /* Qnil: none; the back end may be the front end */
     gw_socket_t *native[PLACES];  /* borrowed from `sockets`, which keep them while we live */
+    VALUE ledger;                 /* Qnil: none */
+    struct gw_ledger *noted;      /* borrowed from `ledger`: what is told of each message */
     traffic_t traffic[PLACES];
     atomic_ullong dropped;        /* replies whose peer is gone: a ROUTER with mandatory */
     way_t ways[2];
@@ -51,6 +54,7 @@ proxy_mark(void *pointer)
 {
     gw_proxy_t *proxy = pointer;
     for (int i = 0; i < PLACES; i++) rb_gc_mark_movable(proxy->sockets[i]);
+    rb_gc_mark_movable(proxy->ledger);
 }
 
 static void
@@ -58,6 +62,7 @@ proxy_compact(void *pointer)
 {
     gw_proxy_t *proxy = pointer;
     for (int i = 0; i < PLACES; i++) proxy->sockets[i] = rb_gc_location(proxy->sockets[i]);
+    proxy->ledger = rb_gc_location(proxy->ledger);
 }
 
 /* Its thread holds it while it runs. */
@@ -92,6 +97,7 @@ proxy_alloc(VALUE class)
     gw_proxy_t *proxy;
     VALUE self = TypedData_Make_Struct(class, gw_proxy_t, &proxy_type, proxy);
     for (int i = 0; i < PLACES; i++) proxy->sockets[i] = Qnil;
+    proxy->ledger = Qnil;
     proxy->wake_fd = -1;
     return self;
 }
@@ -204,7 +210,7 @@ take(gw_proxy_t *proxy, way_t *way)
 {
     void *from = proxy->native[way->from]->zmq;
     way->bytes = 0;
-    way->captured = false;
+    way->captured = way->noted = false;
     do {
         if (way->count == way->capacity && !more_room(way)) return ENOMEM;
         while (zmq_msg_recv(&way->parts[way->count], from, ZMQ_DONTWAIT) < 0) {
@@ -231,6 +237,10 @@ pass(gw_proxy_t *proxy, way_t *way)
         way->captured = true;
         add(&proxy->traffic[CAPTURE].sent, 1);
         add(&proxy->traffic[CAPTURE].sent_bytes, way->bytes);
+    }
+    if (proxy->noted && !way->noted) {
+        gw_ledger_note(proxy->noted, way->parts, way->count, way->bytes);
+        way->noted = true;
     }
     error = send_whole(proxy->native[way->to], way->parts, way->count, false);
     if (error == EHOSTUNREACH) {
@@ -378,6 +388,18 @@ proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture)
     return self;
 }
 
+/* _note_in(ledger): what it takes from now on is told there; not while it runs */
+static VALUE
+proxy_note_in(VALUE self, VALUE ledger)
+{
+    gw_proxy_t *proxy = get(self, "proxy");
+    struct gw_ledger *noted = gw_ledger_get(ledger, "proxy");
+    if (proxy->running) gw_raise_busy("proxy", self);
+    RB_OBJ_WRITE(self, &proxy->ledger, ledger);
+    proxy->noted = noted;
+    return self;
+}
+
 /* _lend => true; false when it runs already. Takes all sockets or none. */
 static VALUE
 proxy_lend(VALUE self)
@@ -501,6 +523,7 @@ gw_init_proxy(void)
     VALUE class = rb_define_class_under(gw_mGodwit, "Proxy", rb_cObject);
     rb_define_alloc_func(class, proxy_alloc);
     rb_define_private_method(class, "_open", proxy_open, 3);
+    rb_define_private_method(class, "_note_in", proxy_note_in, 1);
     rb_define_private_method(class, "_lend", proxy_lend, 0);
     rb_define_private_method(class, "_give_back", proxy_give_back, 0);
     rb_define_private_method(class, "_loop", proxy_loop, 0);

@@ -242,6 +242,21 @@ fast_recv(VALUE self)
     return message;
 }
 
+/* _recv_own(owner, rest) => the first frame as a String, the message's others added to `rest`; false when there is none; nil when it has
+ * to be looked at, with nothing done: also when `rest` still holds what was left of a message. See _send_own. */
+static VALUE
+socket_recv_own(VALUE self, VALUE owner, VALUE rest)
+{
+    gw_socket_t *socket = gw_quick(self);
+    if (RB_UNLIKELY(!socket || owner != rb_thread_current() || !RB_TYPE_P(rest, T_ARRAY) || RARRAY_LEN(rest) != 0)) return Qnil;
+    VALUE message = try_receive(self, socket, "recv", false);
+    if (RB_LIKELY(RB_TYPE_P(message, T_STRING))) return message;
+    if (message == Qundef) return Qfalse;
+    VALUE first = rb_ary_shift(message);
+    rb_ary_concat(rest, message);
+    return first;
+}
+
 static VALUE
 takeover_recv(int argc, VALUE *argv, VALUE self)
 {
@@ -249,7 +264,7 @@ takeover_recv(int argc, VALUE *argv, VALUE self)
 }
 
 void
-gw_init_recv(VALUE takeover)
+gw_init_recv(VALUE takeover, VALUE owned)
 {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
     rb_define_private_method(class, "_recv", socket_recv, 1);
@@ -258,4 +273,5 @@ gw_init_recv(VALUE takeover)
     rb_define_private_method(class, "_recv_frames", socket_recv_frames, 2);
     rb_define_private_method(class, "_recv_into", socket_recv_into, 2);
     rb_define_method(takeover, "recv", takeover_recv, -1);
+    rb_define_method(owned, "_recv_own", socket_recv_own, 2);
 }

@@ -194,6 +194,22 @@ gw_line_free_spares(gw_line_t *line)
     line->spare = NULL;
 }
 
+/* What they wait for is closed: their epoll descriptors go now, not when the collector comes. Not called by it. */
+void
+gw_line_close_spares(gw_line_t *line)
+{
+    int state;
+    for (gw_waiter_t *waiter; (waiter = line->spare);) {
+        VALUE io = waiter->io;
+        line->spare = waiter->next;
+        free_waiter(waiter);
+        if (NIL_P(io)) continue;
+        VALUE error = rb_errinfo();
+        rb_protect(rb_io_close, io, &state); /* other fibers may run meanwhile */
+        if (state) rb_set_errinfo(error);
+    }
+}
+
 /* What they wait for is collected; who still waits is a fiber that is collected too, and its guard frees the waiter. */
 void
 gw_line_free(gw_line_t *line)
@@ -399,6 +415,15 @@ by_io(void)
     return !NIL_P(rb_fiber_scheduler_current()) || (!rb_thread_alone() && rb_thread_current() == rb_thread_main());
 }
 
+/* How many waits this thread is in without a fiber scheduler: one, or more where trap handlers wait in their turn. */
+static _Thread_local int waits_of_thread;
+
+bool
+gw_wait_interrupted(void)
+{
+    return waits_of_thread > 0;
+}
+
 /* One wait in a line, until `fd` is readable or somebody wakes it. Gives the state of rb_protect. */
 static int
 stand(gw_line_t *line, gw_call_t *call, short events, int fd, bool reuse, bool *again)
@@ -408,7 +433,10 @@ stand(gw_line_t *line, gw_call_t *call, short events, int fd, bool reuse, bool *
     link_waiter(line, waiter);
 
     bool seen;
+    const int before = waits_of_thread;
+    if (NIL_P(rb_fiber_scheduler_current())) waits_of_thread++;
     int state = by_io() ? wait_on_io(call, waiter, fd, &seen) : wait_in_thread(waiter, fd, call->deadline, &seen);
+    waits_of_thread = before;
     if (!reuse && !NIL_P(waiter->io)) { /* still in line, since others may run; the collector would be late for who waits often */
         int error = 0;
         rb_protect(rb_io_close, waiter->io, &error);
@@ -508,6 +536,7 @@ gw_group_wait(gw_call_t *call, gw_group_t *group)
         gw_raise_forked(call->operation, call->self);
     }
     if (group->state != GW_OPEN) {
+        gw_line_close_spares(&group->line);
         if (!group->line.first && group->state == GW_CLOSING) gw_group_release(group);
         if (state) rb_jump_tag(state);
         gw_raise_closed(call->operation, call->self);

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "backend/contract"
+require_relative "backend/libzmq"
 
 module Godwit
   # What talks to libzmq: the C extension on CRuby, the gem ffi on other Rubies and where GODWIT_BACKEND=ffi asks for it. It supplies

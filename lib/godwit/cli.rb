@@ -31,6 +31,9 @@ module Godwit
 
     # Command to class name, in the order in which `godwit help` lists them. The file has the command's name.
     COMMANDS = {
+      "log" => :Log,
+      "sh" => :Sh,
+      "beacon" => :Beacon,
       "version" => :Version,
       "help" => :Help
     }.freeze
@@ -97,7 +100,7 @@ module Godwit
       def timed_out?(error) = defined?(Godwit::TimeoutError) && error.is_a?(Godwit::TimeoutError)
 
       def complain(*lines)
-        warn "godwit: #{lines.join("\n")}"
+        warn "godwit: #{lines.map { |line| line.dup.force_encoding(Encoding::UTF_8).scrub }.join("\n")}"
       end
 
       # Ruby would write what is still buffered at exit, and complain. Another IO object, as $stdout's own `reopen` flushes.

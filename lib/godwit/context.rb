@@ -17,6 +17,9 @@ module Godwit
 
     # Seconds that a closed socket goes on trying to deliver, where nothing else is said.
     DEFAULT_LINGER = 5
+    # Seconds of linger for a socket that needs none: with 0, libzmq aborts the process when the connection breaks while a message of several frames
+    # is half sent (docs/limits.md).
+    BRIEF_LINGER = 0.05
 
     class << self
       # Makes a context. With a block: yields it, closes it afterwards, and gives the block's value.
@@ -57,7 +60,7 @@ module Godwit
       raise Errors.bad_type(:new, "socket_options:", "a Hash of options", socket_options) unless socket_options.is_a?(Hash)
       socket_options = socket_options.to_h { |name, value| [name, value.is_a?(String) ? value.dup.freeze : value] }
       socket_options.each { |name, value| Options.fetch(name).encode(value) }
-      @socket_options = Ractor.make_shareable(socket_options)
+      @socket_options = defined?(Ractor) ? Ractor.make_shareable(socket_options) : socket_options.freeze
       wanted = options.map { |name, value| [Options.fetch(name, :context), value] }
       wanted.map! { |option, value| [option, option.encode(value), value] }
       linger = Options.fetch(:linger).encode(linger)

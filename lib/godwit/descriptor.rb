@@ -10,6 +10,7 @@ module Godwit
     # @param endpoint [String] to be bound
     # @raise [OptionError] unless it is a stream socket that listens, of the endpoint's family
     def check(number, endpoint)
+      require "socket"
       problem = problem(number, endpoint.start_with?("ipc:")) unless endpoint.start_with?("inproc:")
       return unless problem
       raise OptionError.new("bind #{endpoint}: option use_fd takes the descriptor of a stream socket that is bound and listens " \
@@ -18,16 +19,12 @@ module Godwit
 
     # @return [String, nil] what is wrong with it
     def problem(number, unix)
-      require "socket"
-      socket = ::BasicSocket.for_fd(number)
-      socket.autoclose = false
-      family = socket.local_address.afamily
-      return "is no stream socket" unless socket.getsockopt(:SOCKET, :TYPE).int == ::Socket::SOCK_STREAM
-      return "does not listen" unless socket.getsockopt(:SOCKET, :ACCEPTCONN).bool
+      type, listens, family = Backend::IMPLEMENTATION.socket_facts(number)
+      return "is no open socket" unless type
+      return "is no stream socket" unless type == ::Socket::SOCK_STREAM
+      return "does not listen" unless listens
       return if (unix ? [::Socket::AF_UNIX] : [::Socket::AF_INET, ::Socket::AF_INET6]).include?(family)
       "is of another family"
-    rescue ::SystemCallError, ::ArgumentError
-      "is no open socket"
     end
   end
 end

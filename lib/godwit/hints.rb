@@ -18,7 +18,7 @@ module Godwit
       case what
       when Errno::EOPNOTSUPP::Errno then direction(operation, object)
       when Errno::EMFILE::Errno then room(object)
-      when EFSM then turn(object)
+      when Header::EFSM then turn(object)
       when Errno::ENODEV::Errno then device(object) || ipv6(object, endpoint)
       when Errno::EINVAL::Errno then ipv6(object, endpoint)
       when Errno::ETIMEDOUT::Errno then patience(object, operation)
@@ -27,9 +27,6 @@ module Godwit
       when Errno::EMSGSIZE::Errno then "over udp a message has at most #{Socket::Drafts::UDP_LIMIT} bytes, a RADIO's group and one more byte included"
       end
     end
-
-    # libzmq's own errno of a socket that was used out of turn.
-    EFSM = 156_384_763
 
     # @return [Exception] for what is no message, or none for this socket
     def bad_message(message, operation, socket = nil)

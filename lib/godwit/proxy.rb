@@ -193,7 +193,7 @@ module Godwit
         raise Errors.build(StateError, :proxy, nil, "this proxy runs already: stop it first") unless _lend
         @error = nil
         begin
-          @thread = Thread.new { work }
+          @thread = Worker.new { work }
           @thread.name = "godwit proxy"
         rescue ThreadError
           _give_back

@@ -4,17 +4,6 @@ require_relative "socket/drafts"
 require_relative "socket/request"
 
 module Godwit
-  # The number of each type in libzmq.
-  # @private
-  SOCKET_TYPES = {
-    PAIR: 0, PUB: 1, SUB: 2, REQ: 3, REP: 4, DEALER: 5, ROUTER: 6, PULL: 7, PUSH: 8, XPUB: 9, XSUB: 10, STREAM: 11,
-    SERVER: 12, CLIENT: 13, RADIO: 14, DISH: 15, GATHER: 16, SCATTER: 17, DGRAM: 18, PEER: 19, CHANNEL: 20
-  }.freeze
-
-  # Those that only a libzmq built with drafts has.
-  # @private
-  DRAFT_TYPES = %i[SERVER CLIENT RADIO DISH GATHER SCATTER DGRAM PEER CHANNEL].freeze
-
   # One to one, both ways; mostly between two threads.
   class PAIR < Socket; end
 

@@ -1,10 +1,7 @@
 # frozen_string_literal: true
 
 require "etc"
-require "fileutils"
-require "open3"
-require "rake"
-require "tmpdir"
+require_relative "debian_source"
 
 module Godwit
   # A libzmq with drafts: Debian's source package of zeromq3, its patches and its features, with --enable-drafts. It lies in the
@@ -18,7 +15,7 @@ module Godwit
       "krb5-gssapi" => ["--with-libgssapi_krb5=yes"]
     }.freeze
 
-    class Failure < StandardError; end
+    Failure = DebianSource::Failure
 
     # @return [String] of the system's libzmq, whose header the extension was compiled with
     def version
@@ -26,11 +23,7 @@ module Godwit
     end
 
     # @return [String] folder that it is installed in
-    def prefix
-      cache = ENV["XDG_CACHE_HOME"].to_s
-      cache = File.join(Dir.home, ".cache") unless cache.start_with?("/")
-      File.join(cache, "godwit", "libzmq-draft-#{version}")
-    end
+    def prefix = DebianSource.cache("libzmq-draft-#{version}")
 
     # @return [String] folder of libzmq.so.5
     def lib = File.join(prefix, "lib")
@@ -41,47 +34,14 @@ module Godwit
     # @return [String] {#lib}
     # @raise [Failure] when it cannot be built: no network, a tool missing
     def build
-      return lib if built?
-      FileUtils.mkdir_p(File.dirname(prefix))
-      # Of two builds at once the later finds the work done.
-      File.open("#{prefix}.lock", File::RDWR | File::CREAT) do |lock|
-        lock.flock(File::LOCK_EX)
-        Dir.mktmpdir("godwit-draft-") { |folder| make(fetch(folder)) } unless built?
+      DebianSource.once(prefix, method(:built?)) do |folder|
+        say "fetching Debian's source package of zeromq3"
+        make(DebianSource.fetch("zeromq3", folder))
       end
       lib
     end
 
     private
-
-    # Asks apt for the source package with lists of its own: the machine's lists stay as they are, and no root is needed.
-    # @return [String] folder of the unpacked source
-    def fetch(folder)
-      say "fetching Debian's source package of zeromq3"
-      File.write("#{folder}/sources.list", sources.join("\n") + "\n")
-      %w[state/lists/partial cache/archives/partial source].each { |path| FileUtils.mkdir_p("#{folder}/#{path}") }
-      settings = {
-        "Dir::Etc::SourceList" => "#{folder}/sources.list", "Dir::Etc::SourceParts" => "/dev/null",
-        "Dir::State" => "#{folder}/state", "Dir::State::status" => "/var/lib/dpkg/status", "Dir::Cache" => "#{folder}/cache",
-        "APT::Sandbox::User" => Etc.getpwuid.name, "Acquire::Languages" => "none", "Acquire::Retries" => "3"
-      }
-      options = settings.flat_map { |name, value| ["-o", "#{name}=#{value}"] }
-      run("apt-get", "update", "-o", "APT::Update::Error-Mode=any", *options)
-      run("apt-get", "source", "zeromq3", *options, chdir: "#{folder}/source")
-      Dir.glob("#{folder}/source/*/").first || raise(Failure, "apt-get source zeromq3 left no source behind")
-    end
-
-    # The places that the machine's own apt takes Debian's packages from.
-    # @return [Array<String>] lines of a sources.list
-    def sources
-      keys = Dir.glob("/usr/share/keyrings/debian-archive-keyring.*").first
-      format = "$(SITE)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)"
-      lines = run("apt-get", "indextargets", "--format", format, "Created-By: Packages").lines(chomp: true).uniq
-      lines = lines.filter_map do |line|
-        site, release, component, origin = line.split("|")
-        "deb-src #{"[signed-by=#{keys}] " if keys}#{site} #{release} #{component}" if origin == "Debian"
-      end
-      lines.empty? ? raise(Failure, "apt knows no package list of Debian's: apt-get update first") : lines
-    end
 
     # Into a folder beside the right one, which then gets the name: one that is there is whole.
     def make(source)
@@ -106,13 +66,7 @@ module Godwit
       raise Failure, "Debian's source package is libzmq #{numbers}, the system's library #{version}: install Debian's libzmq3-dev"
     end
 
-    def run(*command, chdir: Dir.pwd)
-      output, status = Open3.capture2e({"LC_ALL" => "C.UTF-8", "DEBIAN_FRONTEND" => "noninteractive"}, *command, chdir: chdir, stdin_data: "")
-      return output if status.success?
-      raise Failure, "#{command.first(2).join(" ")} failed:\n#{output.lines.last(15).join}"
-    rescue Errno::ENOENT
-      raise Failure, "#{command.first} is not installed (bin/setup installs what is needed)"
-    end
+    def run(*command, **options) = DebianSource.run(*command, **options)
 
     def say(text) = warn("draft: #{text}")
   end

@@ -35,11 +35,16 @@ module Conformance
       assert_equal message, receiver.recv(timeout: 5)
     end
 
-    # Seconds that the block took.
-    def seconds
-      start = monotonic
-      yield
-      monotonic - start
+    # A request of one that will be refused. Where libzmq has refused it by now there is no peer that would take the request.
+    # @return [Boolean] whether it went
+    def ask(client)
+      client.send_nonblock("let me in", exception: false) != :wait_writable
+    end
+
+    # @param asked what {#ask} gave
+    def assert_unserved(client, asked)
+      return assert_raises(Godwit::TimeoutError) { client.recv(timeout: 0.1) } if asked
+      assert_equal :wait_writable, client.send_nonblock("let me in", exception: false)
     end
 
     # @return [Array] the next `count` messages

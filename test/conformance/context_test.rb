@@ -188,4 +188,26 @@ class ContextTest < Godwit::TestCase
     refute_equal context.pointer, own(Godwit::Context.new).pointer
     refute_equal 0, context.pointer
   end
+
+  test "closing one while other threads make sockets in it" do
+    20.times do
+      doomed = own(Godwit::Context.new(linger: 0))
+      started = Queue.new
+      makers = Array.new(3) do
+        in_thread do
+          started << true
+          loop do
+            doomed.socket(:SUB).close
+          rescue Godwit::TooManySocketsError
+            Thread.pass # libzmq gives a closed socket's place back some time later
+          end
+        rescue Godwit::ClosedError, Godwit::ContextTerminatedError
+          :told
+        end
+      end
+      makers.size.times { started.pop }
+      doomed.close
+      assert_equal [:told] * 3, makers.map(&:value)
+    end
+  end
 end

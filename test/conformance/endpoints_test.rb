@@ -136,7 +136,7 @@ class EndpointsTest < Godwit::TestCase
   end
 
   test "ipc by abstract name, by path, by wildcard" do
-    skip "abstract names are Linux's" unless RUBY_PLATFORM.include?("linux")
+    skip "abstract names are Linux's" unless LINUX
     path = "ipc://#{scratch_dir}/socket"
     [endpoint_for(:ipc), path].each do |endpoint|
       dealer = open_socket(:DEALER).bind(endpoint)
@@ -176,7 +176,7 @@ class EndpointsTest < Godwit::TestCase
   end
 
   test "an interface by name" do
-    skip "only Linux calls its loopback lo" unless RUBY_PLATFORM.include?("linux")
+    skip "only Linux calls its loopback lo" unless LINUX
     assert_equal "tcp://127.0.0.1", open_socket(:DEALER).bind("tcp://lo:*").last_endpoint[/\A.*(?=:)/]
   end
 

@@ -9,6 +9,8 @@ require_relative "assertions"
 class LimitsTest < Godwit::TestCase
   include Conformance::Assertions
 
+  LIMIT = (RUBY_ENGINE == "jruby") ? 200 : 40 # descriptors; Java has many open itself
+
   deadline 60 # one of the tests starts 41 processes
 
   test "too many sockets of one context" do
@@ -67,6 +69,7 @@ class LimitsTest < Godwit::TestCase
   RUBY
 
   test "too many descriptors: an error from the first socket on, at every limit" do
+    not_on :jruby, "Java itself fails where no descriptor is left"
     skip "counts descriptors in /proc" unless File.directory?("/proc/self/fd")
     outcomes = (0..40).each_slice(4).flat_map do |some|
       children = some.map { |extra| [extra, start_child(LOW, [extra], deadline: 25)] }
@@ -88,7 +91,7 @@ class LimitsTest < Godwit::TestCase
   end
 
   test "with a shell's ulimit -n: what was accepted arrives, and with descriptors back it works on" do
-    result = start_command(["sh", "-c", 'ulimit -n 40; exec "$@"', "sh", RbConfig.ruby, "-W", "-Ilib", "-e", <<~'RUBY'], deadline: 20).finish
+    result = start_command(["sh", "-c", "ulimit -n #{LIMIT}; exec \"$@\"", "sh", *RUBY, "-W", "-Ilib", "-e", <<~'RUBY'], deadline: 20).finish
       require "godwit"
       pull = Godwit::PULL.bind("tcp://127.0.0.1:*", count_peers: false)
       push = Godwit::PUSH.connect(pull.last_endpoint, count_peers: false)
@@ -124,6 +127,7 @@ class LimitsTest < Godwit::TestCase
   end
 
   test "a wait needs a descriptor too: without one it says so, and the socket works on" do
+    not_on :jruby, "Java itself fails where no descriptor is left"
     skip "counts descriptors in /proc" unless File.directory?("/proc/self/fd")
     result = run_child(<<~'RUBY', deadline: 20)
       require "godwit"

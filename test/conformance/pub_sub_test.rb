@@ -93,7 +93,7 @@ class PubSubTest < Godwit::TestCase
 
   each_transport("a PUB without subscribers drops, and never waits") do |transport|
     pub = open_socket(:PUB, send_hwm: 1).bind(endpoint_for(transport))
-    assert_operator seconds { 10_000.times { pub.send("x" * 100, timeout: 5) } }, :<, 5
+    rounds(10_000, stressed: 1_000).times { assert_same pub, pub.send("x" * 100, timeout: 0) }
     assert_equal [:writable], pub.events
   end
 

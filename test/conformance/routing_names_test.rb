@@ -9,10 +9,9 @@ require_relative "assertions"
 class RoutingNamesTest < Godwit::TestCase
   include Conformance::Assertions
 
-  # @return [String] what the child wrote: the class and message of what the program's last lines raised
-  def outcome(program)
-    assert_child(run_child(<<~RUBY)).stdout
-      require "godwit"
+  # @return [Array<String>] what a child wrote, for each program: the message of what its last line raised
+  def outcomes(*programs)
+    tries = programs.map { |program| <<~RUBY }
       begin
         #{program.gsub("\n", "\n  ")}
         puts "nothing raised"
@@ -20,6 +19,7 @@ class RoutingNamesTest < Godwit::TestCase
         puts error.message
       end
     RUBY
+    assert_child(run_child("require 'godwit'\n#{tries.join}")).stdout.lines
   end
 
   ONCE = /connect_routing_id.*takes each name once in a socket's life, and "x" was given before: take another, or a new socket/
@@ -28,22 +28,24 @@ class RoutingNamesTest < Godwit::TestCase
   %i[ROUTER STREAM].each do |type|
     test "a #{type} gives no name twice: to a live peer, to one that goes, when set and when connected" do
       start = "peer = Godwit::#{type}.bind('tcp://127.0.0.1:*')\none = Godwit::#{type}.connect(peer.last_endpoint, connect_routing_id: 'x')"
-      assert_match ONCE, outcome("#{start}\none.connect_routing_id = 'x'")
-      assert_match ONCE, outcome("#{start}\none.disconnect(peer.last_endpoint)\none.connect_routing_id = 'x'\none.connect(peer.last_endpoint)")
-      assert_match(/nothing raised/, outcome("#{start}\none.connect_routing_id = 'y'\none.connect_routing_id = 'z'\none.connect(peer.last_endpoint)"))
+      live, gone, unused = outcomes("#{start}\none.connect_routing_id = 'x'",
+        "#{start}\none.disconnect(peer.last_endpoint)\none.connect_routing_id = 'x'\none.connect(peer.last_endpoint)",
+        "#{start}\none.connect_routing_id = 'y'\none.connect_routing_id = 'z'\none.connect(peer.last_endpoint)")
+      assert_match ONCE, live
+      assert_match ONCE, gone
+      assert_equal "nothing raised\n", unused
     end
   end
 
   test "a ROUTER gives no name where a peer may have given itself the same" do
-    assert_match BEFORE, outcome(<<~RUBY)
+    texts = outcomes(<<~BOUND, <<~CONNECTED, <<~NAMED, "Godwit::ROUTER.connect('tcp://127.0.0.1:5555', connect_routing_id: 'x', immediate: true)")
       router = Godwit::ROUTER.bind("tcp://127.0.0.1:*")
       dealer = Godwit::DEALER.connect(router.last_endpoint, routing_id: "x")
       dealer << "hello"
       router.recv(timeout: 5)
       router.connect_routing_id = "x"
       router.connect("tcp://127.0.0.1:5555")
-    RUBY
-    assert_match BEFORE, outcome(<<~RUBY)
+    BOUND
       router = Godwit::ROUTER.new
       dealer = Godwit::DEALER.bind("tcp://127.0.0.1:*", routing_id: "x")
       router.connect(dealer.last_endpoint)
@@ -51,10 +53,12 @@ class RoutingNamesTest < Godwit::TestCase
       router.recv(timeout: 5)
       router.connect_routing_id = "x"
       router.connect("tcp://127.0.0.1:5555")
-    RUBY
-    # Here the name was accepted before the socket was bound.
-    assert_match BEFORE, outcome("Godwit::ROUTER.bind('tcp://127.0.0.1:*', connect_routing_id: 'x').connect('tcp://127.0.0.1:5555')")
-    assert_match BEFORE, outcome("Godwit::ROUTER.connect('tcp://127.0.0.1:5555', connect_routing_id: 'x', immediate: true)")
+    CONNECTED
+      # Here the name is accepted before the socket is bound.
+      Godwit::ROUTER.bind('tcp://127.0.0.1:*', connect_routing_id: 'x').connect('tcp://127.0.0.1:5555')
+    NAMED
+    assert_equal 4, texts.size
+    texts.each { |text| assert_match BEFORE, text }
   end
 
   each_transport("names first, then bind: both kinds of peers are served") do |transport|

@@ -2,6 +2,7 @@
 
 require_relative "../test_helper"
 require_relative "page"
+require_relative "../support/network"
 require_relative "../../rakelib/support/draft_library"
 
 # What README.md and docs/ show is true: each Ruby example runs, in a process of its own, and gives what its `# =>` says.
@@ -12,7 +13,9 @@ class ExamplesTest < Godwit::TestCase
     test "example #{example.name}" do
       skip "not run: #{example.reason}" if example.reason
       gems = example.source.include?('require "async"')
-      result = assert_child run_child("test/docs/run.rb", [example.page, example.line], deadline: DEADLINE, gems: gems, env: env_for(example))
+      network = example.needs == "network"
+      skip Godwit::TestSupport::Network.missing if network && Godwit::TestSupport::Network.missing
+      result = assert_child run_child("test/docs/run.rb", [example.page, example.line], deadline: DEADLINE, gems: gems, env: env_for(example), network: network)
       assert_empty result.stderr.lines.reject { |line| foreign_warning?(line) }.join
     end
   end

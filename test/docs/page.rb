@@ -4,7 +4,8 @@ require "socket"
 
 # A Markdown page and the Ruby examples in it.
 class Page
-  # A fenced block. `reason` says why it is not run, if it is not; `needs` is "draft" for one that needs a libzmq with drafts.
+  # A fenced block. `reason` says why it is not run, if it is not; `needs` is "draft" for one that needs a libzmq with drafts, "network" for one
+  # that needs a network of its own.
   Example = Struct.new(:page, :line, :source, :reason, :needs) do
     def name = "#{page} line #{line}"
   end
@@ -12,7 +13,7 @@ class Page
   ROOT = File.expand_path("../..", __dir__)
   FENCE = /^```ruby\n(.*?)^```$/m
   EXCUSE = /<!-- not run: (.+?) -->\s*\z/
-  NEEDS = /<!-- needs: (draft) -->\s*\z/
+  NEEDS = /<!-- needs: (draft|network) -->\s*\z/
   # `expression # => value; words`: the value is checked.
   PROMISE = /^(?<code>\s*\S.*?)\s+# => (?<value>.+?)(?:; .*)?$/
   PORT = /(?<=127\.0\.0\.1:|\*:)\d{4,5}\b/

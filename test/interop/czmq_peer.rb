@@ -7,8 +7,7 @@ module Godwit
   module TestSupport
     # A CZMQ process (czmq_peer.c, built into tmp/) and its sockets, steered from a test as {Peer} is.
     class CzmqPeer
-      SOURCE = File.expand_path("czmq_peer.c", __dir__)
-      PROGRAM = File.expand_path("../../tmp/interop/czmq_peer", __dir__)
+      PROGRAMS = File.expand_path("../../tmp/interop", __dir__)
       LIBRARIES = %w[libczmq libzmq].freeze
 
       # @return [String, nil] why there can be none
@@ -19,14 +18,17 @@ module Godwit
       end
 
       # Builds it anew in each test process, under another name first: two runs at once must not run half of it.
-      def self.program
-        @program ||= begin
-          FileUtils.mkdir_p(File.dirname(PROGRAM))
+      # @param name [String] of its source here, without .c
+      # @return [String] its path
+      def self.program(name = "czmq_peer")
+        (@programs ||= {})[name] ||= begin
+          FileUtils.mkdir_p(PROGRAMS)
           flags = IO.popen(["pkg-config", "--cflags", "--libs", *LIBRARIES], &:read).split
-          fresh = "#{PROGRAM}.#{Process.pid}"
-          system("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", fresh, SOURCE, *flags, exception: true)
-          File.rename(fresh, PROGRAM)
-          PROGRAM
+          path = File.join(PROGRAMS, name)
+          fresh = "#{path}.#{Process.pid}"
+          system("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", fresh, File.expand_path("#{name}.c", __dir__), *flags, exception: true)
+          File.rename(fresh, path)
+          path
         end
       end
 

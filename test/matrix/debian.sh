@@ -2,10 +2,10 @@
 # Builds the gem and runs tests on another Debian, in a chroot: its Ruby, its libzmq. The folder is kept for the next time
 # (~/.cache/godwit/debian-SUITE); nothing that is mounted or started outlives this script.
 set -eu
-[ "${1:-}" != --help ] || { echo "usage: test/matrix/debian.sh [suite [stage…]]   (trixie; conformance native)"; exit 0; }
+[ "${1:-}" != --help ] || { echo "usage: test/matrix/debian.sh [suite [stage…]]   (trixie; conformance native logger shell process)"; exit 0; }
 suite=${1:-trixie}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- conformance native
+[ $# -gt 0 ] || set -- conformance native logger shell process
 cd "$(dirname "$0")/../.."
 
 say() { echo "matrix: $*"; }
@@ -51,7 +51,8 @@ git ls-files -z | tar --null --files-from=- --ignore-failed-read -cf - | tar -C 
 say "in $suite: bin/setup, the gem, $*"
 # shellcheck disable=SC2016 # for the shell inside
 exec unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
-  chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 BUNDLE_VERSION=system \
+  sh -euc 'mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"; mount --bind "$0/dev/pts/ptmx" "$0/dev/ptmx"; exec chroot "$0" "$@"' "$root" \
+  /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 BUNDLE_VERSION=system \
     http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" no_proxy="${no_proxy:-}" GODWIT_TEST_GC="${GODWIT_TEST_GC:-normal}" \
   sh -euc 'cd /godwit; bin/setup; export BUNDLE_SILENCE_ROOT_WARNING=1
     bundle exec rake package:check; exec bin/test "$@"' sh "$@"

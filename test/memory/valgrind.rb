@@ -115,7 +115,7 @@ module Godwit
 
       private
 
-      def env = {"GODWIT_TEST_GC" => "valgrind", "BUNDLE_GEMFILE" => "#{ROOT}/Gemfile", "RUBYOPT" => nil, "RUBYLIB" => nil}
+      def env = {"GODWIT_TEST_GC" => "valgrind", "BUNDLE_GEMFILE" => "#{ROOT}/Gemfile", "RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLER_SETUP" => nil}
 
       def command
         ["valgrind", "--xml=yes", "--xml-file=#{@xml}", "--suppressions=#{SUPPRESSIONS}", "--num-callers=40", "--leak-check=full", "--fair-sched=try",

@@ -48,14 +48,6 @@ class DraftWaitsTest < Godwit::TestCase
       end
     end
 
-    test "senders and receivers of a full CHANNEL wake one another" do
-      a, b = connected_pair(:CHANNEL, :CHANNEL, transport: :inproc, send_hwm: 1, recv_hwm: 1)
-      both = [[a, b], [b, a]].flat_map do |from, to|
-        [in_thread { 1000.times { |i| from.send(i.to_s, timeout: 10) } }, in_thread { Array.new(1000) { to.recv(timeout: 10) } }]
-      end
-      assert_equal [Array.new(1000, &:to_s)] * 2, both.map(&:value).values_at(1, 3)
-    end
-
     test "a wait costs no CPU, whatever was seen before" do
       server, client, id = server_and_client
       server.send("x", routing_id: id)

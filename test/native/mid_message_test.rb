@@ -139,6 +139,7 @@ class MidMessageTest < Godwit::TestCase
             check("the next reply", "reply", socket.request(%w[next 2], timeout: 0.5, retries: 5))
             got.delete([""]) if #{id.any?}
             shapes = got.map { |message| [*message[0...-3].map { |part| [part.bytesize] }, *message.last(3)] }.uniq
+            shapes.delete([[4], "", "next", "2"]) if #{id.empty?} && shapes.size > 1 # tried again, on a slow machine: request tells the replies apart
             check("requests", [[*#{id}, "", "next", "2"]], shapes)
             peer.close
             server.join

@@ -336,12 +336,6 @@ class NativeProxyTest < Godwit::TestCase
     @sent += 1 while push.send(@sent.to_s, timeout: 0.02, exception: false)
   end
 
-  def seconds
-    start = monotonic
-    yield
-    monotonic - start
-  end
-
   # A busy machine may be late once; one that is late each time is wrong.
   def in_time
     late = Array.new(TRIES) do

@@ -49,7 +49,7 @@ class SlowFeedTest < Godwit::StressCase
   def feed(count, transport)
     @pull, @push = connected_pair(:PULL, :PUSH, transport: transport)
     @threads.concat(Array.new(THREADS) { waiter })
-    in_thread { Async { |task| FIBERS.times { task.async { wait_in_fiber } } } }
+    in_fibers(FIBERS) { wait_in_fiber }
     yield if block_given?
     count.times do |number|
       @push.send(number.to_s)

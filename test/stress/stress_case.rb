@@ -2,7 +2,7 @@
 
 require "test_helper"
 ENV["CONSOLE_LEVEL"] ||= "fatal" # async would tell of each task that ends with an error; the tests look themselves
-require "async"
+require "async" if Fiber.respond_to?(:set_scheduler)
 require "zlib"
 
 module Godwit
@@ -29,6 +29,12 @@ module Godwit
 
     # @return [Integer] a share of the messages of the whole
     def messages(normal) = [(normal * SCALE).to_i, 50].max
+
+    # Fibers in a thread of their own, each told its number; as many threads where Ruby has no fiber scheduler.
+    def in_fibers(count, &work)
+      return count.times { |number| in_thread { work.call(number) } } unless defined?(Async)
+      in_thread { Async { |task| count.times { |number| task.async { work.call(number) } } } }
+    end
 
     def failed(message) = flunk("#{message} (GODWIT_STRESS_SEED=#{SEED})")
 

@@ -1,12 +1,18 @@
 # frozen_string_literal: true
 
 require "rbconfig"
+require_relative "watchdog"
 
 module Godwit
   module TestSupport
     # Child processes with a deadline: whatever may crash, hang, fork or catch signals runs in one.
     module Children
       ROOT = File.expand_path("../..", __dir__)
+      # The command that runs this Ruby; JRuby from its jars does not know it.
+      RUBY = ((RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]).freeze
+
+      # Seconds that this Ruby may take to start beside other work, on top of a child's deadline.
+      START = (RUBY_ENGINE == "jruby") ? 15 : 0
 
       # How a child ended, and all that it wrote.
       Result = Struct.new(:status, :stdout, :stderr, :timed_out) do
@@ -115,20 +121,23 @@ module Godwit
       end
 
       # Bundler's hold on this process would cost each child a fifth of a second.
-      NO_BUNDLER = {"RUBYOPT" => nil, "RUBYLIB" => nil}.freeze
+      NO_BUNDLER = {"RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLER_SETUP" => nil}.freeze
 
       # Starts a Ruby program with lib/ on its load path; with the bundle's gems when `gems` is true.
       # @param program [String] source text, or the path of a .rb file under the project's root
       # @param deadline [Numeric] seconds after which it is killed
+      # @param network [Boolean] in a network of its own (see {Network})
       # @return [Child]
-      def start_child(program, args = [], deadline: 10, env: {}, gems: false)
+      def start_child(program, args = [], deadline: 10, env: {}, gems: false, network: false)
         source = (program.end_with?(".rb") && !program.include?("\n")) ? [program] : ["-e", program]
-        command = [RbConfig.ruby, "-W", "-Ilib", *("-rbundler/setup" if gems), "-r./test/support/child_prelude", *source, *args.map(&:to_s)]
-        start_command(command, deadline: deadline, env: env)
+        command = [*RUBY, "-W", "-Ilib", *("-rbundler/setup" if gems && RUBY_ENGINE != "jruby"), "-r./test/support/child_prelude", *source, *args.map(&:to_s)]
+        command = Network.command(*command) if network
+        start_command(command, deadline: deadline + START, env: env)
       end
 
       # Starts any program.
       def start_command(command, deadline: 10, env: {})
+        Watchdog.allow(START)
         child = Child.new(command, env: NO_BUNDLER.merge(env), deadline: deadline)
         (@children ||= []) << child
         child

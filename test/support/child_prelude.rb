@@ -1,7 +1,15 @@
 # frozen_string_literal: true
 
 # Loaded first by the child processes of tests: a child that goes past its deadline is asked where it is before it is killed.
-Signal.trap("QUIT") do
+# Java writes one by itself.
+RUBY_ENGINE == "jruby" || Signal.trap("QUIT") do
   Thread.list.each { |thread| warn "", thread.inspect, *(thread.backtrace || []).map { |line| "  #{line}" } }
 end
+# A bin/test started by nohup has it ignored, and its children with it.
+Signal.trap("HUP", "DEFAULT") unless RUBY_ENGINE == "jruby"
+
 $stdout.sync = true
+
+# JRuby's GC.start does nothing.
+require "jruby" if RUBY_ENGINE == "jruby"
+def collect_garbage = (RUBY_ENGINE == "jruby") ? JRuby.gc : GC.start

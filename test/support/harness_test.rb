@@ -42,6 +42,25 @@ class HarnessTest < Godwit::TestCase
     RUBY
   end
 
+  test "the tiny scheduler keeps a fiber that is blocked, which nobody else knows, from the garbage collector" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    outcome(<<~RUBY)
+      require "support/tiny_scheduler"
+      lock, changed, told = Mutex.new, ConditionVariable.new, []
+      thread = Godwit::TestSupport::TinyScheduler.thread do
+        20.times { |n| Fiber.schedule { lock.synchronize { changed.wait(lock) } && told << n } }
+        Fiber.schedule do
+          3.times { GC.start }
+          Array.new(100_000) { Object.new }
+          lock.synchronize { changed.broadcast }
+        end
+      end
+      assert thread.join(20)
+      assert_equal 20, told.size
+    RUBY
+    assert_equal 1, @report["passed"], @child.to_s
+  end
+
   test "a socket left open" do
     assert_fails(/left open: #<Godwit::REQ/, "$left = Godwit::REQ.new; assert true")
   end

@@ -8,11 +8,15 @@ module Godwit
     # Hands a run's outcome to bin/test: numbers, seed, failures, skips with their reasons. Without GODWIT_TEST_REPORT it
     # only repeats at the end what was skipped and with which seed the run can be had again.
     class Report < Minitest::AbstractReporter
+      # Tests whose time is told.
+      SLOWEST = 20
+
       def initialize(options)
         super()
         @seed = options[:seed]
         @counts = Hash.new(0)
         @details = {failures: [], skips: []}
+        @times = []
         self.class.current = self
       end
 
@@ -27,6 +31,7 @@ module Godwit
       end
 
       def record(result)
+        @times << [result.time, "#{result.klass}##{result.name}"]
         outcome = if result.skipped? then :skipped
         elsif result.passed? then :passed
         else :failed
@@ -40,6 +45,7 @@ module Godwit
       def report
         @details[:skips].each { |skip| puts "skipped: #{skip[:name]}: #{skip[:text]}" }
         report_types if defined?(Types)
+        @times.max(SLOWEST).each { |seconds, name| puts format("slow: %.1f s %s", seconds, name) if seconds >= 1 }
         puts "To repeat this order: --seed #{@seed}"
         save
       end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "optparse"
+require "stringio"
 require_relative "stages"
 
 module Godwit
@@ -10,13 +11,14 @@ module Godwit
       def initialize(arguments)
         @seed = Random.new_seed % 0xFFFF
         @stages = STAGES
+        @jobs = 3
         parse(arguments)
       end
 
       # @return [Integer] exit status: 0 when all passed, 1 when something failed, 130 when interrupted
       def run
         puts "Seed #{@seed} decides the order of the tests."
-        interrupted = catch_interrupt { @stages.each { |stage| run_stage(stage) } }
+        interrupted = catch_interrupt { run_stages }
         sum_up
         return 130 if interrupted
         total(:failed).zero? ? 0 : 1
@@ -30,6 +32,7 @@ module Godwit
           options.separator "Runs all stages, or those named."
           options.on("--quick", "lint to conformance: about two minutes") { @stages = STAGES.select(&:quick?) }
           options.on("--seed N", Integer, "repeat the order of an earlier run") { |seed| @seed = seed }
+          options.on("--jobs N", Integer, "so many stages at once (default 3)") { |jobs| @jobs = [jobs, 1].max }
           options.on("--list", "list the stages") { list }
           options.separator "Environment: GODWIT_TEST_GC=normal|compact|shuffle|stress|stress-full (see test/support/gc_levels.rb)"
         end
@@ -51,10 +54,39 @@ module Godwit
         exit 0
       end
 
+      # In order; several at once where they may. Most of a stage's time is waiting.
+      def run_stages
+        @stages.chunk_while { |one, next_one| one.alone? == next_one.alone? }.each do |stages|
+          (stages.first.alone? || stages.one? || @jobs == 1) ? stages.each { |stage| run_stage(stage) } : run_together(stages)
+        end
+      end
+
       def run_stage(stage)
         puts "", "== #{stage.name}: #{stage.about}"
         outcome = stage.run(@seed)
         puts format("== %s: %s, %.1f s", stage.name, counts(outcome), outcome.seconds)
+      end
+
+      # What each writes is shown when it is done.
+      def run_together(stages)
+        waiting = stages.each_with_object(Thread::Queue.new) { |stage, queue| queue << stage }.close
+        printing = Mutex.new
+        lanes = Array.new(@jobs) do
+          Thread.new do
+            while (stage = waiting.pop)
+              printing.synchronize { puts "   (#{stage.name} begins)" }
+              text = StringIO.new
+              outcome = stage.run(@seed, out: text, pace: @jobs)
+              printing.synchronize do
+                puts "", "== #{stage.name}: #{stage.about}", text.string
+                puts format("== %s: %s, %.1f s", stage.name, counts(outcome), outcome.seconds)
+              end
+            end
+          end
+        end
+        lanes.each(&:join)
+      ensure
+        lanes&.each(&:kill)&.each(&:join) # their children end with them
       end
 
       def catch_interrupt

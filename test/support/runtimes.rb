@@ -2,11 +2,12 @@
 
 module Godwit
   module TestSupport
-    # For scenarios that cannot hold on a backend. docs/runtimes.md is made of these lines (rake generate), so the reason stands there as text.
+    # For scenarios that cannot hold on a runtime. docs/runtimes.md is made of these lines (rake generate), so the reason stands there as text.
     module Runtimes
       # First line of such a test: `not_on :ffi, "why it cannot hold there"`.
-      def not_on(backend, reason)
-        skip("not on #{backend}: #{reason}") if backend == Godwit::BACKEND
+      # @param runtime [Symbol] a backend, or the name of an engine such as :jruby
+      def not_on(runtime, reason)
+        skip("not on #{runtime}: #{reason}") if [Godwit::BACKEND, RUBY_ENGINE.to_sym].include?(runtime)
       end
     end
   end

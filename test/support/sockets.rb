@@ -6,6 +6,7 @@ module Godwit
   module TestSupport
     # Sockets and contexts that a test gets from here are closed at its end; those from elsewhere must be closed by then.
     module Sockets
+      LINUX = RbConfig::CONFIG["host_os"].include?("linux")
       TRANSPORTS = %i[tcp ipc inproc].freeze
 
       @serial = 0
@@ -25,8 +26,28 @@ module Godwit
         end
 
         def open_ones(klass)
-          ObjectSpace.each_object(klass).reject(&:closed?)
+          all(klass).reject(&:closed?)
         end
+
+        # @param one [Socket, Context] that is new
+        def know(one) = @lock.synchronize { @known[one] = true }
+
+        private
+
+        def all(klass) = @known ? @lock.synchronize { @known.keys }.grep(klass) : ObjectSpace.each_object(klass)
+      end
+
+      # JRuby's ObjectSpace makes every object dearer, so there these tell of themselves.
+      if RUBY_ENGINE == "jruby"
+        @known = ObjectSpace::WeakMap.new
+        @lock = Mutex.new
+        known = Module.new do
+          def initialize(...)
+            super
+            Sockets.know(self)
+          end
+        end
+        [Godwit::Socket, Godwit::Context].each { |klass| klass.prepend(known) }
       end
 
       # @return [Godwit::Context] the test's own
@@ -43,6 +64,12 @@ module Godwit
       # @return [Godwit::Poller] closed at the test's end
       def open_poller(*things) = own(Godwit::Poller.new(*things))
 
+      # @return [Godwit::Loop] closed at the test's end
+      def open_loop = own(Godwit::Loop.new)
+
+      # @return [Array(IO, IO)] both closed at the test's end
+      def pipe = IO.pipe.each { |io| own(io) }
+
       # Has the harness close what the test opened otherwise.
       def own(closable)
         (@owned ||= []) << closable
@@ -54,7 +81,7 @@ module Godwit
       def endpoint_for(transport)
         case transport
         when :tcp then "tcp://127.0.0.1:*"
-        when :ipc then RUBY_PLATFORM.include?("linux") ? "ipc://@#{Sockets.unique_name}" : endpoint_for(:ipc_file)
+        when :ipc then LINUX ? "ipc://@#{Sockets.unique_name}" : endpoint_for(:ipc_file)
         when :ipc_file then "ipc://#{scratch_dir}/#{Sockets.unique_name}"
         when :inproc then "inproc://#{Sockets.unique_name}"
         else raise ArgumentError, "no transport #{transport.inspect}"
@@ -106,8 +133,8 @@ module Godwit
       # Undelivered messages of the test must not delay the end: linger is for the sockets that the test closed itself.
       # @return [Array<String>] one for each that could not be closed
       def close_sockets
-        pollers, others = (@owned || []).partition { |one| one.is_a?(Godwit::Poller) }
-        pollers.each(&:close) # those that wait on IOs alone end with nothing else
+        users, others = (@owned || []).partition { |one| one.is_a?(Godwit::Poller) || one.is_a?(Godwit::Loop) || one.class.ancestors.any? { |type| type.name.to_s.start_with?("Godwit::Logger") } }
+        users.each(&:close) # pollers that wait on IOs alone end with nothing else; a logger's part closes the sockets that it made itself
         sockets, contexts = others.partition { |one| one.is_a?(Godwit::Socket) }
         @contexts_to_close = [*contexts, *@context]
         sockets.reject(&:closed?).filter_map do |socket|
@@ -119,8 +146,9 @@ module Godwit
         end
       end
 
+      # Not 0: with that libzmq aborts when both ends of a connection close in the midst of a message of several frames (docs/limits.md).
       def no_linger(socket)
-        socket.linger = 0
+        socket.linger = 0.02
       rescue Godwit::ClosedError, Godwit::ContextTerminatedError
         nil # the test shut its context down
       end

@@ -4,6 +4,7 @@ require "fileutils"
 require "io/wait"
 require "json"
 require "rbconfig"
+require_relative "../../rakelib/support/jruby"
 
 module Godwit
   module TestSupport
@@ -18,12 +19,15 @@ module Godwit
       ROOT = File.expand_path("../..", __dir__)
       LOGS = File.join(ROOT, "tmp/test")
       READ = 65_536
+      PREPARING = Mutex.new # several may need the same
 
       attr_reader :name, :about, :deadline, :outcome
 
       # @param files [String, nil] glob of the test files; without it `rake` names the tasks to run
+      # @param jruby whether JRuby runs the files
+      # @param alone whether no other stage may run meanwhile: it writes what they read
       # @param prepare [#call, nil] does what must be done first, and gives more of the environment; what it raises fails the stage
-      def initialize(name, about, deadline:, quick: false, rake: nil, files: nil, env: {}, prefix: [], prepare: nil)
+      def initialize(name, about, deadline:, quick: false, rake: nil, files: nil, env: {}, prefix: [], jruby: false, alone: false, prepare: nil)
         @name = name
         @about = about
         @deadline = deadline
@@ -32,15 +36,23 @@ module Godwit
         @glob = files
         @env = env
         @prefix = prefix
+        @jruby = jruby
+        @alone = alone
         @prepare = prepare
       end
 
       def quick? = @quick
 
+      def alone? = @alone
+
       # @param seed [Integer] of the random order of the tests
+      # @param out [IO] what it writes goes there
+      # @param pace [Integer] how many stages share the machine: its deadline is so many times as long
       # @return [Outcome]
-      def run(seed)
+      def run(seed, out: $stdout, pace: 1)
         started = monotonic
+        @out = out
+        @deadline *= pace
         @outcome = (reason = why_not) ? not_run(reason) : start(seed)
         @outcome.seconds = monotonic - started
         @outcome
@@ -52,6 +64,7 @@ module Godwit
 
       def why_not
         return "no file matches #{@glob}" if @glob && files.empty?
+        return JRuby.missing if @jruby && JRuby.missing
         return if @prefix.empty? || system("command -v #{@prefix.first} >/dev/null 2>&1")
         "#{@prefix.first} is not installed"
       end
@@ -59,8 +72,10 @@ module Godwit
       def command(seed)
         return [*@prefix, RbConfig.ruby, "-S", "rake", *@rake] if @rake
         load_all = "ARGV.shift(#{files.size}).each { |file| require file }"
-        [*@prefix, RbConfig.ruby, "-Ilib", "-Itest", "-e", load_all, *files.map { |file| "./#{file}" }, "--seed", seed.to_s]
+        [*@prefix, *ruby, "-Ilib", "-Itest", "-e", load_all, *files.map { |file| "./#{file}" }, "--seed", seed.to_s]
       end
+
+      def ruby = @jruby ? JRuby.command(java: JRuby::SHORT) : [RbConfig.ruby]
 
       def start(seed)
         FileUtils.mkdir_p(LOGS)
@@ -68,11 +83,12 @@ module Godwit
         @report = path("json")
         @now = path("now")
         FileUtils.rm_f([@report, @now])
-        @env = @env.merge(@prepare.call) if @prepare
+        @env = @env.merge(PREPARING.synchronize { @prepare.call }) if @prepare
+        @env = @env.merge(JRuby.testing) if @jruby
         spawn_and_follow(command(seed))
         judge
       rescue PreparationError => error
-        puts error.message
+        @out.puts error.message
         empty.tap { |outcome| add_failure(outcome, error.message) }
       end
 
@@ -106,8 +122,8 @@ module Godwit
         return false unless reader.wait_readable(seconds)
         text = reader.read_nonblock(READ)
         log.write(text)
-        $stdout.write(text)
-        $stdout.flush
+        @out.write(text)
+        @out.flush
         true
       rescue IO::WaitReadable
         false
@@ -118,8 +134,8 @@ module Godwit
 
       def end_late(reader, log)
         @late = true
-        puts "", "#{@name} is not done after #{@deadline} s. Asking for a thread dump, then killing it."
-        puts "Test: #{running}"
+        @out.puts "", "#{@name} is not done after #{@deadline} s. Asking for a thread dump, then killing it."
+        @out.puts "Test: #{running}"
         describe_processes
         Process.kill(:QUIT, @pid)
         patience = monotonic + 3
@@ -131,9 +147,9 @@ module Godwit
       # What the kernel tells of a process that does not answer: who waits where.
       def describe_processes
         family.each do |pid|
-          puts "process #{pid}: #{File.read("/proc/#{pid}/cmdline").tr("\0", " ")[0, 120]}"
+          @out.puts "process #{pid}: #{File.read("/proc/#{pid}/cmdline").tr("\0", " ")[0, 120]}"
           Dir["/proc/#{pid}/task/*"].each do |task|
-            puts "  thread #{File.basename(task)} #{File.read("#{task}/comm").strip}: #{File.read("#{task}/wchan")} " \
+            @out.puts "  thread #{File.basename(task)} #{File.read("#{task}/comm").strip}: #{File.read("#{task}/wchan")} " \
               "(#{File.read("#{task}/status")[/^State:\s*(.*)/, 1]})"
           end
         rescue SystemCallError

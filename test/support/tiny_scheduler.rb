@@ -26,7 +26,7 @@ module Godwit
         @waiting = {}
         @timers = {}
         @ready = []
-        @blocked = 0
+        @blocked = {} # a blocked fiber is known to nobody else: Ruby's own waiters do not keep it from the garbage collector
         @lock = Thread::Mutex.new
         @bell_out, @bell = IO.pipe
       end
@@ -49,10 +49,10 @@ module Godwit
       def block(_blocker, timeout = nil)
         fiber = Fiber.current
         @timers[fiber] = now + timeout if timeout
-        @blocked += 1
+        @blocked[fiber] = true
         Fiber.yield
       ensure
-        @blocked -= 1
+        @blocked.delete(fiber)
         @timers.delete(fiber)
       end
 
@@ -67,13 +67,14 @@ module Godwit
         fiber
       end
 
+      # One whose thread was killed leaves its fibers: Ruby 3.3 takes no second kill in here, and they may wait for ever.
       def close
-        run unless careless
+        run unless careless || Thread.current.status == "aborting"
         [@bell, @bell_out].each(&:close)
       end
 
       def run
-        turn until @waiting.empty? && @timers.empty? && @blocked.zero? && @ready.empty?
+        turn until @waiting.empty? && @timers.empty? && @blocked.empty? && @ready.empty?
       end
 
       # One round: waits until at least one fiber can go on, and lets all go on that can.

@@ -84,6 +84,7 @@ module Godwit
           Dir["#{ROOT}/lib/godwit/cli/*.rb"].sort.each { |file| require file } # not loaded by itself
           RBS.logger_level = "fatal" # it would warn of each overload that does not fit
           loader = RBS::EnvironmentLoader.new
+          loader.add(library: "logger", version: nil)
           loader.add(path: Pathname(SIG))
           builder = RBS::DefinitionBuilder.new(env: RBS::Environment.from_loader(loader).resolve_type_names)
           builder.env.class_decls.each_key do |name|

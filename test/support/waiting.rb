@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "tiny_scheduler"
+
 module Godwit
   module TestSupport
     # Waiting for things that happen elsewhere, without sleeps; threads that a test owns.
@@ -50,10 +52,46 @@ module Godwit
         thread
       end
 
+      # @return [Array<Thread>] all but the one that JRuby starts when it has the first finalizer to call
+      def live_threads = Thread.list.reject { |thread| RUBY_ENGINE == "jruby" && thread.name == "Finalizer" }
+
+      # A thread whose only work is one fiber, under {TinyScheduler}.
+      def fiber(&block)
+        in_thread do
+          Fiber.set_scheduler(TinyScheduler.new)
+          value = nil
+          Fiber.schedule do
+            value = block.call
+          rescue => error
+            value = error
+          end
+          Fiber.scheduler.run
+          value.is_a?(Exception) ? raise(value) : value
+        end
+      end
+
       # Waits until a thread waits for something; then what the test does next happens to a waiting call.
       def until_asleep(*threads, deadline: 5)
         eventually("the threads never slept", deadline: deadline) { threads.all? { |thread| thread.status == "sleep" } }
       end
+
+      # @return [Float] that the block took
+      def seconds
+        start = monotonic
+        yield
+        monotonic - start
+      end
+
+      # That the block gives a time below the limit, on a machine at ease; the best of a few tries where it is not.
+      # @param limit [Numeric] seconds
+      def assert_within(limit, tries: 10)
+        times = []
+        tries.times { return pass if (times << yield).last < limit }
+        flunk "it took #{times.map { |time| time.round(3) }} s"
+      end
+
+      # What ends a wait does so within a tenth of a second.
+      def assert_at_once(&block) = assert_within(0.1, tries: 5, &block)
 
       def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 

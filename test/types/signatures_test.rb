@@ -16,7 +16,7 @@ class SignaturesTest < Godwit::TestCase
   Dir["#{ROOT}/lib/godwit/cli/*.rb"].sort.each { |file| require file }
 
   test "rbs finds no fault in sig" do
-    output, status = Open3.capture2e(RbConfig.ruby, "-S", "rbs", "-I", SIG, "validate")
+    output, status = Open3.capture2e(RbConfig.ruby, "-S", "rbs", "-r", "logger", "-I", SIG, "validate")
     assert status.success?, output
   end
 
@@ -81,7 +81,14 @@ class SignaturesTest < Godwit::TestCase
   private
 
   # Read once: RBS's own types are many.
-  def environment = @@environment ||= RBS::Environment.from_loader(RBS::EnvironmentLoader.new.tap { |loader| loader.add(path: Pathname(SIG)) }).resolve_type_names
+  def environment = @@environment ||= RBS::Environment.from_loader(loader).resolve_type_names
+
+  def loader
+    RBS::EnvironmentLoader.new.tap do |loader|
+      loader.add(library: "logger", version: nil)
+      loader.add(path: Pathname(SIG))
+    end
+  end
 
   def builder = @@builder ||= RBS::DefinitionBuilder.new(env: environment)
 

@@ -9,7 +9,7 @@ module Godwit
     # A backend may also take over a public method of Socket::Messages, in a module Takeover, where a benchmark shows the gain.
     # @private
     module Contract
-      MODULE = %i[libzmq_version has draft? curve_keypair curve_public].freeze
+      MODULE = %i[libzmq_version has draft? curve_keypair curve_public socket_facts exited? pidfd].freeze
 
       CONTEXT = %i[
         _open _get_option _set_option _linger _set_linger _shutdown _close _closed? _own? _pointer
@@ -18,7 +18,7 @@ module Godwit
       CONTEXT_CLASS = %i[_default _propose].freeze
 
       SOCKET = %i[
-        _open _reopen _close _closed? _forked? _bind _connect _unbind _disconnect _get_option _set_option _encoding _set_encoding
+        _open _reopen _close _closed? _forked? _alone _bind _connect _unbind _disconnect _get_option _set_option _encoding _set_encoding
         _send _send_many _recv _recv_many _recv_into _recv_frame _recv_frames _copy_threshold _set_copy_threshold _wait _count_peers _wait_peers _fd _pointer
         _join _leave _connect_peer _send_to _recv_from
       ].freeze
@@ -36,14 +36,29 @@ module Godwit
         _open _close _closed? _forked? _register _modify _remove _events _size _members _wait
       ].freeze
 
-      PROXY = %i[_open _lend _give_back _loop _stop _set_paused _paused? _running? _forked? _counters].freeze
+      PROXY = %i[_open _note_in _lend _give_back _loop _stop _set_paused _paused? _running? _forked? _counters].freeze
 
-      CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR, Poller: POLLER, Proxy: PROXY}.freeze
+      # What a proxy notes of the records of a logger that pass; see ext/godwit/ledger.c.
+      LEDGER = %i[_open _note _messages _accounts _totals].freeze
+
+      # A class of the backend's own, for Shell. take(deadline in ms of the monotonic clock, -1 for none) reads once at most, yields the
+      # rows that are there, and gives a number of Shell::Source.
+      ROWS = %i[open take close bytes rows].freeze
+
+      # A class of the backend's own, for Logger: entries from callers to the sender. open(bound in records, in bytes, entries after which a caller
+      # lets others run, class of formatter), push(entry, bytes of its texts) gives false once closed, take(most) waits for the first, gives nil when it is closed and
+      # empty. One that also makes lines has served=, learn, line and only_lines?, as ext/godwit/log_queue.c.
+      LOG_QUEUE = %i[open push shift take close closed? size full? roomy? stalled=].freeze
+
+      CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR, Poller: POLLER, Proxy: PROXY, Ledger: LEDGER}.freeze
 
       # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)
         missing = MODULE.reject { |name| backend.respond_to?(name) }
         missing += CONTEXT_CLASS.reject { |name| Context.respond_to?(name, true) }.map { |name| "Context.#{name}" }
+        {Rows: ROWS, LogQueue: LOG_QUEUE}.each do |name, primitives|
+          missing += primitives.reject { |primitive| backend.const_defined?(name) && backend.const_get(name).method_defined?(primitive) }.map { |primitive| "#{name}##{primitive}" }
+        end
         CLASSES.each do |name, primitives|
           missing += primitives.reject { |primitive| Godwit.const_get(name).private_method_defined?(primitive) }.map { |primitive| "#{name}##{primitive}" }
         end

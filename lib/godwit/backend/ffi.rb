@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+system = RbConfig::CONFIG["host_os"]
+raise LoadError, "Godwit runs on Linux only for now, since it waits with eventfd and epoll: this is #{system}" unless system.include?("linux")
+
 begin
   require "ffi"
 rescue LoadError => error
@@ -16,37 +19,48 @@ module Godwit
     module FFI
       NAME = :ffi
 
-      # What libzmq's header says, apart from the options, which are in the generated tables.
-      DONTWAIT = 1
-      SNDMORE = 2
-      READABLE = 1
-      WRITABLE = 2
-      PUB = 1
-      SUB = 2
-      REQ = 3
-      REP = 4
-      DEALER = 5
-      PULL = 7
-      PUSH = 8
-      XPUB = 9
-      PAIR = 0
-      STREAM = 11
-      EFSM = 156_384_763
-      ETERM = 156_384_765
+      # zmq.h's names stand here as in C.
+      (Header.constants - [:OPTION_KINDS]).each { |name| const_set(name, Header.const_get(name)) }
+      READABLE = POLLIN
+      WRITABLE = POLLOUT
       EAGAIN = Errno::EAGAIN::Errno
       EINTR = Errno::EINTR::Errno
       ENOTSUP = Errno::EOPNOTSUPP::Errno
 
       # A try that would have blocked.
       AGAIN = Object.new.freeze
+      # A try that would have blocked before something came: no reason to wait yet.
+      ONCE_MORE = Object.new.freeze
+
+      # For what may run between another call of this thread and the look at its errno: finalizers, and all that a trap handler may call.
+      def self.keep_errno
+        errno = ::FFI.errno
+        yield
+      ensure
+        put_back(errno)
+      end
+
+      if RUBY_ENGINE == "jruby"
+        # Handlers and finalizers have threads of their own there.
+        def self.put_back(_errno)
+        end
+      else
+        # `FFI.errno=` sets libc's alone, and FFI's own is taken from that after each call: so the call itself writes it.
+        def self.put_back(errno)
+          return if ::FFI.errno == errno
+          LibC.memcpy(LibC.__errno_location, [errno].pack("i"), 4)
+        end
+      end
     end
   end
 end
 
 require_relative "ffi/library"
 require_relative "ffi/libc"
+require_relative "ffi/birth"
 require_relative "ffi/failures"
 require_relative "ffi/lock"
+require_relative "ffi/collector"
 require_relative "ffi/line"
 require_relative "ffi/process_end"
 require_relative "ffi/context_handle"
@@ -54,17 +68,24 @@ require_relative "ffi/context"
 require_relative "ffi/option_kinds"
 require_relative "ffi/frame"
 require_relative "ffi/socket_handle"
+require_relative "ffi/drafts"
 require_relative "ffi/lending"
 require_relative "ffi/sender"
 require_relative "ffi/receiver"
+require_relative "ffi/short_way"
 require_relative "ffi/event_feed"
 require_relative "ffi/peer_count"
 require_relative "ffi/socket"
 require_relative "ffi/messages"
+require_relative "ffi/takeover"
 require_relative "ffi/monitor"
 require_relative "ffi/poller_handle"
 require_relative "ffi/poller"
+require_relative "ffi/ledger"
 require_relative "ffi/proxy_way"
 require_relative "ffi/proxy_handle"
 require_relative "ffi/proxy"
-require_relative "ffi/missing"
+require_relative "ffi/no_copy"
+require_relative "ffi/rows"
+require_relative "ffi/log_queue"
+require_relative "ffi/children"

@@ -1,13 +1,62 @@
 # frozen_string_literal: true
 
-require "godwit/godwit_ext"
-
 module Godwit
   module Backend
     # The C extension, ext/godwit.
     # @private
     module Native
       NAME = :native
+      INSTEAD = "or name its folder: LD_LIBRARY_PATH=/path/to/lib"
+
+      module_function
+
+      # Loads the extension and looks at its libzmq; what the loader says of either is passed on with what to do about it.
+      # @raise [LoadError]
+      def load_extension
+        begin
+          require "godwit/godwit_ext"
+        rescue LoadError => error
+          raise explained(error), cause: nil
+        end
+        Libzmq.check_version(libzmq_version, "the one that the extension found", INSTEAD)
+      end
+
+      def explained(error)
+        said = error.message.lines.first.to_s.strip
+        if error.path == "godwit/godwit_ext"
+          return LoadError.new("Godwit's C extension is not there (#{said})\n  the gem: gem pristine godwit; a checkout: bin/setup\n  " \
+            "without a compiler: gem install ffi, then GODWIT_BACKEND=ffi")
+        end
+        return Libzmq.not_found(["libzmq.so.5"], Libzmq.folders, [said], INSTEAD) if said.match?(%r{(?:\A|[ /])libzmq\S*: })
+        LoadError.new("Godwit's C extension cannot be loaded\n  build it anew for this Ruby and this libzmq: gem pristine godwit; a checkout: " \
+          "bin/setup --force\n  the loader said: #{said}")
+      end
+
+      # Type, whether it listens, family: numbers of <sys/socket.h>; nil when it is no open socket.
+      def socket_facts(number)
+        socket = ::BasicSocket.for_fd(number)
+        socket.autoclose = false
+        [socket.getsockopt(:SOCKET, :TYPE).int, socket.getsockopt(:SOCKET, :ACCEPTCONN).bool, socket.local_address.afamily]
+      rescue ::SystemCallError, ::ArgumentError
+        nil
+      end
+
+      load_extension
+
+      # @private
+      class LogQueue
+        # Waits for an entry, and is interrupted only where it waits.
+        def take(most) = Thread.handle_interrupt(Object => :on_blocking) { _take(most) }
+      end
+
+      # @private
+      module Alone
+        private
+
+        # Runs the block while no other thread is in such a block of this socket: Ruby's own lock sees to it.
+        def _alone(_operation) = yield
+      end
+      Socket.include(Alone)
     end
   end
 end

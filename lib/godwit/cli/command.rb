@@ -33,7 +33,7 @@ module Godwit
       def run(arguments, io: $stdout)
         @io = io
         @help_asked = false
-        rest = parser.parse(arguments)
+        rest = parser.parse(arguments.map { |argument| argument.valid_encoding? ? argument : argument.b }) # OptionParser bears no broken text
         return help if @help_asked
         call(rest)
       end
@@ -41,6 +41,15 @@ module Godwit
       # The text that --help prints.
       # @return [String]
       def help_text = parser.to_s
+
+      # What `godwit help COMMAND` prints.
+      # @param words [Array<String>] that follow the command's name
+      # @return [String]
+      # @raise [UsageError] when it has no such part
+      def help_for(words)
+        no_arguments(words)
+        help_text
+      end
 
       private
 
@@ -74,8 +83,11 @@ module Godwit
       end
 
       def no_arguments(arguments)
-        raise UsageError, "unexpected: #{arguments.join(" ")}" if arguments.any?
+        raise UsageError, "unexpected: #{arguments.map { |argument| text(argument) }.join(" ")}" if arguments.any?
       end
+
+      # @return [String] an argument that is no path: UTF-8, what is none shows as U+FFFD
+      def text(argument) = argument.dup.force_encoding(Encoding::UTF_8).scrub
     end
   end
 end

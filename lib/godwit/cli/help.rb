@@ -2,17 +2,16 @@
 
 module Godwit
   module CLI
-    # `godwit help [COMMAND]`: lists the commands, or explains one.
+    # `godwit help [COMMAND [PART]]`: lists the commands, or explains one.
     class Help < Command
       summary "Lists the commands, or explains one."
-      usage "help [COMMAND]"
+      usage "help [COMMAND [PART]]"
 
       private
 
       def call(arguments)
         name, *rest = arguments
-        no_arguments(rest)
-        io.puts name ? CLI.command(name).new.help_text : overview
+        io.puts name ? CLI.command(name).new.help_for(rest) : overview
         EXIT[:ok]
       end
 

@@ -69,7 +69,7 @@ module Godwit
     include Error
   end
 
-  # A proxy runs on the socket, or is to run on one that another call waits on; a Frame is sent or closed while a memory view of it is open.
+  # A proxy runs on the socket, or is to run on one that another call waits on; a Frame is sent or closed while a memory view of it is open; another process has the file of a log, or the folder of a durable logger.
   # While a proxy runs its sockets are its own: stop it first; and let nobody wait on a socket that a proxy is to take.
   class BusyError < Errno::EBUSY
     include Error
@@ -104,7 +104,7 @@ module Godwit
     include Error
   end
 
-  # `bind` was given a name, or `bind_to_device` an interface, that this machine does not have.
+  # `bind` was given a name, or `bind_to_device` or a Beacon an interface, that this machine does not have; or no interface can broadcast.
   # Bind takes *, an IP address or an interface such as eth0, never a host name.
   class InterfaceError < Errno::ENODEV
     include Error
@@ -255,6 +255,18 @@ module Godwit
     include Error
   end
 
+  # `Shell.run` ran a command that failed: exit status, signal, or time-out; `status` has all that is known.
+  # The message has the last lines of its stderr with err: :tail; Shell.rows does not raise for it.
+  class CommandError < StandardError
+    include Error
+  end
+
+  # A command of Shell wrote a row longer than `limit:`.
+  # Raise limit:, or take long: :split or long: :cut.
+  class RowTooLongError < StandardError
+    include Error
+  end
+
   module Errors
     # Errno to class, words and hint; an errno may stand here for several operations.
     TABLE = [
@@ -290,6 +302,8 @@ module Godwit
       Rule.new(klass: RoutingIdError, text: "No routing id", retriable: false, fix: "send(message, routing_id: number), with the number that recv_from or connect_peer gave"),
       Rule.new(klass: MultipartError, text: "Message of several frames", retriable: false, fix: "take recv or recv_multipart"),
       Rule.new(klass: PollerError, text: "Not possible with this poller", retriable: false, fix: "the message says which; register each thing once, and something before you wait"),
+      Rule.new(klass: CommandError, text: "Command failed", retriable: false, fix: "the message has the last lines of its stderr with err: :tail; Shell.rows does not raise for it"),
+      Rule.new(klass: RowTooLongError, text: "Row too long", retriable: false, fix: "raise limit:, or take long: :split or long: :cut"),
       Rule.new(errno: ::Errno::ENOENT::Errno, retriable: false, fix: {"ipc" => "the folder of this path does not exist; make it first", "default" => "there is no such thing"}),
       Rule.new(errno: ::Errno::ENAMETOOLONG::Errno, retriable: false, fix: {"ipc" => "an ipc path may have about 100 bytes; take a shorter one", "default" => "take a shorter name"}),
       Rule.new(errno: ::Errno::EINVAL::Errno, retriable: false, fix: "libzmq does not take this here"),

@@ -11,23 +11,23 @@ module Godwit
     # docs/monitor.md shows this table.
     # @private
     KINDS = [
-      [:connected, 0x0001, :fd, "a connection of ours stands; the handshake comes next"],
-      [:connect_delayed, 0x0002, :errno, "a connection is on its way"],
-      [:connect_retried, 0x0004, :interval, "there was no connection; the next try comes after the interval"],
-      [:listening, 0x0008, :fd, "it is bound"],
-      [:bind_failed, 0x0010, :errno, "it could not be bound"],
-      [:accepted, 0x0020, :fd, "a connection of somebody's stands; the handshake comes next"],
-      [:accept_failed, 0x0040, :errno, "a connection of somebody's could not be taken"],
-      [:closed, 0x0080, :fd, "it listens no longer, or a connection that was on its way was given up"],
-      [:close_failed, 0x0100, :errno, "a descriptor could not be closed"],
-      [:disconnected, 0x0200, :fd, "a connection has ended"],
-      [:monitor_stopped, 0x0400, nil, "the socket was closed; nothing more comes"],
-      [:handshake_failed_no_detail, 0x0800, :errno, "the connection ended in mid-handshake"],
-      [:handshake_succeeded, 0x1000, nil, "the peer is known, and let in; messages can flow"],
-      [:handshake_failed_protocol, 0x2000, :protocol, "the handshake made no sense, or its keys did not fit"],
-      [:handshake_failed_auth, 0x4000, :status, "the authenticator refused the peer"],
-      [:pipes_stats, 0x1_0000, :counts, "how many messages wait in the pipes of a connection (libzmq with drafts)"]
-    ].map { |row| Kind.new(*row).freeze }.freeze
+      [:connected, :fd, "a connection of ours stands; the handshake comes next"],
+      [:connect_delayed, :errno, "a connection is on its way"],
+      [:connect_retried, :interval, "there was no connection; the next try comes after the interval"],
+      [:listening, :fd, "it is bound"],
+      [:bind_failed, :errno, "it could not be bound"],
+      [:accepted, :fd, "a connection of somebody's stands; the handshake comes next"],
+      [:accept_failed, :errno, "a connection of somebody's could not be taken"],
+      [:closed, :fd, "it listens no longer, or a connection that was on its way was given up"],
+      [:close_failed, :errno, "a descriptor could not be closed"],
+      [:disconnected, :fd, "a connection has ended"],
+      [:monitor_stopped, nil, "the socket was closed; nothing more comes"],
+      [:handshake_failed_no_detail, :errno, "the connection ended in mid-handshake"],
+      [:handshake_succeeded, nil, "the peer is known, and let in; messages can flow"],
+      [:handshake_failed_protocol, :protocol, "the handshake made no sense, or its keys did not fit"],
+      [:handshake_failed_auth, :status, "the authenticator refused the peer"],
+      [:pipes_stats, :counts, "how many messages wait in the pipes of a connection (libzmq with drafts)"]
+    ].map { |name, value, text| Kind.new(name, Header.const_get("EVENT_#{name.upcase}"), value, text).freeze }.freeze
 
     # Names of all events.
     EVENTS = KINDS.map(&:name).freeze

@@ -45,8 +45,10 @@ module Godwit
         def join(*groups)
           groups.each { |name| Drafts.group(name, :join) }
           groups.each do |name|
-            _join(name)
-            @groups += [name.dup.freeze]
+            _alone(:join) do
+              _join(name)
+              @groups += [name.dup.freeze]
+            end
           end
           self
         end
@@ -60,8 +62,10 @@ module Godwit
         def leave(*groups)
           groups.each { |name| Drafts.group(name, :leave) }
           groups.each do |name|
-            _leave(name)
-            @groups = @groups.reject { |one| one.b == name.b }
+            _alone(:leave) do
+              _leave(name)
+              @groups = @groups.reject { |one| one.b == name.b }
+            end
           end
           self
         end
@@ -231,9 +235,11 @@ module Godwit
             raise OptionError.new("connect_peer: there is no number before the peer is there: set immediate: false", operation: :connect_peer)
           end
           endpoint = endpoint.dup.freeze # the caller may change his
-          id = _connect_peer(endpoint)
-          @endpoints += [[:connect, endpoint, endpoint]]
-          id
+          _alone(:connect_peer) do
+            id = _connect_peer(endpoint)
+            note_endpoint(:connect, endpoint)
+            id
+          end
         end
       end
 

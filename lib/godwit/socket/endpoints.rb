@@ -36,8 +36,10 @@ module Godwit
         endpoints.each do |endpoint|
           Endpoint.check(endpoint, :connect)
           endpoint = endpoint.dup.freeze # the caller may change his
-          give_name { _connect(endpoint) }
-          @endpoints += [[:connect, endpoint, endpoint]]
+          _alone(:connect) do
+            give_name { _connect(endpoint) }
+            note_endpoint(:connect, endpoint)
+          end
         end
         self
       end
@@ -82,10 +84,17 @@ module Godwit
       def bind_one(endpoint)
         Endpoint.check(endpoint, :bind)
         endpoint = endpoint.dup.freeze # the caller may change his
-        check_given_descriptor(endpoint)
-        resolved = _bind(endpoint).freeze
-        peers_name_themselves
-        @endpoints += [[:bind, endpoint, resolved]]
+        _alone(:bind) do
+          check_given_descriptor(endpoint)
+          resolved = _bind(endpoint).freeze
+          peers_name_themselves
+          note_endpoint(:bind, endpoint, resolved)
+        end
+      end
+
+      # A new Array, since others may be reading the old one.
+      def note_endpoint(how, given, resolved = given)
+        @endpoints += [[how, given, resolved]]
       end
 
       def check_given_descriptor(endpoint)
@@ -109,13 +118,17 @@ module Godwit
       # libzmq would unbind a connection and disconnect a bind: it does not tell the two apart.
       def detach(how, operation, endpoint)
         Endpoint.check(endpoint, operation)
+        _alone(operation) { detach_one(how, operation, endpoint) }
+        self
+      end
+
+      def detach_one(how, operation, endpoint)
         index = @endpoints.rindex { |kind, given, resolved| kind == how && [given, resolved].include?(endpoint) }
         raise Errors.build(closed? ? ClosedError : NoEndpointError, operation, endpoint) unless index
         resolved = @endpoints[index].last
         kept = @endpoints.reject { |kind, _, other| kind == how && other == resolved } # libzmq ends all that are alike at once
         (operation == :unbind) ? _unbind(resolved) : _disconnect(resolved)
         @endpoints = kept
-        self
       rescue NoEndpointError
         raise unless index && resolved.start_with?("udp://")
         raise Errors.build(UnsupportedError, operation, endpoint, "libzmq does not find an endpoint of udp again: close the socket"), cause: nil

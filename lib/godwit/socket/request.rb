@@ -111,11 +111,13 @@ module Godwit
       # vanished in mid-message.
       # @return [Boolean] whether it did
       def _renew
-        return false if @endpoints.any? { |how, _, _| how == :bind }
-        _reopen
-        @settings.each { |id, raw| _set_option(id, raw) }
-        @endpoints.each { |_, endpoint, _| _connect(endpoint) }
-        true
+        _alone(:request) do
+          next false if @endpoints.any? { |how, _, _| how == :bind }
+          _reopen
+          @settings.each { |id, raw| _set_option(id, raw) }
+          @endpoints.each { |_, endpoint, _| _connect(endpoint) }
+          true
+        end
       end
     end
 

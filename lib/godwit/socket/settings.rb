@@ -69,10 +69,12 @@ module Godwit
       end
 
       def store(option, raw, value)
-        check_name(raw) if option.name == :connect_routing_id
-        option.hand_over(value) { _set_option(option.id, raw) }
-        note_name(option, raw)
-        @settings[option.id] = raw # for REQ#request, which may have to make the socket anew
+        _alone(:set) do
+          check_name(raw) if option.name == :connect_routing_id
+          option.hand_over(value) { _set_option(option.id, raw) }
+          note_name(option, raw)
+          @settings = @settings.merge(option.id => raw) # for REQ#request, which may have to make the socket anew
+        end
       end
 
       def find_encoding(encoding)

@@ -20,11 +20,11 @@ module Godwit
     private
 
     def _open
-      Backend::FFI::Failures.told(:new, self) do
+      told(:new) do
         @handle = Backend::FFI::ContextHandle.new
       rescue Backend::FFI::Failed => failed
         raise unless [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(failed.what)
-        GC.start # as Ruby does for its files
+        Backend::FFI::Collector.run # as Ruby does for its files
         @handle = Backend::FFI::ContextHandle.new
       end
       ObjectSpace.define_finalizer(self, Backend::FFI::ProcessEnd.finalizer(@handle))
@@ -41,20 +41,34 @@ module Godwit
     def _get_option(id)
       handle = opened(:get)
       return handle.max_sockets if id == Backend::FFI::ContextHandle::MAX_SOCKETS
-      ::FFI.errno = 0 # -1 is a value too; of an unknown option libzmq says EINVAL
-      value = Backend::FFI::Zmq.zmq_ctx_get(handle.zmq, id)
-      return value if value >= 0 || ::FFI.errno != Errno::EINVAL::Errno
-      Backend::FFI::Failures.raise_for(Errno::EINVAL::Errno, :get, self)
+      told(:get) do
+        handle.use do |zmq|
+          ::FFI.errno = 0 # -1 is a value too; of an unknown option libzmq says EINVAL
+          value = Backend::FFI::Zmq.zmq_ctx_get(zmq, id)
+          next value if value >= 0 || ::FFI.errno != Errno::EINVAL::Errno
+          raise Backend::FFI::Failed, Errno::EINVAL::Errno
+        end
+      end
+    end
+
+    def told(operation, &block)
+      Backend::FFI::Failures.told(operation, self, &block)
     end
 
     def _set_option(id, value)
       handle = opened(:set)
-      Backend::FFI::Failures.told(:set, self) do
+      told(:set) do
+        next set_bytes(handle, id, value) if value.is_a?(String)
         raise Backend::FFI::Failed, Errno::EINVAL::Errno unless value.is_a?(Integer)
         next handle.max_sockets = value if id == Backend::FFI::ContextHandle::MAX_SOCKETS
-        raise Backend::FFI::Failed, ::FFI.errno if Backend::FFI::Zmq.zmq_ctx_set(handle.zmq, id, value) != 0
+        handle.use { |zmq| raise Backend::FFI::Failed, ::FFI.errno if Backend::FFI::Zmq.zmq_ctx_set(zmq, id, value) != 0 }
       end
       nil
+    end
+
+    def set_bytes(handle, id, value)
+      raise Backend::FFI::Failed, Errno::EINVAL::Errno unless Backend::FFI::Drafts.found?(:zmq_ctx_set_ext)
+      raise Backend::FFI::Failed, ::FFI.errno if Backend::FFI::Drafts.zmq_ctx_set_ext(handle.zmq, id, value, value.bytesize) != 0
     end
 
     def _linger = opened(:linger).linger
@@ -65,7 +79,8 @@ module Godwit
 
     def _shutdown
       return if @handle&.closed? && @handle.own?
-      opened(:shutdown).shutdown
+      handle = opened(:shutdown)
+      Backend::FFI.keep_errno { handle.shutdown }
       nil
     end
 
@@ -73,7 +88,7 @@ module Godwit
     def _close
       return unless @handle
       Backend::FFI::Failures.raise_for(ForkedError, :close, self) unless @handle.own?
-      @handle.close
+      Backend::FFI.keep_errno { @handle.close }
       linger = @handle.longest_linger
       @handle.join((linger < 0) ? nil : linger / 1000.0 + Backend::FFI::ProcessEnd::GRACE)
       nil

@@ -6,12 +6,15 @@ module Godwit
       # A libzmq context. It lives as long as it has holders: the open Context, its open sockets.
       # @private
       class ContextHandle
-        IO_THREADS = 1
-        MAX_SOCKETS = 2
+        IO_THREADS = Options.fetch(:io_threads, :context).id
+        MAX_SOCKETS = Options.fetch(:max_sockets, :context).id
         SLOTS = 3 # a user's socket may need two more, and closed ones take a while to go
         SLOTS_MOST = 65_535
 
         attr_reader :zmq, :max_sockets, :longest_linger
+        # Of all its sockets of thread-safe types: a call on one of them locks it, and its peer over inproc to tell that, so two threads that
+        # call the two at once would wait for one another for good (libzmq#3048). CRuby's lock keeps them apart, on JRuby this one does.
+        attr_reader :lock_of_thread_safe
         attr_accessor :linger # ms, the default of its sockets
 
         def initialize
@@ -19,12 +22,16 @@ module Godwit
           raise Failed, ::FFI.errno if @zmq.null?
           @pid = Process.pid
           @lock = Lock.new
+          @lock_of_thread_safe = Lock.new
           @holders = 1
           @sockets = {}.compare_by_identity
           @linger = 5000
           @longest_linger = 0
           @closed = false
           @started = false
+          @all_left = false
+          @leaving = Mutex.new
+          @left = ConditionVariable.new
           self.max_sockets = 1023
           ProcessEnd.enter(self)
         end
@@ -59,6 +66,7 @@ module Godwit
         # @raise [Failed] when there are too many
         def enter(socket)
           @lock.synchronize do
+            raise Failed, ClosedError if @closed
             raise Failed, Errno::EMFILE::Errno if @sockets.size >= @max_sockets
             @sockets[socket] = true
             @holders += 1
@@ -81,13 +89,25 @@ module Godwit
         end
 
         def shutdown
-          Zmq.zmq_ctx_shutdown(@zmq) unless @closed
+          @lock.synchronize { Zmq.zmq_ctx_shutdown(@zmq) unless @closed }
+        end
+
+        # Runs the block on libzmq's context, which stays meanwhile.
+        # @raise [Failed]
+        def use
+          @lock.synchronize do
+            raise Failed, ClosedError if @closed
+            yield @zmq
+          end
+        rescue Lock::Held
+          raise Failed.new(BusyError, "a trap handler interrupted a call on this context: start a Thread there")
         end
 
         # Closes its sockets too; waits for nothing.
         def close
           first = @lock.synchronize { !@closed && (@closed = true) }
           return unless first
+          prepare_end
           @lock.synchronize { @sockets.keys }.each(&:close)
           leave
         end
@@ -97,24 +117,48 @@ module Godwit
           close if own?
         end
 
-        # Waits for libzmq's end.
+        # Waits for libzmq's end, which comes after those who wait on its sockets have left them.
         # @param seconds [Numeric, nil] nil: for ever
         def join(seconds)
-          @terminator&.join(*[seconds].compact)
+          @terminator.join(seconds) if @terminator && all_left?([seconds, ProcessEnd::GRACE].compact.min)
         end
 
         private
 
-        # zmq_ctx_term takes as long as linger, or a name server: it has a thread of its own, which nobody has to wait for.
-        def terminate
-          @terminator = Thread.new do
+        # zmq_ctx_term takes as long as linger, or a name server: it has a thread of its own, which nobody has to wait for. It is made now, since
+        # whoever leaves last may be a thread that ends with the process, and can make none.
+        def prepare_end
+          @last_left = Thread::Queue.new
+          @terminator = Worker.detached do
             Thread.current.name = "godwit zmq_ctx_term"
             Thread.current.report_on_exception = false
-            Thread.handle_interrupt(Object => :immediate) do # it was started with a lock held, which puts kills off
+            Thread.handle_interrupt(Object => :immediate) do # it may be started where kills are put off
+              @last_left.pop
+              @leaving.synchronize { @left.broadcast }
               nil while Zmq.zmq_ctx_term(@zmq) != 0 && ::FFI.errno == EINTR
               ProcessEnd.forget(self)
             end
           end
+        end
+
+        def terminate
+          @all_left = true
+          @last_left << true
+        end
+
+        # They leave at once; but one whom a trap handler interrupted cannot, as long as that runs.
+        def all_left?(seconds)
+          finish = Clock.now + seconds
+          @leaving.synchronize do
+            until @all_left
+              left = finish - Clock.now
+              break if left <= 0
+              @left.wait(@leaving, left)
+            end
+          end
+          @all_left
+        rescue ThreadError # in a trap handler, where no lock may be taken
+          @all_left
         end
       end
     end

@@ -7,15 +7,17 @@ module Godwit
       # same. All is done with the socket's lock held. Of BIND_FAILED libzmq is not asked: telling it spoils the errno of the bind (4.3.4).
       # @private
       class EventFeed
-        ALL = 0xffff
-        BIND_FAILED = 0x0010
-        STOPPED = 0x0400
         LOOK_EVERY = 0.01 # seconds
-        RECEIVE_HWM = 24
+        RECEIVE_HWM = Options.fetch(:recv_hwm).id
 
         @serial = 0
         @serial_lock = Lock.new
         class << self
+          # libzmq's events of version 2 have several values and both endpoints; only a libzmq with drafts has them.
+          def versioned? = Drafts.found?(:zmq_socket_monitor_versioned)
+
+          def all = versioned? ? EVENT_ALL | EVENT_PIPES_STATS : EVENT_ALL
+
           # @return [String] an endpoint that no other feed has
           def endpoint
             number = @serial_lock.synchronize { @serial += 1 }
@@ -31,13 +33,13 @@ module Godwit
           @readers = []
           @ended = false
           @looked = 0
-          @events = events & ~BIND_FAILED
+          @events = events & ~EVENT_BIND_FAILED
           start
         end
 
         # @raise [Failed]
         def widen(events)
-          events &= ~BIND_FAILED
+          events &= ~EVENT_BIND_FAILED
           return if @events & events == events
           before = @pair
           @events |= events
@@ -114,7 +116,7 @@ module Godwit
           Zmq.zmq_close(pair)
           true
         rescue Failed
-          tell(STOPPED, 0, "")
+          tell(EVENT_MONITOR_STOPPED, [0], "")
           free
           false
         end
@@ -127,7 +129,7 @@ module Godwit
         def bind_failed(endpoint, error)
           return if error == ETERM || endpoint.start_with?("inproc:") # as libzmq
           drain # what came first is told first
-          tell(BIND_FAILED, error, endpoint)
+          tell(EVENT_BIND_FAILED, [error], endpoint)
           @socket.readers.wake
         end
 
@@ -151,14 +153,19 @@ module Godwit
         def connect(pair)
           endpoint = EventFeed.endpoint
           [RECEIVE_HWM, SocketHandle::LINGER].each { |id| OptionKinds.set(pair, OptionKinds.fetch(id), 0) }
-          io = IO.for_fd(OptionKinds.get(pair, OptionKinds.fetch(SocketHandle::FD)), autoclose: false)
-          raise Failed, ::FFI.errno if Zmq.zmq_socket_monitor(@socket.zmq, endpoint, @events) != 0
+          io = IO.for_fd(OptionKinds.get(pair, OptionKinds.fetch(SocketHandle::FD)) { |error| @socket.interrupted?(error) }, autoclose: false)
+          raise Failed, ::FFI.errno if listen(endpoint) != 0
           if Zmq.zmq_connect(pair, endpoint) != 0
             error = ::FFI.errno
             Zmq.zmq_socket_monitor(@socket.zmq, nil, 0)
             raise Failed, error
           end
           @io = io
+        end
+
+        def listen(endpoint)
+          return Zmq.zmq_socket_monitor(@socket.zmq, endpoint, @events) unless EventFeed.versioned?
+          Drafts.zmq_socket_monitor_versioned(@socket.zmq, endpoint, @events, 2, PAIR)
         end
 
         # libzmq first: it waits for ever for a PAIR that nobody holds.
@@ -177,11 +184,15 @@ module Godwit
 
         # One event: it is there whole once its first part is.
         def receive(pair)
-          head = part(pair) or return false
-          endpoint = ""
-          endpoint = part(pair) || "" while Zmq.zmq_msg_more(@part) == 1
-          event, value = head.unpack("SL") if head.bytesize >= 6
-          tell(event, value, endpoint) if event
+          parts = [part(pair) || (return false)]
+          parts << (part(pair) || "") while Zmq.zmq_msg_more(@part) == 1
+          if EventFeed.versioned?
+            event, count = parts.shift(2).map { |bytes| bytes.unpack1("Q") }
+            values = parts.shift(count.to_i).map { |bytes| bytes.unpack1("Q") }
+          else
+            event, *values = parts.shift.unpack("SL")
+          end
+          tell(event, values, parts[0] || "", parts[1]) if event && !values.empty?
           true
         end
 
@@ -191,14 +202,14 @@ module Godwit
             return rc.zero? ? "".b : Zmq.zmq_msg_data(@part).read_bytes(rc) if rc >= 0
             error = ::FFI.errno
             return nil if error == EAGAIN
-            raise Failed, error unless error == EINTR
+            raise Failed, error unless @socket.interrupted?(error)
           end
         end
 
-        def tell(event, value, endpoint)
-          return if @moving && event == STOPPED
-          @socket.peers&.note(event, value)
-          @readers.each { |reader| reader.put(event, value, endpoint) }
+        def tell(event, values, local, remote = nil)
+          return if @moving && event == EVENT_MONITOR_STOPPED
+          @socket.peers&.note(event, values.first)
+          @readers.each { |reader| reader.put(event, values, local, remote || (EventFeed.versioned? ? "" : nil)) }
         end
       end
     end

@@ -3,7 +3,7 @@
 module Godwit
   module Backend
     module FFI
-      # A zmq_msg_t of a Frame. Its memory is this object's, so the two end together.
+      # A zmq_msg_t of a Frame. Its memory is freed here alone: left to the pointer's own finalizer it could go before the Frame's runs.
       # @private
       class FrameHandle
         attr_reader :message, :encoding, :more
@@ -11,11 +11,13 @@ module Godwit
         # Takes the message over.
         def initialize(message, encoding)
           @message = message
+          @message.autorelease = false
           @encoding = encoding
           @more = Zmq.zmq_msg_more(message) == 1
           @readers = 0
           @live = true
           @lock = Lock.new
+          @round = Collector.made(@bytes = size)
         end
 
         def self.of(string)
@@ -70,19 +72,21 @@ module Godwit
         def close
           @lock.synchronize do
             raise Failed, Errno::EBUSY::Errno if @live && @readers > 0
-            let_go
+            let_go(used: true)
           end
         end
 
         # Of a frame that was collected there is no other user.
-        def let_go
+        def let_go(used: false)
           return unless @live
           @live = false
+          Collector.gone(@bytes, @round, used: used)
           Zmq.zmq_msg_close(@message)
+          @message.free
         end
 
         # It must not hold the Frame.
-        def self.finalizer(handle) = proc { handle.let_go }
+        def self.finalizer(handle) = proc { FFI.keep_errno { handle.let_go } }
       end
     end
   end
@@ -113,6 +117,7 @@ module Godwit
     def _open(data, _threshold)
       raise "this frame is made already" if @handle
       told(:new) { adopt(Backend::FFI::FrameHandle.of(data)) }
+      Backend::FFI::Collector.relieve
     end
 
     def initialize_copy(original)
@@ -177,10 +182,13 @@ module Godwit
       reading(:property) { |handle| Backend::FFI::Zmq.zmq_msg_gets(handle.message, name)&.force_encoding(Encoding::UTF_8) }
     end
 
-    # Of draft types, which are not done here yet.
-    def _routing_id = reading(:routing_id) {}
+    def _routing_id
+      reading(:routing_id) { |handle| Backend::FFI::Drafts.routing_id(handle.message).then { |id| id unless id.zero? } }
+    end
 
-    def _group = reading(:group) {}
+    def _group
+      reading(:group) { |handle| Backend::FFI::Drafts.group(handle.message).then { |name| name.force_encoding(handle.encoding) unless name.empty? } }
+    end
 
     def _encoding = reading(:encoding, &:encoding)
 

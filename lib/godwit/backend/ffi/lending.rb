@@ -12,9 +12,10 @@ module Godwit
           use do
             raise Failed, BusyError unless @line.empty?
             @peers&.stop
+            drop_torn
             @lent_linger = get(LINGER)
             @proxy = proxy
-            @state = :lent
+            become :lent
           end
         end
 
@@ -22,7 +23,7 @@ module Godwit
         def give_back
           @lock.synchronize do
             @proxy = nil
-            @state = :open if @state == :lent
+            become(:open) if @state == :lent
             wake_all # pollers did not ask it meanwhile
             next unless @state == :closing
             @feed&.end
@@ -39,7 +40,7 @@ module Godwit
         private
 
         def end_proxy
-          @state = :closing
+          become :closing
           @context.note_linger(@lent_linger)
           @proxy.end
         end

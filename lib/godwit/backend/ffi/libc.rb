@@ -18,8 +18,13 @@ module Godwit
         EPOLL_CTL_MOD = 3
         CLOEXEC = 0o2000000
         NONBLOCK = 0o4000
+        F_DUPFD_CLOEXEC = 1030
+        SOL_SOCKET = 1
+        SO_TYPE = 3
+        SO_ACCEPTCONN = 30
+        SO_DOMAIN = 39
         # struct epoll_event is packed on x86-64 alone.
-        EVENT = RUBY_PLATFORM.match?(/x86_64|amd64/) ? "LQ" : "Lx4Q"
+        EVENT = (::FFI::Platform::ARCH == "x86_64") ? "LQ" : "Lx4Q"
         EVENT_SIZE = [0, 0].pack(EVENT).bytesize
 
         attach_function :eventfd, %i[uint int], :int
@@ -28,9 +33,16 @@ module Godwit
         attach_function :epoll_ctl, %i[int int int buffer_in], :int
         attach_function :epoll_wait, %i[int buffer_out int int], :int
         attach_function :poll, %i[pointer ulong int], :int
+        attach_function :wait_poll, :poll, %i[pointer ulong int], :int, blocking: true
         attach_function :eventfd_read, %i[int buffer_out], :int
+        attach_function :getsockopt, %i[int int int buffer_out buffer_inout], :int
+        attach_function :fcntl, %i[int int varargs], :int
         attach_function :dup2, %i[int int], :int
         attach_function :close, %i[int], :int
+        attach_function :mmap, %i[pointer size_t int int int long], :pointer
+        attach_function :madvise, %i[pointer size_t int], :int
+        attach_function :__errno_location, [], :pointer
+        attach_function :memcpy, %i[pointer buffer_in size_t], :pointer
 
         class << self
           # @return [IO] over a new eventfd, which it closes
@@ -50,12 +62,33 @@ module Godwit
             eventfd_read(io.fileno, @counter)
           end
 
+          # @return [Integer] of <fcntl.h>
+          def flags(fd)
+            fcntl(fd, Fcntl::F_GETFL).tap { |flags| raise Failed, ::FFI.errno if flags < 0 }
+          end
+
+          # A duplicate that does not block.
+          # @return [Integer]
+          # @raise [Failed]
+          def duplicate(fd)
+            copy = fcntl(fd, F_DUPFD_CLOEXEC, :int, 0)
+            raise Failed, ::FFI.errno if copy < 0
+            fcntl(copy, Fcntl::F_SETFL, :int, flags(copy) | NONBLOCK)
+            copy
+          end
+
           # What poll says of one descriptor at once.
           # @return [Integer] its bits
           def look(fd, events)
             entry = ::FFI::MemoryPointer.new(8).put_bytes(0, [fd, events, 0].pack("iss"))
             poll(entry, 1, 0)
             entry.get_int16(6)
+          end
+
+          # @return [Integer, nil] a socket's option of SOL_SOCKET, nil when it is no open socket
+          def socket_option(fd, option)
+            value = ::FFI::MemoryPointer.new(:int)
+            getsockopt(fd, SOL_SOCKET, option, value, ::FFI::MemoryPointer.new(:int).write_int(value.size)).zero? ? value.read_int : nil
           end
 
           # Has the epoll watch a descriptor.

@@ -8,32 +8,28 @@ module Godwit
       module Zmq
         extend ::FFI::Library
 
-        OLDEST = [4, 3, 0].freeze
-        NAMES = RUBY_PLATFORM.include?("darwin") ? %w[libzmq.5.dylib libzmq.dylib] : %w[libzmq.so.5 libzmq.so]
+        NAMES = ::FFI::Platform.mac? ? %w[libzmq.5.dylib libzmq.dylib] : %w[libzmq.so.5 libzmq.so]
         FOLDERS = %w[/opt/homebrew/lib /usr/local/lib].freeze # that a loader may not know of
-        PACKAGES = "Debian and Ubuntu: apt-get install libzmq5; Fedora: dnf install zeromq; Alpine: apk add libzmq; macOS: brew install zeromq"
+        INSTEAD = "or name the file: GODWIT_LIBZMQ=/path/to/libzmq.so.5"
         # It stays loaded until the process has ended: the gem ffi unloads its libraries with its objects, while threads may still be in this one.
-        NODELETE = RUBY_PLATFORM.include?("darwin") ? 0x80 : 0x1000
+        NODELETE = ::FFI::Platform.mac? ? 0x80 : 0x1000
         MESSAGE_SIZE = 128 # bytes for a zmq_msg_t, which has 64
+        MEMORY = ::FFI::Pointer.new(1) # all of it: no pointer need be made for each message. At 0 it could not be read.
 
         class << self
           # @return [String] path or name of the libzmq to take
           # @raise [LoadError] when there is none
           def locate(wanted = ENV["GODWIT_LIBZMQ"])
-            names = (wanted.nil? || wanted.empty?) ? NAMES + FOLDERS.flat_map { |folder| NAMES.map { |name| File.join(folder, name) } } : [wanted]
+            given = wanted && !wanted.empty?
+            names = given ? [wanted] : NAMES + FOLDERS.flat_map { |folder| NAMES.map { |name| File.join(folder, name) } }
             complaints = names.map do |name|
               ::FFI::DynamicLibrary.open(name, ::FFI::DynamicLibrary::RTLD_LAZY | ::FFI::DynamicLibrary::RTLD_LOCAL | NODELETE)
               return name
             rescue LoadError => error
               error.message.lines.first.to_s.strip
             end
-            raise LoadError, not_found(wanted, complaints), cause: nil
-          end
-
-          # @raise [LoadError] when this libzmq is too old
-          def check_version(version, path)
-            return if (version <=> OLDEST) >= 0
-            raise LoadError, "Godwit needs libzmq 4.3 or newer: #{path} is #{version.join(".")} (#{PACKAGES}; GODWIT_LIBZMQ=path chooses another)"
+            raise Libzmq.not_found([wanted], "GODWIT_LIBZMQ", complaints, INSTEAD) if given
+            raise Libzmq.not_found(NAMES, "#{Libzmq.folders}, #{FOLDERS.join(", ")}", complaints, INSTEAD)
           end
 
           # Gives what libzmq was told, or an errno below zero.
@@ -47,22 +43,14 @@ module Godwit
             numbers.map(&:read_int)
           end
 
+          # The bytes at an address, in a new String.
+          def bytes(address, size) = MEMORY.get_bytes(address - 1, size)
+
           # A zmq_msg_t, empty.
           def new_message
             message = ::FFI::MemoryPointer.new(MESSAGE_SIZE)
             zmq_msg_init(message)
             message
-          end
-
-          private
-
-          def not_found(wanted, complaints)
-            given = wanted && !wanted.empty?
-            where = given ? "GODWIT_LIBZMQ" : "LD_LIBRARY_PATH (#{ENV["LD_LIBRARY_PATH"].inspect}), the system's library folders, #{FOLDERS.join(", ")}"
-            looked = given ? wanted : NAMES.join(", ")
-            "libzmq was not found: looked for #{looked} in #{where}\n" \
-              "  install it: #{PACKAGES}\n  or name the file: GODWIT_LIBZMQ=/path/to/libzmq.so.5\n" \
-              "  the loader said: #{complaints.first}"
           end
         end
 
@@ -70,7 +58,7 @@ module Godwit
         ffi_lib PATH
         begin
           attach_function :zmq_version, %i[pointer pointer pointer], :void
-          check_version(loaded_version, PATH)
+          Libzmq.check_version(loaded_version, PATH, INSTEAD)
           attach_function :zmq_has, %i[string], :int
           attach_function :zmq_curve_keypair, %i[pointer pointer], :int
           attach_function :zmq_curve_public, %i[pointer string], :int
@@ -98,9 +86,14 @@ module Godwit
           attach_function :zmq_msg_gets, %i[pointer string], :string
           attach_function :zmq_msg_send, %i[pointer pointer int], :int
           attach_function :zmq_msg_recv, %i[pointer pointer int], :int
+          # The same with addresses, since a number crosses in half of a pointer's time on CRuby.
+          attach_function :send_string, :zmq_send, %i[ulong buffer_in size_t int], :int
+          attach_function :receive, :zmq_msg_recv, %i[ulong ulong int], :int
+          attach_function :more, :zmq_msg_more, %i[ulong], :int
+          attach_function :data, :zmq_msg_data, %i[ulong], :ulong
           attach_function :zmq_socket_monitor, %i[pointer string int], :int
         rescue ::FFI::NotFoundError => error
-          raise LoadError, "#{PATH} is no libzmq that Godwit knows: #{error.message} (GODWIT_LIBZMQ=path chooses another; #{PACKAGES})", cause: nil
+          raise LoadError, "#{PATH} is no libzmq that Godwit knows: #{error.message}\n  install one: #{Libzmq::PACKAGES}\n  #{INSTEAD}", cause: nil
         end
       end
 
@@ -109,8 +102,13 @@ module Godwit
 
         def has(feature) = Zmq.zmq_has(feature) == 1
 
-        # Draft types are not done here yet.
-        def draft? = false
+        def draft? = Drafts::AVAILABLE
+
+        # Type, whether it listens, family: numbers of <sys/socket.h>; nil when it is no open socket. JRuby's own getsockopt knows but few.
+        def socket_facts(number)
+          type, listens, family = [LibC::SO_TYPE, LibC::SO_ACCEPTCONN, LibC::SO_DOMAIN].map { |option| LibC.socket_option(number, option) }
+          [type, listens == 1, family] if type
+        end
 
         # Both keys as Z85, or nil where libzmq has no CURVE.
         def curve_keypair

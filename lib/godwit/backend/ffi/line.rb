@@ -22,22 +22,35 @@ module Godwit
         def left(deadline) = deadline && [deadline - now, 0].max
       end
 
-      # One who waits, with a wake-up of its own.
+      # Ruby's fiber scheduler of this thread; JRuby has none.
       # @private
-      class Waiter
-        A_DAY = 86_400 # seconds; a wait without deadline in a fiber looks again then (ADR 7)
-        LONGEST = 1_000_000 # seconds that IO.select is asked for
+      module Scheduler
+        POSSIBLE = Fiber.respond_to?(:current_scheduler)
 
-        attr_reader :events
+        if POSSIBLE
+          def self.current = Fiber.current_scheduler
+        else
+          def self.current = nil
+        end
+      end
+
+      # What one who waits is woken by. It is used again, by another Waiter.
+      # @private
+      class WakeUp
+        A_DAY = 86_400 # seconds; a wait without deadline in a fiber looks again then (ADR 7)
+        LONGEST = 1_000_000 # seconds that it waits at once
+        # JRuby's threads take no interrupt in a native call, and its IO.select takes ten times as long as a poll: it polls first, for so many seconds.
+        FIRST = 0.02
+        POLLFD = 8 # bytes
 
         def initialize
           @wake = LibC.event_io
+          @birth = Birth.now
           @signalled = false
-        end
-
-        def take(events)
-          @events = events
-          self
+          @polled = ::FFI::MemoryPointer.new(2 * POLLFD)
+          @polled.put_int16(4, 1) # POLLIN
+          @polled.put_int32(POLLFD, @wake.fileno)
+          @polled.put_int16(POLLFD + 4, 1)
         end
 
         def wake
@@ -49,13 +62,15 @@ module Godwit
         # Waits until the IO is readable, somebody wakes it, or time is up. No lock is held. The one place that waits for messages.
         # @return [Boolean] whether there is reason to try again
         def pause(io, deadline)
-          left = Clock.left(deadline)
-          seen = Fiber.current_scheduler ? both(io).wait_readable(left || A_DAY) : select(io, left)
+          thread = Thread.current
+          Kernel.sleep(0) if thread.pending_interrupt? # one that was put off until something waits, which FFI's calls do not look for
+          left = Clock.left(deadline) if deadline
+          seen = Scheduler.current ? both(io).wait_readable(left || A_DAY) : poll(io, left, thread)
           @signalled || !seen.nil? && seen != false
         end
 
-        # In a child that a trap handler forked: it comes back into this wait, where Ruby would go on looking at the parent's descriptors. So in
-        # the child the wake-up becomes a descriptor that is always readable.
+        # In a child that a trap handler forked: it comes back into this wait, or to the point just before it, on descriptors that are the
+        # parent's too. So in the child the wake-up becomes one that is always readable.
         def wake_in_child
           fd = LibC.eventfd(1, LibC::CLOEXEC | LibC::NONBLOCK)
           return if fd < 0
@@ -78,16 +93,39 @@ module Godwit
 
         private
 
-        def select(io, left)
-          Thread.current.thread_variable_set(:godwit_waiter, self)
-          IO.select([io, @wake], nil, nil, left && [left, LONGEST].min)
-        ensure
-          Thread.current.thread_variable_set(:godwit_waiter, nil)
+        if RUBY_ENGINE == "jruby"
+          def poll(io, left, _thread)
+            return true if ready?(io, left ? [left, FIRST].min : FIRST)
+            return false if left && left <= FIRST
+            # By an IO of its own, as in a fiber: of ten threads that selected the socket's IO together one was seen to sleep on.
+            IO.select([both(io)], nil, nil, left && [left - FIRST, LONGEST].min)
+          end
+        else
+          # A signal ends it early, for Ruby to look at.
+          def poll(io, left, thread)
+            outer = thread.thread_variable_get(:godwit_wake_up) # of the wait that a trap handler interrupted
+            thread.thread_variable_set(:godwit_wake_up, self)
+            # A child that was forked since the caller looked has nobody to wake it.
+            @birth != Birth::PAGE.get_int32(0) || ready?(io, left)
+          ensure
+            thread.thread_variable_set(:godwit_wake_up, outer)
+          end
+        end
+
+        def ready?(io, left)
+          unless io.equal?(@polled_io)
+            @polled.put_int32(0, io.fileno)
+            @polled_io = io
+          end
+          LibC.wait_poll(@polled, 2, left ? ([left, LONGEST].min * 1000).ceil : -1) > 0
         end
 
         # A fiber scheduler waits for one IO: an epoll that holds both.
         def both(io)
-          @both ||= LibC.epoll_io.tap do |epoll|
+          return @both if @both && io.equal?(@both_io)
+          @both&.close # the socket was made anew since
+          @both_io = io
+          @both = LibC.epoll_io.tap do |epoll|
             [io, @wake].each { |each| LibC.watch(epoll, each.fileno, LibC::EPOLLIN) }
           end
         end
@@ -96,14 +134,32 @@ module Godwit
       # @private
       module AfterFork
         def _fork
-          super.tap { |pid| Thread.current.thread_variable_get(:godwit_waiter)&.wake_in_child if pid.zero? }
+          super.tap { |pid| Thread.current.thread_variable_get(:godwit_wake_up)&.wake_in_child if pid.zero? }
         end
       end
       Process.singleton_class.prepend(AfterFork) if Process.respond_to?(:_fork)
 
+      # One who waits, this once: whoever leaves twice, since a kill came just then, takes nobody else's place.
+      # @private
+      class Waiter
+        attr_reader :wake_up, :events
+
+        def initialize(wake_up, events)
+          @wake_up = wake_up
+          @events = events
+        end
+
+        def wake = @wake_up.wake
+
+        def pause(io, deadline) = @wake_up.pause(io, deadline)
+      end
+
       # Those who wait for the same thing, guarded by its lock. ADR 1 tells why all are woken.
       # @private
       class Line
+        # The Array stays the same.
+        attr_reader :waiters
+
         def initialize
           @waiters = []
           @spare = []
@@ -114,16 +170,20 @@ module Godwit
         # @return [Waiter] who stands in the line from here on
         # @raise [Failed] when no descriptor is left
         def enter(events)
-          waiter = (@spare.pop || Waiter.new).take(events)
+          waiter = Waiter.new(spare, events)
           @waiters << waiter
           waiter
         end
 
+        # @return [WakeUp] that nobody has
+        # @raise [Failed] when no descriptor is left
+        def spare = @spare.pop || WakeUp.new
+
         def leave(waiter, keep: true)
-          @waiters.delete_if { |other| other.equal?(waiter) }
-          return waiter.close unless keep
-          waiter.reset
-          @spare << waiter
+          return unless @waiters.reject! { |other| other.equal?(waiter) } # it has left already
+          return waiter.wake_up.close unless keep
+          waiter.wake_up.reset
+          @spare << waiter.wake_up
         end
 
         def wake
@@ -151,7 +211,7 @@ module Godwit
           @turns = (@turns || 0) + 1
           return false if @turns < MOST
           @turns = 0
-          scheduler = Fiber.current_scheduler or return false
+          scheduler = Scheduler.current or return false
           scheduler.kernel_sleep(0)
           true
         end

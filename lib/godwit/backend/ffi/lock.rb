@@ -15,6 +15,8 @@ module Godwit
 
         NEVER = {Object => :never}.freeze
 
+        attr_reader :mutex
+
         def initialize
           @mutex = Mutex.new
         end

@@ -29,16 +29,21 @@ module Godwit
         told(:send_many) do
           handle = handle!
           handle.check
-          messages.each { |message| check_message(parts_of(message)) } if first.zero?
+          if first.zero? && !(handle.plain? && messages.all?(String))
+            messages.each { |message| check_message(handle, parts_of(message)) }
+          end
           handle.give_way
           deadline = Backend::FFI::Clock.deadline(timeout, handle.send_timeout)
           handle.use { handle.begin_send }
           next unless first < messages.size && send_waiting(handle, parts_of(messages[first]), deadline)
           sent = 1
           handle.use do
-            while sent < BATCH && first + sent < messages.size
-              parts = parts_of(messages[first + sent])
-              break unless sendable?(parts) && handle.try_send(parts).zero?
+            most = [BATCH, messages.size - first].min
+            while sent < most
+              sent = handle.send_strings(messages, first + sent, first + most) - first
+              break if sent == most
+              message = parts_of(messages[first + sent])
+              break unless sendable?(message) && handle.fits?(message) && !handle.too_large?(message) && handle.try_send(message).zero?
               sent += 1
             end
             handle.settle_turn
@@ -50,10 +55,10 @@ module Godwit
       end
 
       def send_waiting(handle, message, deadline)
-        kept = false
-        loop do
+        kept = outcome = false
+        until outcome == true
           outcome = handle.attempt(deadline, Backend::FFI::WRITABLE) do
-            check_message(message) # each time: another thread may have sent or closed a frame of it
+            check_message(handle, message) # each time: another thread may have sent or closed a frame of it
             error = handle.try_send(message)
             if error.zero?
               handle.settle_turn
@@ -66,10 +71,10 @@ module Godwit
             kept = true
             Backend::FFI::AGAIN
           end
-          return true if outcome == true
-          return false unless outcome == :mend
-          _renew || handle.use { handle.mend }
+          return false if Backend::FFI::AGAIN.equal?(outcome)
+          _renew || handle.use { handle.mend } if outcome == :mend
         end
+        true
       end
 
       # What is sent of a Message are its frames.
@@ -89,13 +94,18 @@ module Godwit
       end
 
       # @raise [Failed]
-      def check_message(message)
-        return if sendable?(message)
-        (message.is_a?(Array) ? message : [message]).each do |part|
-          next unless part.is_a?(Frame) && !part_sendable?(part)
-          raise Backend::FFI::Failed.new(part.gone? ? GoneError : Errno::EBUSY::Errno, object: part)
+      def check_message(handle, message)
+        unless sendable?(message) && handle.fits?(message)
+          (message.is_a?(Array) ? message : [message]).each { |part| check_part(part) }
+          raise Backend::FFI::Failed.new(:message, message)
         end
-        raise Backend::FFI::Failed.new(:message, message)
+        raise Backend::FFI::Failed, Errno::EMSGSIZE::Errno if handle.too_large?(message)
+      end
+
+      # @raise [Failed] for a frame that cannot be sent
+      def check_part(part)
+        return if !part.is_a?(Frame) || part_sendable?(part)
+        raise Backend::FFI::Failed.new(part.gone? ? GoneError : Errno::EBUSY::Errno, object: part)
       end
 
       # Others run while we wait: what was checked must not change under us.
@@ -114,7 +124,7 @@ module Godwit
 
       # A Frame, an Array of them, or nil when time is up.
       def _recv_frame(timeout)
-        receive(:recv_frame, timeout) { |handle| handle.try_receive(true) }
+        receive(:recv_frame, timeout) { |handle| handle.try_receive(true) }.tap { Backend::FFI::Collector.relieve }
       end
 
       def _recv_many(most, timeout)
@@ -122,7 +132,7 @@ module Godwit
       end
 
       def _recv_frames(most, timeout)
-        receive(:recv_frames, timeout) { |handle| handle.try_receive_many(most, true) }
+        receive(:recv_frames, timeout) { |handle| handle.try_receive_many(most, true) }.tap { Backend::FFI::Collector.relieve }
       end
 
       # Bytes; an Array of frames when the message has several; nil when time is up.

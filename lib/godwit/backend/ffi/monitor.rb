@@ -17,9 +17,9 @@ module Godwit
         end
 
         # The oldest makes room, as what is going on now matters more.
-        def put(event, value, endpoint)
+        def put(event, values, local, remote)
           return unless @wanted.anybits?(event)
-          @events << [event, [value], endpoint.dup.force_encoding(Encoding::UTF_8), nil]
+          @events << [event, values, *[local, remote].map { |endpoint| endpoint&.dup&.force_encoding(Encoding::UTF_8) }]
           return if @limit.zero? || @events.size <= @limit
           @events.shift
           @dropped += 1
@@ -50,7 +50,7 @@ module Godwit
       Backend::FFI::Failures.told(:monitor, socket) do
         raise Backend::FFI::Failed, ClosedError unless handle
         handle.use do
-          handle.listen(Backend::FFI::EventFeed::ALL)
+          handle.listen(Backend::FFI::EventFeed.all)
           @queue = Backend::FFI::MonitorQueue.new(events, limit)
           handle.feed.add(@queue)
         end
@@ -83,7 +83,7 @@ module Godwit
           Backend::FFI::AGAIN.equal?(outcome) ? nil : outcome
         rescue Backend::FFI::Failed => failed
           raise if failed.what != ClosedError || @closed
-          @queue.take || raise
+          @handle.locked { @queue.take } || raise
         end
       end
     end
@@ -92,7 +92,7 @@ module Godwit
       return if !@queue || @closed
       Backend::FFI::Failures.raise_for(ForkedError, :close, self) if @handle.forked?
       @closed = true
-      Backend::FFI::MonitorEnd.new(@queue, @handle).collected
+      Backend::FFI.keep_errno { Backend::FFI::MonitorEnd.new(@queue, @handle).collected }
       nil
     end
 
@@ -100,10 +100,19 @@ module Godwit
 
     def _dropped = @queue ? @queue.dropped : 0
 
-    # Of a libzmq with drafts, which is not done here yet.
+    # Has libzmq tell of the pipes of each connection; true: it will. nil where it has no such thing.
     def _pipes_stats
-      Backend::FFI::Failures.raise_for(ClosedError, :pipes_stats, self) if _closed?
-      Backend::FFI::Failures.raise_for(ForkedError, :pipes_stats, self) if @handle.forked?
+      Backend::FFI::Failures.told(:pipes_stats, self) do
+        raise Backend::FFI::Failed, ClosedError if _closed?
+        @handle.use do
+          next unless Backend::FFI::Drafts.found?(:zmq_socket_monitor_pipes_stats)
+          code = Backend::FFI::Drafts.zmq_socket_monitor_pipes_stats(@handle.zmq)
+          error = ::FFI.errno
+          @handle.settle
+          raise Backend::FFI::Failed, error if code != 0 && error != Backend::FFI::EAGAIN
+          code.zero?
+        end
+      end
     end
   end
 

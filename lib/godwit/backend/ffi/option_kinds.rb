@@ -7,23 +7,9 @@ module Godwit
       # @private
       module OptionKinds
         Kind = Struct.new(:id, :type, :size)
-        TYPES = {int64: :int64, uint64: :uint64, bytes: :bytes, key: :bytes, id32: :bytes, text: :text}.freeze
         FORMATS = {int: "i", int64: "q", uint64: "Q"}.freeze
-        LARGEST = 4096 # bytes, more than any option of libzmq returns
 
-        # Bytes of the buffer that reading takes, with the NUL of a text.
-        def self.read_size(option)
-          case option.type
-          when :key then 32
-          when :bytes then [option.max, LARGEST].min
-          when :text then [option.max + 1, LARGEST].min
-          else LARGEST
-          end
-        end
-
-        TABLE = Options::SOCKET.each_value.uniq(&:id).to_h do |option|
-          [option.id, Kind.new(option.id, TYPES.fetch(option.type, :int), read_size(option)).freeze]
-        end.freeze
+        TABLE = Header::OPTION_KINDS.to_h { |id, (type, size)| [id, Kind.new(id, type, size).freeze] }.freeze
 
         module_function
 
@@ -41,11 +27,11 @@ module Godwit
           loop do
             break if Zmq.zmq_getsockopt(zmq, kind.id, buffer, size).zero?
             error = ::FFI.errno
-            raise Failed, error unless error == EINTR
+            raise Failed, error unless yield error
           end
           raw = buffer.read_bytes(size.get(:size_t, 0))
           return raw.unpack1(number) if number
-          (kind.type == :text) ? raw.delete_suffix("\0") : raw
+          (kind.type == :string) ? raw.delete_suffix("\0") : raw
         end
 
         # @return [Integer] an errno, or 0

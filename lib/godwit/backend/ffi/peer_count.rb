@@ -6,10 +6,10 @@ module Godwit
       # Counts the peers of a socket from its first endpoint to its first message, for wait_connected. The socket's lock guards it.
       # @private
       class PeerCount
-        OPENED = 0x0001 | 0x0020
-        DISCONNECTED = 0x0200
-        SUCCEEDED = 0x1000
-        FAILED = 0x0800 | 0x2000 | 0x4000
+        OPENED = EVENT_CONNECTED | EVENT_ACCEPTED
+        DISCONNECTED = EVENT_DISCONNECTED
+        SUCCEEDED = EVENT_HANDSHAKE_SUCCEEDED
+        FAILED = EVENT_HANDSHAKE_FAILED_NO_DETAIL | EVENT_HANDSHAKE_FAILED_PROTOCOL | EVENT_HANDSHAKE_FAILED_AUTH
         WATCHED = OPENED | DISCONNECTED | SUCCEEDED | FAILED
 
         # What was told of anybody by the time a connection was opened; nil: nobody knows.

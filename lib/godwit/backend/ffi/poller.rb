@@ -18,7 +18,9 @@ module Godwit
     def _open
       raise "this poller is open already" if @handle
       told(:new) { @handle = Backend::FFI::PollerHandle.new }
-      @members = {}.compare_by_identity
+      # Guarded by the handle's lock, which is never held while a socket's is taken.
+      @members = {}.compare_by_identity # object => Member
+      @watched = {}.compare_by_identity # Watch => Member
       ObjectSpace.define_finalizer(self, Backend::FFI::ProcessEnd.finalizer(@handle))
       self
     end
@@ -36,9 +38,12 @@ module Godwit
     def _close
       return if _closed?
       Backend::FFI::Failures.raise_for(ForkedError, :close, self) if @handle.forked?
-      @members.each_value { |member| leave(member) }
-      told(:close) { @handle.close }
-      @members = {}.compare_by_identity
+      told(:close) do
+        members = @handle.locked { @members.values }
+        members.each { |member| leave(member) }
+        @handle.close
+        @handle.locked { [@members, @watched].each(&:clear) }
+      end
       nil
     end
 
@@ -52,27 +57,50 @@ module Godwit
         handle = handle!
         socket = Socket::FFIPrimitives.handle_of(object) unless io
         raise Backend::FFI::Failed.new(ClosedError, object: object) if !io && (socket.nil? || socket.closed?)
-        next false if @members[object]
-        fd = io ? descriptor_for(object, io, events) : socket.fd
+        fd = descriptor_for(object, io, events) if io
         watch = handle.add(events, !io)
+        unless enter(Member.new(object, io, watch))
+          handle.remove(watch)
+          next false
+        end
         begin
-          attach(watch, fd, object)
+          # A socket's descriptor is its own only while nobody can close it.
+          io ? attach(watch, fd, object) : socket.use { attach(watch, socket.fd, object) && socket.watch(watch) }
         rescue Backend::FFI::Failed
+          forget(object)
+          watch.retire
           handle.remove(watch)
           raise
         end
-        socket&.use { socket.watch(watch) }
-        @members[object] = Member.new(object, io, watch)
         watch.touch
         true
       end
     end
 
+    # False when the object has a place already.
+    def enter(member)
+      @handle.locked do
+        next false if @members[member.object]
+        @watched[member.watch] = @members[member.object] = member
+      end
+    end
+
+    # @return [Member, nil] what it was
+    def forget(object)
+      @handle.locked do
+        member = @members.delete(object)
+        @watched.delete(member.watch) if member
+        member
+      end
+    end
+
+    def member(object) = @handle.locked { @members[object] }
+
     # False when it is not registered.
     def _modify(object, events)
       told(:modify) do
         handle!
-        member = @members[object] or next false
+        member = member(object) or next false
         watch = member.watch
         if member.io
           raise closed(object) if member.io.closed?
@@ -97,7 +125,7 @@ module Godwit
     def _remove(object)
       told(:remove) do
         handle!
-        member = @members.delete(object) or next false
+        member = forget(object) or next false
         leave(member)
         @handle.remove(member.watch)
         true
@@ -107,21 +135,19 @@ module Godwit
     def _events(object)
       told(:events) do
         handle!
-        @members[object]&.watch&.events
+        member(object)&.watch&.events
       end
     end
 
     def _size
       told(:size) do
-        handle!
-        @members.size
+        handle!.locked { @members.size }
       end
     end
 
     def _members
       told(:each) do
-        handle!
-        @members.keys
+        handle!.locked { @members.keys }
       end
     end
 
@@ -131,11 +157,12 @@ module Godwit
         handle = handle!
         handle.check if handle.give_way
         deadline = Backend::FFI::Clock.deadline(timeout)
-        if @members.empty? && deadline.nil?
+        ios = handle.locked { @members.each_value.select(&:io) }
+        if ios.empty? && deadline.nil? && handle.locked { @members.empty? }
           raise failed(PollerError, "nothing is registered, so this would wait for ever: register something, or give a timeout")
         end
         # What no descriptor tells: an IO that was closed, and one that has something in Ruby's own buffer.
-        @members.each_value.to_a.each { |member| member.watch.touch if member.io }
+        ios.each { |member| member.watch.touch }
         loop do
           ready = ask_due(handle)
           break ready unless ready.empty?
@@ -145,9 +172,8 @@ module Godwit
     end
 
     def ask_due(handle)
-      members = @members.each_value.to_h { |member| [member.watch, member] }.compare_by_identity
       handle.collect.each_with_object([]) do |(watch, stamp), ready|
-        member = members[watch] or next handle.settle(watch, stamp)
+        member = handle.locked { @watched[watch] } or next handle.settle(watch, stamp)
         bits = member.io ? ask_io(member) : ask_socket(member)
         bits.zero? ? handle.settle(watch, stamp) : ready.push(member.object, bits)
       end
@@ -178,6 +204,7 @@ module Godwit
         events & member.watch.events # a PUB is never registered for reading
       end
     rescue Backend::FFI::Failed => error
+      return 0 if socket.lent? # a proxy took it just now
       raise closed(member.object) if error.what == ClosedError && error.detail.nil?
       raise Backend::FFI::Failed.new(error.what, error.detail, object: error.object || member.object)
     end
@@ -204,7 +231,7 @@ module Godwit
     # The IO's descriptor for these events; refuses what it was not opened for.
     def descriptor_for(object, io, events)
       raise failed(ClosedError, "#{object.inspect} is closed: register it while it is open") if io.closed?
-      mode = io.fcntl(Fcntl::F_GETFL) & Fcntl::O_ACCMODE
+      mode = Backend::FFI::LibC.flags(io.fileno) & Fcntl::O_ACCMODE
       if mode == Fcntl::O_RDONLY && events.anybits?(Backend::FFI::WRITABLE)
         raise failed(UnsupportedError, "#{object.inspect} is not open for writing") unless two_descriptors?(io)
         if events.anybits?(Backend::FFI::READABLE)
@@ -225,6 +252,7 @@ module Godwit
 
     def attach(watch, fd, object)
       watch.attach(fd)
+      true
     rescue Backend::FFI::Failed => error
       raise unless error.what == Errno::EEXIST::Errno
       raise failed(PollerError, "another IO over the descriptor of #{object.inspect} is registered: remove that one first")
@@ -233,14 +261,11 @@ module Godwit
     # Its place in the socket, and in the epoll: a closed IO's number may be another's by now.
     def leave(member)
       watch = member.watch
-      if member.io
-        watch.detach if !member.io.closed? && member.io.fileno == watch.fd
-      else
-        socket = Socket::FFIPrimitives.handle_of(member.object)
-        socket.locked do
-          watch.detach
-          socket.unwatch(watch)
-        end
+      return watch.retire(in_epoll: !member.io.closed? && member.io.fileno == watch.fd) if member.io
+      socket = Socket::FFIPrimitives.handle_of(member.object)
+      socket.locked do
+        watch.retire
+        socket.unwatch(watch)
       end
     end
   end

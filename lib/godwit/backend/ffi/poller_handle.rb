@@ -18,6 +18,7 @@ module Godwit
           @socket = socket
           @fd = -1
           @stamp = 0
+          @gone = false
         end
 
         def touch = @group.touch(self)
@@ -31,23 +32,34 @@ module Godwit
         # when somebody else has swallowed it.
         # @raise [Failed]
         def attach(fd)
-          bits = LibC::EPOLLET
-          bits |= READING if @socket || @events.anybits?(READABLE)
-          bits |= LibC::EPOLLOUT if @socket || @events.anybits?(WRITABLE)
-          @group.control((fd == @fd) ? LibC::EPOLL_CTL_MOD : LibC::EPOLL_CTL_ADD, fd, bits, @serial)
-          @fd = fd
+          @group.guarded do
+            next if @gone # another thread removed it meanwhile
+            bits = LibC::EPOLLET
+            bits |= READING if @socket || @events.anybits?(READABLE)
+            bits |= LibC::EPOLLOUT if @socket || @events.anybits?(WRITABLE)
+            @group.control((fd == @fd) ? LibC::EPOLL_CTL_MOD : LibC::EPOLL_CTL_ADD, fd, bits, @serial)
+            @fd = fd
+          end
         rescue Failed => failed
           raise if failed.what != Errno::EPERM::Errno || @socket # a plain file is always ready, and so always due
         end
 
         # Closing does not take a descriptor out of an epoll while a forked child has it open.
-        def detach
-          return if @fd < 0
-          @group.control(LibC::EPOLL_CTL_DEL, @fd, 0, @serial)
-        rescue Failed
-          nil
-        ensure
-          @fd = -1
+        # @param in_epoll false when its number may be another's by now
+        def detach(in_epoll: true)
+          @group.guarded do
+            @group.control(LibC::EPOLL_CTL_DEL, @fd, 0, @serial) if in_epoll && @fd >= 0
+          rescue Failed
+            nil
+          ensure
+            @fd = -1
+          end
+        end
+
+        # For good.
+        def retire(in_epoll: true)
+          @gone = true
+          detach(in_epoll: in_epoll)
         end
 
         # The socket was made anew. An error shows when it is asked.
@@ -88,6 +100,13 @@ module Godwit
           raise Failed.new(BusyError, "a trap handler interrupted a call on this poller: start a Thread there")
         end
 
+        # The same for what must be done in a trap handler too: there, where it interrupted the one that holds the lock, without.
+        def guarded(&block)
+          @lock.synchronize(&block)
+        rescue Lock::Held
+          yield
+        end
+
         # @raise [Failed]
         def check
           raise Failed, ClosedError unless @state == :open
@@ -109,11 +128,7 @@ module Godwit
         end
 
         # It is to be asked before the next wait.
-        def touch(watch)
-          @lock.synchronize { mark(watch) }
-        rescue Lock::Held
-          mark(watch)
-        end
+        def touch(watch) = guarded { mark(watch) }
 
         # @raise [Failed]
         def control(operation, fd, bits, serial)

@@ -11,9 +11,14 @@ module Godwit
         @lock = Lock.new
         @contexts = []
         @found = Thread::Queue.new
+        @kept = {}.compare_by_identity
         @pid = nil
+        @over = false
 
         class << self
+          # Whether the process is ending: its contexts were closed, and no other was opened since.
+          def over? = @over
+
           # A context was opened. The first one registers the end: an at_exit block, so one that was registered earlier finds its sockets
           # closed (minitest's tests open theirs later, so they do not).
           def enter(context)
@@ -24,6 +29,7 @@ module Godwit
                 @contexts.clear
                 @found = Thread::Queue.new
               end
+              @over = false
               @contexts << context
               @reaper = Thread.new(@found) { |found| reap(found) } unless @reaper&.alive?
             end
@@ -33,8 +39,10 @@ module Godwit
             @lock.synchronize { @contexts.delete_if { |other| other.equal?(context) } }
           end
 
-          # What a finalizer calls: it hands over and never waits. It must not hold the object.
+          # What a finalizer calls: it hands over and never waits. It must not hold the object. The handle is kept until then: JRuby could
+          # finalize what it has of FFI's and of IO's before it.
           def finalizer(handle)
+            @lock.synchronize { @kept[handle] = true }
             proc { @found << handle }
           end
 
@@ -45,6 +53,7 @@ module Godwit
             Thread.handle_interrupt(Object => :immediate) do
               while (handle = found.pop)
                 handle.collected
+                @lock.synchronize { @kept.delete(handle) }
               end
             end
           end
@@ -54,6 +63,7 @@ module Godwit
             return if @pid != Process.pid
             contexts = @contexts.dup
             start = Clock.now
+            @over = true
             contexts.each(&:close)
             contexts.each do |context|
               linger = context.longest_linger

@@ -29,6 +29,15 @@ module Godwit
       self
     end
 
+    # What it takes from now on is told there; not while it runs.
+    def _note_in(ledger)
+      told(:proxy) do
+        raise Backend::FFI::Failed, BusyError if handle!.running?
+        @handle.ledger = ledger
+      end
+      self
+    end
+
     # False when it runs already.
     def _lend = told(:proxy) { handle!.lend }
 

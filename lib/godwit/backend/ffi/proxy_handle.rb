@@ -11,6 +11,8 @@ module Godwit
 
         attr_reader :dropped
         attr_accessor :paused
+        # What is told of each message.
+        attr_writer :ledger
 
         # @param places [Array] front end, back end, capture or nil
         # @raise [Failed]
@@ -24,6 +26,7 @@ module Godwit
           @counter_order = places
           @dropped = 0
           @ways = [way(front, back, true), way(back, front, !front.equal?(back))]
+          @ledger = nil
           @paused = @stopping = @ended = @running = false
         end
 
@@ -38,6 +41,8 @@ module Godwit
         def received(place, bytes) = count(place, 0, bytes)
 
         def sent(place, bytes) = count(place, 2, bytes)
+
+        def note = @ledger&.__send__(:_note, yield)
 
         def drop
           @dropped += 1

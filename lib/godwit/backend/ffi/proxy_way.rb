@@ -29,7 +29,7 @@ module Godwit
         # Takes one message whole.
         # @return [Integer] an errno, or 0
         def take
-          @captured = false
+          @captured = @noted = false
           @bytes = 0
           loop do
             part = (@parts[@count] ||= Zmq.new_message)
@@ -55,6 +55,8 @@ module Godwit
             @captured = true
             @counters.sent(@capture, @bytes)
           end
+          # So the ledger counts what the capture socket got.
+          @noted ||= @counters.note { @parts.first(@count).map { |part| bytes_of(part) } } || true
           error = send_whole(@to, false)
           if error == EHOSTUNREACH
             @counters.drop # one peer that left is no reason to fail all others
@@ -74,6 +76,11 @@ module Godwit
         end
 
         private
+
+        def bytes_of(part)
+          size = Zmq.zmq_msg_size(part)
+          size.zero? ? "".b : Zmq.zmq_msg_data(part).read_bytes(size)
+        end
 
         # All or nothing: EAGAIN means that nothing of it went. A peer that vanishes in mid-message takes the first frames with it; then it
         # starts again from the first (ADR 3), so all but the last go as copies.
@@ -96,7 +103,7 @@ module Godwit
           loop do
             return 0 if Zmq.zmq_msg_send(part, socket.zmq, flags | DONTWAIT) >= 0
             error = ::FFI.errno
-            return error unless error == EINTR
+            return error unless socket.interrupted?(error)
           end
         end
 

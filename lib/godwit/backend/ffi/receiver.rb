@@ -8,12 +8,14 @@ module Godwit
       class SocketHandle
         BATCH = 1024 # most messages at once
         BATCH_BYTES = 64 << 20 # and most bytes, about
+        RECEIVE_MORE = Options.fetch(:recv_more).id
         KEPT = 1024 # bytes of the last message that may stay in memory
-        private_constant :BATCH, :BATCH_BYTES, :KEPT
+        private_constant :BATCH, :BATCH_BYTES, :RECEIVE_MORE, :KEPT
 
         # @return [Object] a String or Frame, an Array of them, or AGAIN
         # @raise [Failed]
         def try_receive(frames)
+          drop_torn if @torn
           events if @stale_reply_pipe # lets libzmq forget the peer that is gone first
           message = take_message(frames)
           if AGAIN.equal?(message)
@@ -37,14 +39,26 @@ module Godwit
           wanted = [wanted, BATCH].min
           bytes = 0
           while batch.size < wanted && bytes < BATCH_BYTES
+            unless frames
+              size = Zmq.receive(@incoming_address, @address, DONTWAIT)
+              break if size < 0 # also an error, which waits for the next call: what came is handed out
+              bytes += size
+              batch << if @binary && size > 0 && size <= KEPT && Zmq.more(@incoming_address) == 0
+                Zmq::MEMORY.get_bytes(Zmq.data(@incoming_address) - 1, size)
+              else
+                string = copy_incoming(size)
+                @more ? take_rest(string, false) : string
+              end
+              next
+            end
             message = begin
-              take_message(frames)
+              take_message(true)
             rescue Failed
-              break # it waits for the next call: what came is handed out
+              break
             end
             break if AGAIN.equal?(message)
             bytes += @taken
-            (frames && message.is_a?(Array)) ? batch.concat(message) : batch << message
+            message.is_a?(Array) ? batch.concat(message) : batch << message
           end
           settle_turn
           batch
@@ -52,20 +66,47 @@ module Godwit
 
         # @return [Integer] bytes of one frame, in @incoming; or an errno below zero
         def receive_part(message = @incoming)
-          loop do
+          again = true
+          while again
             rc = Zmq.zmq_msg_recv(message, @zmq, DONTWAIT)
-            return rc if rc >= 0
-            error = ::FFI.errno
-            return -error unless error == EINTR
+            rc = -::FFI.errno if rc < 0
+            again = rc < 0 && interrupted?(-rc)
           end
+          rc
+        end
+
+        # Whether a signal came within libzmq's call, which is to be made again.
+        # @raise [Failed] in a child that was forked in the midst of one of ours: there libzmq says so for ever
+        def interrupted?(error)
+          return false unless error == EINTR
+          raise Failed, ForkedError if forked?
+          true
         end
 
         private
 
+        # Once it can be: another thread may be receiving now, and then @torn means nothing.
+        # What is left of a message whose receiver was interrupted after its first frame. libzmq tells whether there is something.
+        def mend_torn
+          use { drop_torn }
+        rescue Failed # it is closed
+          nil
+        end
+
+        def drop_torn
+          return unless @torn
+          @torn = false
+          more = get(RECEIVE_MORE) != 0
+          more = receive_part >= 0 && Zmq.zmq_msg_more(@incoming) == 1 while more
+        end
+
         def take_message(frames)
           part = take_part(frames)
-          return part if AGAIN.equal?(part) || !@more
-          parts = [part]
+          (AGAIN.equal?(part) || !@more) ? part : take_rest(part, frames)
+        end
+
+        def take_rest(first, frames)
+          parts = [first]
           while @more # libzmq hands out no first frame before the last one is there
             part = take_part(frames)
             raise Failed, EAGAIN if AGAIN.equal?(part)
@@ -77,15 +118,24 @@ module Godwit
         def take_part(frames)
           return take_frame if frames
           size = receive_part
-          return none(size) if size < 0
+          (size < 0) ? none(size) : taken(size)
+        end
+
+        # The bytes of what was received.
+        def taken(size)
           @taken = size
-          @more = Zmq.zmq_msg_more(@incoming) == 1
-          string = size.zero? ? "".b : Zmq.zmq_msg_data(@incoming).read_bytes(size)
+          copy_incoming(size)
+        end
+
+        def copy_incoming(size)
+          @more = Zmq.more(@incoming_address) == 1
+          string = size.zero? ? "".b : Zmq.bytes(Zmq.data(@incoming_address), size)
           if size > KEPT
             Zmq.zmq_msg_close(@incoming)
             Zmq.zmq_msg_init(@incoming)
           end
-          @encoding.equal?(Encoding::BINARY) ? string : string.force_encoding(@encoding)
+          string.delete_suffix!("\0") if @form == :datagram && @more # of an address
+          @binary ? string : string.force_encoding(@encoding)
         end
 
         def take_frame

@@ -14,6 +14,18 @@ module Godwit
 
         def cut? = @repair == :cut
 
+        # Sends Strings up to the first that is none or does not go. The lock is held.
+        # @return [Integer] where it stopped
+        def send_strings(messages, index, last)
+          return index unless @repair == :sound && plain?
+          while index < last
+            message = messages[index]
+            break unless message.is_a?(String) && Zmq.send_string(@address, message, message.bytesize, DONTWAIT) >= 0
+            index += 1
+          end
+          index
+        end
+
         # What every send begins with.
         def begin_send
           @peers&.stop
@@ -27,6 +39,7 @@ module Godwit
         # One try, the lock held.
         # @return [Integer] 0, or an errno; EAGAIN with nothing of the message sent
         def try_send(message)
+          return 0 if @repair == :sound && message.is_a?(String) && Zmq.send_string(@address, message, message.bytesize, DONTWAIT) >= 0
           error = try_parts(message)
           return error unless error == EAGAIN && !cut?
           settle
@@ -66,18 +79,21 @@ module Godwit
 
         def start_sending
           @repair = :sound
+          @torn = false
           @relaxed = @correlate = @stale_reply_pipe = false
           @subscriptions = 0
           @drained = 0
           @incoming ||= Zmq.new_message
+          @incoming_address = @incoming.address
         end
 
         def send_bytes(bytes, flags)
-          loop do
-            return 0 if Zmq.zmq_send(@zmq, bytes, bytes.bytesize, flags | DONTWAIT) >= 0
-            error = ::FFI.errno
-            return error unless error == EINTR
+          again = true
+          while again
+            error = (Zmq.zmq_send(@zmq, bytes, bytes.bytesize, flags | DONTWAIT) < 0) ? ::FFI.errno : 0
+            again = interrupted?(error)
           end
+          error
         end
 
         def send_frame(frame, flags)
@@ -86,7 +102,7 @@ module Godwit
             loop do
               return 0 if Zmq.zmq_msg_send(copy, @zmq, flags | DONTWAIT) >= 0
               error = ::FFI.errno
-              return error unless error == EINTR
+              return error unless interrupted?(error)
             end
           ensure
             Zmq.zmq_msg_close(copy)
@@ -123,6 +139,7 @@ module Godwit
         end
 
         def try_parts(message)
+          return EAGAIN if @form == :datagram && events.nobits?(WRITABLE) # one that is not bound drops messages, and gives no errno
           return try_single(message) if @repair == :sound && !message.is_a?(Array)
           parts = message.is_a?(Array) ? message : [message]
           loop do

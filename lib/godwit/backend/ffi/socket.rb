@@ -43,13 +43,23 @@ module Godwit
       def _close
         return if _closed?
         Backend::FFI::Failures.raise_for(ForkedError, :close, self) if @handle.forked?
-        @handle.close
+        Backend::FFI.keep_errno { @handle.close }
         nil
       end
 
       def _closed? = @handle.nil? || @handle.closed?
 
       def _forked? = !@handle.nil? && @handle.forked?
+
+      # Runs the block while no other thread is in such a block of this socket. Calls on it may be made meanwhile, so it is another lock.
+      def _alone(operation)
+        return yield unless @handle
+        begin
+          @handle.alone.synchronize { yield }
+        rescue Backend::FFI::Lock::Held
+          Backend::FFI::Failures.raise_for(BusyError, operation, self)
+        end
+      end
 
       # Gives the endpoint that was bound, wildcards replaced.
       def _bind(endpoint)
@@ -79,13 +89,25 @@ module Godwit
       def attach(handle, endpoint, function)
         Backend::FFI::LibC.check_descriptors(LOOKUP + (handle.counting ? 2 : 0))
         handle.start_counting
-        code = (function == :zmq_bind) ? bind_given(handle, endpoint) : Backend::FFI::Zmq.public_send(function, handle.zmq, endpoint)
-        return handle.feed&.look unless code < 0
+        code = call_endpoint(handle, endpoint, function)
         error = ::FFI.errno
+        unless code < 0
+          handle.udp = true if endpoint.start_with?("udp:")
+          handle.feed&.look
+          return code
+        end
         handle.feed&.bind_failed(endpoint, error) if function == :zmq_bind
         raise Backend::FFI::Failed, error
       ensure
         handle.wake_all # it gives or takes pipes at once, with no edge to tell of it
+      end
+
+      def call_endpoint(handle, endpoint, function)
+        case function
+        when :zmq_bind then bind_given(handle, endpoint)
+        when :zmq_connect_peer then Backend::FFI::Drafts.zmq_connect_peer(handle.zmq, endpoint).then { |id| id.zero? ? -1 : id }
+        else Backend::FFI::Zmq.public_send(function, handle.zmq, endpoint)
+        end
       end
 
       # libzmq closes the descriptor of use_fd when it is done, and aborts when one is bound twice: it gets a duplicate.
@@ -93,15 +115,13 @@ module Godwit
         use_fd = Backend::FFI::SocketHandle::USE_FD
         given = endpoint.start_with?("tcp:", "ipc:", "ws") ? handle.get(use_fd) : -1
         return Backend::FFI::Zmq.zmq_bind(handle.zmq, endpoint) if given < 0
-        copy = IO.for_fd(IO.for_fd(given, autoclose: false).fcntl(Fcntl::F_DUPFD, 0))
-        copy.close_on_exec = true
-        copy.fcntl(Fcntl::F_SETFL, copy.fcntl(Fcntl::F_GETFL) | Fcntl::O_NONBLOCK) # who accepts from it must not block libzmq
-        handle.set(use_fd, copy.fileno)
+        copy = Backend::FFI::LibC.duplicate(given) # who accepts from it must not block libzmq
+        handle.set(use_fd, copy)
         code = Backend::FFI::Zmq.zmq_bind(handle.zmq, endpoint)
         error = ::FFI.errno
         handle.set(use_fd, given)
-        return code.tap { copy.autoclose = false } if code >= 0
-        copy.close
+        return code if code >= 0
+        Backend::FFI::LibC.close(copy)
         raise Backend::FFI::Failed, error
       end
 

@@ -8,46 +8,59 @@ module Godwit
       class SocketHandle
         include Turns
 
-        LINGER = 17
-        EVENTS = 15
-        FD = 14
-        RECEIVE_TIMEOUT = 27
-        SEND_TIMEOUT = 28
-        LAST_ENDPOINT = 32
-        RELAXED = 53
-        CORRELATE = 52
-        TYPE = 16
-        USE_FD = 89
-        XPUB_VERBOSER = 78
+        LINGER = Options.fetch(:linger).id
+        EVENTS = Options.fetch(:events).id
+        FD = Options.fetch(:zmq_fd).id
+        RECEIVE_TIMEOUT = Options.fetch(:recv_timeout).id
+        SEND_TIMEOUT = Options.fetch(:send_timeout).id
+        LAST_ENDPOINT = Options.fetch(:last_endpoint).id
+        RELAXED = Options.fetch(:relaxed).id
+        CORRELATE = Options.fetch(:correlate).id
+        TYPE = Options.fetch(:type).id
+        USE_FD = Options.fetch(:use_fd).id
+        XPUB_VERBOSER = Options.fetch(:xpub_verboser).id
 
-        attr_reader :zmq, :context, :type, :fd, :io, :line, :readers, :state, :feed
-        attr_accessor :encoding, :copy_threshold, :receive_timeout, :send_timeout, :relaxed, :correlate, :peers, :counting
+        attr_reader :zmq, :alone, :context, :type, :fd, :io, :line, :readers, :state, :feed, :encoding
+        attr_accessor :copy_threshold, :receive_timeout, :send_timeout, :relaxed, :correlate, :peers, :counting
 
         # @raise [Failed]
         def initialize(context, type, conflate)
           @context = context
           @publisher = type == PUB && !conflate # a PUB is an XPUB inside (ADR 2); libzmq conflates no XPUB
+          @takes_turns = type == REQ || type == REP
           @type = @publisher ? XPUB : type
-          @pid = Process.pid
-          @lock = Lock.new
+          @birth = Birth.now
+          @lock = thread_safe_type? ? context.lock_of_thread_safe : Lock.new
+          @alone = Lock.new
+          @mutex = @lock.mutex
           @line = Line.new
+          @waiters = @line.waiters
           @readers = Line.new # who wait for its monitor
-          @encoding = Encoding::BINARY
+          self.encoding = Encoding::BINARY
           @receive_timeout = @send_timeout = -1
           @counting = false
-          @state = :open
-          context.enter(self)
-          begin
-            make
-          rescue Failed
-            context.leave(self)
-            raise
+          @turns = @alone_turn = 0
+          become :open
+          # With its lock held: a context that closes meanwhile closes it once it is made.
+          @lock.synchronize do
+            context.enter(self)
+            begin
+              make
+            rescue Failed
+              context.leave(self)
+              raise
+            end
           end
         end
 
         def publisher? = @publisher
 
-        def forked? = @pid != Process.pid
+        def encoding=(encoding)
+          @encoding = encoding
+          @binary = encoding.equal?(Encoding::BINARY)
+        end
+
+        def forked? = @birth != Birth::PAGE.get_int32(0)
 
         def closed? = @state != :open && @state != :lent
 
@@ -84,24 +97,29 @@ module Godwit
         # @param lent whether it may be done while a proxy has the socket
         # @raise [Failed]
         def attempt(deadline, events, line = @line, lent: false)
-          loop do
-            waiter = io = nil
-            begin
-              outcome = use(lent: lent) do
-                tried = yield
-                if AGAIN.equal?(tried) && deadline != 0
-                  io = line.equal?(@line) ? @io : @feed.io
-                  @feed&.look if line.equal?(@line)
-                  waiter = line.enter(events)
-                end
-                tried
+          outcome = io = waiter = nil
+          again = true
+          while again
+            outcome = use(lent: lent) do
+              tried = yield
+              if AGAIN.equal?(tried) && deadline != 0
+                # A thread-safe socket's descriptor is still readable for what the last calls have seen, or for what came since this one.
+                next ONCE_MORE if line.equal?(@line) && take_signal
+                io = line.equal?(@line) ? @io : @feed.io
+                @feed&.look if line.equal?(@line)
+                waiter = line.enter(events)
               end
-              return outcome unless waiter
-              return AGAIN if !waiter.pause(io, deadline) && Clock.passed?(deadline)
-            ensure
-              leave(line, waiter) if waiter
+              tried
             end
+            next if ONCE_MORE.equal?(outcome)
+            break unless waiter
+            again = waiter.pause(io, deadline) || !Clock.passed?(deadline)
+            leave(line, waiter)
+            waiter = nil
           end
+          outcome.nil? ? AGAIN : outcome
+        ensure
+          leave(line, waiter) if waiter
         end
 
         # ---- who waits; called with the lock held ----
@@ -109,12 +127,12 @@ module Godwit
         # After each libzmq call on the socket: it may have swallowed the edge that another waits for. An edge-triggered epoll remembers
         # whether the descriptor was written or read since the last look.
         def settle
-          @line.wake if !@line.empty? && edge_passed?
+          @line.wake if !@line.empty? && !@poller && edge_passed? # of a poller no call swallows a signal
         end
 
         # A REQ and a REP are in another state after each message, which serves others with no edge to tell of it.
         def settle_turn
-          (@type == REQ || @type == REP) ? wake_all : settle
+          @takes_turns ? wake_all : settle
         end
 
         def wake_all
@@ -133,10 +151,13 @@ module Godwit
 
         # @return [Integer] libzmq's bits
         # @raise [Failed]
-        def events = get(EVENTS)
+        def events
+          take_signal # before libzmq empties its mailbox, never after
+          get(EVENTS)
+        end
 
         # @raise [Failed]
-        def get(id) = OptionKinds.get(@zmq, OptionKinds.fetch(id))
+        def get(id) = OptionKinds.get(@zmq, OptionKinds.fetch(id)) { |error| interrupted?(error) }
 
         # @raise [Failed]
         def set(id, value)
@@ -164,7 +185,7 @@ module Godwit
             @close_due = false
             next if closed?
             next end_proxy if @state == :lent
-            @state = :closing
+            become :closing
             note_linger
             @feed&.end
             wake_all
@@ -180,7 +201,7 @@ module Godwit
           return if forked?
           @lock.synchronize do
             next if @zmq.nil?
-            @state = :closing
+            become :closing
             release
           end
         end
@@ -201,6 +222,8 @@ module Godwit
 
         private
 
+        def become(state) = @open = (@state = state) == :open
+
         def make
           attempts = 0
           begin
@@ -209,14 +232,25 @@ module Godwit
             raise Failed, ::FFI.errno if zmq.null?
           rescue Failed => failed
             raise unless [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(failed.what) && (attempts += 1) == 1
-            GC.start # as Ruby does for its files: what was dropped may hold descriptors
+            Collector.run # as Ruby does for its files: what was dropped may hold descriptors
             retry
           end
           @context.started
+          before = @zmq
           @zmq = zmq
+          @address = zmq.address
           # A SUB's subscriptions are all that it could have unsent, and libzmq's own default is 0.
           set_linger(zmq, (@type == SUB) ? 0 : @context.linger)
-          @fd = get(FD)
+          begin
+            open_drafts
+          rescue Failed
+            close_drafts
+            Zmq.zmq_close(zmq)
+            @zmq = before
+            @address = before&.address
+            raise
+          end
+          @fd = get(FD) unless @poller
           @io = IO.for_fd(@fd, autoclose: false)
           set(XPUB_VERBOSER, 1) if @publisher
           @edges = nil
@@ -236,10 +270,7 @@ module Godwit
         def nobody_waits? = @line.empty? && @readers.empty?
 
         def leave(line, waiter)
-          @lock.synchronize do
-            line.leave(waiter, keep: line.equal?(@line) && @state == :open)
-            release if @state == :closing && nobody_waits? && !@proxy && !forked?
-          end
+          @lock.synchronize { depart(line, waiter) }
         rescue Lock::Held
           nil
         end
@@ -250,12 +281,14 @@ module Godwit
           @peers&.stop
           @feed&.free
           @line.drop_spares
+          @alone_waiter&.wake_up&.close
           @edges&.close
           @watches&.each_key(&:detach)
+          close_drafts
           Zmq.zmq_close(@zmq)
           Zmq.zmq_msg_close(@incoming)
-          @zmq = nil
-          @state = :closed
+          @zmq = @address = nil
+          become :closed
           @context.leave(self)
         end
       end

@@ -1,0 +1,125 @@
+# frozen_string_literal: true
+
+# See runtimes.rb: one call through the gem ffi for a message and nothing else: no check, no lock, no String made of what comes. It waits in
+# zmq_poll. What a library over FFI adds stands beside this.
+require "ffi"
+require_relative "runtimes"
+
+module BareFFI
+  extend FFI::Library
+
+  ffi_lib(%w[libzmq.so.5 libzmq.5.dylib])
+  attach_function :zmq_ctx_new, [], :pointer
+  attach_function :zmq_ctx_term, %i[pointer], :int, blocking: true
+  attach_function :zmq_socket, %i[pointer int], :pointer
+  attach_function :zmq_close, %i[pointer], :int
+  attach_function :zmq_bind, %i[pointer string], :int
+  attach_function :zmq_connect, %i[pointer string], :int
+  attach_function :zmq_getsockopt, %i[pointer int pointer pointer], :int
+  attach_function :zmq_send, %i[pointer buffer_in size_t int], :int
+  attach_function :zmq_recv, %i[pointer pointer size_t int], :int
+  attach_function :zmq_poll, %i[pointer int long], :int, blocking: true
+
+  REQ = 3
+  REP = 4
+  PULL = 7
+  PUSH = 8
+  LAST_ENDPOINT = 32
+  DONTWAIT = 1
+  READABLE = 1
+  WRITABLE = 2
+  MOST = 65_536
+
+  module_function
+
+  def server(endpoint)
+    make(PULL, REP)
+    @sockets.map do |socket|
+      check zmq_bind(socket, endpoint)
+      bound = FFI::MemoryPointer.new(256)
+      size = FFI::MemoryPointer.new(:size_t)
+      size.write_ulong(256)
+      check zmq_getsockopt(socket, LAST_ENDPOINT, bound, size)
+      bound.read_string
+    end
+  end
+
+  def client(*endpoints)
+    make(PUSH, REQ)
+    @sockets.zip(endpoints) { |socket, endpoint| check zmq_connect(socket, endpoint) }
+  end
+
+  def make(*types)
+    @context = zmq_ctx_new
+    @sockets = types.map { |type| zmq_socket(@context, type) }
+    @buffer = FFI::MemoryPointer.new(MOST)
+    @item = FFI::MemoryPointer.new(16) # zmq_pollitem_t: socket, descriptor, events, what came
+  end
+
+  def check(code)
+    abort "libzmq: errno #{FFI.errno}" if code < 0
+  end
+
+  def close
+    @sockets.each { |socket| zmq_close(socket) }
+    zmq_ctx_term(@context)
+  end
+
+  def wait(socket, events)
+    @item.put_pointer(0, socket)
+    @item.put_int16(12, events)
+    check zmq_poll(@item, 1, -1)
+  end
+
+  def send_one(socket, payload, size)
+    wait(socket, WRITABLE) while zmq_send(socket, payload, size, DONTWAIT) < 0
+  end
+
+  def receive_one(socket)
+    size = zmq_recv(socket, @buffer, MOST, DONTWAIT)
+    while size < 0
+      wait(socket, READABLE)
+      size = zmq_recv(socket, @buffer, MOST, DONTWAIT)
+    end
+    size
+  end
+
+  def send(step, payload, count)
+    push = @sockets.first
+    while count > 0
+      send_one(push, payload, step.size)
+      count -= 1
+    end
+  end
+
+  def receive(step, count)
+    pull = @sockets.first
+    size = nil
+    while count > 0
+      size = receive_one(pull)
+      count -= 1
+    end
+    abort "a message of #{size} bytes came, not of #{step.size}" unless size == step.size
+  end
+
+  def reply(count)
+    rep = @sockets.last
+    while count > 0
+      send_one(rep, @buffer, receive_one(rep))
+      count -= 1
+    end
+  end
+
+  def round_trips(payload, stamps, count)
+    req = @sockets.last
+    index = 1
+    while index <= count
+      send_one(req, payload, payload.bytesize)
+      receive_one(req)
+      stamps[index] = Common.now
+      index += 1
+    end
+  end
+end
+
+Runtimes.main(BareFFI, ARGV)

@@ -1,0 +1,12 @@
+# frozen_string_literal: true
+
+# rbczmq_push.rb ENDPOINT SIZE COUNT [WARMUP]: as godwit_push.rb, through rbczmq's door.
+require "zmq"
+require_relative "godwit_loops"
+
+run = Common.run(ARGV)
+context = ZMQ::Context.new
+push = context.connect(:PUSH, run.endpoint)
+Common.say(program: "rbczmq_push", **GodwitLoops.push(push, run, false))
+Common.hold
+context.destroy

@@ -1,0 +1,20 @@
+# frozen_string_literal: true
+
+# Squares numbers at an address that nobody has to know: a beacon tells the local network where.
+#
+#   ruby -Ilib examples/guide/discovery/service.rb [UDP_PORT [NAME [INTERFACE]]]
+require "godwit"
+
+port = Integer(ARGV[0] || 9999)
+name = ARGV[1] || "service #{Process.pid}"
+%w[INT TERM].each { |signal| trap(signal) { exit } }
+$stdout.sync = true
+
+Godwit::Beacon.new(port, interface: ARGV[2], interval: 0.5) do |beacon|
+  host = beacon.hostname.empty? ? "*" : beacon.hostname # reached from that network, and from no other; "*" stands for all
+  Godwit::REP.bind("tcp://#{host}:*") do |rep|
+    beacon.publish("square #{rep.port}")
+    puts "ready at #{rep.last_endpoint}"
+    rep.serve { |number| "#{Integer(number)**2}, says #{name}" }
+  end
+end

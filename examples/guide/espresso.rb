@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+# A forwarder between a publisher and a subscriber, with a listener that sees all that passes, subscriptions too.
+#
+#   ruby -Ilib examples/guide/espresso.rb [FRONTEND [BACKEND [CAPTURE]]]
+require "godwit"
+
+frontend = ARGV[0] || "inproc://frontend"
+backend = ARGV[1] || "inproc://backend"
+capture = ARGV[2] || "inproc://capture"
+
+# Its sockets are bound, and nothing moves yet: the listener shall miss nothing.
+proxy = Godwit::Proxy.forwarder(frontend, backend, capture: capture)
+listener = Godwit::SUB.connect(proxy.capture.last_endpoint, subscribe: "")
+proxy.capture.wait_connected
+proxy.start
+
+subscriber = Thread.new do
+  Godwit::SUB.connect(proxy.backend.last_endpoint, subscribe: %w[A B]) do |sub|
+    sub.each.first(5).each { |message| puts "subscriber: #{message}" }
+  end
+end
+
+publisher = Thread.new do
+  Godwit::PUB.connect(proxy.frontend.last_endpoint) do |pub|
+    pub.wait_connected(count: 2) # both subscriptions have come up through the proxy
+    11.times { |number| pub << "#{%w[A B C D E][number % 5]}-#{number}" } # C, D and E it drops at once: nobody wants them
+  end
+end
+
+# What goes up through the proxy are subscriptions: a byte that says whether one comes or ends, and the topic.
+ended = 0
+until ended == 2
+  message = listener.recv
+  puts case message.getbyte(0)
+  when 1 then "listener:   somebody wants #{message[1..]}"
+  when 0 then "listener:   nobody wants #{message[1..]} any more"
+  else "listener:   #{message}"
+  end
+  ended += 1 if message.getbyte(0).zero?
+end
+
+[subscriber, publisher].each(&:join)
+puts "#{proxy.statistics.frontend.received} messages went through"
+proxy.close
+listener.close

@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+# Has COUNT numbers squared by a server that may be gone for a while: what gets no reply in TIMEOUT seconds is asked again on a
+# new connection, RETRIES times, before the client gives up.
+#
+#   ruby -Ilib examples/guide/lazy_pirate/client.rb [ENDPOINT [COUNT [TIMEOUT [RETRIES]]]]
+#
+# The client of the simple and the paranoid pirate too: give it their queue's FRONTEND.
+require "godwit"
+
+count = Integer(ARGV[1] || 20)
+timeout = Float(ARGV[2] || 2.5)
+retries = Integer(ARGV[3] || 3)
+%w[INT TERM].each { |signal| trap(signal) { exit } }
+$stdout.sync = true
+
+Godwit::REQ.connect(ARGV[0] || "tcp://127.0.0.1:5555", linger: 0) do |req|
+  count.times { |number| puts "#{number} squared is #{req.request(number.to_s, timeout: timeout, retries: retries)}" }
+rescue Godwit::TimeoutError
+  abort "no reply in #{retries + 1} times #{timeout} s: the server seems to be gone for good"
+end

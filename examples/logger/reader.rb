@@ -1,0 +1,24 @@
+# frozen_string_literal: true
+
+# Takes the records of any number of writers until nothing has come for a second, and says what came and what did not:
+# ruby -Ilib examples/logger/reader.rb [ENDPOINT]
+require "godwit"
+
+made = {} # what each writer said that it made
+Godwit::Logger::Reader.new(ARGV.fetch(0, "tcp://127.0.0.1:7000")) do |reader|
+  $stdout.syswrite("ready at #{reader.last_endpoint}\n")
+
+  record = reader.recv
+  first = last = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  while record
+    made[record.writer] = record.payload["made"] if record.text == "that was all"
+    record = reader.recv(timeout: 1, exception: false)
+    last = Process.clock_gettime(Process::CLOCK_MONOTONIC) if record
+  end
+
+  reader.accounts.sort_by(&:prog).each do |account|
+    rest = made.key?(account.writer) ? "of #{made[account.writer]}" : "of it nothing came after record #{account.last}: its tail is unknown"
+    puts format("%-8s received %6d, lost %d; %s", account.prog, account.received, account.lost, rest)
+  end
+  puts format("%-8s received %6d, lost %d; %d records/s", "all", reader.received, reader.lost, reader.received / (last - first))
+end

@@ -1,0 +1,349 @@
+/* Godwit::Backend::Native::Rows: the rows of what comes out of a pipe, and the two questions about a child process that Ruby has no
+ * method for. Nothing here waits: what would block is told, and lib/godwit/shell waits with a Poller. */
+#include "godwit.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PIPE = 65536 }; /* bytes that a pipe holds */
+
+/* What take answers; the numbers are those of Godwit::Shell::Source. */
+enum { MORE, WAIT, END, LATE, TOO_LONG, ROW };
+
+enum { LONG_RAISES, LONG_IS_SPLIT, LONG_IS_CUT };
+
+typedef struct {
+    char *buffer;         /* owned */
+    size_t start;         /* of the row that comes next */
+    size_t scanned;       /* no separator begins between start and here */
+    size_t end, capacity; /* of what was read, of the buffer */
+    size_t limit;         /* bytes of a row, without its separator */
+    size_t separator_size;/* 0: whatever a read gave is a row */
+    uint64_t bytes, rows; /* read, yielded */
+    rb_encoding *encoding;/* borrowed; the rows' */
+    VALUE row;            /* the one that is used again and again; nil: each row is a String of its own */
+    int fd;               /* borrowed from the IO that `lib/` keeps; -1 once closed */
+    int longer;           /* LONG_…: what becomes of rows above the limit */
+    bool chomp, carriage; /* leave the separator out; "\r" before it too */
+    bool utf8, over;      /* no row ends within a character; the end was read */
+    bool dropping;        /* the rest of a row that was cut */
+    char separator[];
+} rows_t;
+
+static void
+rows_mark(void *pointer)
+{
+    rows_t *rows = pointer;
+    if (rows) rb_gc_mark_movable(rows->row);
+}
+
+static void
+rows_compact(void *pointer)
+{
+    rows_t *rows = pointer;
+    if (rows) rows->row = rb_gc_location(rows->row);
+}
+
+static void
+rows_free(void *pointer)
+{
+    rows_t *rows = pointer;
+    if (!rows) return;
+    xfree(rows->buffer);
+    xfree(rows);
+}
+
+static size_t
+rows_size(const void *pointer)
+{
+    const rows_t *rows = pointer;
+    return rows ? sizeof *rows + rows->separator_size + rows->capacity : 0;
+}
+
+static const rb_data_type_t rows_type = {
+    .wrap_struct_name = "Godwit rows",
+    .function = {.dmark = rows_mark, .dfree = rows_free, .dsize = rows_size, .dcompact = rows_compact},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+};
+
+static VALUE
+rows_alloc(VALUE class)
+{
+    return TypedData_Wrap_Struct(class, &rows_type, NULL);
+}
+
+static rows_t *
+opened(VALUE self)
+{
+    rows_t *rows = rb_check_typeddata(self, &rows_type);
+    if (!rows) gw_raise_closed("rows", self);
+    return rows;
+}
+
+/* open(io, separator or nil, limit, longer, chomp, encoding, reuse) */
+static VALUE
+rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE longer, VALUE chomp, VALUE encoding, VALUE reuse)
+{
+    if (rb_check_typeddata(self, &rows_type)) gw_raise_detail("StateError", "rows", rb_str_new_cstr("these rows are open already"));
+    int number = NUM2INT(rb_funcall(io, rb_intern("fileno"), 0)), flags = fcntl(number, F_GETFL), error = errno;
+    if (flags < 0) gw_raise(error, "rows", self, Qnil);
+    size_t most = NUM2SIZET(limit), size = NIL_P(separator) ? 0 : (size_t)RSTRING_LEN(StringValue(separator));
+    rb_encoding *rows_encoding = rb_to_encoding(encoding);
+    int then = NUM2INT(longer);
+    fcntl(number, F_SETFL, flags | O_NONBLOCK);
+
+    rows_t *rows = ruby_xcalloc(1, sizeof *rows + size);
+    rows->row = Qnil;
+    RTYPEDDATA_DATA(self) = rows;
+    rows->fd = number;
+    rows->limit = most;
+    rows->longer = then;
+    rows->separator_size = size;
+    rows->encoding = rows_encoding;
+    rows->utf8 = rows_encoding == rb_utf8_encoding();
+    rows->chomp = RTEST(chomp);
+    if (size) memcpy(rows->separator, RSTRING_PTR(separator), size);
+    rows->carriage = size == 1 && rows->separator[0] == '\n';
+    rows->capacity = PIPE;
+    rows->buffer = ALLOC_N(char, rows->capacity);
+    if (RTEST(reuse)) RB_OBJ_WRITE(self, &rows->row, rb_enc_str_new(NULL, 0, rows_encoding));
+    return self;
+}
+
+/* ---- where rows end ---- */
+
+static char *
+separator_after(rows_t *rows)
+{
+    char *from = rows->buffer + rows->scanned;
+    size_t left = rows->end - rows->scanned;
+    if (rows->separator_size == 1) return memchr(from, rows->separator[0], left);
+    return memmem(from, left, rows->separator, rows->separator_size);
+}
+
+/* So many of these bytes that the last character is whole; all where there is no telling. */
+static size_t
+whole(const rows_t *rows, const char *text, size_t size)
+{
+    if (!rows->utf8) return size;
+    for (size_t back = 1; back <= 3 && back <= size; back++) {
+        unsigned char byte = (unsigned char)text[size - back];
+        if ((byte & 0xc0) == 0x80) continue;
+        size_t wanted = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+        return wanted > back && size > back ? size - back : size;
+    }
+    return size;
+}
+
+static int
+chunk(rows_t *rows, const char **text, size_t *size)
+{
+    size_t left = rows->end - rows->start;
+    *text = rows->buffer + rows->start;
+    *size = rows->over ? left : whole(rows, *text, left);
+    if (left == 0) return rows->over ? END : WAIT;
+    if (*size > rows->limit) *size = whole(rows, *text, rows->limit);
+    if (*size == left && !rows->over && left <= 3 && rows->utf8 && (unsigned char)**text >= 0xc0) {
+        size_t wanted = (unsigned char)**text >= 0xf0 ? 4 : (unsigned char)**text >= 0xe0 ? 3 : 2;
+        if (wanted > left) return WAIT; /* nothing but the beginning of a character */
+    }
+    rows->start += *size;
+    return ROW;
+}
+
+/* A row above the limit, of which so many bytes are there. */
+static int
+too_long(rows_t *rows, const char **text, size_t *size)
+{
+    if (rows->longer == LONG_RAISES) return TOO_LONG;
+    *size = whole(rows, *text, rows->limit);
+    rows->start += *size;
+    if (rows->scanned < rows->start) rows->scanned = rows->start;
+    rows->dropping = rows->longer == LONG_IS_CUT;
+    return ROW;
+}
+
+/* ROW, END, TOO_LONG, or WAIT when more has to be read. */
+static int
+next_row(rows_t *rows, const char **text, size_t *size)
+{
+    if (rows->separator_size == 0) return chunk(rows, text, size);
+    for (;;) {
+        char *found = separator_after(rows);
+        size_t known = found ? (size_t)(found - rows->buffer) : rows->end; /* bytes up to here are of this row, but for a part of a separator */
+        size_t part = found || rows->over ? 0 : rows->separator_size - 1;
+        rows->scanned = known - rows->start > part ? known - part : rows->start;
+        if (rows->dropping) {
+            rows->start = found ? known + rows->separator_size : rows->scanned;
+            rows->scanned = rows->start;
+            rows->dropping = !found && !rows->over;
+            if (found) continue;
+            return rows->over ? END : WAIT;
+        }
+        *text = rows->buffer + rows->start;
+        *size = known - rows->start;
+        if (*size > part && *size - part > rows->limit) return too_long(rows, text, size);
+        if (found) {
+            rows->start = rows->scanned = known + rows->separator_size;
+            if (!rows->chomp) *size += rows->separator_size;
+            else if (rows->carriage && *size > 0 && (*text)[*size - 1] == '\r') --*size;
+            return ROW;
+        }
+        if (!rows->over) return WAIT;
+        rows->start = rows->scanned = rows->end;
+        return *size ? ROW : END;
+    }
+}
+
+/* ---- reading ---- */
+
+static void
+make_room(rows_t *rows)
+{
+    if (rows->start > 0) {
+        memmove(rows->buffer, rows->buffer + rows->start, rows->end - rows->start);
+        rows->scanned -= rows->scanned < rows->start ? rows->scanned : rows->start;
+        rows->end -= rows->start;
+        rows->start = 0;
+    }
+    if (rows->capacity - rows->end >= PIPE / 2) return;
+    REALLOC_N(rows->buffer, char, rows->capacity * 2); /* a row that long has to be whole in it */
+    rows->capacity *= 2;
+}
+
+/* MORE, WAIT or END. One that was closed is at its end. */
+static int
+fill(VALUE self, rows_t *rows)
+{
+    if (rows->over || rows->fd < 0) return END;
+    make_room(rows);
+    ssize_t got = read(rows->fd, rows->buffer + rows->end, rows->capacity - rows->end);
+    int error = errno;
+    if (got > 0) {
+        rows->end += (size_t)got;
+        rows->bytes += (uint64_t)got;
+        return MORE;
+    }
+    if (got < 0 && (error == EAGAIN || error == EINTR)) return WAIT;
+    rows->over = true;
+    if (got < 0 && error != EIO) gw_raise(error, "rows", self, Qnil); /* EIO: the other side of a terminal was closed */
+    return MORE;
+}
+
+static VALUE
+string_of(VALUE self, rows_t *rows, const char *text, size_t size)
+{
+    VALUE row = rows->row;
+    if (NIL_P(row)) return rb_enc_str_new(text, (long)size, rows->encoding);
+    if (OBJ_FROZEN(row)) {
+        row = rb_enc_str_new(text, (long)size, rows->encoding);
+        RB_OBJ_WRITE(self, &rows->row, row);
+        return row;
+    }
+    rb_str_modify(row); /* a copy that somebody made keeps what it has */
+    if (rb_str_capacity(row) < size) rb_str_modify_expand(row, (long)size - RSTRING_LEN(row));
+    memcpy(RSTRING_PTR(row), text, size);
+    rb_str_set_len(row, (long)size);
+    if (rb_enc_get(row) != rows->encoding) rb_enc_associate(row, rows->encoding);
+    return row;
+}
+
+static bool
+past(int64_t deadline)
+{
+    struct timespec now;
+    if (deadline < 0) return false;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 >= deadline;
+}
+
+/* take(deadline in ms of the monotonic clock, -1: none) { |row| } => MORE, WAIT, END, LATE or TOO_LONG: reads once at most, and yields
+ * all rows that are there. The block may raise, close the rows, and never come back. */
+static VALUE
+rows_take(VALUE self, VALUE deadline)
+{
+    rows_t *rows = opened(self);
+    int64_t until = NUM2LL(deadline);
+    bool read_once = false;
+    const char *text;
+    size_t size;
+    for (;;) {
+        if (rows->fd < 0) return INT2FIX(END);
+        int what = next_row(rows, &text, &size);
+        if (what == ROW) {
+            rows->rows++;
+            rb_yield(string_of(self, rows, text, size));
+            if (past(until)) return INT2FIX(LATE);
+            continue;
+        }
+        if (what != WAIT) return INT2FIX(what);
+        if (read_once) return INT2FIX(MORE);
+        what = fill(self, rows);
+        if (what != MORE) return INT2FIX(what);
+        read_once = true;
+    }
+}
+
+static VALUE
+rows_close(VALUE self)
+{
+    opened(self)->fd = -1;
+    return Qnil;
+}
+
+static VALUE
+rows_bytes(VALUE self)
+{
+    return ULL2NUM(opened(self)->bytes);
+}
+
+static VALUE
+rows_count(VALUE self)
+{
+    return ULL2NUM(opened(self)->rows);
+}
+
+/* ---- child processes ---- */
+
+/* exited?(pid) => true: it ended, and nobody has taken its status; false: it runs; nil: it is no child of ours, or no longer. */
+static VALUE
+exited_p(VALUE self, VALUE pid)
+{
+    siginfo_t info = {.si_pid = 0};
+    (void)self;
+    while (waitid(P_PID, (id_t)NUM2PIDT(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+        if (errno != EINTR) return Qnil;
+    }
+    return RBOOL(info.si_pid != 0);
+}
+
+/* pidfd(pid) => a descriptor that is readable once the process has ended; nil where the kernel has none (before Linux 5.3) */
+static VALUE
+pidfd(VALUE self, VALUE pid)
+{
+    (void)self;
+#ifdef SYS_pidfd_open
+    long fd = syscall(SYS_pidfd_open, NUM2PIDT(pid), 0); /* it closes on exec */
+    if (fd >= 0) return LONG2NUM(fd);
+#endif
+    return Qnil;
+}
+
+/* By id: the documentation's reader of C knows neither this file's class nor that all of the backend is private. */
+void
+gw_init_rows(VALUE native)
+{
+    VALUE class = rb_define_class_id_under(native, rb_intern("Rows"), rb_cObject);
+    rb_define_alloc_func(class, rows_alloc);
+    rb_define_method_id(class, rb_intern("open"), rows_open, 7);
+    rb_define_method_id(class, rb_intern("take"), rows_take, 1);
+    rb_define_method_id(class, rb_intern("close"), rows_close, 0);
+    rb_define_method_id(class, rb_intern("bytes"), rows_bytes, 0);
+    rb_define_method_id(class, rb_intern("rows"), rows_count, 0);
+    rb_define_module_function(native, "exited?", exited_p, 1);
+    rb_define_module_function(native, "pidfd", pidfd, 1);
+}

@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+module Godwit
+  # What a broadcaster remembers of the records that pass through its proxy; ext/godwit/ledger.c says what, and does the same.
+  # @private
+  class Ledger
+    # id, prog, host, first, last, received, lost, late, bytes, lag, longest lag (ns), when it was heard (ms), records of each level.
+    Account = Struct.new(:writer, :prog, :host, :first, :last, :received, :lost, :late, :bytes, :lag, :longest_lag, :heard, :levels)
+    # Bytes of a program or host; a longer one is cut.
+    NAME = 63
+    TOTALS = %i[messages bytes records plain foreign lost late].freeze
+    private_constant :Account, :NAME, :TOTALS
+
+    private
+
+    def _open(most, bytes, writers)
+      raise "this ledger is open already" if @lock
+      require_relative "../../logger/record"
+      @most = most
+      @most_bytes = bytes
+      @most_writers = writers
+      @accounts = {} # in the order in which they were heard
+      @kept = []
+      @kept_bytes = @forgotten = 0
+      @totals = TOTALS.to_h { |name| [name, 0] }
+      @levels = [0] * 6
+      @memory = Logger.const_get(:Topic).memory
+      @of_line = Logger.const_get(:Levels).method(:of_line)
+      @pid = Process.pid
+      @lock = Mutex.new
+      self
+    end
+
+    def _note(frames)
+      guarded(:note) do
+        bytes = frames.sum(&:bytesize)
+        @totals[:messages] += 1
+        @totals[:bytes] += bytes
+        record = Logger::Record.parse(frames, @memory)
+        note_record(record, frames, bytes)
+      end
+      self
+    end
+
+    def _messages(most) = guarded(:last) { @kept.last(most).map(&:dup) }
+
+    def _accounts(most)
+      now = milliseconds
+      guarded(:accounts) { @accounts.each_value.to_a.last(most).reverse }.map do |one|
+        values = one.to_a
+        [*values[0, 11], now - one.heard, *one.levels]
+      end
+    end
+
+    def _totals = guarded(:totals) { [*@totals.values, @accounts.size, @forgotten, @kept.size, *@levels] }
+
+    # In a forked child the lock may be one that nobody will release.
+    def guarded(operation, &block)
+      raise "this ledger was never opened" unless @lock
+      raise Errors.build(ForkedError, operation) if @pid != Process.pid
+      @lock.synchronize(&block)
+    end
+
+    def milliseconds = Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond)
+
+    def note_record(record, frames, bytes)
+      if record.nil? || !(record.plain? || record.ours?)
+        @totals[:foreign] += 1
+        return
+      end
+      record.plain? ? @totals[:plain] += 1 : count(record, bytes)
+      @levels[record.plain? ? @of_line.call(record.frames.first) : record.level] += 1
+      keep(frames, bytes)
+    end
+
+    def count(record, bytes)
+      @totals[:records] += 1
+      account = account_of(record)
+      seq = record.seq
+      if seq > account.last
+        lost = seq - account.last - 1
+        account.lost += lost
+        @totals[:lost] += lost
+        account.last = seq
+        account.received += 1
+      else
+        account.late += 1
+        @totals[:late] += 1
+      end
+      account.bytes += bytes
+      account.levels[record.level] += 1
+      account.lag = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond) - record.t_ns
+      account.longest_lag = account.lag if account.lag > account.longest_lag
+      account.heard = milliseconds
+    end
+
+    def account_of(record)
+      writer = record.writer.downcase
+      account = @accounts.delete(writer)
+      unless account
+        if @accounts.size >= @most_writers
+          @accounts.shift
+          @forgotten += 1
+        end
+        _, prog, host = record.frames.first.split(".", 3)
+        account = Account.new(writer, prog.b.byteslice(0, NAME), host.delete_suffix(".").b.byteslice(0, NAME), record.seq, record.seq - 1, 0, 0, 0, 0, 0, 0, 0, [0] * 6)
+      end
+      @accounts[account.writer] = account
+    end
+
+    def keep(frames, bytes)
+      return if @most.zero? || bytes > @most_bytes / 4
+      @kept << frames
+      @kept_bytes += bytes
+      @kept_bytes -= @kept.shift.sum(&:bytesize) while @kept.size > @most || @kept_bytes > @most_bytes
+    end
+  end
+  private_constant :Ledger
+end

@@ -1,0 +1,87 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Beacon
+    # The two UDP sockets: one hears on all addresses, the other sends from the interface's own, so that the address that
+    # others see is one that they can connect to. Used by one thread at a time.
+    # @private
+    class Radio
+      # One more than a beacon may have, to tell those that are longer.
+      MOST = Beacon::MOST_BYTES + 1
+
+      # @param wanted [String, nil] see {Interface.choose}
+      # @raise [InterfaceError, AddressInUseError, AccessError, TooManySocketsError]
+      def initialize(port, wanted)
+        @port = port
+        @wanted = wanted
+        @interface = Interface.choose(wanted)
+        @ear = socket_at("0.0.0.0")
+        @mouth = sender(@interface)
+      rescue
+        close
+        raise
+      end
+
+      # @return [Interface]
+      attr_reader :interface
+
+      # @return [UDPSocket] readable when there is something to hear
+      attr_reader :ear
+
+      # @raise [SystemCallError]
+      def broadcast(payload)
+        @mouth.send(payload, 0, @target)
+      end
+
+      # @return [Array(String, String), nil] address of the sender, payload; nil when there is none
+      # @raise [SystemCallError]
+      def hear
+        payload, from = @ear.recvfrom_nonblock(MOST, exception: false)
+        [from.last, payload] unless payload == :wait_readable || payload.nil?
+      end
+
+      # After a failure: the interface may be there again with another address.
+      def renew
+        fresh = Interface.choose(@wanted)
+        return if fresh.same?(@interface)
+        old = @mouth
+        @mouth = sender(fresh)
+        @interface = fresh
+        old.close unless old.equal?(@ear)
+      rescue Error, SystemCallError
+        nil # not there now, not yet ready, or no descriptor left
+      end
+
+      def close
+        [@ear, @mouth].each { |socket| socket&.close }
+      end
+
+      private
+
+      # The ear itself sends where no address is chosen.
+      def sender(interface)
+        mouth = interface.address.empty? ? @ear : socket_at(interface.address)
+        @target = ::Socket.sockaddr_in(@port, interface.broadcast).freeze
+        mouth
+      end
+
+      def socket_at(address)
+        socket = UDPSocket.new
+        socket.do_not_reverse_lookup = true
+        %i[REUSEADDR REUSEPORT BROADCAST].each { |name| socket.setsockopt(:SOCKET, name, true) }
+        socket.bind(address, @port)
+        socket
+      rescue SystemCallError => error
+        socket&.close
+        raise Errors.build(error.errno, :beacon, "udp://#{address}:#{@port}", advice(error))
+      end
+
+      def advice(error)
+        case error
+        when Errno::EADDRINUSE then "a program holds this UDP port without SO_REUSEADDR and SO_REUSEPORT; take another port"
+        when Errno::EACCES then "a port below 1024 needs root; take one above"
+        end
+      end
+    end
+  end
+end

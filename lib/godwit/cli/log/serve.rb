@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+require_relative "output"
+require_relative "service"
+
+module Godwit
+  module CLI
+    class Log
+      # `godwit log serve`: takes records, writes them to a file, hands them on to those who tail.
+      class Serve < Part
+        summary "Takes records, writes them to a file, hands them on to `log tail`."
+        usage "log serve --in ENDPOINT [--out ENDPOINT] [--file FILE] [options]"
+
+        ROTATIONS = {"daily" => :daily, "weekly" => :weekly, "monthly" => :monthly}.freeze
+        UNITS = {"" => 1, "k" => 1 << 10, "M" => 1 << 20, "G" => 1 << 30}.freeze
+        # Where records of durable writers join the others, once they are in the file.
+        FORWARDED = "inproc://godwit-log-durable"
+        private_constant :ROTATIONS, :UNITS, :FORWARDED
+
+        private
+
+        def define(options)
+          define_sides(options)
+          define_file(options)
+          define_keys(options)
+          options.on("--verbose", "tells who comes and goes") { @verbose = true }
+          options.separator ""
+          options.separator "An empty host is 127.0.0.1: to take records from the network say tcp://*:7000. SIGTERM and Ctrl-C end it,"
+          options.separator "with what was received written; SIGHUP opens the file anew."
+          options.separator ""
+        end
+
+        def define_sides(options)
+          options.on("--in ENDPOINT", "where writers send to (Godwit::Logger.new)") { |input| @in = Endpoint.expand(input) }
+          options.on("--out ENDPOINT", "where `log tail` listens") { |output| @out = Endpoint.expand(output) }
+          options.on("--control ENDPOINT", "where `log stats` and `log tail --last` ask; one port above --out unless told") { |control| @control = Endpoint.expand(control) }
+          options.on("--no-control", "answers nobody") { @no_control = true }
+          options.on("--durable-in ENDPOINT", "where writers with `durable:` send to; needs --file") { |input| @durable_in = Endpoint.expand(input) }
+          options.on("--last N", OptionParser::DecimalInteger, "how many records it keeps for `log tail --last`; 1000 unless told") { |count| @last = not_negative(count, "--last") }
+        end
+
+        def define_file(options)
+          options.on("--file FILE", "writes each record as the line that Ruby's Logger writes; - is standard output") { |path| @file = path }
+          options.on("--rotate WHEN", "daily, weekly, monthly, or a size: 10M") { |text| @rotate = rotation(text) }
+          options.on("--keep N", OptionParser::DecimalInteger, "keeps so many old files; all unless told") { |count| @keep = positive(count, "--keep") }
+          options.on("--gzip", "packs old files") { @gzip = true }
+          options.on("--fsync", "has each batch on the disk before it is acknowledged") { @fsync = true }
+        end
+
+        def call(arguments)
+          no_arguments(arguments)
+          check_choice
+          load_library
+          Service.new(verbose: @verbose).run { |signals| build(server_security, signals) }
+        end
+
+        # @return [Array(Logger::Broadcaster, Logger::Sink, Logger::Receiver)]
+        def build(security, signals)
+          file = open_file(signals) if @file
+          receiver = Godwit::Logger::Receiver.new(@durable_in, file, forward: FORWARDED, **security) if @durable_in
+          inputs = [@in, (FORWARDED if receiver)].compact
+          [Godwit::Logger::Broadcaster.new(inputs, @out, control: control, last: @last || 1000, sink: receiver ? receiver.sink : file, **security), file, receiver]
+        rescue
+          receiver&.close
+          file.close if file.respond_to?(:close)
+          raise
+        end
+
+        def open_file(signals)
+          return Output.new(io) { |error| signals << error } if @file == "-"
+          Godwit::Logger::Sink.new(@file, rotate: @rotate, keep: @keep, gzip: @gzip || false, fsync: @fsync || false)
+        end
+
+        def control
+          return if @no_control
+          @control || (@out && (next_port(@out) || @out[%r{\A(?:tcp|wss?)://.*:(?=[*0]\z)}]&.then { |start| "#{start}*" }))
+        end
+
+        def check_choice
+          raise UsageError, "log serve needs --in ENDPOINT" unless @in || @durable_in
+          raise UsageError, "log serve needs --out ENDPOINT, --file FILE, or both" unless @out || @file
+          raise UsageError, "--durable-in needs --file FILE" if @durable_in && !@file
+          raise UsageError, "--file - is standard output: --durable-in, --rotate, --keep, --gzip and --fsync need a file" if @file == "-" && (@durable_in || @rotate || @keep || @gzip || @fsync)
+          raise UsageError, "--rotate, --keep, --gzip and --fsync need --file FILE" if !@file && (@rotate || @keep || @gzip || @fsync)
+          raise UsageError, "--keep and --gzip need --rotate" if !@rotate && (@keep || @gzip)
+        end
+
+        def rotation(text)
+          ROTATIONS.fetch(text) do
+            digits, unit = text.match(/\A([1-9]\d*)([kMG]?)\z/)&.captures
+            raise UsageError, "--rotate takes daily, weekly, monthly, or a size such as 10M (k, M, G): got #{text.inspect}" unless digits
+            Integer(digits, 10) * UNITS.fetch(unit)
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+module ZMQ
+  # Makes sockets, and ends them. Each is a Godwit::Context, whose sockets start with a linger of 5 s.
+  class Context
+    # @return [Handle, nil] stands for libzmq's context; nil once it is terminated
+    attr_reader :context
+    alias_method :pointer, :context
+    # @return [Integer] as it was made
+    attr_reader :io_threads
+    # @return [Integer] as it was made
+    attr_reader :max_sockets
+
+    # @param opts [Hash, Integer] see {#initialize}
+    # @return [Context, nil] nil when it cannot be made
+    def self.create(opts = {})
+      new(opts)
+    rescue ContextError
+      nil
+    end
+
+    # @param opts [Hash, Integer] `io_threads:` (1) and `max_sockets:` (1023); an Integer: number of I/O threads
+    # @raise [ContextError]
+    def initialize(opts = {})
+      opts = {io_threads: opts} unless opts.respond_to?(:empty?)
+      @io_threads = opts[:io_threads] || IO_THREADS_DFLT
+      @max_sockets = opts[:max_sockets] || MAX_SOCKETS_DFLT
+      @godwit = Godwit::Context.new(io_threads: @io_threads, max_sockets: @max_sockets)
+      @context = Handle.new(self, @godwit.pointer)
+    rescue Godwit::OptionError, Godwit::TooManySocketsError => error
+      failed("zmq_ctx_set", error)
+    end
+
+    # Ends the calls that wait on its sockets, and all later ones: they give -1 and ETERM. Closes the sockets that are still open, then
+    # waits until all that was sent has gone, at most their longest linger and a second. (ffi-rzmq waits for ever for sockets that nobody
+    # closes.)
+    # @return [Integer] 0
+    def terminate
+      godwit, @godwit = @godwit, nil
+      @context = nil
+      return 0 if godwit.nil? || !godwit.__send__(:_own?) # a forked child leaves it to its parent
+      godwit.close
+      0
+    end
+
+    # @param type [Integer] such as `REQ`
+    # @return [Socket, nil] nil when it cannot be made
+    def socket(type)
+      Socket.new(self, type)
+    rescue ContextError
+      nil
+    end
+
+    # @private
+    # @return [Godwit::Context, nil] nil once it is terminated
+    attr_reader :godwit
+
+    # @private
+    def terminated? = @godwit.nil?
+
+    private
+
+    def failed(source, error)
+      errno = Godwit::Compat::FFIRzmq::Failures.errno_of(error)
+      Godwit::Compat::FFIRzmq::Failures.note(errno)
+      raise ContextError.new(source, -1, errno, error.message), cause: error
+    end
+  end
+end

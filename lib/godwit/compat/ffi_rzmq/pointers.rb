@@ -1,0 +1,109 @@
+# frozen_string_literal: true
+
+module ZMQ
+  # Stands where ffi-rzmq has a pointer to a context, a socket or a message. Functions of the gem ffi take it as one.
+  # @private
+  class Handle
+    # @return [Context, Socket, Message]
+    attr_reader :owner
+    attr_reader :address
+
+    def initialize(owner, address)
+      @owner = owner
+      @address = address
+    end
+
+    # @return [Object, nil] what stands behind a handle of this class; the thing itself passes too
+    def self.owner_of(thing, klass)
+      thing = thing.owner if thing.is_a?(Handle)
+      thing if thing.is_a?(klass)
+    end
+
+    alias_method :to_i, :address
+
+    def null? = false
+
+    def to_ptr = Godwit::Compat::FFIRzmq.ffi::Pointer.new(address)
+
+    def ==(other) = other.is_a?(Handle) && other.owner.equal?(owner)
+    alias_method :eql?, :==
+
+    def hash = owner.object_id.hash
+
+    def inspect = "#<#{self.class} #{owner.class} 0x#{address.to_s(16)}>"
+  end
+end
+
+module ZMQ
+  # What {Message#data} gives where the gem ffi is missing: the calls of a pointer that programs need most.
+  class Bytes
+    # @param bytes [String]
+    def initialize(bytes)
+      @bytes = bytes.b
+    end
+
+    # @param length [Integer, nil] nil: up to the first NUL
+    # @return [String] binary
+    # @raise [IndexError] when there are fewer
+    def read_string(length = nil)
+      length ? get_bytes(0, length) : @bytes[/\A[^\0]*/n]
+    end
+
+    # @param length [Integer]
+    # @return [String] binary
+    # @raise [IndexError] when there are fewer
+    def read_bytes(length) = get_bytes(0, length)
+
+    # @param offset [Integer]
+    # @param length [Integer]
+    # @return [String] binary
+    # @raise [IndexError] when they are not all there
+    def get_bytes(offset, length)
+      check(offset, length)
+      @bytes.byteslice(offset, length)
+    end
+
+    # @param offset [Integer]
+    # @param string [String] its bytes replace as many
+    # @return [self]
+    # @raise [IndexError] when there is no room
+    def put_bytes(offset, string)
+      check(offset, string.bytesize)
+      @bytes[offset, string.bytesize] = string.b
+      self
+    end
+
+    # @return [Boolean] false
+    def null? = false
+
+    private
+
+    def check(offset, length)
+      return if offset >= 0 && length >= 0 && offset + length <= @bytes.bytesize
+      raise IndexError, "#{length} bytes from #{offset} on, of #{@bytes.bytesize}"
+    end
+  end
+end
+
+module Godwit
+  module Compat
+    module FFIRzmq
+      module_function
+
+      # The gem ffi, which only pointers need.
+      def ffi
+        require "ffi"
+        ::FFI
+      rescue LoadError
+        raise ::ZMQ::NotSupportedError.new("pointer", -1, ::ZMQ::ENOTSUP, "a pointer needs the gem ffi: install it"), cause: nil
+      end
+
+      # @return [FFI::Pointer, ZMQ::Bytes] to a copy
+      def memory(bytes)
+        ffi::MemoryPointer.new(:char, [bytes.bytesize, 1].max).put_bytes(0, bytes)
+      rescue ::ZMQ::NotSupportedError
+        ::ZMQ::Bytes.new(bytes)
+      end
+    end
+  end
+end

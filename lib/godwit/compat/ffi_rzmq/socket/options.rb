@@ -1,0 +1,104 @@
+# frozen_string_literal: true
+
+module ZMQ
+  class Socket
+    # Options, by libzmq's numbers and in libzmq's units.
+    module Options
+      RANGES = {
+        int64: -(1 << 63)..(1 << 63) - 1, uint64: 0..(1 << 64) - 1, id32: 0..(1 << 32) - 1
+      }.tap { |ranges| ranges.default = -(1 << 31)..(1 << 31) - 1 }.freeze
+      BY_ID = Godwit::Options::SOCKET.each_value.uniq(&:id).to_h { |option| [option.id, option] }.freeze
+      private_constant :RANGES, :BY_ID
+
+      # @param name [Integer] such as `LINGER`
+      # @param value [Integer, String] times are milliseconds
+      # @param length [Integer, nil] of a String: how many bytes of it; nil: all
+      # @return [Integer] 0 or -1
+      def setsockopt(name, value, length = nil)
+        return failed(ENOTSOCK) unless @godwit
+        option = BY_ID[name]
+        raw = raw_value(option, value, length) if option&.writable?
+        return failed(EINVAL) if raw.nil?
+        (option.name == :conflate && @name == "PUB") ? conflate_publisher(option, raw) : store(option, raw)
+        @relaxed = raw != 0 if option.name == :relaxed
+        0
+      rescue Godwit::Error => error
+        note(error)
+      end
+
+      # @param name [Integer] such as `RCVHWM`
+      # @param array [Array] its first element becomes the value: an Integer, a String, or true or false (`RCVMORE`)
+      # @return [Integer] 0 or -1
+      def getsockopt(name, array)
+        return failed(ENOTSOCK) unless @godwit
+        option = BY_ID[name]
+        return failed(EINVAL) unless option&.readable?
+        array[0] = read(option)
+        0
+      rescue Godwit::Error => error
+        note(error)
+      end
+
+      # @return [String, nil] the name under which a ROUTER at the other end knows it; nil when it is closed
+      def identity
+        array = []
+        getsockopt(IDENTITY, array)
+        array.first
+      end
+
+      # @param value [#to_s] 1 to 255 bytes, before it connects
+      def identity=(value)
+        setsockopt(IDENTITY, value.to_s)
+      end
+
+      private
+
+      # @return [Integer, String, nil] nil when the option does not take it
+      def raw_value(option, value, length)
+        return unless option.types.nil? || @name != "PUB" || option.for_type?(:PUB) # the XPUB inside might
+        if %i[bytes text key].include?(option.type)
+          return unless value.is_a?(String)
+          length ? value.byteslice(0, length) : value.b
+        elsif value.is_a?(Integer) && RANGES[option.type].cover?(value)
+          (option.type == :id32) ? [value].pack("L") : value
+        end
+      end
+
+      def store(option, raw)
+        @godwit.__send__(:store, option, raw, raw)
+        (@settings ||= []) << [option, raw]
+      end
+
+      # libzmq does not conflate on the XPUB that a Godwit::PUB is inside: it has to be made anew.
+      def conflate_publisher(option, raw)
+        raise option.error("goes before the first bind or connect") if @godwit.endpoints.any?
+        raise option.error("takes 0 or 1") unless [0, 1].include?(raw)
+        old = @godwit
+        take_over(Godwit::PUB.new(context: old.context, conflate: raw == 1))
+        @settings&.each { |other, value| @godwit.__send__(:store, other, value, value) }
+        old.close
+      end
+
+      def read(option)
+        case option.name
+        when :recv_more then !@rest.empty?
+        when :events then events
+        when :zmq_fd then @godwit.zmq_fd
+        else
+          raw = @godwit.__send__(:_get_option, option.id)
+          case option.type
+          when :text then "#{raw}\0".b # libzmq counts the NUL, and so does ffi-rzmq
+          when :key then Godwit::Z85.encode(raw)
+          when :uint64 then [raw].pack("Q").unpack1("q")
+          else raw
+          end
+        end
+      end
+
+      def events
+        bits = @godwit.__send__(:_wait, POLLIN | POLLOUT, 0) || 0
+        @rest.empty? ? bits : bits | POLLIN
+      end
+    end
+  end
+end

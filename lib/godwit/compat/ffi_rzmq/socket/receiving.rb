@@ -1,0 +1,105 @@
+# frozen_string_literal: true
+
+module ZMQ
+  class Socket
+    # Receiving. Messages come from libzmq whole; their parts are handed out one by one. Each call gives the bytes of the part it received
+    # last, or -1.
+    module Receiving
+      # @param string [String] its content is replaced by the next part, binary
+      # @param flags [Integer] `DONTWAIT`
+      # @return [Integer] bytes, or -1
+      # @raise [FrozenError] when it is frozen
+      def recv_string(string, flags = 0)
+        raise FrozenError.new("recv_string: the String is frozen", receiver: string) if string.frozen?
+        part = next_part(:_recv, flags) or return -1
+        string.replace(part.to_s)
+        string.bytesize
+      end
+
+      # Receives a message, or the rest of one that was begun.
+      # @param list [Array<String>] its parts are added to it, binary
+      # @param flags [Integer] `DONTWAIT`
+      # @return [Integer] bytes of the last part, or -1
+      def recv_strings(list, flags = 0)
+        parts = all_parts(:_recv, flags) or return -1
+        list.concat(parts.map(&:to_s))
+        list.last.bytesize
+      end
+
+      # @param message [Message] what it held is replaced by the next part, which is not copied
+      # @param flags [Integer] `DONTWAIT`
+      # @return [Integer] bytes, or -1
+      def recvmsg(message, flags = 0)
+        message = Message.of(message)
+        return failed(EFAULT) if message.nil? || message.closed?
+        part = next_part(:_recv_frame, flags) or return -1
+        message.fill(part, !@rest.empty?)
+        part.bytesize
+      end
+
+      # Receives a message, or the rest of one that was begun, without copying it.
+      # @param list [Array<Message>] its parts are added to it, of the socket's `receiver_class`
+      # @param flags [Integer] `DONTWAIT`
+      # @return [Integer] bytes of the last part, or -1
+      def recvmsgs(list, flags = 0)
+        parts = all_parts(:_recv_frame, flags) or return -1
+        parts.each_with_index do |part, index|
+          message = @receiver_class.new
+          Message.of(message).fill(part, index + 1 < parts.size)
+          list << message
+        end
+        parts.last.bytesize
+      end
+
+      # Receives a message with a routing envelope, as a ROUTER or DEALER gets it.
+      # @param list [Array<Message>] the parts after the first empty one are added to it
+      # @param routing_envelope [Array<Message>] the parts up to the first empty one are added to it
+      # @param flags [Integer] `DONTWAIT`
+      # @return [Integer] bytes of the last part, or -1
+      def recv_multipart(list, routing_envelope, flags = 0)
+        parts = []
+        result = recvmsgs(parts, flags)
+        return result if result == -1
+        border = parts.index { |part| part.size.zero? } || parts.size
+        routing_envelope.concat(parts[0..border])
+        list.concat(parts[border + 1..] || [])
+        result
+      end
+
+      # @return [Boolean] whether the message that is being read has more parts
+      def more_parts? = !@rest.empty?
+
+      private
+
+      # @return [String, Godwit::Frame, nil] nil when it failed
+      def next_part(primitive, flags)
+        return @rest.shift unless @rest.empty?
+        message = receive(primitive, flags)
+        return message unless message.is_a?(Array)
+        @rest = message
+        @rest.shift
+      end
+
+      # @return [Array<String, Godwit::Frame>, nil] nil when it failed
+      def all_parts(primitive, flags)
+        return @rest.shift(@rest.size) unless @rest.empty?
+        message = receive(primitive, flags) or return
+        message.is_a?(Array) ? message : [message]
+      end
+
+      def receive(primitive, flags)
+        godwit = @godwit
+        unless godwit
+          failed(ENOTSOCK)
+          return
+        end
+        message = godwit.__send__(primitive, dontwait?(flags) ? 0 : nil)
+        message ? @turn &&= :send : failed(EAGAIN)
+        message
+      rescue Godwit::Error => error
+        note(error)
+        nil
+      end
+    end
+  end
+end

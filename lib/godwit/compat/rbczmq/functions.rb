@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+require "resolv"
+
+# The module's functions.
+module ZMQ
+  @interrupted = false
+
+  module_function
+
+  # @return [Frame]
+  def Frame(data = nil) = Frame.new(data)
+
+  # @return [Message] of Strings
+  def Message(*strings)
+    strings.each_with_object(Message.new) { |string, message| message.addstr(string) }
+  end
+
+  # @return [Pollitem]
+  def Pollitem(pollable, events = nil) = Pollitem.new(pollable, events)
+
+  # @return [Context, nil] this process's
+  def context = Context.current
+
+  # @return [Loop] always the same
+  def loop = ZMQ.instance_variable_get(:@loop) || ZMQ.instance_variable_set(:@loop, Loop.new)
+
+  # As IO.select, over sockets too.
+  # @param timeout [Integer, Float, nil] seconds; nil: a look
+  # @return [Array(Array, Array, Array)] readable, writable, and none
+  def select(read = [], write = [], _error = [], timeout = nil)
+    poller = Poller.new
+    read&.each { |thing| poller.register_readable(thing) }
+    write&.each { |thing| poller.register_writable(thing) }
+    poller.poll(timeout)
+    [poller.readables, poller.writables, []]
+  ensure
+    poller&.close
+  end
+
+  # @return [Resolv::DNS]
+  def resolver = @resolver ||= Resolv::DNS.new
+
+  # @return [Boolean] whether {interrupted!} was called
+  def interrupted? = ZMQ.instance_variable_get(:@interrupted)
+
+  # Ends the loops of this process.
+  # @return [nil]
+  def interrupted!
+    ZMQ.instance_variable_set(:@interrupted, true)
+    Loop.interrupt_all
+    nil
+  end
+
+  # @return [Array(Integer, Integer, Integer)] of libzmq
+  def version = Godwit.libzmq_version.split(".").map(&:to_i)
+
+  # @return [Array(Integer, Integer, Integer)] of the CZMQ that rbczmq had; there is none here
+  def czmq_version = [2, 2, 0]
+
+  # @return [Integer] milliseconds
+  def now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
+
+  # Prints a line with the time.
+  # @return [nil]
+  def log(line)
+    Godwit::Compat::Rbczmq::Arguments.type(line, String)
+    $stdout.puts "#{Time.now.strftime("%y-%m-%d %H:%M:%S")} #{line}"
+  end
+
+  # @return [Error, nil] for the errno of what failed last in this thread
+  def error
+    number = errno
+    Error.new(Godwit::Errors.find(number, "")&.text || SystemCallError.new(nil, number).message) unless number.zero?
+  end
+
+  # @return [Integer] of what failed last in this thread, 0 if nothing did
+  def errno = Godwit::Compat::Rbczmq::Failures.errno
+
+  # Moves messages between two sockets, until the process is interrupted or the context destroyed.
+  # @return [Integer] -1
+  def proxy(front, back, capture = nil)
+    [front, back, *capture].each { |socket| Godwit::Compat::Rbczmq::Arguments.type(socket, Socket).alive! }
+    Godwit::Compat::Rbczmq::Failures.translated do
+      proxy = Godwit::Proxy.new(front.inner, back.inner, capture: capture&.inner)
+      Godwit::Compat::Rbczmq::Interrupts.during(-> { proxy.stop }) { proxy.run }
+    end
+    -1
+  rescue Error => error
+    raise unless error.cause.is_a?(Godwit::ClosedError)
+    -1
+  rescue SystemCallError => error
+    raise unless error.errno == ETERM
+    -1
+  end
+end

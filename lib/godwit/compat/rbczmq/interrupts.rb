@@ -1,0 +1,145 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Compat
+    # What stands behind rbczmq's door.
+    # @private
+    module Rbczmq
+      # rbczmq's waits end when a signal is handled: recv gives nil, Poller#poll -1, Loop#start 0. Ruby itself tells nobody that a trap
+      # ran, so `trap` is wrapped while this door is open; a handler runs as before, then the main thread's wait is ended.
+      # @private
+      module Interrupts
+        # Ends a wait; never seen outside.
+        class Interrupted < Exception; end # standard:disable Lint/InheritException -- no rescue of the script's may take it
+
+        # Whether handlers run in the main thread.
+        HERE = RUBY_ENGINE != "jruby"
+
+        private_constant :Interrupted, :HERE
+
+        @lock = Mutex.new
+
+        class << self
+          # Waits for a socket; takes no message off it.
+          # @return [Integer, false, nil] its events; false when time is up; nil when a signal was handled meanwhile
+          def wait_on(inner, event, milliseconds)
+            return inner._wait(event, milliseconds) || false unless interruptible?
+            return elsewhere { inner._wait(event, milliseconds) || false } unless HERE
+            outer = @fiber # a handler may wait too
+            begin
+              @fiber = Fiber.current
+              inner._wait(event, milliseconds) || false
+            ensure
+              @fiber = outer
+            end
+          rescue Interrupted
+            nil
+          end
+
+          # Waits, in a block that takes no message off any socket.
+          # @return [Object, nil] what the block gives; nil when a signal was handled meanwhile
+          def wait(&block)
+            return yield unless interruptible?
+            return elsewhere(&block) unless HERE
+            outer = @fiber
+            begin
+              @fiber = Fiber.current
+              yield
+            ensure
+              @fiber = outer
+            end
+          rescue Interrupted
+            nil
+          end
+
+          # A fiber scheduler runs traps wherever it is.
+          # @return [Boolean] whether a wait here can be ended
+          def interruptible?
+            Thread.current.equal?(Thread.main) && !(Fiber.respond_to?(:scheduler) && Fiber.scheduler)
+          end
+
+          # @param action [#call] called in the main thread's stead when a signal was handled while the block runs
+          def during(action)
+            return yield unless Thread.current.equal?(Thread.main)
+            previous = @action
+            begin
+              @action = action
+              yield
+            ensure
+              @action = previous
+            end
+          end
+
+          # A handler was run.
+          def came
+            fiber = @fiber
+            return @action&.call unless fiber
+            return interrupt_from_elsewhere unless HERE
+            raise Interrupted if Fiber.current.equal?(fiber) # in the main thread, in whatever fiber that is
+          end
+
+          # @return [Object] what to give to trap in the handler's stead
+          def wrap(handler)
+            return handler unless handler.respond_to?(:call)
+            wrapper = proc do |*arguments|
+              handler.call(*arguments)
+              Interrupts.came
+            end
+            wrapper.instance_variable_set(:@godwit_handler, handler)
+            wrapper
+          end
+
+          # @return [Object] the handler that was wrapped
+          def unwrap(handler)
+            handler.is_a?(Proc) && handler.instance_variable_get(:@godwit_handler) || handler
+          end
+
+          private
+
+          # JRuby runs handlers in a thread for them: what that raises in the main one may come late, so it is let in here and nowhere else.
+          def elsewhere
+            Thread.handle_interrupt(Interrupted => :never) do
+              @fiber = Fiber.current
+              Thread.handle_interrupt(Interrupted => :immediate) { yield }
+            ensure
+              @lock.synchronize { @fiber = nil }
+            end
+          rescue Interrupted
+            nil
+          end
+
+          def interrupt_from_elsewhere
+            @lock.synchronize do
+              next unless @fiber
+              @fiber = nil
+              Thread.main.raise(Interrupted)
+            end
+          end
+        end
+
+        # In front of Kernel#trap, Kernel.trap and Signal.trap.
+        # @private
+        module Trap
+          # As Ruby's.
+          def trap(signal, *command, &block)
+            old =
+              if command.empty? && block
+                super(signal, &Interrupts.wrap(block))
+              else
+                super(signal, *command.map { |handler| Interrupts.wrap(handler) }, &block)
+              end
+            Interrupts.unwrap(old)
+          end
+        end
+
+        Signal.singleton_class.prepend(Trap)
+        Kernel.singleton_class.prepend(Trap)
+        Object.prepend(Module.new { # Kernel's own is not looked up through a module that is prepended later on every Ruby
+          include Trap
+
+          private :trap
+        })
+      end
+    end
+  end
+end

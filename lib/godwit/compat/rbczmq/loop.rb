@@ -1,0 +1,280 @@
+# frozen_string_literal: true
+
+module ZMQ
+  # Waits for sockets, IOs and timers, and calls handlers: Godwit::Loop with rbczmq's manners.
+  class Loop
+    Failures = Godwit::Compat::Rbczmq::Failures
+    Interrupts = Godwit::Compat::Rbczmq::Interrupts
+    Arguments = Godwit::Compat::Rbczmq::Arguments
+    CALLBACKS = {readable: :on_readable, writable: :on_writable}.freeze
+    BITS = {readable: POLLIN, writable: POLLOUT}.freeze
+    INTERRUPTED = 0
+    STOPPED = -1
+    private_constant :Failures, :Interrupts, :Arguments, :CALLBACKS, :BITS, :INTERRUPTED, :STOPPED
+
+    def initialize
+      @inner = Godwit::Loop.new
+      @items = {}.compare_by_identity # pollable => its items
+      @timers = {}.compare_by_identity # ours => Godwit's
+      @running = @interrupted = @ending = @verbose = @destroyed = false
+    end
+
+    # Runs until {#stop}, a callback gives false, something is raised, a signal is handled, or the context ends.
+    # @return [Integer] -1 when stopped by a callback, 0 when interrupted
+    def start
+      alive!
+      return INTERRUPTED if ZMQ.interrupted?
+      @running = true
+      @interrupted = @ending = false
+      Loop.runs(self) { Interrupts.during(-> { interrupt }) { @inner.run(forever: true) } }
+      @interrupted ? INTERRUPTED : STOPPED
+    rescue Godwit::ClosedError, Godwit::ContextTerminatedError
+      INTERRUPTED
+    rescue Godwit::Error => error
+      Failures.fail_with(error)
+    ensure
+      @running = false
+    end
+
+    # @return [nil]
+    def stop
+      alive!
+      raise Error, "event loop not running!" unless @running
+      finish
+      nil
+    end
+
+    # @return [Boolean]
+    def running?
+      alive!
+      @running
+    end
+
+    # @param flag [Boolean] whether it, and what is registered, print what they do
+    def verbose=(flag)
+      alive!
+      @verbose = (flag == true)
+    end
+
+    # @param thing [Pollitem, Socket, IO]
+    # @return [Pollitem]
+    def register(thing)
+      alive!
+      item = Pollitem.coerce(thing)
+      item.verbose = true if @verbose
+      known = @items[item.pollable] ||= []
+      before = wanted(known)
+      @items[item.pollable] = known + [item]
+      watch(item.pollable, item.possible & ~before)
+      @inner.post { serve_rest(item) } if item.rest?
+      item
+    end
+
+    # @param thing [Pollitem, Socket, IO]
+    # @return [nil]
+    def remove(thing)
+      alive!
+      pollable = thing.is_a?(Pollitem) ? thing.pollable : thing
+      items = @items[pollable] or return
+      left = thing.is_a?(Pollitem) ? items.reject { |item| item.equal?(thing) } : []
+      unwatch(pollable, wanted(items) & ~wanted(left))
+      left.empty? ? @items.delete(pollable) : @items[pollable] = left
+      nil
+    end
+
+    # @param timer [Timer]
+    # @return [true]
+    def register_timer(timer)
+      alive!
+      Arguments.type(timer, Timer)
+      times = timer.times.zero? ? nil : timer.times
+      Failures.translated do
+        @timers[timer]&.cancel
+        @timers[timer] = @inner.every(timer.delay, times: times) { |under| fire(timer, under) }
+      end
+      true
+    end
+
+    # @param timer [Timer]
+    # @return [true]
+    def cancel_timer(timer)
+      alive!
+      Arguments.type(timer, Timer)
+      @timers.delete(timer)&.cancel
+      true
+    end
+
+    # @return [nil]
+    def destroy
+      alive!
+      @destroyed = true
+      @inner.close
+      nil
+    end
+
+    # @private
+    # From a trap too.
+    def interrupt
+      @interrupted = true
+      finish
+    end
+
+    private
+
+    def finish
+      @ending = true
+      @inner.stop
+    end
+
+    def alive!
+      raise Error, "ZMQ::Loop instance #{Failures.address(self)} has been destroyed by the ZMQ framework" if @destroyed
+    end
+
+    def wanted(items) = items.map(&:possible).reduce(0, :|)
+
+    # One callback of Godwit's for each event of a socket or IO; it calls all that want it.
+    def watch(pollable, bits)
+      inner = pollable.is_a?(Socket) ? pollable.inner : pollable
+      Failures.translated do
+        @inner.readable(inner) { serve(pollable, :readable) } if bits.anybits?(POLLIN)
+        @inner.writable(inner) { serve(pollable, :writable) } if bits.anybits?(POLLOUT)
+      end
+    end
+
+    def unwatch(pollable, bits)
+      inner = pollable.is_a?(Socket) ? pollable.inner : pollable
+      Failures.translated { @inner.remove(inner, *Pollitem.symbols(bits)) } unless bits.zero?
+    end
+
+    def serve(pollable, event)
+      items = @items[pollable] or return
+      items.each do |item|
+        next unless !@ending && item.possible.anybits?(BITS[event]) && registered?(item)
+        invoke(item, event)
+        serve_rest(item) if event == :readable
+      end
+    end
+
+    # libzmq says nothing of the frames behind the first: they were taken with it.
+    def serve_rest(item)
+      invoke(item, :readable) while !@ending && item.rest? && registered?(item)
+    end
+
+    def registered?(item) = !!@items[item.pollable]&.any? { |one| one.equal?(item) }
+
+    def invoke(item, event)
+      handler = item.handler or raise Error, "a #{item.pollable.class} is ready, but its pollitem has no handler: give it one with handler="
+      calling(handler) { handler.__send__(CALLBACKS.fetch(event)) }
+    end
+
+    def fire(timer, under)
+      if timer.cancelled?
+        under.cancel
+      else
+        calling(timer) { timer.call }
+      end
+      @timers.delete(timer) unless under.pending?
+      @items.each_value.to_a.flatten.each { |item| serve_rest(item) if item.rest? }
+    end
+
+    # @param object [#on_error] that is told when the block raises
+    def calling(object)
+      finish if yield == false
+    rescue => error
+      finish if object.on_error(error) == false
+    end
+
+    @runners = []
+    @lock = Mutex.new
+
+    class << self
+      # Makes a loop, calls the block, in which things are registered, and starts it.
+      # @return [Integer] as {#start}
+      def run(callable = nil, &block)
+        @instance = new
+        (callable || block).call
+        @instance.start
+      end
+
+      # Binds the socket, and has the loop call handlers of this class for it.
+      # @return [Integer] as Socket#bind
+      def bind(socket, address, handler = DefaultHandler, *args)
+        attach(socket, :bind, address, handler, args)
+      end
+
+      # Connects the socket, and has the loop call handlers of this class for it.
+      # @return [true]
+      def connect(socket, address, handler = DefaultHandler, *args)
+        attach(socket, :connect, address, handler, args)
+      end
+
+      # @param handler [Class, nil] made with the Pollitem and the arguments
+      # @return [Pollitem]
+      def register_readable(pollable, handler = DefaultHandler, *args)
+        register_for(POLLIN, pollable, handler, args)
+      end
+
+      # @param handler [Class, nil] made with the Pollitem and the arguments
+      # @return [Pollitem]
+      def register_writable(pollable, handler = DefaultHandler, *args)
+        register_for(POLLOUT, pollable, handler, args)
+      end
+
+      # @return [Timer]
+      def add_oneshot_timer(delay, callback = nil, &block) = add_timer(delay, 1, callback, &block)
+
+      # @return [Timer]
+      def add_periodic_timer(delay, callback = nil, &block) = add_timer(delay, 0, callback, &block)
+
+      # @return [Timer]
+      def add_timer(delay, times, callback = nil, &block)
+        timer = Timer.new(delay, times, callback, &block)
+        instance.register_timer(timer)
+        timer
+      end
+
+      # @return [Context, nil]
+      def context = ZMQ.context
+
+      # @private
+      # Those that run now, for ZMQ.interrupted!
+      def runs(loop)
+        @lock.synchronize { @runners += [loop] }
+        yield
+      ensure
+        @lock.synchronize { @runners -= [loop] }
+      end
+
+      # @private
+      def interrupt_all
+        @runners.each(&:interrupt)
+      end
+
+      %i[stop running? verbose= register remove register_timer cancel_timer].each do |name|
+        define_method(name) { |*arguments| instance.__send__(name, *arguments) }
+      end
+
+      private
+
+      def instance
+        @instance or raise Error, "no loop was run yet: this is for the block of ZMQ::Loop.run"
+      end
+
+      # The arguments reach the handlers as one Array here; scripts count on it.
+      def attach(socket, action, address, handler, args)
+        result = socket.__send__(action, address)
+        register_readable(socket, handler, args) if socket.poll_readable?
+        register_writable(socket, handler, args) if socket.poll_writable?
+        result
+      end
+
+      def register_for(events, pollable, handler, args)
+        item = Pollitem.new(pollable, events)
+        item.handler = handler.new(item, *args) if handler
+        instance.register(item)
+      end
+    end
+  end
+end
+
+ZL = ZMQ::Loop

@@ -1,0 +1,112 @@
+# frozen_string_literal: true
+
+require "fcntl"
+
+module ZMQ
+  # A Socket or an IO, with what is waited for of it, for a Poller or a Loop.
+  class Pollitem
+    PAGE = 4096
+    OPEN_FOR = {Fcntl::O_RDONLY => POLLIN, Fcntl::O_WRONLY => POLLOUT}.freeze
+    Arguments = Godwit::Compat::Rbczmq::Arguments
+    private_constant :PAGE, :OPEN_FOR, :Arguments
+
+    # @return [Pollitem] itself, or one for a Socket or an IO
+    def self.coerce(thing)
+      thing.is_a?(Pollitem) ? thing : new(thing)
+    end
+
+    # @param pollable [Socket, IO]
+    # @param events [Integer, nil] of POLLIN and POLLOUT; nil: both
+    def initialize(pollable, events = nil)
+      events = Arguments.type(events.nil? ? POLLIN | POLLOUT : events, Integer)
+      unless events.anybits?(POLLIN | POLLOUT)
+        raise Error, "invalid socket event: Only ZMQ::POLLIN and ZMQ::POLLOUT events are supported!"
+      end
+      check(pollable)
+      @pollable = pollable
+      @events = events
+      @handler = nil
+    end
+
+    # @return [Socket, IO]
+    attr_reader :pollable
+    # @return [Integer]
+    attr_reader :events
+    # @return [Object, nil] whom a Loop calls
+    attr_reader :handler
+
+    # @param handler [#on_error, #on_readable, #on_writable]
+    def handler=(handler)
+      missing = %i[on_error on_readable on_writable].find { |name| !handler.respond_to?(name) }
+      raise Error, "the handler #{handler.class} for #{@pollable.class} must respond to #{missing}" if missing
+      @handler = handler
+    end
+
+    # @param flag [Boolean] of the socket
+    def verbose=(flag)
+      @pollable.verbose = flag if @pollable.is_a?(Socket)
+    end
+
+    # Sends, whatever it is.
+    def send(*arguments)
+      case @pollable
+      when BasicSocket then @pollable.send(arguments.first, 0)
+      when IO then @pollable.write_nonblock(*arguments)
+      else @pollable.send(*arguments)
+      end
+    end
+
+    # Receives without waiting, whatever it is.
+    def recv
+      case @pollable
+      when BasicSocket then @pollable.recv_nonblock(PAGE)
+      when IO then @pollable.read_nonblock(PAGE)
+      else @pollable.recv_nonblock
+      end
+    end
+
+    # @return [String]
+    def inspect = "#<#{self.class} #{@pollable.inspect} #{@events}>"
+
+    # @private
+    # @return [Integer] the events that can ever come
+    def possible
+      return @open_for ||= events_of_io unless @pollable.is_a?(Socket)
+      @events & ((@pollable.poll_readable? ? POLLIN : 0) | (@pollable.poll_writable? ? POLLOUT : 0))
+    end
+
+    # @private
+    # @return [Boolean] whether the rest of a message waits in its socket, which libzmq knows nothing of
+    def rest? = @events.anybits?(POLLIN) && @pollable.is_a?(Socket) && @pollable.rest?
+
+    # @private
+    # @return [Godwit::Socket, IO]
+    def inner = @pollable.is_a?(Socket) ? @pollable.inner : @pollable
+
+    # @private
+    # @return [Array<Symbol>] the names of events
+    def self.symbols(bits)
+      [(:readable if bits.anybits?(POLLIN)), (:writable if bits.anybits?(POLLOUT))].compact
+    end
+
+    private
+
+    # An end of a pipe may be registered for both: what it is not open for never comes. Where that leaves nothing, Godwit says why.
+    def events_of_io
+      left = @events & OPEN_FOR.fetch(@pollable.fcntl(Fcntl::F_GETFL) & Fcntl::O_ACCMODE, @events)
+      left.zero? ? @events : left
+    rescue SystemCallError, IOError, NotImplementedError
+      @events
+    end
+
+    def check(pollable)
+      return if pollable.is_a?(IO)
+      unless pollable.is_a?(Socket)
+        raise TypeError, "wrong pollable type #{pollable.class}. Only objects of type ZMQ::Socket and IO supported."
+      end
+      pollable.alive!
+      raise Error, "socket in a pending state (not bound or connected) and thus cannot be registered as a poll item!" unless pollable.attached?
+      pollable.own_thread!
+    end
+  end
+end

@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+require_relative "logger"
+
+module Godwit
+  # A log device for any other logger: each line that is written to it goes as one record, under the rules of {Logger}.
+  #
+  #   log = ::Logger.new(Godwit::LogDevice.new("tcp://loghost:7000", progname: "billing"))
+  #
+  # Of a line that Ruby's formatter made, level, program and message are taken; of any other the line is the message, at level UNKNOWN.
+  #
+  # **Threads, fibers, trap handlers, fork, exit**: as {Logger}. (Ruby's Logger itself takes a lock, so it cannot be used in a trap handler.)
+  class LogDevice
+    # Label to level.
+    LEVELS = {"DEBUG" => 0, "INFO" => 1, "WARN" => 2, "ERROR" => 3, "FATAL" => 4, "ANY" => 5}.freeze
+    LINE = /\A[DIWEFA], \[[^\]]* #\d+\] +(DEBUG|INFO|WARN|ERROR|FATAL|ANY) -- ([^\n]*?): (.*?)\n?\z/mn
+    Text = Logger.const_get(:Text)
+    private_constant :LEVELS, :LINE, :Text
+
+    # @param endpoint [String] such as "tcp://loghost:7000"
+    # @param progname [String, nil] of lines that name no program
+    # @param options [Hash] as {Logger#initialize} has them for an endpoint
+    # @raise [ArgumentError] for a malformed endpoint, an unknown option, or a value that is not allowed
+    def initialize(endpoint, progname: nil, **options)
+      @progname = progname
+      @handle = Logger.__send__(:handle, endpoint, **options)
+    end
+
+    # @param line [String]
+    # @return [Integer] its bytes
+    def write(line)
+      line = Text.name(line)
+      level, prog, text = parts(line)
+      @handle.raw(level, prog, text)
+      line.bytesize
+    end
+
+    # {#write}.
+    # @param line [String]
+    # @return [self]
+    def <<(line)
+      write(line)
+      self
+    end
+
+    # Waits until what was written so far has been handed to libzmq.
+    # @param timeout [Numeric, nil] seconds; nil: for ever
+    # @return [Boolean] whether it has
+    # @raise [ArgumentTypeError, ArgumentValueError] when the timeout is none
+    def flush(timeout: nil) = @handle.flush(timeout)
+
+    # As {Logger#close}.
+    # @return [nil]
+    def close
+      @handle.close
+      nil
+    end
+
+    # @return [Boolean]
+    def closed? = @handle.closed?
+
+    # As {Logger#reopen}, with the same endpoint.
+    # @return [self]
+    def reopen
+      @handle.reopen
+      self
+    end
+
+    # @return [Logger::Stats]
+    def stats = @handle.stats
+
+    # @return [String]
+    def inspect = "#<#{self.class} #{@handle.settings.endpoint}#{" (closed)" if closed?}>"
+
+    private
+
+    def parts(line)
+      return [Logger::UNKNOWN, @progname, line.chomp] if @handle.settings.plain?
+      match = LINE.match(line.b) or return [Logger::UNKNOWN, @progname, line.chomp]
+      prog, text = match.values_at(2, 3).map! { |part| part.force_encoding(line.encoding) }
+      [LEVELS.fetch(match[1]), prog.empty? ? @progname : prog, text]
+    end
+  end
+end

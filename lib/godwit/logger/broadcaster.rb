@@ -1,0 +1,270 @@
+# frozen_string_literal: true
+
+require_relative "../logger"
+require_relative "record"
+require_relative "filter"
+
+module Godwit
+  class Logger < ::Logger
+    # Takes records of many writers and hands them to as many readers ({Reader.subscribe}); `godwit log serve` is one.
+    #
+    #   broadcaster = Godwit::Logger::Broadcaster.new("tcp://*:7000", "tcp://*:7001", control: "tcp://*:7002", sink: sink)
+    #   broadcaster.run                  # until another thread calls stop, or a signal comes
+    #
+    # Messages go from a PULL to a PUB in C, without Ruby's lock and with no Ruby object for any of them. (On the FFI backend a Ruby loop does it.)
+    # What a reader did not subscribe to is not sent to it. One that cannot keep up loses records, which its own accounts show, and
+    # holds up nobody.
+    #
+    # **It remembers** the last records ({#last}) and an account for each writer ({#statistics}), and answers for both at `control:`, where
+    # {Control} asks.
+    #
+    # **A sink** gets all records, in a thread of its own, with their order and shapes kept. One that is slow holds up the broadcaster, and
+    # so, by high-water marks, the writers. What it raises is told on $stderr, once in a while, and counted.
+    #
+    # **Threads, signals**: any may call any method; {#stop} also works in a `trap` block. **Fork**: in a child every method raises {ForkedError}; the
+    # parent's goes on. **Garbage collector**: it is closed by nobody but its user; the process's end ends it. **Ractors**: it belongs to the one that made it.
+    class Broadcaster
+      # Messages that libzmq holds for each writer and each reader, unless `recv_hwm:` and `send_hwm:` say otherwise.
+      HWM = 10_000
+      # Writers that have an account; the one that was idle for longest is forgotten.
+      MOST_WRITERS = 10_000
+      # Most records, and bytes, that may be remembered.
+      MOST_LAST = 1_000_000
+      MOST_BYTES = 1 << 30
+      # Seconds that a reader which is stuck may hold up the process's end.
+      LINGER = 0.3
+      # Seconds for what has been received when it is closed.
+      DRAIN = 0.3
+      QUIET = 0.01
+      private_constant :HWM, :MOST_WRITERS, :MOST_LAST, :MOST_BYTES, :LINGER, :DRAIN, :QUIET
+
+      class << self
+        # Makes one; nothing runs yet. With a block: yields it, closes it afterwards, and gives the block's value.
+        # @param sides [Array] input and output, see {#initialize}
+        # @param options [Hash] see {#initialize}
+        # @return [Broadcaster] or the block's value
+        # @see #initialize
+        def new(*sides, **options, &block)
+          broadcaster = super(*sides, **options, &nil)
+          return broadcaster unless block
+          begin
+            block.call(broadcaster)
+          ensure
+            broadcaster.close unless broadcaster.__send__(:forked?) # a child that ends within the block leaves it to its parent
+          end
+        end
+      end
+
+      # Binds everything; nothing is taken before {#run} or {#start}.
+      # @param input [String, Array<String>] endpoints to bind, where writers connect
+      # @param output [String, Array<String>, nil] endpoints to bind, where readers connect; nil: there are none
+      # @param control [String, Array<String>, nil] endpoints to bind, where {Control} asks; nil: nobody asks
+      # @param last [Integer] how many records it remembers, 0 to 1,000,000
+      # @param last_bytes [Integer] and how many bytes of them, 0 to 1 GiB; one of more than a quarter is not remembered
+      # @param sink [#write, nil] gets Arrays of {Record}, and is closed at the end; such as a {Sink}
+      # @param context [Context, nil] of its sockets; nil: the process's own
+      # @param options [Hash] options of all its sockets, as {Socket#initialize}: `curve:`, `recv_hwm:`…; `linger:` is 0.3 seconds unless given
+      # @raise [AddressInUseError] when somebody listens at one of them; the error's `endpoint` says at which
+      # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
+      # @raise [Error] as {Socket.bind}; nothing stays open then
+      def initialize(input, output = nil, control: nil, last: 1000, last_bytes: 4 << 20, sink: nil, context: nil, **options)
+        check(last, last_bytes, sink)
+        @options = {context: context, recv_hwm: HWM, send_hwm: HWM, linger: LINGER, **options}
+        @owned = []
+        @begun = false
+        begin
+          @input = bind(PULL, input)
+          @output = bind(PUB, output)
+          @control = Answers.new(bind(ROUTER, control, max_message_size: Answers::LONGEST), self) if control
+          @feed = Feed.new(sink, context) if sink
+          build_proxy(last, last_bytes)
+        rescue
+          release
+          raise
+        end
+      end
+
+      # Moves records until somebody calls {#stop}.
+      # @return [self]
+      # @raise [ClosedError] when it is closed already
+      # @raise [ContextTerminatedError] when its context is shut down meanwhile
+      # @raise [StateError] when it runs already
+      # @raise [ForkedError]
+      def run
+        begin_helpers
+        @proxy.run
+        self
+      end
+
+      # Does so on a thread of its own.
+      # @return [self]
+      # @raise [Error] as {#run}
+      def start
+        begin_helpers
+        @proxy.start
+        self
+      end
+
+      # Ends it at once: nothing more is taken. Does not wait for the end (see {#wait}); {#run} and {#start} go on later.
+      # @return [self]
+      # @raise [ForkedError]
+      def stop
+        @proxy.stop
+        self
+      end
+
+      # Waits until it has ended.
+      # @param timeout [Integer, Float, nil] seconds
+      # @return [self, nil] nil when time is up
+      # @raise [Error] that ended it, unless it or its context was closed
+      def wait(timeout = nil) = @proxy.wait(timeout) && self
+
+      # @return [Boolean] whether it moves records, in this process
+      def running? = @proxy.running?
+
+      # What it knows: `input`, `output`, `control` (endpoints), `uptime` (seconds), `messages`, `bytes`, `records`, `plain` (lines), `foreign` (neither), `lost`, `late`, `levels`
+      # (records and lines of each), `sent` (to the publisher, which may drop), `kept` (as {#last} gives them), `writers`: their number, `forgotten`: that of those which
+      # were too many, `sink` (`written`, `failed`, `error`; or nil), and `accounts` of the writers that were heard last: `writer`, `prog`,
+      # `host`, `first`, `last`, `received`, `lost`, `late`, `bytes`, `lag` and `longest_lag` (seconds between its clock and ours), `idle`
+      # (seconds), `levels`.
+      # @param accounts [Integer] how many, 0 or more, at most
+      # @return [Hash{String => Object}] ready for JSON
+      # @raise [ArgumentValueError] when that is not allowed
+      # @raise [ForkedError]
+      def statistics(accounts: 1000)
+        raise Errors.bad_value(:statistics, "accounts:", "a number, 0 or more", accounts) unless accounts.is_a?(Integer) && !accounts.negative?
+        totals = Report.totals(@ledger.__send__(:_totals))
+        {"version" => VERSION, "uptime" => (Timeout.now - @began).round(3), "input" => @input.endpoints, "output" => @output.endpoints,
+         "control" => @control&.endpoints || [], "running" => running?, **totals, "sent" => @proxy.statistics.backend.sent, "sink" => @feed&.to_h,
+         "accounts" => @ledger.__send__(:_accounts, [accounts, MOST_WRITERS].min).map { |values| Report.account(values) }}
+      end
+
+      # The last records that passed, the oldest first; what is chosen counts, so ten errors may be further back than ten records.
+      # @param count [Integer] at most so many, 0 or more
+      # @param level [String, Symbol, Integer, Array, nil] as {Reader.subscribe} takes it; so are prog, host and tag
+      # @param prog [String, Array<String>, nil]
+      # @param host [String, Array<String>, nil]
+      # @param tag [String, Array<String>, nil]
+      # @return [Array<Record>]
+      # @raise [ArgumentError] for a level that there is not
+      # @raise [ArgumentValueError] when the count is not allowed
+      # @raise [ForkedError]
+      def last(count = 100, level: nil, prog: nil, host: nil, tag: nil)
+        raise Errors.bad_value(:last, "the count", "a number, 0 or more", count) unless count.is_a?(Integer) && !count.negative?
+        filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
+        most = [count, MOST_LAST].min
+        return remembered(most) if filter.everything?
+        remembered(MOST_LAST).select { |record| filter.fits?(record) }.last(most)
+      end
+
+      # Has a block called for what happens to the connections of writers and readers, in a thread of its own.
+      # @param kinds [Array<Symbol>] as Socket#on_event takes them
+      # @yieldparam event [Monitor::Event]
+      # @return [self]
+      # @raise [Error] as Socket#on_event; BusyError while it runs
+      def on_event(*kinds, &block)
+        [@input, @output].each { |socket| socket.on_event(*kinds, &block) }
+        self
+      end
+
+      # @return [Integer, nil] port of the input
+      def port = @input.port
+
+      # @return [Array<String>] where writers connect, wildcards replaced
+      def input = @input.endpoints
+
+      # @return [Array<String>] where readers connect, wildcards replaced
+      def output = @output.endpoints
+
+      # @return [Array<String>] where {Control} asks, wildcards replaced
+      def control = @control&.endpoints || []
+
+      # Takes what libzmq has received (for a third of a second at most, as writers may go on), stops, hands the sink what was taken, waits for
+      # that (three seconds at most), and closes everything. A second call does nothing.
+      # @return [nil]
+      # @raise [ForkedError]
+      def close
+        drain(Timeout.now + DRAIN) if @begun && !closed?
+        @proxy.close
+        @feed&.close
+        @control&.close
+        release
+      end
+
+      # @return [Boolean]
+      def closed? = @input.closed?
+
+      # @return [String]
+      def inspect = "#<#{self.class} #{@input.inspect} #{@output.inspect}#{" (running)" if running?}>"
+      alias_method :to_s, :inspect
+
+      # dup and clone make no sense.
+      # @private
+      def initialize_copy(_original)
+        raise Errors.build(UnsupportedError, :dup, nil, "a broadcaster cannot be copied: make another with Broadcaster.new")
+      end
+
+      private
+
+      def check(last, bytes, sink)
+        raise Errors.bad_value(:broadcaster, "last:", "a number, 0 to 1,000,000", last) unless last.is_a?(Integer) && last.between?(0, MOST_LAST)
+        raise Errors.bad_value(:broadcaster, "last_bytes:", "bytes, 0 to 1 GiB", bytes) unless bytes.is_a?(Integer) && bytes.between?(0, MOST_BYTES)
+        raise Errors.bad_type(:broadcaster, "sink:", "what has a method write, or nil", sink) unless sink.nil? || sink.respond_to?(:write)
+      end
+
+      def bind(type, endpoints, **options)
+        type.new(**options, **@options).tap do |socket|
+          @owned << socket
+          socket.bind(*endpoints) if endpoints
+        end
+      end
+
+      def build_proxy(last, bytes)
+        @began = Timeout.now
+        @ledger = Godwit.const_get(:Ledger).new
+        @ledger.__send__(:_open, last, bytes, MOST_WRITERS)
+        @proxy = Proxy.new(@input, @output, capture: @feed&.socket)
+        @proxy.__send__(:_note_in, @ledger)
+      end
+
+      def begin_helpers
+        @begun = true
+        @feed&.start
+        @control&.start
+      end
+
+      # The proxy does it, as it may have one in its hand.
+      def drain(finish)
+        @proxy.start unless @proxy.running?
+        before = nil
+        until Timeout.now > finish
+          now = @proxy.statistics.then { |statistics| [statistics.frontend.received, statistics.backend.sent] }
+          if now == before && now.uniq.one? # nothing came, and nothing waits for the sink
+            @proxy.close
+            return unless @input.wait_readable(0)
+            @proxy.start
+          end
+          before = now
+          @proxy.wait(QUIET)
+        end
+      rescue Error
+        nil # the context is gone
+      end
+
+      def remembered(most) = @ledger.__send__(:_messages, most).map { |frames| Record.parse(frames) }
+
+      def forked? = @input.__send__(:_forked?)
+
+      def release
+        @owned.each(&:close)
+        @feed&.release
+        nil
+      end
+    end
+  end
+end
+
+# Below, since they open the class that is to be loaded by now.
+require_relative "broadcaster/answers"
+require_relative "broadcaster/feed"
+require_relative "broadcaster/report"

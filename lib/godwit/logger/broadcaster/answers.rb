@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+require "json"
+
+module Godwit
+  class Logger < ::Logger
+    class Broadcaster
+      # Answers what {Control} asks, in a thread of its own; the wire stands there.
+      # @private
+      class Answers
+        # Bytes that a question may have.
+        LONGEST = 65_536
+        # What a question for the last may say.
+        CHOICES = %w[level prog host tag].freeze
+
+        def initialize(socket, broadcaster)
+          @socket = socket
+          @broadcaster = broadcaster
+        end
+
+        def endpoints = @socket.endpoints
+
+        # A second call does nothing.
+        def start
+          @thread ||= Worker.new { work }.tap { |thread| thread.name = "godwit log control" }
+        end
+
+        def close
+          @socket.close
+          @thread&.join
+        end
+
+        private
+
+        def work
+          Thread.current.report_on_exception = false
+          @socket.serve(on_error: method(:excuse)) do |message|
+            peer, *envelope, question = message
+            [peer, *envelope, *(envelope.all?(&:empty?) ? answer(question) : error("a question is one frame"))]
+          end
+        end
+
+        def excuse(trouble, message) = [*message[0..-2], *error("#{trouble.message} (#{trouble.class})")]
+
+        def answer(question)
+          question = JSON.parse(question.dup.force_encoding(Encoding::UTF_8), max_nesting: 10)
+          return error("a question is an object, such as {\"ask\":\"stats\"}") unless question.is_a?(Hash)
+          case question["ask"]
+          when "stats" then [JSON.generate(@broadcaster.statistics)]
+          when "last" then last(question)
+          else error("ask is \"stats\" or \"last\"")
+          end
+        rescue JSON::ParserError, ArgumentError, TypeError => trouble
+          error(trouble.message)
+        end
+
+        def last(question)
+          choices = question.slice(*CHOICES).compact.transform_keys(&:to_sym)
+          return error("level, prog, host and tag are strings, or arrays of such") unless choices.values.all? { |given| word?(given) || (given.is_a?(Array) && given.all? { |one| word?(one) }) }
+          messages = @broadcaster.last(question.fetch("n", 100), **choices).map(&:frames)
+          [JSON.generate("frames" => messages.map(&:size)), *messages.flatten]
+        end
+
+        def word?(given) = given.is_a?(String) || given.is_a?(Integer)
+
+        def error(text) = [JSON.generate("error" => text.dup.force_encoding(Encoding::UTF_8).scrub)]
+      end
+      private_constant :Answers
+    end
+  end
+end

@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+require "securerandom"
+require_relative "../complaint"
+
+module Godwit
+  class Logger < ::Logger
+    class Broadcaster
+      # Hands what the proxy captures to a sink, in a thread of its own. Between them stand two sockets of the process, whose high-water marks
+      # hold the proxy back.
+      # @private
+      class Feed
+        # Records that the sink gets at once, at most.
+        BATCH = 512
+        # Seconds that close waits for the sink.
+        PATIENCE = 3
+        # @return [Socket] where copies go
+        attr_reader :socket
+
+        def initialize(sink, context)
+          @sink = sink
+          @complaint = Complaint.new(sink.respond_to?(:path) ? sink.path : "the sink, a #{sink.class}")
+          @written = @failed = 0
+          @last = ["end of feed", SecureRandom.hex(16)].freeze # a message that no writer can send
+          @socket = PUSH.bind("inproc://godwit-feed-#{object_id}-#{Process.pid}", context: context, send_hwm: BATCH, linger: 0)
+          @source = PULL.connect(@socket.last_endpoint, context: context, recv_hwm: BATCH)
+        end
+
+        # A second call does nothing.
+        def start
+          @thread ||= Worker.new { work }.tap { |thread| thread.name = "godwit log sink" }
+        end
+
+        # After the proxy has ended: what was taken is written, and the sink closed.
+        def close
+          return if @source.closed?
+          return close_sink unless @thread
+          finish = Timeout.now + PATIENCE
+          @socket.send(@last, timeout: PATIENCE, exception: false)
+          return if @thread.join([finish - Timeout.now, 0].max)
+          text = "it did not end within #{PATIENCE} s; what it has not written is lost"
+          @error = TimeoutError.new(text, operation: :close)
+          @complaint.call(text, always: true)
+        rescue ClosedError, ContextTerminatedError
+          @thread.join(PATIENCE) # it hears of that too
+        end
+
+        def release
+          @socket.close
+          @source.close
+        end
+
+        # @return [Hash] records written, not written, the last trouble
+        def to_h = {"written" => @written, "failed" => @failed, "error" => @error&.message}
+
+        private
+
+        def work
+          Thread.current.report_on_exception = false
+          memory = Topic.memory
+          last = false
+          until last
+            messages = @source.recv_many(BATCH)
+            last = messages.last == @last
+            records = messages.filter_map { |message| Record.parse(message, memory) }
+            write(records) if records.any?
+          end
+        rescue ClosedError, ContextTerminatedError
+          nil # its records are lost, as those that were not taken
+        ensure
+          close_sink
+        end
+
+        def write(records)
+          @sink.write(records)
+          @written += records.size
+        rescue => error
+          went = error.is_a?(Error) ? error.sent.to_i : 0
+          @written += went
+          @failed += records.size - went
+          @error = error
+          @complaint.call("#{error.message} (#{error.class}); #{@failed} records were not written so far")
+        end
+
+        def close_sink
+          @sink.close if @sink.respond_to?(:close)
+        rescue => error
+          @error = error
+          @complaint.call("#{error.message} (#{error.class}) at its end", always: true)
+        end
+      end
+      private_constant :Feed
+    end
+  end
+end

@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Logger < ::Logger
+    class Broadcaster
+      # From the ledger's numbers to what {Broadcaster#statistics} says.
+      # @private
+      module Report
+        TOTALS = %w[messages bytes records plain foreign lost late writers forgotten kept].freeze
+        ACCOUNT = %w[writer prog host first last received lost late bytes lag longest_lag idle].freeze
+        NAMES = %w[prog host].freeze
+        NANOSECONDS = %w[lag longest_lag].freeze
+
+        module_function
+
+        def totals(values) = {**TOTALS.zip(values).to_h, "levels" => levels(values.drop(TOTALS.size))}
+
+        def account(values)
+          account = ACCOUNT.zip(values).to_h
+          NAMES.each { |name| account[name] = Topic.unescape(account[name]) }
+          NANOSECONDS.each { |name| account[name] /= 1e9 }
+          account["idle"] /= 1e3
+          account["levels"] = levels(values.drop(ACCOUNT.size))
+          account
+        end
+
+        def levels(counts) = Levels::LABELS.zip(counts).to_h
+      end
+      private_constant :Report
+    end
+  end
+end

@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../logger"
+require_relative "record"
+require_relative "filter"
+
+module Godwit
+  class Logger < ::Logger
+    # Asks a {Broadcaster} at its `control:` endpoint.
+    #
+    #   control = Godwit::Logger::Control.new("tcp://loghost:7002")
+    #   control.statistics["lost"]
+    #   control.last(100, level: "error+").each { |record| puts record }
+    #
+    # **On the wire**, for other clients: a REQ (or a DEALER) sends one frame of JSON, of 65,536 bytes at most, and gets
+    #
+    #   {"ask":"stats"}                                                  # one frame: Broadcaster#statistics as JSON
+    #   {"ask":"last","n":100,"level":"error+","prog":["a","b"],"host":"web1","tag":"req-9"}   # {"frames":[3,1]}, then three frames of a record, one of a line
+    #   # anything else                                                  # {"error":"why"}
+    #
+    # **Threads, fibers**: any may ask; one question at a time, others wait for their turn. Waits end as those of {Socket}. **Fork**: in a child every method
+    # raises {ForkedError}.
+    class Control
+      # Makes one; it connects in the background.
+      # @param endpoint [String]
+      # @param timeout [Integer, Float, nil] seconds that an answer may take; nil: for ever
+      # @param options [Hash] options of its socket, as {Socket#initialize}: `curve:`, `server_key:`…
+      # @raise [Error] as {Socket.connect}
+      def initialize(endpoint, timeout: 5, **options)
+        Timeout.milliseconds(timeout) # refuses what is no duration
+        @timeout = timeout
+        @socket = REQ.connect(endpoint, linger: 0, **options)
+      end
+
+      # @return [Hash{String => Object}] as {Broadcaster#statistics}
+      # @raise [TimeoutError] when no answer comes
+      # @raise [StateError] when it is not a broadcaster that answers, or one that refuses
+      # @raise [ClosedError, ForkedError]
+      def statistics = ask({"ask" => "stats"}).first
+
+      # The last records that passed.
+      # @param count [Integer] at most so many
+      # @param level [String, Symbol, Integer, Array, nil] as {Reader.subscribe} takes it; so are prog, host and tag
+      # @param prog [String, Array<String>, nil]
+      # @param host [String, Array<String>, nil]
+      # @param tag [String, Array<String>, nil]
+      # @return [Array<Record>] the oldest first
+      # @raise [ArgumentError] for a level that there is not
+      # @raise [Error] as {#statistics}
+      def last(count = 100, level: nil, prog: nil, host: nil, tag: nil)
+        filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
+        question = {"ask" => "last", "n" => count, "level" => filter.levels, "prog" => filter.progs, "host" => filter.hosts, "tag" => filter.tags}
+        head, *frames = ask(question.compact)
+        sizes = head["frames"]
+        unless sizes.is_a?(Array) && sizes.all? { |size| size.is_a?(Integer) && size.positive? } && sizes.sum == frames.size
+          raise refused("an answer without its frames")
+        end
+        sizes.filter_map { |size| Record.parse(frames.shift(size)) }
+      end
+
+      # @return [nil]
+      # @raise [ForkedError]
+      def close = @socket.close
+
+      # @return [Boolean]
+      def closed? = @socket.closed?
+
+      # @return [String]
+      def inspect = "#<#{self.class} #{@socket.last_endpoint}#{" (closed)" if closed?}>"
+      alias_method :to_s, :inspect
+
+      private
+
+      # @return [Array] the answer's head, and its other frames
+      def ask(question)
+        head, *frames = @socket.request(JSON.generate(question), timeout: @timeout)
+        head = JSON.parse(head.dup.force_encoding(Encoding::UTF_8))
+        raise refused("an answer that is no object") unless head.is_a?(Hash)
+        raise refused(head["error"]) if head.key?("error")
+        [head, *frames]
+      rescue JSON::ParserError
+        raise refused("an answer that is no JSON"), cause: nil
+      end
+
+      def refused(why) = Errors.build(StateError, :control, @socket.last_endpoint, "the broadcaster said: #{why}")
+    end
+  end
+end

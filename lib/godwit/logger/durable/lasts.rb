@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+require "logger"
+
+module Godwit
+  class Logger < ::Logger
+    # The last seq of each durable writer. Those unheard of for longest are forgotten, beyond a number.
+    # @private
+    class Lasts
+      MOST = 50_000
+
+      def initialize(most = MOST)
+        @most = most
+        @seqs = {}
+      end
+
+      def [](writer) = @seqs[writer]
+
+      def []=(writer, seq)
+        @seqs.delete(writer) # to the end
+        @seqs[writer] = seq
+        @seqs.shift if @seqs.size > @most
+      end
+
+      def known?(writer) = @seqs.key?(writer)
+
+      def empty? = @seqs.empty?
+
+      def to_h = @seqs
+    end
+    private_constant :Lasts
+  end
+end

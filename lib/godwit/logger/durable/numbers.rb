@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+require_relative "../encoder"
+require_relative "wire"
+
+module Godwit
+  class Logger < ::Logger
+    # An {Encoder} whose numbers go on over restarts. Used with a lock held.
+    # @private
+    class Numbers < Encoder
+      # Topics whose counts are kept in a note.
+      MOST_NOTED = 1_000
+
+      class << self
+        # @param topics [Hash] topic to tseq
+        # @return [String]
+        def note(topics)
+          topics.first(MOST_NOTED).map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
+        end
+
+        # What {Segments} tells at the start.
+        # @param known [Hash] topic to tseq
+        def remember(known, seq, record)
+          return known.replace(read(record)) if seq.zero?
+          topic, header = Wire.unpack(record)
+          tseq = header && header[/"tseq":(\d+)/n, 1]
+          known[topic] = tseq.to_i if tseq
+        end
+
+        private
+
+        def read(note)
+          topics = {}
+          offset = 0
+          while offset + 10 <= note.bytesize
+            tseq, length = note.unpack("Q>n", offset: offset)
+            topics[note.byteslice(offset + 10, length)] = tseq
+            offset += 10 + length
+          end
+          topics
+        end
+      end
+
+      # @param known [Hash] topic to tseq
+      def initialize(settings, writer, seq, known)
+        @known = known
+        super(settings, writer: writer, seq: seq)
+      end
+
+      # @return [Hash] topic to tseq
+      def topics
+        now = @streams.each_value.flat_map(&:values).to_h { |stream| [stream.topic, stream.tseq] }
+        @known.merge(now)
+      end
+
+      private
+
+      # The id stays: with too many topics, only their counts are forgotten.
+      def begin_as(writer, seq)
+        return super unless @writer
+        @known = {}
+        @streams = {}
+        @count = 0
+      end
+
+      def new_stream(level, prog)
+        stream = super
+        tseq = @known.delete(stream.topic) and stream.resume(tseq)
+        stream
+      end
+    end
+    private_constant :Numbers
+  end
+end

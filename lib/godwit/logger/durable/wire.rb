@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+require "logger"
+
+module Godwit
+  class Logger < ::Logger
+    # What a durable writer (DEALER) and its receiver (ROUTER) say to each other. Each message is a verb, the writer's id (16 bytes), and a number
+    # (u64, big-endian) unless noted.
+    #
+    #   HELLO    id seq version   the writer: all up to seq has been acknowledged to it
+    #   DATA     id prev entries  the writer: entries as in {Segments}; prev is the seq of the entry before the first
+    #   WELCOME  id seq           the receiver, to HELLO: all up to seq is in its file; it wants what follows
+    #   ACK      id seq           the receiver: all up to seq is in its file
+    #   WHAT     id seq           the receiver: it does not know the writer, or DATA is missing before this; it wants a HELLO
+    #   TROUBLE  id text          the receiver: it cannot write
+    # @private
+    module Wire
+      VERSION = 1
+      HELLO = "godwit-log-hello"
+      DATA = "D"
+      WELCOME = "godwit-log-welcome"
+      ACK = "A"
+      WHAT = "?"
+      TROUBLE = "!"
+
+      module_function
+
+      def number(value) = [value].pack("Q>")
+
+      # @return [Integer, nil]
+      def value(bytes) = (bytes&.bytesize == 8) ? bytes.unpack1("Q>") : nil
+
+      # @param frames [Array<String>] topic, header, text
+      # @return [String] a record as it is stored
+      def pack(frames)
+        topic, header, text = frames
+        [topic.bytesize, header.bytesize].pack("nN") << topic.b << header.b << text.b
+      end
+
+      # @return [Array<String>, nil] frames
+      def unpack(bytes)
+        return if bytes.bytesize < 6
+        topic, header = bytes.unpack("nN")
+        return if 6 + topic + header > bytes.bytesize
+        [bytes.byteslice(6, topic), bytes.byteslice(6 + topic, header), bytes.byteslice((6 + topic + header)..)]
+      end
+    end
+    private_constant :Wire
+  end
+end

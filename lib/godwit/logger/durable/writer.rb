@@ -1,0 +1,265 @@
+# frozen_string_literal: true
+
+require_relative "../encoder"
+require_relative "../exit"
+require_relative "../mark"
+require_relative "../drops"
+require_relative "courier"
+require_relative "numbers"
+require_relative "store"
+
+module Godwit
+  class Logger < ::Logger
+    # One process's end of a durable logger: each record is in a {Store} before the call returns; a {Courier} brings it to the receiver. It knows no
+    # Logger, so that the garbage collector can take that.
+    #
+    # What a trap handler logs cannot wait for the lock: the courier stores it, in a moment.
+    # @private
+    class DurableWriter
+      include Drops
+
+      BYTES = 1 << 30
+      SEGMENT_BYTES = 4 << 20
+      # Files, at least, for as many bytes as are allowed.
+      PARTS = 8
+      # Records of trap handlers that wait to be stored.
+      LANE = 10_000
+
+      # What another thread raises in one that waits is none of the logger's faults, which nobody is told of by an error: its `cause` goes on.
+      class Interruption < Exception # standard:disable Lint/InheritException -- as what passes every rescue
+      end
+
+      # @param complaint [#call]
+      # @raise [BusyError] when another process has the folder
+      def initialize(settings, complaint)
+        check(settings)
+        @settings = settings
+        @complaint = complaint
+        @most = settings.durable_bytes || BYTES
+        @pid = Process.pid
+        @lock = Mutex.new
+        @freed = ConditionVariable.new
+        @starting = Mutex.new
+        @ending = Mutex.new
+        @lane = Thread::Queue.new
+        @waiting = @reported = @failed = @late = @stored = @gone = 0
+        open_store
+      end
+
+      attr_reader :encoder, :last_error
+      # @return [Integer] records that were in a folder which somebody deleted
+      attr_reader :gone
+
+      # @return [nil] there are none here
+      def lines = nil
+
+      # For {Handle}, which closes what it has not begun.
+      def outlet = self
+
+      def open = nil
+
+      def alive? = @pid == Process.pid && !@deleted && @courier&.alive?
+
+      def at_work? = own? && !@closing
+
+      def own? = @pid == Process.pid
+
+      def closed? = @closing ? true : false
+
+      # Anew, if its thread was killed.
+      def start
+        first_with(@starting) { begin_courier unless alive? } unless @closing || !own?
+      rescue => error
+        trouble(error)
+      end
+
+      # Those that the other had lost are told of as dropped.
+      def inherit(other)
+        @failed += other.gone
+      end
+
+      # Callers.
+      # @param entry [Array] see {Encoder}
+      def push(entry, _bytes)
+        # A kill that came once the record is stored may not spare the courier the bell.
+        Thread.handle_interrupt(Object => :never) do
+          @lock.synchronize { room? ? store(entry) : drop(entry) }
+          @courier&.ring
+        rescue ThreadError
+          to_lane(entry)
+        end
+      end
+
+      # @return [Stats] sent: acknowledged
+      def stats
+        return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
+        waiting = pending
+        Stats.new(queued: waiting + @lane.size, sent: @stored - [waiting, @stored].min, dropped: @encoder.dropped + @failed + @late + @gone, spooled: 0, last_error: @last_error)
+      end
+
+      # Waits until all that was logged before has been acknowledged.
+      # @param seconds [Numeric, nil] nil: for ever
+      # @return [Boolean]
+      def flush(seconds)
+        return pending.zero? unless own? && alive?
+        finish = seconds && Timeout.now + seconds
+        @lock.synchronize do
+          goal = @store.segments.last
+          wait(finish) while @store.segments.released < goal && !@closing && (finish.nil? || Timeout.now < finish)
+          @store.segments.released >= goal
+        end
+      rescue Interruption => interruption
+        raise interruption.cause
+      end
+
+      # @return [Boolean] whether linger was over before all was acknowledged
+      def in_vain? = @in_vain || false
+
+      # Takes no more. Needs no lock.
+      def stop = @closing = true
+
+      private
+
+      def begin_courier
+        return abandon if deleted?
+        Exit.watch(self) unless @courier
+        inner = Store.leftovers(File.realpath(@settings.durable))
+        @courier = Courier.new(@settings, [@store, *inner], turn: method(:take_lane), trouble: method(:trouble), progress: method(:progress))
+        @courier.start
+      end
+
+      def finish(deadline)
+        @courier&.stop([deadline - Timeout.now, 0].max)
+        Thread.handle_interrupt(Object => :never) do
+          @finished = true
+          conclude
+        rescue ThreadError
+          Thread.new { conclude }.join(1) # a trap handler, which can wait for no lock: this thread may have it
+        end
+      end
+
+      def conclude
+        take_lane
+        return forget if deleted?
+        rest = pending
+        @in_vain = rest.positive?
+        @complaint.call("#{rest} records are kept in #{@store.folder} for the next start", always: true) if rest.positive?
+        @lock.synchronize { @freed.broadcast }
+        @store.close
+      end
+
+      def deleted? = !File.exist?(File.join(@store.folder, Lock::NAME))
+
+      # {Handle} takes another, which makes the folder again.
+      def abandon
+        Thread.handle_interrupt(Object => :never) do
+          @closing = @finished = true
+          @courier&.stop(0)
+          forget
+        rescue ThreadError
+          Thread.new { forget }.join(1) # a trap handler
+        end
+      end
+
+      def forget
+        @gone = pending
+        @complaint.call("#{@gone} #{(@gone == 1) ? "record was" : "records were"} in #{@store.folder}, which is gone", always: true) if @gone.positive?
+        @lock.synchronize { @freed.broadcast }
+        @store.close
+      end
+
+      def check(settings)
+        raise Errors.bad_value(:logger, "overflow: with durable:", ":drop_new or :block", settings.overflow) unless %i[drop_new block].include?(settings.overflow)
+        raise Errors.bad_value(:logger, "wire: with durable:", ":records", settings.wire) if settings.plain?
+        raise Errors.bad_value(:logger, "bind: with durable:", "false: the receiver binds", true) if settings.bind?
+        raise Errors.bad_type(:logger, "durable:", "the path of a folder", settings.durable) unless settings.durable.is_a?(::String)
+        bytes = settings.durable_bytes
+        raise Errors.bad_value(:logger, "durable_bytes:", "an Integer, 1 or more", bytes) if bytes && !(bytes.is_a?(Integer) && bytes.positive?)
+      end
+
+      def open_store
+        known = {}
+        size = [SEGMENT_BYTES, @most / PARTS + 1].min # the last file stays, and must leave room
+        @store = Store.open(@settings.durable, segment_bytes: size, fsync: @settings.fsync, note: -> { Numbers.note(@encoder.topics) }) do |seq, record|
+          Numbers.remember(known, seq, record)
+        end
+        @encoder = Numbers.new(@settings, @store.id, @store.segments.last, known)
+      end
+
+      def pending = [@store.segments.last - @store.segments.released - @gone, 0].max
+
+      # With the lock.
+      # @return [Boolean]
+      def room?
+        return true if @store.segments.bytes < @most
+        return false unless @settings.overflow == :block
+        finish = @settings.block_timeout && Timeout.now + @settings.block_timeout
+        wait(finish) until @store.segments.bytes < @most || @closing || (finish && Timeout.now >= finish)
+        @store.segments.bytes < @most
+      end
+
+      def wait(finish)
+        @waiting += 1
+        Thread.handle_interrupt(Object => :immediate) { @freed.wait(@lock, finish && [finish - Timeout.now, 0].max) }
+      rescue => error
+        raise Interruption, cause: error
+      ensure
+        @waiting -= 1
+      end
+
+      # With the lock.
+      def store(entry)
+        report if @encoder.dropped + @failed > @reported
+        put(entry)
+      rescue SystemCallError => error
+        @deleted = error.is_a?(Errno::ENOENT) && deleted?
+        @failed += 1
+        @first_drop ||= Timeout.now
+        @last_dropped = entry[0]
+        trouble(error)
+      end
+
+      def put(entry)
+        record = Wire.pack(@encoder.encode(entry))
+        seq = @encoder.seq
+        @store.segments.append(Segments.entry(seq, record), seq)
+        @stored += 1
+      end
+
+      # One record that closes the readers' accounts.
+      def report
+        dropped = @encoder.dropped + @failed
+        put(notice(dropped, Timeout.now))
+        reported(dropped)
+      end
+
+      # In a trap handler.
+      def to_lane(entry)
+        return drop(entry) if @lane.size >= LANE
+        @lane << entry
+        @courier&.ring(always: true)
+      end
+
+      # In the courier.
+      def take_lane
+        return if @lane.empty?
+        @lock.synchronize do
+          store(@lane.pop(true)) until @lane.empty?
+        end
+      rescue ThreadError
+        nil
+      end
+
+      # In the courier.
+      def progress
+        @lock.synchronize { @freed.broadcast } if @waiting.positive?
+      end
+
+      def trouble(error)
+        @last_error = error.is_a?(Exception) ? error : StateError.new(error, operation: :log, endpoint: @settings.endpoint)
+        @complaint.call(error.is_a?(Exception) ? "#{error.message} (#{error.class})" : error)
+      end
+    end
+    private_constant :DurableWriter
+  end
+end

@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Logger < ::Logger
+    # Writers that have something to send when the process ends. Each process registers its own end, as a forked child inherits its parent's blocks.
+    # @private
+    module Exit
+      # Seconds for what is logged while the process ends, once linger was waited for in vain: a thread that goes on logging must not have it wait again and again.
+      AGAIN = 0.05
+
+      @writers = Thread::Queue.new
+      @registered = nil # by which process
+
+      class << self
+        # A writer has begun. Needs no lock, as the first record may be a trap handler's.
+        def watch(writer)
+          forget_others if @writers.size > 32
+          @writers << writer
+          return if @registered == Process.pid
+          # The FFI backend closes all contexts in such a block, which must stand before ours.
+          Godwit.context if BACKEND == :ffi
+          @registered = Process.pid
+          @in_vain = false unless @ending == Process.pid # a forked child's own
+          at_exit { close_all(@registered) if @registered == Process.pid }
+        end
+
+        private
+
+        def forget_others
+          @writers.size.times { @writers.pop(true).then { |writer| @writers << writer if writer.at_work? } }
+        rescue ThreadError
+          nil
+        end
+
+        # What at_exit blocks log that come after this one begins anew, with a block of its own.
+        def close_all(_pid)
+          @registered = nil
+          @ending = Process.pid
+          writers = Array.new(@writers.size) { @writers.pop(true) }.select(&:at_work?)
+          now = Timeout.now
+          writers.each(&:stop)
+          writers.each { |writer| @in_vain ? writer.close(now, AGAIN, last: true) : writer.close(now, last: true) }
+          @in_vain ||= writers.any?(&:in_vain?)
+        rescue ThreadError
+          nil
+        end
+      end
+    end
+    private_constant :Exit
+  end
+end

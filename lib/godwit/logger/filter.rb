@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require_relative "../logger"
+require_relative "record"
+require_relative "view"
+
+module Godwit
+  class Logger < ::Logger
+    # Chooses records: by level, program, host and tag exactly, by words in what a {View} shows of them. What is left out or nil
+    # chooses all; with several values one of them must fit, and each keyword must.
+    #
+    #   filter = Godwit::Logger::Filter.new(level: "error+", prog: "billing", grep: /refused/)
+    #   filter.fits?(record)
+    #   records.select(&filter)
+    #
+    # Frozen; any number of threads, fibers and Ractors may use one.
+    class Filter
+      # @return [Array<Integer>, nil] ascending; nil: all
+      attr_reader :levels
+      # @return [Array<String>, nil] nil: all
+      attr_reader :progs, :hosts, :tags
+      # @return [Array<Regexp>] of `grep:`, such as a {View} highlights
+      attr_reader :grep
+
+      # @param level [String, Symbol, Integer, Array, nil] "warn", "error+" (and above), "debug,error+", :info, 3
+      # @param prog [String, Array<String>, nil] progname
+      # @param host [String, Array<String>, nil] as the writer says it
+      # @param tag [String, Array<String>, nil] at least one of these is among the record's tags
+      # @param grep [Regexp, String, Array<Regexp, String>, nil] tags, text and payload as {View.message} gives them must match one of these; a String is words that stand there
+      # @param exclude [Regexp, String, Array<Regexp, String>, nil] and none of these
+      # @raise [ArgumentError] "invalid log level: foo"
+      # @raise [ArgumentTypeError] when a pattern is neither Regexp nor String
+      def initialize(level: nil, prog: nil, host: nil, tag: nil, grep: nil, exclude: nil)
+        @levels = level && Levels.choose(level).freeze
+        @progs, @hosts, @tags = [prog, host, tag].map { |given| words(given) }
+        @grep = patterns("grep:", grep)
+        @exclude = patterns("exclude:", exclude)
+        freeze
+      end
+
+      # @return [Boolean] whether it lets everything through
+      def everything? = !(@levels || @progs || @hosts || @tags || @grep.any? || @exclude.any?)
+
+      # @private
+      # @return [Array<String>] what a SUB subscribes to: a bit more than what fits
+      def subscriptions = Topic.subscriptions(levels: @levels, progs: @progs)
+
+      # @param record [Record]
+      # @return [Boolean]
+      def fits?(record)
+        (!@levels || @levels.include?(record.level)) && (!@progs || @progs.include?(record.prog)) &&
+          (!@hosts || @hosts.include?(record.host)) && (!@tags || record.tags.any? { |tag| @tags.include?(tag.to_s) }) &&
+          ((@grep.empty? && @exclude.empty?) || says?(View.message(record)))
+      end
+      alias_method :===, :fits?
+
+      # @return [Proc] for `select(&filter)`
+      def to_proc = method(:fits?).to_proc
+
+      private
+
+      def says?(message)
+        (@grep.empty? || @grep.any? { |pattern| pattern.match?(message) }) && @exclude.none? { |pattern| pattern.match?(message) }
+      end
+
+      # A String of its own would have the record for its pattern.
+      def patterns(name, given)
+        Array(given).map do |one|
+          next one if one.is_a?(Regexp)
+          raise Errors.bad_type(:filter, name, "a Regexp, or a String", one) unless one.is_a?(String)
+          Regexp.new(Regexp.escape(one))
+        end.freeze
+      end
+
+      def words(given)
+        words = Array(given).map { |word| word.to_s.dup.force_encoding(Encoding::UTF_8).freeze }
+        words.freeze unless words.empty?
+      end
+    end
+  end
+end

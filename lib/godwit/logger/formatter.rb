@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require_relative "text"
+
+module Godwit
+  class Logger < ::Logger
+    # The formatter that a logger with an endpoint starts with. Its line is that of Ruby's own; over the wire go the message as it is and the tags beside it, and
+    # who reads makes the line. It keeps tags as ActiveSupport's do, by fiber.
+    #
+    # **Threads and fibers**: each fiber has its own tags. **Fork**: a child goes on with those of the fiber that forked.
+    class Formatter < ::Logger::Formatter
+      # Arrays within Arrays of tags that are taken apart.
+      DEPTH = 10
+      private_constant :DEPTH
+
+      # Without tags.
+      def initialize
+        super
+        @tags = [].freeze
+        @key = :"godwit_logger_tags_#{object_id}"
+      end
+
+      # Has tags for the block.
+      # @param tags [Array<Object>] nil and what is empty is left out
+      # @yieldparam formatter [Formatter] this one
+      # @return [Object] what the block gives
+      def tagged(*tags)
+        before = Thread.current[@key]
+        push_tags(*tags)
+        yield self
+      ensure
+        Thread.current[@key] = before
+      end
+
+      # @param tags [Array<Object>] nil and what is empty is left out
+      # @return [Array<Object>] those that were added
+      def push_tags(*tags)
+        tags = flat(tags).reject { |tag| Text.empty?(tag) }
+        Thread.current[@key] = [*current_tags, *tags.map { |tag| (::String === tag) ? Text.name(tag).freeze : tag }].freeze
+        tags
+      end
+
+      # @param count [Integer] how many of the last
+      # @return [Array<Object>] those that were taken away
+      def pop_tags(count = 1)
+        left = current_tags.dup
+        taken = left.pop(count)
+        Thread.current[@key] = left.freeze
+        taken
+      end
+
+      # Takes all away.
+      # @return [Array]
+      def clear_tags!
+        Thread.current[@key] = [].freeze
+      end
+
+      # @return [Array<Object>] those of this fiber; frozen
+      def current_tags = Thread.current[@key] || @tags
+
+      # @return [String, nil] such as "[req-9] "
+      def tags_text
+        tags = current_tags
+        "#{tags.map { |tag| "[#{Text.name(tag)}]" }.join(" ")} " unless tags.empty?
+      end
+
+      # The line that Ruby's Logger writes, with tags if there are some.
+      # @param severity [String] label of the level
+      # @param time [Time]
+      # @param progname [String, nil]
+      # @param message [Object]
+      # @return [String]
+      def call(severity, time, progname, message)
+        tags = tags_text
+        super(severity, time, progname, tags ? "#{tags}#{msg2str(message)}" : message)
+      end
+
+      private
+
+      # Array#flatten asks each object whether it is one, which not all can bear, and refuses an Array that contains itself.
+      def flat(tags, depth = 0, into = [])
+        tags.each { |tag| (::Array === tag && depth < DEPTH) ? flat(tag, depth + 1, into) : into << tag }
+        into
+      end
+
+      def initialize_copy(original)
+        super
+        @tags = original.current_tags
+        @key = :"godwit_logger_tags_#{object_id}"
+      end
+    end
+  end
+end

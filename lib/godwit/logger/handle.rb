@@ -1,0 +1,208 @@
+# frozen_string_literal: true
+
+require_relative "complaint"
+require_relative "push_outlet"
+require_relative "text"
+require_relative "writer"
+require_relative "durable/writer"
+require_relative "spool_outlet"
+
+module Godwit
+  class Logger < ::Logger
+    # What a logger and its clones share: the writer of the process that they are in. A forked child gets its own when it logs first.
+    # @private
+    class Handle
+      # @param settings [Settings]
+      def initialize(settings)
+        @settings = settings
+        @complaint = Complaint.new(settings.endpoint)
+        @held = [new_writer]
+        # The finalizer must hold what changes, not the handle.
+        ObjectSpace.define_finalizer(self, self.class.__send__(:finalizer, @held))
+        start if settings.bind? || settings.durable # so that an address, or a folder, in use is told at once
+      end
+
+      class << self
+        private
+
+        # The collector must not wait for linger. One that never began has nothing to send; and at the process's end no thread can begin.
+        def finalizer(held)
+          proc { held[0].then { |writer| Thread.new { writer.close } if writer.at_work? && writer.alive? } }
+        end
+      end
+
+      attr_reader :settings
+
+      # The quick way of a usual line, where there is one.
+      # @return [Boolean] false: nothing was done
+      def line(level, prog, message, formatter)
+        lines = @held[0].lines
+        lines ? lines.line(level, prog, message, formatter) : false
+      end
+
+      # Nothing here rescues but what stands around the program's own methods: an error that another thread raises into this one is the program's.
+      # @param level [Integer]
+      # @param message [Object]
+      # @param payload [Hash, nil]
+      # @param formatter [#call, nil]
+      def record(level, prog, message, payload, formatter)
+        writer = @held[0]
+        writer = renew(writer) unless writer.alive?
+        return late if writer.closed?
+        t_ns = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
+        mono_ns = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+        stream = writer.encoder.stream(level, prog)
+        if raw?(formatter)
+          text = Text.of(message)
+          case message
+          when ::String # the usual one
+          when ::Exception then error = Text.field("error", Text.error(message))
+          when ::Hash then payload ||= message
+          end
+        else
+          text, error = formatted(formatter, stream.label, t_ns, prog, message)
+        end
+        text = Text.cut(text) if text.bytesize > Text::MOST_BYTES
+        if @settings.plain?
+          payload = nil # a line has no place for it
+          writer.lines&.learn(level, stream.prog, stream.line_head, stream.line_middle)
+        else
+          tags = tags_field(formatter) if formatter
+          payload &&= Text.field("payload", payload)
+        end
+        bytes = text.bytesize
+        bytes += tags.bytesize if tags
+        bytes += payload.bytesize if payload
+        bytes += error.size if error
+        writer.push([stream, t_ns, mono_ns, thread_id, text, tags, payload, error], bytes)
+      rescue DurableWriter::Interruption => interruption
+        raise interruption.cause
+      end
+
+      # A text that no formatter shall see.
+      def raw(level, prog, text)
+        record(level, prog, text, nil, @settings.plain? ? AS_IT_IS : nil)
+      end
+
+      AS_IT_IS = ->(_, _, _, text) { text }
+      private_constant :AS_IT_IS
+
+      # @param seconds [Numeric, nil]
+      # @return [Boolean]
+      def flush(seconds)
+        Timeout.milliseconds(seconds) # refuses what is no duration
+        @held[0].flush((seconds if seconds && seconds < Timeout::MOST))
+      end
+
+      # @return [Stats]
+      def stats = @held[0].stats
+
+      # @return [Writer] the last, maybe of the parent process
+      def writer = @held[0]
+
+      def close
+        @closed = true
+        @held[0].close
+      end
+
+      def closed? = @closed ? true : false
+
+      # @param settings [Settings, nil] where to from now on
+      def reopen(settings = nil)
+        @held[0].close if settings
+        @settings = settings if settings
+        @complaint = Complaint.new(@settings.endpoint) if settings
+        @held[0] = new_writer if @held[0].closed?
+        @closed = false
+      end
+
+      private
+
+      # The writer's thread is not alive: it has not begun, was killed, is that of a parent process, or the process was about to end.
+      def renew(writer)
+        return writer if @closed
+        if !writer.own? || writer.closed?
+          fresh = new_writer
+          fresh.inherit(writer) if writer.own?
+          @held[0].equal?(writer) ? @held[0] = fresh : fresh.close # CRuby changes no threads before the second
+          writer = @held[0]
+        end
+        writer.start
+        (writer.closed? && !@closed) ? renew(writer) : writer # its folder was deleted
+      rescue ThreadError, SystemCallError, NoMemoryError => error # no thread to be had
+        @complaint.call("records wait: #{error.message} (#{error.class})")
+        writer
+      end
+
+      def new_writer
+        return DurableWriter.new(@settings, @complaint) if @settings.durable
+        Writer.new(@settings, @complaint, (@settings.overflow == :spool) ? SpoolOutlet.new(@settings, @complaint) : PushOutlet.new(@settings))
+      end
+
+      def start
+        @held[0].outlet.open
+        @held[0].start
+      end
+
+      def late
+        @held[0].count_late
+        @complaint.call("it is closed: records are dropped")
+      end
+
+      # @return [Array(String, String)] text, and what goes into the header's error, or {Encoder::LINE}
+      def formatted(formatter, label, t_ns, prog, message)
+        line = own_call(formatter).call(label, Time.at(0, t_ns, :nsec), prog, message)
+        line = Text.line(Text.name(line))
+        return [line, Encoder::LINE] if @settings.plain?
+        [line, (Text.field("error", Text.error(message)) if ::Exception === message)]
+      rescue *Text::FAULTS => error
+        told = Text.field("error", {class: Text.class_of(error), message: "the formatter raised: #{Text.message(error)}"}) unless @settings.plain?
+        [Text.of(message), told]
+      end
+
+      # Tags go beside the text: so what ActiveSupport's TaggedLogging adds to the formatter, which would put them into it, is passed by. Of a plain line our own
+      # formatter makes that part already.
+      def own_call(formatter)
+        return formatter if !formatter.respond_to?(:current_tags) || (@settings.plain? && !formatter.instance_of?(Formatter))
+        formatter.class.instance_method(:call).bind(formatter)
+      rescue NameError
+        formatter
+      end
+
+      # Whether the message as it is is the text: the formatter is Ruby's, whose line readers can make (and for a plain wire the sender).
+      def raw?(formatter)
+        return true if formatter.nil?
+        return false unless formatter.instance_of?(Formatter) || formatter.instance_of?(::Logger::Formatter)
+        !@settings.plain? || !(formatter.datetime_format || !(current_tags(formatter) || []).empty?)
+      end
+
+      # The same tags, which never change when they are frozen, stand in the queue once.
+      def tags_field(formatter)
+        tags = current_tags(formatter)
+        return if tags.nil? || tags.empty?
+        last = @last_tags
+        return last[1] if last && last[0].equal?(tags)
+        field = Text.field("tags", tags)
+        @last_tags = [tags, field].freeze if tags.frozen?
+        field
+      end
+
+      # @return [Array, nil]
+      def current_tags(formatter)
+        return formatter.current_tags if formatter.instance_of?(Formatter)
+        begin # a method of the program's own
+          ::Array.try_convert(formatter.current_tags) if formatter.respond_to?(:current_tags)
+        rescue *Text::FAULTS
+          nil
+        end
+      end
+
+      if Thread.method_defined?(:native_thread_id)
+        def thread_id = Thread.current.native_thread_id
+      else
+        def thread_id = Thread.current.object_id
+      end
+    end
+    private_constant :Handle
+  end
+end

@@ -1,0 +1,109 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Logger < ::Logger
+    # Where a sender puts its messages: a PUSH socket. Another outlet (a spool) has the same methods. Only the sender calls {#open}, {#deliver} and
+    # {#wait}, and only who has seen it end calls {#close}.
+    # @private
+    class PushOutlet
+      def initialize(settings)
+        @settings = settings
+        @heard = @full = false
+      end
+
+      # Makes the socket, if it is not there.
+      # @raise [Error]
+      def open
+        return if @socket
+        refuse_child if @settings.bind? && @settings.pid != Process.pid
+        @own_context = Context.new if own_context?
+        @socket = PUSH.new(context: @own_context || shared_context, **@settings.options)
+        @settings.bind? ? @socket.bind(@settings.endpoint) : @socket.connect(@settings.endpoint)
+        @heard = inproc?
+      rescue
+        close(0)
+        raise
+      end
+
+      # Hands over as many as go without waiting. None before a reader has been there: who ends before that can tell how many were lost.
+      # @param messages [Array]
+      # @param from [Integer] index of the first
+      # @return [Integer] how many went
+      def deliver(messages, from)
+        open
+        return 0 unless @heard
+        count = @socket.__send__(:_send_many, messages, from, 0)
+        @full = from + count < messages.size
+        count
+      rescue ClosedError, ContextTerminatedError
+        abandon
+      end
+
+      # Waits until some may go. Interrupts end it.
+      # @param seconds [Numeric, nil] nil: for ever
+      # @return [Boolean] false when time is up
+      def wait(seconds = nil)
+        return true unless @socket # the next try opens one
+        return !@socket.wait_writable(seconds).nil? if @heard
+        @socket.wait_connected(timeout: seconds)
+        @heard = true
+      rescue TimeoutError
+        false
+      rescue ClosedError, ContextTerminatedError
+        abandon
+        true
+      end
+
+      # @return [Boolean] whether something waits on a disk
+      def backlog? = false
+
+      # @return [Integer] records on a disk
+      def spooled = 0
+
+      # @return [Integer] records that were on a disk, and are gone
+      def lost = 0
+
+      # @param seconds [Numeric] in which what libzmq holds may still go
+      # @return [Boolean] whether it all went, as far as can be told
+      def close(seconds)
+        return true unless @socket || @own_context
+        start = Timeout.now
+        if @socket
+          @socket.linger = @heard ? [seconds, Context::BRIEF_LINGER].max : 0
+          @socket.close
+        end
+        @own_context&.close
+        !@heard || Timeout.now - start < seconds || seconds.zero? && !@full
+      rescue Error
+        false # the context that was given is gone
+      ensure
+        @socket = @own_context = nil
+      end
+
+      # @return [String, nil] the endpoint that it is bound to
+      def last_endpoint = @socket&.last_endpoint
+
+      private
+
+      # libzmq would take an ipc path from the parent.
+      def refuse_child
+        raise Errors.build(ForkedError, :bind, @settings.endpoint, "the parent process is bound to it; have the reader bind, then every process may connect")
+      end
+
+      # The program closed the context that it gave: the next socket has one of its own.
+      def abandon
+        @socket = nil
+        @heard = false
+        0
+      end
+
+      def inproc? = @settings.endpoint.start_with?("inproc:")
+
+      # One of the parent's is none in a forked child.
+      def own_context? = !inproc? && !@settings.context&.usable?
+
+      def shared_context = @settings.context&.usable? ? @settings.context : Godwit.context
+    end
+    private_constant :PushOutlet
+  end
+end

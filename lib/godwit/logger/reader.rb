@@ -1,0 +1,285 @@
+# frozen_string_literal: true
+
+require_relative "../logger"
+require_relative "record"
+require_relative "filter"
+
+module Godwit
+  class Logger < ::Logger
+    # Reads records: from the writers themselves, which connect to it, or from a {Broadcaster}.
+    #
+    #   reader = Godwit::Logger::Reader.new("tcp://*:7000")
+    #   reader.each { |record| puts "#{record.label} #{record.prog}: #{record.text}" }     # until it is closed
+    #   reader.lazy.select { |record| record.level >= 3 }.first(10)
+    #
+    #   Godwit::Logger::Reader.subscribe("tcp://loghost:7001", level: "error+", prog: "billing") do |reader|
+    #     reader.recv(timeout: 5)
+    #   end
+    #
+    # **Accounts**: each writer counts its records, so a gap is a record that was lost or dropped: {#lost}, {#accounts}. For that all of a writer's
+    # records must come here; two readers behind one PUSH each see the other's as lost. From a broadcaster the gaps are counted within
+    # each topic (level, program, host) that it subscribed to, from the first record of each.
+    #
+    # **Foreign messages**, which are neither records nor lines of plain writers, are counted and left out: {#foreign}.
+    #
+    # **Fair**: writers take turns, so that one which floods does not hold up the others. What a broadcaster sends comes in its order.
+    #
+    # **Threads, fibers, signals**: any number may read; each record goes to one of them. Waits end within 0.1 s on `Thread#kill`, `Thread#raise`,
+    # `Timeout`, signals, {#close} and {Context#shutdown}; under a `Fiber.scheduler` other fibers run meanwhile. **Fork**: in a child what reads, waits or
+    # closes raises {ForkedError}. **Kills**: as {Socket} says. **Ractors**: it belongs to the one that made it.
+    class Reader
+      include Enumerable
+
+      # Records per crossing into libzmq, at most; fewer while each takes its time, so that no writer's records wait behind those of another.
+      BATCH = 256
+      # Seconds that a batch may take.
+      SLICE = 0.02
+      # Messages of each writer that libzmq holds, unless `recv_hwm:` says otherwise.
+      HWM = 10_000
+      NEVER = {Object => :never}.freeze
+      private_constant :BATCH, :SLICE, :HWM, :NEVER
+
+      class << self
+        # Makes one that binds. With a block: yields it, closes it afterwards, and gives the block's value.
+        # @param endpoints [Array<String>] see {#initialize}
+        # @param state [String, nil] see {#initialize}
+        # @param options [Hash] see {#initialize}
+        # @return [Reader] or the block's value
+        # @see #initialize
+        def new(*endpoints, state: nil, **options, &block) = within(super(*endpoints, state: state, **options, &nil), &block)
+
+        # Makes one that connects to broadcasters. Level and program are chosen there, so that nothing else crosses the network; host and tag here.
+        # With a block: as {new}.
+        # @param endpoints [Array<String>] one or several, of the broadcasters' outputs
+        # @param level [String, Symbol, Integer, Array, nil] "error+" (and above), "warn", "debug,error+", :info; nil: all
+        # @param prog [String, Array<String>, nil] these programs; nil: all
+        # @param host [String, Array<String>, nil] these hosts; nil: all
+        # @param tag [String, Array<String>, nil] records with one of these tags; nil: all
+        # @param options [Hash] socket options, as {Socket#initialize}
+        # @return [Reader] or the block's value
+        # @raise [ArgumentError] for a level that there is not
+        # @raise [Error] as {Socket.connect}
+        def subscribe(*endpoints, level: nil, prog: nil, host: nil, tag: nil, **options, &block)
+          filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
+          socket = SUB.connect(*endpoints, subscribe: filter.subscriptions, recv_hwm: HWM, **options)
+          within(allocate.tap { |reader| reader.__send__(:start, socket, filter) }, &block)
+        end
+
+        private
+
+        def within(reader)
+          return reader unless block_given?
+          begin
+            yield reader
+          ensure
+            reader.close unless reader.__send__(:forked?) # a child that ends within the block leaves it to its parent
+          end
+        end
+      end
+
+      # @param endpoints [Array<String>] one or several to bind; writers connect there
+      # @param state [String, nil] a file that keeps the accounts from one reader to the next; written once a second and at {#close}. Writers that it does
+      #   not know begin with 1; without it, with the first record that comes
+      # @param options [Hash] socket options, as {Socket#initialize}; `recv_hwm:` is 10,000 unless given
+      # @raise [AddressInUseError] when somebody listens there
+      # @raise [ArgumentValueError] when the state file is something else
+      # @raise [SystemCallError] when it cannot be read, or written
+      # @raise [Error] as {Socket.bind}
+      def initialize(*endpoints, state: nil, **options)
+        state &&= State.new(state)
+        known = state&.load
+        start(PULL.bind(*endpoints, recv_hwm: HWM, **options), nil, state, known)
+      end
+
+      # Yields each record, until it is closed.
+      # @yieldparam record [Record]
+      # @return [self] or, without a block, an Enumerator
+      # @raise [Error] as {#recv}, but for ClosedError and ContextTerminatedError
+      def each
+        return to_enum(:each) unless block_given?
+        while (record = next_record)
+          yield record
+        end
+        self
+      end
+
+      # The next record; waits for one.
+      # @param timeout [Integer, Float, nil] seconds; nil: for ever
+      # @param exception [Boolean] false: nil instead of a TimeoutError
+      # @return [Record] or nil when time is up and `exception: false`
+      # @raise [TimeoutError] when time is up
+      # @raise [ClosedError, ContextTerminatedError, ForkedError]
+      def recv(timeout: nil, exception: true)
+        Timeout.milliseconds(timeout) # refuses what is no duration
+        finish = timeout && Timeout.now + timeout
+        take(finish) || (raise Errors.build(TimeoutError, :recv, @socket.last_endpoint, "no record came") if exception)
+      end
+
+      # @return [Array<Reader::Account>] one for each writer; as they are now
+      def accounts = @lock.synchronize { @accounts.to_a }
+
+      # @return [Integer] records and lines that came, each once; also those that {subscribe}'s `host:` and `tag:` leave out
+      def received = @lock.synchronize { @accounts.received }
+
+      # @return [Integer] records that did not come, though later ones of their writers did
+      def lost = @lock.synchronize { @accounts.lost }
+
+      # @return [Integer] records that came again, or after a later one
+      def late = @lock.synchronize { @accounts.late }
+
+      # @return [Integer] lines of plain writers
+      def plain = @accounts.plain
+
+      # @return [Integer] messages that are neither records nor lines
+      def foreign = @accounts.foreign
+
+      # @return [Integer, nil] of the tcp endpoint last bound
+      def port = @socket.port
+
+      # @return [String, nil] the endpoint last bound or connected, wildcards replaced
+      def last_endpoint = @socket.last_endpoint
+
+      # @return [Array<String>] where it is bound or connected, wildcards replaced
+      def endpoints = @socket.endpoints
+
+      # Has a block see each foreign message; without one, none any more.
+      # @yieldparam frames [Array<String>, String] as Socket#recv gives them; called by the thread that reads
+      # @return [self]
+      def on_foreign(&block)
+        @on_foreign = block
+        self
+      end
+
+      # Waits until the broadcaster is there, or one writer.
+      # @param timeout [Integer, Float, nil] seconds; nil: for ever
+      # @return [self]
+      # @raise [Error] as Socket#wait_connected: before the first record
+      def wait_connected(timeout: nil)
+        @socket.wait_connected(timeout: timeout)
+        self
+      end
+
+      # Closes it and writes the state file. Those who wait are told. What has come and was not read is not {#received}: it is lost, and the next reader with
+      # that state file says so. A second call does nothing.
+      # @return [nil]
+      # @raise [ForkedError]
+      def close
+        return if closed?
+        @socket.close
+        @lock.synchronize do
+          @pending = []
+          save
+        end
+        nil
+      end
+
+      # @return [Boolean]
+      # @raise [ForkedError]
+      def closed? = @socket.closed?
+
+      # @return [String]
+      def inspect = "#<#{self.class} #{endpoints.join(", ")}#{" (closed)" if !forked? && closed?}>"
+      alias_method :to_s, :inspect
+
+      # dup and clone make no sense.
+      # @private
+      def initialize_copy(_original)
+        raise Errors.build(UnsupportedError, :dup, nil, "a reader cannot be copied: share this one, any thread may use it")
+      end
+
+      private
+
+      def start(socket, filter, state = nil, known = nil)
+        @socket = socket
+        @accounts = Accounts.new(topics: filter && filter.subscriptions != [""], known: known)
+        @filter = filter unless !filter || filter.everything?
+        @state = state
+        @lock = Mutex.new
+        @pending = []
+        @waiting = 0
+        @size = BATCH
+        @fetched = Timeout.now
+      end
+
+      def forked? = @socket.__send__(:_forked?)
+
+      # @return [Record, nil] nil once it is closed
+      def next_record
+        take(nil)
+      rescue ClosedError, ContextTerminatedError
+        nil
+      end
+
+      # @return [Record, nil] nil when time is up
+      def take(finish)
+        loop do
+          found = @lock.synchronize { from_pending } unless forked? # in a child, what is pending is the parent's
+          return found if found.is_a?(Record)
+          next @on_foreign&.call(found) if found
+          next if fetch
+          return unless await(finish)
+        end
+      end
+
+      # With the lock, so that each writer's records are counted in order.
+      # @return [Record, Array<String>, nil] an Array is foreign
+      def from_pending
+        while (message = @pending.shift)
+          record = @accounts.take(message)
+          return record || message if !record || !@filter || @filter.fits?(record)
+        end
+      end
+
+      # Takes what is there. While others wait, only one message: who stops reading then leaves nothing behind of which they are not told.
+      # @return [Boolean] false: the caller waits now
+      def fetch
+        Thread.handle_interrupt(NEVER) do
+          @lock.synchronize do
+            next true unless @pending.empty? || forked?
+            adapt(Timeout.now)
+            batch = @socket.__send__(:_recv_many, @waiting.zero? ? @size : 1, 0)
+            save if @unsaved && @state.due_in.zero?
+            next !(@waiting += 1) unless batch
+            @unsaved = true if @state
+            @accounts.time = Process.clock_gettime(Process::CLOCK_REALTIME)
+            @pending = batch
+            true
+          end
+        end
+      end
+
+      def adapt(now)
+        spent = now - @fetched
+        @fetched = now
+        if spent > SLICE
+          @size = [@size / 2, 1].max
+        elsif spent < SLICE / 4 && @size < BATCH
+          @size *= 2
+        end
+      end
+
+      # @return [Boolean] false: time is up
+      def await(finish)
+        left = finish && [finish - Timeout.now, 0].max
+        due = @state.due_in if @unsaved
+        seconds = [left, due].compact.min
+        readable = @socket.wait_readable(seconds)
+        readable || !finish || Timeout.now < finish
+      ensure
+        @lock.synchronize do
+          @waiting -= 1
+          @fetched = Timeout.now
+        end
+      end
+
+      def save
+        @unsaved = false
+        @state&.save(@accounts.to_a)
+      end
+    end
+  end
+end
+
+# Below, since they open the class that is to be loaded by now.
+require_relative "reader/accounts"
+require_relative "reader/state"

@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Logger < ::Logger
+    class Reader
+      # What a reader got of one writer, and what it did not get: each writer counts its records, and a number that never came is a record
+      # that was lost on the way, or that the writer dropped.
+      #
+      # `last - first + 1 == received + lost`, but for a reader that asked for some topics only.
+      class Account
+        # @return [String] the writer's id, 32 hexadecimal digits
+        attr_reader :writer
+        # @return [String] program and host of the first record that came
+        attr_reader :prog, :host
+        # @return [Integer] records that came, each once
+        attr_reader :received
+        # @return [Integer] records that did not
+        attr_reader :lost
+        # @return [Integer] records that came again, or after a later one; they are not in {#received}
+        attr_reader :late
+        # @return [Integer] seq from which on it counts: that of the first record, or 1
+        attr_reader :first
+        # @return [Integer] the highest seq that came
+        attr_reader :last
+        # @return [Float] seconds since 1970, by this machine's clock, when the last record was read
+        attr_reader :time
+
+        # @private
+        def initialize(writer, first, prog: nil, host: nil, last: first - 1, received: 0, lost: 0, late: 0, time: 0.0)
+          @writer = writer
+          @prog = prog
+          @host = host
+          @first = first
+          @last = last
+          @received = received
+          @lost = lost
+          @late = late
+          @time = time
+          @topics = nil
+        end
+
+        # @private
+        def note(seq, time)
+          @time = time
+          if seq > @last
+            @lost += seq - @last - 1
+            @last = seq
+            @received += 1
+          else
+            @late += 1
+          end
+        end
+
+        # One of some topics: gaps show within each.
+        # @private
+        def note_topic(topic, tseq, seq, time)
+          @time = time
+          @topics ||= {}
+          last = @topics[topic] || tseq - 1
+          @last = seq if seq > @last
+          return @late += 1 if tseq <= last
+          @topics.clear if @topics.size >= MOST_TOPICS
+          @lost += tseq - last - 1
+          @topics[topic] = tseq
+          @received += 1
+        end
+
+        # @private
+        MOST_TOPICS = 1000
+
+        # @return [Hash{String => Object}] all of it, as the state file and `--stats` have it
+        def to_h
+          {"writer" => writer, "prog" => prog, "host" => host, "received" => received, "lost" => lost, "late" => late, "first" => first,
+           "last" => last, "time" => time}
+        end
+
+        # @return [String]
+        def inspect = "#<#{self.class} #{writer} #{prog}@#{host} received #{received}, lost #{lost}, late #{late}, #{first}..#{last}>"
+      end
+    end
+  end
+end

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require_relative "../record"
+require_relative "account"
+
+module Godwit
+  class Logger < ::Logger
+    class Reader
+      # The accounts of all writers that a reader remembers, and what has none: lines of plain writers, and messages that are no records.
+      # One thread at a time uses it.
+      # @private
+      class Accounts
+        # Writers that are remembered; then the tenth that was idle for longest is forgotten, but for its numbers.
+        MOST = 10_000
+
+        attr_reader :plain, :foreign
+        # Seconds since 1970 for the records that are counted next.
+        attr_accessor :time
+
+        # @param topics [Boolean] whether only some topics come
+        # @param known [Array<Account>, nil] of an earlier reader; then writers that are not among them begin with 1
+        def initialize(topics: false, known: nil, most: MOST)
+          @by_topic = topics
+          @from_one = !known.nil?
+          @most = most
+          @accounts = (known || []).to_h { |account| [account.writer, account] }
+          @memory = Topic.memory
+          @plain = @foreign = 0
+          @forgotten = {received: 0, lost: 0, late: 0}
+          @time = 0.0
+        end
+
+        # Counts a message.
+        # @return [Record, nil] nil for a foreign one
+        def take(message)
+          record = Record.parse(message, @memory)
+          if !record
+            @foreign += 1
+          elsif record.plain?
+            @plain += 1
+          else
+            count(record)
+          end
+          record
+        end
+
+        def received = sum(:received) + @plain
+
+        def lost = sum(:lost)
+
+        def late = sum(:late)
+
+        # @return [Array<Account>] copies
+        def to_a = @accounts.each_value.map { |account| account.dup.freeze }
+
+        private
+
+        def count(record)
+          seq = record.seq
+          account = @accounts[record.writer] || begin_account(record, seq)
+          if @by_topic
+            account.note_topic(record.frames.first, record.tseq, seq, @time)
+          else
+            account.note(seq, @time)
+          end
+        end
+
+        def begin_account(record, seq)
+          forget if @accounts.size >= @most
+          writer = record.writer.dup.force_encoding(Encoding::UTF_8).freeze
+          @accounts[writer] = Account.new(writer, (@from_one && !@by_topic) ? 1 : seq, prog: record.prog, host: record.host)
+        end
+
+        # One that comes back begins with the seq that it comes with.
+        def forget
+          @from_one = false
+          @accounts.each_value.min_by([@most / 10, 1].max, &:time).each do |account|
+            @accounts.delete(account.writer)
+            @forgotten.each_key { |name| @forgotten[name] += account.public_send(name) }
+          end
+        end
+
+        def sum(name) = @forgotten[name] + @accounts.each_value.sum(&name)
+      end
+      private_constant :Accounts
+    end
+  end
+end

@@ -1,0 +1,195 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../logger"
+require_relative "topic"
+
+module Godwit
+  class Logger < ::Logger
+    # One record, as a reader gets it: three frames, or one line of a plain writer (Ruby's Logger over a socket, rbczmq's
+    # `ZMQ::Logger`, rsyslog).
+    #
+    # The frames are topic, header, text. The header is one JSON object in UTF-8; {KEYS} names what is in it, in the order
+    # in which Godwit writes it, and what is nil or empty is left out. Level, program and host are read from the topic, and the numbers at
+    # the header's head without a JSON parser; all else parses it once, when it is first asked for.
+    #
+    # Several threads may read one record; it never changes.
+    class Record
+      # v: 1; writer: 32 hexadecimal digits; seq, tseq: from 1, see {#seq} and {#tseq}; t_ns: nanoseconds since 1970; mono_ns: of the writer's monotonic
+      # clock; error: an object of class, message, backtrace, causes.
+      KEYS = %w[v writer seq tseq t_ns mono_ns level pid thread host prog tags payload error].freeze
+      # How each header of Godwit's own begins. It costs no MatchData; what is in it is cut out where it is asked for.
+      HEAD = /\A\{"v":1,"writer":"\h{32}","seq":[1-9]\d{0,18},"tseq":[1-9]\d{0,18},"t_ns":\d{1,19},/
+      # Where the writer's id and the seq stand in it.
+      WRITER_AT = 17
+      SEQ_AT = 57
+      # Digits of the largest number in it.
+      DIGITS = 19
+      # A line as Ruby's Logger formats it.
+      LINE = /\A([DIWEFA]), \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) #(\d+)\] +[A-Z]+ -- (.*?): (.*)\z/m
+      private_constant :HEAD, :LINE, :WRITER_AT, :SEQ_AT, :DIGITS
+
+      class << self
+        # @param frames [Array<String>, String] a message as {Godwit::Socket#recv} gives it
+        # @param topics [Hash, nil] what `Topic.memory` gave, for use within Godwit: spares who parses many records most of the work
+        # @return [Record, nil] nil when it is neither a record nor a line
+        def parse(frames, topics = nil)
+          return new([frames], nil, false) if frames.is_a?(String)
+          return (new(frames, nil, false) if frames.size == 1) if frames.size != 3
+          topic = frames[0]
+          where = topics ? topics[topic] : Topic.where(topic)
+          return unless where
+          return new(frames, where, true) if HEAD.match?(frames[1])
+          record = new(frames, where, false)
+          record if record.__send__(:head)
+        rescue ArgumentError, Encoding::CompatibilityError # a socket with another `encoding:` than binary, and bytes that are not in it
+          parse(frames.map(&:b), topics)
+        end
+      end
+
+      # @private
+      def initialize(frames, where, ours)
+        @frames = frames # three instance variables fit into the object itself
+        @where = where
+        @ours = ours # the header begins as HEAD says
+      end
+
+      # @return [Boolean] a line of a plain writer: there is no {#seq}, and level, program and time are what the line tells in
+      #   the format of Ruby's Logger, if it does
+      def plain? = @frames.size == 1
+
+      # @private
+      # @return [Boolean] whether the header begins as {HEAD} says
+      def ours? = @ours
+
+      # @return [String, nil] id of the writer, 32 hexadecimal digits; each process has its own
+      def writer = @ours ? @frames[1].byteslice(WRITER_AT, 32) : head && head[0]
+
+      # @return [Integer, nil] counts the writer's records from 1; one that it dropped is counted
+      def seq = @ours ? @frames[1].byteslice(SEQ_AT, DIGITS).to_i : head && head[1]
+
+      # @return [Integer, nil] counts the writer's records of this topic, so that who subscribes to some topics sees gaps in them
+      def tseq = @ours ? after(',"tseq":') : head && head[2]
+
+      # @return [Integer] 0 (debug) to 5 (unknown), as in ::Logger
+      def level = where[3]
+
+      # @return [String] DEBUG, INFO, WARN, ERROR, FATAL, ANY
+      def label = where[0]
+
+      # @return [String, nil] progname
+      def prog = where[1]
+
+      # @return [String, nil]
+      def host = where[2]
+
+      # @return [String] the message, in UTF-8; bytes that are none are replaced
+      def text = @shown ||= utf8((plain? && line) ? line[5] : @frames.last)
+
+      # @return [Time, nil] when it was written, by the writer's clock, in this process's time zone
+      def time
+        return @time if defined?(@time)
+        @time = plain? ? line && line_time : (ns = t_ns) && Time.at(ns / 1_000_000_000, ns % 1_000_000_000, :nsec)
+      end
+
+      # @return [Integer, nil] nanoseconds since 1970
+      def t_ns = @ours ? after(',"t_ns":') : head && head[3]
+
+      # @return [Integer, nil] nanoseconds of the monotonic clock of the writer's machine
+      def mono_ns = integer("mono_ns")
+
+      # @return [Integer, nil] process id
+      def pid = plain? ? line && line[3].to_i : integer("pid")
+
+      # @return [Integer, String, nil] thread id, or what another writer says
+      def thread = data["thread"]
+
+      # @return [Array] such as ["req-9"]
+      def tags = data["tags"].is_a?(Array) ? data["tags"] : []
+
+      # @return [Hash, Object, nil] what was given besides the text; keys are Strings
+      def payload = data["payload"]
+
+      # @return [Hash, nil] class, message, backtrace (Array of Strings), causes (Array of such Hashes)
+      def error = data["error"].is_a?(Hash) ? data["error"] : nil
+
+      # The whole header.
+      # @return [Hash] empty for a plain line
+      def data
+        @data ||= plain? ? {} : parsed
+      end
+
+      # The line that Ruby's Logger would have written, with its line end; a plain line as it came.
+      # @return [String] UTF-8
+      def to_s
+        return "#{utf8(@frames.first).chomp}\n" if plain?
+        format("%s, [%s #%d] %5s -- %s: %s\n", label[0], time.strftime("%Y-%m-%dT%H:%M:%S.%6N"), pid || 0, label, prog, text)
+      end
+
+      # @return [Hash] the header and `text`, as `--json` prints them
+      def to_h
+        return {"plain" => true, "level" => level, "prog" => prog, "pid" => pid, "text" => text}.compact if plain?
+        data.merge("text" => text)
+      end
+
+      # @param arguments [Array] of JSON's generator
+      # @return [String] a JSON object
+      def to_json(*arguments) = to_h.to_json(*arguments)
+
+      # @return [Array<String>] as it came
+      attr_reader :frames
+
+      # @return [String]
+      def inspect = "#<#{self.class.name} #{plain? ? "plain" : "#{writer}:#{seq}"} #{label} #{prog.inspect} #{text.inspect}>"
+
+      private
+
+      # [label, program, host, level]
+      def where
+        @where ||= begin
+          level = line ? Levels.of_line(line[0]) : 5
+          [Levels::LABELS[level], line && utf8(line[4]), nil, level]
+        end
+      end
+
+      def after(key)
+        header = @frames[1]
+        header.byteslice(header.index(key, SEQ_AT) + key.size, DIGITS).to_i
+      end
+
+      # [writer, seq, tseq, t_ns] of a header whose keys stand in another order; nil for a line.
+      def head
+        return if plain?
+        @head ||= begin
+          values = data.values_at("writer", "seq", "tseq", "t_ns")
+          values if values.first.is_a?(String) && values.drop(1).all?(Integer) && values[1..2].all?(&:positive?)
+        end
+      end
+
+      def line
+        return @line if defined?(@line)
+        @line = (LINE.match(utf8(@frames.first).chomp) if plain?)
+      end
+
+      def line_time
+        Time.new(*line[2].scan(/\d+/).first(5).map(&:to_i), line[2][17..].to_r)
+      rescue ArgumentError
+        nil
+      end
+
+      def parsed
+        value = JSON.parse(utf8(@frames[1]), max_nesting: 100)
+        value.is_a?(Hash) ? value : {}
+      rescue JSON::ParserError
+        {}
+      end
+
+      def integer(key) = data[key].is_a?(Integer) ? data[key] : nil
+
+      def utf8(text)
+        text = text.dup.force_encoding(Encoding::UTF_8)
+        text.valid_encoding? ? text : text.scrub
+      end
+    end
+  end
+end

@@ -1,0 +1,268 @@
+# frozen_string_literal: true
+
+require "logger"
+require "zlib"
+require_relative "folder"
+require_relative "segments/recovery"
+
+module Godwit
+  class Logger < ::Logger
+    # Records in numbered files of a folder, until they are released: append at the end, read from anywhere; a file goes once all in
+    # it is released. An entry is [u32 length, u32 CRC-32 of the rest, u64 seq, record], big-endian; seq grows within a folder.
+    #
+    # Each file begins with an entry of seq 0: the last seq before the file, and the note, which is what its owner must know again after
+    # a crash. The last file stays for that, even with all released. What a crash tore off is cut at the next start, which then begins a new file.
+    #
+    # Any number of threads may append, one reads. A kill waits until an entry is whole. Who uses it has the folder locked ({Lock}).
+    # @private
+    class Segments
+      HEAD = "NNQ>"
+      HEAD_BYTES = 16
+      # A longer entry is none: the length of a torn one may be anything.
+      LONGEST = 1 << 28
+      FILE = /\A\h{16}\.seg\z/
+
+      include Recovery
+
+      # One file. prev: last seq before it; last: that of its last entry, or prev without any; size: bytes.
+      Segment = Struct.new(:number, :path, :prev, :last, :size)
+      # A place between two entries.
+      Cursor = Struct.new(:number, :offset)
+
+      class << self
+        # @return [String] an entry
+        def entry(seq, record)
+          rest = [seq].pack("Q>") << record
+          [record.bytesize, Zlib.crc32(rest)].pack("NN") << rest
+        end
+
+        # Yields the entries at the beginning of a String that are whole.
+        # @yieldparam seq [Integer]
+        # @yieldparam record [String]
+        # @return [Integer] offset of the first byte that is no whole entry
+        def each_entry(bytes)
+          offset = 0
+          while (seq, finish = whole_entry(bytes, offset))
+            yield seq, bytes.byteslice(offset + HEAD_BYTES, finish - offset - HEAD_BYTES)
+            offset = finish
+          end
+          offset
+        end
+
+        # @return [Array(Integer, Integer), nil] seq, and the offset after it
+        def whole_entry(bytes, offset)
+          return if offset + HEAD_BYTES > bytes.bytesize
+          length, crc, seq = bytes.unpack(HEAD, offset: offset)
+          finish = offset + HEAD_BYTES + length
+          return if finish > bytes.bytesize
+          [seq, finish] if Zlib.crc32(bytes.byteslice(offset + 8, length + 8)) == crc
+        end
+      end
+
+      # @param folder [String] it is there
+      # @param segment_bytes [Integer] a file that has as many is followed by a new one
+      # @param fsync [Boolean] fdatasync(2) after each append
+      # @param note [#call] gives the note for a new file
+      # @yield [seq, record] the last note that there is as seq 0, then the entries after it
+      def initialize(folder, segment_bytes: 4 << 20, fsync: false, note: -> { "" }, &block)
+        @folder = folder
+        @segment_bytes = segment_bytes
+        @fsync = fsync
+        @note = note
+        @lock = Mutex.new
+        @cut = @total = 0
+        @released = read_released
+        recover(block)
+        @next = (@segments.last&.number || 0) + 1
+      end
+
+      # @return [Integer] bytes that were no whole entries: torn off by a crash, or spoilt by the disk
+      attr_reader :cut
+
+      # @return [Integer] up to this seq all is released
+      def released = @lock.synchronize { @released }
+
+      # @return [Integer] the last seq that was appended, as far as one knows
+      def last = @lock.synchronize { last_one }
+
+      # @return [Integer] of all files
+      def bytes = @total
+
+      # @return [Boolean] whether all is released
+      def empty? = @lock.synchronize { last_one <= @released }
+
+      # Appends entries with one write(2).
+      # @param entries [String] see {.entry}
+      # @param last [Integer] seq of the last
+      # @raise [SystemCallError] none of them was appended
+      # @raise [ClosedError]
+      def append(entries, last)
+        Thread.handle_interrupt(Object => :never) do
+          @lock.synchronize do
+            roll if @file.nil? || @segments.last.size >= @segment_bytes
+            put(entries, @segments.last)
+            @segments.last.last = last
+          end
+        end
+      end
+
+      # Up to this seq nothing is needed any more.
+      def release(seq)
+        Thread.handle_interrupt(Object => :never) do
+          @lock.synchronize do
+            next if seq <= @released
+            @released = seq
+            drop_released
+            write_released
+          end
+        end
+      end
+
+      # @return [Cursor] before the first entry whose seq is greater
+      def after(seq)
+        segment, finish = @lock.synchronize { [@segments.find { |one| one.last > seq }&.dup, the_end] }
+        return finish unless segment
+        bytes = pread(segment, segment.size, 0)
+        offset = 0
+        while (number, stop = Segments.whole_entry(bytes, offset)) && number <= seq
+          offset = stop
+        end
+        Cursor.new(segment.number, offset)
+      end
+
+      # Entries from a place on, as they are in the file.
+      # @param most [Integer] bytes; one entry may be larger
+      # @return [Array(String, Integer, Cursor), nil] entries, seq of the last, the place after them; nil when there is none
+      def read(cursor, most)
+        loop do
+          segment, newest = @lock.synchronize { [@segments.find { |one| one.number >= cursor.number }&.dup, @segments.last] }
+          return unless segment
+          offset = (segment.number == cursor.number) ? cursor.offset : 0
+          entries, last, finish = slice(segment, offset, most)
+          return [entries, last, Cursor.new(segment.number, finish)] if entries
+          return if segment.number == newest.number
+          cursor = Cursor.new(segment.number + 1, 0)
+        end
+      end
+
+      # Nothing is appended afterwards. A second call does nothing.
+      def close
+        @lock.synchronize do
+          close_files
+          @closed = true
+        end
+      end
+
+      # In a forked child: its copies of the descriptors. Without the lock, which another thread may have held.
+      def close_files
+        [@file, @reader, @released_file].each { |file| file&.close }
+        @file = @reader = @released_file = nil
+      end
+
+      private
+
+      def last_one = [@segments.last&.last || 0, @released].max
+
+      def the_end = (segment = @segments.last) ? Cursor.new(segment.number, segment.size) : Cursor.new(0, 0)
+
+      def roll
+        raise Errors.build(ClosedError, :append, @folder) if @closed
+        path = File.join(@folder, format("%016x.seg", @next))
+        file = File.open(path, File::WRONLY | File::APPEND | File::CREAT | File::TRUNC | File::BINARY, 0o600)
+        segment = Segment.new(@next, path, last_one, last_one, 0)
+        @next += 1 # the number is used up, whatever happens
+        old, @file = @file, file
+        put(Segments.entry(0, [segment.prev].pack("Q>") << @note.call), segment)
+        Folder.sync(@folder) if @fsync
+        @segments << segment
+        old&.close
+        drop_released
+      rescue SystemCallError
+        file&.close
+        @file = old
+        @total -= segment.size if segment
+        File.unlink(path) if file
+        raise
+      end
+
+      def put(bytes, segment)
+        done = 0
+        done += @file.syswrite(done.zero? ? bytes : bytes.byteslice(done..)) while done < bytes.bytesize
+        Folder.sync_file(@file) if @fsync
+        segment.size += bytes.bytesize
+        @total += bytes.bytesize
+      rescue SystemCallError
+        take_back(segment)
+        raise
+      end
+
+      # What follows a torn entry could not be read: where that cannot be cut off, the next goes into a new file.
+      def take_back(segment)
+        @file.truncate(segment.size)
+      rescue SystemCallError
+        @file.close
+        @file = nil
+      end
+
+      def drop_released
+        while @segments.size > 1 && @segments.first.last <= @released
+          drop(@segments.first)
+          @total -= @segments.shift.size
+        end
+      end
+
+      def drop(segment)
+        File.unlink(segment.path)
+      rescue SystemCallError
+        nil # the next start tries again
+      end
+
+      # @return [Array(String, Integer, Integer), nil] entries, last seq, offset after them
+      def slice(segment, offset, most)
+        return if offset >= segment.size
+        bytes = pread(segment, [most, segment.size - offset].min, offset)
+        first = nil
+        last = stop = 0
+        while (seq, finish = Segments.whole_entry(bytes, stop))
+          first ||= stop unless seq.zero?
+          last = seq
+          stop = finish
+        end
+        return [bytes.byteslice(first...stop), last, offset + stop] if first
+        return slice(segment, offset + stop, most) if stop.positive? # nothing but the note
+        larger_entry(segment, bytes, offset) || spoilt(segment, offset)
+      end
+
+      def larger_entry(segment, bytes, offset)
+        length = HEAD_BYTES + (bytes.unpack1("N") || 0)
+        return if length <= bytes.bytesize || offset + length > segment.size
+        slice(segment, offset, length)
+      end
+
+      # The disk's doing: the rest of the file is given up, and nothing more goes into it.
+      def spoilt(segment, offset)
+        last = segment.prev
+        Segments.each_entry(pread(segment, offset, 0)) { |seq, _| last = seq unless seq.zero? }
+        @lock.synchronize do
+          mine = @segments.find { |one| one.number == segment.number } or next
+          @cut += mine.size - offset
+          @total -= mine.size - offset
+          mine.size = offset
+          mine.last = last
+          @file = @file&.close if mine.equal?(@segments.last)
+        end
+        nil
+      end
+
+      def pread(segment, length, offset)
+        unless @reader && @reading == segment.number
+          @reader&.close
+          @reader = File.open(segment.path, "rb")
+          @reading = segment.number
+        end
+        length.zero? ? "".b : @reader.pread(length, offset)
+      end
+    end
+    private_constant :Segments
+  end
+end

@@ -1,0 +1,108 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "text"
+
+module Godwit
+  class Logger < ::Logger
+    # What a logger with an endpoint was told, checked once; clones and forked children go by the same.
+    # @private
+    class Settings
+      OVERFLOWS = %i[drop_new drop_old block spool].freeze
+      WIRES = %i[records plain].freeze
+      QUEUE = 100_000
+      QUEUE_BYTES = 8 * 1024 * 1024
+      # What libzmq would refuse when the first record is on its way.
+      NOT_FOR_PUSH = %w[udp: pgm: epgm: norm:].freeze
+      # Seconds, 23 days: libzmq's linger is 31 bits of milliseconds.
+      LONGEST = 2_000_000
+
+      # @raise [ArgumentValueError, ArgumentTypeError, OptionError]
+      def initialize(endpoint, overflow: :drop_new, queue: QUEUE, queue_bytes: QUEUE_BYTES, block_timeout: nil, linger: Context::DEFAULT_LINGER,
+        wire: :records, host: nil, bind: false, context: nil, spool: nil, spool_bytes: nil, durable: nil, durable_bytes: nil, fsync: false,
+        curve: nil, server_key: nil, plain: nil, **options)
+        check_ractor
+        @endpoint = check_endpoint(endpoint, bind ? :bind : :connect)
+        @bind = bind ? true : false
+        @pid = Process.pid
+        @overflow = one_of(OVERFLOWS, "overflow:", overflow)
+        @wire = one_of(WIRES, "wire:", wire)
+        @queue = count("queue:", queue)
+        @queue_bytes = count("queue_bytes:", queue_bytes)
+        @block_timeout = seconds("block_timeout:", block_timeout, nil_allowed: true)
+        @block_timeout = nil if @block_timeout && @block_timeout > LONGEST
+        @linger = [seconds("linger:", linger), LONGEST].min
+        @host = Text.cut((host || ::Socket.gethostname).to_s.dup, Text::MOST_NAME).freeze
+        @context = context
+        raise Errors.bad_type(:logger, "context:", "a Godwit::Context, or nil for one of its own", context) unless context.nil? || context.is_a?(Context)
+        @spool, @spool_bytes, @durable, @durable_bytes, @fsync = spool, spool_bytes, durable, durable_bytes, fsync
+        check_disk
+        @options = {curve: curve, server_key: server_key, plain: plain}.compact.merge(options)
+        check_options(options)
+        freeze
+      end
+
+      attr_reader :endpoint, :pid, :overflow, :wire, :queue, :queue_bytes, :block_timeout, :linger, :host, :context, :options, :spool, :spool_bytes, :durable,
+        :durable_bytes, :fsync
+
+      def bind? = @bind
+
+      def plain? = @wire == :plain
+
+      # @param endpoint [String]
+      # @return [Settings] for another endpoint
+      def at(endpoint)
+        copy = dup
+        copy.instance_variable_set(:@endpoint, check_endpoint(endpoint, bind? ? :bind : :connect))
+        copy.freeze
+      end
+
+      private
+
+      # What sends at exit is the main Ractor's.
+      def check_ractor
+        return if !defined?(Ractor) || Ractor.current == Ractor.main
+        raise Errors.build(UnsupportedError, :logger, nil, "a logger lives in the main Ractor only: send it what is to be logged")
+      end
+
+      def check_endpoint(endpoint, operation)
+        checked = Endpoint.check(endpoint, operation).dup.force_encoding(Encoding::UTF_8).freeze
+        return checked unless checked.start_with?(*NOT_FOR_PUSH)
+        raise Errors.build(ProtocolError, operation, endpoint, "records go over tcp, ipc or inproc")
+      rescue EndpointError, ProtocolError => error
+        raise ArgumentValueError.new("logger: no endpoint: #{endpoint.inspect}; one is \"tcp://loghost:7000\" (#{error.message})", operation: :logger), cause: nil
+      end
+
+      # What would do nothing is a mistake: who asked for it counts on it.
+      def check_disk
+        raise Errors.bad_value(:logger, "spool:", "a folder, as overflow: :spool wants one", @spool) if @overflow == :spool && @spool.nil?
+        raise Errors.bad_value(:logger, "overflow: with spool:", ":spool", @overflow) if @spool && @overflow != :spool
+        raise Errors.bad_value(:logger, "fsync: without durable:", "false: nothing else is written to the disk before the call returns", @fsync) if @fsync && @durable.nil?
+      end
+
+      # A socket would say so only when the first record is on its way.
+      def check_options(options)
+        options.each { |name, value| Options.fetch(name).encode(value, :PUSH) }
+        Godwit::Socket::Security.options(*@options.values_at(:curve, :server_key, :plain))
+      end
+
+      def one_of(allowed, name, value)
+        known = value.is_a?(String) ? value.to_sym : value
+        return known if allowed.include?(known)
+        raise Errors.bad_value(:logger, name, allowed.map(&:inspect).join(", "), value)
+      end
+
+      def count(name, value)
+        return value if value.is_a?(Integer) && value.positive?
+        raise Errors.bad_value(:logger, name, "an Integer, 1 or more", value)
+      end
+
+      def seconds(name, value, nil_allowed: false)
+        return value if value.nil? && nil_allowed
+        return value if value.is_a?(Numeric) && value.real? && value >= 0 && value.to_f.finite?
+        raise Errors.bad_value(:logger, name, "seconds, 0 or more#{", or nil for ever" if nil_allowed}", value)
+      end
+    end
+    private_constant :Settings
+  end
+end

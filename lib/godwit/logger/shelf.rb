@@ -1,0 +1,150 @@
+# frozen_string_literal: true
+
+require "logger"
+require "zlib"
+
+module Godwit
+  class Logger < ::Logger
+    # Where a {Sink} puts its file when that is full or its day is over: names, how many are kept, compression. Names are those of
+    # Ruby's Logger: app.log.20261120 for a day, app.log.0 (the newest), app.log.1… by size.
+    # @private
+    class Shelf
+      PERIODS = %i[daily weekly monthly].freeze
+      DATED = /\.(\d{8})(?:\.(\d{1,7}))?(?:\.gz)?\z/
+      NUMBERED = /\.(\d{1,7})(?:\.gz)?\z/
+      CHUNK = 1 << 18
+
+      # @param path [String] of the file in use
+      # @param period [Symbol, nil] nil: by size
+      # @param keep [Integer, nil] old files; nil: all
+      def initialize(path, period, keep, gzip, complaint)
+        @path = path
+        @period = period
+        @keep = keep
+        @names = Mutex.new # held while files are renamed
+        @complaint = complaint
+        @jobs = Thread::Queue.new if gzip
+        clear_up
+      end
+
+      # @param base [Time] from which the running period is counted
+      # @return [Time, nil] when the file is to be put away
+      def due(base) = @period && ::Logger::Period.next_rotate_time(base, @period.to_s)
+
+      # Renames the file in use; afterwards there is none.
+      # @param now [Time]
+      def put_away(now)
+        @names.synchronize do
+          name = @period ? dated_name(now) : make_room
+          File.rename(@path, name)
+          compress(name) if @jobs
+          drop_surplus
+        end
+      end
+
+      # @return [Array<String>] old files, the newest first
+      def files
+        pattern = @period ? DATED : NUMBERED
+        found = siblings.filter_map { |name| (match = suffix(name).match(pattern)) && [match, name] }
+        return found.sort_by { |match, _| match[1].to_i }.map(&:last) unless @period
+        found.sort_by { |match, _| [match[1], match[2].to_i] }.map(&:last).reverse
+      end
+
+      # Waits a little for what is being compressed; the rest stays as it is until the next time.
+      def close
+        return unless @worker
+        @jobs.close
+        return if @worker.join(1)
+        @stopping = true
+        @worker.join
+      end
+
+      private
+
+      def siblings
+        folder = File.dirname(@path)
+        start = "#{File.basename(@path)}."
+        Dir.children(folder).select { |name| name.start_with?(start) }.map { |name| File.join(folder, name) }
+      end
+
+      def suffix(name) = File.basename(name)[File.basename(@path).size..]
+
+      def dated_name(now)
+        name = "#{@path}.#{::Logger::Period.previous_period_end(now, @period.to_s).strftime("%Y%m%d")}"
+        return name unless taken?(name)
+        number = 1
+        number += 1 while taken?("#{name}.#{number}")
+        "#{name}.#{number}"
+      end
+
+      def taken?(name) = File.exist?(name) || File.exist?("#{name}.gz")
+
+      # app.log.0 becomes app.log.1, and so on up to the first number that is free.
+      def make_room
+        number = 0
+        number += 1 while taken?("#{@path}.#{number}")
+        (number - 1).downto(0) do |old|
+          ["", ".gz"].each do |ending|
+            name = "#{@path}.#{old}#{ending}"
+            File.rename(name, "#{@path}.#{old + 1}#{ending}") if File.exist?(name)
+          end
+        end
+        "#{@path}.0"
+      end
+
+      def drop_surplus
+        return unless @keep
+        files.drop(@keep).each { |name| File.unlink(name) }
+      rescue SystemCallError => error
+        @complaint.call("#{error.message} (#{error.class})")
+      end
+
+      # What an earlier process did not get done.
+      def clear_up
+        siblings.each { |name| File.unlink(name) if name.end_with?(".gz.part") }
+        return unless @jobs
+        files.each { |name| compress(name) unless name.end_with?(".gz") }
+      rescue Errno::ENOENT
+        nil # the folder does not exist: opening the file tells
+      end
+
+      # Opened here, since the name may change.
+      def compress(name)
+        @jobs << [File.open(name, "rb"), File.stat(name).ino]
+        @worker ||= Worker.new { work }.tap { |worker| worker.name = "godwit log gzip" }
+      end
+
+      def work
+        while (file, inode = @jobs.pop)
+          begin
+            pack(file, inode) unless @stopping
+          rescue SystemCallError, IOError, Zlib::Error => error
+            @complaint.call("#{error.message} (#{error.class})")
+          ensure
+            file.close
+          end
+        end
+      end
+
+      # By its inode, since JRuby's File.identical? goes by the name that the file was opened with.
+      def pack(file, inode)
+        part = "#{file.path}.#{Process.pid}.gz.part"
+        Zlib::GzipWriter.open(part) do |out|
+          out.mtime = file.mtime
+          while !@stopping && (chunk = file.read(CHUNK))
+            out.write(chunk)
+          end
+        end
+        @names.synchronize do
+          name = siblings.find { |one| File.stat(one).ino == inode } unless @stopping
+          next unless name # it is surplus meanwhile
+          File.rename(part, "#{name}.gz")
+          File.unlink(name)
+        end
+      ensure
+        File.unlink(part) if part && File.exist?(part)
+      end
+    end
+    private_constant :Shelf
+  end
+end

@@ -1,0 +1,160 @@
+# frozen_string_literal: true
+
+require "json"
+require "java" if RUBY_ENGINE == "jruby"
+
+module Godwit
+  class Logger < ::Logger
+    # From what a program logs to text and JSON. Nothing here raises: what cannot be told is told so.
+    # @private
+    module Text
+      # Bytes of a text, and of a payload.
+      MOST_BYTES = 64 * 1024
+      # Bytes of a program's or a host's name.
+      MOST_NAME = 1024
+      # Causes of an error that are told, and lines of its backtrace.
+      MOST_CAUSES = 10
+      MOST_LINES = 200
+
+      # What a program's own methods may raise: all but what ends it.
+      FAULTS = [StandardError, ScriptError, SystemStackError, SecurityError, NoMemoryError, *(::Java::JavaLang::StackOverflowError if RUBY_ENGINE == "jruby")].freeze
+
+      module_function
+
+      # @return [String] in UTF-8; what is none is replaced
+      def utf8(text)
+        return text if text.encoding == Encoding::UTF_8 && text.valid_encoding?
+        if text.encoding == Encoding::BINARY || text.encoding == Encoding::UTF_8
+          text.dup.force_encoding(Encoding::UTF_8).scrub
+        else
+          text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
+        end
+      rescue EncodingError
+        text.dup.force_encoding(Encoding::UTF_8).scrub
+      end
+
+      # @return [String] the text itself when it is short enough
+      def cut(text, most = MOST_BYTES)
+        return text if text.bytesize <= most
+        size = most
+        size -= 1 while size > most - 4 && (text.getbyte(size) & 0xC0) == 0x80 # not in the midst of a character
+        kept = text.byteslice(0, size)
+        "#{utf8(kept)}...(cut #{text.bytesize - kept.bytesize} bytes)"
+      end
+
+      # As Ruby's formatter shows a message.
+      # @return [String]
+      def of(message)
+        case message
+        when ::String then (message.frozen? && message.instance_of?(::String)) ? message : "#{message}" # standard:disable Style/RedundantInterpolation -- a copy that is a String, quicker than dup
+        when ::Exception then "#{message.message} (#{message.class})\n#{message.backtrace&.join("\n")}"
+        else "#{message.inspect}" # standard:disable Style/RedundantInterpolation -- a String, whatever a program's own method gives
+        end
+      rescue *FAULTS => error
+        "(#{class_of(message)} could not be shown: #{class_of(error)})"
+      end
+
+      # @return [String] without the newline at its end
+      def line(text) = text.encoding.ascii_compatible? ? text.delete_suffix("\n") : text.chomp
+
+      # Text and data in one, as `godwit log tail` shows them, for who writes lines.
+      # @param payload [Object]
+      # @return [String]
+      def with(message, payload)
+        data = (::Hash === payload) ? payload.map { |key, value| "#{utf8(name(key))}=#{bare(value)}" }.join(" ") : json(payload)
+        "#{utf8(of(message))}  #{data}"
+      rescue *FAULTS # a Hash's own methods
+        "#{utf8(of(message))}  #{json(payload)}"
+      end
+
+      # Both kinds of data that a call may have.
+      # @return [Hash]
+      def merge(payload, keywords)
+        (::Hash === payload) ? {**payload, **keywords} : keywords
+      rescue *FAULTS # a key that is none
+        {payload: payload, **keywords}
+      end
+
+      def bare(value) = (::String === value && value.match?(/\A[[:alnum:]_.:\/@%+-]+\z/)) ? value : json(value)
+
+      # @param prog [Object]
+      # @return [String] as Ruby's formatter shows a program's name; of String itself, whatever `to_s` gives
+      def name(prog)
+        "#{prog}" # standard:disable Style/RedundantInterpolation
+      rescue *FAULTS
+        class_of(prog)
+      end
+
+      # @return [Boolean] whether a tag says nothing
+      def empty?(tag)
+        NilClass === tag || (tag.respond_to?(:empty?) && tag.empty?)
+      rescue *FAULTS
+        false
+      end
+
+      # @param key [String] of the header
+      # @return [String] `,"key":` and the value
+      def field(key, value)
+        json = json(value)
+        json = JSON.generate(cut(json)) if json.bytesize > MOST_BYTES
+        ",\"#{key}\":#{json}"
+      end
+
+      # What JSON refuses becomes its `inspect`.
+      # @return [String]
+      def json(value)
+        utf8(JSON.generate(value))
+      rescue *FAULTS # NaN, cycles, bad UTF-8, a to_json of somebody's own
+        json_by_parts(value)
+      end
+
+      # @return [Hash] class, message, backtrace, causes
+      def error(exception)
+        causes = []
+        cause = exception.cause
+        while cause && causes.size < MOST_CAUSES && !cause.equal?(exception) && causes.none? { |known| known.equal?(cause) }
+          causes << cause
+          cause = cause.cause
+        end
+        {**one_error(exception), causes: causes.map { |one| one_error(one) }}
+      rescue *FAULTS => error
+        {class: class_of(exception), message: "(could not be shown: #{class_of(error)})"}
+      end
+
+      # @return [String] an error's
+      def message(exception)
+        cut(utf8(name(exception.message)))
+      rescue *FAULTS => error
+        "(could not be shown: #{class_of(error)})"
+      end
+
+      def one_error(exception)
+        lines = ::Array.try_convert(exception.backtrace)
+        lines = [*lines.first(MOST_LINES), "...(cut #{lines.size - MOST_LINES} lines)"] if lines && lines.size > MOST_LINES
+        {class: class_of(exception), message: message(exception), backtrace: lines}
+      end
+
+      def json_by_parts(value)
+        case value
+        when ::Hash then "{#{value.map { |key, part| "#{string(name(key))}:#{part(part)}" }.join(",")}}"
+        when ::Array then "[#{value.map { |part| part(part) }.join(",")}]"
+        else part(value)
+        end
+      rescue *FAULTS
+        string(of(value))
+      end
+
+      def part(value)
+        utf8(JSON.generate(value))
+      rescue *FAULTS
+        string((::String === value) ? name(value).inspect : of(value))
+      end
+
+      def string(text) = JSON.generate(utf8(text))
+
+      # @return [String] also of a BasicObject's
+      def class_of(object) = ::Module.instance_method(:to_s).bind_call(::Kernel.instance_method(:class).bind_call(object))
+    end
+    private_constant :Text
+  end
+end

@@ -1,0 +1,205 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "../logger"
+require_relative "record"
+
+module Godwit
+  class Logger < ::Logger
+    # Shows records to people, as `godwit log tail` does.
+    #
+    #   view = Godwit::Logger::View.new(color: $stdout.tty?)
+    #   reader.each { |record| print view.line(record) }
+    #   # 12:31:07.123456 ERROR web1 billing[4242] [req-9] card refused  user=42
+    #
+    # **What is in a record cannot pass for another, nor steer the terminal**: control characters, and those that turn the direction of
+    # text, show as `\e`, `\x07`, `\u202e`; a text of several lines shows its later lines behind four spaces. Bytes that are not
+    # UTF-8 show as U+FFFD.
+    #
+    # Any number of threads and fibers may use one.
+    class View
+      # What a format may name.
+      FIELDS = %i[date time level host prog pid thread writer seq tags text payload message].freeze
+      # What shows as an escape sequence: C0 but tab and newline, DEL, C1, line separators, marks of direction.
+      UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
+      # The same in JSON, which escapes C0 itself.
+      UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
+      # A String that needs no quotes behind `key=`.
+      BARE = /\A[[:alnum:]_.:\/@%+-]+\z/
+      INDENT = "\n    "
+      NO_TIME = "--:--:--.------"
+      NO_DATE = "----------"
+
+      STYLES = {"DEBUG" => "2", "INFO" => "32", "WARN" => "33", "ERROR" => "31", "FATAL" => "1;31", "ANY" => "35"}.freeze
+      PROG_STYLES = %w[36 34 35 32 33 96 94 95 92 93].freeze
+      FAINT = "2"
+      MATCH = "1;7"
+      private_constant :UNSAFE, :UNSAFE_IN_JSON, :BARE, :INDENT, :NO_TIME, :NO_DATE, :STYLES, :PROG_STYLES, :FAINT, :MATCH
+
+      class << self
+        # Tags, text and payload in one String: `[req-9] card refused  user=42`; of a text of several lines the payload ends the first.
+        # This is what {Filter} searches.
+        # @param record [Record]
+        # @return [String] UTF-8, valid, nothing escaped
+        def message(record)
+          text = record.text.chomp
+          text = text.gsub("\r\n", "\n") if text.include?("\r")
+          details = payload(record.payload)
+          unless details.empty?
+            first, line_end, rest = text.partition("\n")
+            text = "#{first}#{"  " unless first.empty?}#{details}#{line_end}#{rest}"
+          end
+          tags = record.tags
+          tags.empty? ? text : "#{tags(tags)} #{text}"
+        end
+
+        # @param text [String]
+        # @param lines [Boolean] whether newlines and tabs stay
+        # @return [String] with nothing in it that steers a terminal
+        def escape(text, lines: false)
+          text = text.gsub(UNSAFE) { |character| sequence(character) } if text.match?(UNSAFE)
+          text = text.gsub(/[\n\t]/, "\n" => '\n', "\t" => '\t') if !lines && text.match?(/[\n\t]/)
+          text
+        end
+
+        # @private
+        def tags(tags) = tags.map { |tag| "[#{string(tag)}]" }.join(" ")
+
+        # @private
+        def payload(payload)
+          return "" if payload.nil? || payload == {}
+          return value(payload) unless payload.is_a?(Hash)
+          payload.map { |key, value| "#{string(key)}=#{value(value)}" }.join(" ")
+        end
+
+        # JSON of anything that came out of JSON, where a lone surrogate makes a String that is no UTF-8.
+        # @private
+        def json(value)
+          text = begin
+            JSON.generate(value)
+          rescue JSON::GeneratorError
+            JSON.generate(scrub(value))
+          end
+          text.gsub(UNSAFE_IN_JSON) { |character| format('\u%04x', character.ord) }
+        end
+
+        private
+
+        def sequence(character)
+          case character
+          when "\e" then '\e'
+          when "\r" then '\r'
+          else format((character.ord < 0x80) ? '\x%02x' : '\u%04x', character.ord)
+          end
+        end
+
+        def value(value)
+          return json(value) unless value.is_a?(String)
+          value = value.scrub
+          value.match?(BARE) ? value : json(value)
+        end
+
+        def string(value) = value.is_a?(String) ? value.scrub : json(value)
+
+        def scrub(value)
+          case value
+          when String then value.scrub
+          when Array then value.map { |one| scrub(one) }
+          when Hash then value.to_h { |key, one| [key.to_s.scrub, scrub(one)] }
+          else value
+          end
+        end
+      end
+
+      # @param format [String, Symbol, nil] nil: the line above; `:json`: one JSON object a line; a String: as Kernel#format takes it, with
+      #   the names of {FIELDS}, such as "%<date>s %<time>s %-5<level>s %<message>s". All are Strings, "" where the record has none
+      # @param color [Boolean] ANSI colours: levels, programs, what `highlight:` found
+      # @param highlight [Regexp, Array<Regexp>, nil] with `color:`, what of tags, text and payload shows inverse
+      # @raise [ArgumentValueError] when the format is none; says why
+      def initialize(format: nil, color: false, highlight: nil)
+        @format = format
+        @color = color
+        @highlight = Regexp.union(*highlight) if color && highlight && Array(highlight).any?
+        check_format if format && format != :json
+        freeze
+      end
+
+      # @param record [Record]
+      # @return [String] UTF-8, ends with a newline
+      def line(record)
+        case @format
+        when nil then standard(record)
+        when :json then "#{View.json(record.to_h)}\n"
+        else "#{format(@format, fields(record))}\n"
+        end
+      end
+
+      private
+
+      def check_format
+        raise TypeError, "got #{@format.class}" unless @format.is_a?(String)
+        format(@format, FIELDS.to_h { |name| [name, ""] })
+      rescue KeyError, ArgumentError, TypeError => error
+        raise ArgumentValueError.new("format: takes a String with names such as %{time} or %-5<level>s, of #{FIELDS.join(", ")}: #{error.message}", operation: :new)
+      end
+
+      def standard(record)
+        prog = record.prog.to_s
+        pid = record.pid
+        head = [paint(clock(record, "%H:%M:%S.%6N", NO_TIME), FAINT), level(record), *host(record)]
+        head << "#{prog.empty? ? "-" : program(prog)}#{"[#{pid}]" if pid}" unless prog.empty? && pid.nil?
+        "#{head.join(" ")} #{message(record)}\n"
+      end
+
+      def fields(record)
+        {
+          date: clock(record, "%Y-%m-%d", NO_DATE), time: clock(record, "%H:%M:%S.%6N", NO_TIME), level: record.label,
+          host: View.escape(record.host.to_s), prog: View.escape(record.prog.to_s), pid: record.pid.to_s, thread: View.escape(record.thread.to_s.scrub),
+          writer: record.writer.to_s, seq: record.seq.to_s, tags: View.escape(View.tags(record.tags)),
+          text: shown(record.text.chomp), payload: View.escape(View.payload(record.payload)), message: message(record)
+        }
+      end
+
+      # A record of another's making may tell a time that is none.
+      def clock(record, pattern, none)
+        time = record.time
+        time&.year&.between?(0, 9999) ? time.strftime(pattern) : none
+      rescue RangeError, ArgumentError
+        none
+      end
+
+      def level(record) = paint(record.label.ljust(5), STYLES[record.label])
+
+      def host(record)
+        host = record.host.to_s
+        host.empty? ? [] : [View.escape(host)]
+      end
+
+      def program(prog) = paint(View.escape(prog), PROG_STYLES[prog.sum % PROG_STYLES.size])
+
+      def message(record)
+        message = View.message(record)
+        return shown(message) unless @highlight
+        result = +""
+        at = 0
+        message.scan(@highlight) do
+          first, last = $~.offset(0)
+          next if first == last
+          result << shown(message[at...first]) << message[first...last].split("\n", -1).map { |part| found(part) }.join(INDENT)
+          at = last
+        end
+        result << shown(message[at..])
+      end
+
+      def found(part) = part.empty? ? "" : paint(View.escape(part, lines: true), MATCH)
+
+      # Later lines behind spaces, so that none passes for a record's beginning.
+      def shown(text)
+        text = View.escape(text, lines: true)
+        text.include?("\n") ? text.gsub("\n", INDENT) : text
+      end
+
+      def paint(text, style) = @color ? "\e[#{style}m#{text}\e[0m" : text
+    end
+  end
+end

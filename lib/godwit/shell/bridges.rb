@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Shell
+    # From a command's rows to a socket or a log.
+    module Bridges
+      SEVERITIES = {out: 1, err: 2}.freeze # ::Logger's INFO and WARN
+      private_constant :SEVERITIES
+
+      # Runs the command and hands its rows on.
+      #
+      # * To a **socket**: each row is a message of one frame, with `err: :rows` one of two (`["out", row]`, `["err", row]`). A socket that
+      #   takes no more makes this wait, and with it the command: the high-water mark is the back-pressure. What is there goes in
+      #   one batch; nothing waits for a batch to fill.
+      # * To a **logger** (Godwit's, Ruby's, or what has `add` like it): a record a row, stdout at INFO, stderr at WARN; the standard
+      #   error that `err:` says nothing of is taken too. Its tag is the program and its pid, `make[4242]`, where the logger knows
+      #   tags (`tagged`), else that is its progname.
+      #
+      #     Godwit::Shell.rows("find", "/").into(push)
+      #     Godwit::Shell.rows("make").into(log).success?
+      #
+      # Interrupted by whatever ends `each`; the command is stopped then.
+      # @param target [Socket, ::Logger]
+      # @param count [Integer, nil] stops the command after so many rows, 1 or more
+      # @param timeout [Integer, Float, nil] seconds that a socket may make a batch wait
+      # @return [Status]
+      # @raise [TimeoutError] when a socket took nothing for so long; the command is stopped
+      # @raise [ArgumentTypeError] for other targets: `each { |row| target << row }` serves them
+      # @raise [SystemCallError, RowTooLongError] as {Stream#each}
+      # @raise [Error] of the socket, such as ClosedError
+      def into(target, count: nil, timeout: nil)
+        Bridges.check_count(:into, count)
+        case target
+        when Socket then batches(count: count) { |rows| target.send_many(Bridges.messages(rows), timeout: timeout) }
+        when ->(logger) { logger.respond_to?(:add) && logger.respond_to?(:info) } then into_log(target, count)
+        else raise Errors.bad_type(:into, "the target", "a socket or a logger (for others: each { |row| target << row })", target)
+        end
+      end
+
+      # Runs the command, and yields what is there at once: for targets that take many rows cheaper than each on its own.
+      # @yieldparam rows [Array<String>] one or more; with `err: :rows` Arrays of a Symbol and a String
+      # @return [Status, self] self without a block
+      # @raise [SystemCallError, RowTooLongError] as {Stream#each}
+      def each_batch(&block) = block ? batches(&block) : self
+
+      # @private
+      # @return [Array<String, Array<String>>] messages of a socket
+      def self.messages(rows) = rows.first.is_a?(Array) ? rows.map { |kind, row| [kind.name, row] } : rows
+
+      # @private
+      def self.check_count(operation, count)
+        return if count.nil? || (count.is_a?(Integer) && count.positive?)
+        raise Errors.bad_value(operation, "count:", "a number of rows, 1 or more, or nil", count)
+      end
+
+      private
+
+      # @param started [#call, nil] called once the command runs, with its job
+      def batches(started: nil, count: nil)
+        job = nil
+        begin
+          start(reuse: false) { |running| job = running }
+          started&.call(job)
+          loop do
+            rows = []
+            job.advance { |row| rows << row }
+            break if rows.empty?
+            rows = rows.first(count) if count
+            yield rows
+            break if count && (count -= rows.size).zero?
+          end
+        ensure
+          done(job)
+        end
+        @status
+      end
+
+      def into_log(logger, count)
+        return self.class.new(@plan.with(err: :rows)).into(logger, count: count).tap { |status| @status = status } if @plan.err == :inherit && !@plan.pty
+        tag = nil
+        batches(started: ->(job) { tag = job.tag }, count: count) do |rows|
+          if logger.respond_to?(:tagged)
+            logger.tagged(tag) { rows.each { |row| log(logger, row, nil) } }
+          else
+            rows.each { |row| log(logger, row, tag) }
+          end
+        end
+      end
+
+      def log(logger, row, name)
+        kind, text = row.is_a?(Array) ? row : [:out, row]
+        logger.add(SEVERITIES.fetch(kind), text, name)
+      end
+    end
+  end
+end

@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Shell
+    # Writes a command's input on a thread of its own, so that neither waits for the other. A command that does not read on is no error.
+    # @private
+    class Feeder
+      PIECE = 65_536
+      END_OF_INPUT = "\x04" # typed at a terminal
+
+      # @return [Exception, nil] what the input's own `each` or `read` raised
+      attr_reader :error
+
+      # @param input [String, #read, #each]
+      # @param pipe [IO] closed by this
+      # @param processes [Processes] which an error of the input ends
+      def initialize(input, pipe, processes, terminal: false)
+        @pipe = pipe
+        @thread = Thread.new { Thread.handle_interrupt(Object => :immediate) { feed(input, pipe, processes, terminal) } } # started where kills are put off
+        @thread.name = "godwit shell input"
+        @thread.report_on_exception = false
+      end
+
+      def kill
+        @thread.kill
+      end
+
+      # Ends the thread, if the input lets it.
+      def finish
+        @thread.kill
+        @thread.join(1) unless @thread == Thread.current
+      end
+
+      private
+
+      def feed(input, pipe, processes, terminal)
+        pieces(input) { |piece| pipe.write(piece) }
+        pipe.write(END_OF_INPUT) if terminal
+      rescue Errno::EPIPE, Errno::EIO, IOError => error
+        unless error.is_a?(Errno::EPIPE) || error.is_a?(Errno::EIO) || pipe.closed?
+          @error = error
+          processes.signal(:TERM)
+        end
+      rescue => error
+        @error = error
+        processes.signal(:TERM)
+      ensure
+        close(pipe) unless terminal
+      end
+
+      # Java itself closes the pipe of a thread that is killed as it writes.
+      def close(pipe)
+        pipe.close
+      rescue SystemCallError, IOError
+        nil
+      end
+
+      # A message is a line, its frames with tabs between them.
+      def line(message)
+        text = message.is_a?(Array) ? message.join("\t") : message
+        text.end_with?("\n", "\0") ? text : "#{text}\n"
+      end
+
+      def pieces(input, &block)
+        if input.is_a?(String)
+          0.step(input.bytesize - 1, PIECE) { |from| yield input.byteslice(from, PIECE) }
+        elsif input.respond_to?(:read)
+          while (piece = input.read(PIECE))
+            yield piece
+          end
+        elsif input.is_a?(Socket) || input.is_a?(Pull)
+          input.each { |message| yield line(message) }
+        elsif input.is_a?(Stream)
+          input.each { |row| yield input.written(row) }
+        else
+          input.each { |piece| yield piece.to_s }
+        end
+      end
+    end
+  end
+end

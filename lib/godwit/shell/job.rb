@@ -1,0 +1,206 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Shell
+    # One run of a plan: reads as its caller asks for rows, and waits for all its pipes and processes at once. One that nobody holds
+    # any more has its processes ended by a finalizer.
+    # @private
+    class Job
+      # Reads without a wait, or rows, after which other fibers, and the processes, are looked at.
+      TURNS = 16
+      ROWS = 2_000
+
+      # The signals that a terminal or the system sends to end a program: the command gets the one that ended its caller.
+      FORWARDED = %w[INT TERM HUP QUIT].to_h { |name| [Signal.list[name], name.to_sym] }.freeze
+
+      # @return [Status, nil] once finished
+      attr_reader :status
+
+      # @raise [SystemCallError] when a command cannot be started
+      def initialize(plan, reuse: plan.reuse)
+        @plan = plan
+        @clock = Clock.new(plan)
+        @turns = @looked = 0
+        @processes = Processes.new(plan.grace)
+        launch = Launch.new(plan, @processes)
+        Reaper.watch(@processes)
+        @poller = Poller.new
+        @exits = {}.compare_by_identity # descriptor, or pid where there is none => Child
+        @all = sources(launch, reuse).freeze
+        @sources = @all.dup
+        @sources.each { |source| @poller.register(source.io) }
+        @processes.children.each { |child| await_exit(child) }
+        @input = launch.input
+        @feeder = Feeder.new(plan.input, @input, @processes, terminal: plan.pty) if @input
+        ObjectSpace.define_finalizer(self, Reaper.finalizer(@processes, @feeder, [@poller, *@all.map(&:io), *@exits.keys.grep(IO)]))
+        ready = true
+      ensure
+        abandon(launch) unless ready
+      end
+
+      # Yields rows until all is read and all have exited.
+      # @raise [RowTooLongError]
+      def each(&block)
+        turn(&block) until over?
+      end
+
+      # Yields the rows that are there, after waiting for one if need be; none at the end.
+      def advance(&block)
+        @clock.resume
+        rows = 0
+        until over? || rows.positive?
+          turn do |row|
+            rows += 1
+            block.call(row)
+          end
+        end
+      end
+
+      # @return [Boolean] whether {#close} ended it
+      def closed? = @closed || false
+
+      # @return [String] the programs and their pids, such as `make[4242]`
+      def tag = @processes.children.map { |child| "#{File.basename(child.words.first)}[#{child.pid}]" }.join("|")
+
+      # Sends a signal to all that was started.
+      def signal(name) = @processes.signal(name)
+
+      # Ends the run, from any thread: who waits for its rows is told that they are at an end.
+      # @return [Status]
+      def close
+        @closed = true
+        finish
+      end
+
+      # Closes the pipes, ends the processes, reaps them.
+      # @param pending [Integer] rows that were read and not handed out
+      # @return [Status]
+      def finish(pending: 0)
+        return @status if @status
+        Thread.handle_interrupt(Object => :never) do
+          first = forwarded
+          @feeder&.kill
+          @poller.close unless @processes.foreign? # before the pipes: who waits for them is to see them no more
+          @all.each(&:close)
+          @processes.stop(first)
+        ensure
+          @exits.keys.grep(IO).each(&:close)
+          @feeder&.finish
+          @input&.close
+          ObjectSpace.undefine_finalizer(self) if @processes.settled?
+          @status ||= report(pending)
+        end
+        @status
+      end
+
+      private
+
+      # Not all of it could be made.
+      def abandon(launch)
+        [launch&.out, launch&.err, launch&.input, *@exits&.keys&.grep(IO)].compact.each(&:close)
+        @feeder&.finish
+        @poller&.close
+        @processes&.stop
+      end
+
+      def over? = @over || @closed
+
+      # Each stream is read once, at most. Waits if there was nothing.
+      def turn(&block)
+        raise ForkedError, "#{@plan.operation}: the command was started before fork: start it anew in this process" if @processes.foreign?
+        busy = false
+        @sources.delete_if do |source|
+          answer = source.take(@clock.deadline, &block)
+          raise too_long if answer == Source::TOO_LONG
+          busy = true if answer == Source::MORE
+          answer == Source::ENDED && part_with(source)
+        end
+        return if over?
+        raise @feeder.error if @feeder&.error
+        return @over = true if @sources.empty? && @exits.empty?
+        return @over = true if @clock.over?(@sources, ended: @exits.empty?)
+        return wait(@clock.left) unless busy
+        return if (@turns += 1) % TURNS != 0 && few?
+        let_others_run
+        wait(0)
+      end
+
+      def few?
+        rows = @all.sum(&:rows)
+        return true if rows - @looked < ROWS
+        @looked = rows
+        false
+      end
+
+      # A wait that finds something at once does so only now and then.
+      def let_others_run
+        sleep(0) if Fiber.respond_to?(:current_scheduler) && Fiber.current_scheduler
+      end
+
+      def part_with(source)
+        unless_closed { @poller.remove(source.io) }
+        source.close
+        true
+      end
+
+      # What close takes away under our hands is no error.
+      def unless_closed
+        yield
+      rescue ClosedError, IOError, Errno::EBADF
+        raise unless @closed
+      end
+
+      def wait(seconds)
+        unseen = @exits.each_key.grep(Integer)
+        seconds = [seconds, Pidfd::LOOK_AGAIN].compact.min unless unseen.empty?
+        unless_closed { @poller.wait(seconds).each { |event| see_exit(event.object) if @exits.key?(event.object) } }
+        unseen.each { |pid| @exits.delete(pid) if @exits[pid].exited? }
+      end
+
+      def await_exit(child)
+        io = Pidfd.of(child.pid)
+        @poller.register(io) if io
+        @exits[io || child.pid] = child
+      end
+
+      def see_exit(io)
+        @poller.remove(io)
+        io.close
+        @exits.delete(io)
+      end
+
+      def too_long
+        RowTooLongError.new("#{@plan.operation} #{@plan.name}: a row has more than #{@plan.limit} bytes (raise limit:, or take long: :split or :cut)",
+          operation: @plan.operation)
+      end
+
+      def sources(launch, reuse)
+        sources = []
+        sources << (@out = Source.new(launch.out, @plan, kind: (:out if @plan.err == :rows), reuse: reuse)) if launch.out
+        sources << error_source(launch.err, reuse) if launch.err
+        sources
+      end
+
+      def error_source(io, reuse)
+        err = @plan.err
+        return Source.new(io, @plan, kind: :err, reuse: reuse) if err == :rows
+        return Source.new(io, @plan, reuse: reuse) { |row| err.respond_to?(:call) ? err.call(row) : err.write(row, "\n") } unless err == :tail
+        tail = @tail = Tail.new
+        Source.new(io, @plan, sep: :chunk, encoding: Encoding::BINARY, reuse: true) { |chunk| tail << chunk }
+      end
+
+      # The signal that ends the caller is the one that the command gets first.
+      def forwarded
+        cause = $! # standard:disable Style/SpecialGlobalVars -- English is one more library
+        (cause.is_a?(SignalException) && FORWARDED[cause.signo]) || :TERM
+      end
+
+      def report(pending)
+        Report.new(@plan, @processes.children).status(
+          rows: @all.sum { |source| source.yields? ? source.rows : 0 } - pending, bytes: @out ? @out.bytes : 0, seconds: @clock.spent,
+          stderr_tail: @tail&.to_s(@plan.encoding), timed_out: @clock.timed_out, truncated: @clock.truncated?, stopped: !@over
+        )
+      end
+    end
+  end
+end

@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Shell
+    # Who is in a process group.
+    # @private
+    module Members
+      module_function
+
+      # @param groups [Array<Integer>] whose leaders have ended
+      # @return [Array<Integer>] those that have not ended
+      def living(groups)
+        Dir.children("/proc").filter_map do |name|
+          pid = name.to_i
+          pid if pid.positive? && !groups.include?(pid) && groups.include?(group(pid)) && lives?(pid)
+        end
+      rescue Errno::ENOENT, Errno::EACCES
+        [] # no /proc here
+      end
+
+      def group(pid)
+        Process.getpgid(pid)
+      rescue Errno::ESRCH, Errno::EPERM
+        nil
+      end
+
+      def lives?(pid)
+        !%w[Z X].include?(File.binread("/proc/#{pid}/stat")[/\) (\w)/n, 1])
+      rescue SystemCallError
+        false
+      end
+    end
+
+    # A descriptor that is readable once a process has ended.
+    # @private
+    module Pidfd
+      LOOK_AGAIN = 0.02 # seconds, where the kernel has no such descriptors
+
+      module_function
+
+      # @return [IO, nil] nil where there is none to be had
+      def of(pid)
+        number = Backend::IMPLEMENTATION.pidfd(pid)
+        number && IO.for_fd(number, "r")
+      end
+
+      # Waits until one of them ends, or time is up. An interrupt is taken in that wait alone: Ruby itself leaves a descriptor open
+      # where one comes as it opens a folder, or closes an IO.
+      def wait(pids, seconds)
+        ios = pids.filter_map { |pid| of(pid) }
+        poller = Poller.new(*ios)
+        interruptible { poller.wait((ios.size == pids.size) ? seconds : [seconds, LOOK_AGAIN].min) }
+      rescue Errno::EMFILE, Errno::ENFILE
+        interruptible { sleep([seconds, LOOK_AGAIN].min) } # no descriptor is left to wait with
+      ensure
+        poller&.close
+        ios&.each(&:close)
+      end
+
+      def interruptible(&wait) = Thread.handle_interrupt(Object => :on_blocking, &wait)
+    end
+
+    # Signals by name or number.
+    # @private
+    module Signals
+      module_function
+
+      # @return [Integer]
+      # @raise [ArgumentValueError]
+      def number(name)
+        number = name.is_a?(Integer) ? name : Signal.list[name.to_s.delete_prefix("SIG")]
+        return number if Signal.list.value?(number)
+        raise Errors.bad_value(:signal, "a signal", "a name such as :INT, or its number", name)
+      end
+    end
+  end
+end

@@ -1,0 +1,138 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Shell
+    # What was asked for: the commands and the options, checked before anything starts.
+    # @private
+    class Plan
+      DEFAULTS = {
+        shell: false, env: nil, chdir: nil, unsetenv_others: false, pty: false, input: nil, err: :inherit, sep: "\n", chomp: true,
+        limit: 1 << 20, long: :raise, encoding: nil, reuse: false, timeout: nil, idle: nil, grace: 2, drain: 1
+      }.freeze
+      LONGER = {raise: 0, split: 1, cut: 2}.freeze
+      STREAMS = %i[inherit merge discard tail rows].freeze
+
+      # @return [Array<Array<String>>] of each stage, with its program
+      attr_reader :commands
+      # @return [Symbol] the public method, for messages
+      attr_reader :operation
+      # @return [Boolean] nobody wants the rows: they go where the process's own output goes
+      attr_reader :outward
+
+      # @param commands [Array<Array>] each with its arguments
+      def initialize(operation, commands, options, outward: false)
+        @operation = operation
+        check_ractor
+        @outward = outward
+        unknown = options.keys - DEFAULTS.keys
+        unless unknown.empty?
+          raise ArgumentValueError.new("#{operation}: no option #{unknown.map { |name| "#{name}:" }.join(", ")}; there are " \
+            "#{DEFAULTS.keys.map { |name| "#{name}:" }.join(", ")}", operation: operation)
+        end
+        @options = DEFAULTS.merge(options)
+        raise value("the commands", "one Array for each, with its program and arguments", commands) if commands.empty?
+        @commands = commands.map { |command| words(command).freeze }.freeze
+        check_places
+        check_framing
+        %i[timeout idle grace drain].each { |name| check_seconds(name, optional: name != :grace) }
+        %i[timeout idle drain].each { |name| @options[name] = nil if @options[name] && @options[name] >= Timeout::MOST }
+      end
+
+      DEFAULTS.each_key { |name| define_method(name) { @options[name] } unless name == :encoding }
+
+      # @return [Plan] the same with other options
+      def with(**options)
+        dup.tap { |plan| plan.instance_variable_set(:@options, @options.merge(options)) }
+      end
+
+      # @return [Encoding] of the rows
+      def encoding = @encoding ||= found_encoding
+
+      # @return [String] as a person would type it
+      def name = @commands.map { |words| Plan.shown(words, shell) }.join(" | ")
+
+      # @return [Hash] of Process.spawn
+      def place
+        {pgroup: true, close_others: true, unsetenv_others: @options[:unsetenv_others] && true, chdir: @options[:chdir]&.to_s}.compact
+      end
+
+      # @return [Boolean] whether stderr has a pipe of its own
+      def err_piped? = %i[tail rows].include?(err) || err.respond_to?(:call) || (IO.try_convert(err).nil? && err.respond_to?(:write))
+
+      # @return [String] a command line; words of several encodings are bytes to a program, and so to this
+      def self.shown(words, shell = false)
+        words = words.map { |word| word.b.force_encoding(Encoding::UTF_8).scrub("?") }
+        return words.last if shell
+        words.map { |word| word.match?(%r{\A[\w@%+=:,./-]+\z}) ? word : "'#{word.gsub("'", "'\\\\''")}'" }.join(" ")
+      end
+
+      private
+
+      # What ends commands at exit is the main Ractor's.
+      def check_ractor
+        return if !defined?(Ractor) || Ractor.current == Ractor.main
+        raise Errors.build(UnsupportedError, operation, nil, "commands run in the main Ractor only")
+      end
+
+      def words(command)
+        raise value("a command", "a program and its arguments", command) if command.empty?
+        if shell
+          text = command.first
+          unless command.size == 1 && text.is_a?(String)
+            raise value("shell: true", "one String for the shell; without it, program and arguments one by one", command)
+          end
+          return ["/bin/sh", "-c", checked(text)]
+        end
+        command.map { |word| checked(word) }.tap { |words| raise value("a command", "the name of a program", command.first) if words.first.empty? }
+      end
+
+      def checked(word)
+        text = word.respond_to?(:to_path) ? word.to_path : word
+        text = text.to_s if text.is_a?(Symbol) || text.is_a?(Integer)
+        raise type("a command", "Strings, one for each argument", word) unless text.is_a?(String)
+        raise value("a command", "Strings without a NUL byte", text) if text.b.include?("\0")
+        raise value("a command", "a String that is not empty", text) if shell && text.b.strip.empty?
+        text
+      end
+
+      def check_places
+        raise type("env:", "a Hash of Strings", env) unless env.nil? || env.is_a?(Hash)
+        raise value("env:", "names without \"=\" and NUL, values without NUL", env) if env&.any? { |name, text| name.to_s.match?(/[=\0]|\A\z/) || text.to_s.include?("\0") }
+        raise value("chdir:", "a path without NUL", chdir) if chdir.to_s.include?("\0")
+        raise value("pty: true", "one command", name) if pty && @commands.size > 1
+        raise value("err: with pty: true", ":inherit (a terminal has one output)", err) if pty && err != :inherit
+        takers = %i[call write].select { |name| err.respond_to?(name) }
+        raise value("err:", "#{STREAMS.map(&:inspect).join(", ")}, a Proc, an IO", err) if takers.empty? && !STREAMS.include?(err)
+        return if input.nil? || input.is_a?(String) || input.respond_to?(:each) || input.respond_to?(:read)
+        raise type("input:", "a String, an IO, or what has each", input)
+      end
+
+      def check_framing
+        separates = sep.is_a?(String) ? !sep.empty? : sep == :chunk
+        raise value("sep:", "a String that is not empty, or :chunk", sep) unless separates
+        raise value("limit:", "a number of bytes from 1 on", limit) unless limit.is_a?(Integer) && limit.between?(1, (1 << 62) - 1)
+        raise value("long:", LONGER.keys.map(&:inspect).join(", "), long) unless LONGER.key?(long)
+        return if encoding.ascii_compatible? || sep == :chunk
+        raise value("encoding:", "one that has ASCII in it (for others take sep: :chunk)", encoding)
+      end
+
+      def check_seconds(name, optional:)
+        seconds = @options[name]
+        return if seconds.nil? && optional
+        raise type("#{name}:", "a number of seconds#{", or nil" if optional}", seconds) unless seconds.is_a?(Numeric) && seconds.real?
+        raise value("#{name}:", "at least 0 seconds", seconds) unless seconds >= 0
+      end
+
+      def found_encoding
+        wanted = @options[:encoding] || Encoding.default_external
+        Encoding.find(wanted)
+      rescue ArgumentError, TypeError
+        raise value("encoding:", "an Encoding or its name", wanted)
+      end
+
+      def value(argument, allowed, got) = Errors.bad_value(operation, argument, allowed, got)
+
+      def type(argument, allowed, got) = Errors.bad_type(operation, argument, allowed, got)
+    end
+  end
+end

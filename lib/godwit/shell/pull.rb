@@ -1,0 +1,157 @@
+# frozen_string_literal: true
+
+require "json"
+
+module Godwit
+  module Shell
+    # The rows that a {Push} sends, up to its end: what `godwit sh pull` does.
+    #
+    #     socket = Godwit::PULL.new
+    #     pull = Godwit::Shell::Pull.new(socket)          # before connect or bind: it counts who comes
+    #     socket.connect("tcp://host:7100")
+    #     pull.each { |row| puts row }
+    #     pull.exitstatus                                 # => 0; the command's
+    #
+    # It may be another command's `input:`. Several Pulls share the rows of one Push; one Pull that is bound takes those of several Pushes, and
+    # ends when all have ended. One that goes away without an end ends it too, and {#complete?} is false then.
+    #
+    # One thread may use it. Other messages of several frames than a Push's are left out, and counted ({#foreign}).
+    class Pull
+      include Enumerable
+
+      # @return [Integer] messages that were no rows
+      attr_reader :foreign
+      # @return [Array<Hash>] what each Push said at its end: :exitstatus (128 and the number of the signal that ended the command; nil when
+      #   time was up), :signal, :timed_out, :rows
+      attr_reader :ends
+
+      # @param socket [Socket] a PULL that is neither bound nor connected yet
+      # @raise [ArgumentTypeError] when it is no PULL
+      # @raise [StateError] when it has endpoints
+      def initialize(socket)
+        raise Errors.bad_type(:pull, "the socket", "a PULL", socket) unless socket.is_a?(Socket) && socket.type == :PULL
+        Push.check_new(:pull, socket)
+        @socket = socket
+        @foreign = @came = @gone = 0
+        @ends = []
+        @ids = {}
+        @wake, @waker = IO.pipe
+        Peers.new(socket) { |change| note(change) }
+      end
+
+      # Yields the rows as they come, until the end; then closes the socket, which tells the Push that all has been taken.
+      # @param timeout [Integer, Float, nil] seconds for all of it
+      # @yieldparam row [String, Array(Symbol, String)] binary; of a Push with `err: :rows` an Array of `:out` or `:err` and a String
+      # @return [self] or, without a block, an Enumerator
+      # @raise [TimeoutError] when time is up
+      # @raise [Error] of the socket
+      def each(timeout: nil, &block)
+        return to_enum(:each, timeout: timeout) unless block
+        each_batch(timeout: timeout) { |rows| rows.each(&block) }
+      end
+
+      # As {#each}, many at a time: those that are there.
+      # @param most [Integer] rows, 1 or more
+      # @param timeout [Integer, Float, nil] seconds for all of it
+      # @yieldparam rows [Array<String, Array(Symbol, String)>] one or more
+      # @return [self] or, without a block, an Enumerator
+      # @raise [TimeoutError] when time is up
+      # @raise [UnsupportedError] over inproc, where libzmq does not tell who comes and goes
+      # @raise [Error] of the socket
+      def each_batch(most = 256, timeout: nil)
+        return to_enum(:each_batch, most, timeout: timeout) unless block_given?
+        check_transport
+        Timeout.milliseconds(timeout)
+        @until = timeout && Timeout.now + timeout
+        poller = Poller.new(@socket, @wake)
+        until @over
+          rows = take(most, poller)
+          yield rows unless rows.empty?
+        end
+        self
+      ensure
+        poller&.close
+        close if @over || block_given?
+      end
+
+      # @return [Boolean] whether every Push that came said that it had ended
+      def complete? = !@ends.empty? && !@broken
+
+      # @return [Integer, nil] the command's exit status, or 128 and the number of the signal that ended it; of several commands the first that
+      #   is not 0; nil when that is not known
+      def exitstatus
+        all = @ends.map { |facts| facts[:exitstatus] }
+        all.find { |status| status != 0 } || (all.first if all.none?(nil))
+      end
+
+      # @private
+      # @return [String, Array(Symbol, String), nil] the row in a message; nil when it is none
+      def self.row(message)
+        return message if message.is_a?(String)
+        kind, row, *rest = message
+        [kind.to_sym, row] if rest.empty? && %w[out err].include?(kind)
+      end
+
+      # Closes the socket: the Push finds that nobody pulls.
+      # @return [nil]
+      def close
+        @socket.close
+        @waker.close
+        @wake.close
+        nil
+      end
+
+      private
+
+      def check_transport
+        return if @socket.endpoints.none? { |endpoint| endpoint.start_with?("inproc:") }
+        raise Errors.build(UnsupportedError, :pull, @socket.endpoints.first, "over inproc libzmq does not tell who comes and goes: take Socket#each")
+      end
+
+      def note(change)
+        change.positive? ? @came += 1 : @gone += 1
+        @waker.write_nonblock(".") if change.negative?
+      rescue IO::WaitWritable, IOError, Errno::EPIPE
+        nil # it is awake, or closed
+      end
+
+      # Those that are there; waits when there are none. What one had sent that went away is there before that is told.
+      def take(most, poller)
+        gone = @gone
+        here = @came - gone
+        messages = @socket.recv_many(most, timeout: 0, exception: false)
+        return rows_of(messages) if messages
+        if @ends.size >= here && (gone.positive? || !@ends.empty?)
+          @broken = gone.positive?
+          @over = true
+          return []
+        end
+        wait(poller)
+        []
+      end
+
+      def wait(poller)
+        left = @until && [@until - Timeout.now, 0].max
+        raise TimeoutError, "pull: time is up" if left&.zero?
+        poller.wait(left).each { |event| @wake.read_nonblock(64, exception: false) if event.object == @wake }
+      end
+
+      def rows_of(messages)
+        messages.filter_map do |message|
+          Pull.row(message) || note_end(*message)
+        end
+      end
+
+      def note_end(kind, text, *rest)
+        facts = JSON.parse(text, symbolize_names: true) if kind == Push::END_OF_ROWS && rest.empty?
+        raise JSON::ParserError unless facts.is_a?(Hash) && facts[:id].is_a?(String)
+        @ends << facts.except(:id) unless @ids[facts[:id]]
+        @ids[facts[:id]] = true
+        nil
+      rescue JSON::ParserError
+        @foreign += 1
+        nil
+      end
+    end
+  end
+end

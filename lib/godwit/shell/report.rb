@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Shell
+    # Makes the Status of a run.
+    # @private
+    class Report
+      def initialize(plan, children)
+        @plan = plan
+        @children = children
+      end
+
+      # @param facts [Hash] of {Status#initialize}
+      # @return [Status]
+      def status(**facts)
+        return Status.new(command: @plan.name, process: @children.first.status, **facts) if @children.size == 1
+        stages = @children.map { |child| Status.new(command: Plan.shown(child.words), process: child.status, seconds: facts[:seconds]) }
+        Status.new(command: @plan.name, process: decisive, stages: stages.freeze, **facts)
+      end
+
+      private
+
+      # As with a shell's pipefail the last stage that failed; a stage that nobody read any more did not fail.
+      def decisive
+        *upstream, last = @children.map(&:status)
+        failed = [*upstream.reject { |status| status&.termsig == Signal.list["PIPE"] }, last].reverse.find { |status| !status&.success? }
+        failed || last
+      end
+    end
+  end
+end

@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Shell
+    # How a command ended, and what it gave.
+    class Status
+      # @return [String] the command, as one would type it
+      attr_reader :command
+      # @return [Integer, nil] its exit status; nil when a signal ended it or nobody knows
+      attr_reader :exitstatus
+      # @return [Symbol, nil] the signal that ended it, such as :TERM
+      attr_reader :signal
+      # @return [Integer] rows that were yielded
+      attr_reader :rows
+      # @return [Integer] bytes that were read from its stdout
+      attr_reader :bytes
+      # @return [Float] seconds from its start to its end
+      attr_reader :seconds
+      # @return [String, nil] the last 64 KiB of its stderr, with `err: :tail`
+      attr_reader :stderr_tail
+      # @return [Symbol, nil] `:timeout` or `:idle`: the option whose time was up
+      attr_reader :timed_out
+      # @return [Array<Status>] of each command of a pipeline, in their order; of a single command this one alone
+      attr_reader :stages
+
+      # @private
+      def initialize(command:, process: nil, stages: nil, **facts)
+        @command = command
+        @exitstatus = process&.exitstatus
+        @signal = process&.termsig && (Signal.signame(process.termsig) || process.termsig.to_s).to_sym
+        @unknown = process.nil?
+        @rows = facts.fetch(:rows, 0)
+        @bytes = facts.fetch(:bytes, 0)
+        @seconds = facts.fetch(:seconds, 0.0)
+        @stderr_tail = facts[:stderr_tail]
+        @timed_out = facts[:timed_out]
+        @stopped = facts[:stopped] || false
+        @truncated = facts[:truncated] || false
+        @stages = stages || [self]
+        freeze
+      end
+
+      # @return [Boolean] whether it ended by itself with exit status 0; of a pipeline every stage (one that ended by SIGPIPE, since
+      #   nobody read on, is no failure)
+      def success? = !@stopped && !timed_out? && !@unknown && @exitstatus == 0
+
+      # @return [Boolean] whether {Shell.run} raises for it: it failed, and not because it was stopped on purpose
+      def failed? = timed_out? || !(@stopped || @unknown || success?)
+
+      # @return [Boolean] whether `timeout:` or `idle:` ended it; {#timed_out} says which
+      def timed_out? = !@timed_out.nil?
+
+      # @return [Boolean] whether it was stopped before its end: by `break`, an exception, `close`
+      def stopped? = @stopped
+
+      # @return [Boolean] whether its exit status is unknown, since the application's own `wait` took it
+      def unknown? = @unknown
+
+      # @return [Boolean] whether something still held its output open `drain:` seconds after its end, and what that may have written
+      #   later is missing
+      def truncated? = @truncated
+
+      # @param _keys [Array<Symbol>, nil]
+      # @return [Hash] for pattern matching
+      def deconstruct_keys(_keys)
+        {command: command, exitstatus: exitstatus, signal: signal, rows: rows, bytes: bytes, seconds: seconds, stderr_tail: stderr_tail,
+         timed_out: timed_out, success: success?, stopped: stopped?, unknown: unknown?, truncated: truncated?}
+      end
+
+      # @return [String] how it ended, in words
+      def to_s
+        return "#{(timed_out == :idle) ? "no row" : "no end"} in time (#{timed_out}:)" if timed_out?
+        return "stopped" if stopped?
+        return "status unknown: the application's own wait took it" if unknown?
+        signal ? "killed by SIG#{signal}" : "exit status #{exitstatus}"
+      end
+
+      # @return [String]
+      def inspect = "#<#{self.class} #{command}: #{self}, #{rows} rows, #{bytes} bytes, #{seconds.round(3)} s>"
+    end
+  end
+end

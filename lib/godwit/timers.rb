@@ -1,0 +1,225 @@
+# frozen_string_literal: true
+
+require_relative "timers/heap"
+require_relative "timers/timer"
+
+module Godwit
+  # Timers without sockets: callbacks that run once, several times, or for ever, when {#fire} or {#wait} is called. {Loop} has them beside
+  # sockets and IOs.
+  #
+  #   timers = Godwit::Timers.new
+  #   timers.after(0.5) { puts "once" }
+  #   timers.every(1, times: 3) { |timer| puts timer.fired }
+  #   timers.wait until timers.empty?
+  #
+  # **No drift**: on the monotonic clock, the n-th firing of a periodic timer is due at start + n * interval, however late the ones before
+  # it were. **After a stall** it fires once; what was missed is skipped, not made up for in a burst, and does not count as one of its `times`.
+  # It is never early.
+  #
+  # **Order**: by deadline; of those with the same one, the one that was made first.
+  #
+  # **Callbacks** may make, cancel and reset timers, also their own. One that raises ends the call of {#fire}; its timer is set for the next
+  # round already, and the others that are due stay so.
+  #
+  # **Cost**: making, firing and cancelling one of n timers is O(log n).
+  #
+  # **Threads and fibers**: any may call any method; callbacks run where {#fire} or {#wait} is called, each firing in one place only. {#wait} hears
+  # of timers that others make meanwhile. In a `trap` block no timer can be made or changed ({StateError}): Ruby allows no lock there;
+  # {Loop#post} works. **Fork**: a child has a copy of its own.
+  class Timers
+    singleton_class.undef_method(:allocate) # without initialize it is nothing
+
+    # The longest time that {#wait} sleeps in one go: Ruby takes no number of any size.
+    LONGEST = 1e6
+    private_constant :LONGEST
+
+    # @private
+    def self.seconds(operation, value)
+      raise Errors.bad_type(operation, "the interval", "a number of seconds", value) unless value.is_a?(Numeric) && value.real?
+      return value if value.to_f.finite? && !value.negative?
+      raise Errors.bad_value(operation, "the interval", "at least 0 seconds", value)
+    end
+
+    # @param clock [#call, nil] gives seconds that never go back; nil: the monotonic clock. For tests and simulations, with {#fire}
+    def initialize(clock: nil)
+      @clock = clock
+      @heap = Heap.new
+      @lock = Mutex.new
+      @changed = ConditionVariable.new
+      @serial = 0
+      @horizon = -Float::INFINITY
+    end
+
+    # Makes a timer that fires once.
+    # @param seconds [Integer, Float] from now; 0: in the next round
+    # @yieldparam timer [Timer]
+    # @return [Timer]
+    # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration, or without a block
+    # @raise [StateError] in a trap block
+    def after(seconds, &block)
+      add(:after, seconds, 1, block)
+    end
+
+    # Makes a timer that fires at start + interval, start + 2 * interval…
+    # @param seconds [Integer, Float] the interval; 0: in each round
+    # @param times [Integer, nil] how many times, at least 1; nil: until it is cancelled
+    # @yieldparam timer [Timer]
+    # @return [Timer]
+    # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration, no number of times, or without a block
+    # @raise [StateError] in a trap block
+    def every(seconds, times: nil, &block)
+      raise Errors.bad_type(:every, "times:", "an Integer, or nil for ever", times) unless times.nil? || times.is_a?(Integer)
+      raise Errors.bad_value(:every, "times:", "at least 1, or nil for ever", times) unless times.nil? || times.positive?
+      add(:every, seconds, times, block)
+    end
+
+    # Runs the callbacks of those that are due, each once. What becomes due meanwhile is for the next call.
+    # @return [Integer] how many ran
+    # @raise [Exception] that of a callback
+    def fire
+      moment = now
+      count = 0
+      while (timer = take(moment))
+        timer.call
+        count += 1
+      end
+      count
+    end
+
+    # Waits until a timer is due, and fires.
+    # @param timeout [Integer, Float, nil] seconds; nil: as long as there are timers
+    # @return [Integer] how many callbacks ran: 0 when time is up, or, without a timeout, when there is no timer
+    # @raise [ArgumentTypeError, ArgumentValueError] for what is no timeout
+    # @raise [Exception] that of a callback
+    def wait(timeout = nil)
+      Timeout.milliseconds(timeout) # refuses what is no duration
+      deadline = timeout && now + timeout
+      locked do
+        until (first = @heap.first) && first.deadline <= now
+          left = [first&.deadline, deadline].compact.min&.-(now)
+          break unless left&.positive?
+          @changed.wait(@lock, [left, LONGEST].min)
+        end
+      end
+      fire
+    end
+
+    # @return [Float, nil] seconds until the next one fires, 0 when it is due; nil when there is none
+    def next_in
+      return if empty?
+      first = locked { @heap.first }
+      first && [first.deadline - now, 0.0].max
+    end
+
+    # @return [Integer] how many will fire
+    def size
+      @heap.size
+    end
+
+    # @return [Boolean] whether none will fire
+    def empty?
+      @heap.empty?
+    end
+
+    # Cancels all.
+    # @return [self]
+    # @raise [StateError] in a trap block
+    def cancel_all
+      change { @heap.to_a.each { |timer| stop(timer) } }
+      self
+    end
+
+    # @return [String]
+    def inspect
+      "#<#{self.class} #{size} pending#{", the next in #{next_in.round(3)} s" unless empty?}>"
+    end
+    alias_method :to_s, :inspect
+
+    # dup and clone make no sense.
+    # @private
+    def initialize_copy(_original)
+      raise Errors.build(UnsupportedError, :dup, nil, "timers cannot be copied: make others with Timers.new")
+    end
+
+    # @return [Float]
+    # @private
+    def now
+      @clock ? @clock.call : Timeout.now
+    end
+
+    # The next that is due; it is set for its next round, or has ended.
+    # @return [Timer, nil]
+    # @private
+    def take(moment)
+      @lock.synchronize do
+        timer = @heap.first
+        next unless timer && timer.deadline <= moment
+        @horizon = moment if moment > @horizon
+        goes_on = false
+        @heap.update(timer) { goes_on = timer.advance(moment) }
+        @heap.delete(timer) unless goes_on
+        timer
+      end
+    end
+
+    # @private
+    def disarm(timer)
+      change { stop(timer) && empty? }
+    end
+
+    # @private
+    def rearm(timer, interval)
+      change { start(timer, interval) }
+    end
+
+    # Called, in whatever thread, when the time until the next one may be shorter now, or there is none left.
+    # @private
+    def on_change(&block)
+      @on_change = block
+    end
+
+    private
+
+    def add(operation, seconds, times, block)
+      raise Errors.bad_value(operation, "the call", "a block to run", nil) unless block
+      seconds = Timers.seconds(operation, seconds)
+      timer = Timer.new(self, locked { @serial += 1 }, seconds, times, block)
+      rearm(timer, seconds)
+      timer
+    end
+
+    # @return [Boolean] whether it is the next one
+    def start(timer, interval)
+      if timer.pending?
+        @heap.update(timer) { timer.start(now, interval, @horizon) }
+      else
+        timer.start(now, interval, @horizon)
+        @heap.push(timer)
+      end
+      @heap.first.equal?(timer)
+    end
+
+    # @return [Boolean] whether it was pending
+    def stop(timer)
+      found = @heap.delete(timer)
+      timer.ended(true)
+      found
+    end
+
+    # Tells of it, if the block says so; no interrupt comes between the two.
+    def change(&block)
+      Thread.handle_interrupt(Object => :never) do
+        next unless locked(&block)
+        locked { @changed.broadcast }
+        @on_change&.call
+      end
+    end
+
+    def locked(&block)
+      @lock.synchronize(&block)
+    rescue ThreadError => error
+      raise unless error.message.include?("trap context")
+      raise Errors.build(StateError, :timers, nil, "Ruby allows no lock in a trap block: give this to Godwit::Loop#post there, or to a Thread")
+    end
+  end
+end

@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require "jruby"
+
+module Godwit
+  # JRuby's own Thread#join looks for interrupts every 0.2 s, and its exit joins all threads of Ruby.
+  class Worker
+    # Tells of an end.
+    # @private
+    class Ending
+      LOOK_EVERY = 1 # second: a thread that is killed before it has begun tells nobody
+
+      def initialize
+        @lock = Mutex.new
+        @changed = ConditionVariable.new
+        @over = false
+      end
+
+      def tell
+        @lock.synchronize do
+          @over = true
+          @changed.broadcast
+        end
+      end
+
+      # @return [Boolean] false when time is up
+      def await(seconds, thread)
+        finish = seconds && Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+        @lock.synchronize do
+          until @over || !thread.alive?
+            left = finish ? finish - Process.clock_gettime(Process::CLOCK_MONOTONIC) : LOOK_EVERY
+            return false if left <= 0
+            @changed.wait(@lock, [left, LOOK_EVERY].min)
+          end
+        end
+        true
+      end
+    end
+
+    # A thread of Java's.
+    # @private
+    class Detached
+      def initialize
+        @ending = ending = Ending.new
+        @thread = java.lang.Thread.new do
+          yield
+        ensure
+          ending.tell
+        end
+        @thread.daemon = true
+        @thread.start
+      end
+
+      # @return [self, nil] nil when time is up
+      def join(seconds = nil) = @ending.await(seconds, @thread) ? self : nil
+    end
+
+    def initialize
+      @ending = Ending.new
+      super do
+        yield
+      ensure
+        @ending.tell
+      end
+    end
+
+    def self.detached(&block) = Detached.new(&block)
+
+    private
+
+    def end_awaited?(seconds) = @ending.await(seconds, self)
+  end
+end

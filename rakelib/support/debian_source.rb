@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require "etc"
+require "fileutils"
+require "open3"
+require "rake"
+require "tmpdir"
+
+module Godwit
+  # Debian's source packages, unpacked outside of the repository. What is made of one lies in the user's cache.
+  module DebianSource
+    # A tool is missing, or the network.
+    class Failure < StandardError; end
+
+    module_function
+
+    # @return [String] folder for a thing made of a source package
+    def cache(name)
+      cache = ENV["XDG_CACHE_HOME"].to_s
+      cache = File.join(Dir.home, ".cache") unless cache.start_with?("/")
+      File.join(cache, "godwit", name)
+    end
+
+    # Makes a thing once; of two makers at once the later finds the work done.
+    # @param goal [String] its folder in the cache
+    # @param done [Proc] tells whether it is there
+    # @yieldparam folder [String] empty, for the time of the work
+    def once(goal, done)
+      return if done.call
+      FileUtils.mkdir_p(File.dirname(goal))
+      File.open("#{goal}.lock", File::RDWR | File::CREAT) do |lock|
+        lock.flock(File::LOCK_EX)
+        Dir.mktmpdir("godwit-source-") { |folder| yield folder } unless done.call
+      end
+    end
+
+    # Asks apt for a source package with lists of its own: the machine's lists stay as they are, and no root is needed.
+    # @return [String] folder of the unpacked source
+    def fetch(package, folder)
+      File.write("#{folder}/sources.list", sources.join("\n") + "\n")
+      %w[state/lists/partial cache/archives/partial source].each { |path| FileUtils.mkdir_p("#{folder}/#{path}") }
+      settings = {
+        "Dir::Etc::SourceList" => "#{folder}/sources.list", "Dir::Etc::SourceParts" => "/dev/null",
+        "Dir::State" => "#{folder}/state", "Dir::State::status" => "/var/lib/dpkg/status", "Dir::Cache" => "#{folder}/cache",
+        "APT::Sandbox::User" => Etc.getpwuid.name, "Acquire::Languages" => "none", "Acquire::Retries" => "3"
+      }
+      options = settings.flat_map { |name, value| ["-o", "#{name}=#{value}"] }
+      run("apt-get", "update", "-o", "APT::Update::Error-Mode=any", *options)
+      run("apt-get", "source", package, *options, chdir: "#{folder}/source")
+      Dir.glob("#{folder}/source/*/").first || raise(Failure, "apt-get source #{package} left no source behind")
+    end
+
+    # The places that the machine's own apt takes Debian's packages from.
+    # @return [Array<String>] lines of a sources.list
+    def sources
+      keys = Dir.glob("/usr/share/keyrings/debian-archive-keyring.*").first
+      format = "$(SITE)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)"
+      lines = run("apt-get", "indextargets", "--format", format, "Created-By: Packages").lines(chomp: true).uniq
+      lines = lines.filter_map do |line|
+        site, release, component, origin = line.split("|")
+        "deb-src #{"[signed-by=#{keys}] " if keys}#{site} #{release} #{component}" if origin == "Debian"
+      end
+      lines.empty? ? raise(Failure, "apt knows no package list of Debian's: apt-get update first") : lines
+    end
+
+    # @return [String] what the command wrote
+    # @raise [Failure] with the end of it
+    def run(*command, chdir: Dir.pwd)
+      output, status = Open3.capture2e({"LC_ALL" => "C.UTF-8", "DEBIAN_FRONTEND" => "noninteractive"}, *command, chdir: chdir, stdin_data: "")
+      return output if status.success?
+      raise Failure, "#{command.first(2).join(" ")} failed:\n#{output.lines.last(15).join}"
+    rescue Errno::ENOENT
+      raise Failure, "#{command.first} is not installed (bin/setup installs what is needed)"
+    end
+  end
+end

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require_relative "debian_source"
+
+module Godwit
+  # The tests of Ruby's own Logger, and the test framework that they are written for: out of Debian's source package of this Ruby, as no gem has
+  # them. They lie in the user's cache.
+  module RubyLoggerTests
+    FILES = %w[test/logger tool/lib tool/test/runner.rb].freeze
+    RELEASE = RUBY_VERSION[/\A\d+\.\d+/]
+
+    module_function
+
+    # Fetches them unless they are there.
+    # @return [String] folder that holds {FILES}
+    # @raise [DebianSource::Failure] no network; a Ruby that Debian has not packaged
+    def fetch
+      goal = DebianSource.cache("ruby-logger-tests-#{RELEASE}")
+      DebianSource.once(goal, -> { File.directory?(goal) }) do |folder|
+        source = DebianSource.fetch("ruby#{RELEASE}", folder)
+        unfinished = "#{goal}.#{Process.pid}"
+        FILES.each do |name|
+          FileUtils.mkdir_p(File.dirname("#{unfinished}/#{name}"))
+          FileUtils.cp_r("#{source}/#{name}", "#{unfinished}/#{name}")
+        end
+        FileUtils.mv(unfinished, goal)
+      ensure
+        FileUtils.rm_rf(unfinished) if unfinished
+      end
+      goal
+    end
+  end
+end

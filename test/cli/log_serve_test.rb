@@ -1,0 +1,284 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "godwit/cli"
+require "socket"
+require_relative "../logger/made_records"
+
+# `godwit log serve`, and those who ask it: `log stats`, `log tail --last`.
+class CLILogServeTest < Godwit::TestCase
+  include MadeRecords
+
+  COMMAND = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "log"].freeze
+
+  def log(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], deadline: 30, **options)
+
+  # One that listens, its standard error in its standard output; @in, @out, @control say where.
+  def serve(*options, to: %w[--in tcp://:* --out tcp://:*], **more)
+    child = start_command(["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, "serve", *to, *options.map(&:to_s)], deadline: 30, **more)
+    (@serving ||= []) << child
+    child.wait_for(/^godwit: (in|durable in) .*\n/)
+    line = child.stdout[/^godwit: (?:in|durable in) .*$/]
+    @in, @out, @control = ["in", "out", "control"].map { |name| line[/(?:: |, )#{name} (\S+?)(?:,|$)/, 1] }
+    child
+  end
+
+  def teardown
+    (@serving || []).reject(&:finished?).each { |child| child.signal(:TERM).finish }
+  end
+
+  def file = "#{scratch_dir}/app.log"
+
+  def push = open_socket(:PUSH, linger: 5).connect(@in)
+
+  # Waits until the file has so many lines.
+  def lines(count) = eventually { File.exist?(file) && File.readlines(file).then { |lines| lines if lines.size >= count } }
+
+  def stop(child, signal = :TERM)
+    start = monotonic
+    result = child.signal(signal).finish
+    [result, monotonic - start]
+  end
+
+  def run_here(*arguments)
+    status = nil
+    out, err = capture_io { status = Godwit::CLI.run(["log", *arguments.map(&:to_s)]) }
+    [status, out, err]
+  end
+
+  test "records go to the file, to tail, and into the accounts" do
+    child = serve("--file", file)
+    tail = log("tail", @out, "--level", "error+", "--last", 10, "--control", @control, "--format", "%{text}", "--timeout", 20, "--count", 2)
+    push.send_many([frames(1, level: 3, text: "before"), frames(2), frames(4, level: 3, text: "after"), line("plain"), *foreign])
+    assert_equal "before\nafter\n", assert_child(tail.finish).stdout
+    assert_equal ["before", "text 2", "after", "plain"], lines(4).map { |one| one.chomp[/: (.*)/m, 1].split(": ").last }
+    statistics = JSON.parse(assert_child(log("stats", @control, "--json").finish).stdout)
+    assert_equal [3, 1, 1, foreign.size, 1], statistics.values_at("records", "lost", "plain", "foreign", "writers")
+    result, = stop(child)
+    assert_equal 0, result.status.exitstatus, result
+    assert_equal "received 4 · lost 1 · 1 writer · #{foreign.size} foreign", result.stdout.force_encoding("UTF-8").lines.last.chomp
+  end
+
+  test "stats: a row for each writer, and the sums" do
+    serve
+    push.send_many([frames(1, level: 2), frames(5, level: 4), frames(1, writer: writer(7), prog: "a\e[2Jb", host: "")])
+    rows = eventually { (rows = assert_child(log("stats", @control).finish).stdout.lines.map(&:chomp)).size == 4 && rows }
+    assert_equal %w[PROGRAM HOST WRITER RECEIVED LOST LATE WARN ERROR FATAL LAG IDLE], rows.first.split
+    assert_equal %w[billing web1 01234567 2 3 0 1 0 1], rows.grep(/billing/).first.split.first(9)
+    assert_equal ['a\e[2Jb', "-", "00000000", "1"], rows.grep(/2J/).first.split.first(4)
+    assert_match(/\Aup .* · 2 writers · records 3 · lost 3 · late 0 · plain 0 · foreign 0 · sent 3\z/, rows.last.force_encoding("UTF-8"))
+    again = log("stats", @control, "--interval", 0.01)
+    again.wait_for(/(^up .*){3}/m).signal(:INT)
+    assert_equal 130, again.finish.status.exitstatus
+  end
+
+  test "nobody answers: status 1, and it says what to look at" do
+    {["stats", "ipc://#{scratch_dir}/nobody", "--timeout", 0.1] => /no answer from ipc:.* in 0.1 s/, ["tail", "ipc://#{scratch_dir}/nobody", "--last", 1, "--control", "ipc://#{scratch_dir}/c", "--timeout", 0.1] => /no answer from ipc:.* in 0.1 s/}.each do |arguments, says|
+      result = log(*arguments).finish
+      assert_equal [1, 1], [result.status.exitstatus, result.stderr.lines.size], result
+      assert_match says, result.stderr
+    end
+  end
+
+  test "tail --last: what it keeps, chosen, then what comes, each once" do
+    serve("--last", 4)
+    sender = push
+    sender.send_many(Array.new(6) { |index| frames(index + 1, level: index.even? ? 1 : 3) })
+    eventually { JSON.parse(assert_child(log("stats", @control, "--json").finish).stdout)["records"] == 6 }
+    {[] => [3, 4, 5, 6], ["--level", "error"] => [4, 6], ["--grep", "text [35]"] => [3, 5], ["--prog", "nobody"] => []}.each do |options, seqs|
+      shown = StringIO.new
+      ending = seqs.empty? ? ["--timeout", "0.5"] : ["--count", seqs.size.to_s]
+      Godwit::CLI.command("log").new.run(["tail", @out, "--last", "100", "--control", @control, "--format", "%{seq}", *ending, *options], io: shown)
+      assert_equal seqs, shown.string.lines.map(&:to_i)
+    end
+    tail = log("tail", @out, "--last", 2, "--control", @control, "--format", "%{seq}", "--timeout", 20, "--count", 4)
+    tail.wait_for("5\n6\n")
+    sender.send_many([frames(7), frames(8)])
+    assert_equal "5\n6\n7\n8\n", assert_child(tail.finish).stdout
+  end
+
+  test "what was received is in the file when it ends, within a second, while writers go on" do
+    times = {TERM: 0, INT: 130}.flat_map do |signal, status|
+      Array.new(2) do
+        child = serve("--file", file)
+        flood = in_thread do
+          sender = open_socket(:PUSH, linger: 0, send_hwm: 100).connect(@in)
+          (1..).each_slice(100) { |seqs| sender.send_many(seqs.map { |seq| frames(seq) }, timeout: 0.5) }
+        rescue Godwit::TimeoutError
+          sender.close
+        end
+        eventually { File.size?(file).to_i > 50_000 } # to read all of it would take ever longer
+        result, seconds = stop(child, signal)
+        flood.join
+        assert_equal status, result.status.exitstatus, result
+        written = File.readlines(file)
+        wrong = written.each_with_index.find { |line, index| !line.end_with?(": text #{index + 1}\n") }
+        assert_nil wrong, "of #{written.size}"
+        assert_includes result.stdout.force_encoding("UTF-8"), "received #{Godwit::Logger::Summary.number(written.size)} · lost 0 · 1 writer"
+        File.delete(file)
+        seconds
+      end
+    end
+    assert_operator times.min, :<, 1.0
+  end
+
+  test "a reader that is stuck does not hold up its end, nor writers" do
+    seconds = Array.new(2) do
+      child = serve
+      open_socket(:SUB, subscribe: "", recv_hwm: 1).connect(@out).wait_connected(timeout: 5)
+      push.send_many(Array.new(5_000) { |index| frames(index + 1, text: "x" * 2_000) }, timeout: 10)
+      eventually { Godwit::Logger::Control.new(@control).then { |control| control.statistics.tap { control.close }["records"] == 5_000 } }
+      stop(child).last
+    end
+    assert_operator seconds.min, :<, 1.0
+  end
+
+  test "durable writers: in the file once, and on to tail; kept when nobody is there" do
+    child = serve("--file", file, "--durable-in", "tcp://:*")
+    durable = child.stdout[/durable in (\S+?),/, 1]
+    assert_child log("send", durable, "--durable", "#{scratch_dir}/kept", "one").finish
+    tail = log("tail", @out, "--last", 1, "--control", @control, "--count", 1, "--timeout", 20, "--format", "%{text}")
+    assert_equal "one\n", assert_child(tail.finish).stdout
+    stop(child)
+    result = log("send", durable, "--durable", "#{scratch_dir}/kept", "--timeout", 0.2, "two").finish
+    assert_equal [1, 1], [result.status.exitstatus, result.stderr.lines.size]
+    assert_includes result.stderr, "#{scratch_dir}/kept"
+    serve("--durable-in", durable, "--file", file, to: [])
+    sender = log("send", durable, "--durable", "#{scratch_dir}/kept")
+    sender.stdin.write("three\n")
+    assert_child sender.finish
+    assert_equal %w[one two three], lines(3).map { |line| line.chomp.split(": ").last }
+  end
+
+  test "SIGHUP opens the file anew" do
+    child = serve("--file", file)
+    sender = push
+    sender.send(frames(1))
+    lines(1)
+    File.rename(file, "#{file}.old")
+    child.signal(:HUP)
+    eventually { File.exist?(file) }
+    sender.send(frames(2))
+    assert_includes lines(1).first, "text 2"
+    assert_equal 1, File.readlines("#{file}.old").size
+    assert_equal 0, stop(child).first.status.exitstatus
+  end
+
+  test "a file that cannot be opened anew is told, and the old one written to" do
+    Dir.mkdir("#{scratch_dir}/logs")
+    path = "#{scratch_dir}/logs/app.log"
+    child = serve("--file", path)
+    File.rename("#{scratch_dir}/logs", "#{scratch_dir}/moved")
+    child.signal(:HUP).wait_for(/the old file is written to$/)
+    push.send(frames(1))
+    eventually { File.size?("#{scratch_dir}/moved/app.log") }
+    assert_equal 0, stop(child).first.status.exitstatus
+  end
+
+  test "rotation by size, and how many are kept" do
+    serve("--file", file, "--rotate", "1k", "--keep", 2)
+    push.send_many(Array.new(100) { |index| frames(index + 1) })
+    eventually { File.exist?(file) && File.read(file).include?("text 100\n") }
+    assert_equal ["app.log", "app.log.0", "app.log.1"], Dir.children(scratch_dir).grep(/app/).sort
+    assert_operator File.size("#{file}.0"), :<=, 1024
+  end
+
+  test "records that cannot be written are told and counted" do
+    skip "this system has no /dev/full" unless File.exist?("/dev/full")
+    child = serve("--file", "/dev/full")
+    push.send_many([frames(1), frames(2)])
+    child.wait_for(/No space left on device/)
+    last = assert_child(log("stats", @control).finish).stdout.force_encoding("UTF-8").lines.last
+    assert_match(/file: written 0, failed [12] · the last trouble: .*No space left/, last)
+    result, = stop(child)
+    assert_equal [1, "received 2 · lost 0 · 1 writer · 2 not written\n"], [result.status.exitstatus, result.stdout.force_encoding("UTF-8").lines.last]
+  end
+
+  test "--file -: lines to standard output, as they come; a reader that goes ends it; a terminal is not steered" do
+    input = "ipc://#{scratch_dir}/in"
+    child = log("serve", "--in", input, "--file", "-")
+    sender = open_socket(:PUSH, linger: 5).connect(input)
+    sender.send_many([frames(1), frames(2, text: "\e[2J")])
+    child.wait_for(/: text 1\n.*: \e\[2J\n/m)
+    result, = stop(child.signal(:HUP))
+    assert_equal [0, 2, 2], [result.status.exitstatus, result.stdout.lines.size, result.stderr.lines.size], result
+    view = Class.new(StringIO) { def tty? = true }.new
+    Godwit::CLI.command("log").const_get(:Output).new(view).write([Godwit::Logger::Record.parse(frames(1, text: "\e[2J\tx"))])
+    assert_match(/: \\e\[2J\tx\n\z/, view.string)
+  end
+
+  test "--file -: what reads it may go away" do
+    input = "ipc://#{scratch_dir}/in"
+    child = start_command(["bash", "-c", "#{COMMAND.join(" ")} serve --in #{input} --file - | head -n 1; exit ${PIPESTATUS[0]}"], deadline: 30)
+    sender = open_socket(:PUSH, linger: 0).connect(input)
+    sender.send(frames(1))
+    child.wait_for(/: text 1\n/)
+    in_thread { 2.step { |seq| sender.send(frames(seq)) } } # the pipe breaks at one of them
+    result = child.finish
+    assert_equal [141, 1], [result.status.exitstatus, result.stdout.lines.size], result
+  end
+
+  test "an address in use, at each side; nothing stays open" do
+    taken = open_socket(:PULL).bind("tcp://127.0.0.1:*").last_endpoint
+    free = "ipc://#{scratch_dir}/free"
+    {["--in", taken, "--file", file] => nil, ["--in", free, "--out", taken] => nil, ["--in", free, "--out", "ipc://#{scratch_dir}/o", "--control", taken] => nil}.each_key do |options|
+      result = log("serve", *options).finish
+      assert_equal [1, "", "godwit: #{taken} is in use\n"], [result.status.exitstatus, result.stdout, result.stderr]
+    end
+    first = serve("--file", file)
+    result = log("serve", "--in", free, "--file", file).finish
+    assert_equal [1, 1], [result.status.exitstatus, result.stderr.lines.size]
+    assert_includes result.stderr, "another process writes to it"
+    stop(first)
+    result = log("serve", "--in", free, "--file", "#{scratch_dir}/nosuch/app.log").finish
+    assert_equal [1, 1], [result.status.exitstatus, result.stderr.lines.size]
+  end
+
+  test "systemd is told when it listens and when it ends" do
+    path = "#{scratch_dir}/notify"
+    bell = own(Socket.new(:UNIX, :DGRAM).tap { |socket| socket.bind(Socket.sockaddr_un(path)) })
+    child = log("serve", "--in", "ipc://#{scratch_dir}/in", "--file", file, env: {"NOTIFY_SOCKET" => path})
+    assert bell.wait_readable(20)
+    assert_equal "READY=1", bell.recv(100)
+    assert_path_exists "#{scratch_dir}/in"
+    child.signal(:TERM).finish
+    assert_equal "STOPPING=1", bell.recv(100)
+    serve("--file", file, env: {"NOTIFY_SOCKET" => "#{path}/nosuch"}).wait_for("systemd was not told")
+  end
+
+  test "CURVE: the same keys for all sides; without the server's key nothing is heard" do
+    keys = Godwit::Curve.keypair
+    File.write("#{scratch_dir}/keys", keys.secret_key, perm: 0o600)
+    child = serve("--keys", "#{scratch_dir}/keys", "--verbose")
+    assert_child log("send", @in, "--server-key", keys.public_key, "hello").finish
+    tail = log("tail", @out, "--last", 1, "--control", @control, "--server-key", keys.public_key, "--count", 1, "--format", "%{text}")
+    assert_equal "hello\n", assert_child(tail.finish).stdout
+    assert_child log("stats", @control, "--server-key", keys.public_key).finish
+    assert_equal 1, log("stats", @control, "--timeout", 0.3).finish.status.exitstatus
+    assert_equal 124, log("tail", @out, "--timeout", 0.3).finish.status.exitstatus
+    assert_match(/^godwit: handshake_failed_\w+ /, stop(child).first.stdout)
+  end
+
+  test "where control listens" do
+    {%w[--out tcp://:7001] => "tcp://127.0.0.1:7002", %w[--out tcp://*:7001] => "tcp://*:7002", %w[--out tcp://[::1]:7001] => "tcp://[::1]:7002", %w[--out tcp://:*] => "tcp://127.0.0.1:*",
+     %w[--out tcp://*:0] => "tcp://*:*", %w[--out ipc://x] => nil, %w[--out tcp://:7001 --no-control] => nil, %w[--out tcp://:7001 --control tcp://:9] => "tcp://127.0.0.1:9", %w[--out tcp://:65535] => nil}.each do |options, control|
+      assert_equal_or_nil control, Godwit::CLI.command("log").const_get(:Serve).new.tap { |command| command.__send__(:parser).parse(options) }.__send__(:control)
+    end
+  end
+
+  def assert_equal_or_nil(expected, value) = expected ? assert_equal(expected, value) : assert_nil(value)
+
+  test "a wrong command line is told" do
+    {[] => "needs --in", %w[--in tcp://:1] => "needs --out", %w[--in foo --file f] => "is no endpoint", %w[--in tcp://:1 --out tcp://:2 --keep 3] => "need --file", %w[--in tcp://:1 --file f --keep 3] => "need --rotate",
+     %w[--in tcp://:1 --file f --rotate hourly] => "hourly", %w[--in tcp://:1 --file f --rotate 0] => "\"0\"", %w[--in tcp://:1 --file f --rotate daily --keep 0] => "1 or more",
+     %w[--durable-in tcp://:1 --out tcp://:2] => "--durable-in needs --file", %w[--in tcp://:1 --file f x] => "unexpected: x", %w[--in tcp://:1 --file f --server-key x] => "not the server",
+     %w[--in tcp://:1 --out tcp://:2 --last -1] => "0 or more",
+     %w[--in tcp://:1 --file - --rotate daily] => "need a file", %w[--in tcp://:1 --file - --fsync] => "need a file", %w[--durable-in tcp://:1 --file -] => "need a file"}.each do |options, says|
+      status, out, err = run_here("serve", *options)
+      assert_equal [2, ""], [status, out], options.inspect
+      assert_includes err, says
+    end
+    assert_equal 2, run_here("stats").first
+    assert_equal 2, run_here("stats", "tcp://:1", "--interval", 0).first
+  end
+end

@@ -1,0 +1,162 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "digest"
+require "shellwords"
+require "godwit/cli"
+
+# `godwit sh push` and `godwit sh pull`, in processes of their own.
+class CLIShTest < Godwit::TestCase
+  COMMAND = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "sh"].freeze
+  WENT_AWAY = "godwit: the other side went away before its end\n"
+
+  def sh(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], deadline: 30, **options)
+
+  def endpoint = @endpoint ||= "ipc://#{scratch_dir}/sh"
+
+  def push(*options, command, **more) = sh("push", endpoint, *options, "--", *command, **more)
+
+  def pull(*options, **more) = sh("pull", endpoint, *options, **more)
+
+  # @return [Array(Result, Result)] of push and of one pull
+  def both(*options, command, pull_options: [])
+    pushing = push(*options, command)
+    pulled = pull(*pull_options).finish
+    [pushing.finish, pulled]
+  end
+
+  def statuses(*results) = results.map { |result| result.status.exitstatus }
+
+  test "a pull prints what the command wrote, byte for byte" do
+    random = Random.new(1)
+    path = "#{scratch_dir}/bytes"
+    bytes = random.bytes(300_000) + "x" * 200_000 + "\r\n\0no newline"
+    File.binwrite(path, bytes)
+    [[], ["-0"], ["--sep", "ab"]].each do |options|
+      pushed, pulled = both(*options, ["cat", path])
+      assert_equal [[0, 0], "", "", ""], [statuses(pushed, pulled), pushed.stdout, pushed.stderr, pulled.stderr]
+      assert_equal Digest::SHA256.hexdigest(bytes), Digest::SHA256.hexdigest(pulled.stdout)
+    end
+  end
+
+  test "both end as the command did" do
+    {"exit 7" => 7, "kill -9 $$" => 137}.each do |script, status|
+      assert_equal [status, status], statuses(*both("--shell", ["echo a; #{script}"]))
+    end
+  end
+
+  test "several that pull share the rows" do
+    pulls = Array.new(3) { pull }
+    pushed = push("--pulls", 3, %w[seq 30000])
+    results = pulls.map(&:finish)
+    assert_equal (1..30_000).to_a, results.flat_map { |result| result.stdout.split.map(&:to_i) }.sort
+    assert_equal [0] * 4, statuses(*results, pushed.finish)
+    assert_operator results.map { |result| result.stdout.size }.min, :>, 0
+  end
+
+  test "head ends both sides quietly, and the command" do
+    ["yes", "echo 1; echo 2; echo 3; exec sleep 1000"].each do |script|
+      pushing = push("--shell", ["echo $$ > #{scratch_dir}/pid; #{script}"])
+      head = start_command(["bash", "-c", "#{Shellwords.join([*COMMAND, "pull", endpoint])} | head -n 1; echo ${PIPESTATUS[0]}"], deadline: 20) if script == "yes"
+      head ||= pull("--count", 1)
+      result = head.finish
+      assert_match((script == "yes") ? /\Ay\n141\n\z/ : /\A1\n\z/, result.stdout)
+      pushed = pushing.finish
+      assert_equal [141, "", ""], [pushed.status.exitstatus, pushed.stderr, result.stderr]
+      assert_raises(Errno::ESRCH) { Process.kill(0, File.read("#{scratch_dir}/pid").to_i) }
+    end
+  end
+
+  test "a signal ends push and the command; its pull says that rows are missing" do
+    {INT: ->(status) { status.exitstatus == 130 }, TERM: ->(status) { status.termsig == 15 }}.each do |name, right|
+      pushing = push("--shell", ["echo $$; exec sleep 1000"])
+      pulling = pull.wait_for(/\d+/)
+      pid = Integer(pulling.stdout)
+      pushing.signal(name)
+      pushed = pushing.finish
+      assert right.call(pushed.status), pushed.to_s
+      assert_equal "", pushed.stderr
+      pulled = pulling.finish
+      assert_equal [1, WENT_AWAY], [pulled.status.exitstatus, pulled.stderr]
+      assert_raises(Errno::ESRCH) { Process.kill(0, pid) }
+    end
+  end
+
+  test "a pull that is killed ends its push" do
+    pushing = push(["yes"])
+    pull.wait_for("y").signal(:KILL).finish
+    assert_equal [141, ""], pushing.finish.then { |result| [result.status.exitstatus, result.stderr] }
+  end
+
+  test "--timeout and --count" do
+    assert_equal [124, 124], statuses(*both("--timeout", 1, %w[sleep 1000]))
+    assert_equal [124], statuses(pull("--timeout", 0.01).finish)
+    pushed, pulled = both("--count", 3, ["yes"])
+    assert_equal [[0, 0], "y\n" * 3], [statuses(pushed, pulled), pulled.stdout]
+    pushed, pulled = both(["yes"], pull_options: ["--count", "300"])
+    assert_equal [[141, 0], "y\n" * 300], [statuses(pushed, pulled), pulled.stdout]
+  end
+
+  test "rows without what ends them, for other readers, and put back" do
+    socket = open_socket(:PULL).connect(endpoint)
+    pushing = push("-0", "--chomp", ["printf", 'a\nb\0c\0'])
+    assert_equal ["a\nb", "c"], 2.times.map { socket.recv(timeout: 20) }
+    kind, facts = socket.recv(timeout: 20)
+    assert_equal "end", kind
+    assert_match(/"exitstatus":0/, facts)
+    socket.close
+    assert_equal 0, pushing.finish.status.exitstatus
+    {"--lines" => "\n", "-0" => "\0", "--sep=;\\t" => ";\t"}.each do |option, ending|
+      assert_equal "1#{ending}2#{ending}", both("--chomp", %w[seq 2], pull_options: [option]).last.stdout
+    end
+  end
+
+  test "--err carries standard error over" do
+    _, pulled = both("--err", "--shell", ["echo out; echo err >&2"])
+    assert_equal ["out\n", "err\n"], [pulled.stdout, pulled.stderr]
+  end
+
+  test "standard input is the command's" do
+    pushing = push(["sort"])
+    pushing.stdin.write("b\na\n")
+    pushing.stdin.close
+    assert_equal "a\nb\n", pull.finish.stdout
+    assert_equal 0, pushing.finish.status.exitstatus
+  end
+
+  test "the other way round: a pull that is bound, where only the system knows" do
+    pulling = sh("pull", "tcp://:*", "--bind")
+    eventually { pulling.send(:pump) && pulling.stderr.end_with?("\n") }
+    pushed = sh("push", pulling.stderr[/tcp:\S+/], "--connect", "--", "seq", 3).finish
+    assert_equal [[0, 0], "1\n2\n3\n"], [statuses(pushed, pulling.finish), pulling.stdout]
+  end
+
+  test "--keep: workers stay when a push leaves, and serve the next" do
+    pulling = pull("--bind", "--keep", "--count", 4)
+    2.times { assert_equal 0, push("--connect", "--keep", %w[seq 2]).finish.status.exitstatus }
+    assert_equal [0, "1\n2\n1\n2\n"], pulling.finish.then { |result| [result.status.exitstatus, result.stdout] }
+  end
+
+  test "a wrong command line is told" do
+    {[] => "type `sh push", ["shove"] => "not \"shove\"", ["push"] => "which endpoint", ["push", "tcp://:1"] => "which command", ["pull"] => "which endpoint",
+     ["pull", "tcp://:1", "x"] => "unexpected: x", ["push", "here", "--", "ls"] => "\"here\" is no endpoint", ["pull", "inproc://x"] => "one process",
+     ["push", "tcp://:1", "--sep", "", "--", "ls"] => "--sep needs", ["pull", "tcp://:1", "--count", "0"] => "1 or more", ["push", "tcp://:1", "--", ""] => "command",
+     ["pull", "tcp://:1", "--timeout", "-1"] => "0 or more"}.each do |arguments, says|
+      status = nil
+      out, err = capture_io { status = Godwit::CLI.run(["sh", *arguments]) }
+      assert_equal [2, ""], [status, out], arguments.inspect
+      assert_includes err, says
+    end
+    result = push(["nosuchprogram"]).finish
+    assert_equal 1, result.status.exitstatus
+    assert_match(/\Agodwit: .*nosuchprogram.*\n\z/, result.stderr)
+  end
+
+  test "help" do
+    %w[push pull].each do |part|
+      out = assert_child(sh(part, "--help").finish).stdout
+      assert_includes out, "usage: godwit sh #{part} ENDPOINT"
+      assert out.lines.all? { |line| line.chomp.size <= 130 }
+    end
+  end
+end

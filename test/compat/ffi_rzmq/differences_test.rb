@@ -1,0 +1,330 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "godwit/compat/ffi_rzmq"
+require "ffi-rzmq"
+
+# Where the door differs from the gem, or goes beyond it: docs/ffi-rzmq.md.
+class FFIRzmqDifferencesTest < Godwit::TestCase
+  def old_context
+    @old_context ||= ZMQ::Context.new
+  end
+
+  def teardown
+    @old_context&.terminate
+    super
+  end
+
+  def open_old(type, **options)
+    socket = old_context.socket(type)
+    {LINGER: 0, RCVTIMEO: 5000, SNDTIMEO: 5000}.merge(options).each do |name, value|
+      assert_equal 0, socket.setsockopt(ZMQ.const_get(name), value), name
+    end
+    socket
+  end
+
+  def old_pair(one, other, transport: :inproc)
+    sockets = [open_old(one), open_old(other)]
+    assert_equal 0, sockets[0].bind(endpoint_for(transport))
+    assert_equal 0, sockets[1].connect(sockets[0].godwit.last_endpoint)
+    sockets
+  end
+
+  def errno = ZMQ::Util.errno
+
+  def option(socket, name)
+    assert_equal 0, socket.getsockopt(ZMQ.const_get(name), value = [])
+    value.first
+  end
+
+  test "sockets that nobody closed do not hold up terminate, and say ETERM afterwards" do
+    pull = open_old(ZMQ::PULL)
+    poller = ZMQ::Poller.new
+    poller.register_readable(pull)
+    context = @old_context
+    start = monotonic
+    assert_equal 0, context.terminate
+    assert_operator monotonic - start, :<, 5
+    calls = [-> { pull.recv_string(+"") }, -> { pull.recvmsgs([]) }, -> { pull.setsockopt(ZMQ::LINGER, 0) }, -> { pull.getsockopt(ZMQ::LINGER, []) },
+      -> { pull.bind("inproc://x") }, -> { pull.send_string("x") }, -> { pull.send_string("x", ZMQ::DONTWAIT) }, -> { poller.poll(10) }, -> { poller.poll(:blocking) }]
+    calls.each_with_index do |call, index|
+      Godwit::Compat::FFIRzmq::Failures.note(0)
+      assert_equal [-1, ZMQ::ETERM], [call.call, errno], "call #{index}"
+    end
+    assert_equal 0, pull.close
+    assert_equal [-1, ZMQ::ENOTSOCK], [pull.recv_string(+""), errno]
+  end
+
+  test "linger is 5 s unless it is set" do
+    socket = old_context.socket(ZMQ::PUSH)
+    assert_equal 5000, option(socket, :LINGER)
+    assert_equal 0, socket.setsockopt(ZMQ::LINGER, -1)
+    assert_equal(-1, option(socket, :LINGER))
+    socket.close
+  end
+
+  test "what was sent before the close still goes" do
+    pull = open_old(ZMQ::PULL)
+    push = old_context.socket(ZMQ::PUSH)
+    pull.bind("tcp://127.0.0.1:*")
+    push.connect(pull.godwit.last_endpoint)
+    100.times { |number| assert_operator push.send_string("#{number} #{"x" * 1000}"), :>, 1000 }
+    assert_equal 0, push.close
+    assert_equal (0..99).to_a, Array.new(100) { pull.recv_string(text = +"") && text.to_i }
+  end
+
+  test "what was sent on a socket that nobody closed still goes when its context is terminated" do
+    pull = open_old(ZMQ::PULL)
+    pull.bind("tcp://127.0.0.1:*")
+    context = ZMQ::Context.new
+    push = context.socket(ZMQ::PUSH)
+    push.connect(pull.godwit.last_endpoint)
+    100.times { |number| push.send_string(number.to_s) }
+    assert_equal 0, context.terminate
+    assert_equal (0..99).to_a, Array.new(100) { pull.recv_string(text = +"") && text.to_i }
+  end
+
+  test "more? is true only where more follows" do
+    push, pull = old_pair(ZMQ::PUSH, ZMQ::PULL)
+    push.send_strings(%w[a b])
+    pull.recvmsgs(list = [])
+    assert_equal [true, false], list.map(&:more?)
+    refute_predicate ZMQ::Message.new("x"), :more?
+    assert_operator list.first.get(2), :==, -1 # inproc has no descriptor
+    assert_equal ZMQ::EINVAL, errno
+  end
+
+  test "the descriptor of a peer" do
+    push, pull = old_pair(ZMQ::PUSH, ZMQ::PULL, transport: :tcp)
+    push.send_string("a")
+    pull.recvmsg(message = ZMQ::Message.new)
+    assert_operator message.get(2), :>, 2
+  end
+
+  test "a random tcp port" do
+    socket = open_old(ZMQ::REP)
+    port = ZMQ::Util.bind_to_random_tcp_port(socket: socket)
+    assert_includes 10_000..65_533, port
+    assert_equal "tcp://127.0.0.1:#{port}\0", option(socket, :LAST_ENDPOINT)
+    with_socket = Class.new(ZMQ::Util) { define_singleton_method(:socket) { socket } }
+    assert_kind_of Integer, with_socket.bind_to_random_tcp_port("127.0.0.1", 10)
+    assert_nil ZMQ::Util.bind_to_random_tcp_port("192.0.2.1", 3, socket: socket)
+    assert_match(/which socket/, assert_raises(ArgumentError) { ZMQ::Util.bind_to_random_tcp_port }.message)
+  end
+
+  test "deregistering what is not watched adds nothing, and changes outlive other registrations" do
+    one, two = old_pair(ZMQ::PAIR, ZMQ::PAIR)
+    poller = ZMQ::Poller.new
+    poller.register_readable(one)
+    assert_equal true, poller.deregister(one, ZMQ::POLLIN | ZMQ::POLLOUT)
+    assert_equal 0, poller.size
+    poller.register(one)
+    poller.deregister_writable(one)
+    poller.register(two, ZMQ::POLLOUT)
+    poller.poll(0)
+    assert_equal [[], [two]], [poller.readables, poller.writables]
+  end
+
+  test "a descriptor's number can be polled, and what cannot is refused" do
+    reader, writer = IO.pipe
+    poller = ZMQ::Poller.new
+    poller.register_readable(reader.fileno)
+    assert_equal 0, poller.poll(0)
+    writer.write("x")
+    assert_equal 1, poller.poll(1000)
+    assert_equal [reader.fileno], poller.readables
+    assert_raises(TypeError) { poller.register(:nothing) }
+    assert_match(/fd \[#{reader.fileno}\], events \[1\], revents \[1\]/, poller.inspect)
+    poller.delete(reader.fileno)
+    GC.start
+    assert_equal "x", reader.read_nonblock(1) # it was not closed
+    poller.register_readable(closed = IO.pipe.each(&:close).first)
+    assert_equal [-1, ZMQ::ENOTSOCK], [poller.poll(0), errno]
+    assert_predicate closed, :closed?
+  end
+
+  test "a poller that holds a closed socket fails" do
+    one, = old_pair(ZMQ::PAIR, ZMQ::PAIR)
+    poller = ZMQ::Poller.new
+    poller.register(one)
+    one.close
+    assert_equal [-1, ZMQ::ENOTSOCK], [poller.poll(0), errno]
+    assert_equal true, poller.deregister(one, ZMQ::POLLIN)
+    assert_equal 0, poller.size
+  end
+
+  test "a poll of what never comes lasts as long as it shall" do
+    poller = ZMQ::Poller.new
+    poller.register_writable(open_old(ZMQ::PULL))
+    assert_equal 0, poller.poll(0)
+    start = monotonic
+    assert_equal 0, poller.poll(30)
+    assert_operator monotonic - start, :>=, 0.03
+    waiting = in_thread { poller.poll }
+    until_asleep(waiting)
+    waiting.kill
+    assert waiting.join(5)
+  end
+
+  test "options that the gem does not know" do
+    router = open_old(ZMQ::ROUTER)
+    assert_equal 0, router.setsockopt(ZMQ::ROUTER_HANDOVER, 1)
+    assert_equal 0, router.setsockopt(ZMQ::HEARTBEAT_IVL, 1500)
+    assert_equal 1500, option(router, :HEARTBEAT_IVL)
+    assert_equal 0, router.setsockopt(ZMQ::TCP_ACCEPT_FILTER, "127.0.0.1/32")
+    assert_equal 0, router.setsockopt(ZMQ::IPC_FILTER_PID, Process.pid)
+    keys = ZMQ::Util.curve_keypair
+    {CURVE_PUBLICKEY: keys[0], CURVE_SECRETKEY: keys[1]}.each do |name, key|
+      assert_equal 0, router.setsockopt(ZMQ.const_get(name), key)
+      assert_equal key, option(router, name)
+    end
+  end
+
+  test "a value that an option does not take gives EINVAL" do
+    router = open_old(ZMQ::ROUTER)
+    [[ZMQ::LINGER, "x"], [ZMQ::LINGER, nil], [ZMQ::LINGER, 1 << 40], [ZMQ::MAXMSGSIZE, 1 << 70], [ZMQ::IDENTITY, 5], [ZMQ::IDENTITY, nil], [9999, 1], [ZMQ::FD, 1],
+      [ZMQ::AFFINITY, -1], [nil, 1]].each do |name, value|
+      Godwit::Compat::FFIRzmq::Failures.note(0)
+      assert_equal [-1, ZMQ::EINVAL], [router.setsockopt(name, value), errno], [name, value].inspect
+    end
+    assert_equal [-1, ZMQ::EINVAL], [router.getsockopt(9999, []), errno]
+    pub = open_old(ZMQ::PUB)
+    assert_equal [-1, ZMQ::EINVAL], [pub.setsockopt(ZMQ::XPUB_MANUAL, 1), errno]
+    pub.bind(endpoint_for(:inproc))
+    assert_equal [-1, ZMQ::EINVAL], [pub.setsockopt(ZMQ::CONFLATE, 1), errno]
+  end
+
+  test "a conflated PUB keeps its options" do
+    pub = open_old(ZMQ::PUB, SNDHWM: 7)
+    assert_equal 0, pub.setsockopt(ZMQ::CONFLATE, 1)
+    assert_equal [7, 0, 1], %i[SNDHWM LINGER CONFLATE].map { |name| option(pub, name) }
+    assert_equal pub.godwit.pointer, pub.socket.address
+  end
+
+  test "a topic of several bytes a character is taken whole" do
+    xpub, sub = open_old(ZMQ::XPUB), open_old(ZMQ::SUB)
+    xpub.bind("inproc://topic")
+    sub.setsockopt(ZMQ::SUBSCRIBE, "h\u00e9")
+    sub.connect("inproc://topic")
+    xpub.recv_string(topic = +"")
+    assert_equal "\1h\u00e9".b, topic
+  end
+
+  test "what is no String or message gives -1 instead of an exception" do
+    push, pull = old_pair(ZMQ::PUSH, ZMQ::PULL)
+    assert_equal [-1, ZMQ::EINVAL], [push.send_string(5), errno]
+    assert_equal [-1, ZMQ::EINVAL], [push.send_string(5, ZMQ::SNDMORE), errno]
+    assert_equal [-1, ZMQ::EINVAL], [push.send_strings(["a", 5]), errno]
+    assert_equal [-1, ZMQ::EFAULT], [push.sendmsg(5), errno]
+    assert_equal [-1, ZMQ::EINVAL], [push.bind(5), errno]
+    assert_equal [-1, ZMQ::EFAULT], [pull.recvmsg(nil), errno]
+    push.send_string("still")
+    pull.recv_strings(list = [])
+    assert_equal ["still"], list
+  end
+
+  test "a closed message fails, and crashes nothing" do
+    push, pull = old_pair(ZMQ::PUSH, ZMQ::PULL)
+    message = ZMQ::Message.new("x")
+    message.close
+    assert_equal [-1, ZMQ::EFAULT], [push.sendmsg(message), errno]
+    assert_equal [-1, ZMQ::EFAULT], [push.sendmsgs([message]), errno]
+    assert_equal [-1, ZMQ::EFAULT], [pull.recvmsg(message), errno]
+    assert_equal [-1, ZMQ::EFAULT], [message.copy(ZMQ::Message.new), errno]
+    assert_equal [-1, ZMQ::EFAULT], [message.get(ZMQ::MORE), errno]
+    %i[size data copy_out_string].each { |method| assert_raises(ZMQ::MessageError, method) { message.public_send(method) } }
+    assert_raises(IndexError) { ZMQ::Message.new.copy_in_bytes("abc", 4) }
+  end
+
+  test "a message that changes after it was made, and its parts, are sent as they were" do
+    push, pull = old_pair(ZMQ::PUSH, ZMQ::PULL)
+    text = +"before"
+    message = ZMQ::Message.new(text)
+    push.send_string(text, ZMQ::SNDMORE)
+    text.replace("after!")
+    push.sendmsg(message)
+    pull.recv_strings(list = [])
+    assert_equal %w[before before], list
+  end
+
+  test "parts wait for the last when the peer goes in between, and go whole" do
+    push, pull = old_pair(ZMQ::PUSH, ZMQ::PULL)
+    assert_equal 1, push.send_string("a", ZMQ::SNDMORE | ZMQ::DONTWAIT)
+    pull.close
+    eventually { option(push, :EVENTS).zero? }
+    assert_equal [-1, ZMQ::EAGAIN], [push.send_string("b", ZMQ::DONTWAIT), errno]
+    pull = open_old(ZMQ::PULL)
+    pull.bind("inproc://again")
+    push.connect("inproc://again")
+    assert_equal 1, push.send_string("b")
+    pull.recv_strings(list = [])
+    assert_equal %w[a b], list
+  end
+
+  test "errno is each thread's own" do
+    pull = open_old(ZMQ::PULL)
+    pull.recv_string(+"", ZMQ::DONTWAIT)
+    in_thread { pull.send_string("x") }.join
+    assert_equal ZMQ::EAGAIN, errno
+    assert_equal 0, in_thread { ZMQ::Util.errno }.value
+    assert_equal "Success", in_thread { ZMQ::Util.error_string }.value
+  end
+
+  test "error_check tells the errno of any call" do
+    assert_equal(-1, open_old(ZMQ::PULL).recv_string(+"", ZMQ::DONTWAIT))
+    error = assert_raises(ZMQ::ZeroMQError) { ZMQ::Util.error_check("zmq_bind", -1) }
+    assert_equal [ZMQ::EAGAIN, -1, "zmq_bind"], [error.error_code, error.result_code, error.source]
+  end
+
+  test "a monitor's events" do
+    rep = open_old(ZMQ::REP)
+    assert_equal 0, LibZMQ.zmq_socket_monitor(rep.socket, "inproc://monitor", ZMQ::EVENT_ALL)
+    watcher = open_old(ZMQ::PAIR)
+    watcher.connect("inproc://monitor")
+    rep.bind("tcp://127.0.0.1:*")
+    assert_operator watcher.recvmsgs(parts = []), :>, 0
+    event = LibZMQ::EventData.new(parts[0].data)
+    assert_equal [ZMQ::EVENT_LISTENING, 6], [event.event, parts[0].size]
+    assert_operator event.value, :>, 2
+    assert_equal rep.godwit.last_endpoint, parts[1].copy_out_string
+    assert_equal 0, LibZMQ.zmq_socket_monitor(rep.socket, nil, 0)
+    assert_equal [-1, ZMQ::EINVAL], [LibZMQ.zmq_socket_monitor(rep.socket, "inproc://other", 0), errno]
+    rep.close
+    assert_equal [-1, ZMQ::ENOTSOCK], [LibZMQ.zmq_socket_monitor(rep.socket, "inproc://other", 1), errno]
+  end
+
+  test "a trap handler does not end a wait" do
+    push, pull = old_pair(ZMQ::PUSH, ZMQ::PULL)
+    waited = nil
+    previous = trap("USR2") { waited = push.send_string("from the handler") }
+    main = Thread.current
+    in_thread do
+      until_asleep(main)
+      Process.kill(:USR2, Process.pid)
+    end
+    assert_equal 16, pull.recv_string(+"")
+    assert_equal 16, waited
+  ensure
+    trap("USR2", previous || "DEFAULT")
+  end
+
+  test "the sockets of a device are its own" do
+    pull, push = open_old(ZMQ::PULL), open_old(ZMQ::PUSH)
+    device = in_thread { ZMQ::Proxy.new(pull, push) }
+    until_asleep(device)
+    eventually { pull.recv_string(+"", ZMQ::DONTWAIT) == -1 && errno == Errno::EBUSY::Errno }
+    pull.close
+    assert device.join(5)
+  end
+
+  test "a device refuses what it cannot carry between, and ends when a socket is closed" do
+    rep, req = open_old(ZMQ::REP), open_old(ZMQ::REQ)
+    assert_nil ZMQ::Device.create(rep, req)
+    pull, push = open_old(ZMQ::PULL), open_old(ZMQ::PUSH)
+    device = in_thread { ZMQ::Proxy.new(pull, push) && ZMQ::Util.errno }
+    until_asleep(device)
+    pull.close
+    assert_equal ZMQ::ENOTSOCK, device.value
+    assert_equal ZMQ::EFAULT, in_thread { ZMQ::Proxy.new(pull, push) && ZMQ::Util.errno }.value
+  end
+end

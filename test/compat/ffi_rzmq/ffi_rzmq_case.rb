@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# Runs programs that were written for ffi-rzmq.
+class FFIRzmqCase < Godwit::TestCase
+  JRUBY_HELPER = File.expand_path("../../../rakelib/support/jruby.rb", __dir__)
+  require JRUBY_HELPER if File.exist?(JRUBY_HELPER)
+
+  NO_JRUBY = defined?(Godwit::JRuby) ? Godwit::JRuby.missing : "this checkout has no JRuby"
+
+  # Where the door is tried, and why not.
+  RUNTIMES = {native: nil, ffi: nil, jruby: NO_JRUBY}.freeze
+
+  # JRuby takes seconds to start, and on a busy machine many.
+  PATIENCE = Hash.new(1).merge(jruby: 4).freeze
+
+  DOOR = "-rgodwit/compat/ffi_rzmq"
+
+  # Starts an old program, with the gem itself (:gem) or through the door.
+  # @param on [Symbol] :gem, or one of {RUNTIMES}
+  def start_old(program, args = [], on:, deadline: 20)
+    source = program.include?("\n") ? ["-e", program] : [program]
+    command, env =
+      case on
+      when :gem then [[RbConfig.ruby, "-rbundler/setup"], {}]
+      when :native, :ffi then [[RbConfig.ruby, "-Ilib", "-rbundler/setup", DOOR], {"GODWIT_BACKEND" => on.to_s}]
+      when :jruby then [Godwit::JRuby.command("-Ilib", DOOR, java: Godwit::JRuby::SHORT), {**Godwit::JRuby::ENVIRONMENT, "GODWIT_BACKEND" => nil}]
+      end
+    start_command([*command, *source, *args.map(&:to_s)], deadline: deadline * PATIENCE[on], env: env)
+  end
+
+  # @return [Result] how it ended
+  def run_old(program, args = [], on:, deadline: 20)
+    start_old(program, args, on: on, deadline: deadline).finish
+  end
+end

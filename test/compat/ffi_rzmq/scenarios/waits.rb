@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+# Time-outs, and the end of a context under those who wait.
+context = ZMQ::Context.new
+pull = open_socket(context, ZMQ::PULL)
+push = open_socket(context, ZMQ::PUSH)
+pull.setsockopt(ZMQ::RCVTIMEO, 50)
+push.setsockopt(ZMQ::SNDTIMEO, 50)
+start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+rc "received nothing", pull.recv_string(+"")
+rc "received nothing", pull.recvmsgs([])
+rc "sent nothing", push.send_string("x")
+rc "sent nothing", push.send_strings(%w[a b])
+rc "sent no part", push.send_string("x", ZMQ::SNDMORE)
+took = Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
+show "took its time", took > 0.2, took < 5
+pull.bind("inproc://waits")
+push.connect("inproc://waits")
+rc "the parts that failed are gone", push.send_string("whole")
+rc "recv_strings", pull.recv_strings(list = [])
+show "list", list
+
+pull.setsockopt(ZMQ::RCVTIMEO, -1)
+waiting = Thread.new do
+  code = pull.recv_string(+"")
+  [code, ZMQ::Util.errno == ZMQ::ETERM, pull.send_string("x"), pull.close]
+end
+late = Thread.new do
+  pull2 = context.socket(ZMQ::PULL)
+  poller = ZMQ::Poller.new
+  poller.register_readable(pull2)
+  code = poller.poll(:blocking)
+  [code, ZMQ::Util.errno == ZMQ::ETERM, pull2.recv_string(+""), ZMQ::Util.errno == ZMQ::ETERM, pull2.close]
+end
+Thread.pass until [waiting, late].all? { |thread| thread.status == "sleep" }
+push.close
+show "terminate", context.terminate
+show "the one who waited", waiting.value
+show "the one who polled", late.value

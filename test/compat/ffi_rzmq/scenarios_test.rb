@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+require_relative "ffi_rzmq_case"
+
+# Programs for ffi-rzmq do the same with the gem and with Godwit's door: all that they print is compared.
+class FFIRzmqScenariosTest < FFIRzmqCase
+  deadline 240
+
+  SCENARIOS = Dir.children("#{__dir__}/scenarios").grep_v(/prelude|run/).map { |file| File.basename(file, ".rb") }.sort.freeze
+  PRINTED = {} # by runtime; each runs them once
+
+  RUNTIMES.each do |runtime, why_not|
+    SCENARIOS.each do |scenario|
+      test "#{scenario} on #{runtime}" do
+        skip why_not if why_not
+        assert_operator printed(:gem).fetch(scenario).lines.size, :>, 5
+        assert_equal printed(:gem).fetch(scenario), printed(runtime).fetch(scenario)
+      end
+    end
+  end
+
+  private
+
+  # @return [Hash{String => String}] what each scenario printed
+  def printed(runtime)
+    result = PRINTED[runtime] ||= run_old("test/compat/ffi_rzmq/scenarios/run.rb", SCENARIOS, on: runtime, deadline: 40)
+    assert_child(result).stdout.split(/^== (.*)\n/).drop(1).each_slice(2).to_h
+  end
+end

@@ -1,0 +1,208 @@
+# frozen_string_literal: true
+
+require_relative "rbczmq_case"
+
+class RbczmqBeaconTest < Godwit::RbczmqCase
+  under_gc_stress
+
+  # Stands in for Godwit::Beacon, so that no network is needed.
+  class Fake
+    attr_reader :calls, :heard
+
+    def initialize
+      @calls = []
+      @heard = Queue.new
+    end
+
+    %i[publish silence subscribe unsubscribe interval= noecho=].each do |name|
+      define_method(name) { |*arguments| (@calls << [name, *arguments]) && self }
+    end
+
+    def hostname = "10.0.0.7"
+
+    def each
+      while (beacon = @heard.pop)
+        yield beacon
+      end
+    end
+
+    def close = @heard.close
+  end
+
+  def beacon
+    @fake = Fake.new
+    ZMQ::Beacon.stub(:make, @fake) { ZMQ::Beacon.new(9999) }
+  end
+
+  def teardown
+    @beacon&.destroy
+    super
+  end
+
+  test "new takes a port" do
+    ["9999", nil, 1.5, :x].each { |wrong| assert_raises(TypeError) { ZMQ::Beacon.new(wrong) } }
+    assert_raises(ArgumentError) { ZMQ::Beacon.new }
+  end
+
+  test "what it does, it gives nil for" do
+    @beacon = beacon
+    assert_equal "10.0.0.7", @beacon.hostname
+    assert_nil @beacon.__send__(:interval=, 250)
+    assert_nil @beacon.noecho
+    assert_nil @beacon.publish("payload")
+    assert_nil @beacon.silence
+    assert_nil @beacon.subscribe("prefix")
+    assert_nil @beacon.subscribe(nil)
+    assert_nil @beacon.unsubscribe
+    assert_equal [[:interval=, 0.25], [:noecho=, true], [:publish, "payload"], [:silence], [:subscribe, "prefix"], [:subscribe, ""], [:unsubscribe]],
+      @fake.calls
+  end
+
+  test "wrong types and sizes" do
+    @beacon = beacon
+    [nil, 0.5, "1"].each { |wrong| assert_raises(TypeError) { @beacon.interval = wrong } }
+    [nil, 1, :x].each { |wrong| assert_raises(TypeError) { @beacon.publish(wrong) } }
+    [1, :x].each { |wrong| assert_raises(TypeError) { @beacon.subscribe(wrong) } }
+    assert_misuse(/1 to 255 bytes/) { @beacon.publish("") }
+    assert_misuse(/1 to 255 bytes/) { @beacon.publish("x" * 256) }
+    assert_misuse(/1 ms or more/) { @beacon.interval = 0 }
+    assert_misuse(/1 ms or more/) { @beacon.interval = -1 }
+    assert_empty @fake.calls
+    assert_nil @beacon.publish("x" * 255)
+  end
+
+  test "the pipe is a bound PAIR, always the same, with its options" do
+    @beacon = beacon
+    pipe = @beacon.pipe
+    assert_instance_of ZMQ::Socket::Pair, pipe
+    assert_equal ZMQ::Socket::BOUND, pipe.state
+    pipe.rcvtimeo = 20
+    GC.start
+    assert_same pipe, @beacon.pipe
+    assert_equal 20, @beacon.pipe.rcvtimeo
+    assert_match(/\Ainproc:/, @beacon.pipe.endpoints.first)
+    assert_nil pipe.recv
+    pipe.rcvtimeo = 5000
+    @fake.heard << ["10.0.0.8", "who\0is there"]
+    assert_equal ["10.0.0.8", true, "who\0is there", false], [pipe.recv, pipe.rcvmore?, pipe.recv, pipe.rcvmore?]
+    @fake.heard << ["10.0.0.9", "again"]
+    assert_equal ["10.0.0.9", "again"], pipe.recv_message.to_a.map(&:data)
+  end
+
+  test "what nobody has asked for yet waits" do
+    @beacon = beacon
+    3.times { |number| @fake.heard << ["10.0.0.8", number.to_s] }
+    poller = ZMQ::Poller.new
+    poller.register_readable(@beacon.pipe)
+    assert_equal 1, poller.poll(5)
+    assert_equal %w[0 1 2], Array.new(3) { @beacon.pipe.recv_message.last.data }
+  end
+
+  test "destroy, more than once" do
+    @beacon = beacon
+    pipe = @beacon.pipe
+    assert_nil @beacon.destroy
+    assert_nil @beacon.destroy
+    gone = /ZMQ::Beacon instance \w* has been destroyed/
+    [-> { @beacon.hostname }, -> { @beacon.interval = 1 }, -> { @beacon.noecho }, -> { @beacon.publish("x") }, -> { @beacon.silence },
+      -> { @beacon.subscribe("") }, -> { @beacon.unsubscribe }, -> { @beacon.pipe }].each { |call| assert_misuse(gone, &call) }
+    assert_misuse(/ZMQ::Socket instance \w* has been destroyed/) { pipe.recv }
+  end
+
+  test "destroy in another thread ends a wait on the pipe" do
+    @beacon = beacon
+    waiting = in_thread { @beacon.pipe.recv }
+    until_asleep waiting
+    eventually { @beacon.instance_variable_get(:@pipe) }
+    elsewhere { @beacon.destroy }
+    assert_nil waiting.value
+  end
+end
+
+# On a network of the test's own, in a namespace: no interface of this machine is broadcast to.
+class RbczmqBeaconOnTheWireTest < Godwit::TestCase
+  deadline 40
+
+  HEAD = %(require "godwit/compat/rbczmq"; require "zmq"\n)
+  WIRE = "ip link set lo up && ip link add v0 type veth peer name v1 && ip addr add 10.99.0.1/24 brd + dev v0 && ip link set v0 up && ip link set v1 up"
+
+  def lines(script, network)
+    skip "needs unshare, ip, and leave to make a network namespace" unless system("unshare -n ip link >/dev/null 2>&1")
+    command = [*RUBY, "-W", "-Ilib", "-r./test/support/child_prelude", "-e", HEAD + script]
+    assert_child(start_command(["unshare", "-n", "sh", "-c", "#{network} && exec \"$@\"", "sh", *command], deadline: 30).finish).stdout.lines.map(&:chomp)
+  end
+
+  test "publish, subscribe, noecho, silence" do
+    seen = lines(<<~RUBY, WIRE)
+      one = ZMQ::Beacon.new(9999)
+      other = ZMQ::Beacon.new(9999)
+      p one.hostname
+      one.interval = 50
+      other.interval = 50
+      other.subscribe("who")
+      other.pipe.rcvtimeo = 10_000
+      one.publish("who is there")
+      p other.pipe.recv, other.pipe.recv
+      other.unsubscribe
+      one.subscribe(nil)
+      one.pipe.rcvtimeo = 10_000
+      p one.pipe.recv_message.to_a.map(&:data)
+      one.noecho
+      other.publish("me")
+      true until (heard = one.pipe.recv_message.last.data) == "me"
+      p heard
+      one.silence
+      other.silence
+      one.pipe.rcvtimeo = 300
+      true while one.pipe.recv
+      one.destroy
+      other.destroy
+    RUBY
+    assert_equal ["\"10.99.0.1\"", "\"10.99.0.1\"", "\"who is there\"", "[\"10.99.0.1\", \"who is there\"]", "\"me\""], seen
+  end
+
+  test "without an interface that broadcasts" do
+    assert_equal ["\"\"", "nil", "nil"], lines(<<~RUBY, "ip link set lo up")
+      beacon = ZMQ::Beacon.new(9999)
+      p beacon.hostname, beacon.publish("nobody hears it"), beacon.destroy
+    RUBY
+  end
+
+  test "port 0 is any free one" do
+    assert_equal ["nil", "[\"10.99.0.1\", \"to oneself\"]"], lines(<<~RUBY, WIRE)
+      beacon = ZMQ::Beacon.new(0)
+      beacon.subscribe("to")
+      beacon.pipe.rcvtimeo = 10_000
+      p beacon.publish("to oneself"), beacon.pipe.recv_message.to_a.map(&:data)
+      beacon.destroy
+    RUBY
+  end
+
+  test "a port that is taken, and one that is none" do
+    assert_equal ["Errno::EADDRINUSE", "ZMQ::Error"], lines(<<~RUBY, WIRE).reject { |line| line.start_with?("Sys error") }
+      taken = UDPSocket.new
+      taken.bind("0.0.0.0", 9999)
+      [9999, 70_000].each do |port|
+        ZMQ::Beacon.new(port)
+      rescue ZMQ::Error, SystemCallError => error
+        p error.class
+      end
+    RUBY
+  end
+
+  test "one that is forgotten ends its thread" do
+    not_on :jruby, "GC.start collects nothing there"
+    assert_equal ["true"], lines(<<~RUBY, WIRE)
+      ZMQ::Beacon.new(9999).tap(&:pipe).destroy # the process's own context may have a thread too
+      before = Thread.list.size
+      make = -> { 3.times { ZMQ::Beacon.new(9999).pipe } }
+      Thread.new(&make).join
+      deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 15
+      until Thread.list.size <= before || Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
+        GC.start
+        Thread.pass
+      end
+      p Thread.list.size <= before
+    RUBY
+  end
+end

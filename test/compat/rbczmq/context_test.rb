@@ -1,0 +1,131 @@
+# frozen_string_literal: true
+
+require_relative "rbczmq_case"
+
+class RbczmqContextTest < Godwit::RbczmqCase
+  under_gc_stress
+
+  test "one for a process, and ZMQ.context knows it" do
+    assert_nil ZMQ.context
+    first = ZMQ::Context.new
+    assert_same first, ZMQ.context
+    error = assert_misuse(/single ZMQ context per process allowed/) { ZMQ::Context.new }
+    assert_match(/#{Regexp.escape(__FILE__)}:#{__LINE__ - 3}/, error.message)
+    assert_nil first.destroy
+    assert_nil ZMQ.context
+    second = ZMQ::Context.new
+    assert_same second, ZMQ.context
+    refute_same first, second
+  end
+
+  test "the registry keeps it" do
+    ZMQ::Context.new
+    GC.start
+    assert_instance_of ZMQ::Context, ZMQ.context
+    assert_equal 0, ZMQ.context.bind(:PUB, spot)
+      .then { |pub| pub.last_endpoint.start_with?("inproc://") ? 0 : 1 }
+  end
+
+  test "initialize of a subclass gets no argument" do
+    klass = Class.new(ZMQ::Context) do
+      attr_reader :seen
+
+      def initialize(*arguments)
+        @seen = arguments
+        super()
+      end
+    end
+    context = klass.new(2)
+    assert_equal [], context.seen
+    assert_same context, ZMQ.context
+  end
+
+  test "after a new that failed there is none" do
+    assert_raises(TypeError) { ZMQ::Context.new("2") }
+    assert_nil ZMQ.context
+    assert_misuse(/negative/) { ZMQ::Context.new(-1) }
+    assert_nil ZMQ.context
+    assert_instance_of ZMQ::Context, ZMQ::Context.new(1)
+  end
+
+  test "destroy, then nothing goes" do
+    context = ZMQ::Context.new
+    assert_nil context.destroy
+    gone = /ZMQ::Context instance \w* has been destroyed by the ZMQ framework/
+    assert_misuse(gone) { context.destroy }
+    assert_misuse(gone) { context.iothreads = 2 }
+    assert_misuse(gone) { context.linger = 2 }
+    assert_misuse(gone) { context.socket(:REP) }
+    assert_misuse(gone) { context.bind(:REP, spot) }
+    assert_misuse(gone) { context.connect(:REQ, spot) }
+    assert_match(/destroyed/, context.inspect)
+  end
+
+  test "destroy closes the sockets of every thread" do
+    mine = ctx.bind(:PULL, spot)
+    waiting = nil
+    other = in_thread do
+      waiting = ctx.bind(:PULL, spot)
+      waiting.recv
+    end
+    eventually { waiting }
+    until_asleep other
+    assert_nil ctx.destroy
+    assert_nil other.value
+    assert_misuse(/ZMQ::Socket instance \w* has been destroyed by the ZMQ framework/) { mine.recv }
+    assert_misuse(/destroyed/) { elsewhere { waiting.recv } }
+    assert_misuse(/destroyed/) { mine.close }
+  end
+
+  test "iothreads" do
+    assert_raises(TypeError) { ctx.iothreads = :invalid }
+    assert_raises(TypeError) { ctx.iothreads = 1.5 }
+    assert_misuse(/negative/) { ctx.iothreads = -2 }
+    assert_equal 2, (ctx.iothreads = 2)
+    assert_instance_of ZMQ::Socket::Rep, ctx.bind(:REP, "tcp://127.0.0.1:*")
+  end
+
+  test "without an I/O thread tcp is refused" do
+    context = ZMQ::Context.new(0)
+    assert_misuse(/I\/O thread/) { context.socket(:REP).bind("tcp://127.0.0.1:*") }
+    assert_equal 0, context.socket(:REP).bind(spot)
+  end
+
+  test "linger" do
+    assert_raises(TypeError) { ctx.linger = :invalid }
+    assert_misuse(/negative/) { ctx.linger = -1 }
+    assert_equal 10, (ctx.linger = 10)
+  end
+
+  test "sockets by symbol and by number" do
+    assert_instance_of ZMQ::Socket::Rep, ctx.socket(ZMQ::REP)
+    assert_instance_of ZMQ::Socket::Rep, ctx.socket(:REP)
+    assert_raises(TypeError) { ctx.socket("REP") }
+    assert_raises(TypeError) { ctx.socket(nil) }
+    assert_raises(NameError) { ctx.socket(:NOPE) }
+    assert_misuse(/not supported/) { ctx.socket(99) }
+    assert_misuse(/not supported/) { ctx.socket(:Frame) }
+  end
+
+  test "bind and connect give the socket" do
+    endpoint = spot
+    rep = ctx.bind(:REP, endpoint)
+    req = ctx.connect(:REQ, endpoint)
+    assert_instance_of ZMQ::Socket::Rep, rep
+    assert_instance_of ZMQ::Socket::Req, req
+    assert req.send("success")
+    assert_equal "success", rep.recv
+  end
+
+  test "the linger of the context beats the socket's own" do
+    push = ctx.socket(:PUSH)
+    push.linger = 60_000
+    push.connect("tcp://127.0.0.1:9") # nobody is there
+    push.sndtimeo = 0
+    push.send("never delivered")
+    ctx.linger = 1
+    started = monotonic
+    assert_nil ctx.destroy
+    assert_operator monotonic - started, :<, 5 * Godwit::TestSupport::GCLevels::SLOWNESS
+  end
+end

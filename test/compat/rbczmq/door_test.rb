@@ -1,0 +1,87 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# What stands on the load path before and after the door is opened.
+class RbczmqDoorTest < Godwit::TestCase
+  def output(script, *options)
+    child = start_command([*RUBY, "-W", "-Ilib", *options, "-e", script])
+    assert_child(child.finish).stdout
+  end
+
+  test "with the door, zmq and rbczmq are ours; the one loads the other" do
+    %w[zmq rbczmq].each do |feature|
+      script = %(p require("#{feature}"), ZMQ::Context, ZL, $LOADED_FEATURES.grep(%r{doors/rbczmq/zmq}).size, require("zmq"))
+      assert_equal %w[true ZMQ::Context ZMQ::Loop 1 false], output(script, "-rgodwit/compat/rbczmq").split
+    end
+  end
+
+  test "the door alone loads nothing" do
+    assert_equal "nil\nnil\n", output("p defined?(ZMQ), defined?(Godwit::Socket)", "-rgodwit/compat/rbczmq")
+  end
+
+  test "without the door Godwit shadows nothing" do
+    assert_equal "[]\n[]\nnil\n", output(<<~RUBY, "-rgodwit")
+      p $LOAD_PATH.grep(/doors/)
+      p %w[zmq rbczmq].filter_map { |feature| $LOAD_PATH.resolve_feature_path(feature) }.flatten.grep(/godwit/)
+      p defined?(ZMQ)
+    RUBY
+  end
+
+  test "one require in the script does as well, and twice is once" do
+    assert_equal "ZMQ::Context\n1\n", output(<<~RUBY)
+      require "godwit/compat/rbczmq"
+      require "godwit/compat/rbczmq"
+      require "rbczmq"
+      p ZMQ::Context, $LOAD_PATH.grep(%r{doors/rbczmq}).size
+    RUBY
+  end
+
+  test "where another ZMQ is, it says so" do
+    assert_match(/module ZMQ is there already/, output(<<~RUBY))
+      module ZMQ; end
+      begin
+        require "godwit/compat/rbczmq"
+      rescue LoadError => error
+        puts error.message
+      end
+    RUBY
+  end
+
+  test "one door for a process, in whatever order" do
+    [%w[rbczmq ffi_rzmq], %w[ffi_rzmq rbczmq]].each do |first, second|
+      assert_match(/godwit\/compat\/#{first} is loaded: #{second} defines module ZMQ too/, output(<<~RUBY))
+        require "godwit/compat/#{first}"
+        begin
+          require "godwit/compat/#{second}"
+        rescue LoadError => error
+          puts error.message
+        end
+      RUBY
+    end
+  end
+
+  test "another that was opened behind its back is seen when it loads" do
+    assert_match(/ffi_rzmq is loaded: rbczmq defines module ZMQ too/, output(<<~RUBY))
+      require "godwit/compat/rbczmq"
+      $LOAD_PATH.push(File.expand_path("lib/godwit/compat/doors/ffi_rzmq"))
+      begin
+        require "zmq"
+      rescue LoadError => error
+        puts error.message
+      end
+    RUBY
+  end
+
+  test "another gem's ZMQ that was loaded after the door was opened is not mixed with ours" do
+    assert_match(/module ZMQ is there already, from another gem/, output(<<~RUBY))
+      require "godwit/compat/rbczmq"
+      eval("module ZMQ; class Context; end; end", nil, "/gems/ffi-rzmq/context.rb")
+      begin
+        require "rbczmq"
+      rescue LoadError => error
+        puts error.message
+      end
+    RUBY
+  end
+end

@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+require_relative "rbczmq_case"
+
+class RbczmqFunctionsTest < Godwit::RbczmqCase
+  under_gc_stress
+
+  test "constants" do
+    assert_equal [1, 2, 4], [ZMQ::POLLIN, ZMQ::POLLOUT, ZMQ::POLLERR]
+    types = %i[PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB STREAM]
+    assert_equal (0..11).to_a, types.map { |type| ZMQ.const_get(type) }
+    assert_equal [156_384_763, 156_384_764, 156_384_765, 156_384_766], [ZMQ::EFSM, ZMQ::ENOCOMPATPROTO, ZMQ::ETERM, ZMQ::EMTHREAD]
+    events = %i[CONNECTED CONNECT_DELAYED CONNECT_RETRIED LISTENING BIND_FAILED ACCEPTED ACCEPT_FAILED CLOSED CLOSE_FAILED DISCONNECTED]
+    assert_equal events.each_index.map { |bit| 1 << bit }, events.map { |event| ZMQ.const_get(:"EVENT_#{event}") }
+    assert_equal events.sum { |event| ZMQ.const_get(:"EVENT_#{event}") }, ZMQ::EVENT_ALL
+    assert_match(/\A\d+\.\d+\.\d+\z/, ZMQ::VERSION)
+    assert_equal StandardError, ZMQ::Error.superclass
+    assert_equal "-Xrbc.db", ENV["RBXOPT"]
+  end
+
+  test "what is loaded with it" do
+    [:Socket, :Logger, :Set, :Forwardable].each { |constant| assert Object.const_defined?(constant) }
+  end
+
+  test "Frame, Message, Pollitem" do
+    assert_equal ["", "x"], [ZMQ::Frame().data, ZMQ::Frame("x").data] # standard:disable Style/MethodCallWithoutArgsParentheses
+    assert_equal %w[a b], ZMQ::Message("a", "b").to_a.map(&:data)
+    assert_equal 0, ZMQ::Message().size # standard:disable Style/MethodCallWithoutArgsParentheses
+    assert_raises(TypeError) { ZMQ::Message("a", 1) }
+    assert_equal [$stdin, 3], ZMQ::Pollitem($stdin).then { |item| [item.pollable, item.events] }
+    assert_equal 1, ZMQ::Pollitem($stdin, ZMQ::POLLIN).events
+  end
+
+  test "select" do
+    push, pull = pair(:PUSH, :PULL)
+    assert_equal [[], [], []], ZMQ.select
+    assert_equal [[], [], []], ZMQ.select([pull])
+    assert_equal [[], [push], []], ZMQ.select([pull], [push])
+    assert_equal [[], [], []], ZMQ.select(nil, nil, nil, nil)
+    started = monotonic
+    assert_equal [[], [], []], ZMQ.select([pull], nil, nil, 0.02)
+    assert_operator monotonic - started, :>=, 0.02
+    push.send("x")
+    assert_equal [[pull], [push], []], ZMQ.select([pull], [push], [], 1)
+    reader, writer = IO.pipe
+    assert_equal [[], [writer], []], ZMQ.select([reader], [writer], nil, 1)
+    assert_raises(TypeError) { ZMQ.select(["x"]) }
+  ensure
+    [reader, writer].compact.each(&:close)
+  end
+
+  test "resolver" do
+    assert_instance_of Resolv::DNS, ZMQ.resolver
+    assert_same ZMQ.resolver, ZMQ.resolver
+  end
+
+  test "versions" do
+    assert_equal Godwit.libzmq_version, ZMQ.version.join(".")
+    assert_equal [3, Integer], [ZMQ.czmq_version.size, ZMQ.czmq_version.map(&:class).uniq.first]
+  end
+
+  test "now" do
+    before = (Time.now.to_f * 1000).floor
+    now = ZMQ.now
+    assert_instance_of Integer, now
+    assert_includes before..(Time.now.to_f * 1000).ceil, now
+  end
+
+  test "log" do
+    out = printed { assert_nil ZMQ.log("a line") }
+    assert_match(/\A\d\d-\d\d-\d\d \d\d:\d\d:\d\d a line\n\z/, out)
+    [nil, :x, 1].each { |wrong| assert_raises(TypeError) { ZMQ.log(wrong) } }
+  end
+
+  test "errno and error are of this thread" do
+    assert_equal [0, nil], elsewhere { [ZMQ.errno, ZMQ.error] }
+    rep = ctx.bind(:REP, endpoint = spot)
+    assert_refused(Errno::EADDRINUSE) { rep.bind(endpoint) }
+    assert_equal Errno::EADDRINUSE::Errno, ZMQ.errno
+    assert_instance_of ZMQ::Error, ZMQ.error
+    assert_match(/in use/i, ZMQ.error.message)
+    assert_equal 0, elsewhere { ZMQ.errno }
+  end
+
+  test "proxy moves messages until the context ends" do
+    front, push = pair(:PULL, :PUSH)
+    back, pull = pair(:PUSH, :PULL)
+    capture, seen = pair(:PUSH, :PULL)
+    running = in_thread { ZMQ.proxy(front, back, capture) }
+    push.send("through")
+    push.send_message(ZMQ::Message("a", "b"))
+    assert_equal %w[through a b], Array.new(3) { pull.recv }
+    assert_equal %w[through a b], Array.new(3) { seen.recv }
+    ctx.destroy
+    assert_equal(-1, running.value)
+  end
+
+  test "proxy takes sockets" do
+    front, = pair(:PULL, :PUSH)
+    back, = pair(:PUSH, :PULL)
+    assert_raises(TypeError) { ZMQ.proxy("front", back) }
+    assert_raises(TypeError) { ZMQ.proxy(front, nil) }
+    assert_raises(TypeError) { ZMQ.proxy(front, back, :capture) }
+    front.close
+    assert_misuse(/destroyed/) { ZMQ.proxy(front, back) }
+  end
+
+  test "they are functions of the module, and methods where it is included" do
+    klass = Class.new do
+      include ZMQ
+
+      def see = [Frame("x").data, version.size, interrupted?]
+    end
+    assert_equal ["x", 3, false], klass.new.see
+  end
+end

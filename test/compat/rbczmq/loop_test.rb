@@ -1,0 +1,353 @@
+# frozen_string_literal: true
+
+require_relative "rbczmq_case"
+
+class RbczmqLoopTest < Godwit::RbczmqCase
+  under_gc_stress
+
+  # Keeps what it reads, and does what it is told.
+  class Reader < ZMQ::Handler
+    attr_reader :seen, :args
+
+    def initialize(item, *args)
+      super
+      @args = args
+      @seen = []
+    end
+
+    def on_readable
+      @seen << recv
+      pollitem.pollable.is_a?(ZMQ::Socket) ? @args.flatten.first&.call(self) : false
+    end
+
+    def on_writable = nil
+  end
+
+  # Sends once, then ends the loop.
+  class Writer < Reader
+    def on_writable
+      send("written")
+      false
+    end
+  end
+
+  # Swallows what is raised.
+  class Forgiving < Reader
+    def on_readable
+      recv
+      raise "fail"
+    end
+
+    def on_error(error)
+      (@args.first << error.message).size < 2
+    end
+  end
+
+  def item(pollable, handler, *args, events: ZMQ::POLLIN)
+    ZMQ::Pollitem.new(pollable, events).tap { |one| one.handler = handler.new(one, *args) }
+  end
+
+  test "ZL is ZMQ::Loop" do
+    assert_same ZMQ::Loop, ZL
+    assert_instance_of ZMQ::Loop, ZMQ.loop
+    assert_same ZMQ.loop, ZMQ.loop
+  end
+
+  test "run and stop" do
+    seen = []
+    result = ZMQ::Loop.run do
+      seen << ZL.running?
+      ZL.add_oneshot_timer(0.01) { seen << ZL.running? }
+      ZL.add_oneshot_timer(0.02) { seen << ZL.stop }
+    end
+    assert_equal [-1, [false, true, nil], false], [result, seen, ZL.running?]
+  end
+
+  test "run takes what can be called" do
+    assert_equal(-1, ZMQ::Loop.run(-> { ZL.add_oneshot_timer(0) { false } }))
+  end
+
+  test "a callback that gives false ends it, nil does not" do
+    fired = 0
+    assert_equal(-1, ZMQ::Loop.run do
+      ZL.add_oneshot_timer(0) { nil }
+      ZL.add_periodic_timer(0.005) { (fired += 1) < 3 }
+    end)
+    assert_equal 3, fired
+  end
+
+  test "what a callback raises comes out, and the loop can run again" do
+    lp = ZMQ::Loop.new
+    lp.register_timer(ZMQ::Timer.new(0, 1) { raise "stop!" })
+    assert_equal "stop!", assert_raises(RuntimeError) { lp.start }.message
+    refute lp.running?
+    lp.register_timer(ZMQ::Timer.new(0, 1) { false })
+    assert_equal(-1, lp.start)
+  end
+
+  test "timers" do
+    fired = Hash.new(0)
+    ZMQ::Loop.run do
+      assert_instance_of ZMQ::Timer, ZL.add_oneshot_timer(0.001) { fired[:once] += 1 }
+      assert_instance_of ZMQ::Timer, ZL.add_timer(0.001, 3) { fired[:thrice] += 1 }
+      assert_instance_of ZMQ::Timer, ZL.add_periodic_timer(0.001, -> { fired[:often] += 1 })
+      cancelled = ZL.add_timer(0.001, 5) { fired[:never] += 1 }
+      assert_equal true, ZL.cancel_timer(cancelled)
+      assert_equal true, ZL.cancel_timer(cancelled)
+      ZL.add_timer(0.001, 5) { fired[:neither] += 1 }.cancel
+      ZL.add_periodic_timer(0.002) { fired[:often] < 8 || fired[:thrice] < 3 }
+    end
+    assert_equal [1, 3, 0, 0], fired.values_at(:once, :thrice, :never, :neither)
+    assert_raises(TypeError) { ZMQ.loop.register_timer(:x) }
+    assert_raises(TypeError) { ZMQ.loop.cancel_timer(nil) }
+    assert_equal true, ZMQ.loop.register_timer(timer = ZMQ::Timer.new(9, 1) {})
+    assert_equal true, ZMQ.loop.cancel_timer(timer)
+  end
+
+  test "an interval is as long as it says" do
+    fired = 0
+    started = monotonic
+    ZMQ::Loop.run { ZL.add_timer(0.02, 3) { (fired += 1) < 3 } }
+    assert_operator monotonic - started, :>=, 0.06
+  end
+
+  test "bind and connect" do
+    push = ctx.socket(:PUSH)
+    pull = ctx.socket(:PULL)
+    reader = nil
+    endpoint = spot
+    result = ZMQ::Loop.run do
+      assert_equal 0, ZL.bind(pull, endpoint, Reader, ->(handler) { (reader = handler) && false }, :two)
+      assert_equal true, ZL.connect(push, endpoint, nil)
+      ZL.remove(push)
+      push.send("message")
+    end
+    assert_equal [-1, ["message"]], [result, reader.seen]
+    assert_equal 1, reader.args.size
+    assert_equal :two, reader.args.first.last
+  end
+
+  test "bind and connect have separate handlers for the two directions" do
+    a = ctx.socket(:PAIR)
+    b = ctx.socket(:PAIR)
+    made = []
+    handler = Class.new(ZMQ::Handler) do
+      define_method(:initialize) { |item, *args| super(item).tap { made << [self, item.events, args] } }
+      def on_readable = false
+
+      def on_writable = nil
+    end
+    ZMQ::Loop.run do
+      ZL.bind(a, endpoint = spot, handler, 1, 2)
+      b.connect(endpoint)
+      b.send("x")
+    end
+    assert_equal [[ZMQ::POLLIN, [[1, 2]]], [ZMQ::POLLOUT, [[1, 2]]]], made.map { |entry| entry.drop(1) }
+    refute_same made[0][0], made[1][0]
+  end
+
+  test "the default handler" do
+    rep = ctx.socket(:REP)
+    req = ctx.socket(:REQ)
+    out = printed do
+      ZMQ::Loop.run do
+        ZL.bind(rep, endpoint = spot)
+        req.connect(endpoint)
+        req.send("shown")
+        ZL.register_readable(req, Reader, ->(_) { false })
+      end
+    end
+    assert_equal "\"shown\"\n", out
+  end
+
+  test "register_readable and register_writable splat their arguments" do
+    push, pull = pair(:PUSH, :PULL)
+    items = []
+    ZMQ::Loop.run do
+      items << ZL.register_readable(pull, Reader, ->(_) { false }, :two)
+      items << ZL.register_writable(push, Writer, 3, 4)
+    end
+    assert_instance_of ZMQ::Pollitem, items.first
+    assert_equal [[:two], [3, 4]], [items.first.handler.args.drop(1), items.last.handler.args]
+    pull.rcvtimeo = 1000
+    assert_equal "written", items.first.handler.seen.first || pull.recv
+  end
+
+  test "register and remove" do
+    push, pull = pair(:PUSH, :PULL)
+    one = item(pull, Reader, ->(_) { false })
+    lp = ZMQ::Loop.new
+    assert_same one, lp.register(one)
+    assert_nil lp.remove(one)
+    assert_nil lp.remove(one)
+    assert_nil lp.remove(pull)
+    push.send("x")
+    lp.register_timer(ZMQ::Timer.new(0.02, 1) { false })
+    assert_equal [-1, []], [lp.start, one.handler.seen]
+    lp.register(one)
+    assert_equal [-1, ["x"]], [lp.start, one.handler.seen]
+    assert_nil lp.remove(pull)
+    assert_misuse(/pending/) { lp.register(ctx.socket(:PULL)) }
+    assert_raises(TypeError) { lp.register("x") }
+  end
+
+  test "without a handler it says so" do
+    push, pull = pair(:PUSH, :PULL)
+    lp = ZMQ::Loop.new
+    assert_instance_of ZMQ::Pollitem, lp.register(pull)
+    push.send("x")
+    assert_misuse(/no handler/) { lp.start }
+  end
+
+  test "an IO" do
+    reader, writer = IO.pipe
+    lp = ZMQ::Loop.new
+    one = item(reader, Reader)
+    lp.register(one)
+    writer.write("bytes")
+    assert_equal [-1, ["bytes"]], [lp.start, one.handler.seen]
+  ensure
+    [reader, writer].each(&:close)
+  end
+
+  test "the frames of a message, one call each" do
+    push, pull = pair(:PUSH, :PULL)
+    one = item(pull, Reader, ->(handler) { handler.seen.size < 4 })
+    lp = ZMQ::Loop.new
+    lp.register(one)
+    push.send_message(ZMQ::Message("a", "b", "c"))
+    push.send("d")
+    assert_equal [-1, %w[a b c d]], [lp.start, one.handler.seen]
+  end
+
+  test "a message that was begun before, or by a timer, is read on" do
+    push, pull = pair(:PUSH, :PULL)
+    2.times { push.send_message(ZMQ::Message("a", "b")) }
+    pull.recv
+    one = item(pull, Reader, ->(handler) { handler.seen.size < 3 })
+    lp = ZMQ::Loop.new
+    lp.register(one)
+    assert_equal [-1, %w[b a b]], [lp.start, one.handler.seen]
+    lp.remove(one)
+    push.send_message(ZMQ::Message("c", "d"))
+    two = item(pull, Reader, ->(_) { false })
+    lp.register_timer(ZMQ::Timer.new(0, 1) do
+      pull.recv
+      lp.register(two)
+      nil
+    end)
+    assert_equal [-1, ["d"]], [lp.start, two.handler.seen]
+  end
+
+  test "the same socket, two readers" do
+    push, pull = pair(:PUSH, :PULL)
+    first = item(pull, Reader, ->(_) {})
+    second = item(pull, Reader, ->(_) { false })
+    lp = ZMQ::Loop.new
+    [first, second].each { |one| lp.register(one) }
+    push.send("x")
+    push.send("y")
+    assert_equal [-1, ["x"], ["y"]], [lp.start, first.handler.seen, second.handler.seen]
+    lp.remove(first)
+    push.send("z")
+    assert_equal [-1, ["x"], %w[y z]], [lp.start, first.handler.seen, second.handler.seen]
+  end
+
+  test "on_error is asked; what it gives counts" do
+    push, pull = pair(:PUSH, :PULL)
+    told = []
+    lp = ZMQ::Loop.new
+    lp.register(item(pull, Forgiving, told))
+    3.times { push.send("x") }
+    assert_equal [-1, %w[fail fail]], [lp.start, told]
+    timer = ZMQ::Timer.new(0, 2) { raise "again" }
+    timer.define_singleton_method(:on_error) { |error| told << error.message }
+    lp.register_timer(timer)
+    lp.register_timer(ZMQ::Timer.new(0.02, 1) { false })
+    lp.remove(pull)
+    assert_equal [-1, %w[fail fail again again]], [lp.start, told]
+  end
+
+  test "a callback may close its socket" do
+    push, pull = pair(:PUSH, :PULL)
+    lp = ZMQ::Loop.new
+    one = item(pull, Reader, ->(handler) { handler.pollitem.pollable.close })
+    lp.register(one)
+    push.send("x")
+    lp.register_timer(ZMQ::Timer.new(0.02, 1) { false })
+    assert_equal [-1, ["x"]], [lp.start, one.handler.seen]
+  end
+
+  test "the context's end ends it" do
+    pull = ctx.bind(:PULL, spot)
+    lp = ZMQ::Loop.new
+    lp.register(item(pull, Reader))
+    lp.register_timer(ZMQ::Timer.new(0.01, 1) { ctx.destroy })
+    assert_equal 0, lp.start
+    refute lp.running?
+  end
+
+  test "stop without a run, and after destroy" do
+    lp = ZMQ::Loop.new
+    assert_misuse(/not running/) { lp.stop }
+    refute lp.running?
+    assert_nil lp.destroy
+    gone = /ZMQ::Loop instance \w* has been destroyed/
+    timer = ZMQ::Timer.new(1, 1) {}
+    [-> { lp.start }, -> { lp.stop }, -> { lp.running? }, -> { lp.register($stdin) }, -> { lp.remove($stdin) }, -> { lp.register_timer(timer) },
+      -> { lp.cancel_timer(timer) }, -> { lp.destroy }, -> { lp.verbose = true }].each { |call| assert_misuse(gone, &call) }
+  end
+
+  test "in a thread, and several at once" do
+    loops = Array.new(3) { ZMQ::Loop.new }
+    threads = loops.map do |lp|
+      in_thread do
+        lp.register_timer(ZMQ::Timer.new(0.01, 1) { false })
+        lp.start
+      end
+    end
+    assert_equal [-1, -1, -1], threads.map(&:value)
+    assert_equal(-1, elsewhere { ZMQ::Loop.run { ZL.add_oneshot_timer(0.01) { false } } })
+  end
+
+  test "verbose" do
+    push, pull = pair(:PUSH, :PULL)
+    out = printed do
+      ZMQ::Loop.run do
+        ZL.verbose = true
+        ZL.register_readable(pull, Reader, ->(_) { false })
+        push.send("x")
+      end
+    end
+    assert_match(/PULL socket/, out)
+  end
+
+  test "the class hands on" do
+    reader, writer = IO.pipe
+    ctx
+    result = ZMQ::Loop.run do
+      assert_same ZMQ.context, ZL.context
+      one = item(reader, Reader)
+      assert_same one, ZL.register(one)
+      assert_nil ZL.remove(one)
+      assert_equal true, ZL.register_timer(ZMQ::Timer.new(0, 1) { false })
+    end
+    assert_equal(-1, result)
+  ensure
+    [reader, writer].each(&:close)
+  end
+
+  test "Timer" do
+    assert_raises(ArgumentError) { ZMQ::Timer.new(1, 2) }
+    assert_raises(TypeError) { ZMQ::Timer.new("1", 2) {} }
+    assert_raises(TypeError) { ZMQ::Timer.new(1, "2") {} }
+    assert_raises(TypeError) { ZMQ::Timer.new(1, nil) {} }
+    timer = ZMQ::Timer.new(1, 2, ->(*args) { args })
+    assert_equal [[], [1, 2]], [timer.fire, timer.call(1, 2)]
+    assert_equal :fired, ZMQ::Timer.new(0.5, 0) { :fired }.fire
+    assert_equal "oops", assert_raises(RuntimeError) { timer.on_error(RuntimeError.new("oops")) }.message
+    assert_nil timer.cancel
+    assert_misuse(/already cancelled/) { timer.fire }
+    assert_misuse(/already cancelled/) { timer.call }
+  end
+end

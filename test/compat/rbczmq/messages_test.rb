@@ -1,0 +1,319 @@
+# frozen_string_literal: true
+
+require_relative "rbczmq_case"
+
+# Sending and receiving.
+class RbczmqMessagesTest < Godwit::RbczmqCase
+  under_gc_stress
+
+  test "send and recv" do
+    rep, req = pair(:REP, :REQ, "tcp://127.0.0.1:*")
+    assert_equal true, req.send("ping\0\xff".b)
+    message = rep.recv
+    assert_equal ["ping\0\xff".b, Encoding::BINARY], [message, message.encoding]
+    refute rep.rcvmore?
+    assert_equal true, rep.send("")
+    assert_equal "", req.recv
+  end
+
+  test "send takes what has to_str, and nothing else" do
+    push, pull = pair(:PUSH, :PULL)
+    assert push.send(ZMQ::Frame("a frame"))
+    assert_equal "a frame", pull.recv
+    assert push.send(Object.new.tap { |object| def object.to_str = "converted" })
+    assert_equal "converted", pull.recv
+    assert push.sendm(Class.new(String).new("sub"))
+    assert push.send(Class.new(String).new("class"))
+    assert_equal %w[sub class], [pull.recv, pull.recv]
+    [nil, :sym, 1, ["a"], Godwit::Message.new("a")].each do |wrong|
+      assert_raises(TypeError) { push.send(wrong) }
+      assert_raises(TypeError) { push.sendm(wrong) }
+    end
+    assert_nil pull.recv_nonblock
+  end
+
+  test "before bind and connect" do
+    push = ctx.socket(:PUSH)
+    pull = ctx.socket(:PULL)
+    assert_misuse(/\Acan only send on a bound or connected socket!\z/) { push.send("x") }
+    assert_misuse(/\Acan only send/) { push.sendm("x") }
+    assert_misuse(/\Acan only send/) { push.send_frame(ZMQ::Frame("x")) }
+    assert_misuse(/\Acan only send/) { push.send_message(ZMQ::Message("x")) }
+    %i[recv recv_nonblock recv_frame recv_frame_nonblock recv_message].each do |method|
+      assert_misuse(/\Acan only receive on a bound or connected socket!\z/) { pull.__send__(method) }
+    end
+  end
+
+  test "send gives false when time is up" do
+    push = ctx.bind(:PUSH, spot)
+    push.sndtimeo = 20
+    started = monotonic
+    assert_equal false, push.send("nobody is there")
+    assert_operator monotonic - started, :>=, 0.02
+    assert_equal Errno::EAGAIN::Errno, ZMQ.errno
+    assert_equal false, push.sendm("nobody is there")
+    frame = ZMQ::Frame("nobody is there")
+    assert_equal false, push.send_frame(frame)
+    refute frame.gone?
+    message = ZMQ::Message("nobody", "is there")
+    assert_nil push.send_message(message)
+    refute message.gone?
+    push.sndtimeo = 0
+    assert_equal false, push.send("nobody is there")
+    pull = ctx.connect(:PULL, push.endpoint)
+    assert_equal true, push.send("somebody")
+    assert_equal "somebody", pull.recv
+    assert_nil pull.recv_nonblock
+  end
+
+  test "sendm holds a message together" do
+    push, pull = pair(:PUSH, :PULL, "tcp://127.0.0.1:*")
+    part = +"batch"
+    assert_equal true, push.sendm(part)
+    part << " changed"
+    assert_equal true, push.sendm("of")
+    assert_equal false, pull.poll(5)
+    assert_equal true, push.send("messages")
+    assert_equal [["batch", true], ["of", true], ["messages", false]], Array.new(3) { [pull.recv, pull.rcvmore?] }
+  end
+
+  test "the rest of a message is there at once" do
+    push, pull = pair(:PUSH, :PULL)
+    push.sendm("a")
+    push.sendm("b")
+    push.send("c")
+    assert pull.poll(1000)
+    assert_equal "a", pull.recv
+    assert_equal [true, true, true, ZMQ::POLLIN], [pull.rcvmore?, pull.readable?, pull.poll(0), pull.events]
+    assert_equal "b", pull.recv_nonblock
+    assert_equal "c", pull.recv
+    assert_equal [false, false, false, 0], [pull.rcvmore?, pull.readable?, pull.poll(0), pull.events]
+  end
+
+  test "recv gives nil when time is up" do
+    pull = ctx.bind(:PULL, spot)
+    pull.rcvtimeo = 20
+    started = monotonic
+    assert_nil pull.recv
+    assert_operator monotonic - started, :>=, 0.02
+    assert_equal Errno::EAGAIN::Errno, ZMQ.errno
+    assert_instance_of ZMQ::Error, ZMQ.error
+    assert_nil pull.recv_frame
+    assert_nil pull.recv_message
+  end
+
+  test "in another thread recv waits too, and gives nil when time is up" do
+    endpoint = spot
+    push = ctx.bind(:PUSH, endpoint)
+    receiver = in_thread do
+      pull = ctx.connect(:PULL, endpoint)
+      first = pull.recv
+      pull.rcvtimeo = 20
+      [first, pull.recv, ZMQ.errno]
+    end
+    push.send("waited for")
+    assert_equal ["waited for", nil, Errno::EAGAIN::Errno], receiver.value
+  end
+
+  test "recv without waiting" do
+    push, pull = pair(:PUSH, :PULL)
+    assert_nil pull.recv_nonblock
+    assert_nil pull.recv_frame_nonblock
+    push.send("a")
+    push.send("b")
+    assert_equal "a", pull.recv_nonblock
+    assert_equal ZMQ::Frame("b"), pull.recv_frame_nonblock
+  end
+
+  test "out of turn" do
+    rep, req = pair(:REP, :REQ)
+    assert_misuse(/\AREP sockets allows only an alternating sequence/) { rep.send("first") }
+    assert_misuse(/\AREP sockets allows only/) { rep.send_frame(ZMQ::Frame("first")) }
+    assert_nil rep.send_message(ZMQ::Message("first"))
+    assert_nil req.recv
+    assert_nil req.recv_frame
+    assert_nil req.recv_message
+    assert_nil req.recv_nonblock
+    assert_equal ZMQ::EFSM, ZMQ.errno
+    assert req.send("x")
+    assert_misuse(/\AREQ sockets allows only an alternating sequence/) { req.send("y") }
+    assert_equal "x", rep.recv
+    assert_nil rep.recv_nonblock
+  end
+
+  test "frames" do
+    a, b = pair(:PAIR, :PAIR)
+    ping = ZMQ::Frame("ping")
+    assert_equal true, a.send_frame(ping)
+    assert ping.gone?
+    frame = b.recv_frame
+    assert_instance_of ZMQ::Frame, frame
+    assert_equal [ZMQ::Frame("ping"), false], [frame, frame.more?]
+    assert_misuse(/gone/) { a.send_frame(ping) }
+    assert_raises(TypeError) { a.send_frame("ping") }
+    assert_raises(ArgumentError) { a.send_frame }
+  end
+
+  test "frames with flags" do
+    a, b = pair(:PAIR, :PAIR)
+    [ZMQ::Frame::MORE, :MORE].each { |flag| assert_equal true, a.send_frame(ZMQ::Frame("more"), flag) }
+    assert_nil b.recv_nonblock
+    reused = ZMQ::Frame("reused")
+    assert_equal true, a.send_frame(reused, :REUSE)
+    assert_equal true, a.send_frame(reused, ZMQ::Frame::REUSE | ZMQ::Frame::DONTWAIT)
+    assert_equal true, a.send_frame(reused, :DONTWAIT)
+    assert reused.gone?
+    seen = Array.new(5) { b.recv_frame }
+    assert_equal %w[more more reused reused reused], seen.map(&:data)
+    assert_equal [true, true, false, false, false], seen.map(&:more?)
+    assert_raises(NameError) { a.send_frame(ZMQ::Frame("x"), :NOPE) }
+    assert_raises(TypeError) { a.send_frame(ZMQ::Frame("x"), "MORE") }
+  end
+
+  test "REQ and REP send no frames with more to come" do
+    rep, req = pair(:REP, :REQ)
+    assert_misuse(/multiple frames on REQ/) { req.send_frame(ZMQ::Frame("x"), ZMQ::Frame::MORE) }
+    assert_misuse(/multiple frames on REP/) { rep.send_frame(ZMQ::Frame("x"), :MORE) }
+    assert req.send_frame(ZMQ::Frame("x"), :REUSE)
+    assert_equal "x", rep.recv
+  end
+
+  test "messages" do
+    rep, req = pair(:REP, :REQ)
+    message = ZMQ::Message("one", "two", "")
+    assert_nil req.send_message(message)
+    assert message.gone?
+    received = rep.recv_message
+    assert_instance_of ZMQ::Message, received
+    assert_equal [true, true, false], received.to_a.map(&:more?)
+    assert_equal %w[one two] + [""], Array.new(3) { received.popstr }
+    assert_raises(TypeError) { rep.send_message(message) }
+    assert_raises(TypeError) { rep.send_message("x") }
+    assert_nil rep.send_message(ZMQ::Message("reply"))
+    assert_equal ["reply"], req.recv_message.to_a.map(&:data)
+  end
+
+  test "an empty message is gone, and nothing is sent" do
+    push, pull = pair(:PUSH, :PULL)
+    empty = ZMQ::Message.new
+    assert_nil push.send_message(empty)
+    assert empty.gone?
+    assert push.send("next")
+    assert_equal "next", pull.recv
+  end
+
+  test "recv_message takes what is left of a message" do
+    push, pull = pair(:PUSH, :PULL)
+    push.send_message(ZMQ::Message("a", "b", "c"))
+    push.send_message(ZMQ::Message("d", "e"))
+    assert_equal "a", pull.recv
+    assert_equal %w[b c], pull.recv_message.to_a.map(&:data)
+    assert_equal %w[d e], pull.recv_message.to_a.map(&:data)
+  end
+
+  test "sendm, then send_message and send_frame" do
+    push, pull = pair(:PUSH, :PULL)
+    push.sendm("address")
+    push.send_message(ZMQ::Message("a", "b"))
+    assert_equal %w[address a b], pull.recv_message.to_a.map(&:data)
+    push.sendm("address")
+    push.send_frame(ZMQ::Frame("c"))
+    assert_equal %w[address c], pull.recv_message.to_a.map(&:data)
+  end
+
+  test "router and dealer" do
+    router, dealer = pair(:ROUTER, :DEALER)
+    dealer.identity = "me"
+    dealer.disconnect(router.endpoint)
+    dealer.connect(router.endpoint)
+    dealer.sendm("")
+    dealer.send("question")
+    message = router.recv_message
+    address = message.unwrap
+    assert_equal ["me", "question"], [address.data, message.popstr]
+    reply = ZMQ::Message("answer")
+    reply.wrap(address)
+    router.send_message(reply)
+    assert_equal ["", "answer"], dealer.recv_message.to_a.map(&:data)
+  end
+
+  test "a router that insists says that there is no such peer" do
+    router = ctx.socket(:ROUTER)
+    router.router_mandatory = true
+    router.bind(spot)
+    router.sendm("nobody")
+    assert_refused(Errno::EHOSTUNREACH) { router.send("x") }
+    assert_nil router.send_message(ZMQ::Message("nobody", "x"))
+    dealer = ctx.socket(:DEALER)
+    dealer.identity = "somebody"
+    dealer.connect(router.endpoint)
+    dealer.send("here I am")
+    assert_equal %w[somebody here\ I\ am], [router.recv, router.recv]
+    router.sendm("somebody")
+    assert router.send("the failed one has left nothing behind")
+    assert_equal "the failed one has left nothing behind", dealer.recv
+  end
+
+  test "pub and sub" do
+    pub, sub = pair(:PUB, :SUB)
+    sub.subscribe("a")
+    eventually do
+      pub.send("a.sync")
+      sub.recv_nonblock
+    end
+    nil while sub.poll(20) && sub.recv
+    pub.sendm("b.topic")
+    pub.send("body")
+    pub.sendm("a.topic")
+    pub.send("body")
+    assert_equal %w[a.topic body], [sub.recv, sub.recv]
+    refute pub.readable?
+    assert_equal ZMQ::POLLOUT, pub.events
+  end
+
+  test "xpub and xsub" do
+    xpub, xsub = pair(:XPUB, :XSUB)
+    assert xsub.send("\x01a")
+    assert_equal "\x01a".b, xpub.recv
+    assert xpub.send("a message")
+    assert_equal "a message", xsub.recv
+  end
+
+  test "stream" do
+    stream = ctx.socket(:STREAM)
+    port = stream.bind("tcp://127.0.0.1:*")
+    client = TCPSocket.new("127.0.0.1", port)
+    identity = stream.recv
+    assert_equal "", stream.recv
+    client.write("hello")
+    assert_equal identity, stream.recv
+    assert_equal "hello", stream.recv
+    stream.sendm(identity)
+    stream.send("world")
+    assert_equal "world", client.readpartial(100)
+  ensure
+    client&.close
+  end
+
+  test "poll" do
+    push, pull = pair(:PUSH, :PULL)
+    started = monotonic
+    assert_equal false, pull.poll(20)
+    assert_operator monotonic - started, :>=, 0.02
+    push.send("x")
+    assert_equal true, pull.poll(-1)
+    assert_equal true, pull.poll(0)
+    assert_raises(TypeError) { pull.poll(0.5) }
+    assert_raises(TypeError) { pull.poll(nil) }
+    assert_raises(TypeError) { pull.poll(:x) }
+  end
+
+  test "events" do
+    rep, req = pair(:REP, :REQ)
+    assert_equal [0, ZMQ::POLLOUT], [rep.events, req.events]
+    assert_equal [false, false, false, true], [rep.readable?, rep.writable?, req.readable?, req.writable?]
+    req.send("x")
+    assert_equal [ZMQ::POLLIN, 0], [rep.events, req.events]
+    assert rep.readable?
+  end
+end

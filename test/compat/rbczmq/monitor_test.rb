@@ -1,0 +1,132 @@
+# frozen_string_literal: true
+
+require_relative "rbczmq_case"
+
+class RbczmqMonitorTest < Godwit::RbczmqCase
+  under_gc_stress
+
+  # Has two of the ten methods.
+  class Partial
+    def initialize(seen)
+      @seen = seen
+    end
+
+    def on_listening(endpoint, descriptor)
+      @seen << [:listening, endpoint, descriptor.class]
+    end
+
+    def on_closed(endpoint, descriptor)
+      @seen << [:closed, endpoint, descriptor.class]
+    end
+  end
+
+  # Has all ten.
+  class Whole < ZMQ::Monitor
+    attr_reader :seen
+
+    def initialize
+      super
+      @seen = Queue.new
+    end
+
+    ZMQ::Monitor.public_instance_methods(false).each { |name| define_method(name) { |*arguments| @seen << [name, *arguments] } }
+  end
+
+  # Binds where the system finds a free port. `*` would try one port after the other, as CZMQ does, and each that another process
+  # has tells the monitor of a socket that closed.
+  # @return [String] the endpoint
+  def bind_at_once(socket)
+    socket.bind("tcp://127.0.0.1:0")
+    socket.last_endpoint
+  end
+
+  def names(handler) = Array.new(handler.seen.size) { handler.seen.pop.first }
+
+  test "the ten methods of the default handler do nothing" do
+    methods = %i[on_connected on_connect_delayed on_connect_retried on_listening on_bind_failed on_accepted on_accept_failed on_closed
+      on_close_failed on_disconnected]
+    assert_equal methods.sort, ZMQ::Monitor.public_instance_methods(false).sort
+    methods.each { |name| assert_nil ZMQ::Monitor.new.__send__(name, "inproc://x", 1) }
+  end
+
+  test "wrong types, and what libzmq would not take" do
+    rep = ctx.socket(:REP)
+    assert_raises(TypeError) { rep.monitor(:invalid) }
+    assert_raises(TypeError) { rep.monitor("inproc://m", nil, :invalid) }
+    assert_equal false, rep.monitor("tcp://127.0.0.1:5000")
+    assert_equal false, rep.monitor("bad uri")
+    assert_equal true, rep.monitor(endpoint = spot)
+    assert_equal false, ctx.socket(:REP).monitor(endpoint)
+  end
+
+  test "a handler that has some of the methods" do
+    seen = Queue.new
+    rep = ctx.socket(:REP)
+    assert_equal true, rep.monitor(spot, Partial.new(seen))
+    endpoint = bind_at_once(rep)
+    assert_equal [:listening, endpoint, Integer], seen.pop
+    rep.close
+    assert_equal [:closed, endpoint, Integer], seen.pop
+  end
+
+  test "connections" do
+    bound = Whole.new
+    connected = Whole.new
+    rep = ctx.socket(:REP)
+    req = ctx.socket(:REQ)
+    rep.monitor(spot, bound, ZMQ::EVENT_ALL)
+    req.monitor(spot, connected)
+    endpoint = bind_at_once(rep)
+    req.connect(endpoint)
+    req.send("x")
+    rep.recv
+    assert_equal [:on_listening, endpoint], bound.seen.pop.first(2)
+    assert_equal :on_accepted, bound.seen.pop.first
+    assert_equal %i[on_connect_delayed on_connected], Array.new(2) { connected.seen.pop.first }
+    req.close
+    assert_equal :on_disconnected, bound.seen.pop.first
+  end
+
+  test "some events only" do
+    handler = Whole.new
+    rep = ctx.socket(:REP)
+    assert_equal true, rep.monitor(spot, handler, ZMQ::EVENT_CLOSED)
+    bind_at_once(rep)
+    rep.close
+    assert_equal :on_closed, handler.seen.pop.first
+    assert_empty names(handler)
+  end
+
+  test "a second monitor takes the first one's place" do
+    first = Whole.new
+    second = Whole.new
+    rep = ctx.socket(:REP)
+    assert rep.monitor(spot, first)
+    assert rep.monitor(spot, second)
+    bind_at_once(rep)
+    assert_equal :on_listening, second.seen.pop.first
+    assert_empty names(first)
+  end
+
+  test "a handler that raises gets the next event too" do
+    seen = Queue.new
+    handler = Object.new
+    handler.define_singleton_method(:on_listening) { |*| raise "fail" }
+    handler.define_singleton_method(:on_closed) { |*| seen << :closed }
+    rep = ctx.socket(:REP)
+    assert_output(nil, /on_listening of a ZMQ monitor raised .*fail/) do
+      rep.monitor(spot, handler)
+      bind_at_once(rep)
+      rep.close
+      assert_equal :closed, seen.pop
+    end
+  end
+
+  test "the name is free again when the socket is closed" do
+    rep = ctx.socket(:REP)
+    assert rep.monitor(endpoint = spot)
+    rep.close
+    other = ctx.socket(:REP)
+    assert eventually { other.monitor(endpoint) }
+  end
+end

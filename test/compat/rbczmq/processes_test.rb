@@ -1,0 +1,256 @@
+# frozen_string_literal: true
+
+require_relative "rbczmq_case"
+
+# Signals, forks, exits: in child processes.
+class RbczmqProcessesTest < Godwit::RbczmqCase
+  # A signal may come before the wait has begun, when nobody is to be told: so it is sent again until the block is done.
+  HEAD = <<~RUBY
+    require "godwit/compat/rbczmq"
+    require "zmq"
+    context = ZMQ::Context.new
+    def signalled(name = :USR1)
+      main = Thread.current
+      done = false
+      signals = Thread.new do
+        until done
+          Process.kill(name, $$) if main.status == "sleep"
+          Thread.pass
+        end
+      end
+      yield
+    ensure
+      done = true
+      signals.join
+    end
+  RUBY
+
+  # Runs a script, and gives what it printed, line by line.
+  def lines(script, **options)
+    assert_child(run_child(HEAD + script, **options)).stdout.lines.map(&:chomp)
+  end
+
+  test "a handled signal ends recv" do
+    seen = lines(<<~RUBY)
+      count = 0
+      trap(:USR1) { count += 1 }
+      pull = context.bind(:PULL, "inproc://a")
+      p signalled { pull.recv }, ZMQ.errno == Errno::EINTR::Errno, count > 0
+      push = context.connect(:PUSH, "inproc://a")
+      push.send("still works")
+      p pull.recv
+    RUBY
+    assert_equal ["nil", "true", "true", "\"still works\""], seen
+  end
+
+  test "a handled signal ends recv_frame, recv_message, poll, Poller#poll, select, Loop#start and proxy" do
+    seen = lines(<<~RUBY, deadline: 20)
+      count = 0
+      trap(:USR1) { count += 1 }
+      pull = context.bind(:PULL, "inproc://a")
+      push = context.bind(:PUSH, "inproc://b")
+      poller = ZMQ::Poller.new
+      poller.register(pull)
+      calls = {
+        recv_frame: -> { pull.recv_frame }, recv_message: -> { pull.recv_message }, poll: -> { pull.poll(-1) }, poller: -> { poller.poll(-1) },
+        select: -> { ZMQ.select([pull], [], [], -1) }, loop: -> { ZMQ::Loop.run { ZL.register(pull) } }, proxy: -> { ZMQ.proxy(pull, push) },
+        again: -> { ZMQ::Loop.run { ZL.register(pull) } }
+      }
+      calls.each do |name, call|
+        before = count
+        result = signalled(&call)
+        puts [name, result.inspect, count > before].join(" ")
+      end
+    RUBY
+    assert_equal ["recv_frame nil true", "recv_message nil true", "poll false true", "poller -1 true", "select [[], [], []] true", "loop 0 true",
+      "proxy -1 true", "again 0 true"], seen
+  end
+
+  test "a handler that destroys the context, closes a socket, stops a loop" do
+    not_on :jruby, "a handler runs in a thread of its own, which may not close another's socket"
+    seen = lines(<<~RUBY)
+      pull = context.bind(:PULL, "inproc://a")
+      once = nil
+      trap(:USR1) { once ||= [ZL.stop] }
+      p signalled { ZMQ::Loop.run { ZL.register(pull) } }, once
+      once = nil
+      trap(:USR1) { once ||= [pull.close] }
+      p signalled { pull.recv }, once
+      pull = context.bind(:PULL, "inproc://b")
+      once = nil
+      trap(:USR1) { once ||= [context.destroy] }
+      p signalled { pull.recv }, once, ZMQ.context
+      begin
+        pull.recv
+      rescue ZMQ::Error => error
+        p error.class
+      end
+      ZMQ::Context.new.destroy
+    RUBY
+    assert_equal ["0", "[nil]", "nil", "[nil]", "nil", "[nil]", "nil", "ZMQ::Error"], seen
+  end
+
+  test "a handler that receives too" do
+    not_on :jruby, "its handlers run in a thread of their own"
+    seen = lines(<<~RUBY)
+      inside = []
+      pull = context.bind(:PULL, "inproc://a")
+      other = context.bind(:PULL, "inproc://b")
+      push = context.connect(:PUSH, "inproc://b")
+      push.send("within")
+      other.rcvtimeo = 20
+      trap(:USR1) { inside << other.recv }
+      p signalled { pull.recv }, inside.first, inside.drop(1).compact
+    RUBY
+    assert_equal ["nil", "\"within\"", "[]"], seen
+  end
+
+  test "a handled signal ends a send that waits" do
+    seen = lines(<<~RUBY)
+      trap(:USR1) {}
+      push = context.bind(:PUSH, "inproc://a")
+      begin
+        signalled { push.send("nobody takes it") }
+      rescue SystemCallError => error
+        p error.class
+      end
+      p signalled { push.send_message(ZMQ::Message("nor this")) }
+    RUBY
+    assert_equal %w[Errno::EINTR nil], seen
+  end
+
+  test "Ctrl-C with no handler ends the script as anywhere" do
+    not_on :jruby, "it raises no Interrupt on Ctrl-C"
+    result = run_child(HEAD + <<~RUBY, signal: :INT)
+      pull = context.bind(:PULL, "inproc://a")
+      begin
+        puts "ready"
+        pull.recv
+      ensure
+        puts "ensured"
+      end
+    RUBY
+    assert_equal Signal.list["INT"], result.status.termsig
+    assert_equal "ready\nensured\n", result.stdout
+  end
+
+  test "a handler that was set before the context stays, and trap gives it back" do
+    not_on :jruby, "its trap gives back other objects than it took"
+    seen = lines(<<~RUBY)
+      context.destroy
+      handler = proc { puts "mine" }
+      p trap(:INT, handler).class
+      trap(:TERM) { puts "mine too" }
+      context = ZMQ::Context.new
+      %i[INT TERM].each { |name| Process.kill(name, $$) }
+      p Signal.trap(:INT, "DEFAULT").equal?(handler)
+      p trap(:TERM, "IGNORE").class, trap(:TERM, nil), Kernel.trap("TERM") {}
+    RUBY
+    assert_equal ["String", "mine", "mine too", "true", "Proc", "\"IGNORE\"", "nil"], seen.reject { |line| line == "\"DEFAULT\"" }
+  end
+
+  test "an exception of a handler comes out of recv" do
+    seen = lines(<<~RUBY)
+      trap(:USR1) { raise "out" }
+      pull = context.bind(:PULL, "inproc://a")
+      main = Thread.current
+      begin
+        Thread.new do # one signal: on JRuby the handlers of two run side by side, and the other's end may end recv first
+          Thread.pass until main.status == "sleep"
+          Process.kill(:USR1, $$)
+        end
+        pull.recv
+      rescue => error
+        p error
+      end
+    RUBY
+    assert_equal ["#<RuntimeError: out>"], seen
+  end
+
+  test "no message is lost to signals" do
+    seen = lines(<<~RUBY, deadline: 30)
+      count = 0
+      trap(:USR1) { count += 1 }
+      port = nil
+      sender = Thread.new do
+        push = context.socket(:PUSH)
+        port = push.bind("tcp://127.0.0.1:*")
+        5_000.times { |number| push.send(number.to_s) }
+      end
+      Thread.pass until port
+      pull = context.connect(:PULL, "tcp://127.0.0.1:\#{port}")
+      signals = Thread.new { loop { Process.kill(:USR1, $$); Thread.pass } }
+      Thread.pass until count > 0 # else all may have come before the first signal
+      received = []
+      nils = 0
+      while received.size < 5_000
+        message = pull.recv
+        message ? received << message.to_i : nils += 1
+      end
+      signals.kill
+      p received == (0...5_000).to_a, count > 0
+    RUBY
+    assert_equal %w[true true], seen
+  end
+
+  test "standard input in a loop" do
+    seen = lines(<<~RUBY, stdin: "typed\n")
+      reader = Class.new(ZMQ::Handler) do
+        def on_readable = (p recv) && false
+      end
+      p ZMQ::Loop.run { ZL.register_readable($stdin, reader) }
+    RUBY
+    assert_equal ["\"typed\\n\"", "-1"], seen
+  end
+
+  test "interrupted! ends the loops" do
+    seen = lines(<<~RUBY)
+      p ZMQ.interrupted?
+      p ZMQ::Loop.run { ZL.add_oneshot_timer(0.01) { ZMQ.interrupted! } }
+      p ZMQ.interrupted?, ZMQ.interrupted!, ZMQ::Loop.run { ZL.add_oneshot_timer(0) { false } }
+    RUBY
+    assert_equal %w[false 0 true nil 0], seen
+  end
+
+  test "a child may not use what it inherits, and makes its own" do
+    not_on :jruby, "JRuby cannot fork"
+    seen = lines(<<~RUBY)
+      pull = context.bind(:PULL, "tcp://127.0.0.1:*")
+      $stdout.sync = true
+      child = fork do
+        foreign = ->(&call) { begin; call.call; "went"; rescue ZMQ::Error => error; error.message[/another process/] end }
+        p ZMQ.context
+        p foreign.call { context.destroy }, foreign.call { context.socket(:REP) }, foreign.call { context.linger = 1 }
+        p foreign.call { pull.recv }, foreign.call { pull.recv_nonblock }, foreign.call { pull.close }, foreign.call { pull.rcvhwm = 1 }
+        own = ZMQ::Context.new
+        own.bind(:PUSH, "inproc://own")
+        p own.equal?(ZMQ.context)
+        own.linger = 0
+        own.destroy
+      end
+      Process.wait(child)
+      push = context.connect(:PUSH, pull.last_endpoint)
+      push.send("the parent goes on")
+      p pull.recv
+    RUBY
+    assert_equal ["nil", *["\"another process\""] * 7, "true", "\"the parent goes on\""], seen
+  end
+
+  test "a sent message is delivered after the end of the script, with nothing said of linger" do
+    pull = ctx.bind(:PULL, "tcp://127.0.0.1:*")
+    assert_empty lines(%(context.connect(:PUSH, "#{pull.last_endpoint}").send("last words")))
+    pull.rcvtimeo = 5000
+    assert_equal "last words", pull.recv
+  end
+
+  test "at exit a context that was not destroyed holds nobody up" do
+    ended, = lines(<<~RUBY)
+      context.linger = 1
+      push = context.connect(:PUSH, "tcp://127.0.0.1:9")
+      push.send("undeliverable")
+      context.destroy
+      puts Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    RUBY
+    assert_operator monotonic - ended.to_f, :<, 4
+  end
+end

@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "godwit/compat/rbczmq"
+require "zmq"
+
+module Godwit
+  # Tests of rbczmq's door: module ZMQ in this very process, whose context each test makes by ctx.
+  class RbczmqCase < TestCase
+    # @return [ZMQ::Context] the test's
+    def ctx
+      @ctx ||= ZMQ::Context.new
+    end
+
+    # A new name over inproc.
+    def spot = "inproc://#{TestSupport::Sockets.unique_name}"
+
+    # Two sockets, the first bound, the second connected to it.
+    def pair(binder, connector, endpoint = spot)
+      bound = ctx.bind(binder, endpoint)
+      [bound, ctx.connect(connector, endpoint.start_with?("tcp") ? bound.last_endpoint : endpoint)]
+    end
+
+    # What the block prints on the standard output.
+    def printed
+      old = $stdout
+      $stdout = StringIO.new
+      yield
+      $stdout.string
+    ensure
+      $stdout = old
+    end
+
+    # What libzmq refuses is told on the standard output as well.
+    def assert_refused(errno, &block)
+      error = nil
+      out = printed { error = assert_raises(errno, &block) }
+      assert_equal errno, error.class
+      assert_match(%r{\ASys error location: \S*test/compat/rbczmq/\S+:\d+\n\z}, out)
+      error
+    end
+
+    def assert_misuse(words, &block)
+      error = assert_raises(ZMQ::Error, &block)
+      assert_match words, error.message
+      error
+    end
+
+    # In a thread of its own.
+    def elsewhere
+      in_thread do
+        Thread.current.report_on_exception = false # before it raises
+        yield
+      end.value
+    end
+
+    def teardown
+      current = ZMQ.context
+      return unless current
+      current.linger = 0
+      current.destroy
+    ensure
+      super
+    end
+  end
+end

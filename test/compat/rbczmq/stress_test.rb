@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require_relative "rbczmq_case"
+
+class RbczmqStressTest < Godwit::RbczmqCase
+  deadline 120
+
+  SOCKETS = 20_000
+  AT_ONCE = 100
+
+  def descriptors = Dir.children("/proc/self/fd").size
+
+  test "twenty thousand sockets, opened and closed" do
+    ctx.linger = 0
+    types = %i[PUSH PULL PUB SUB REQ REP DEALER ROUTER PAIR XPUB XSUB STREAM]
+    opened = 0
+    before = descriptors
+    (SOCKETS / AT_ONCE).times do |round|
+      sockets = Array.new(AT_ONCE) { |number| ctx.bind(types[number % types.size], "inproc://#{round}-#{number}") }
+      opened += sockets.size
+      sockets.each(&:close)
+      eventually { descriptors < before + 500 } # libzmq gives their places back some time later
+    end
+    assert_equal SOCKETS, opened
+    eventually("the descriptors of closed sockets stay") { descriptors <= before + 100 } # Java keeps some of its own until it collects
+  end
+
+  test "contexts that are destroyed while sockets are in use in other threads" do
+    30.times do |round|
+      context = ZMQ::Context.new
+      context.linger = 0
+      busy = Queue.new
+      threads = [
+        -> { forever(context.bind(:PULL, "inproc://a"), busy) { |pull| pull.recv } },
+        -> { forever(context.connect(:PUSH, "inproc://a"), busy) { |push| push.send("x" * 100) } },
+        -> { forever(context.bind(:PUSH, "inproc://nobody"), busy) { |push| push.send("x") } },
+        -> { forever(context.bind(:REP, "inproc://b"), busy) { |rep| rep.recv && rep.send("reply") } },
+        -> { forever(context.connect(:REQ, "inproc://b"), busy) { |req| req.send("request") && req.recv } },
+        -> { forever(context.bind(:ROUTER, "tcp://127.0.0.1:*"), busy) { |router| router.recv_message } },
+        -> { forever(context.bind(:DEALER, "inproc://c"), busy) { |dealer| dealer.poll(-1) } },
+        -> { forever(context, busy) { |one| make_and_close(one) } },
+        -> { polling(context, busy) }
+      ].map { |work| in_thread(&work) }
+      threads.size.times { busy.pop }
+      context.destroy
+      threads.each { |thread| assert_includes [:destroyed], thread.value, "round #{round}" }
+      assert_nil ZMQ.context
+    end
+  end
+
+  # libzmq gives a closed socket's place back some time later.
+  def make_and_close(context)
+    context.socket(:SUB).close
+  rescue Errno::EMFILE
+    Thread.pass
+  end
+
+  # Until the context is gone.
+  def forever(subject, busy)
+    yield subject if subject.is_a?(ZMQ::Context)
+    busy << true
+    loop { yield subject }
+  rescue ZMQ::Error => error
+    error.message.match?(/destroyed|closed/i) ? :destroyed : error
+  rescue SystemCallError => error
+    (error.errno == ZMQ::ETERM) ? :destroyed : error
+  end
+
+  def polling(context, busy)
+    poller = ZMQ::Poller.new
+    poller.register(context.bind(:PULL, "inproc://d"))
+    busy << true
+    poller.poll(-1)
+    :not_ended
+  rescue ZMQ::Error => error
+    error.message.match?(/destroyed|closed/i) ? :destroyed : error
+  end
+end

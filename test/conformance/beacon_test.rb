@@ -1,0 +1,232 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "beacons"
+
+# Godwit::Beacon, in a network of its own.
+class BeaconTest < NetworkCase
+  include Conformance::Beacons
+
+  Stop = Class.new(StandardError)
+  TRIES = 5
+
+  test "what one publishes another hears, with the sender's address, at once and again and again" do
+    here = open_beacon(interval: 0.02)
+    there = open_beacon.subscribe
+    assert_same here, here.publish("gr\u00fcn \0\xff")
+    5.times do
+      address, payload = there.recv(timeout: 10)
+      assert_equal [HERE, "gr\u00fcn \0\xff".b, Encoding::BINARY], [address, payload, payload.encoding]
+    end
+    assert_operator here.sent, :>=, 5
+    assert_equal 0, here.failed
+    assert_nil here.last_error
+  end
+
+  test "the interval is a second unless told, and is kept on the monotonic clock while nobody receives" do
+    assert_equal 1.0, open_beacon.interval
+    beacon = open_beacon(interval: 0.05).publish("x")
+    start = monotonic
+    beacon.wait_sent(1, timeout: 10)
+    first = monotonic - start
+    beacon.wait_sent(21, timeout: 20)
+    assert_operator monotonic - start, :>=, 0.99
+    assert_operator first, :<, 10
+    assert_equal 0, beacon.dropped
+  end
+
+  test "a shorter interval holds at once" do
+    beacon = open_beacon(interval: 3600).publish("x")
+    beacon.wait_sent(1, timeout: 10)
+    assert_nil beacon.wait_sent(2, timeout: 0.05, exception: false)
+    beacon.interval = 0.01
+    assert_equal 0.01, beacon.interval
+    assert_same beacon, beacon.wait_sent(4, timeout: 10)
+  end
+
+  test "another payload replaces the first, at once" do
+    ear = open_beacon.subscribe
+    beacon = open_beacon(interval: 3600).publish("one")
+    assert_equal "one", ear.recv(timeout: 10).last
+    beacon.publish("two")
+    assert_equal "two", ear.recv(timeout: 10).last
+    assert_equal :wait_readable, ear.recv_nonblock(exception: false)
+    assert_equal 2, beacon.sent
+  end
+
+  test "a payload is the String of then" do
+    ear = open_beacon.subscribe
+    payload = +"before"
+    beacon = open_beacon(interval: 0.01).publish(payload)
+    beacon.wait_sent(1, timeout: 10)
+    payload.replace("after")
+    count = beacon.sent
+    beacon.wait_sent(count + 2, timeout: 10)
+    assert_equal ["before"], ear.first(count + 1).map(&:last).uniq
+  end
+
+  test "after silence nothing goes out" do
+    ear = open_beacon.subscribe
+    beacon = open_beacon(interval: 0.001).publish("x")
+    ear.recv(timeout: 10)
+    assert_same beacon, beacon.silence
+    sent = beacon.sent
+    shout("last")
+    heard = ear.take_while { |_, payload| payload != "last" }
+    assert_operator heard.size, :<=, sent
+    assert_nil beacon.wait_sent(sent + 1, timeout: 0.1, exception: false)
+    assert_equal :wait_readable, ear.recv_nonblock(exception: false)
+  end
+
+  test "nothing is heard before subscribe, nor after unsubscribe, but what was heard stays" do
+    beacon = open_beacon
+    witness = open_beacon.subscribe
+    shout("early")
+    assert_equal "early", witness.recv(timeout: 10).last
+    assert_nil beacon.recv(timeout: 0.05, exception: false)
+    assert_same beacon, beacon.subscribe
+    shout("mine")
+    eventually { witness.recv(timeout: 10).last == "mine" }
+    eventually { !heard_of(beacon).empty? }
+    assert_same beacon, beacon.unsubscribe
+    shout("late")
+    assert_equal "late", witness.recv(timeout: 10).last
+    assert_equal "mine", beacon.recv(timeout: 10).last
+    assert_nil beacon.recv(timeout: 0.05, exception: false)
+  end
+
+  test "a prefix chooses, and another one replaces it" do
+    beacon = open_beacon.subscribe("a.")
+    shout("b.1", "a", "a.1", "", "a.2")
+    assert_equal %w[a.1 a.2], beacon.first(2).map(&:last)
+    beacon.subscribe("b.".encode("UTF-16LE").force_encoding("BINARY")[0] + ".")
+    shout("a.3", "b.2")
+    assert_equal "b.2", beacon.recv(timeout: 10).last
+  end
+
+  test "datagrams of 1 to 255 bytes are beacons" do
+    beacon = open_beacon.subscribe
+    shout("", "x" * 256, "y" * 1400, "z" * 255, "!")
+    assert_equal ["z" * 255, "!"], beacon.first(2).map(&:last)
+    beacon.publish("p" * 255)
+    beacon.wait_sent(1, timeout: 10)
+  end
+
+  test "its own beacons are not heard, also the last ones, unless it says so" do
+    beacon = open_beacon(interval: 0.001).subscribe
+    assert_predicate beacon, :noecho?
+    20.times { |number| beacon.publish("own #{number}").wait_sent(beacon.sent + 1, timeout: 10) }
+    beacon.silence
+    shout("foreign")
+    assert_equal "foreign", beacon.recv(timeout: 10).last
+    late = nil
+    TRIES.times do # the echo counts as one for a second; beside other work on the machine a few tries are given
+      start = monotonic
+      beacon.publish("own").wait_sent(beacon.sent + 1, timeout: 10)
+      beacon.silence
+      shout("own", "foreign")
+      break if (late = beacon.recv(timeout: 10).last) == "foreign" || monotonic - start < 1
+      beacon.recv(timeout: 10)
+    end
+    assert_equal "foreign", late
+    beacon.noecho = false
+    refute_predicate beacon, :noecho?
+    beacon.publish("own")
+    assert_equal [HERE, "own"], beacon.recv(timeout: 10)
+    assert_equal [HERE, "own"], open_beacon(noecho: false).subscribe("own").publish("own").recv(timeout: 10)
+  end
+
+  test "without a reader the oldest are dropped and counted" do
+    beacon = open_beacon(limit: 3).subscribe
+    shout(*("a".."j"))
+    eventually { beacon.dropped == 7 }
+    assert_equal %w[h i j], beacon.first(3).map(&:last)
+  end
+
+  test "recv says when time is up" do
+    beacon = open_beacon
+    error = assert_raises(Godwit::TimeoutError) { beacon.recv(timeout: 0.01) }
+    assert_equal :recv, error.operation
+    assert_includes error.message, "recv udp://gw0:#{port}: Timed out (nothing was heard; subscribe"
+    assert_raises(IO::WaitReadable) { beacon.recv_nonblock }
+    assert_nil beacon.recv(timeout: 0, exception: false)
+    assert_raises(Godwit::TimeoutError) { beacon.wait_sent(1, timeout: 0.01) }
+    assert_nil beacon.wait_sent(nil, timeout: 0.01, exception: false)
+    assert_raises(Godwit::ArgumentTypeError) { beacon.wait_sent("1") }
+    assert_raises(Godwit::ArgumentValueError) { beacon.recv(timeout: -1) }
+  end
+
+  test "each yields address and payload until it is closed, and is Enumerable" do
+    beacon = open_beacon.subscribe
+    heard = Queue.new
+    thread = in_thread { beacon.each { |address, payload| heard << [address, payload] } }
+    shout("x")
+    assert_equal [HERE, "x"], heard.pop
+    until_asleep(thread)
+    beacon.close
+    assert_same beacon, thread.value
+    assert_kind_of Enumerator, beacon.each
+  end
+
+  test "after close every call says so, and the port is free" do
+    beacon = open_beacon.publish("x").subscribe
+    refute_predicate beacon, :closed?
+    assert_nil beacon.close
+    assert_nil beacon.close
+    assert_predicate beacon, :closed?
+    [-> { beacon.publish("x") }, -> { beacon.silence }, -> { beacon.subscribe }, -> { beacon.unsubscribe }, -> { beacon.recv }, -> { beacon.recv_nonblock },
+      -> { beacon.wait_sent(1) }, -> { beacon.interval = 1 }, -> { beacon.noecho = true }].each do |call|
+      assert_includes assert_raises(Godwit::ClosedError, &call).message, "Beacon.new makes another"
+    end
+    assert_same beacon, beacon.each { flunk }
+    assert_includes beacon.inspect, "(closed)"
+    UDPSocket.open { |socket| socket.bind("0.0.0.0", port) }
+    UDPSocket.open { |socket| socket.bind(HERE, port) }
+  end
+
+  test "the block form closes" do
+    kept = nil
+    assert_equal(7, Godwit::Beacon.new(port) { |beacon| (kept = beacon) && 7 })
+    assert_predicate kept, :closed?
+    assert_raises(Stop) { Godwit::Beacon.new(port) { |beacon| (kept = beacon) && raise(Stop) } }
+    assert_predicate kept, :closed?
+  end
+
+  test "a copy makes no sense" do
+    assert_raises(Godwit::UnsupportedError) { open_beacon.dup }
+    assert_raises(Godwit::StateError) { open_beacon.send(:initialize, port) }
+  end
+
+  test "what is not allowed is named" do
+    [-1, 0, 65_536].each { |bad| assert_raises(Godwit::ArgumentValueError) { Godwit::Beacon.new(bad) } }
+    ["9999", nil, 1.5].each { |bad| assert_raises(Godwit::ArgumentTypeError) { Godwit::Beacon.new(bad) } }
+    [0, -1, 0.0001, Float::NAN, Float::INFINITY].each { |bad| assert_raises(Godwit::ArgumentValueError, bad.to_s) { open_beacon(interval: bad) } }
+    [nil, "1", 1i].each { |bad| assert_raises(Godwit::ArgumentTypeError) { open_beacon(interval: bad) } }
+    [0, -1, nil, 1.5].each { |bad| assert_raises(Godwit::ArgumentValueError) { open_beacon(limit: bad) } }
+    ["", :gw0, 1].each { |bad| assert_raises(Godwit::ArgumentTypeError) { open_beacon(interface: bad) } }
+    beacon = open_beacon
+    [nil, :x, 1, ["x"]].each { |bad| assert_raises(Godwit::ArgumentTypeError) { beacon.publish(bad) } }
+    ["", "x" * 256].each { |bad| assert_includes assert_raises(Godwit::ArgumentValueError) { beacon.publish(bad) }.message, "1 to 255 bytes" }
+    [nil, :x, 1].each { |bad| assert_raises(Godwit::ArgumentTypeError) { beacon.subscribe(bad) } }
+    assert_raises(Godwit::ArgumentValueError) { beacon.subscribe("x" * 256) }
+    assert_raises(Godwit::ArgumentValueError) { beacon.interval = 0 }
+  end
+
+  test "other machines hear it, and it hears them" do
+    theirs = <<~RUBY
+      require "godwit"
+      $stdout.sync = true
+      beacon = Godwit::Beacon.new(#{port}, interval: 0.05).publish("there").subscribe("here")
+      puts beacon.hostname, "heard: \#{beacon.recv(timeout: 20).inspect}"
+      $stdin.read
+    RUBY
+    ours = open_beacon(interval: 0.05).subscribe("there")
+    child = there(*Godwit::TestSupport::Children::RUBY, "-W", "-Ilib", "-e", theirs, deadline: 60)
+    assert_equal [Network::THERE, "there"], ours.recv(timeout: 50)
+    ours.publish("here")
+    child.wait_for(/heard: .*\n/)
+    result = assert_child(child.finish)
+    assert_equal "#{Network::THERE}\nheard: #{[HERE, "here"].inspect}\n", result.stdout
+    assert_empty result.stderr
+  end
+end

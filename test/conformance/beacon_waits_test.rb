@@ -1,0 +1,154 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "timeout"
+require_relative "beacons"
+require "support/interrupts"
+require "support/tiny_scheduler"
+
+# What waits on a Godwit::Beacon ends on all that ends it; any number of threads share it; its own thread ends with it.
+class BeaconWaitsTest < NetworkCase
+  include Conformance::Beacons
+  include Godwit::TestSupport::Interrupts
+
+  WAITS = {recv: ->(beacon) { beacon.recv }, each: ->(beacon) { beacon.each { nil } }, wait_sent: ->(beacon) { beacon.wait_sent(1) }}.freeze
+  WAITS.each do |name, call|
+    test "#{name} ends on close, kill, raise and Timeout, and the Beacon can be used on" do
+      assert_at_once do
+        beacon = open_beacon
+        thread = in_thread { call.call(beacon) }
+        until_asleep(thread)
+        seconds do
+          beacon.close
+          (name == :each) ? thread.value : assert_raises(Godwit::ClosedError) { thread.value }
+        end
+      end
+      beacon = open_beacon.subscribe
+      assert_at_once { until_asleep(thread = in_thread { call.call(beacon) }) && seconds { thread.kill.join } }
+      assert_at_once do
+        thread = in_thread { call.call(beacon) }
+        until_asleep(thread)
+        seconds do
+          thread.raise(Stop)
+          assert_raises(Stop) { thread.value }
+        end
+      end
+      assert_at_once { seconds { assert_raises(Timeout::Error) { Timeout.timeout(0.01) { call.call(beacon) } } } }
+      shout("still")
+      assert_equal "still", beacon.recv(timeout: 10).last
+    end
+
+    test "#{name} lets other fibers run, and ends in a fiber" do
+      not_on :jruby, "JRuby has no fiber scheduler"
+      beacon = open_beacon.subscribe
+      told = []
+      thread = Godwit::TestSupport::TinyScheduler.thread do
+        Fiber.schedule do
+          told << call.call(beacon)
+        rescue Godwit::ClosedError
+          told << :closed
+        end
+        Fiber.schedule { told << :other }
+        Fiber.schedule do
+          told << beacon.recv(timeout: 0.01, exception: false)
+          (name == :recv) ? shout("x") : beacon.close
+        end
+      end
+      assert thread.join(20), "the fibers hang"
+      assert_equal [:other, nil], told.first(2)
+      assert_equal({recv: [HERE, "x"], each: beacon, wait_sent: :closed}[name], told.last)
+    end
+  end
+
+  test "a wake-up that a killed reader had goes to another" do
+    beacon = open_beacon.subscribe
+    waiting = heard_of(beacon)
+    50.times do |round|
+      killed = in_thread { beacon.recv(timeout: 20) }
+      until_asleep(killed)
+      other = in_thread { beacon.recv(timeout: 20) }
+      until_asleep(other)
+      shout("first #{round}")
+      Thread.pass until !waiting.empty? || !killed.alive? || !other.alive?
+      killed.kill
+      killed.join
+      eventually("a beacon is there and its reader sleeps") { waiting.empty? }
+      shout("second #{round}")
+      assert_includes other.value.last, round.to_s
+      shout("end #{round}")
+      nil until beacon.recv(timeout: 20).last == "end #{round}"
+    end
+  end
+
+  test "many publish, subscribe and receive at once" do
+    beacon = open_beacon(interval: 0.001, noecho: false).subscribe
+    threads = Array.new(4) do |number|
+      in_thread do
+        50.times { |round| beacon.publish("#{number} #{round}") && beacon.recv(timeout: 20) }
+        :done
+      end
+    end
+    assert_equal [:done] * 4, threads.map(&:value)
+  end
+
+  test "it goes on publishing while it is flooded" do
+    beacon = open_beacon(interval: 0.01, limit: 5).subscribe.publish("own")
+    stop = false
+    flood = in_thread { shout(*(["x"] * 50)) until stop }
+    beacon.wait_sent(20, timeout: 20)
+    stop = true
+    flood.join
+    assert_operator beacon.dropped, :>, 0
+    assert_operator heard_of(beacon).size, :<=, 5
+  end
+
+  test "one that is dropped is closed, and its thread ends" do
+    not_on :jruby, "when Java collects is not to be told"
+    before = beacon_threads
+    Thread.new { 5.times { Godwit::Beacon.new(port).publish("x") } }.join
+    eventually("the threads of dropped Beacons live on", deadline: 20) do
+      Thread.new { Array.new(1000) { Object.new } }.join
+      GC.start
+      (beacon_threads - before).size <= 1 # one may be held by what lies about on the stack
+    end
+    assert_operator beacon_threads.size, :<=, before.size + 1
+  end
+
+  test "its thread being killed closes it, and its waits say so" do
+    beacon = open_beacon
+    mine = beacon_threads.last
+    thread = in_thread { beacon.recv }
+    until_asleep(thread)
+    mine.kill.join
+    assert_raises(Godwit::ClosedError) { thread.value }
+    assert_predicate beacon, :closed?
+    assert_nil beacon.close
+  end
+
+  test "an interrupt between a change and the bell leaves its thread not asleep" do
+    not_on :jruby, "a TracePoint there cannot raise at a line"
+    at_each_line(%r{lib/godwit/beacon/station}, least: 5) do |interrupted|
+      station = (beacon = open_beacon).instance_variable_get(:@station)
+      again = interrupted.call { beacon.publish("x") }
+      eventually { beacon.sent.positive? } if station.instance_variable_get(:@payload)
+      closing = interrupted.call { beacon.close }
+      eventually { !station.instance_variable_get(:@thread).alive? } if beacon.closed?
+      again || closing
+    end
+  end
+
+  test "a Ractor may have one" do
+    not_on :jruby, "JRuby has no Ractors"
+    result = assert_child run_child(<<~RUBY, [port])
+      require "godwit"
+      Godwit::Beacon # loaded: a Ractor of Ruby 3.1 may not
+      $VERBOSE = nil # Ractors are experimental
+      p Ractor.new(Integer(ARGV[0])) { |port| Godwit::Beacon.new(port, noecho: false) { |beacon| beacon.subscribe.publish("x").recv(timeout: 5) } }.take
+    RUBY
+    assert_equal "#{[HERE, "x"].inspect}\n", result.stdout
+  end
+
+  private
+
+  def beacon_threads = Thread.list.select { |thread| thread.name == "godwit beacon" }
+end

@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+require "socket"
+require "support/network"
+
+module Conformance
+  # Beacons that the test's end closes, each test's on a port that no other has heard on.
+  module Beacons
+    HERE = NetworkCase::Network::HERE
+
+    @port = 9000
+    class << self
+      def next_port = @port += 1
+    end
+
+    def port = @port ||= Beacons.next_port
+
+    def open_beacon(port = self.port, **options)
+      Godwit::Beacon.new(port, **options).tap { |beacon| (@beacons ||= []) << beacon }
+    end
+
+    def teardown
+      @beacons&.each(&:close)
+      super
+    end
+
+    # Those that wait to be received, without taking them.
+    def heard_of(beacon) = beacon.instance_variable_get(:@station).instance_variable_get(:@queue)
+
+    # A strange sender: any datagram, from this machine.
+    def shout(*payloads, to: "10.77.0.255")
+      UDPSocket.open do |socket|
+        socket.setsockopt(:SOCKET, :BROADCAST, true)
+        payloads.each { |payload| socket.send(payload, 0, to, port) }
+      end
+    end
+  end
+end

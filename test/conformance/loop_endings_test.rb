@@ -1,0 +1,321 @@
+# frozen_string_literal: true
+
+require "set"
+require "timeout"
+require "test_helper"
+require_relative "assertions"
+
+# How a Godwit::Loop ends, what errors do, and what is closed while it runs.
+class LoopEndingsTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  def setup
+    super
+    @log = []
+  end
+
+  # ---- stop ----
+
+  test "stop ends it after the callback that calls it; what else was ready is for the next run" do
+    loop = open_loop
+    pairs = Array.new(3) { connected_pair(:PULL, :PUSH, transport: :inproc) }
+    pairs.each do |pull, push|
+      push.send("x")
+      loop.readable(pull) { |socket| @log << socket.recv && loop.stop }
+    end
+    3.times do |number|
+      assert_equal :stopped, loop.run
+      assert_equal number + 1, @log.size
+    end
+    2.times { loop.after(0) { @log << :timer && loop.stop } }
+    2.times { loop.post { @log << :post && loop.stop } }
+    4.times { assert_equal :stopped, loop.run }
+    assert_equal %i[timer timer post post].tally, @log.drop(3).tally
+    assert_equal 7, @log.size
+  end
+
+  test "a stop that comes before run is not lost, and holds for one run" do
+    loop = open_loop
+    loop.after(0) { @log << 1 }
+    assert_same loop, loop.stop
+    assert_equal :stopped, loop.run
+    assert_empty @log
+    assert_equal :empty, loop.run
+    assert_equal [1], @log
+  end
+
+  test "a stop from another thread comes at once, however it meets the run" do
+    loop = open_loop
+    rounds(200, stressed: 5).times do |number|
+      running = in_thread { loop.run(forever: true) }
+      until_asleep(running) if number.even?
+      loop.stop
+      assert_equal :stopped, running.value
+    end
+    assert_at_once do
+      running = in_thread { loop.run(forever: true) }
+      until_asleep(running)
+      seconds { loop.stop && running.join }
+    end
+  end
+
+  test "an empty loop ends at once, unless it is to go on for ever" do
+    loop = open_loop
+    assert_equal :empty, loop.run
+    assert_equal :empty, Godwit::Loop.run {}
+    assert_equal :stopped, Godwit::Loop.run(forever: true) { |one| one.post { one.after(0.01) { one.after(0.01) { one.stop } } } }
+    assert_predicate loop, :empty?
+  end
+
+  test "it is run once at a time" do
+    loop = open_loop
+    loop.post do
+      assert_named(Godwit::StateError, /runs already/, operation: :run) { loop.run }
+      @log << loop.running?
+    end
+    assert_equal :empty, loop.run
+    assert_equal [true], @log
+    running = in_thread { loop.run(forever: true) }
+    until_asleep(running)
+    assert_raises(Godwit::StateError) { loop.run }
+    assert_predicate loop, :running?
+    loop.stop
+    assert_equal :stopped, running.value
+    refute_predicate loop, :running?
+  end
+
+  # ---- what ends a wait ----
+
+  {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
+    test "Thread#kill, Thread#raise and Timeout end a #{name} that waits, and it runs again" do
+      not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
+      pull, push = connected_pair(:PULL, :PUSH)
+      loop = open_loop
+      loop.readable(pull) { |socket| @log << socket.recv && loop.stop }
+      loop.on_error { flunk "this is no callback's error" }
+      failure = Class.new(StandardError)
+      assert_at_once do
+        running = __send__(start) { loop.run }
+        until_asleep(running)
+        took = seconds { running.kill.join }
+        refute_predicate loop, :running? # also where its fiber was dropped with no chance to say so
+        took
+      end
+      assert_at_once do
+        running = in_thread { loop.run }
+        until_asleep(running)
+        seconds { assert_raises(failure) { running.tap { |one| one.raise(failure) }.join } }
+      end
+      assert_at_once { seconds { assert_raises(Timeout::Error) { Timeout.timeout(0.02) { loop.run } } } - 0.02 }
+      push.send("x")
+      assert_equal :stopped, loop.run
+      assert_equal ["x"], @log
+    end
+  end
+
+  # ---- errors ----
+
+  test "an error of a callback comes out of run, and all else goes on with the next" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    loop = open_loop
+    loop.readable(pull) do |socket|
+      raise IOError, "a mistake" if !@log.include?(:raised) && @log << :raised
+      @log << socket.recv
+      loop.remove(socket)
+    end
+    loop.after(0.02) { @log << :timer }
+    push.send("x")
+    assert_equal "a mistake", assert_raises(IOError) { loop.run }.message
+    refute_predicate loop, :running?
+    assert_equal :empty, loop.run
+    assert_equal [:raised, :timer, "x"], @log.sort_by(&:to_s)
+    loop.every(0.001, times: 2) { |timer| raise ArgumentError if timer.fired == 1 }
+    assert_raises(ArgumentError) { loop.run }
+    loop.post { raise KeyError }.post { @log << :posted }
+    assert_raises(KeyError) { loop.run }
+    assert_equal :empty, loop.run
+    assert_equal :posted, @log.last
+  end
+
+  test "on_error is told of each, and whose callback it was; the loop goes on" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    loop = open_loop
+    assert_same loop, loop.on_error { |error, source| @log << [error.message, source] }
+    loop.readable(pull) { |socket| socket.recv && raise("socket") }
+    timer = loop.after(0) { push.send("x") && raise("timer") }
+    loop.post { raise "post" }
+    loop.after(0.05) { loop.remove(pull) }
+    assert_equal :empty, loop.run
+    assert_equal [["timer", timer], ["post", loop], ["socket", pull]], @log
+    loop.on_error { |error, _| raise error.class, "from on_error" }
+    loop.post { raise KeyError, "a mistake" }
+    assert_equal "from on_error", assert_raises(KeyError) { loop.run }.message
+    loop.on_error
+    loop.post { raise KeyError, "a mistake" }
+    assert_equal "a mistake", assert_raises(KeyError) { loop.run }.message
+  end
+
+  test "on_error does not get what is no StandardError" do
+    loop = open_loop
+    loop.on_error { flunk }
+    loop.post { throw :out, 42 }
+    assert_equal(42, catch(:out) { loop.run })
+    loop.post { raise NotImplementedError, "away" }
+    assert_equal "away", assert_raises(NotImplementedError) { loop.run }.message
+    loop.post { @log << 1 }
+    assert_equal :empty, loop.run
+  end
+
+  # ---- what is closed while it is registered ----
+
+  test "a callback closes its own socket or IO, and nothing is said" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    out, into = pipe
+    loop = open_loop
+    loop.readable(pull) { |socket| @log << socket.recv && socket.close }
+    loop.readable(out) { |io| @log << io.readpartial(10) && io.close }
+    loop.writable(into) { |io| io.write("y") && loop.remove(io) }
+    push.send("x")
+    assert_equal :empty, loop.run
+    assert_equal %w[x y], @log.sort
+    assert_equal [false, false], [loop.registered?(pull), loop.remove(pull)]
+  end
+
+  test "a callback that closes its own socket and raises raises that alone" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    loop = open_loop
+    loop.readable(pull) { |socket| socket.close && nil || raise(KeyError) }
+    push.send("x")
+    assert_raises(KeyError) { loop.run }
+    assert_equal :empty, loop.run
+  end
+
+  {"socket" => -> { connected_pair(:PULL, :PUSH).first }, "IO" => -> { pipe.first }}.each do |name, made|
+    test "the #{name} of another callback is closed: told, taken out, and the rest goes on" do
+      thing = instance_exec(&made)
+      loop = open_loop
+      loop.readable(thing) { flunk }
+      loop.after(0.01) { thing.close && nil }
+      loop.after(0.05) { @log << :later }
+      error = assert_named(Godwit::ClosedError, /was closed while it was registered.*taken it out/, operation: :run) { loop.run }
+      assert_includes error.message, thing.inspect
+      refute loop.registered?(thing)
+      assert_equal :empty, loop.run
+      assert_equal [:later], @log
+      another = instance_exec(&made)
+      loop.readable(another) { flunk }
+      loop.after(0.01) { loop.remove(another) && another.close }
+      assert_equal :empty, loop.run
+    end
+  end
+
+  test "of several that are ready, one that an earlier callback closes is not called, but told" do
+    loop = open_loop
+    pulls = Array.new(2) do
+      pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+      push.send("x")
+      pull
+    end
+    ends = Array.new(2) { pipe.tap { |_, into| into << "y" }.first }
+    loop.on_error { |error, source| @log << [error.class, source] }
+    [pulls, ends].each do |both|
+      both.zip(both.reverse) do |mine, other|
+        loop.readable(mine) do |one|
+          @log << :called
+          loop.remove(one)
+          other.close
+        end
+      end
+    end
+    assert_equal :empty, loop.run
+    assert_equal 2, @log.count(:called)
+    told = @log - [:called]
+    assert_equal [Godwit::ClosedError], told.map(&:first).uniq
+    assert_equal((pulls + ends).select(&:closed?).to_set, told.map(&:last).to_set)
+  end
+
+  test "sockets that another thread closes are told one by one to on_error" do
+    pulls = Array.new(3) { open_socket(:PULL).bind(endpoint_for(:tcp)) }
+    loop = open_loop
+    loop.on_error { |error, source| @log << [error.class, source] }
+    pulls.each { |pull| loop.readable(pull) { flunk } }
+    running = in_thread { loop.run }
+    until_asleep(running)
+    pulls.each(&:close)
+    assert_equal :empty, running.value
+    assert_equal pulls.to_h { |pull| [[Godwit::ClosedError, pull], 1] }, @log.tally
+  end
+
+  test "a context that is shut down: each of its sockets is told, the others stay" do
+    home = own(Godwit::Context.new(linger: 0))
+    pulls = Array.new(2) { own(Godwit::PULL.bind(endpoint_for(:tcp), context: home)) }
+    pull, push = connected_pair(:PULL, :PUSH)
+    loop = open_loop
+    loop.on_error { |error, source| @log << [error.class, source] }
+    [pulls.first, pull, pulls.last].each { |socket| loop.readable(socket) { |one| @log << one.recv && loop.remove(one) } }
+    running = in_thread { loop.run }
+    until_asleep(running)
+    home.shutdown
+    eventually { @log.size == 2 }
+    push.send("x")
+    assert_equal :empty, running.value
+    assert_equal pulls.map { |one| [Godwit::ContextTerminatedError, one] }.tally.merge("x" => 1), @log.tally
+  end
+
+  test "a socket that a proxy has is not called for, and comes back" do
+    front, feed = connected_pair(:PULL, :PUSH)
+    drain, back = connected_pair(:PULL, :PUSH)
+    loop = open_loop
+    loop.readable(front) { |socket| @log << socket.recv && loop.stop }
+    proxy = Godwit::Proxy.new(front, back).start
+    feed.send("through the proxy")
+    loop.after(0.03) { @log << drain.recv(timeout: 5) && proxy.stop.wait && feed.send("again") }
+    assert_equal :stopped, loop.run
+    assert_equal ["through the proxy", "again"], @log
+  ensure
+    proxy&.close
+  end
+
+  # ---- close ----
+
+  test "close in a callback, a timer, a post, and from another thread ends run as stop does" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    push.send("x")
+    [->(loop) { loop.readable(pull) { loop.close } }, ->(loop) { loop.after(0) { loop.close } }, ->(loop) { loop.post(&:close) }].each do |start|
+      loop = open_loop
+      start.call(loop)
+      assert_equal :stopped, loop.run
+      assert_predicate loop, :closed?
+    end
+    loop = open_loop
+    loop.readable(open_socket(:PULL)) { flunk }
+    running = in_thread { loop.run }
+    until_asleep(running)
+    assert_nil loop.close
+    assert_equal :stopped, running.value
+    refute_predicate pull, :closed?
+    assert_equal "x", pull.recv
+  end
+
+  test "close is idempotent, and every later call says so" do
+    loop = open_loop
+    pull = open_socket(:PULL)
+    timer = loop.after(1) { flunk }
+    loop.readable(pull) {}
+    2.times { assert_nil loop.close }
+    calls = [-> { loop.run }, -> { loop.readable(pull) {} }, -> { loop.writable(pull) {} }, -> { loop.remove(pull) }, -> { loop.after(1) {} },
+      -> { loop.every(1) {} }, -> { loop.post {} }]
+    calls.each { |call| assert_named(Godwit::ClosedError, /Loop.new makes another/) { call.call } }
+    assert_same loop, loop.stop
+    assert_same timer, timer.cancel
+    assert_same timer, timer.reset
+  end
+
+  test "forms with a block close, and give the block's value or run's" do
+    kept = []
+    assert_equal :value, Godwit::Loop.new { |loop| (kept << loop) && :value }
+    assert_equal :stopped, Godwit::Loop.run { |loop| (kept << loop) && loop.stop }
+    assert_raises(KeyError) { Godwit::Loop.run { |loop| (kept << loop) && raise(KeyError) } }
+    assert_equal [true, true, true], kept.map(&:closed?)
+  end
+end

@@ -1,0 +1,355 @@
+# frozen_string_literal: true
+
+require "timeout"
+require "test_helper"
+require "support/tiny_scheduler"
+require_relative "assertions"
+
+# Godwit::Loop: what is registered, when callbacks are called, and how a loop ends. Whoever closes what: loop_endings_test.rb.
+class LoopTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  def setup
+    super
+    @log = []
+  end
+
+  test "sockets, IOs and timers together; it ends when nothing is left" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    out, into = pipe
+    loop = open_loop
+    assert_same loop, loop.readable(pull) { |socket| loop.remove(socket) if @log << socket.recv }
+    loop.readable(out) { |io| loop.remove(io) if @log << io.gets }
+    loop.after(0.01) { push.send("x") }
+    loop.every(0.02, times: 2) { |timer| into.puts("y") if timer.fired == 2 }
+    assert_equal :empty, loop.run
+    assert_equal ["x", "y\n"], @log.sort
+  end
+
+  each_transport("a callback is called as long as its socket is readable") do |transport|
+    pull, push = connected_pair(:PULL, :PUSH, transport: transport)
+    loop = open_loop
+    calls = 0
+    loop.readable(pull) do |socket|
+      calls += 1
+      @log << socket.recv if calls > 3 # it may leave the message where it is
+      loop.remove(socket) if @log.size == 2
+    end
+    push << "a" << "b"
+    assert_equal :empty, loop.run
+    assert_equal [5, %w[a b]], [calls, @log]
+  end
+
+  test "readable and writable of one socket, one taken out after the other" do
+    dealer, peer = connected_pair(:DEALER, :DEALER)
+    loop = open_loop
+    loop.writable(dealer) do |socket|
+      socket.send("ping")
+      assert loop.remove(socket, :writable)
+      refute loop.remove(socket, :writable)
+      assert loop.registered?(socket)
+    end
+    loop.readable(dealer) do |socket|
+      @log << socket.recv
+      assert loop.remove(socket)
+      refute loop.registered?(socket)
+    end
+    loop.readable(peer) { |socket| socket.send(socket.recv.reverse) && loop.remove(socket) }
+    assert_equal :empty, loop.run
+    assert_equal ["gnip"], @log
+    refute loop.remove(dealer)
+  end
+
+  test "what a socket is writable for comes when a peer does" do
+    push = open_socket(:PUSH).bind(endpoint_for(:inproc))
+    loop = open_loop
+    loop.writable(push) { |socket| socket.send("x") && loop.remove(socket) }
+    pull = nil
+    loop.after(0.01) { pull = open_socket(:PULL).connect(push.last_endpoint) }
+    assert_equal :empty, loop.run
+    assert_equal "x", pull.recv(timeout: 5)
+  end
+
+  test "an IO's end, and what has to_io" do
+    out, into = pipe
+    wrapped = Struct.new(:to_io).new(out)
+    loop = open_loop
+    loop.readable(wrapped) do |thing|
+      @log << [thing, out.read_nonblock(10, exception: false)]
+      loop.remove(thing) if @log.last.last.nil?
+    end
+    into << "x"
+    loop.after(0.01) { into.close }
+    assert_equal :empty, loop.run
+    assert_equal [[wrapped, "x"], [wrapped, nil]], @log
+  end
+
+  # ---- one turn ----
+
+  test "a socket that is flooded starves neither another, nor an IO, nor a timer, nor what is posted" do
+    flooded, flood = connected_pair(:PULL, :PUSH, transport: :inproc)
+    other, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    out, into = pipe
+    flood.send_many(Array.new(500, "x"))
+    loop = open_loop
+    loop.readable(flooded) { |socket| (@log << socket.recv).size > 400 && loop.stop }
+    loop.readable(other) { |socket| @log << socket.recv }
+    loop.readable(out) { |io| @log << io.readpartial(10) }
+    push.send("other")
+    into << "io"
+    loop.after(0) { @log << "timer" }
+    loop.post { @log << "posted" }
+    assert_equal :stopped, loop.run
+    %w[other io timer posted].each { |one| assert_operator @log.index(one), :<, 10, one }
+  end
+
+  test "ten thousand timers that are due let a socket come in between" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    loop = open_loop
+    fired = 0
+    count = rounds(10_000, stressed: 1000)
+    count.times { loop.after(0) { push.send("x") if (fired += 1) == 1 } }
+    loop.readable(pull) { |socket| socket.recv && loop.remove(socket) && @log << fired }
+    assert_equal :empty, loop.run
+    assert_equal count, fired
+    assert_operator @log.first, :<, 600
+  end
+
+  test "timers and posts that make new ones at once starve no socket" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    loop = open_loop
+    again = ->(*) { loop.after(0, &again) }
+    post = ->(*) { loop.post(&post) }
+    again.call
+    post.call
+    loop.every(0) {}
+    loop.after(0.01) { push.send("x") }
+    loop.readable(pull) { |socket| @log << socket.recv && loop.stop }
+    assert_equal :stopped, loop.run
+    assert_equal ["x"], @log
+  end
+
+  test "of several that are ready, what a callback takes out is not called any more" do
+    loop = open_loop
+    pulls = Array.new(4) do
+      pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+      push.send("x")
+      pull
+    end
+    pulls.each do |pull|
+      loop.readable(pull) do |socket|
+        @log << socket
+        pulls.each { |one| loop.remove(one) }
+      end
+    end
+    assert_equal :empty, loop.run
+    assert_equal 1, @log.size
+  end
+
+  test "what a callback takes out, empties and registers again is not called for what was seen before" do
+    loop = open_loop
+    pairs = Array.new(2) { connected_pair(:PULL, :PUSH, transport: :inproc) }
+    pulls = pairs.map(&:first)
+    pairs.each { |_, push| push.send("x") }
+    pulls.zip(pulls.reverse) do |mine, other|
+      loop.readable(mine) do |socket|
+        @log << socket.recv(timeout: 0)
+        other.recv_nonblock(exception: false)
+        loop.remove(other)
+        loop.readable(other) { |again| @log << again.recv(timeout: 0) && loop.remove(again) && loop.remove(mine) }
+        loop.after(0.01) { pairs.find { |pull, _| pull == other }.last.send("y") }
+      end
+    end
+    assert_equal :empty, loop.run
+    assert_equal %w[x y], @log
+  end
+
+  test "callbacks register sockets and timers, also the socket's own new callback" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    late, late_push = connected_pair(:PULL, :PUSH)
+    loop = open_loop
+    loop.readable(pull) do |socket|
+      @log << socket.recv
+      loop.remove(socket)
+      loop.readable(socket) { |same| @log << "second: #{same.recv}" && loop.remove(same) }
+      loop.readable(late) { |one| @log << one.recv && loop.remove(one) && push.send("b") }
+      loop.after(0) { late_push.send("late") }
+    end
+    push.send("a")
+    assert_equal :empty, loop.run
+    assert_equal ["a", "late", "second: b"], @log
+  end
+
+  # ---- from elsewhere ----
+
+  {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
+    test "what other threads register, make, cancel and post reaches a #{name} that waits" do
+      not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
+      pull, push = connected_pair(:PULL, :PUSH)
+      push.send("x")
+      loop = open_loop
+      running = __send__(start) { loop.run(forever: true) }
+      seen = Thread::Queue.new
+      until_asleep(running)
+      loop.readable(pull) { |socket| seen << socket.recv && loop.remove(socket) }
+      assert_equal "x", seen.pop
+      until_asleep(running)
+      timer = loop.after(1000) { seen << :timer }
+      until_asleep(running)
+      timer.interval = 0.01
+      assert_equal :timer, seen.pop
+      until_asleep(running)
+      loop.every(0.001, times: 1) { seen << :every }
+      assert_equal :every, seen.pop
+      until_asleep(running)
+      loop.post { |given| seen << given }
+      assert_same loop, seen.pop
+      until_asleep(running)
+      loop.stop
+      assert_equal :stopped, running.value
+    end
+
+    test "a #{name} that waits hears that the last thing is gone" do
+      not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
+      pull, = connected_pair(:PULL, :PUSH)
+      loop = open_loop
+      loop.readable(pull) { flunk }
+      running = __send__(start) { loop.run }
+      until_asleep(running)
+      assert loop.remove(pull)
+      assert_equal :empty, running.value
+      timer = loop.after(1000) { flunk }
+      running = __send__(start) { loop.run }
+      until_asleep(running)
+      timer.cancel
+      assert_equal :empty, running.value
+    end
+  end
+
+  test "posts of many threads all run, each thread's in their order, in the thread that runs the loop" do
+    loop = open_loop
+    running = in_thread { loop.run(forever: true) }
+    count = rounds(500, stressed: 20)
+    posters = Array.new(4) { |poster| in_thread { count.times { |number| loop.post { @log << [poster, number, Thread.current] } } } }
+    posters.each(&:join)
+    loop.post(&:stop)
+    assert_equal :stopped, running.value
+    assert_equal 4 * count, @log.size
+    assert_equal [running], @log.map(&:last).uniq
+    4.times { |poster| assert_equal (0...count).to_a, @log.filter_map { |who, number, _| number if who == poster } }
+  end
+
+  test "thousands of posts and stops before it runs block nobody" do
+    loop = open_loop
+    count = rounds(3000, stressed: 100)
+    poster = in_thread do
+      count.times { loop.post { @log << 1 } }
+      count.times { loop.stop }
+    end
+    assert poster.join(20)
+    assert_equal :stopped, loop.run
+    assert_empty @log
+    assert_equal :empty, loop.run
+    assert_equal count, @log.size
+  end
+
+  # ---- fibers ----
+
+  test "while it waits in a fiber, others run; its callbacks run in the fiber of run" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    fibers = {}
+    in_thread do
+      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+      pull, push = connected_pair(:PULL, :PUSH)
+      loop = open_loop
+      loop.readable(pull) do |socket|
+        fibers[:callback] = Fiber.current
+        @log << socket.recv
+        next loop.stop if @log.last == "b"
+        loop.after(0.02) { @log << :timer && push.send("b") }
+      end
+      Fiber.schedule do
+        fibers[:run] = Fiber.current
+        loop.run
+      end
+      Fiber.schedule do
+        @log << :other
+        push.send("a", timeout: 5)
+      end
+    end.join
+    assert_equal [:other, "a", :timer, "b"], @log
+    assert_same fibers[:run], fibers[:callback]
+  end
+
+  test "two loops in two fibers, and a third fiber that stops both" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    in_thread do
+      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+      loops = Array.new(2) { open_loop }
+      loops.each_with_index do |loop, index|
+        loop.every(0.005) { @log << index }
+        Fiber.schedule { @log << loop.run }
+      end
+      Fiber.schedule do
+        sleep(0.01) until [0, 1].all? { |index| @log.count(index) >= 3 } # a fiber's sleep: the scheduler goes on
+        loops.each(&:stop)
+      end
+    end.join
+    assert_equal [:stopped, :stopped], @log.grep(Symbol)
+  end
+
+  test "a loop that never has to wait lets other fibers run" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    in_thread do
+      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+      loop = open_loop
+      turns = 0
+      loop.every(0) { loop.stop if (turns += 1) > 100_000 || @log.any? }
+      Fiber.schedule { loop.run }
+      Fiber.schedule { @log << turns }
+    end.join
+    assert_operator @log.first, :<, 100_000
+  end
+
+  # ---- misuse ----
+
+  test "misuse says what to do" do
+    loop = open_loop
+    pull, push, pub = %i[PULL PUSH PUB].map { |type| open_socket(type) }
+    out, into = pipe
+    assert_named(Godwit::ArgumentValueError, /block/, operation: :readable) { loop.readable(pull) }
+    assert_named(Godwit::ArgumentValueError, /block/, operation: :writable) { loop.writable(push) }
+    %i[after every].each { |name| assert_named(Godwit::ArgumentValueError, /block/, operation: name) { loop.public_send(name, 1) } }
+    assert_named(Godwit::ArgumentValueError, /block/, operation: :post) { loop.post }
+    assert_named(Godwit::ArgumentValueError, /block/, operation: :run) { Godwit::Loop.run }
+    assert_named(Godwit::ArgumentTypeError, /sockets, IOs/) { loop.readable("x") {} }
+    assert_named(Godwit::UnsupportedError, /a PUSH is never readable/) { loop.readable(push) {} }
+    assert_named(Godwit::UnsupportedError, /a PULL is never writable/) { loop.writable(pull) {} }
+    assert_named(Godwit::UnsupportedError, /not open for writing/) { loop.writable(out) {} }
+    loop.writable(pub) {}
+    assert_named(Godwit::UnsupportedError, /a PUB is never readable/, operation: :readable) { loop.readable(pub) {} }
+    loop.readable(pull) {}
+    assert_named(Godwit::PollerError, /has such a callback already: remove it first/, operation: :readable) { loop.readable(pull) {} }
+    assert_named(Godwit::ArgumentValueError, /:readable, :writable/, operation: :remove) { loop.remove(pull, :eatable) }
+    assert_named(Godwit::ArgumentValueError, /at least 0/, operation: :after) { loop.after(-1) {} }
+    assert_named(Godwit::UnsupportedError, /copied/) { loop.dup }
+    loop.writable(into) {}
+    assert_equal [true, true, false, true], [pub, pull, push, into].map { |one| loop.registered?(one) }
+    [pub, pull, into].each { |one| assert loop.remove(one) }
+    assert_predicate loop, :empty?
+    assert_equal [false, false], [loop.remove(out), loop.remove("x")]
+  end
+
+  test "what it looks like" do
+    loop = open_loop
+    pull = open_socket(:PULL)
+    loop.readable(pull) {}.after(1) {}
+    assert_match(/Loop not running, 1 registered, 1 timers>/, loop.inspect)
+    loop.post { @log << loop.to_s << loop.running? && loop.stop }
+    loop.run
+    assert_match(/running, 1 registered/, @log.first)
+    assert_equal [true, false], [@log.last, loop.running?]
+    loop.close
+    assert_match(/closed/, loop.inspect)
+  end
+end

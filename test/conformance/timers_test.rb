@@ -1,0 +1,375 @@
+# frozen_string_literal: true
+
+# libzmq: test_timers
+
+require "test_helper"
+require "support/tiny_scheduler"
+require_relative "assertions"
+
+# Godwit::Timers. Most of it on a clock that the test sets, so that no time passes.
+class TimersTest < Godwit::TestCase
+  include Conformance::Assertions
+
+  def setup
+    super
+    @now = 1000.0
+    @timers = Godwit::Timers.new(clock: -> { @now })
+    @log = []
+  end
+
+  test "what stands on initialize cannot be allocated without" do
+    [Godwit::Timers, Godwit::Loop, Godwit::Beacon].each { |klass| assert_raises(NoMethodError) { klass.allocate } }
+  end
+
+  test "once, several times, for ever" do
+    once = @timers.after(2) { |timer| @log << [@now, :once, timer] }
+    thrice = @timers.every(1, times: 3) { |timer| @log << [@now, :thrice, timer.fired] }
+    ever = @timers.every(2.5) { @log << [@now, :ever] }
+    assert_equal [1.0, 3], [@timers.next_in, @timers.size]
+    assert_equal 0, @timers.fire
+    fire_at(0.999, 1, 1.5, 2, 2.25, 2.5, 3, 4, 5)
+    expected = [[1001, :thrice, 1], [1002, :once, once], [1002, :thrice, 2], [1002.5, :ever], [1003, :thrice, 3], [1005, :ever]]
+    assert_equal expected, @log
+    assert_equal [[1, false], [3, false], [2, true]], [once, thrice, ever].map { |timer| [timer.fired, timer.pending?] }
+    assert_equal [2.5, 1], [ever.next_in, @timers.size]
+    refute_predicate once, :cancelled?
+    assert_nil once.next_in
+    ever.cancel
+    assert_nil @timers.next_in
+    assert_predicate @timers, :empty?
+  end
+
+  test "fire says how many callbacks ran" do
+    3.times { @timers.after(1) {} }
+    @timers.after(2) {}
+    assert_equal [0, 3, 1, 0], [0, 1, 5, 9].map { |time| at(time) { @timers.fire } }
+  end
+
+  test "a periodic timer does not drift, however late each firing is" do
+    @timers.every(0.1) { @log << @now }
+    late = Random.new(1)
+    (1..2000).each { |round| fire_at(round * 0.1 + late.rand(0.001..0.099)) }
+    assert_equal 2000, @log.size
+    rounds = @log.map { |time| ((time - 1000) / 0.1).floor }
+    assert_equal (1..2000).to_a, rounds
+  end
+
+  test "what is missed in a stall is skipped, and the next firing is on its old beat" do
+    timer = @timers.every(1, times: 4) { @log << @now - 1000 }
+    fire_at(1, 5.5, 5.6, 6, 100, 101)
+    assert_equal [1, 5.5, 6, 100], @log
+    assert_equal [4, false], [timer.fired, timer.pending?]
+  end
+
+  test "a timer that fires on the dot after a stall is not fired twice" do
+    @timers.every(1) { @log << @now - 1000 }
+    fire_at(3, 3, 3.5, 4)
+    assert_equal [3, 4], @log
+  end
+
+  test "deadlines come in order, equal ones in the order in which they were made" do
+    order = [3, 1, 2, 1, 3, 2, 1]
+    order.each_with_index { |seconds, index| @timers.after(seconds) { @log << [seconds, index] } }
+    fire_at(5)
+    assert_equal order.each_with_index.sort, @log
+  end
+
+  test "of periodic timers on one beat the one that was made first goes first, in each round" do
+    @timers.every(2) { @log << :two }
+    @timers.every(1) { @log << :one }
+    fire_at(1, 2, 3, 4)
+    assert_equal %i[one two one one two one], @log
+  end
+
+  # ---- callbacks that change things ----
+
+  test "a callback cancels itself, those that are due with it, and later ones" do
+    own = @timers.every(1) { |timer| timer.cancel && @log << :own }
+    victims = [1, 1, 2].map { |seconds| @timers.after(seconds) { @log << :victim } }
+    killer = @timers.after(0.5) { victims.each(&:cancel) }
+    late = nil
+    @timers.after(0.75) { late.cancel }
+    late = @timers.every(0.8) { @log << :late }
+    fire_at(3)
+    assert_equal [:own], @log
+    assert_equal [true, true, true, true, false], [own, *victims, killer].map(&:cancelled?)
+    assert_predicate @timers, :empty?
+  end
+
+  test "what a callback makes is for the next round, also what is due at once" do
+    @timers.after(1) do
+      @log << :first
+      @timers.after(0) { @log << :second }
+      @timers.every(0, times: 2) { @log << :each_round }
+    end
+    assert_equal 1, at(1) { @timers.fire }
+    assert_equal [2, 1, 0], [1.1, 1.2, 1.3].map { |time| at(time) { @timers.fire } }
+    assert_equal %i[first second each_round each_round], @log
+  end
+
+  test "timers of no interval starve none of those that are due" do
+    @timers.every(0) { @log << :busy }
+    @timers.after(0) { @log << :other }
+    fire_at(1, 2, 3)
+    assert_equal [3, 1], [@log.count(:busy), @log.count(:other)]
+    assert_includes @log.first(2), :other
+  end
+
+  test "a callback resets itself and changes its interval" do
+    @timers.every(1, times: 2) do |timer|
+      @log << @now - 1000
+      timer.interval = 3 if @log.size == 1
+      timer.reset if @log.size == 3
+    end
+    fire_at(1, 2, 4, 5, 7, 8, 10, 13, 16, 20)
+    assert_equal [1, 4, 7, 10, 13], @log
+  end
+
+  test "an error comes out of fire, and leaves the other timers what they were" do
+    periodic = @timers.every(1) do |timer|
+      @log << timer.fired
+      raise IOError, "a mistake" if timer.fired == 1
+    end
+    @timers.after(1) { @log << :other }
+    assert_equal "a mistake", assert_raises(IOError) { fire_at(1) }.message
+    assert_equal [1], @log
+    assert_equal 1, at(1.5) { @timers.fire }
+    fire_at(2)
+    assert_equal [1, :other, 2], @log
+    assert_equal 2, periodic.fired
+  end
+
+  # ---- one timer ----
+
+  test "cancel, reset and interval=" do
+    timer = @timers.after(1) { @log << @now - 1000 }
+    assert_same timer, timer.cancel
+    assert_same timer, timer.cancel
+    assert_equal [true, false, 0], [timer.cancelled?, timer.pending?, timer.fired]
+    fire_at(2)
+    assert_same timer, timer.reset
+    assert_equal [false, true, 1.0], [timer.cancelled?, timer.pending?, timer.next_in]
+    @now = 1002.5
+    timer.reset
+    fire_at(3.25, 3.5)
+    timer.reset
+    timer.interval = 5
+    assert_equal 5, timer.interval
+    fire_at(8, 8.5, 20)
+    assert_equal [3.5, 8.5], @log
+    assert_equal [1, 1], [timer.times, timer.fired]
+    assert_nil @timers.every(1) {}.times
+    assert_equal :value, @timers.after(1) { :value }.call
+  end
+
+  test "cancel_all leaves nothing" do
+    timers = Array.new(10) { |number| @timers.every(number) { @log << number } }
+    assert_same @timers, @timers.cancel_all
+    fire_at(100)
+    assert_empty @log
+    assert timers.all?(&:cancelled?)
+    timers.first.reset
+    assert_equal 1, @timers.size
+  end
+
+  test "what they look like" do
+    timer = @timers.every(2, times: 3) {}
+    assert_match(/Timers 1 pending, the next in 2.0 s/, @timers.inspect)
+    assert_match(/every 2 s, fired 0 of 3 times, in 2.0 s/, timer.inspect)
+    assert_match(/cancelled/, timer.cancel.to_s)
+    fire_at(2) && (once = @timers.after(0) {}) && fire_at(3)
+    assert_match(/after 0 s, fired 1 of 1 times, ended/, once.inspect)
+    assert_match(/0 pending>/, @timers.to_s)
+  end
+
+  test "misuse says what to do" do
+    [nil, "1", :soon, Complex(1, 1)].each do |bad|
+      assert_named(Godwit::ArgumentTypeError, /a number of seconds/, operation: :after) { @timers.after(bad) {} }
+      assert_named(Godwit::ArgumentTypeError, /a number of seconds/, operation: :every) { @timers.every(bad) {} }
+    end
+    [-1, Float::NAN, Float::INFINITY, -0.1].each do |bad|
+      assert_named(Godwit::ArgumentValueError, /at least 0 seconds/, operation: :after) { @timers.after(bad) {} }
+    end
+    assert_named(Godwit::ArgumentValueError, /block/, operation: :after) { @timers.after(1) }
+    assert_named(Godwit::ArgumentValueError, /block/, operation: :every) { @timers.every(1) }
+    [0, -1].each { |bad| assert_named(Godwit::ArgumentValueError, /times: takes at least 1/) { @timers.every(1, times: bad) {} } }
+    assert_named(Godwit::ArgumentTypeError, /times: takes an Integer/) { @timers.every(1, times: 1.5) {} }
+    timer = @timers.after(1) {}
+    assert_named(Godwit::ArgumentValueError, /at least 0 seconds/, operation: :interval=) { timer.interval = -1 }
+    assert_equal 1, timer.interval
+    assert_equal 1, @timers.size
+    assert_named(Godwit::UnsupportedError, /copied/) { @timers.dup }
+    assert_raises(ArgumentError) { @timers.wait(-1) }
+  end
+
+  # ---- real time ----
+
+  test "wait sleeps until the next is due, fires it, and is never early" do
+    timers = Godwit::Timers.new
+    start = monotonic
+    times = []
+    timers.every(0.03, times: 3) { times << monotonic - start }
+    assert_equal [1, 1, 1, 0], Array.new(4) { timers.wait }
+    times.each_with_index { |time, index| assert_operator time, :>=, 0.03 * (index + 1) }
+    assert_operator times.last, :<, 2
+    timers.after(60) { flunk }
+    assert_includes 0.02..2, seconds { assert_equal 0, timers.wait(0.02) }
+    assert_equal 0, timers.wait(0)
+  end
+
+  test "who waits hears of a timer that another thread makes, resets and cancels" do
+    timers = Godwit::Timers.new
+    far = timers.after(1000) { :far }
+    waiting = in_thread { timers.wait }
+    until_asleep(waiting)
+    timers.after(0.01) { @log << :near }
+    assert_equal 1, waiting.value
+    waiting = in_thread { timers.wait }
+    until_asleep(waiting)
+    far.interval = 0.01
+    assert_equal 1, waiting.value
+    far.interval = 1000
+    waiting = in_thread { timers.wait }
+    until_asleep(waiting)
+    far.cancel
+    assert_equal 0, waiting.value
+    assert_equal [:near], @log
+  end
+
+  test "many threads make, cancel and fire; each timer fires once, or not at all when it was cancelled" do
+    timers = Godwit::Timers.new
+    count = rounds(400, stressed: 20)
+    fired = Thread::Queue.new
+    makers = Array.new(3) do |maker|
+      in_thread do
+        kept = []
+        count.times do |number|
+          timer = timers.after((number % 7) / 1000.0) { fired << [maker, number] }
+          number.even? ? timers.after(100) {}.cancel : kept << number
+          Thread.pass if (number % 50).zero?
+          timer
+        end
+        kept.size
+      end
+    end
+    firing = Array.new(2) { in_thread { timers.wait(0.005) while makers.any?(&:alive?) || !timers.empty? } }
+    [*makers, *firing].each(&:join)
+    seen = Array.new(fired.size) { fired.pop }
+    assert_equal 3 * count, seen.size
+    assert_equal seen.uniq.size, seen.size
+  end
+
+  # As Thread#kill and Ctrl-C do, here at each line in turn.
+  {
+    "making" => ->(timers, _, _) { timers.after(0.5) {} }, "cancelling" => ->(_, all, _) { all[1].cancel },
+    "resetting" => ->(_, all, _) { all[0].interval = 30 }, "firing" => ->(timers, _, now) { now[:time] = 3.0 and timers.fire }
+  }.each do |name, change|
+    test "an interrupt in the midst of #{name} loses no timer and no order" do
+      not_on :jruby, "a TracePoint there cannot raise at a line"
+      interrupted = (1..).take_while do |line|
+        now = {time: 0.0}
+        fired = []
+        timers = Godwit::Timers.new(clock: -> { now[:time] })
+        all = [1, 3, 2, 9, 5, 7, 4, 8].map { |seconds| timers.after(seconds) { |timer| fired << timer } }
+        cut = interrupt_at(line) { change.call(timers, all, now) }
+        all << timers.after(6) { |timer| fired << timer }
+        now[:time] = 100.0
+        timers.fire
+        assert_predicate timers, :empty?
+        assert_equal fired.sort_by { |timer| [timer.deadline, timer.serial] }, fired, "at line #{line}"
+        assert_equal fired.uniq.size, fired.size
+        lost = all - fired
+        assert_operator lost.size, :<=, 1
+        assert_includes all.first(3), lost.first if lost.any? # the one that was cancelled, or whose callback was about to run
+        all.each(&:reset)
+        assert_equal 9, timers.size
+        cut
+      end
+      assert_operator interrupted.size, :>, 10
+    end
+  end
+
+  # ---- what it costs ----
+
+  test "making, firing and cancelling one of 10,000 timers takes O(log n) comparisons" do
+    not_on :jruby, "no TracePoint of one method"
+    size = rounds(10_000, stressed: 100)
+    random = Random.new(3)
+    timers = Array.new(size) { @timers.after(random.rand(1000.0)) {} }
+    most = 4 * Math.log2(size).ceil
+    assert_operator comparisons { 500.times { @timers.after(random.rand(1000.0)) {} } }, :<, 500 * most
+    assert_operator comparisons { timers.sample(500, random: random).each(&:cancel) }, :<, 500 * most
+    assert_operator comparisons { timers.select(&:pending?).sample(500, random: random).each(&:reset) }, :<, 500 * most
+    assert_operator [500, size].min.then { |count| comparisons { count.times { |index| @timers.take(2000.0 + index) } } / count }, :<, most
+    sooner = Array.new(100) { |number| @timers.every(0.001 * (100 - number)) {} }
+    assert_operator comparisons { sooner.each(&:cancel) }, :<, 100 * most
+    # In the worst order for a sorted list, and for a heap.
+    @timers.cancel_all
+    assert_operator comparisons { size.times { |index| @timers.after(size - index) {} } }, :<, size * most
+  end
+
+  test "the heap does what sorting would" do
+    random = Random.new(4)
+    pending = {}
+    rounds(3000, stressed: 50).times do |number|
+      case random.rand(6)
+      when 0..2 then pending[@timers.after(random.rand(20)) { |timer| @log << timer }] = nil
+      when 3 then pending.delete(pending.keys.sample(random: random)&.cancel)
+      when 4 then pending.keys.sample(random: random)&.interval = random.rand(20)
+      when 5
+        at(@now - 1000 + random.rand(3)) do
+          due = pending.keys.select { |timer| timer.next_in.zero? }.sort_by { |timer| [timer.deadline, timer.serial] }
+          @log.clear
+          @timers.fire
+          assert_equal due, @log
+          due.each { |timer| pending.delete(timer) }
+        end
+      end
+      assert_equal pending.size, @timers.size
+    end
+  end
+
+  test "a fiber that waits lets others run" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    order = []
+    in_thread do
+      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+      timers = Godwit::Timers.new
+      Fiber.schedule do
+        timers.after(0.05) { order << :timer }
+        timers.wait
+      end
+      Fiber.schedule { order << :other }
+    end.join
+    assert_equal %i[other timer], order
+  end
+
+  private
+
+  def at(seconds)
+    @now = 1000.0 + seconds
+    yield
+  end
+
+  def fire_at(*times)
+    times.each { |time| at(time) { @timers.fire } }
+  end
+
+  # @return [Boolean] whether it came to that line of the library
+  def interrupt_at(line)
+    stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
+    count = 0
+    TracePoint.new(:line) { |point| raise stop if point.path.include?("lib/godwit/timers") && (count += 1) == line }.enable { yield }
+    false
+  rescue stop
+    true
+  end
+
+  # How often two timers are compared.
+  def comparisons
+    count = 0
+    trace = TracePoint.new(:call) { count += 1 }
+    trace.enable(target: Godwit::Timers::Timer.instance_method(:before?)) { yield }
+    count
+  end
+end

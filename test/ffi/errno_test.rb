@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# An errno is that of the call that failed, though a trap handler or a finalizer makes calls before it is read.
+class FFIErrnoTest < Godwit::TestCase
+  deadline 60
+
+  PRELUDE = <<~RUBY
+    require "godwit"
+    CONTEXT = Godwit::Context.new(linger: 0)
+    PULL = CONTEXT.socket(:PULL).bind("inproc://a")
+    OTHER = CONTEXT.socket(:DEALER).bind("inproc://b")
+
+    # EAGAIN and ENOENT: the handlers get another one.
+    def try_for(seconds)
+      limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+      tries = 0
+      while Process.clock_gettime(Process::CLOCK_MONOTONIC) < limit
+        tries += 1
+        outcome = PULL.recv_nonblock(exception: false)
+        abort outcome.inspect unless outcome == :wait_readable
+      end
+      tries
+    end
+  RUBY
+
+  test "a trap handler's calls leave the errno of the call that they interrupt" do
+    assert_done <<~RUBY
+      handled = 0
+      asked, ask = IO.pipe
+      trap(:USR1) do
+        handled += 1
+        begin
+          OTHER.unbind("inproc://nowhere")
+          abort "unbound"
+        rescue Errno::ENOENT
+          CONTEXT.io_threads
+        end
+        Godwit::Frame.new("x").close
+        ask.syswrite("\\n") # the next one comes soon after this one is over
+      end
+      # From outside: a thread that sent them would run only when this one is in no call.
+      storm = spawn("while read line; do kill -USR1 \#{Process.pid}; done", in: asked)
+      ask.syswrite("\\n")
+      tries = try_for(4)
+      Process.kill(:KILL, storm)
+      Process.wait(storm)
+      abort "\#{handled} signals, \#{tries} tries" unless handled > 100 && tries > 100
+    RUBY
+  end
+
+  test "what finalizers call leaves it, too" do
+    assert_done <<~RUBY
+      PUSH = CONTEXT.socket(:PUSH).connect("inproc://a")
+      GC.disable if GC.respond_to?(:stress=)
+      5000.times { PUSH << "x"; PULL.recv_frame }
+      collector = Thread.new { loop { GC.enable; collect_garbage; Thread.pass } }
+      abort "no tries" unless try_for(1) > 100
+    RUBY
+  end
+
+  private
+
+  def assert_done(source)
+    program = "#{PRELUDE}\n#{source}\nputs 'done'"
+    result = assert_child(run_child(program, gems: true, deadline: 40, env: {"GODWIT_BACKEND" => "ffi"}))
+    assert_includes result.stdout, "done"
+  end
+end

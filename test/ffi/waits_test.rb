@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "timeout"
+
+# The one wait of the FFI backend: it sleeps until there is a reason, and believes no early return.
+class FFIWaitsTest < Godwit::TestCase
+  # Counts in `thread[:returns]` how often a watched thread's poll or IO.select returned, and gives it nothing, at once, so many times first.
+  def watching_waits(early: 0, &block)
+    libc = Godwit::Backend::FFI::LibC
+    libc.stub(:wait_poll, watched(libc.method(:wait_poll), early, 0)) do
+      IO.stub(:select, watched(IO.method(:select), early, nil), &block)
+    end
+  end
+
+  def watched(real, early, nothing)
+    lambda do |*arguments|
+      count = Thread.current[:returns]
+      Thread.current[:returns] = count + 1 if count
+      (count && count < early) ? nothing : real.call(*arguments)
+    end
+  end
+
+  def watched_thread
+    in_thread do
+      Thread.current[:returns] = 0
+      yield
+    end
+  end
+
+  {
+    "recv" => ->(pull, seconds) { pull.recv(timeout: seconds, exception: false) },
+    "wait_readable" => ->(pull, seconds) { pull.wait_readable(seconds) },
+    "next_event" => ->(pull, seconds) { pull.monitor(:accepted).next_event(timeout: seconds, exception: false) },
+    "Poller#wait" => ->(pull, seconds) { Godwit::Poller.new(pull) { |poller| poller.wait(seconds) }.then { nil } },
+    "recv without a deadline" => ->(pull, seconds) { Timeout.timeout(seconds) { pull.recv } }
+  }.each do |name, call|
+    test "#{name} wakes for a reason only" do
+      pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+      watching_waits do
+        thread = watched_thread do
+          call.call(pull, 1)
+        rescue Timeout::Error
+          nil
+        end
+        start = monotonic
+        assert_nil thread.value
+        assert_operator monotonic - start, :>=, 0.99
+        # Slices of 50 ms would be 20. The first deadline may be met a millisecond early.
+        assert_includes 1..3, thread[:returns]
+      end
+    end
+  end
+
+  test "a wait that returns early with nothing ends no wait" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    watching_waits(early: 100) do
+      thread = watched_thread do
+        start = monotonic
+        assert_nil pull.recv(timeout: 0.2, exception: false)
+        monotonic - start
+      end
+      assert_operator thread.value, :>=, 0.2, "it ended too early"
+      assert_operator thread[:returns], :>, 1
+    end
+    watching_waits(early: 100) do
+      thread = watched_thread { pull.recv }
+      until_asleep(thread)
+      push.send("x")
+      assert_equal "x", thread.value
+    end
+  end
+end

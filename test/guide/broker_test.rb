@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+require_relative "guide_case"
+
+# examples/guide/request_reply and espresso: a proxy in the middle.
+class GuideBrokerTest < GuideCase
+  test "request-reply: each client gets each of its replies, whichever worker makes them" do
+    broker = example("request_reply/broker", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
+    front, back = endpoints(broker)
+    workers = Array.new(2) { example("request_reply/worker", back).wait_for("ready") }
+    clients = %w[Ann Bob Cem].to_h { |name| [name, example("request_reply/client", front, 50, name)] }
+
+    clients.each { |name, client| assert_equal Array.new(50) { |number| "hello #{name} #{number}" }, lines(client) }
+    served = workers.map { |worker| interrupt(worker).last[/\Aserved (\d+) requests\z/, 1].to_i }
+    assert_equal 150, served.sum
+    assert_operator served.min, :>=, 1, "a worker got nothing"
+    assert_equal "150 requests, 150 replies", interrupt(broker).last
+  end
+
+  test "request-reply: who starts first does not matter" do
+    front, back = ipc("front"), ipc("back")
+    client = example("request_reply/client", front, 5, "Ann")
+    worker = example("request_reply/worker", back)
+    broker = example("request_reply/broker", front, back)
+    assert_equal "hello Ann 4", lines(client).last
+    assert_equal "served 5 requests", interrupt(worker).last
+    interrupt(broker)
+  end
+
+  {inproc: [], tcp: ["tcp://127.0.0.1:*"] * 3}.each do |transport, args|
+    test "espresso over #{transport}: the listener sees subscriptions, messages and goodbyes, in order" do
+      said = lines(example("espresso", *args))
+      messages = %w[A-0 B-1 A-5 B-6 A-10]
+      assert_equal messages.map { |message| "subscriber: #{message}" }, said.grep(/\Asubscriber/)
+
+      heard = said.grep(/\Alistener/).map { |line| line.delete_prefix("listener:   ") }
+      assert_equal ["somebody wants A", "somebody wants B"], heard.first(2).sort
+      assert_equal messages, heard[2, 5]
+      assert_equal ["nobody wants A any more", "nobody wants B any more"], heard[7..].sort
+      assert_equal "5 messages went through", said.last
+    end
+  end
+end

@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# The programs of examples/guide, each in a process of its own.
+module GuidePrograms
+  PATIENCE = 45 # seconds for one program, on a busy machine
+
+  # @param name [String] file under examples/guide, without its ending
+  # @return [Child]
+  def example(name, *args, **options)
+    @examples ||= []
+    start_child("examples/guide/#{name}.rb", args, deadline: PATIENCE, **options).tap { |child| @examples << child }
+  end
+
+  # What it has bound, as it says in a line "ready at …".
+  # @return [Array<String>]
+  def endpoints(child)
+    child.wait_for(/^ready at .+\n/).stdout[/^ready at .+/].scan(%r{(?:tcp|ipc)://[^\s,]+})
+  end
+
+  # For what is bound anew after a restart: a tcp port could be another's by then.
+  def ipc(name) = "ipc://#{scratch_dir}/#{name}"
+
+  # Waits for its end, which must be a good one without a word on standard error.
+  # @return [Array<String>] the lines that it has printed
+  def lines(child)
+    result = assert_child(child.finish)
+    assert_empty result.stderr
+    result.stdout.lines(chomp: true)
+  end
+
+  # Ctrl-C: it must end well.
+  # @return [Array<String>] the lines that it has printed
+  def interrupt(child) = lines(child.signal(:INT))
+
+  # Ends it as a crash would, at any point of its work.
+  def crash(child)
+    result = child.signal(:KILL).finish
+    assert_predicate result.status, :signaled?, result.to_s
+  end
+end
+
+class GuideCase < Godwit::TestCase
+  include GuidePrograms
+
+  deadline 60
+end

@@ -1,0 +1,120 @@
+# frozen_string_literal: true
+
+require_relative "guide_case"
+
+# examples/guide/majordomo: services by name, workers and brokers that die.
+class GuideMajordomoTest < GuideCase
+  HEARTBEAT = 0.3
+  HANGS = 1000 # seconds that a request takes
+  FOREVER = 1_000_000
+
+  test "each service answers its own requests" do
+    broker, endpoint = start_broker
+    workers = {"square" => %w[A B], "reverse" => %w[C]}.flat_map do |service, names|
+      names.map { |name| worker(endpoint, service, name) }
+    end
+    broker.wait_for(/(here.*){3}/m)
+    clients = %w[square reverse].to_h { |service| [service, client(endpoint, service, 30)] }
+
+    said = clients.transform_values { |child| lines(child) }
+    assert_equal "is there a worker for square? 200", said["square"].shift
+    assert_equal "is there a worker for reverse? 200", said["reverse"].shift
+    assert_equal Array.new(30) { |number| "square of #{number} is #{number**2}" }, said["square"].map { |line| line[/\A[^,]+/] }
+    assert_equal %w[A B], said["square"].map { |line| line[/\w\z/] }.uniq.sort, "both get work"
+    assert_equal Array.new(30) { |number| "reverse of #{number} is #{number.to_s.reverse}, says C" }, said["reverse"]
+
+    interrupt(workers.first)
+    broker.wait_for("a worker for square is gone")
+    (workers.drop(1) << broker).each { |child| interrupt(child) }
+  end
+
+  test "a killed worker's request is answered by another, and the client need not ask again" do
+    broker, endpoint = start_broker
+    first = worker(endpoint, "square", "A", HANGS)
+    client = client(endpoint, "square", 5, timeout: 40, retries: 0)
+    crash first.wait_for("works on 0")
+    second = worker(endpoint, "square", "B")
+    assert_equal Array.new(5) { |number| "square of #{number} is #{number**2}, says B" }, lines(client).drop(1)
+    [second, broker].each { |child| interrupt(child) }
+  end
+
+  test "a worker that works for longer than three heartbeats stays" do
+    broker, endpoint = start_broker(heartbeat: 1)
+    slow = worker(endpoint, "square", "A", 4, heartbeat: 1)
+    broker.wait_for("is here")
+    assert_equal "square of 0 is 0, says A", lines(client(endpoint, "square", 1, timeout: 40, retries: 0)).last
+    interrupt(slow)
+    broker.wait_for("is gone") # not before
+    assert_equal 1, interrupt(broker).count { |line| line.include?("is here") }
+  end
+
+  test "a broker that is killed and started again: the workers come back, and so do the clients" do
+    endpoint = ipc("broker")
+    broker, = start_broker(endpoint)
+    first = worker(endpoint, "square", "A")
+    client = client(endpoint, "square", FOREVER).wait_for("says A")
+    crash broker
+    broker, = start_broker(endpoint)
+    broker.wait_for("a worker for square is here")
+    second = worker(endpoint, "square", "B")
+    client.wait_for("says B")
+    said = interrupt(client).drop(1)
+    assert_equal Array.new(said.size) { |number| "square of #{number} is #{number**2}" }, said.map { |line| line[/\A[^,]+/] }
+    assert_includes first.stdout + interrupt(first).join("\n"), "connecting anew"
+    [second, broker].each { |child| interrupt(child) }
+  end
+
+  test "a service that nobody offers" do
+    broker, endpoint = start_broker
+    result = client(endpoint, "reverse", 1, timeout: 0.2, retries: 1).finish
+    assert_equal 1, result.status.exitstatus
+    assert_match(/\Ais there a worker for reverse\?/, result.stdout)
+    assert_match(/\Ano reply in 2 times 0.2 s/, result.stderr)
+    interrupt(broker)
+  end
+
+  test "the broker speaks RFC 7 on the wire" do
+    broker, endpoint = start_broker(heartbeat: 5)
+    client, worker = Array.new(2) { open_socket(:DEALER).connect(endpoint) }
+    worker << ["", "MDPW01", "\x01", "echo"]
+    client << ["", "MDPC01", "echo", "one", "two"]
+    said = nil
+    said = worker.recv(timeout: 30) until said && said[2] != "\x04"
+    assert_equal ["", "MDPW01", "\x02"], said.first(3)
+    assert_equal ["", "one", "two"], said.drop(4)
+    worker << ["", "MDPW01", "\x03", said[3], "", "two", "one"]
+    assert_equal ["", "MDPC01", "echo", "two", "one"], client.recv(timeout: 30)
+
+    worker << ["", "MDPW01", "\x03", said[3], "", "once more"] # nobody has asked
+    said = worker.recv(timeout: 30) until said.last == "\x05"
+    assert_equal ["", "MDPW01", "\x05"], said
+    interrupt(broker)
+  end
+
+  test "the broker outlives what is malformed" do
+    broker, endpoint = start_broker
+    stranger = open_socket(:DEALER).connect(endpoint)
+    stranger << "hello" << ["", "MDPC01"] << ["", "MDPC01", "mmi.service"] << ["", "MDPC02", "echo", "x"] << ["", "MDPW01"]
+    assert_equal ["", "MDPC01", "mmi.service", "404"], stranger.recv(timeout: 30)
+    stranger << ["", "MDPW01", "?"]
+    assert_equal ["", "MDPW01", "\x05"], stranger.recv(timeout: 30)
+    worker = worker(endpoint, "square", "A")
+    assert_equal "square of 1 is 1, says A", lines(client(endpoint, "square", 2)).last
+    [worker, broker].each { |child| interrupt(child) }
+  end
+
+  private
+
+  def start_broker(endpoint = "tcp://127.0.0.1:*", heartbeat: HEARTBEAT)
+    broker = example("majordomo/broker", endpoint, heartbeat)
+    [broker, *endpoints(broker)]
+  end
+
+  def worker(endpoint, service, name, work = 0, heartbeat: HEARTBEAT)
+    example("majordomo/worker", endpoint, service, name, work, heartbeat)
+  end
+
+  def client(endpoint, service, count, timeout: 1, retries: 40)
+    example("majordomo/client", endpoint, service, count, timeout, retries)
+  end
+end

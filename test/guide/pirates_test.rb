@@ -1,0 +1,135 @@
+# frozen_string_literal: true
+
+require_relative "guide_case"
+
+# examples/guide/*_pirate: servers, workers and queues that die in the middle.
+class GuidePiratesTest < GuideCase
+  HEARTBEAT = 0.3
+  CALM = 2 # for what the test itself plays a part in
+  FOREVER = 1_000_000
+  HANGS = 1000 # seconds that a request takes
+
+  test "lazy pirate: a server that is killed with a request in its hands; the next one gets it" do
+    endpoint = ipc("server")
+    first = example("lazy_pirate/server", endpoint, "A", HANGS)
+    client = example("lazy_pirate/client", endpoint, 10, 0.5, 50)
+    crash first.wait_for("works on 0")
+    second = example("lazy_pirate/server", endpoint, "B", 0)
+    assert_equal squares(10, "B"), lines(client)
+    interrupt(second)
+  end
+
+  test "lazy pirate: a server that is killed and started again while requests run" do
+    endpoint = ipc("server")
+    server = example("lazy_pirate/server", endpoint, "A", 0.001)
+    client = example("lazy_pirate/client", endpoint, FOREVER, 0.5, 50).wait_for("says A")
+    crash server
+    server = example("lazy_pirate/server", endpoint, "B", 0.001)
+    client.wait_for("says B")
+    check_squares(interrupt(client))
+    interrupt(server)
+  end
+
+  test "lazy pirate: a client whose server stays away says so" do
+    result = example("lazy_pirate/client", ipc("nobody"), 1, 0.01, 2).finish
+    assert_equal 1, result.status.exitstatus
+    assert_equal "no reply in 3 times 0.01 s: the server seems to be gone for good\n", result.stderr
+  end
+
+  test "simple pirate: a killed worker's request is answered by another" do
+    queue, front, back = start("simple_pirate/queue")
+    first = example("simple_pirate/worker", back, "A", HANGS)
+    client = example("lazy_pirate/client", front, 10, 0.5, 50)
+    crash first.wait_for("works on 0")
+    second = example("simple_pirate/worker", back, "B", 0)
+    assert_equal squares(10, "B"), lines(client)
+    [second, queue].each { |child| interrupt(child) }
+  end
+
+  test "simple pirate: a worker killed while it is free" do
+    queue, front, back = start("simple_pirate/queue")
+    workers = %w[A B].to_h { |name| [name, example("simple_pirate/worker", back, name, 0)] }
+    client = example("lazy_pirate/client", front, FOREVER, 0.5, 50)
+    workers.each_key { |name| client.wait_for("says #{name}") }
+    crash workers.fetch("A")
+    third = example("simple_pirate/worker", back, "C", 0)
+    client.wait_for("says C")
+    check_squares(interrupt(client))
+    [workers.fetch("B"), third, queue].each { |child| interrupt(child) }
+  end
+
+  test "paranoid pirate: a worker that hangs is dropped, and its request answered by another" do
+    queue, front, back = start("paranoid_pirate/queue", HEARTBEAT)
+    first = example("paranoid_pirate/worker", back, "A", 0, HEARTBEAT)
+    assert_equal squares(3, "A"), lines(example("lazy_pirate/client", front, 3, 5, 10))
+    first.signal(:STOP) # its connection stands
+    queue.wait_for("a worker is gone, 0 left")
+    client = example("lazy_pirate/client", front, 10, 0.5, 50)
+    second = example("paranoid_pirate/worker", back, "B", 0, HEARTBEAT)
+    assert_equal squares(10, "B"), lines(client)
+
+    crash second
+    first.signal(:CONT) # it finds itself forgotten, and registers anew
+    assert_equal squares(5, "A"), lines(example("lazy_pirate/client", front, 5, 1, 50))
+    [first, queue].each { |child| interrupt(child) }
+  end
+
+  test "paranoid pirate: a worker killed in the middle of a request" do
+    queue, front, back = start("paranoid_pirate/queue", HEARTBEAT)
+    first = example("paranoid_pirate/worker", back, "A", HANGS, HEARTBEAT)
+    client = example("lazy_pirate/client", front, 10, 0.5, 50)
+    crash first.wait_for("works on 0")
+    second = example("paranoid_pirate/worker", back, "B", 0, HEARTBEAT)
+    assert_equal squares(10, "B"), lines(client)
+    [second, queue].each { |child| interrupt(child) }
+  end
+
+  test "paranoid pirate: a queue that is killed and started again finds its workers" do
+    front, back = ipc("front"), ipc("back")
+    queue = example("paranoid_pirate/queue", front, back, HEARTBEAT)
+    worker = example("paranoid_pirate/worker", back, "A", 0, HEARTBEAT)
+    client = example("lazy_pirate/client", front, FOREVER, 0.5, 50).wait_for("says A")
+    crash queue
+    queue = example("paranoid_pirate/queue", front, back, HEARTBEAT)
+    worker.wait_for("the queue is silent: connecting anew")
+    assert_equal squares(5, "A"), lines(example("lazy_pirate/client", front, 5, 0.5, 50))
+    check_squares(interrupt(client))
+    [worker, queue].each { |child| interrupt(child) }
+  end
+
+  test "paranoid pirate: the queue and the worker speak RFC 6 on the wire" do
+    queue, front, back = start("paranoid_pirate/queue", CALM)
+    worker = open_socket(:DEALER).connect(back) << "\x01"
+    assert_equal "\x02", worker.recv(timeout: 30)
+    client = open_socket(:REQ).connect(front) << "7"
+    said = nil
+    said = worker.recv(timeout: 30) until said && said != "\x02"
+    assert_equal ["", "7"], said.drop(1)
+    worker << [*said.first(2), "49"]
+    assert_equal "49", client.recv(timeout: 30)
+
+    router = open_socket(:ROUTER).bind("tcp://127.0.0.1:*")
+    child = example("paranoid_pirate/worker", router.last_endpoint, "A", 0, CALM)
+    address, word = router.recv(timeout: 30)
+    assert_equal "\x01", word
+    assert_equal [address, "\x02"], router.recv(timeout: 30)
+    router << [address, "client", "", "7"]
+    said = router.recv(timeout: 30) until said.include?("client")
+    assert_equal [address, "client", "", "49, says A"], said
+    [child, queue].each { |one| interrupt(one) }
+  end
+
+  private
+
+  def start(name, *rest)
+    queue = example(name, "tcp://127.0.0.1:*", "tcp://127.0.0.1:*", *rest)
+    [queue, *endpoints(queue)]
+  end
+
+  def squares(count, name) = Array.new(count) { |number| "#{number} squared is #{number**2}, says #{name}" }
+
+  # Each reply is the right one, and none is missing.
+  def check_squares(lines)
+    assert_equal Array.new(lines.size) { |number| "#{number} squared is #{number**2}" }, lines.map { |line| line[/\A[^,]+/] }
+  end
+end

@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+require_relative "guide_case"
+
+# examples/guide/envelopes, last_value_cache and synchronized.
+class GuidePublishingTest < GuideCase
+  test "envelopes: each subscriber gets its topics whole, and no other" do
+    publisher = example("envelopes/publisher", "tcp://127.0.0.1:*", 100, 3)
+    endpoint, = endpoints(publisher)
+    lagos = example("envelopes/subscriber", endpoint, "lagos.")
+    both = example("envelopes/subscriber", endpoint, "lagos-island.", "quito.")
+
+    expected = ->(*cities) { 100.times.flat_map { |number| cities.map { |city| "#{city} #{number}: #{20 + number % 10} degrees" } } }
+    assert_equal expected["lagos."], lines(lagos)
+    assert_equal expected["lagos-island.", "quito."], lines(both)
+    lines(publisher)
+  end
+
+  test "last-value cache: a subscriber that comes after all was said gets the last value" do
+    cache = example("last_value_cache/cache", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
+    front, back = endpoints(cache)
+    lines(example("last_value_cache/publisher", front, 100, 3))
+    cache.wait_for("topic 99. is value 3")
+
+    assert_equal ["topic 7. value 3"], lines(example("last_value_cache/subscriber", back, 7))
+    stays = example("last_value_cache/subscriber", back, 42, 2).wait_for("topic 42. value 3\n")
+    assert_equal ["topic 42. value 3"], lines(example("last_value_cache/subscriber", back, 42)), "somebody else has asked for it before"
+    assert_equal ["topic 42. value 3"] * 2, lines(stays)
+    assert_equal "100 topics", interrupt(cache).last
+  end
+
+  test "last-value cache: what is published later comes too" do
+    cache = example("last_value_cache/cache", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
+    front, back = endpoints(cache)
+    lines(example("last_value_cache/publisher", front, 3, 1))
+    cache.wait_for("topic 2. is value 1")
+    subscriber = example("last_value_cache/subscriber", back, 1, 3).wait_for("topic 1. value 1")
+    lines(example("last_value_cache/publisher", front, 3, 2))
+    assert_equal ["topic 1. value 1", "topic 1. value 1", "topic 1. value 2"], lines(subscriber)
+    interrupt(cache)
+  end
+
+  test "synchronised publisher: all subscribers get all" do
+    publisher = example("synchronized/publisher", "tcp://127.0.0.1:*", 4, 20_000)
+    endpoint, = endpoints(publisher)
+    subscribers = Array.new(4) { example("synchronized/subscriber", endpoint) }
+    subscribers.each { |subscriber| assert_equal ["got 20000 messages, none is missing"], lines(subscriber) }
+    assert_equal "published 20000 messages to 4 subscribers", lines(publisher).last
+  end
+end

@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+require_relative "guide_case"
+
+# examples/guide/load_balancing and async_server.
+class GuideWorkersTest < GuideCase
+  test "load balancing: a slow worker holds nobody up" do
+    broker = example("load_balancing/broker", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
+    front, back = endpoints(broker)
+    slow, quick = [0.3, 0].map { |work| example("load_balancing/worker", back, work).wait_for("ready") }
+    clients = %w[Ann Bob].to_h { |name| [name, example("load_balancing/client", front, 60, name)] }
+
+    clients.each { |name, client| assert_equal Array.new(60) { |number| "#{name.upcase} #{number}" }, lines(client) }
+    done = [slow, quick].map { |worker| interrupt(worker).last[/\Adid (\d+) requests\z/, 1].to_i }
+    assert_equal 120, done.sum
+    assert_operator done.first, :<, done.last
+    assert_equal "120 replies", interrupt(broker).last
+  end
+
+  test "load balancing: requests wait for the first worker" do
+    front, back = ipc("front"), ipc("back")
+    client = example("load_balancing/client", front, 3, "Ann")
+    broker = example("load_balancing/broker", front, back)
+    endpoints(broker)
+    worker = example("load_balancing/worker", back, 0)
+    assert_equal ["ANN 0", "ANN 1", "ANN 2"], lines(client)
+    [worker, broker].each { |child| interrupt(child) }
+  end
+
+  test "asynchronous clients: each gets every part of every reply, in order within a request" do
+    server = example("async_server/server", "tcp://127.0.0.1:*", 4)
+    endpoint, = endpoints(server)
+    clients = Array.new(3) { example("async_server/client", endpoint, 40, 0.001) }
+    clients.each do |client|
+      *parts, last = lines(client)
+      expected = (1..40).to_h { |number| ["request #{number}", ["part 1/3", "part 2/3", "part 3/3"]] }
+      assert_equal expected, parts.map { |line| line.split(": ") }.group_by(&:first).transform_values { |pairs| pairs.map(&:last) }
+      assert_equal "0 of 40 requests got no answer", last
+    end
+    assert_equal "120 requests, 360 replies", interrupt(server).last
+  end
+end

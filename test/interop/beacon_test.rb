@@ -1,0 +1,136 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/network"
+require_relative "czmq_peer"
+
+# Both ways with CZMQ's zbeacon: its program runs on the other machine, at the other end of a wire between two networks that exist for this test only.
+class InteropBeaconTest < NetworkCase
+  HERE = Network::HERE
+  THERE = Network::THERE
+  PATIENCE = 20
+
+  @port = 9300
+  class << self
+    def next_port = @port += 1
+  end
+
+  def setup
+    missing = Godwit::TestSupport::CzmqPeer.missing
+    skip missing if missing
+  end
+
+  def teardown
+    (@beacons || []).each(&:close)
+    super
+  end
+
+  def port = @port ||= InteropBeaconTest.next_port
+
+  def open_beacon(**options) = Godwit::Beacon.new(port, **options).tap { |beacon| (@beacons ||= []) << beacon }
+
+  def hex(bytes) = bytes.empty? ? "-" : bytes.unpack1("H*")
+
+  # A CZMQ program with a zbeacon.
+  def zbeacon(payload: "", interval: 20, prefix: "", on: :there, interface: nil)
+    command = [Godwit::TestSupport::CzmqPeer.program("czmq_beacon"), port.to_s, hex(payload), interval.to_s, hex(prefix)]
+    env = {"ZSYS_INTERFACE" => interface}
+    Network.other_machine
+    child = (on == :there) ? there(*command, deadline: 60, env: env) : start_command(command, deadline: 60, env: env)
+    child.wait_for(/^host .*\n/)
+  end
+
+  def heard(address, payload) = /^heard #{address} #{hex(payload).upcase}\n/
+
+  def end_well(child)
+    result = assert_child(child.finish)
+    assert_empty result.stderr
+    result.stdout
+  end
+
+  test "zbeacon hears ours, and we hear zbeacon's" do
+    beacon = open_beacon(interval: 0.02).subscribe.publish("ours \0\xff")
+    child = zbeacon(payload: "theirs \0\xfe")
+    assert_includes child.stdout, "host #{THERE}\n"
+    assert_equal [THERE, "theirs \0\xfe".b], beacon.recv(timeout: PATIENCE)
+    child.wait_for(heard(HERE, "ours \0\xff"))
+    end_well(child)
+  end
+
+  test "payloads of one byte and of 255 pass, both ways" do
+    ["!", Random.new(1).bytes(255)].each do |payload|
+      beacon = open_beacon(interval: 0.02, noecho: false).subscribe
+      child = zbeacon(payload: payload)
+      assert_equal payload, eventually { beacon.recv(timeout: PATIENCE).then { |address, data| data if address == THERE } }
+      child.stdin.puts "silence" # while it publishes the same, zbeacon hears none such
+      child.wait_for("did silence")
+      beacon.publish(payload)
+      child.wait_for(heard(HERE, payload))
+      end_well(child)
+      beacon.close
+    end
+  end
+
+  test "each side's prefix chooses" do
+    beacon = open_beacon(interval: 0.01).subscribe("b")
+    child = zbeacon(payload: "a1", prefix: "y")
+    beacon.publish("x1").wait_sent(5, timeout: PATIENCE)
+    assert_nil beacon.recv(timeout: 0.1, exception: false)
+    beacon.publish("y1")
+    child.wait_for(heard(HERE, "y1"))
+    child.stdin.puts "publish #{hex("b1")}"
+    assert_equal [THERE, "b1"], beacon.recv(timeout: PATIENCE)
+    refute_match(heard(HERE, "x1"), end_well(child))
+  end
+
+  test "after either's silence, the other hears no more of it" do
+    beacon = open_beacon(interval: 0.01).publish("ours")
+    child = zbeacon(payload: "theirs", interval: 10)
+    child.wait_for(heard(HERE, "ours"))
+    beacon.silence
+    sent = beacon.sent
+    child.stdin.puts "silence"
+    child.wait_for("did silence")
+    beacon.publish("last") # comes behind whatever was under way
+    child.wait_for(heard(HERE, "last"))
+    assert_operator end_well(child).scan(heard(HERE, "ours")).size, :<=, sent
+    beacon.subscribe
+    assert_nil beacon.recv(timeout: 0.1, exception: false)
+  end
+
+  test "noecho is zbeacon's: a payload that equals the own is not heard, whoever sent it" do
+    beacon = open_beacon(interval: 0.01).subscribe.publish("same")
+    child = zbeacon(payload: "same", interval: 10)
+    beacon.wait_sent(beacon.sent + 10, timeout: PATIENCE)
+    assert_nil beacon.recv(timeout: 0.1, exception: false)
+    refute_match(/^heard/, child.stdout)
+    beacon.noecho = false
+    assert_equal "same", beacon.recv(timeout: PATIENCE).last
+    refute_match(/^heard/, end_well(child))
+  end
+
+  test "both on one machine share the port" do
+    beacon = open_beacon(interval: 0.02).subscribe.publish("ours")
+    child = zbeacon(payload: "theirs", on: :here)
+    assert_includes child.stdout, "host #{HERE}\n"
+    assert_equal [HERE, "theirs"], beacon.recv(timeout: PATIENCE)
+    child.wait_for(heard(HERE, "ours"))
+    late = open_beacon.subscribe
+    eventually { late.recv(timeout: PATIENCE) == [HERE, "theirs"] }
+    end_well(child)
+  end
+
+  test "a zbeacon that sends to 255.255.255.255 is heard, and hears one that does" do
+    Network.other_machine
+    Network.run("ip", "route", "add", "default", "dev", "gw0")
+    Network.run(*Network.there(Network.other_machine, "ip", "route", "add", "default", "dev", "gw1"))
+    beacon = open_beacon(interface: "*", interval: 0.02).subscribe.publish("ours")
+    child = zbeacon(payload: "theirs", interface: "*")
+    assert_equal "theirs", beacon.recv(timeout: PATIENCE).last
+    child.wait_for(heard(HERE, "ours"))
+    end_well(child)
+  ensure
+    Network.run("ip", "route", "flush", "default")
+    Network.run(*Network.there(Network.other_machine, "ip", "route", "flush", "default"))
+  end
+end

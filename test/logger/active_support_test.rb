@@ -1,0 +1,276 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "stringio"
+
+# Godwit::Logger beside ActiveSupport: what a Rails application does with two of Ruby's Loggers it does with one of them and ours, to the same effect.
+class ActiveSupportLoggerTest < Godwit::TestCase
+  FOUND = RUBY_ENGINE != "jruby" && begin
+    require "active_support"
+    require "active_support/tagged_logging"
+    require "active_support/broadcast_logger"
+    require "active_support/core_ext/object/try" # Rails has it, and logger_outputs_to? wants it
+    true
+  end
+
+  # Collects lines as ActiveSupport's loggers write them: "[tag] text".
+  class Lines
+    def initialize(**options)
+      @io = StringIO.new
+      @logger = Logger.new(@io, formatter: ActiveSupport::Logger::SimpleFormatter.new, **options)
+    end
+
+    attr_reader :logger
+
+    def lines = @io.string.lines(chomp: true)
+  end
+
+  # The same of what a reader gets: tags are beside the text, once.
+  class Records
+    LAST = "the last one"
+
+    def initialize(pull, **options)
+      @pull = pull
+      @options = options
+      @logger = Godwit::Logger.new(pull.last_endpoint, **options)
+    end
+
+    attr_reader :logger
+
+    def records
+      return @records if @records
+      @logger.flush(timeout: 5)
+      @logger.close
+      @records = []
+      @records << Godwit::Logger::Record.parse(@pull.recv(timeout: 5)) while @records.size < @logger.stats.sent
+      raise "more came than was sent" if @pull.recv(timeout: 0, exception: false)
+      @records
+    end
+
+    def lines = records.map { |record| [*record.tags.map { |tag| "[#{tag}]" }, record.text].join(" ") }
+  end
+
+  def setup
+    not_on :jruby, "the gem activesupport is CRuby's here" unless FOUND
+  end
+
+  # Does the same with two of Ruby's and with one of Ruby's and ours.
+  # @yieldparam first [Logger] of Ruby
+  # @yieldparam second [Logger] of Ruby, or ours
+  # @return [Records]
+  def assert_alike(**options, &block)
+    wanted = run_with(Lines.new, theirs = Lines.new(**options), &block)
+    got = run_with(Lines.new, ours = records(**options), &block)
+    assert_equal wanted[1..], got[1..], "what the block gave, and what the first logger wrote"
+    assert_equal theirs.lines, ours.lines
+    refute_empty theirs.lines
+    ours
+  end
+
+  def run_with(first, second)
+    value = yield(first.logger, second.logger)
+    [second, value, first.lines]
+  end
+
+  def records(**options)
+    Records.new(open_socket(:PULL).bind("tcp://127.0.0.1:*"), **options).tap { |records| own(records.logger) }
+  end
+
+  test "TaggedLogging: tags of blocks within blocks; once, as an Array, and not in the text" do
+    ours = assert_alike do |_, logger|
+      log = ActiveSupport::TaggedLogging.new(logger)
+      log.info("before")
+      value = log.tagged("A") do |yielded|
+        yielded.info("one")
+        log.tagged("B", ["C"], nil, "") { log.warn { "three" } }
+        log.add(Logger::ERROR, "one again")
+        :value
+      end
+      log.info("after")
+      [value, log.formatter.current_tags.dup, log.is_a?(Logger), log.level]
+    end
+    assert_equal [[], ["A"], %w[A B C], ["A"], []], ours.records.map(&:tags)
+    assert_equal ["before", "one", "three", "one again", "after"], ours.records.map(&:text)
+    assert_equal [1, 1, 2, 3, 1], ours.records.map(&:level)
+  end
+
+  test "TaggedLogging: tags pushed, popped, cleared, and flush" do
+    assert_alike do |_, logger|
+      log = ActiveSupport::TaggedLogging.new(logger)
+      values = [log.push_tags("A", "B"), log.info("two"), log.pop_tags, log.info("one"), log.push_tags("C"), log.clear_tags!, log.info("none")]
+      log.push_tags("D")
+      log.flush
+      log.info("none")
+      values
+    end
+  end
+
+  test "TaggedLogging: without a block, a logger of its own with the tags" do
+    assert_alike do |_, logger|
+      log = ActiveSupport::TaggedLogging.new(logger)
+      other = log.tagged("job", 7)
+      third = other.tagged("more")
+      other.info("two")
+      third.info("three")
+      log.info("none")
+      log.tagged("A") { log.tagged("B").info("both") }
+      [other.instance_of?(log.class), third.formatter.current_tags]
+    end
+  end
+
+  test "TaggedLogging: a block that raises takes its tags with it; threads have their own" do
+    assert_alike do |_, logger|
+      log = ActiveSupport::TaggedLogging.new(logger)
+      raised = begin
+        log.tagged("A") { raise "x" }
+      rescue => error
+        error.message
+      end
+      log.tagged("here") { Thread.new { log.tagged("there") { log.info("its own") } }.join }
+      log.info("none")
+      raised
+    end
+  end
+
+  test "a formatter of the application's keeps its line, and tags" do
+    shout = ->(severity, _time, progname, message) { "#{severity} #{progname} #{message.to_s.upcase}\n" }
+    ours = records(progname: "app")
+    theirs = Lines.new(progname: "app")
+    [ours, theirs].each do |one|
+      one.logger.formatter = shout
+      one.logger.info("plain")
+      log = ActiveSupport::TaggedLogging.new(one.logger)
+      log.tagged("a") { log.info("tagged") }
+    end
+    assert_equal ["INFO app PLAIN", "INFO app [A] TAGGED"], theirs.lines
+    assert_equal "INFO app PLAIN", ours.records.first.text
+    assert_match(/TAGGED\z/, ours.records.last.text)
+    assert_equal 1, ours.lines.last.scan(/\[a\]/i).size, ours.lines.last
+  end
+
+  test "a formatter class of the application's keeps its line, and tags stay beside it" do
+    formatter = Class.new(Logger::Formatter) { def call(severity, _time, _progname, message) = "#{severity.downcase}: #{message}\n" }
+    ours = records
+    ours.logger.formatter = formatter.new
+    log = ActiveSupport::TaggedLogging.new(ours.logger)
+    log.tagged("req-9") { log.info("card refused") }
+    assert_equal [["req-9"], "info: card refused"], ours.records.first.then { |record| [record.tags, record.text] }
+  end
+
+  test "plain lines have their tags in the text, as two of Ruby's have" do
+    pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
+    log = ActiveSupport::TaggedLogging.new(own(Godwit::Logger.new(pull.last_endpoint, wire: :plain, formatter: ActiveSupport::Logger::SimpleFormatter.new)))
+    log.tagged("A", "B") { log.info("text") }
+    assert_equal "[A] [B] text", pull.recv(timeout: 5)
+  end
+
+  test "plain lines of our own formatter have their tags once" do
+    pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
+    log = ActiveSupport::TaggedLogging.new(own(Godwit::Logger.new(pull.last_endpoint, wire: :plain)))
+    log.info("before")
+    log.tagged("A") { log.tagged("B") { log.info("text") } }
+    log.info("after")
+    assert_equal ["before", "[A] [B] text", "after"], Array.new(3) { pull.recv(timeout: 5)[/ -- : (.*)/, 1] }
+  end
+
+  test "log_tags: what Rails' rack logger does with a request" do
+    request = Struct.new(:request_id, :host).new("9-8-7", "www")
+    taggers = [:request_id, ->(given) { given.host }, "fixed"]
+    assert_alike do |first, second|
+      log = ActiveSupport::BroadcastLogger.new(*[first, second].map { |one| ActiveSupport::TaggedLogging.new(one) })
+      calls = 0
+      tags = taggers.map { |tagger| tagger.is_a?(String) ? tagger : tagger.to_proc.call(request) }
+      values = log.tagged(*tags) do
+        calls += 1
+        log.info { "Started GET" }
+        [200, {}, []]
+      end
+      log.info("later")
+      [calls, values]
+    end
+  end
+
+  test "BroadcastLogger: levels, calls, blocks and values" do
+    assert_alike(level: :warn) do |first, second|
+      log = ActiveSupport::BroadcastLogger.new(first, second)
+      calls = 0
+      values = %i[debug info warn error fatal unknown].map { |name| log.public_send(name) { "#{name} #{calls += 1}" } }
+      values += [log.add(Logger::ERROR, "added"), log.log(Logger::WARN) { "logged" }, log.level, log.debug?, log.error?, log.progname]
+      log.level = :fatal
+      log.error("too low")
+      log.fatal("high enough")
+      values += [log.level, first.level, second.level, calls]
+      log.debug!
+      log.debug("all")
+      values << second.debug?
+    end
+  end
+
+  test "BroadcastLogger: a formatter for all, one logger less, clones" do
+    assert_alike do |first, second|
+      log = ActiveSupport::BroadcastLogger.new(first, second)
+      log.formatter = ->(_, _, _, message) { "<#{message}>\n" }
+      log.info("one")
+      log.dup.info("two")
+      log.stop_broadcasting_to(first)
+      log.info("three")
+      [log.broadcasts.size, log.respond_to?(:info), log.respond_to?(:nothing_of_the_kind)]
+    end
+  end
+
+  test "silence: as LoggerSilence does it, in a logger that has it and in a broadcast" do
+    assert_alike do |first, second|
+      [first, second].each { |one| one.extend(ActiveSupport::LoggerThreadSafeLevel) }
+      log = ActiveSupport::BroadcastLogger.new(first, second)
+      value = log.silence do
+        log.info("not heard")
+        Thread.new { log.info("of another thread") }.join
+        log.error("heard")
+        log.silence(Logger::FATAL) { log.error("not heard either") }
+        :value
+      end
+      log.info("heard again")
+      [value, second.level]
+    end
+  end
+
+  test "silence: a class of Godwit::Logger with LoggerSilence" do
+    type = Class.new(Godwit::Logger) { include ActiveSupport::LoggerSilence }
+    pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
+    log = own(type.new(pull.last_endpoint))
+    value = log.silence { |inner| inner.info("not heard") && inner.error("heard") && :value }
+    log.info("heard again")
+    assert_equal [:value, %w[heard heard\ again]], [value, Array.new(2) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text }]
+  end
+
+  test "logger_outputs_to? says no, and does not mind" do
+    log = records.logger
+    refute ActiveSupport::Logger.logger_outputs_to?(log, $stderr, $stdout)
+    refute ActiveSupport::Logger.logger_outputs_to?(ActiveSupport::BroadcastLogger.new(log), $stderr)
+    assert ActiveSupport::Logger.logger_outputs_to?(ActiveSupport::BroadcastLogger.new(log, Logger.new($stderr)), $stderr)
+  end
+
+  test "data beside the text, as keywords and as a Hash, through a broadcast and tags" do
+    ours = records
+    log = ActiveSupport::BroadcastLogger.new(ActiveSupport::TaggedLogging.new(ours.logger))
+    log.tagged("req-9") do
+      log.info("keywords", user: 42)
+      log.info("a Hash", {user: 43})
+      log.info({user: 44})
+      log.add(Logger::INFO, "added", nil, {user: 45})
+    end
+    assert_equal [42, 43, 44, 45], ours.records.map { |record| record.payload.fetch("user") }
+    assert_equal [["req-9"]], ours.records.map(&:tags).uniq
+  end
+
+  test "an exception keeps its class, message and trace" do
+    ours = assert_alike do |_, logger|
+      log = ActiveSupport::TaggedLogging.new(logger)
+      log.tagged("A") { log.error("text") }
+    end
+    log = records
+    ActiveSupport::TaggedLogging.new(log.logger).error(KeyError.new("no such key"))
+    assert_equal ["KeyError", "no such key"], log.records.first.error.values_at("class", "message")
+    assert_nil ours.records.first.error
+  end
+end

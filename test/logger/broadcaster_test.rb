@@ -1,0 +1,294 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "made_records"
+
+# From many writers to many readers, and to a sink.
+class LoggerBroadcasterTest < Godwit::TestCase
+  include MadeRecords
+
+  Broadcaster = Godwit::Logger::Broadcaster
+  Reader = Godwit::Logger::Reader
+
+  # Remembers what it was given.
+  class Sink
+    attr_reader :records, :batches
+
+    def initialize(&each_batch)
+      @records = []
+      @batches = 0
+      @closed = false
+      @each_batch = each_batch
+    end
+
+    def write(records)
+      @batches += 1
+      @each_batch&.call(records)
+      @records.concat(records)
+    end
+
+    def close = @closed = true
+
+    def closed? = @closed
+  end
+
+  def broadcaster(**options)
+    @broadcasters ||= []
+    (@broadcasters << Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", context: context, **options)).last
+  end
+
+  def teardown
+    (@broadcasters || []).each(&:close)
+    super
+  end
+
+  def push_to(broadcaster, **options) = open_socket(:PUSH, **options).connect(broadcaster.input.first)
+
+  # A reader whose subscriptions have come up: it got a record, and nothing of it is left.
+  def subscriber(broadcaster, **options)
+    one = own(Reader.subscribe(broadcaster.output.first, context: context, **options))
+    push = push_to(broadcaster)
+    choice = {level: 5}.merge(options.slice(:prog, :host).transform_values { |value| Array(value).first })
+    seq = 0
+    id = format("%032x", (@serial = @serial.to_i + 1) << 64)
+    eventually do
+      push.send(frames(seq += 1, writer: id, **choice))
+      one.recv(timeout: 0.02, exception: false)
+    end
+    push.close
+    while one.recv(timeout: 0.1, exception: false); end
+    one
+  end
+
+  test "records of several writers come to several readers, who get what they asked for" do
+    relay = broadcaster.start
+    all, errors, prog = subscriber(relay), subscriber(relay, level: "error+"), subscriber(relay, prog: "cards")
+    pushes = Array.new(2) { push_to(relay) }
+    1.upto(60) { |i| pushes.each_with_index { |push, w| push.send(frames(i, tseq: (i + 5) / 6, level: i % 6, writer: writer(w + 1), prog: w.zero? ? "billing" : "cards")) } }
+    assert_equal 120, Array.new(120) { all.recv(timeout: 5) }.map { |record| [record.writer, record.seq] }.uniq.size
+    assert_equal [3, 4, 5], Array.new(60) { errors.recv(timeout: 5) }.map(&:level).uniq.sort
+    assert_equal [*1..60], Array.new(60) { prog.recv(timeout: 5) }.map(&:seq)
+    assert_equal [0, 0], [all.lost, prog.lost]
+    assert_nil prog.recv(timeout: 0, exception: false)
+  end
+
+  test "it runs, stops at once, and goes on" do
+    relay = broadcaster
+    refute_predicate relay, :running?
+    running = in_thread { relay.run }
+    eventually { relay.running? }
+    assert_raises(Godwit::StateError) { relay.start }
+    push_to(relay).send(frames(1))
+    eventually { relay.statistics["records"] == 1 }
+    assert_nil relay.wait(0)
+    started = monotonic
+    assert_same relay, relay.stop
+    assert_same relay, running.value
+    assert_operator monotonic - started, :<, 0.5
+    relay.start
+    push_to(relay).send(frames(2))
+    eventually { relay.statistics["records"] == 2 }
+    assert_same relay, relay.stop.wait(5)
+    refute_predicate relay, :running?
+  end
+
+  test "an interrupt ends run, and it can be closed then" do
+    relay = broadcaster(control: endpoint_for(:inproc), sink: Sink.new)
+    running = in_thread { relay.run }
+    eventually { relay.running? }
+    running.raise(Interrupt)
+    assert_raises(Interrupt) { running.value }
+    refute_predicate relay, :running?
+    relay.close
+    relay.close
+    assert_predicate relay, :closed?
+    assert_raises(Godwit::ClosedError) { relay.start }
+    assert_match(/closed/, relay.inspect)
+  end
+
+  test "statistics: an account for each writer, and totals" do
+    relay = broadcaster.start
+    push = push_to(relay)
+    [1, 2, 5].each { |seq| push.send(frames(seq, prog: "a.b%", host: "wéb", level: 2)) }
+    push.send(line("refused")).send(%w[a b])
+    statistics = eventually { relay.statistics.then { |now| now if now["messages"] == 5 } }
+    assert_equal [3, 1, 1, 2, 0, 1, 0, 4, 5], statistics.values_at("records", "plain", "foreign", "lost", "late", "writers", "forgotten", "kept", "sent")
+    assert_equal({"DEBUG" => 0, "INFO" => 0, "WARN" => 3, "ERROR" => 1, "FATAL" => 0, "ANY" => 0}, statistics["levels"])
+    account = statistics["accounts"].first
+    assert_equal [WRITER, "a.b%", "wéb", 1, 5, 3, 2, 0], account.values_at("writer", "prog", "host", "first", "last", "received", "lost", "late")
+    assert account["lag"].between?(-1, 60) && account["idle"].between?(0, 60)
+    assert_equal relay.input, statistics["input"]
+    assert_operator statistics["uptime"], :>=, 0
+    assert_empty relay.statistics(accounts: 0)["accounts"]
+    assert_equal 1, relay.statistics(accounts: 1 << 80)["accounts"].size
+    [-1, "x", nil].each { |count| assert_raises(Godwit::ArgumentValueError) { relay.statistics(accounts: count) } }
+    assert_equal statistics.except("uptime", "accounts"), JSON.parse(JSON.generate(statistics)).except("uptime", "accounts")
+  end
+
+  test "the last records, chosen" do
+    relay = broadcaster(last: 50).start
+    push = push_to(relay)
+    1.upto(80) { |i| push.send(frames(i, level: i % 6, prog: i.even? ? "billing" : "cards", tags: ["req-#{i}"])) }
+    push.send(line("refused"))
+    eventually { relay.statistics["messages"] == 81 }
+    assert_equal [*32..80, nil], relay.last(1_000).map(&:seq)
+    assert_equal [79, 80, nil], relay.last(3).map(&:seq)
+    assert_equal [75, 76, 77, nil], relay.last(4, level: "error+").map(&:seq)
+    assert_equal [62, 68, 74, 80], relay.last(4, level: :warn, prog: "billing", host: "web1").map(&:seq)
+    assert_equal [40], relay.last(tag: %w[req-40 req-1]).map(&:seq)
+    assert_empty relay.last(0)
+    assert_raises(Godwit::ArgumentValueError) { relay.last(-1) }
+    assert_equal "invalid log level: foo", assert_raises(ArgumentError) { relay.last(1, level: "foo") }.message
+  end
+
+  test "a reader that is stuck holds up nobody, and sees what it lost" do
+    relay = broadcaster(send_hwm: 100).start
+    stuck = subscriber(relay, recv_hwm: 1, recv_buffer_size: 4_096)
+    reader = subscriber(relay)
+    push = push_to(relay)
+    big = "x" * 2_000
+    seen = 0
+    20.times do |round|
+      push.send_many(Array.new(500) { |i| frames(round * 500 + i + 1, text: big) }, timeout: 10)
+      eventually { relay.statistics["records"] >= (round + 1) * 500 }
+      seen += 1 while reader.recv(timeout: 0.05, exception: false)
+    end
+    assert_operator seen, :>, 0
+    2.times do |round| # what comes after the gap tells of it
+      push.send(frames(10_001 + round))
+      stuck.recv(timeout: 0, exception: false)
+    end
+    while (record = stuck.recv(timeout: 0.5, exception: false))
+      last = record.seq
+    end
+    assert_operator stuck.received, :<, 10_000
+    eventually do
+      push.send(frames(last = [last, 10_002].max + 1))
+      stuck.recv(timeout: 0.05, exception: false)&.then { |one| one.seq == last }
+    end
+    account = stuck.accounts.find { |one| one.writer == WRITER }
+    assert_operator account.lost, :>, 0
+    assert_equal account.last - account.first + 1, account.received + account.lost
+  end
+
+  test "a sink gets all of it, in order, and is closed" do
+    sink = Sink.new
+    relay = broadcaster(sink: sink).start
+    push = push_to(relay)
+    push.send_many(Array.new(2_000) { |i| (i % 100 == 50) ? line(i) : frames(i + 1) })
+    push.send(%w[a b])
+    eventually { relay.statistics["messages"] == 2_001 }
+    relay.close
+    assert_equal 2_000, sink.records.size
+    assert_equal((1..2_000).reject { |i| i % 100 == 51 }, sink.records.filter_map(&:seq))
+    assert_predicate sink, :closed?
+    assert_operator sink.batches, :<, 1_000
+  end
+
+  test "close hands out what has arrived" do
+    sink = Sink.new
+    relay = Broadcaster.new(endpoint_for(:inproc), "tcp://127.0.0.1:*", sink: sink, context: context).start
+    (@broadcasters ||= []) << relay
+    one = subscriber(relay)
+    relay.stop.wait(5)
+    before = sink.records.size
+    push_to(relay).send_many(Array.new(200) { |i| frames(i + 1) })
+    relay.close
+    assert_equal [*1..200], sink.records.drop(before).map(&:seq)
+    assert_equal [*1..200], Array.new(200) { one.recv(timeout: 5).seq }
+  end
+
+  test "nothing that comes from outside ends the sink" do
+    sink = Sink.new
+    relay = broadcaster(sink: sink).start
+    push = push_to(relay)
+    [Array.new(5, "end of feed"), ["end of feed", "0" * 32], Array.new(5, "")].each.with_index(1) do |message, seq|
+      push.send(message)
+      eventually { relay.statistics["messages"] == 2 * seq - 1 } # so it may be the last of what the sink takes at once
+      push.send(frames(seq))
+      eventually { sink.records.size == seq }
+    end
+    assert_equal [1, 2, 3], sink.records.map(&:seq)
+  end
+
+  test "a sink that hangs is left behind when it is closed" do
+    gate = Queue.new
+    relay = broadcaster(sink: Sink.new { gate.pop }).start
+    push_to(relay).send_many(Array.new(3_000) { |index| frames(index + 1) }) # more than stand between it and the sink
+    eventually { gate.num_waiting == 1 }
+    patience = Broadcaster.const_get(:Feed)::PATIENCE
+    started = monotonic
+    _, told = capture_io { relay.close }
+    assert_operator monotonic - started, :<, patience + 2
+    assert_match(/did not end within #{patience} s/, told)
+    assert_match(/did not end/, relay.statistics["sink"]["error"])
+  ensure
+    gate.close
+  end
+
+  test "a sink that raises is told once, and its records counted" do
+    sink = Sink.new { |records| raise Errno::ENOSPC, "app.log" if records.any? { |record| record.seq.odd? } }
+    relay = broadcaster(sink: sink).start
+    push = push_to(relay)
+    _, told = capture_io do
+      1.upto(4) do |i|
+        push.send(frames(i))
+        eventually { relay.statistics["sink"].values_at("written", "failed").sum == i }
+      end
+    end
+    assert_equal 1, told.lines.size, told
+    assert_match(/godwit: log to the sink.*No space left on device - app.log.*1 records were not written/, told)
+    assert_equal [2, 2, "No space left on device - app.log"], relay.statistics["sink"].values_at("written", "failed", "error")
+    assert_equal [2, 4], sink.records.map(&:seq)
+  end
+
+  test "a slow sink holds the writers back instead of filling memory" do
+    gate = Queue.new
+    relay = broadcaster(sink: Sink.new { gate.pop }, recv_hwm: 10).start
+    push = push_to(relay, send_hwm: 10)
+    sent = 0
+    sent += 1 while sent < 20_000 && push.send(frames(sent + 1, text: "x" * 50_000), timeout: 0.3, exception: false)
+    assert_operator sent, :<, 10_000
+    gate.close
+    last = sent
+    eventually(deadline: 20) { relay.statistics["sink"]["written"] == last }
+    push.close
+  end
+
+  test "without an output there is still the sink" do
+    sink = Sink.new
+    relay = Broadcaster.new("tcp://127.0.0.1:*", context: context, sink: sink).start
+    push_to(relay).send(frames(1))
+    eventually { sink.records.size == 1 }
+    assert_equal [[], []], [relay.output, relay.control]
+  ensure
+    relay&.close
+  end
+
+  test "an address that is taken is named, and nothing stays open" do
+    relay = broadcaster(control: "tcp://127.0.0.1:*")
+    [[relay.input.first, nil, nil], ["tcp://127.0.0.1:*", relay.output.first, nil], ["tcp://127.0.0.1:*", nil, relay.control.first]].each do |input, output, control|
+      error = assert_raises(Godwit::AddressInUseError) { Broadcaster.new(input, output, control: control, context: context) }
+      assert_equal [input, output, control].compact.last, error.endpoint
+    end
+    assert_raises(Godwit::EndpointError) { Broadcaster.new("foo", context: context) }
+    {last: -1, last_bytes: 1.5, sink: 3}.each do |name, value|
+      assert_match(/#{name}: takes/, assert_raises(ArgumentError, TypeError) { Broadcaster.new("tcp://127.0.0.1:*", :context => context, name => value) }.message)
+    end
+  end
+
+  test "the block form closes, the context's end ends it, and a copy is refused" do
+    seen = nil
+    assert_equal :value, Broadcaster.new("tcp://127.0.0.1:*", context: context) { |one| (seen = one.start) && :value }
+    assert_predicate seen, :closed?
+    own_context = own(Godwit::Context.new)
+    relay = Broadcaster.new("tcp://127.0.0.1:*", context: own_context, control: "tcp://127.0.0.1:*", sink: Sink.new)
+    running = in_thread { assert_raises(Godwit::ContextTerminatedError, Godwit::ClosedError) { relay.run } }
+    eventually { relay.running? }
+    own_context.shutdown
+    running.value
+    assert_raises(Godwit::UnsupportedError) { relay.dup }
+  ensure
+    relay&.close
+  end
+end

@@ -1,0 +1,122 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "made_records"
+
+# What a broadcaster answers, and to whom.
+class LoggerControlTest < Godwit::TestCase
+  include MadeRecords
+
+  def setup
+    super
+    @relay = Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", nil, control: "tcp://127.0.0.1:*", last: 100, context: context).start
+    push = open_socket(:PUSH).connect(@relay.input.first)
+    1.upto(20) { |i| push.send(frames(i, level: i % 6, prog: i.even? ? "billing" : "cards", host: "wéb", text: "text #{i} é")) }
+    push.send(line("refused"))
+    eventually { @relay.statistics["messages"] == 21 }
+  end
+
+  def teardown
+    @relay&.close
+    super
+  end
+
+  def control(**options) = own(Godwit::Logger::Control.new(@relay.control.first, context: context, **options))
+
+  # @return [Array<String>] what a plain socket gets for an answer
+  def ask(question, type: :REQ)
+    socket = open_socket(type, linger: 0).connect(@relay.control.first)
+    socket.send(question)
+    socket.recv_multipart(timeout: 5)
+  end
+
+  test "statistics come as the broadcaster has them" do
+    ours, theirs = @relay.statistics, control.statistics
+    assert_equal ours.except("uptime", "accounts"), theirs.except("uptime", "accounts")
+    assert_equal [20, 1, 0], theirs.values_at("records", "plain", "lost")
+    assert_equal ["wéb"], theirs["accounts"].map { |account| account["host"] }
+  end
+
+  test "the last records come whole, chosen as one says" do
+    one = control
+    assert_equal [*1..20, nil], one.last(1_000).map(&:seq)
+    assert_equal ["text 20 é", "refused"], one.last(2).map(&:text)
+    assert_equal [4, 10, 16], one.last(level: 4, prog: "billing").map(&:seq)
+    assert_equal [11, 15, 17, nil], one.last(4, level: "error+", prog: %w[cards old]).map(&:seq)
+    assert_equal [20], one.last(1, host: "wéb").map(&:seq)
+    assert_empty one.last(10, tag: "req-9")
+    assert_equal "invalid log level: foo", assert_raises(ArgumentError) { one.last(1, level: "foo") }.message
+  end
+
+  test "the wire: a question of one frame, the answer's head, then the frames" do
+    head, *rest = ask('{"ask":"last","n":2}')
+    assert_equal({"frames" => [3, 1]}, JSON.parse(head))
+    assert_equal ["ERROR.billing.wéb.".sub("ERROR", "WARN").b, line("refused").b], [rest.first, rest.last]
+    assert_equal 4, rest.size
+    assert_equal 21, JSON.parse(ask('{"ask":"stats"}').first)["messages"]
+    assert_equal 21, JSON.parse(ask('{"ask":"stats"}', type: :DEALER).first)["messages"]
+    assert_equal({"frames" => []}, JSON.parse(ask('{"ask":"last","n":0}').first))
+  end
+
+  test "bad questions get an error, and the next one its answer" do
+    deep = "#{"[" * 50}#{"]" * 50}"
+    ["", "{", "\xff\xfe", "[]", "1", "null", deep, '{"ask":"shutdown"}', "{}", '{"ask":"last","n":-1}', '{"ask":"last","n":"x"}', '{"ask":"last","n":1e99}',
+      '{"ask":"last","level":"foo"}', '{"ask":"last","prog":{"a":1}}', '{"ask":"last","tag":[[1]]}', '{"ask":"last","host":true}'].each do |question|
+      answer = ask(question, type: :DEALER)
+      assert_equal 1, answer.size
+      assert_kind_of String, JSON.parse(answer.first)["error"], question
+    end
+    assert_equal({"error" => "a question is one frame"}, JSON.parse(ask(%w[a b c], type: :DEALER).last))
+    assert_equal 21, control.statistics["messages"]
+  end
+
+  test "a question that is too long loses its connection, and nobody else's" do
+    one = control
+    one.statistics
+    socket = open_socket(:DEALER, linger: 0).connect(@relay.control.first)
+    socket.send("x" * 100_000)
+    assert_nil socket.recv(timeout: 0.1, exception: false)
+    assert_equal 21, one.statistics["messages"]
+  end
+
+  test "it is asked and told while it is stopped, or busy" do
+    @relay.stop.wait(5)
+    assert_equal false, control.statistics["running"]
+    @relay.start
+    askers = Array.new(4) { in_thread { one = control and Array.new(20) { one.last(5).size } } }
+    assert_equal [5] * 80, askers.flat_map(&:value)
+  end
+
+  test "one that does not answer, or is no broadcaster, is told of" do
+    silent = open_socket(:ROUTER).bind(endpoint_for(:tcp))
+    one = own(Godwit::Logger::Control.new(silent.last_endpoint, timeout: 0.05, context: context))
+    assert_raises(Godwit::TimeoutError) { one.statistics }
+    other = open_socket(:REP).bind(endpoint_for(:tcp))
+    answers = ["hello", "[]", '{"error":"no"}', '{"frames":[9]}', "{}", '{"frames":"x"}', ['{"frames":[0,1]}', "x"]]
+    in_thread { answers.cycle { |answer| other.recv && other.send(answer) } }
+    two = own(Godwit::Logger::Control.new(other.last_endpoint, context: context))
+    answers.each { |answer| assert_match(/the broadcaster said/, assert_raises(Godwit::StateError, answer.inspect) { two.last }.message) }
+    two.close
+    assert_predicate two, :closed?
+    assert_raises(Godwit::ClosedError) { two.statistics }
+    assert_match(/closed/, two.inspect)
+    assert_raises(Godwit::EndpointError) { Godwit::Logger::Control.new("foo") }
+    assert_raises(Godwit::ArgumentValueError) { Godwit::Logger::Control.new("tcp://127.0.0.1:1", timeout: -1) }
+  end
+
+  test "CURVE keys go to all sockets" do
+    server, client = Godwit::Curve.keypair, Godwit::Curve.keypair
+    relay = Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", control: "tcp://127.0.0.1:*", context: context, curve: server).start
+    keys = {curve: client, server_key: server.public_key, context: context}
+    push = own(Godwit::PUSH.connect(relay.input.first, **keys))
+    sub = own(Godwit::Logger::Reader.subscribe(relay.output.first, **keys))
+    seq = 0
+    record = eventually { push.send(frames(seq += 1)) && sub.recv(timeout: 0.05, exception: false) }
+    assert_equal "billing", record.prog
+    assert_operator own(Godwit::Logger::Control.new(relay.control.first, **keys)).statistics["records"], :>=, 1
+    plain = own(Godwit::Logger::Control.new(relay.control.first, context: context, timeout: 0.1))
+    assert_raises(Godwit::TimeoutError) { plain.statistics }
+  ensure
+    relay&.close
+  end
+end

@@ -1,0 +1,140 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# A receiver, and a writer, that die at each of their steps in turn: before and after each call that changes a file or sends a message. Then another takes
+# over, and in the file stands each record that was taken, once.
+class LoggerCrashPointsTest < Godwit::TestCase
+  deadline 90
+
+  PRELUDE = <<~'RUBY'
+    require "godwit"
+    require "./test/logger/crash_points"
+    Godwit::Logger::Receiver.name # all that is loaded later
+    FOLDER = ARGV.fetch(0)
+
+    def mark(folder) = File.open("#{folder}/mark", File::RDWR | File::CREAT | File::BINARY)
+
+    def taken(folder)
+      File.binread("#{folder}/mark").unpack1("Q>") || 0
+    rescue Errno::ENOENT
+      0
+    end
+
+    def receive(folder)
+      Godwit::Logger::Receiver.new("ipc://#{folder}/in", Godwit::Logger::Sink.new("#{folder}/app.log", rotate: 700))
+    end
+
+    def log_to(folder)
+      Godwit::Logger.new("ipc://#{folder}/in", durable: "#{folder}/durable", reconnect_interval: 0.01, linger: 10)
+    end
+
+    def child
+      fork do
+        $stderr.reopen(File::NULL)
+        yield
+      ensure
+        exit!
+      end
+    end
+
+    def kill(pid)
+      Process.kill(:KILL, pid)
+      Process.waitpid(pid)
+    end
+
+    # @return [Array<Integer>] numbers of the lines of a kind, with rotated files; `others` are of another kind
+    def in_file(folder, kind, others)
+      old = Dir["#{folder}/app.log.*"].grep(/\d\z/).sort_by { |name| -name[/\d+\z/].to_i }
+      lines = [*old, "#{folder}/app.log"].flat_map { |name| File.readlines(name, chomp: true) }
+      lines.filter_map do |line|
+        match = line.match(/(?:\A| )(\w+) (\d+)\z/)
+        abort("#{folder}: a line #{line.inspect}") unless match && [kind, *others].include?(match[1])
+        match[2].to_i if match[1] == kind
+      end
+    end
+
+    def check(folder, kind, others, range)
+      numbers = in_file(folder, kind, others)
+      abort("#{folder}: #{kind} #{numbers}, not 1 to #{range}") unless numbers == (1..numbers.size).to_a && range.cover?(numbers.size)
+    end
+  RUBY
+
+  RECEIVER = PRELUDE + <<~'RUBY'
+    (1..).each do |point|
+      folder = "#{FOLDER}/#{point}"
+      Dir.mkdir(folder)
+      first = child do
+        note = mark(folder)
+        CrashPoints.arm(point)
+        receiver = receive(folder)
+        3.times do |index|
+          receiver.sink.write([Godwit::Logger::Record.parse("plain #{index + 1}")])
+          note.pwrite([index + 1].pack("Q>"), 0)
+          IO.select(nil, nil, nil, 0.001) until receiver.stats.written >= 10 * (index + 1) # so they stand between the others
+        end
+        sleep
+      end
+      log = log_to(folder)
+      30.times do |index|
+        log.info("record #{index + 1}")
+        log.flush(timeout: 0.05) if (index % 10) == 9
+      end
+      survived = false
+      until Process.waitpid(first, Process::WNOHANG)
+        next unless log.flush(timeout: 0.02) && taken(folder) == 3
+        kill(first)
+        break survived = true
+      end
+      second = child { receive(folder) && sleep }
+      abort("#{folder}: #{log.stats.inspect}") unless log.flush(timeout: 10)
+      log.close
+      kill(second)
+      check(folder, "record", ["plain"], 30..30)
+      check(folder, "plain", ["record"], taken(folder)..taken(folder) + 1)
+      break puts(point) if survived
+    end
+  RUBY
+
+  WRITER = PRELUDE + <<~'RUBY'
+    # Files of a few records, so that they come and go.
+    Godwit::Logger.const_get(:Segments).prepend(Module.new { def initialize(folder, **options, &block) = super(folder, segment_bytes: 1500, **options, &block) })
+    (1..).each do |point|
+      folder = "#{FOLDER}/#{point}"
+      Dir.mkdir(folder)
+      receiver = receive(folder)
+      first = child do
+        note = mark(folder)
+        CrashPoints.arm(point)
+        log = log_to(folder)
+        12.times do |index|
+          log.info("first #{index + 1}")
+          note.pwrite([index + 1].pack("Q>"), 0)
+          log.flush(timeout: 10) if (index % 5) == 4
+        end
+        log.close
+        exit!(7)
+      end
+      Process.waitpid(first)
+      survived = $?.exitstatus == 7
+      log = log_to(folder)
+      8.times { |index| log.info("second #{index + 1}") }
+      abort("#{folder}: #{log.stats.inspect}") unless log.flush(timeout: 10)
+      log.close
+      receiver.close
+      receiver.sink.close
+      check(folder, "first", ["second"], taken(folder)..taken(folder) + 1)
+      check(folder, "second", ["first"], 8..8)
+      break puts(point) if survived
+    end
+  RUBY
+
+  {"receiver" => RECEIVER, "writer" => WRITER}.each do |who, program|
+    test "a #{who} that dies at any of its steps" do
+      not_on :jruby, "it cannot fork"
+      result = assert_child(run_child(program, [scratch_dir], deadline: 80))
+      assert_operator result.stdout.to_i, :>, 40, "steps"
+      puts "#{who}: #{result}" if ENV["V"]
+    end
+  end
+end

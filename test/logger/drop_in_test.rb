@@ -1,0 +1,305 @@
+# frozen_string_literal: true
+
+require "stringio"
+require_relative "logs"
+
+# Where a program has Ruby's Logger, this one does as well (F1); and where something is wrong, it says so as Ruby's does.
+class LoggerDropInTest < Godwit::TestCase
+  include Godwit::TestSupport::Logs
+
+  # The line that Ruby's formatter makes of the same message, at the record's time.
+  def line(record, progname, message)
+    ::Logger::Formatter.new.call(record.label, record.time, progname, message)
+  end
+
+  test "it is a Logger" do
+    assert_kind_of ::Logger, logger
+    assert_operator Godwit::Logger, :<, ::Logger
+  end
+
+  test "the line of a record is byte for byte that of Ruby's logger" do
+    log = logger(progname: "prog")
+    error = begin
+      raise ArgumentError, "bad\nthing"
+    rescue => caught
+      caught
+    end
+    messages = ["text", "two\nlines", "", "ü", nil, 1, :sym, {a: 1}, [1, 2], error, RuntimeError.new("no backtrace"), "100%"]
+    ::Logger::Severity.constants.map { |name| ::Logger.const_get(name) }.sort.each do |level|
+      messages.each do |message|
+        log.add(level, message) { nil } # with a block, as nil is no message then
+        log.add(level, message, "other") { nil }
+        assert_equal line(one = record, "prog", message), one.to_s
+        assert_equal line(one = record, "other", message), one.to_s
+      end
+    end
+  end
+
+  test "what its methods give" do
+    log = logger
+    plain = ::Logger.new(StringIO.new)
+    calls = [
+      ->(l) { l.add(Logger::INFO, "x") }, ->(l) { l.log(Logger::INFO, "x") }, ->(l) { l.info("x") }, ->(l) { l.unknown { "x" } },
+      ->(l) { l.add(nil) }, ->(l) { l.add(Logger::INFO) { "x" } },
+      ->(l) { l.level = :warn }, ->(l) { l.level }, ->(l) { l.info { raise "not called" } }, ->(l) { l.debug? }, ->(l) { l.error? },
+      ->(l) { l.debug! }, ->(l) { l.debug? }, ->(l) { l.progname = "a" }, ->(l) { l.progname }, ->(l) { l.datetime_format },
+      ->(l) { l.datetime_format = "%s" }, ->(l) { l.datetime_format }, ->(l) { l << "raw" }, ->(l) { l.reopen.equal?(l) },
+      ->(l) { l.sev_threshold = 0 }, ->(l) { l.formatter = nil }, ->(l) { l.formatter }, ->(l) { l.info("with Ruby's own formatter") }
+    ]
+    calls.each_with_index { |call, index| assert_equal [call.call(plain)], [call.call(log)], "call #{index}" }
+    assert_equal plain.respond_to?(:with_level), log.respond_to?(:with_level)
+    assert_equal ["x"] * 4 + ["nil", "x", "raw", "with Ruby's own formatter"], records(8).map(&:text)
+  end
+
+  test "levels, names and blocks as Ruby's" do
+    log = logger(level: :warn, progname: "main")
+    log.info("no")
+    log.warn("other") { "text" }
+    log.add(7, "odd level")
+    log.level = "ERROR"
+    log.warn("no")
+    log.error("yes")
+    assert_equal [%w[WARN other text], ["ANY", "main", "odd level"], %w[ERROR main yes]], records(3).map { |one| [one.label, one.prog, one.text] }
+  end
+
+  test "with nil, an IO or the null device it is Ruby's, and data stand behind the text" do
+    out = StringIO.new
+    log = Godwit::Logger.new(out, progname: "a", formatter: proc { |*parts| "#{parts.last}\n" })
+    assert_equal true, log.info("x")
+    log << "raw"
+    assert_equal "x\nraw", out.string
+    out.truncate(out.rewind)
+    assert_equal true, log.warn("text", user: 42, text: "two words")
+    log.warn("named", {a: 1}) { "lazy" }
+    log.level = :info
+    log.debug(a: 1) { flunk }
+    log.add(Logger::INFO, "given", nil, {b: nil})
+    assert_equal "text  user=42 text=\"two words\"\nlazy  a=1\ngiven  b=null\n", out.string
+    assert_nil log.stats
+    assert_equal true, log.flush
+    log.close
+    [nil, File::NULL].each do |target|
+      none = Godwit::Logger.new(target)
+      assert_equal true, none.info("x")
+      assert_nil none << "x"
+      assert_nil none.close
+    end
+    assert_equal true, Godwit::Logger.new.info("x")
+  end
+
+  test "an unknown level is refused as Ruby's logger does" do
+    ours = assert_raises(ArgumentError) { Godwit::Logger.new("tcp://127.0.0.1:1", level: :foo) }
+    assert_equal "invalid log level: foo", ours.message
+    assert_raises(ArgumentError) { logger.level = "foo" }
+  end
+
+  test "what is no endpoint is refused at construction, by name, with one that is" do
+    ["foo", "log/production.log", "tcp://host", "tcp://*:7000", "ftp://host:1", "udp://10.0.0.1:9", ""].each do |text|
+      error = assert_raises(ArgumentError, text) { Godwit::Logger.new(text) }
+      assert_includes error.message, text.inspect
+      assert_includes error.message, "tcp://loghost:7000"
+      assert_kind_of Godwit::Error, error
+    end
+  end
+
+  test "other arguments are checked at construction too" do
+    {overflow: :drop, queue: 0, queue_bytes: "x", linger: nil, wire: :json, block_timeout: -1, context: 1, send_hwm: "x", nonsense: 1, subscribe: "a", curve: 1}.each do |name, value|
+      error = assert_raises(ArgumentError, TypeError, name.to_s) { Godwit::Logger.new("tcp://127.0.0.1:1", **{name => value}) }
+      assert_includes error.message, name.to_s, error.message
+      assert_kind_of Godwit::Error, error
+    end
+  end
+
+  test "what would do nothing is refused" do
+    {spool: scratch_dir, fsync: true}.each do |name, value|
+      assert_raises(ArgumentError, name.to_s) { Godwit::Logger.new(nowhere, name => value) }
+    end
+    log = logger
+    ["a", -1, Float::NAN].each { |time| assert_raises(Godwit::ArgumentTypeError, Godwit::ArgumentValueError, time.to_s) { log.flush(timeout: time) } }
+  end
+
+  test "times that are longer than all are taken" do
+    [1e300, 10**30, 3_000_000].each do |long|
+      log = logger(linger: long)
+      log.info("x")
+      assert log.flush(timeout: long)
+      assert_equal "x", record.text
+      log.close # says nothing: the harness looks
+    end
+    may_lose
+    log = logger(nowhere, overflow: :block, block_timeout: 1e300, queue: 1, linger: 0)
+    caller = in_thread { 3.times { |number| log.info(number.to_s) } }
+    eventually { log.stats.queued == 2 }
+    until_asleep(caller)
+    capture_io { log.close }
+    caller.value # raised nothing
+    assert_equal 3, log.stats.dropped
+  end
+
+  test "in another Ractor it is refused at construction" do
+    not_on :ffi, "the gem ffi allows the main Ractor only"
+    result = assert_child run_child(<<~RUBY)
+      require "godwit"
+      Godwit::Logger.name
+      Warning[:experimental] = false
+      ractor = Ractor.new do
+        Godwit::Logger.new("tcp://127.0.0.1:1")
+      rescue Godwit::UnsupportedError => error
+        error.message
+      end
+      puts ractor.take
+    RUBY
+    assert_match(/main Ractor only/, result.stdout)
+  end
+
+  test "bind: an address in use is told at once; else it binds, and a reader may connect" do
+    assert_raises(Godwit::AddressInUseError) { Godwit::Logger.new(ear.last_endpoint, bind: true) }
+    endpoint = endpoint_for(:ipc)
+    log = logger(endpoint, bind: true)
+    log.info("x")
+    pull = open_socket(:PULL).connect(endpoint)
+    assert_equal "x", pull.recv(timeout: 5).last
+  end
+
+  test "inproc, in a context that is given" do
+    pull = open_socket(:PULL).bind("inproc://logs")
+    log = logger("inproc://logs", context: context)
+    log.info("x")
+    assert_equal "x", pull.recv(timeout: 5).last
+  end
+
+  test "curve" do
+    server = Godwit::Curve.keypair
+    pull = open_socket(:PULL, curve: server).bind("tcp://127.0.0.1:*")
+    log = logger(pull.last_endpoint, curve: Godwit::Curve.keypair, server_key: server.public_key)
+    log.info("secret")
+    assert_equal "secret", pull.recv(timeout: 5).last
+    refute_includes log.inspect, server.public_key
+  end
+
+  test "objects that cannot be shown, and an error that refers to itself, raise nothing into the program" do
+    odd = Object.new
+    def odd.inspect = raise(NotImplementedError, "no") # no StandardError
+    log = logger
+    assert_equal true, log.info(odd)
+    bad = Object.new
+    def bad.inspect = raise("no")
+    log.info(bad)
+    error = Class.new(StandardError) { def message = raise("no") }.new
+    log.error(error)
+    deep = []
+    20_000.times { deep = [deep] }
+    log.info("deep", deep: deep)
+    log.info(deep)
+    log.info("end")
+    _, said = capture_io { log.flush(timeout: 5) }
+    assert_equal "", said
+    heard = records(log.stats.sent)
+    assert_equal "end", heard.last.text
+    assert_includes heard.map(&:text), "(Object could not be shown: RuntimeError)"
+  end
+
+  test "Ruby's own formatter, as Rails gives it, is as none; one that ActiveSupport's TaggedLogging has extended puts no tags into the text" do
+    tagging = Module.new do
+      def call(severity, time, progname, message) = super(severity, time, progname, "[tag] #{message}")
+
+      def current_tags = ["tag"]
+    end
+    log = logger(progname: "rails")
+    [::Logger::Formatter.new, ::Logger::Formatter.new.extend(tagging), log.formatter.clone.extend(tagging),
+      proc { |severity, _, _, text| "#{severity} #{text}\n" }.extend(tagging)].each do |formatter|
+      log.formatter = formatter
+      log.info("text")
+    end
+    assert_equal [["text", []], ["text", ["tag"]], ["text", ["tag"]], ["INFO text", ["tag"]]], records(4).map { |one| [one.text, one.tags] }
+    old = logger(wire: :plain)
+    old.formatter = ::Logger::Formatter.new.extend(tagging)
+    old.info("x")
+    assert_match(/ -- : \[tag\] x\z/, ear.recv(timeout: 5))
+  end
+
+  test "an odd program name" do
+    bad = Object.new
+    def bad.to_s = raise("no")
+    log = logger
+    [:sym, 1, bad, "\xFF", "a b"].each { |name| log.info(name) { "x" } }
+    assert_equal ["sym", "1", "Object", "\u{FFFD}", "a b"], records(5).map(&:prog)
+  end
+
+  test "methods of the program's own that give what they should not raise nothing into it" do
+    nothing = Object.new
+    def nothing.inspect = nil
+    itself = Object.new
+    def itself.to_s = self
+    safe = Class.new(String) { def to_s = self } # as ActiveSupport::SafeBuffer's
+    log = logger
+    log.info(nothing)
+    log.info(itself) { "itself" }
+    log.info(safe.new("safe")) { "String of a kind" }
+    log << "utf-16\n".encode("UTF-16LE")
+    log << BasicObject.new
+    [-> {}, -> { raise "no" }].each do |tags|
+      formatter = proc { |_, _, _, text| "#{text}\n" }
+      formatter.define_singleton_method(:current_tags, &tags)
+      log.formatter = formatter
+      log.info("tags")
+    end
+    heard = records(7)
+    assert_equal ["", "itself", "String of a kind", "utf-16", "BasicObject", "tags", "tags"], heard.map(&:text)
+    assert_equal [true, "safe"], [heard[1].prog.start_with?("#<Object:"), heard[2].prog]
+  end
+
+  test "an error that another thread raises into one that logs is not swallowed" do
+    log = logger(nowhere, queue: 1, overflow: :block, linger: 0)
+    may_lose
+    waiting = in_thread { loop { log.info("x") } } # the sender has one, the queue another, the third waits
+    eventually { log.stats.queued == 2 }
+    until_asleep(waiting)
+    waiting.raise(ArgumentError, "mine")
+    assert_equal "mine", assert_raises(ArgumentError) { waiting.value }.message
+  end
+
+  test "errors are data, with their causes" do
+    log = logger
+    begin
+      begin
+        raise KeyError, "inner"
+      rescue
+        raise ArgumentError, "outer"
+      end
+    rescue => error
+      log.error(error)
+    end
+    one = record
+    assert_equal ["ArgumentError", "outer"], one.error.values_at("class", "message")
+    assert_equal error.backtrace, one.error["backtrace"]
+    assert_equal [["KeyError", "inner"]], one.error["causes"].map { |cause| cause.values_at("class", "message") }
+    assert_equal "outer (ArgumentError)\n#{error.backtrace.join("\n")}", one.text
+  end
+
+  test "a device for any other logger: level, program and text of Ruby's line; other lines as they are" do
+    device = Godwit::LogDevice.new(ear.last_endpoint, progname: "fallback", linger: 2)
+    (@loggers ||= []) << device
+    log = ::Logger.new(device)
+    log.warn("two\nlines")
+    log.info("named") { "x" }
+    log.formatter = proc { |*, text| "own: #{text}\n" }
+    log.error("y")
+    device << "direct\n"
+    assert_equal 3, device.write("abc")
+    assert device.flush(timeout: 5)
+    assert_equal [["WARN", "fallback", "two\nlines"], %w[INFO named x], ["ANY", "fallback", "own: y"], %w[ANY fallback direct], %w[ANY fallback abc]],
+      records(5).map { |one| [one.label, one.prog, one.text] }
+    log.close
+    assert_predicate device, :closed?
+    assert_equal 5, device.stats.sent
+    assert_includes device.inspect, "(closed)"
+  end
+
+  test "a plain device" do
+    device = Godwit::LogDevice.new(ear.last_endpoint, wire: :plain, linger: 2)
+    (@loggers ||= []) << device
+    ::Logger.new(device).info("x")
+    assert_match(/\AI, \[.*\]  INFO -- : x\z/, ear.recv(timeout: 5))
+  end
+end

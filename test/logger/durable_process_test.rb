@@ -1,0 +1,224 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# Durable logs in processes that fork, handle signals, end, or have no room on the disk.
+class LoggerDurableProcessTest < Godwit::TestCase
+  PRELUDE = <<~'RUBY'
+    require "godwit"
+    FOLDER = ARGV.fetch(0)
+    IN = "ipc://#{FOLDER}/in"
+
+    def receiver = @receiver ||= Godwit::Logger::Receiver.new(IN, Godwit::Logger::Sink.new("#{FOLDER}/app.log"))
+
+    def log_to(**options) = Godwit::Logger.new(IN, durable: "#{FOLDER}/durable", reconnect_interval: 0.01, linger: 5, **options)
+
+    def texts = File.exist?("#{FOLDER}/app.log") ? File.readlines("#{FOLDER}/app.log", chomp: true).map { |line| line[/: (.*)\z/, 1] } : []
+
+    def await(what)
+      finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
+      until yield
+        abort("never: #{what}: #{texts.last(5)}") if Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
+        IO.select(nil, nil, nil, 0.005)
+      end
+    end
+
+    def finish
+      receiver.close
+      receiver.sink.close
+      puts texts
+      puts Dir["#{FOLDER}/durable/*/"].size
+    end
+  RUBY
+
+  def run_program(program, **options)
+    assert_child(run_child(PRELUDE + program, [scratch_dir], deadline: 25, **options)).stdout.lines(chomp: true)
+  end
+
+  test "forked children log on, each under an id and in a folder of its own, which goes when all is taken" do
+    not_on :jruby, "it cannot fork"
+    lines = run_program(<<~'RUBY')
+      log = log_to
+      log.info("parent 1")
+      children = 3.times.map do |one|
+        fork do
+          100.times { |index| log.info("child#{one} #{index}") }
+          exit!(1) if Dir["#{FOLDER}/durable/*/"].empty?
+        end
+      end
+      log.info("parent 2")
+      receiver # not in the children
+      children.each { |pid| Process.wait(pid); abort("a child failed") unless $?.success? }
+      log.close
+      finish
+    RUBY
+    assert_equal "0", lines.pop
+    of = lines.group_by { |line| line[/\A\w+/] }
+    assert_equal ["parent 1", "parent 2"], of.delete("parent")
+    assert_equal 3, of.size
+    of.each { |one, some| assert_equal (0...100).map { |index| "#{one} #{index}" }, some }
+  end
+
+  test "what a child leaves when it is killed goes with the next who uses the folder" do
+    not_on :jruby, "it cannot fork"
+    lines = run_program(<<~'RUBY')
+      log = log_to(linger: 0)
+      child = fork do
+        50.times { |index| log.info("child #{index}") }
+        Process.kill(:KILL, Process.pid)
+      end
+      Process.wait(child)
+      $stderr.reopen(File::NULL)
+      log.close
+      receiver
+      again = log_to
+      again.info("again")
+      await("all") { texts.size == 51 }
+      again.close
+      finish
+    RUBY
+    assert_equal "0", lines.pop
+    assert_equal ["again", *(0...50).map { |index| "child #{index}" }], lines.sort_by { |line| [line[/\A\w+/], line[/\d+/].to_i] }
+  end
+
+  test "a child that goes on does not keep the folder from the next process" do
+    not_on :jruby, "it cannot fork"
+    lines = run_program(<<~RUBY)
+      reader, writer = IO.pipe
+      parent = fork do
+        log = log_to
+        log.info("first")
+        child = fork { sleep }
+        writer.puts(child)
+        Process.kill(:KILL, Process.pid)
+      end
+      Process.wait(parent)
+      child = reader.gets.to_i
+      receiver
+      log = log_to
+      log.info("second")
+      log.close
+      Process.kill(:KILL, child)
+      finish
+    RUBY
+    assert_equal ["first", "second", "0"], lines
+  end
+
+  test "a daemon goes on in its parent's folder, also with what that could not send" do
+    not_on :jruby, "it cannot fork"
+    lines = run_program(<<~RUBY)
+      fork do
+        log = log_to
+        log.info("first")
+        Process.daemon(true, true)
+        log.info("second")
+        receiver
+        await("both") { texts.size == 2 }
+        log.close
+        finish
+      end
+      Process.wait
+    RUBY
+    assert_equal ["first", "second", "0"], lines
+  end
+
+  test "trap handlers log too, also in the midst of a call that logs" do
+    lines = run_program(<<~'RUBY')
+      receiver
+      log = log_to
+      handled = 0
+      trap("USR1") do
+        log.info("trap #{handled}")
+        handled += 1
+      end
+      sent = 0
+      signals = Thread.new do
+        200.times do |index|
+          Process.kill(:USR1, Process.pid)
+          sent += 1
+          Thread.pass until handled == sent
+        end
+      end
+      index = -1
+      log.info("main #{index += 1}") while signals.alive?
+      abort(log.stats.inspect) unless log.flush(timeout: 10)
+      await("all") { texts.size == 201 + index }
+      log.close
+      finish
+    RUBY
+    lines.pop
+    trap, main = lines.partition { |line| line.start_with?("trap") }
+    assert_equal (0...200).map { |index| "trap #{index}" }, trap
+    assert_equal (0...main.size).map { |index| "main #{index}" }, main
+  end
+
+  test "at the process's end what is left is sent, within linger" do
+    Dir.mkdir(File.join(scratch_dir, "x"))
+    receiver = start_child("#{PRELUDE}receiver; puts 'up'; $stdin.read; finish", [scratch_dir], deadline: 25)
+    receiver.wait_for("up")
+    assert_child(run_child("#{PRELUDE}log = log_to; 2_000.times { |index| log.info(index.to_s) }", [scratch_dir]))
+    assert_equal [*(0...2_000).map(&:to_s), "0"], assert_child(receiver.finish).stdout.lines(chomp: true).drop(1)
+  end
+
+  test "without a receiver the process's end takes no longer than linger, and says what is kept" do
+    program = "#{PRELUDE}log = log_to(linger: 0.3); log.info('x'); at_exit { $stderr.puts 'end' }"
+    started = monotonic
+    result = assert_child(run_child(program, [scratch_dir]))
+    assert_operator monotonic - started, :<, 4 + Godwit::TestSupport::Children::START
+    assert_match(/1 records are kept in .*durable for the next start/, result.stderr)
+  end
+
+  test "a receiver without room on the disk says so, acknowledges nothing, and goes on when there is room" do
+    not_on :jruby, "it has no Process.setrlimit"
+    lines = run_program(<<~'RUBY')
+      trap("XFSZ", "IGNORE")
+      child = fork do
+        $stderr.reopen(File::NULL)
+        receiver
+        Process.setrlimit(:FSIZE, 3_000, Process::RLIM_INFINITY)
+        trap("USR1") { Process.setrlimit(:FSIZE, Process::RLIM_INFINITY, Process::RLIM_INFINITY) }
+        sleep
+      end
+      log = log_to
+      100.times { |index| log.info("record #{index}") }
+      $stderr.reopen(File::NULL)
+      await("trouble") { log.stats.last_error }
+      abort(log.stats.last_error.message) unless log.stats.last_error.message.include?("the receiver cannot write")
+      abort("torn: #{texts.last}") unless texts.each_with_index.all? { |text, index| text == "record #{index}" }
+      Process.kill(:USR1, child)
+      abort(log.stats.inspect) unless log.flush(timeout: 10)
+      log.close
+      Process.kill(:KILL, child)
+      Process.wait(child)
+      finish
+    RUBY
+    assert_equal [*(0...100).map { |index| "record #{index}" }, "0"], lines
+  end
+
+  test "a writer without room on the disk drops and counts, tells, and goes on when there is room" do
+    not_on :jruby, "it has no Process.setrlimit"
+    lines = run_program(<<~'RUBY')
+      trap("XFSZ", "IGNORE")
+      log = log_to
+      log.info("first")
+      Process.setrlimit(:FSIZE, 3_000, Process::RLIM_INFINITY)
+      $stderr.reopen("#{FOLDER}/said", "w")
+      $stderr.sync = true
+      50.times { |index| log.info("record #{index}") }
+      stats = log.stats
+      Process.setrlimit(:FSIZE, Process::RLIM_INFINITY, Process::RLIM_INFINITY)
+      log.info("last")
+      receiver
+      abort(log.stats.inspect) unless log.flush(timeout: 10)
+      log.close
+      puts stats.dropped, stats.last_error.class.ancestors.include?(Errno::EFBIG), File.read("#{FOLDER}/said").lines.size
+      finish
+    RUBY
+    dropped, error, said = lines.shift(3)
+    assert_operator dropped.to_i, :>, 10
+    assert_equal ["true", "1"], [error, said]
+    assert_equal ["first", *(0...(50 - dropped.to_i)).map { |index| "record #{index}" }], lines[0..-4]
+    assert_match(/\Adropped #{dropped} in /, lines[-3])
+    assert_equal "last", lines[-2]
+  end
+end

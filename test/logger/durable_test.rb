@@ -1,0 +1,453 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "timeout"
+require_relative "records"
+
+# `durable: folder` and Logger::Receiver, without crashes: crash_points_test and kill_test have those.
+class LoggerDurableTest < Godwit::TestCase
+  include LoggerTests::Records
+
+  Receiver = Godwit::Logger::Receiver
+  Sink = Godwit::Logger::Sink
+  Wire = Godwit::Logger.const_get(:Wire)
+  Segments = Godwit::Logger.const_get(:Segments)
+  Courier = Godwit::Logger.const_get(:Courier)
+
+  def file = File.join(scratch_dir, "app.log")
+
+  def folder = File.join(scratch_dir, "durable")
+
+  def lines = File.exist?(file) ? File.readlines(file, chomp: true) : []
+
+  def texts = lines.map { |line| line[/: (.*)\z/, 1] || line }
+
+  def open_receiver(endpoint = endpoint_for(:tcp), sink: {}, **options)
+    one = keep(Sink.new(file, **sink))
+    eventually do # a port is not free as soon as its socket is closed
+      @receiver = keep(Receiver.new(endpoint, one, context: context, **options))
+    rescue Godwit::AddressInUseError
+      nil
+    end
+  end
+
+  def close_receiver
+    @receiver.close
+    @receiver.sink.close
+  end
+
+  def open_log(endpoint = @receiver.last_endpoint, **options)
+    keep(Godwit::Logger.new(endpoint, durable: folder, progname: "billing", linger: 0, reconnect_interval: 0.01, **options))
+  end
+
+  # An endpoint at which nobody is.
+  def nowhere = @nowhere ||= endpoint_for(:ipc_file)
+
+  # The loggers first: what they have to say of their rest is no matter here.
+  def teardown
+    (@to_close || []).reverse_each { |one| capture_io { one.close } }
+    super
+  end
+
+  def keep(closable)
+    (@to_close ||= []) << closable
+    closable
+  end
+
+  def assert_flushed(log)
+    assert log.flush(timeout: 10), log.stats.inspect
+  end
+
+  test "records come into the file in order, and are counted once they are acknowledged" do
+    open_receiver
+    log = open_log
+    2_000.times { |index| log.info("record #{index}", index: index) }
+    assert_flushed(log)
+    assert_equal (0...2_000).map { |index| "record #{index}" }, texts
+    assert_equal [0, 2_000, 0, nil], log.stats.to_h.values_at(:queued, :sent, :dropped, :last_error)
+    assert_equal [2_000, 0, 0, nil], @receiver.stats.to_h.values_at(:written, :again, :foreign, :last_error)
+    assert_match(/\AI, \[.*\]  INFO -- billing: record 0\z/, lines.first)
+  end
+
+  test "whatever the program's name, a record is what it was" do
+    open_receiver
+    log = open_log
+    log.info("p" * 70_000) { "first" }
+    log.info("second")
+    assert_flushed(log)
+    assert_equal %w[first second], texts
+  end
+
+  test "without a receiver they wait on the disk; the next process sends them, under the same id, and its numbers go on" do
+    log = open_log(nowhere)
+    3.times { |index| log.info("first #{index}") }
+    log.error("first error")
+    assert_equal 4, log.stats.queued
+    _, said = capture_io { log.close }
+    assert_match(/4 records are kept in .*durable for the next start/, said)
+    pull = open_socket(:PULL).bind(endpoint_for(:inproc))
+    open_receiver(nowhere, forward: pull.last_endpoint)
+    again = open_log(nowhere)
+    again.info("second")
+    again.error("second error")
+    assert_flushed(again)
+    assert_equal ["first 0", "first 1", "first 2", "first error", "second", "second error"], texts
+    records = Array.new(6) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
+    assert_equal [File.read(File.join(folder, "id"))], records.map(&:writer).uniq
+    assert_equal [1, 2, 3, 4, 5, 6], records.map(&:seq)
+    assert_equal [1, 2, 3, 1, 4, 2], records.map(&:tseq)
+    assert_equal [6, 0], @receiver.stats.to_h.values_at(:forwarded, :not_forwarded)
+  end
+
+  test "counts of topics go on even when all records of them are gone" do
+    Segments.stub(:new, ->(*arguments, **options, &block) { Segments.allocate.tap { |one| one.__send__(:initialize, *arguments, segment_bytes: 2_000, **options, &block) } }) do
+      pull = open_socket(:PULL).bind(endpoint_for(:inproc))
+      open_receiver(forward: pull.last_endpoint)
+      seen = (1..3).flat_map do |life|
+        log = open_log
+        log.error("only once") if life == 1
+        30.times { log.info("x") }
+        log.error("last") if life == 3
+        assert_flushed(log)
+        log.close
+        Array.new((life == 2) ? 30 : 31) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
+      end
+      info, error = seen.partition { |record| record.label == "INFO" }
+      assert_equal (1..90).to_a, info.map(&:tseq)
+      assert_equal [1, 2], error.map(&:tseq)
+      assert_operator Dir["#{folder}/*.seg"].size, :<, 5
+    end
+  end
+
+  test "a folder is one logger's; a second is told whose" do
+    open_log(nowhere)
+    error = assert_raises(Godwit::BusyError) { open_log(nowhere) }
+    assert_match(/#{Regexp.escape(folder)}.*process #{Process.pid} uses it.*folder of its own/, error.message)
+    program = 'require "godwit"; begin; Godwit::Logger.new(*ARGV.first(1), durable: ARGV[1]); rescue Godwit::BusyError => error; puts error.message; end'
+    assert_match(/process #{Process.pid} uses it/, assert_child(run_child(program, [nowhere, folder])).stdout)
+  end
+
+  test "what cannot be with durable: is refused at once" do
+    {overflow: :drop_old, wire: :plain, bind: true, durable: 5, durable_bytes: 0}.each do |name, value|
+      error = assert_raises(ArgumentError, TypeError) { open_log("tcp://127.0.0.1:9", name => value) }
+      assert_includes error.message, "#{name}:"
+    end
+    File.write(File.join(scratch_dir, "file"), "")
+    assert_raises(Errno::EEXIST, Errno::ENOTDIR) { Godwit::Logger.new(nowhere, durable: File.join(scratch_dir, "file")) }
+  end
+
+  test "a peer that is no receiver is told of at once" do
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    log = nil
+    _, said = capture_io do
+      log = open_log(pull.last_endpoint)
+      log.info("x")
+      eventually { log.stats.last_error }
+    end
+    assert_match(/\Agodwit: log to tcp:.*is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`\n\z/, said)
+    assert_match(/no receiver of durable logs/, log.stats.last_error.message)
+    assert_equal 1, log.stats.queued
+    endpoint = pull.last_endpoint
+    pull.close
+    open_receiver(endpoint)
+    assert_flushed(log)
+  end
+
+  test "a peer that never answers is told of too" do
+    router = open_socket(:ROUTER).bind(endpoint_for(:tcp))
+    stub_patience do
+      _, said = capture_io do
+        log = open_log(router.last_endpoint)
+        log.info("x")
+        eventually { log.stats.last_error }
+      end
+      assert_match(/is no receiver of durable logs.*does not answer/, said)
+    end
+  end
+
+  def stub_patience
+    before = Courier::PATIENCE
+    Courier.send(:remove_const, :PATIENCE)
+    Courier.const_set(:PATIENCE, 0.2)
+    yield
+  ensure
+    Courier.send(:remove_const, :PATIENCE)
+    Courier.const_set(:PATIENCE, before)
+  end
+
+  test "a full disk allowance: records are dropped and counted, and one record says so" do
+    log = open_log(nowhere, durable_bytes: 20_000)
+    300.times { |index| log.info("record #{index}") }
+    dropped = log.stats.dropped
+    assert_includes 150..290, dropped
+    assert_operator Dir["#{folder}/*.seg"].sum { |name| File.size(name) }, :<, 21_000
+    open_receiver(nowhere)
+    assert_flushed(log)
+    log.info("later")
+    assert_flushed(log)
+    kept = 300 - dropped
+    assert_equal kept.times.map { |index| "record #{index}" }, texts.first(kept)
+    assert_match(/\Adropped \d+ in \d+\.\d s\z/, texts[-2])
+    assert_equal "later", texts.last
+  end
+
+  test "overflow: :block waits for room, and its wait ends on kill, raise, Timeout and close" do
+    log = open_log(nowhere, durable_bytes: 5_000, overflow: :block)
+    fill = in_thread { loop { log.info("x" * 100) } }
+    writer = log.instance_variable_get(:@handle).writer
+    eventually { writer.instance_variable_get(:@waiting).positive? } # a thread also sleeps where the courier has the lock
+    stop = Class.new(StandardError)
+    {kill: ->(thread) { thread.kill.join }, raise: ->(thread) { thread.raise(stop) || assert_raises(stop) { thread.join } }}.each_value do |how|
+      assert_at_once do
+        thread = in_thread { log.info("late") }
+        until_asleep(thread)
+        seconds { how.call(thread) }
+      end
+    end
+    assert_at_once { seconds { assert_raises(Timeout::Error) { Timeout.timeout(0.01) { log.info("late") } } } }
+    assert_at_once { seconds { assert_raises(stop) { Timeout.timeout(0.01, stop) { log.flush } } } }
+    assert fill.alive?
+    before = log.stats
+    open_receiver(nowhere)
+    assert(eventually { log.stats.sent > before.queued })
+    assert_equal 0, log.stats.dropped
+    fill.kill.join
+  end
+
+  test "overflow: :block waits no longer than block_timeout, and not after close" do
+    log = open_log(nowhere, durable_bytes: 2_000, overflow: :block, block_timeout: 0.01)
+    30.times { log.info("x" * 100) }
+    assert_operator log.stats.dropped, :>, 10
+    @to_close.delete(log)
+    capture_io { log.close }
+    log = open_log(nowhere, durable_bytes: 2_000, overflow: :block)
+    thread = in_thread { log.info("x" * 100) }
+    until_asleep(thread)
+    capture_io { assert_at_once_closed(log, thread) }
+  end
+
+  def assert_at_once_closed(log, thread)
+    log.close
+    assert thread.join(5), "it still waits"
+  end
+
+  test "many threads: each has its order, and nothing is lost when some are killed" do
+    open_receiver
+    log = open_log
+    threads = Array.new(4) { |one| in_thread { 300.times { |index| log.info("#{one} #{index}") } } }
+    killed = Array.new(3) { |one| in_thread { 3_000.times { |index| log.info("killed#{one} #{index}") } } }
+    threads.each(&:join)
+    killed.each { |thread| thread.kill.join }
+    assert_flushed(log)
+    texts.group_by { |text| text[/\S+/] }.each do |one, some|
+      numbers = some.map { |text| text[/\d+\z/].to_i }
+      assert_equal (0...numbers.size).to_a, numbers, one
+      assert_equal 300, numbers.size unless one.start_with?("killed")
+    end
+  end
+
+  test "the last record of a thread that is killed when it is stored goes too" do
+    open_receiver
+    log = open_log
+    log.info("first")
+    assert_flushed(log)
+    lock = log.instance_variable_get(:@handle).writer.instance_variable_get(:@lock)
+    thread = nil
+    lock.synchronize do
+      thread = in_thread { log.info("last") }
+      eventually { thread.stop? }
+      thread.kill
+    end
+    thread.join
+    assert_flushed(log)
+    assert_equal %w[first last], texts
+  end
+
+  test "a folder that is deleted while it is in use is made again; what was in it is told and counted" do
+    log = open_log(nowhere)
+    3.times { |index| log.info("before #{index}") }
+    FileUtils.rm_r(folder)
+    open_receiver(nowhere)
+    _, said = capture_io do
+      eventually { !log.instance_variable_get(:@handle).writer.alive? } # it has come to read
+      log.info("after")
+      assert_flushed(log)
+    end
+    assert_match(/^godwit: log to .*3 records were in #{folder}, which is gone$/, said)
+    assert_equal ["dropped 3 in 0.0 s", "after"], texts
+    assert_equal [0, 2, 3], log.stats.to_h.values_at(:queued, :sent, :dropped)
+    FileUtils.rm_r(folder)
+    4.times { log.info("lost") }
+    capture_io { @receiver.close }
+    log.info("lost too")
+    _, said = capture_io { log.close }
+    refute_match(/kept in/, said)
+  end
+
+  # Speaks the wire by hand.
+  def hello(dealer, key, seq)
+    dealer << [Wire::HELLO, key, Wire.number(seq), Wire.number(Wire::VERSION)]
+    answer(dealer)
+  end
+
+  def data(dealer, key, before, *seqs)
+    entries = seqs.map { |seq| Segments.entry(seq, Wire.pack(record("record #{seq}", seq: seq, writer: key.unpack1("H*")).frames)) }
+    dealer << [Wire::DATA, key, Wire.number(before), entries.join]
+    answer(dealer)
+  end
+
+  def answer(dealer)
+    verb, key, value = dealer.recv(timeout: 5)
+    [verb, key, Wire.value(value)]
+  end
+
+  test "the wire: what comes twice is written once, what is missing is asked for" do
+    open_receiver
+    dealer = open_socket(:DEALER).connect(@receiver.last_endpoint)
+    key = "k" * 16
+    assert_equal [Wire::WHAT, key, 0], data(dealer, key, 0, 1), "unknown"
+    assert_equal [Wire::WELCOME, key, 0], hello(dealer, key, 0)
+    assert_equal [Wire::ACK, key, 3], data(dealer, key, 0, 1, 2, 3)
+    assert_equal [Wire::ACK, key, 4], data(dealer, key, 1, 2, 3, 4)
+    assert_equal [Wire::WHAT, key, 4], data(dealer, key, 7, 8), "5 to 7 are missing"
+    assert_equal [Wire::ACK, key, 9], data(dealer, key, 4, 6, 9), "a gap of the writer's own: it dropped them"
+    assert_equal [Wire::ACK, key, 9], data(dealer, key, 4, 6, 9)
+    assert_equal [Wire::WELCOME, key, 9], hello(dealer, key, 2)
+    assert_equal [Wire::WELCOME, key, 20], hello(dealer, key, 20), "another receiver had them"
+    assert_equal ["other".ljust(16), 5], hello(dealer, "other".ljust(16), 5).drop(1)
+    assert_equal [1, 2, 3, 4, 6, 9].map { |seq| "record #{seq}" }, texts
+    assert_equal 4, @receiver.stats.again
+  end
+
+  test "the wire: foreign messages are counted, and harm nothing" do
+    open_receiver
+    dealer = open_socket(:DEALER).connect(@receiver.last_endpoint)
+    key = "k" * 16
+    random = Random.new(3)
+    foreign = [["x"], [""], ["D"], ["D", key], ["D", key, "1"], ["D", "short", Wire.number(0), ""], ["?", key, Wire.number(0)], ["a", "b", "c", "d", "e"]]
+    foreign += Array.new(100) { Array.new(random.rand(1..5)) { random.bytes(random.rand(20)) } }
+    foreign.each { |message| dealer << message }
+    assert_equal [Wire::WELCOME, key, 0], hello(dealer, key, 0)
+    assert_equal foreign.size, @receiver.stats.foreign
+    entry = Segments.entry(2, "no record")
+    dealer << [Wire::DATA, key, Wire.number(0), Segments.entry(1, "") + entry + entry.byteslice(0, 10) + "rubbish"]
+    assert_equal [Wire::ACK, key, 2], answer(dealer)
+    assert_equal 2, lines.size
+    assert_equal [Wire::ACK, key, 3], data(dealer, key, 2, 3)
+  end
+
+  test "other records go into the same file, and durable ones that a broadcaster hands back do not" do
+    open_receiver
+    log = open_log
+    log.info("durable")
+    assert_flushed(log)
+    id = File.read(File.join(folder, "id"))
+    @receiver.sink.write([record("other"), record("durable", writer: id), Godwit::Logger::Record.parse("plain")])
+    assert_equal %w[durable other plain], texts
+  end
+
+  test "with a broadcaster: durable records and others stand in one file, each once, and readers see both" do
+    open_receiver(forward: "inproc://durable")
+    broadcaster = keep(Godwit::Logger::Broadcaster.new([endpoint_for(:tcp), "inproc://durable"], nil, sink: @receiver.sink, context: context))
+    broadcaster.start
+    durable = open_log
+    other = keep(Godwit::Logger.new(broadcaster.input.first, progname: "other", reconnect_interval: 0.01))
+    50.times do |index|
+      durable.info("durable #{index}")
+      other.info("other #{index}")
+    end
+    assert_flushed(durable)
+    eventually { broadcaster.last(1_000).size == 100 && lines.size >= 100 }
+    [other, durable].each(&:close)
+    @receiver.close
+    broadcaster.close # and with it what has come to the sink
+    %w[durable other].each { |name| assert_equal (0...50).map { |index| "#{name} #{index}" }, texts.grep(/#{name}/) }
+    assert_equal 100, lines.size
+  end
+
+  test "a copied folder goes on under a new id, since the receiver could not tell its records from the others" do
+    open_receiver
+    log = open_log
+    log.info("first")
+    assert_flushed(log)
+    FileUtils.cp_r(folder, "#{folder} copy")
+    log.info("second")
+    assert_flushed(log)
+    copy = nil
+    _, said = capture_io do
+      copy = keep(Godwit::Logger.new(@receiver.last_endpoint, durable: "#{folder} copy", linger: 0))
+      copy.info("third") # its number 2 is another's
+      assert_flushed(copy)
+      copy.info("fourth")
+      assert_flushed(copy)
+    end
+    assert_includes texts, "fourth"
+    assert_includes texts, "second"
+    assert_match(/durable copy never sent.*new id/, said)
+  end
+
+  test "fsync: on both sides asks the disk for each record before it counts as stored" do
+    synced = Thread::Queue.new
+    Godwit::Logger.const_get(:Folder).stub(:sync_file, ->(file) { synced << File.extname(file.path) }) do
+      open_receiver(sink: {fsync: true})
+      log = open_log(fsync: true)
+      20.times do |index|
+        log.info(index.to_s)
+        assert_flushed(log)
+      end
+    end
+    assert_equal (0...20).map(&:to_s), texts
+    counts = Array.new(synced.size) { synced.pop }.tally
+    assert_operator counts.fetch(".seg"), :>=, 21, "records, and the file's first entry"
+    assert_operator counts.fetch(".log"), :>=, 20
+    assert_operator counts.values_at(".new", ".journal").compact.sum, :>=, 21
+  end
+
+  test "the receiver outlives what nobody thought of" do
+    open_receiver(forward: forward = Object.new)
+    calls = 0
+    forward.define_singleton_method(:send_nonblock) { |*, **| raise "no" if (calls += 1) == 1 }
+    log = open_log
+    _, said = capture_io do
+      log.info("first")
+      assert_flushed(log)
+      log.info("second")
+      assert_flushed(log)
+    end
+    assert_equal %w[first second], texts
+    assert_equal "no", @receiver.stats.last_error.message
+    assert_match(/app\.log: no \(RuntimeError\)/, said)
+  end
+
+  test "a courier that is killed has a follower with the next record, which takes over what was left" do
+    open_receiver
+    log = open_log
+    5.times do |round|
+      20.times { |index| log.info("#{round} #{index}") }
+      Thread.list.select { |thread| thread.name == "godwit log durable" }.each { |thread| thread.kill.join }
+    end
+    log.info("last")
+    assert_flushed(log)
+    assert_equal [*(0...5).flat_map { |round| (0...20).map { |index| "#{round} #{index}" } }, "last"], texts
+  end
+
+  test "a fiber that waits for room lets others run" do
+    not_on :jruby, "it has no Fiber scheduler"
+    log = open_log(nowhere, durable_bytes: 3_000, overflow: :block)
+    other = 0
+    waits = fiber do
+      Fiber.schedule do
+        100.times do |index|
+          other = index + 1
+          sleep(0) # the scheduler runs others
+        end
+        open_receiver(nowhere)
+      end
+      60.times { |index| log.info("record #{index}") }
+      log.flush(timeout: 10)
+    end
+    assert waits.value
+    assert_equal 100, other
+    assert_equal (0...60).map { |index| "record #{index}" }, texts
+  end
+end

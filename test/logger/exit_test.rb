@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+require_relative "logs"
+
+# The process ends: what was logged arrives, or is told; and it ends in time (F4).
+class LoggerExitTest < Godwit::TestCase
+  include Godwit::TestSupport::Logs
+
+  deadline 90 # several children, which JRuby starts slowly
+
+  {
+    "by itself" => "",
+    "by exit" => "exit(0)",
+    "by an error" => "$stderr.reopen(File::NULL); raise 'oh'",
+    "by SIGTERM" => "$stderr.reopen(File::NULL); Process.kill(:TERM, Process.pid); sleep",
+    "in a thread's exit" => "Thread.new { exit }.join"
+  }.each do |how, ending|
+    test "what was logged before the end arrives, when it ends #{how}" do
+      not_on(:jruby, "a signal that nobody traps ends Java") if how.include?("TERM")
+      not_on(:jruby, "an exit in a thread runs no at_exit block there") if how.include?("thread")
+      start_child("require 'godwit'; log = Godwit::Logger.new(#{ear.last_endpoint.inspect}); 5_000.times { log.info('x') }; #{ending}").finish
+      assert_equal (1..5_000).to_a, records(5_000).map(&:seq)
+    end
+  end
+
+  test "with nobody there it ends within linger and 0.2 s, and says how many were not sent" do
+    took = Array.new(3) do
+      child = start_child(<<~RUBY)
+        require "godwit"
+        log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 0.5)
+        123.times { log.info("x") }
+        at_exit { $stdout.syswrite "ending" }
+      RUBY
+      child.wait_for("ending")
+      start = monotonic
+      result = assert_child(child.finish)
+      assert_equal "godwit: log to ipc://#{scratch_dir}/nobody: 123 records not sent\n", result.stderr
+      monotonic - start
+    end
+    assert_includes 0.4..0.8, took.min
+  end
+
+  test "several loggers, nobody there: one linger for all" do
+    result = assert_child(run_child(<<~RUBY))
+      require "godwit"
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      at_exit { puts now - $start } # runs last
+      logs = Array.new(5) { |number| Godwit::Logger.new("ipc://#{scratch_dir}/nobody\#{number}", linger: 1) }
+      logs.each { |log| log.info("x") }
+      $start = now
+    RUBY
+    assert_operator Float(result.stdout), :<, 3
+    assert_equal 5, result.stderr.lines.size
+  end
+
+  test "an at_exit block that was registered earlier, as a test framework's, may log" do
+    assert_logs(<<~RUBY)
+      at_exit { 100.times { $log.info("late") } }
+      at_exit { $log.info("later") }
+      $log = Godwit::Logger.new(ENDPOINT)
+      $log.info("early")
+    RUBY
+    assert_equal ["early", "later", *["late"] * 100], records(102).map(&:text)
+  end
+
+  test "a $stderr that nobody reads holds up neither the program nor its end" do
+    may_lose
+    assert_includes assert_child(run_child(<<~RUBY)).stdout, "went on"
+      require "godwit"
+      readers, (pipe, file) = Array.new(2) { IO.pipe }.transpose
+      if RUBY_ENGINE != "jruby"
+        File.mkfifo("#{scratch_dir}/fifo")
+        file = File.open("#{scratch_dir}/fifo", "r+")
+        file.sync = true
+      end
+      [file, pipe].each { |writing| loop { break if writing.write_nonblock("x" * 4096, exception: false) == :wait_writable } }
+      $stderr = file
+      Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 0).tap { |log| log.info("x") }.close
+      $stderr = pipe
+      log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 0)
+      log.info("x")
+      log.close
+      log.info("late")
+      log.reopen
+      log.info("at exit")
+      puts "went on \#{readers.size}"
+    RUBY
+  end
+
+  test "a thread that logs on has the process wait for linger once" do
+    may_lose
+    took = Array.new(2) do
+      result = assert_child run_child(<<~RUBY)
+        require "godwit"
+        log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 2)
+        Thread.new { loop { log.info("x") && sleep(0.001) } }
+        Thread.pass until log.stats.queued > 50
+        $stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s)
+      RUBY
+      Process.clock_gettime(Process::CLOCK_MONOTONIC) - Float(result.stdout)
+    end
+    assert_includes 2..4, took.min
+  end
+
+  test "a reader that takes its time gets all of it within linger" do
+    child = start_child("require 'godwit'; log = Godwit::Logger.new(#{ear.last_endpoint.inspect}); 20_000.times { log.info('x') }", deadline: 20)
+    seen = Array.new(20_000) { |number| (number == 10_000) ? (IO.select(nil, nil, nil, 0.3) || record.seq) : record.seq }
+    assert_equal (1..20_000).to_a, seen
+    assert_child child.finish
+  end
+
+  test "a logger that nobody holds any more is closed, and its records go" do
+    not_on :jruby, "when Java collects is not to be told"
+    assert_logs(<<~RUBY)
+      1.times { Godwit::Logger.new(ENDPOINT).tagged("t") { |log| 100.times { log.info("x") } } }
+      finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
+      until Thread.list.none? { |thread| thread.name == "godwit logger" }
+        abort "its thread lives" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
+        Array.new(1000) { +"x" }
+        GC.start
+      end
+    RUBY
+    assert_equal (1..100).to_a, records(100).map(&:seq)
+  end
+
+  test "Ctrl-C ends the wait for linger" do
+    not_on :jruby, "an INT that nobody traps ends Java"
+    child = start_child(<<~RUBY)
+      require "godwit"
+      log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 30)
+      log.info("x")
+      at_exit { $stdout.syswrite "ending" }
+    RUBY
+    child.wait_for("ending")
+    start = monotonic
+    ending = in_thread { child.finish }
+    eventually do # the first may hit the block above
+      Process.kill(:INT, child.pid)
+      !ending.alive?
+    rescue Errno::ESRCH
+      true
+    end
+    ending.join
+    assert_operator monotonic - start, :<, 5
+  end
+end

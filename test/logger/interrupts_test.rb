@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require_relative "logs"
+
+# Somebody raises into a thread that logs or closes (Timeout, Thread#raise): the call is over, the logger is not.
+class LoggerInterruptsTest < Godwit::TestCase
+  include Godwit::TestSupport::Logs
+
+  class Stop < StandardError; end
+
+  def folder = "#{scratch_dir}/durable"
+
+  # Both kinds; nobody listens.
+  def silent(kind, **options)
+    may_lose
+    logger(nowhere, **((kind == :durable) ? {durable: folder} : {}), **options)
+  end
+
+  # Raises in this thread as soon as a method of C's returns.
+  def stopped_after(name)
+    here = Thread.current
+    trace = TracePoint.new(:c_return) do |point|
+      next unless point.method_id == name && Thread.current.equal?(here)
+      trace.disable
+      here.raise(Stop)
+    end
+    assert_raises(Stop) { trace.enable { yield } }
+  end
+
+  test "when it has just taken the lock under which the sender begins" do
+    not_on :jruby, "a TracePoint there does not see what is Java's"
+    log = logger
+    stopped_after(:try_lock) { log.info("first") }
+    log.info("second")
+    assert log.flush(timeout: 5)
+    assert_equal "second", record.text
+  end
+
+  test "when it has just taken the lock under which the logger is closed" do
+    not_on :jruby, "a TracePoint there does not see what is Java's"
+    log = logger
+    log.info("first")
+    stopped_after(:try_lock) { log.close }
+    assert in_thread { log.close }.join(5)
+    assert_equal "first", record.text
+  end
+
+  %i[plain durable].each do |kind|
+    test "while it waits for the end of a #{kind} logger: the next close goes on" do
+      log = silent(kind, linger: 10)
+      log.info("x")
+      closing = in_thread { log.close }
+      until_asleep(closing)
+      closing.raise(Stop)
+      assert_raises(Stop) { closing.value }
+      _, said = capture_io { log.instance_variable_get(:@handle).writer.close(monotonic, 0) } # as the process's end does
+      assert_match((kind == :durable) ? /1 record.* kept in/ : /1 record not sent/, said)
+      assert_equal 1, log.stats.to_h.values_at(:queued, :dropped).sum
+      capture_io { silent(kind, linger: 0).close } # the folder is free again
+    end
+
+    test "a trap handler closes a #{kind} logger" do
+      result = assert_child run_child(<<~RUBY, signal: :TERM)
+        require "godwit"
+        log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 0.1#{", durable: \"#{scratch_dir}/own\"" if kind == :durable})
+        log.info("x")
+        trap("TERM") { log.close; $stdout.write("closed"); exit }
+        $stdout.syswrite("ready\n")
+        sleep
+      RUBY
+      assert_equal "ready\nclosed", result.stdout
+      assert_match(/\Agodwit: log to ipc.*1 record.*\n\z/, result.stderr)
+    end
+  end
+end

@@ -1,0 +1,160 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "records"
+
+# What a receiver knows after a crash: what is in its file, and what must go from it.
+class LoggerJournalTest < Godwit::TestCase
+  include LoggerTests::Records
+
+  Sink = Godwit::Logger::Sink
+  Godwit::Logger::Receiver.name # which loads the rest
+  Journal = Godwit::Logger.const_get(:Journal)
+  A = "a" * 16
+  B = "b" * 16
+
+  def file = File.join(scratch_dir, "app.log")
+
+  def open_journal(compact: 1 << 20, **sink)
+    @journal = Journal.new(Sink.new(file, **sink), compact: compact)
+    own(@journal)
+  end
+
+  def close_journal = @journal.close
+
+  def durable(writer, *seqs) = seqs.map { |seq| [writer, seq, record("#{writer[0]}#{seq}", seq: seq, writer: writer.unpack1("H*"))] }
+
+  def texts = in_files.map { |line| line[/: (.*)\z/, 1] || line }
+
+  def in_files
+    old = Dir["#{file}.*"].grep(/\d\z/).sort_by { |name| -name[/\d+\z/].to_i }
+    [*old, file].flat_map { |name| File.readlines(name, chomp: true) }
+  end
+
+  test "after a restart it knows each writer's last, and cuts what it does not know of" do
+    journal = open_journal
+    journal.write_durable(durable(A, 1, 2, 3) + durable(B, 7))
+    journal.write([record("plain")])
+    journal.greet("c" * 16, 9)
+    journal.write_durable(durable(A, 4))
+    close_journal
+    File.write(file, "written, and not noted\n", mode: "a")
+    journal = open_journal
+    assert_equal [4, 7, nil], [A, B, "d" * 16].map { |writer| journal.last(writer) }
+    assert_equal %w[a1 a2 a3 b7 plain a4], texts
+    assert_equal 23, journal.cut
+    journal.write_durable(durable(A, 5))
+    assert_equal "a5", texts.last
+  end
+
+  test "wherever the journal is torn, file and numbers agree" do
+    journal = open_journal
+    (1..5).each { |seq| journal.write_durable(durable(A, seq)) }
+    close_journal
+    bytes = File.binread("#{file}.journal")
+    text = File.binread(file)
+    seen = []
+    (0..bytes.bytesize).each do |size|
+      File.binwrite(file, text)
+      File.binwrite("#{file}.journal", bytes.byteslice(0, size))
+      journal = open_journal
+      last = journal.last(A) || 0
+      seen << last
+      # without any entry it knows of no cut
+      assert_equal (1..last).map { |seq| "a#{seq}" }, texts, "torn at #{size}" if last.positive?
+      close_journal
+    end
+    assert_equal [0, 1, 2, 3, 4, 5], seen.uniq
+  end
+
+  test "a file that was put away after the last entry is cut where it is now" do
+    journal = open_journal
+    journal.write_durable(durable(A, 1, 2))
+    close_journal
+    File.write(file, "written, and not noted\n", mode: "a")
+    File.rename(file, "#{file}.0")
+    journal = open_journal
+    assert_equal %w[a1 a2], texts
+    assert_equal 2, journal.last(A)
+  end
+
+  test "another file that has the inode is left alone" do
+    journal = open_journal
+    journal.write_durable(durable(A, 1, 2))
+    close_journal
+    mine = "x" * (File.size(file) + 100)
+    File.write(file, mine, mode: "r+")
+    journal = open_journal
+    assert_equal mine, File.read(file)
+    assert_equal 0, journal.cut
+  end
+
+  test "it is written anew when it is long, and knows the same" do
+    journal = open_journal(compact: 500)
+    (1..50).each { |seq| journal.write_durable(durable(A, seq) + durable(B, seq)) }
+    assert_operator File.size("#{file}.journal"), :<, 700
+    close_journal
+    journal = open_journal
+    assert_equal [50, 50], [journal.last(A), journal.last(B)]
+    assert_equal 100, texts.size
+  end
+
+  test "rotation loses and repeats nothing, wherever it falls" do
+    journal = open_journal(rotate: 300)
+    (1..40).each_slice(7) { |seqs| journal.write_durable(durable(A, *seqs)) && journal.write([record("plain")]) }
+    close_journal
+    journal = open_journal(rotate: 300)
+    journal.write_durable(durable(A, 41))
+    assert_equal (1..41).map { |seq| "a#{seq}" }, texts - ["plain"]
+  end
+
+  test "where the journal cannot be written, the file stays as it was, and nothing is acknowledged" do
+    journal = open_journal
+    journal.write_durable(durable(A, 1))
+    handle = journal.instance_variable_get(:@file)
+    handle.stub(:syswrite, ->(_) { raise Errno::ENOSPC }) do
+      error = assert_raises(Errno::ENOSPC) { journal.write_durable(durable(A, 2, 3)) }
+      assert_kind_of Godwit::Error, error
+      assert_includes error.message, "app.log.journal"
+    end
+    assert_equal %w[a1], texts
+    assert_equal 1, journal.last(A)
+    journal.write_durable(durable(A, 2))
+    close_journal
+    assert_equal 2, open_journal.last(A)
+    assert_equal %w[a1 a2], texts
+  end
+
+  test "half an entry that cannot be taken back does not hide those after it" do
+    journal = open_journal
+    journal.write_durable(durable(A, 1))
+    handle = journal.instance_variable_get(:@file)
+    torn = lambda do |bytes|
+      handle.write(bytes.byteslice(0, 10))
+      handle.flush
+      raise Errno::EIO
+    end
+    handle.stub(:truncate, ->(_) { raise Errno::EIO }) do
+      handle.stub(:syswrite, torn) { assert_raises(Errno::EIO) { journal.write_durable(durable(A, 2)) } }
+    end
+    journal.write_durable(durable(A, 2))
+    close_journal
+    assert_equal 2, open_journal.last(A)
+    assert_equal %w[a1 a2], texts
+  end
+
+  test "writers that were not heard of for longest are forgotten, beyond a number" do
+    lasts = Godwit::Logger.const_get(:Lasts).new(3)
+    %w[a b c a d].each_with_index { |writer, seq| lasts[writer] = seq }
+    assert_equal({"c" => 2, "a" => 3, "d" => 4}, lasts.to_h)
+  end
+
+  test "two do not keep one, and a FIFO has none" do
+    open_journal
+    File.rename(file, "#{file}.moved") # the other's lock is on the file
+    error = assert_raises(Godwit::BusyError) { Journal.new(own(Sink.new(file))) }
+    assert_match(/app\.log\.journal.*another process keeps it/, error.message)
+    null = own(Sink.new(File::NULL))
+    assert_raises(ArgumentError) { Journal.new(null) }
+  end
+end

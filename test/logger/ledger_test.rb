@@ -1,0 +1,141 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "made_records"
+
+# What a broadcaster remembers, alone; the same on both backends.
+class LoggerLedgerTest < Godwit::TestCase
+  include MadeRecords
+
+  LEDGER = Godwit.const_get(:Ledger)
+
+  # The ledger, by names.
+  class Ledger
+    NAMES = %i[messages bytes records plain foreign lost late writers forgotten kept].freeze
+    FIELDS = %i[writer prog host first last received lost late bytes lag longest_lag idle].freeze
+
+    def initialize(most: 100, bytes: 100_000, writers: 1_000)
+      @ledger = LEDGER.new
+      @ledger.__send__(:_open, most, bytes, writers)
+    end
+
+    def note(*messages) = messages.each { |message| @ledger.__send__(:_note, Array(message)) }
+
+    def totals = NAMES.zip(@ledger.__send__(:_totals)).to_h
+
+    def levels = @ledger.__send__(:_totals).last(6)
+
+    def messages(most = 1_000_000) = @ledger.__send__(:_messages, most)
+
+    def accounts(most = 1_000_000) = @ledger.__send__(:_accounts, most).map { |values| FIELDS.zip(values).to_h.merge(levels: values.last(6)) }
+  end
+
+  test "an account for each writer: gaps, late ones, levels, bytes" do
+    ledger = Ledger.new
+    sent = [frames(5), frames(6, level: 3), frames(9, level: 3), frames(9), frames(7)]
+    ledger.note(*sent, frames(1, writer: writer(0xab), prog: "a.b%", host: "x" * 100))
+    other, account = ledger.accounts
+    assert_equal [WRITER, "billing", "web1", 5, 9, 3, 2, 2, sent.flatten.sum(&:bytesize)],
+      account.values_at(:writer, :prog, :host, :first, :last, :received, :lost, :late, :bytes)
+    assert_equal [0, 3, 0, 2, 0, 0], account[:levels]
+    assert_equal [writer(0xab), "a%2Eb%25", 1], other.values_at(:writer, :prog, :received)
+    assert_equal "x" * 63, other[:host]
+    assert account[:lag].between?(0, 60_000_000_000)
+    assert_operator account[:longest_lag], :>=, account[:lag]
+    assert account[:idle].between?(0, 60_000)
+    assert_equal({messages: 6, records: 6, plain: 0, foreign: 0, lost: 2, late: 2, writers: 2, forgotten: 0, kept: 6}, ledger.totals.except(:bytes))
+    assert_equal [other.except(:idle)], ledger.accounts(1).map { |one| one.except(:idle) }
+  end
+
+  test "lines of plain writers and foreign messages are told apart" do
+    ledger = Ledger.new
+    ledger.note(*foreign, line("refused"), "D, [", "", "E", "text", line("x", level: "WARN"))
+    assert_equal [foreign.size, 6, 0, 0], ledger.totals.values_at(:foreign, :plain, :records, :writers)
+    assert_equal [1, 0, 1, 1, 0, 3], ledger.levels
+    assert_equal ["refused", "D, [", "", "E", "text", "x"], ledger.messages.map { |message| Godwit::Logger::Record.parse(message).text }
+  end
+
+  test "what is kept is the newest, whole, in order, within its bounds" do
+    random = Random.new(7)
+    [[10, 1 << 20], [1_000, 20_000], [50, 4_000]].each do |most, bytes|
+      ledger = Ledger.new(most: most, bytes: bytes)
+      sent = Array.new(700) { |i| (i % 7 == 3) ? line("#{i} #{"x" * random.rand(300)}") : frames(i + 1, text: random.bytes(random.rand(600))) }
+      sent.each_with_index do |message, index|
+        ledger.note(message)
+        next unless (index % 50).zero? || index == 699
+        kept = ledger.messages
+        assert_equal(sent[0..index].last(kept.size).map { |one| Array(one).map(&:b) }, kept)
+        assert_equal kept.last(3), ledger.messages(3)
+        assert_equal kept.size, ledger.totals[:kept]
+        assert_operator kept.flatten.sum(&:bytesize), :<=, bytes
+        assert_operator kept.size, :<=, most
+      end
+      fill = ledger.messages.flatten.sum(&:bytesize)
+      assert ledger.messages.size == most || fill > bytes / 2, "#{fill} of #{bytes} bytes are used"
+    end
+  end
+
+  test "one that would fill a quarter is not kept, and one may keep none at all" do
+    ledger = Ledger.new(bytes: 4_000)
+    ledger.note(frames(1), frames(2, text: "x" * 4_000), "x" * 10_000)
+    assert_equal [[frames(1).last], 3], [ledger.messages.map(&:last), ledger.totals[:messages]]
+    none = Ledger.new(most: 0)
+    none.note(frames(1), "line")
+    assert_equal [[], 2, 1], [none.messages, none.totals[:messages], none.accounts.size]
+  end
+
+  test "of many writers the idle ones are forgotten, the totals not" do
+    ledger = Ledger.new(writers: 300)
+    1.upto(300) { |i| ledger.note(frames(1, writer: writer(i)), frames(3, writer: writer(i))) }
+    ledger.note(frames(4, writer: writer(1))) # heard again
+    301.upto(400) { |i| ledger.note(frames(1, writer: writer(i))) }
+    assert_equal [300, 100, 701, 300], ledger.totals.values_at(:writers, :forgotten, :records, :lost)
+    assert_equal [*400.downto(301), 1, *300.downto(102)].map { |i| writer(i) }, ledger.accounts.map { |account| account[:writer] }
+    ledger.note(frames(9, writer: writer(2)))
+    assert_equal [writer(2), 9, 1, 0], ledger.accounts(1).first.values_at(:writer, :first, :received, :lost)
+  end
+
+  test "a ledger and a reader tell the same from the same messages" do
+    ledger = Ledger.new
+    accounts = Godwit::Logger::Reader.const_get(:Accounts).new
+    random = Random.new(7)
+    2_000.times do
+      message = case random.rand(10)
+      when 0 then line("x")
+      when 1 then foreign.sample(random: random)
+      else frames(1 + random.rand(500), level: random.rand(6), writer: writer(random.rand(20)), host: %w[a b.c d%][random.rand(3)])
+      end
+      ledger.note(message)
+      accounts.take(message)
+    end
+    assert_equal [accounts.plain, accounts.foreign, accounts.received, accounts.lost, accounts.late],
+      [*ledger.totals.values_at(:plain, :foreign), ledger.accounts.sum { |one| one[:received] } + ledger.totals[:plain], *ledger.totals.values_at(:lost, :late)]
+    ours = accounts.to_a.to_h { |one| [one.writer, [one.first, one.last, one.received, one.lost, one.late]] }
+    assert_equal(ours, ledger.accounts.to_h { |one| [one[:writer], one.values_at(:first, :last, :received, :lost, :late)] })
+  end
+
+  test "bytes of any kind do no harm" do
+    ledger = Ledger.new(most: 20, bytes: 3_000, writers: 50)
+    random = Random.new(11)
+    whole = frames(1)
+    3_000.times do |i|
+      message = case i % 4
+      when 0 then Array.new(random.rand(6)) { random.bytes(random.rand(100)) }
+      when 1 then whole.map { |frame| frame.byteslice(0, random.rand(frame.bytesize + 1)) } # cut anywhere
+      when 2 then whole.map { |frame| frame.b.tap { |bytes| random.rand(3).times { bytes.setbyte(random.rand(bytes.size), random.rand(256)) } } }
+      else frames(random.rand(1 << 63), writer: random.bytes(16).unpack1("H*"), tseq: 1)
+      end
+      ledger.note(message)
+    end
+    assert_equal 3_000, ledger.totals.values_at(:records, :plain, :foreign).sum
+    assert_equal 50, ledger.accounts.size
+    ledger.messages.each { |message| assert Godwit::Logger::Record.parse(message) }
+  end
+
+  test "a ledger that was never opened, or is opened twice, says so" do
+    assert_raises(RuntimeError) { LEDGER.allocate.__send__(:_totals) }
+    ledger = LEDGER.new
+    ledger.__send__(:_open, 1, 1, 1)
+    assert_raises(RuntimeError) { ledger.__send__(:_open, 1, 1, 1) }
+  end
+end

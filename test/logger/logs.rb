@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "logger"
+
+module Godwit
+  module TestSupport
+    # Loggers that a test owns, and a bare PULL that hears them.
+    module Logs
+      # @return [Godwit::PULL]
+      def ear(**options) = @ear ||= open_socket(:PULL, recv_hwm: 100_000, **options).bind("tcp://127.0.0.1:*")
+
+      # @return [Godwit::Logger] closed at the test's end
+      def logger(endpoint = ear.last_endpoint, linger: 2, **options)
+        log = Godwit::Logger.new(endpoint, linger: linger, **options)
+        (@loggers ||= []) << log
+        log
+      end
+
+      # A child on JRuby begins slowly.
+      PATIENCE = (RUBY_ENGINE == "jruby") ? 25 : 5
+
+      # @return [Godwit::Logger::Record]
+      def record(timeout: PATIENCE) = Godwit::Logger::Record.parse(ear.recv(timeout: timeout))
+
+      def records(count) = Array.new(count) { record }
+
+      # Nobody listens there.
+      def nowhere = "ipc://#{scratch_dir}/nobody"
+
+      def teardown
+        _, said = capture_io { @loggers&.each { |log| log.close } }
+        assert_equal "", said unless @may_lose
+        super
+      end
+
+      # Loggers of this test end with records that they could not send.
+      def may_lose = @may_lose = true
+
+      # Hears in a thread what a logger sends meanwhile.
+      # @yieldparam log [Godwit::Logger]
+      # @return [Array(Array<Godwit::Logger::Record>, Godwit::Logger::Stats)]
+      def hearing(log)
+        heard = []
+        over = false
+        thread = in_thread do
+          until over
+            message = ear.recv(timeout: 0.1, exception: false)
+            heard << Godwit::Logger::Record.parse(message) if message
+          end
+        end
+        yield log
+        assert log.flush(timeout: 20)
+        eventually(deadline: 20) { heard.size >= log.stats.sent }
+        over = true
+        thread.join
+        [heard, log.stats]
+      end
+
+      # A loaded machine may hold up every process for longer than a logger waits for a socket: what shall be so is so at one of a few tries.
+      # @yieldreturn [Boolean]
+      def at_one_try(tries = 4)
+        assert tries.times.any? { yield }, "not at one of #{tries} tries"
+      end
+
+      # A program that logs, to its end; what it sent is for {#record}.
+      def assert_logs(source, **options)
+        result = assert_child(run_child("require 'godwit'\nENDPOINT = #{ear.last_endpoint.inspect}\n#{source}", deadline: 25, **options))
+        assert_equal "", result.stderr
+        result
+      end
+    end
+  end
+end

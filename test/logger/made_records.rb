@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+require "godwit/logger"
+
+# Records as a writer sends them, made by hand.
+module MadeRecords
+  WRITER = "0123456789abcdef" * 2
+  TOPIC = Godwit::Logger.const_get(:Topic)
+
+  # @return [Array<String>] topic, header, text
+  def frames(seq, level: 1, prog: "billing", host: "web1", writer: WRITER, tseq: seq, text: "text #{seq}", **more)
+    now = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
+    header = {v: 1, writer: writer, seq: seq, tseq: tseq, t_ns: now, mono_ns: now, level: level, pid: 4242, host: host, prog: prog, **more}
+    [TOPIC.build(level, prog, host), JSON.generate(header), text]
+  end
+
+  # @return [String] an id of its own for each number
+  def writer(number) = format("%032x", number)
+
+  # @return [String] as Ruby's Logger writes it
+  def line(text, level: "ERROR", prog: "old")
+    "#{level[0]}, [2026-11-21T19:52:01.123456 #4711] #{level.rjust(5)} -- #{prog}: #{text}\n"
+  end
+
+  # What is no record, but came.
+  def foreign
+    [%w[a b], %w[a b c], ["ERROR.billing.web1.", "{}", "x"], ["ERROR.billing.web1.", "\xff\x00", "x"], Array.new(7, "x"), ["", "", ""],
+      ["ERROR.billing.web1", frames(1)[1], "no dot at the end"], ["LOUD.billing.web1.", frames(1)[1], "no such level"],
+      ["INFO.a.b.", %({"v":1,"writer":"#{WRITER}","seq":0,"tseq":1,"t_ns":1,), "seq 0"],
+      ["INFO.a.b.", %({"v":1,"writer":"#{WRITER}","seq":99999999999999999999,"tseq":1,"t_ns":1,), "seq of 20 digits"]]
+  end
+end

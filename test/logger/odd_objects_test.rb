@@ -1,0 +1,109 @@
+# frozen_string_literal: true
+
+require_relative "logs"
+require "stringio"
+
+# "Never raises into the application": whatever a program logs, each call returns, and a record comes for it.
+class LoggerOddObjectsTest < Godwit::TestCase
+  include Godwit::TestSupport::Logs
+
+  def self.object(base = Object, &block) = Class.new(base, &block).new
+
+  recursive = []
+  recursive << recursive
+  no_key = {}.compare_by_identity
+  no_key[BasicObject.new] = 1
+  nested = []
+  50_000.times { nested = [nested] }
+
+  ODD = {
+    "BasicObject" => BasicObject.new,
+    "one that answers everything by raising" => object(BasicObject) { def method_missing(*) = ::Kernel.raise("no") }, # standard:disable Style/MissingRespondToMissing
+    "one that answers everything with itself" => object(BasicObject) { def method_missing(*) = self }, # standard:disable Style/MissingRespondToMissing
+    "one that cannot tell what it is" => object {
+      %i[nil? is_a? instance_of? respond_to? == ! hash eql? class inspect to_s].each { |name| define_method(name) { |*| raise "no" } }
+    },
+    "inspect that the security forbids" => object { def inspect = raise(SecurityError, "no") },
+    "inspect that needs too much memory" => object { def inspect = raise(NoMemoryError, "no") },
+    "an Array of itself, as it says" => object { def to_ary = [self] },
+    "conversions that raise" => object { %i[to_ary to_str to_hash to_a to_h to_json].each { |name| define_method(name) { |*| raise "no" } } },
+    "a class without a name" => object {
+      def self.to_s = raise("no")
+
+      def inspect = raise("no")
+    },
+    "an error of a class without a name" => object(StandardError) { def self.to_s = raise("no") },
+    "an error without a message" => object(StandardError) { def message = raise("no") },
+    "an error whose message is no text" => object(StandardError) { def message = BasicObject.new },
+    "an error in another encoding" => StandardError.new("\u{fc}".encode("UTF-16LE")),
+    "an error whose backtrace and cause are none" => object(StandardError) {
+      def backtrace = 7
+
+      def cause = BasicObject.new
+    },
+    "a String of a kind" => object(String) { %i[to_s inspect dup bytesize encoding].each { |name| define_method(name) { |*| raise "no" } } }.freeze,
+    "a Hash of a kind" => object(Hash) { %i[map each merge inspect to_json empty? nil?].each { |name| define_method(name) { |*| raise "no" } } },
+    "a Hash with a key that has no methods" => no_key,
+    "a Hash with values that have none" => {a: BasicObject.new, b: [BasicObject.new]},
+    "an Array within itself" => recursive,
+    "an Array in an Array in an Array…" => nested
+  }.freeze
+
+  # Each gives the logger one record.
+  WAYS = {
+    "message" => ->(log, odd) { log.info(odd) },
+    "block" => ->(log, odd) { log.info { odd } },
+    "progname" => ->(log, odd) { log.add(1, "text", odd) },
+    "progname that stays" => ->(log, odd) { log.clone.tap { |clone| clone.progname = odd }.info("text") },
+    "payload" => ->(log, odd) { log.info("text", one: odd, list: [odd]) },
+    "positional payload" => ->(log, odd) { log.info("text", odd) },
+    "both" => ->(log, odd) { log.info("text", odd, more: 1) },
+    "tag" => ->(log, odd) { log.tagged(odd, [odd]) { log.info("text") } },
+    "formatter's message" => ->(log, odd) { log.clone.tap { |clone| clone.formatter = proc { |*, text| "#{text}\n" } }.info(odd) },
+    "formatter's line" => ->(log, odd) { log.clone.tap { |clone| clone.formatter = proc { odd } }.info("text") },
+    "<<" => ->(log, odd) { log << odd }
+  }.freeze
+
+  ODD.each do |name, odd|
+    test "#{name}, everywhere where a program may give it" do
+      log = logger
+      old = logger(wire: :plain)
+      device = Godwit::LogDevice.new(ear.last_endpoint)
+      WAYS.each do |way, call|
+        [log, old].each { |one| call.call(one, odd) }
+      rescue => error
+        flunk "as #{way}: #{error.class}: #{error.backtrace.grep(/godwit/).first}"
+      end
+      assert_kind_of Integer, device.write(odd)
+      device.close
+      _, said = capture_io { [log, old].each { |one| assert one.flush(timeout: 10) } }
+      assert_equal "", said
+      heard = records(2 * WAYS.size + 1)
+      assert_equal [WAYS.size, WAYS.size], [log.stats.sent, old.stats.sent]
+      heard.reject(&:plain?).each { |one| assert_equal one.writer, one.data["writer"], "no JSON: #{one.frames[1]}" }
+    end
+  end
+
+  test "an error of the formatter's that cannot be told, and a level that is no number" do
+    log = logger
+    ODD.values.grep(StandardError).each do |odd| # rubocop:disable Style/HashEachMethods
+      log.formatter = proc { raise odd }
+      log.info("text")
+    end
+    log.formatter = nil
+    log.add(1.5, "half")
+    log.add(Float::NAN, "none")
+    heard = records(ODD.values.grep(StandardError).size + 2)
+    assert_equal %w[text half none], heard.map(&:text).uniq
+    assert_equal %w[ANY ANY], heard.last(2).map(&:label)
+    assert_includes heard.map { |one| one.error&.fetch("message") }, "the formatter raised: \u{fc}"
+  end
+
+  test "with an IO for its target, data that cannot be shown stand for the text's end" do
+    out = StringIO.new
+    log = Godwit::Logger.new(out)
+    ODD.each_value { |odd| log.info("text", one: odd) }
+    ODD.values.grep(Hash).each { |odd| log.info("text", odd) } # rubocop:disable Style/HashEachMethods
+    assert_equal ODD.size + ODD.values.grep(Hash).size, out.string.scan(" -- : text  ").size
+  end
+end

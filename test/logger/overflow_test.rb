@@ -1,0 +1,205 @@
+# frozen_string_literal: true
+
+require "timeout"
+require_relative "logs"
+require "support/tiny_scheduler"
+
+# The queue is full: what happens to records, and to who logs them.
+class LoggerOverflowTest < Godwit::TestCase
+  include Godwit::TestSupport::Logs
+
+  # @return [Array<Godwit::Logger::Record>] all that a reader gets who comes now, up to the one that says so
+  def hear(endpoint, count)
+    pull = open_socket(:PULL).bind(endpoint)
+    Array.new(count) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
+  end
+
+  # Has the sender hold what it takes.
+  def stall(log)
+    log.info("held")
+    eventually { log.stats.queued == 1 && room(log).empty? }
+  end
+
+  def room(log) = log.instance_variable_get(:@handle).writer.instance_variable_get(:@room)
+
+  test "drop_new keeps the oldest, counts the others, and says so when there is room again" do
+    endpoint = nowhere
+    log = logger(endpoint, queue: 10)
+    stall(log)
+    30.times { |number| assert_equal true, log.info(number.to_s) }
+    assert_equal [11, 0, 20, nil], log.stats.to_h.values_at(:queued, :sent, :dropped, :last_error)
+    heard = hear(endpoint, 12)
+    notice = heard.find { |one| one.payload }
+    texts = heard.map(&:text) - [notice.text]
+    assert_equal ["held", *"0".."9"], texts
+    assert_match(/\Adropped 20 in \d+\.\d s\z/, notice.text)
+    assert_equal ["WARN", 20], [notice.label, notice.payload["dropped"]]
+    assert_equal 32, heard.last.seq
+    log.info("after")
+    assert log.flush(timeout: 5)
+    assert_equal [0, 13], log.stats.to_h.values_at(:queued, :sent)
+  end
+
+  test "a reader that takes nothing for a fifth of a second, again and again, costs no record" do
+    pull = open_socket(:PULL, recv_hwm: 10).bind("inproc://#{Godwit::TestSupport::Sockets.unique_name}")
+    log = logger(pull.last_endpoint, queue: 100, send_hwm: 10, context: context)
+    writer = in_thread { 2_000.times { |number| log.info(number.to_s) } }
+    heard = []
+    until heard.size == 2_000
+      heard << Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text
+      pause = monotonic + 0.2 # that it is slow is what is tried here
+      Thread.pass while (heard.size % 500).zero? && monotonic < pause
+    end
+    writer.join
+    assert_equal (0...2_000).map(&:to_s), heard
+    assert_equal 0, log.stats.dropped
+  end
+
+  test "a socket that takes nothing while callers waited for a second is mute, until it takes something" do
+    pull = open_socket(:PULL, recv_hwm: 10).bind("inproc://#{Godwit::TestSupport::Sockets.unique_name}")
+    log = logger(pull.last_endpoint, queue: 10, send_hwm: 10, context: context)
+    may_lose
+    log.info("x") until log.stats.dropped.positive?
+    eventually { log.info("x") && room(log).mute? }
+    start = monotonic
+    1_000.times { log.info("x") }
+    assert_operator monotonic - start, :<, 1
+    pull.recv_many(100)
+    eventually { !room(log).mute? }
+  end
+
+  test "made is received and reported: the seqs of a topic leave gaps as large as what was dropped of it" do
+    endpoint = nowhere
+    log = logger(endpoint, queue: 5)
+    stall(log)
+    10.times { log.info("i") }
+    3.times { log.error("e") }
+    pull = open_socket(:PULL).bind(endpoint)
+    heard = Array.new(7) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
+    assert log.flush(timeout: 5)
+    log.error("later")
+    log.info("later")
+    2.times { heard << Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
+    assert_equal 14 + 2 + 1, heard.map(&:seq).max
+    assert_equal 8, heard.size - 1 # without the notice
+    assert_equal 4, heard.reverse.find { |one| one.label == "ERROR" }.tseq
+    assert_equal 12, heard.reverse.find { |one| one.label == "INFO" }.tseq
+  end
+
+  test "drop_old keeps the newest" do
+    endpoint = nowhere
+    log = logger(endpoint, queue: 10, overflow: :drop_old)
+    stall(log)
+    30.times { |number| log.info(number.to_s) }
+    assert_equal [11, 20], log.stats.to_h.values_at(:queued, :dropped)
+    assert_equal ["held", *"20".."29"], hear(endpoint, 12).reject(&:payload).map(&:text)
+  end
+
+  test "the bound in bytes holds too" do
+    may_lose
+    log = logger(nowhere, queue_bytes: 100_000, linger: 0)
+    stall(log)
+    100.times { log.info("x" * 10_000) }
+    assert_includes 9..10, log.stats.queued - 1
+    assert_operator log.stats.dropped, :>=, 90
+  end
+
+  test "the socket is mute: the call returns at once" do
+    may_lose
+    log = logger(nowhere, queue: 1, linger: 0)
+    stall(log)
+    eventually { log.info("fills it") && room(log).mute? }
+    before = log.stats.dropped
+    took = Array.new(1000) do
+      start = monotonic
+      log.info("x")
+      monotonic - start
+    end
+    assert_operator took.last(500).sort[450], :<, 0.001
+    assert_equal 1000, log.stats.dropped - before
+  end
+
+  test "while a reader reads, a full queue loses nothing" do
+    at_one_try do
+      heard, stats = hearing(logger(queue: 100)) { |log| 20_000.times { log.info("x") } }
+      assert_equal heard.size, stats.sent
+      stats.dropped.zero? && heard.map(&:seq) == (1..20_000).to_a
+    end
+  end
+
+  test "block: the caller waits for room, in order" do
+    endpoint = nowhere
+    log = logger(endpoint, queue: 5, overflow: :block)
+    stall(log)
+    5.times { |number| log.info(number.to_s) }
+    caller = in_thread { log.info("5") }
+    until_asleep(caller)
+    assert_equal ["held", *"0".."5"], hear(endpoint, 7).map(&:text)
+    assert_equal true, caller.value
+    assert_equal 0, log.stats.dropped
+  end
+
+  test "block: block_timeout ends the wait, and the record is dropped" do
+    may_lose
+    log = logger(nowhere, queue: 1, overflow: :block, block_timeout: 0.05, linger: 0)
+    stall(log)
+    log.info("fills it")
+    start = monotonic
+    assert_equal true, log.info("x")
+    assert_operator monotonic - start, :>=, 0.04
+    assert_equal 1, log.stats.dropped
+  end
+
+  test "block: kill, Timeout and close end the wait" do
+    may_lose
+    log = logger(nowhere, queue: 1, overflow: :block, linger: 1)
+    stall(log)
+    log.info("fills it")
+    killed = in_thread { log.info("x") }
+    until_asleep(killed)
+    killed.kill
+    assert killed.join(1)
+    assert_raises(::Timeout::Error) { ::Timeout.timeout(0.05) { log.info("x") } }
+    waiting = in_thread { log.info("x") }
+    until_asleep(waiting)
+    capture_io do
+      closing = in_thread { log.close }
+      assert_equal true, waiting.value
+      assert_predicate closing, :alive? # for linger
+      closing.join
+    end
+    assert_equal true, log.info("late")
+  end
+
+  test "block: a fiber that waits lets others run" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    endpoint = nowhere
+    log = logger(endpoint, queue: 1, overflow: :block)
+    stall(log)
+    log.info("fills it")
+    order = []
+    thread = Godwit::TestSupport::TinyScheduler.thread do
+      Fiber.schedule do
+        order << :waits
+        log.info("x")
+        order << :logged
+      end
+      Fiber.schedule { order << :other }
+    end
+    eventually { order.include?(:other) }
+    refute_includes order, :logged
+    assert_equal ["held", "fills it", "x"], hear(endpoint, 3).map(&:text)
+    assert thread.join(5)
+    assert_equal %i[waits other logged], order
+  end
+
+  test "what it has to say of itself goes to stderr, once in a while" do
+    log = logger(nowhere, linger: 0)
+    _, said = capture_io do
+      log.close
+      3.times { assert_equal true, log.info("late") }
+    end
+    assert_equal ["godwit: log to #{log.inspect[/ipc:\S+/]}: it is closed: records are dropped"], said.lines.map(&:chomp)
+    assert_equal 3, log.stats.dropped
+  end
+end

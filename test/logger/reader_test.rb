@@ -1,0 +1,353 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "timeout"
+require_relative "made_records"
+
+# The reading side of the logger: what it yields, what it counts, how it waits and ends.
+class LoggerReaderTest < Godwit::TestCase
+  include MadeRecords
+
+  Reader = Godwit::Logger::Reader
+
+  def reader(**options) = own(Reader.new("tcp://127.0.0.1:*", context: context, **options))
+
+  def push_to(reader, **options) = open_socket(:PUSH, **options).connect(reader.last_endpoint)
+
+  def texts(reader, count) = Array.new(count) { reader.recv(timeout: 5).text }
+
+  test "records come whole, with what their writer said" do
+    one = reader
+    push_to(one).send(frames(1, level: 3, text: "card refused", tags: ["req-9"], payload: {user: 42}))
+    record = one.recv(timeout: 5)
+    assert_equal ["ERROR", 3, "billing", "web1", 1, 1, "card refused", WRITER], [record.label, record.level, record.prog, record.host, record.seq, record.tseq,
+      record.text, record.writer]
+    assert_equal [["req-9"], {"user" => 42}, 4242], [record.tags, record.payload, record.pid]
+    assert_in_delta Time.now.to_f, record.time.to_f, 60
+    refute_predicate record, :plain?
+  end
+
+  test "each, an Enumerator, lazy: what was not taken stays for the next" do
+    one = reader
+    push_to(one).send_many(Array.new(600) { |i| frames(i + 1, level: i % 6) })
+    one.each { |record| break if record.seq == 10 }
+    assert_equal [11, 12, 13], one.first(3).map(&:seq)
+    assert_equal [18, 24], one.lazy.select { |record| record.level == 5 }.map(&:seq).first(2)
+    assert_equal 25, one.each.next.seq
+    assert_equal [25, 0], [one.received, one.lost]
+    assert_equal (26..600).to_a, one.first(575).map(&:seq)
+  end
+
+  test "what is foreign may be looked at, without a lock" do
+    one = reader
+    seen = []
+    assert_same one, one.on_foreign { |message| seen << [message, one.foreign] }
+    sender = push_to(one)
+    sender.send_many([%w[a b], frames(1), %w[x y]])
+    sender.send(frames(2))
+    assert_equal ["text 1", "text 2"], texts(one, 2)
+    assert_equal [[%w[a b], 1], [%w[x y], 2]], seen
+    one.on_foreign
+    sender.send_many([%w[a b], frames(3)])
+    assert_equal ["text 3"], texts(one, 1)
+    assert_equal 2, seen.size
+  end
+
+  test "wait_connected: till the first writer is there" do
+    one = reader
+    assert_raises(Godwit::TimeoutError) { one.wait_connected(timeout: 0) }
+    push_to(one)
+    assert_same one, one.wait_connected(timeout: 5)
+  end
+
+  test "each ends when it is closed, recv says so" do
+    one = reader
+    loops = Array.new(2) { in_thread { one.each { flunk } } }
+    waiting = in_thread { assert_raises(Godwit::ClosedError) { one.recv } }
+    until_asleep(*loops, waiting)
+    one.close
+    one.close
+    assert_equal [one, one], loops.map(&:value)
+    waiting.value
+    assert_predicate one, :closed?
+    assert_raises(Godwit::ClosedError) { one.recv(timeout: 0) }
+  end
+
+  test "a reader waits as long as one says, and ends at once on interrupts" do
+    one = reader
+    assert_nil one.recv(timeout: 0.01, exception: false)
+    error = assert_raises(Godwit::TimeoutError) { one.recv(timeout: 0) }
+    assert_match(/no record came/, error.message)
+    assert_raises(Godwit::ArgumentValueError) { one.recv(timeout: -1) }
+    assert_raises(Timeout::Error) { Timeout.timeout(0.05) { one.recv } }
+    push_to(one).send(frames(1))
+    assert_equal 1, one.recv(timeout: 5).seq
+  end
+
+  test "gaps are counted per writer, and what comes again is not counted twice" do
+    one = reader
+    push = push_to(one)
+    [1, 2, 5, 5, 3, 6].each { |seq| push.send(frames(seq, writer: writer(1))) }
+    [7, 8, 20].each { |seq| push.send(frames(seq, writer: writer(2), prog: "cards")) }
+    9.times { one.recv(timeout: 5) }
+    first, second = one.accounts.sort_by(&:writer)
+    assert_equal [writer(1), "billing", "web1", 4, 2, 2, 1, 6], [first.writer, first.prog, first.host, first.received, first.lost, first.late, first.first, first.last]
+    assert_equal ["cards", 3, 11, 0, 7, 20], [second.prog, second.received, second.lost, second.late, second.first, second.last]
+    assert_equal [7, 13, 2], [one.received, one.lost, one.late]
+    one.accounts.each { |account| assert_equal account.last - account.first + 1, account.received + account.lost }
+    assert_in_delta Time.now.to_f, first.time, 60
+    assert_match(/received 4, lost 2, late 2, 1..6/, first.inspect)
+  end
+
+  test "lines of plain writers are read, foreign messages counted and left out" do
+    one = reader
+    push = push_to(one)
+    foreign.each { |message| push.send(message) }
+    push.send(line("card refused")).send("just text").send(frames(1))
+    assert_equal ["card refused", "just text", "text 1"], texts(one, 3)
+    assert_equal [foreign.size, 2, 3, 0], [one.foreign, one.plain, one.received, one.lost]
+  end
+
+  test "bytes of any kind never end the reading" do
+    one = reader
+    push = push_to(one)
+    random = Random.new(7)
+    whole = frames(1)
+    messages = Array.new(500) do |i|
+      next Array.new(random.rand(1..4)) { random.bytes(random.rand(200)) } if i.even?
+      whole.map { |frame| frame.b.tap { |bytes| random.rand(3).times { bytes.setbyte(random.rand(bytes.size), random.rand(256)) } } }
+    end
+    messages.each { |message| push.send(message) }
+    push.send(frames(9, writer: writer(9), text: "end"))
+    one.each do |record|
+      [record.to_s, record.to_json, record.time, record.prog, record.tseq, record.mono_ns, record.tags, record.inspect]
+      break if record.text == "end"
+    end
+    assert_equal messages.size + 1, one.received + one.foreign + one.late
+  end
+
+  test "many writers are remembered, the idle ones forgotten, their losses not" do
+    accounts = Reader.const_get(:Accounts).new(most: 100)
+    accounts.time = 0.0
+    accounts.take(frames(1, writer: writer(0)))
+    accounts.take(frames(3, writer: writer(0)))
+    1.upto(99) do |i|
+      accounts.time += 1
+      accounts.take(frames(1, writer: writer(i)))
+    end
+    accounts.time += 1
+    accounts.take(frames(1, writer: writer(100)))
+    assert_equal 91, accounts.to_a.size
+    refute_includes accounts.to_a.map(&:writer), writer(0)
+    assert_includes accounts.to_a.map(&:writer), writer(99)
+    assert_equal [102, 1], [accounts.received, accounts.lost]
+  end
+
+  test "the state file carries the accounts over to the next reader" do
+    file = File.join(scratch_dir, "reader.state")
+    one = reader(state: file)
+    push = push_to(one, linger: 0.05)
+    [1, 2, 4].each { |seq| push.send(frames(seq)) }
+    3.times { one.recv(timeout: 5) }
+    one.close
+    push.close
+    two = reader(state: file)
+    assert_equal [3, 1], [two.received, two.lost]
+    push = push_to(two)
+    push.send(frames(7)).send(frames(3, writer: writer(3)))
+    2.times { two.recv(timeout: 5) }
+    known, fresh = two.accounts.sort_by { |account| -account.last }
+    assert_equal [4, 3, 1, 7], [known.received, known.lost, known.first, known.last]
+    assert_equal [1, 2, 1, 3], [fresh.received, fresh.lost, fresh.first, fresh.last]
+    assert_equal ["reader.state"], Dir.children(scratch_dir).grep(/state/)
+  end
+
+  test "what had come and was not read is no record received: the next reader with that state file reports it" do
+    file = File.join(scratch_dir, "reader.state")
+    one = reader(state: file)
+    push_to(one, linger: 0.05).send_many(Array.new(5) { |index| frames(index + 1) })
+    assert_equal 1, one.recv(timeout: 5).seq
+    one.close
+    two = reader(state: file)
+    push_to(two).send(frames(6))
+    assert_equal 6, two.recv(timeout: 5).seq
+    assert_equal [[2, 4, 1, 6]], two.accounts.map { |account| [account.received, account.lost, account.first, account.last] }
+  end
+
+  test "the state file is written while the reader goes on, also when nothing comes any more" do
+    file = File.join(scratch_dir, "reader.state")
+    one = reader(state: file)
+    push_to(one).send(frames(1))
+    one.recv(timeout: 5)
+    waiting = in_thread { one.recv }
+    eventually { File.exist?(file) }
+    assert_equal [1], JSON.parse(File.read(file)).fetch("writers").values.map { |values| values["last"] }
+    one.close
+    assert_raises(Godwit::ClosedError) { waiting.value }
+  end
+
+  test "a file that is no state is left alone, and trouble with the disk does not end the reading" do
+    file = File.join(scratch_dir, "reader.state")
+    ["", "[]", "{}", '{"writers":[1]}', '{"writers":{"a":{"first":"1"}}}', "\xff"].each do |text|
+      File.binwrite(file, text)
+      error = assert_raises(Godwit::ArgumentValueError, text) { reader(state: file) }
+      assert_match(/state: takes a file that a reader wrote/, error.message)
+      assert_equal text.b, File.binread(file)
+    end
+    assert_raises(Errno::EACCES) { reader(state: "/nowhere/reader.state") }
+    {5 => TypeError, "" => ArgumentError, "a\0b" => ArgumentError, scratch_dir => ArgumentError}.each do |path, kind|
+      assert_match(/state: takes /, assert_raises(kind) { reader(state: path) }.tap { |error| assert_kind_of Godwit::Error, error }.message)
+    end
+    folder = File.join(scratch_dir, "folder").tap { |path| Dir.mkdir(path) }
+    one = reader(state: File.join(folder, "state"))
+    push_to(one).send(frames(1))
+    one.recv(timeout: 5)
+    FileUtils.rm_r(folder)
+    _, errors = capture_io { one.close }
+    assert_match(/state was not written: No such file/, errors)
+  end
+
+  test "an address that is taken, or is none, is named" do
+    one = reader
+    error = assert_raises(Godwit::AddressInUseError) { Reader.new(one.last_endpoint, context: context) }
+    assert_equal one.last_endpoint, error.endpoint
+    error = assert_raises(Godwit::EndpointError) { Reader.new("foo") }
+    assert_match(/foo.*such as tcp:/, error.message)
+    assert_raises(ArgumentError) { Reader.new }
+    error = assert_raises(ArgumentError) { Reader.subscribe("tcp://127.0.0.1:1", level: "foo") }
+    assert_equal "invalid log level: foo", error.message
+  end
+
+  test "the block form closes, and a copy is refused" do
+    seen = nil
+    assert_equal(:value, Reader.new("tcp://127.0.0.1:*", context: context) do |one|
+      seen = one
+      assert_equal one.port, one.last_endpoint[/\d+\z/].to_i
+      assert_equal [one.last_endpoint], one.endpoints
+      :value
+    end)
+    assert_predicate seen, :closed?
+    assert_match(/closed/, seen.inspect)
+    assert_raises(Godwit::UnsupportedError) { seen.dup }
+  end
+
+  # ---- from a publisher ----
+
+  def subscriber(pub, **options)
+    own(Reader.subscribe(pub.last_endpoint, context: context, **options)).tap { pub.wait_connected(timeout: 5) }
+  end
+
+  test "a subscriber gets the levels and programs that it asked for, and filters host and tag" do
+    pub = open_socket(:PUB).bind(endpoint_for(:tcp))
+    one = subscriber(pub, level: "error+", prog: "billing")
+    pub.send(frames(1, level: 1)).send(frames(2, level: 3, prog: "billing2")).send(frames(3, level: 4)).send(line("plain", prog: "billing"))
+    pub.send(line("plain", prog: "other")).send(frames(4, level: 3, text: "last"))
+    assert_equal ["text 3", "plain", "last"], texts(one, 3)
+    assert_equal 4, one.received # the publisher sent no more: the other program's line, which cannot be told by its beginning
+    two = own(Reader.subscribe(pub.last_endpoint, context: context, host: %w[web1 web2], tag: "req-9"))
+    eventually do
+      pub.send(frames(10, host: "web3", tags: ["req-9"])).send(frames(11, host: "web2", tags: ["req-8"])).send(frames(12, host: "web2", tags: %w[a req-9]))
+      two.recv(timeout: 0.01, exception: false)&.seq
+    end => seq
+    assert_equal 12, seq
+  end
+
+  test "a subscriber to some topics counts the gaps within each" do
+    pub = open_socket(:PUB).bind(endpoint_for(:tcp))
+    one = subscriber(pub, level: "warn+")
+    [[2, 1, 2], [3, 40, 2], [5, 41, 3], [8, 3, 2], [9, 45, 3], [10, 45, 3]].each { |seq, tseq, level| pub.send(frames(seq, tseq: tseq, level: level)) }
+    6.times { one.recv(timeout: 5) }
+    account = one.accounts.first
+    # topic WARN: 1, 40, 3 (late); topic ERROR: 41, 45, 45 (again)
+    assert_equal [4, 38 + 3, 2, 10], [account.received, account.lost, account.late, account.last]
+  end
+
+  test "a subscriber to everything counts by seq, from the first that comes" do
+    pub = open_socket(:PUB).bind(endpoint_for(:tcp))
+    one = subscriber(pub)
+    [[5, 1], [6, 1], [9, 2]].each { |seq, tseq| pub.send(frames(seq, tseq: tseq)) }
+    3.times { one.recv(timeout: 5) }
+    assert_equal [3, 2, 0], [one.received, one.lost, one.late]
+  end
+
+  # ---- many ----
+
+  test "several threads share one reader: each record once, and no gap is seen" do
+    one = reader
+    threads = Array.new(4) { in_thread { one.each.map(&:seq) } }
+    push_to(one).send_many(Array.new(5_000) { |i| frames(i + 1) })
+    eventually { one.received == 5_000 }
+    until_asleep(*threads)
+    one.close
+    assert_equal (1..5_000).to_a, threads.flat_map(&:value).sort
+    assert_equal [5_000, 0, 0], [one.received, one.lost, one.late]
+  end
+
+  test "a thread that waits is told of what another left behind" do
+    one = reader
+    push = push_to(one)
+    waiting = in_thread { one.recv(timeout: 5).seq }
+    until_asleep(waiting)
+    push.send_many(Array.new(300) { |i| frames(i + 1) })
+    mine = one.each { |record| break record.seq }
+    refute_equal waiting.value, mine
+  end
+
+  test "under a fiber scheduler a reader that waits lets others run" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    one = reader
+    push = push_to(one)
+    seen = []
+    in_thread do
+      Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+      2.times { Fiber.schedule { one.each { |record| break if seen.push(record.seq).size >= 99 } } }
+      Fiber.schedule do
+        100.times { |i| push.send(frames(i + 1)) && Fiber.scheduler.kernel_sleep(0) }
+      end
+      Fiber.scheduler.run
+    end.join
+    assert_equal (1..100).to_a, seen.sort
+  end
+
+  test "who takes his time over each record is not given many of one writer at once" do
+    one = own(Reader.new(endpoint_for(:inproc), context: context)) # sent is arrived
+    push_to(one).send_many(Array.new(3_000) { |i| frames(i + 1, writer: writer(1)) })
+    slow = nil
+    behind = 0
+    one.each do |record|
+      break if record.writer == writer(2)
+      behind += 1 if slow
+      IO.select(nil, nil, nil, 0.001) # the work
+      next if slow || record.seq < 600
+      slow = push_to(one).send(frames(1, writer: writer(2)))
+    end
+    assert_operator behind, :<, 64
+  end
+
+  test "a writer that floods holds up no slow one for 100 ms" do
+    one = reader
+    stop = false
+    flood = in_thread do
+      push = push_to(one, linger: 0.05)
+      batch = Array.new(100) { |i| frames(i + 1, writer: writer(0)) }
+      push.send_many(batch) until stop
+    end
+    slow = Array.new(3) { push_to(one, linger: 0.05) }
+    lags = []
+    flooded = 0
+    one.each do |record|
+      if record.writer == writer(0)
+        flooded += 1
+        slow.each_with_index { |push, i| push.send(frames(flooded, writer: writer(i + 1))) } if (flooded % 500).zero?
+      else
+        lags << Process.clock_gettime(Process::CLOCK_REALTIME) - record.t_ns / 1e9
+      end
+      break if lags.size >= 60
+    end
+    stop = true
+    one.close
+    flood.join(5)
+    assert_operator flooded, :>=, 10_000
+    assert_operator lags.sort[lags.size * 9 / 10], :<, 0.1
+  end
+end

@@ -1,0 +1,139 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "socket"
+require_relative "made_records"
+require_relative "../process/forking"
+
+# Forks, signals and exits around a reader and a broadcaster.
+class LoggerReadingProcessTest < Godwit::TestCase
+  include Godwit::TestSupport::Forking
+  include MadeRecords
+
+  WIRE = <<~RUBY
+    $LOAD_PATH.unshift(#{__dir__.inspect})
+    require "made_records"
+    include MadeRecords
+  RUBY
+
+  test "in a child a reader says so, and leaves the parent's and its state file alone" do
+    not_on :jruby, "JRuby cannot fork"
+    assert_done <<~RUBY
+      #{WIRE}
+      file = #{File.join(scratch_dir, "state").inspect}
+      reader = Godwit::Logger::Reader.new("tcp://127.0.0.1:*", state: file)
+      push = Godwit::PUSH.connect(reader.last_endpoint)
+      5.times { |i| push.send(frames(i + 1)) }
+      reader.recv(timeout: 5)
+      in_child { forked { reader.recv(timeout: 1) } && forked { reader.each { } } && forked { reader.close } && reader.inspect }
+      in_child { Godwit::Logger::Reader.new("tcp://127.0.0.1:*") { |own| own.recv(timeout: 0, exception: false) }; true }
+      abort "a child wrote" if File.exist?(file)
+      abort unless reader.first(4).map(&:seq) == [2, 3, 4, 5]
+      pid = nil
+      begin
+        Godwit::Logger::Reader.new("tcp://127.0.0.1:*") { pid = fork }
+        Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*") { pid &&= fork }
+      rescue Exception => error
+        warn error.full_message unless pid
+        exit!(1) unless pid
+        raise
+      end
+      exit!(0) unless pid
+      statuses = Process.waitall.map { |_, status| status.exitstatus }
+      abort "a child that left the block: \#{statuses}" unless statuses == [0, 0]
+      reader.close
+      abort unless File.exist?(file)
+    RUBY
+  end
+
+  test "in a child a broadcaster says so, and the parent's goes on" do
+    not_on :jruby, "JRuby cannot fork"
+    assert_done <<~RUBY
+      #{WIRE}
+      sink = Object.new
+      def sink.write(records) = (@got ||= []).concat(records)
+      def sink.got = @got.to_a
+      relay = Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", nil, control: "tcp://127.0.0.1:*", sink: sink).start
+      control = Godwit::Logger::Control.new(relay.control.first)
+      push = Godwit::PUSH.connect(relay.input.first)
+      20.times do |round|
+        push.send(frames(round + 1))
+        in_child do
+          forked { relay.stop } && forked { relay.close } && forked { relay.statistics } && forked { relay.last } && forked { relay.start } &&
+            forked { control.statistics } && !relay.running?
+        end
+      end
+      Thread.pass until control.statistics["records"] == 20
+      relay.close
+      abort unless sink.got.map(&:seq) == [*1..20]
+    RUBY
+  end
+
+  test "stop works in a trap block, and ends run at once" do
+    assert_done <<~RUBY
+      #{WIRE}
+      relay = Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", control: "tcp://127.0.0.1:*", sink: Object.new.tap { |sink| def sink.write(_) = nil })
+      trap("TERM") { relay.stop }
+      at = nil
+      Thread.new do
+        Thread.pass until relay.running?
+        at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        Process.kill(:TERM, Process.pid)
+      end
+      relay.run
+      relay.close
+      took = Process.clock_gettime(Process::CLOCK_MONOTONIC) - at
+      abort "took \#{took} s" if took > 0.5
+    RUBY
+  end
+
+  test "a process ends while they run, without a word" do
+    result = assert_child(run_child(<<~RUBY, deadline: 20))
+      require "godwit"
+      #{WIRE}
+      relay = Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", control: "tcp://127.0.0.1:*", sink: Object.new.tap { |sink| def sink.write(_) = nil }).start
+      reader = Godwit::Logger::Reader.subscribe(relay.output.first)
+      Thread.new { reader.each { } }
+      push = Godwit::PUSH.connect(relay.input.first, linger: 0.05) # not 0, see docs/limits.md
+      Thread.new { (1..).each { |i| push.send(frames(i)) } }
+      Thread.pass until reader.received > 100
+      puts "done"
+    RUBY
+    assert_equal ["done\n", ""], [result.stdout, result.stderr]
+  end
+
+  test "a reader that is killed: the next one's accounts balance, and miss no loss" do
+    file = File.join(scratch_dir, "state")
+    port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+    push = open_socket(:PUSH, linger: 0.05, send_hwm: 100, reconnect_interval: 0.01).connect("tcp://127.0.0.1:#{port}")
+    seq = 0
+    stop = false
+    sender = in_thread { push.send(frames(seq += 1), timeout: 20) && Thread.pass until stop }
+    program = <<~RUBY
+      require "godwit"
+      Godwit::Logger::Reader.new("tcp://127.0.0.1:#{port}", state: #{file.inspect}) do |reader|
+        reader.each { |record| puts(reader.accounts.first.to_h.values_at("received", "lost").inspect) if (record.seq % 500).zero? }
+      end
+    RUBY
+    2.times do
+      child = start_child(program, deadline: 25)
+      child.wait_for(/\[\d+, \d+\]/)
+      before = File.exist?(file) && File.mtime(file)
+      eventually(deadline: 10) { File.exist?(file) && File.mtime(file) != before }
+      child.signal(:KILL)
+      child.finish
+    end
+    reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:#{port}", state: file, context: context))
+    known = reader.accounts.first
+    assert_equal [1, known.last], [known.first, known.received + known.lost]
+    1_000.times { reader.recv(timeout: 10) }
+    stop = true
+    account = reader.accounts.first
+    assert_equal account.last, account.received + account.lost
+    assert_equal [0, known.received + 1_000], [account.late, account.received]
+    reader.close
+    sender.join(5)
+    saved = JSON.parse(File.read(file))["writers"].fetch(MadeRecords::WRITER)
+    assert_equal [account.last, account.received], saved.values_at("last", "received")
+  end
+end

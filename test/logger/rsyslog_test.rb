@@ -1,0 +1,125 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "socket"
+require_relative "served"
+
+# rsyslog with its modules for ZeroMQ (Debian: rsyslog, rsyslog-czmq), both ways, with the configuration that docs/logging.md tells. It runs as a child
+# with its own file, pid file and folder; the system's own is left alone. Its exit status says nothing: Debian's ends by a signal.
+class RsyslogTest < Godwit::TestCase
+  include Served
+
+  RSYSLOGD = ["rsyslogd", "/usr/sbin/rsyslogd"].find { |name| system(name, "-v", out: File::NULL, err: File::NULL) }
+  MODULES = Dir["/usr/lib/*/rsyslog/{im,om}czmq.so"]
+  PAGE = File.expand_path("../../docs/logging.md", __dir__)
+
+  def setup
+    skip "rsyslog and rsyslog-czmq are not installed (bin/setup installs them)" if RSYSLOGD.nil? || MODULES.size < 2
+  end
+
+  # The example of the page that loads this module.
+  # @param changes [Hash{String => String}] what else stands in it here
+  def example(name, changes)
+    text = File.read(PAGE).scan(/^```text\n(.*?)^```$/m).flatten.find { |block| block.include?(%(module(load="#{name}"))) }
+    changes.reduce(text) do |changed, (old, new)|
+      assert_includes changed, old
+      changed.gsub(old, new)
+    end
+  end
+
+  def rsyslog(configuration)
+    file = "#{scratch_dir}/rsyslog.conf"
+    File.write(file, %(global(workDirectory="#{scratch_dir}")\n#{configuration}))
+    start_command([RSYSLOGD, "-n", "-f", file, "-i", "#{scratch_dir}/pid"], deadline: 25)
+  end
+
+  # A port that was free a moment ago; rsyslog cannot be asked which it took.
+  def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+
+  # A socket of its own for what programs log.
+  def log_socket = "#{scratch_dir}/log"
+
+  # rsyslog with messages that come from {log_socket}.
+  def sending(action)
+    page = example("omczmq", 'endpoints=">tcp://loghost:7000" socktype="PUSH"' => action)
+    child = rsyslog(<<~TEXT + page)
+      module(load="imuxsock" SysSock.Use="off")
+      input(type="imuxsock" Socket="#{log_socket}")
+    TEXT
+    eventually("rsyslog does not listen") { File.socket?(log_socket) }
+    child
+  end
+
+  # @param severity [Integer] of syslog: 3 is an error, 6 is information
+  def syslog(severity, text)
+    @syslog ||= own(Socket.new(:UNIX, :DGRAM).tap { |socket| socket.connect(Socket.sockaddr_un(log_socket)) })
+    @syslog.send("<#{8 + severity}>#{Time.now.strftime("%b %e %H:%M:%S")} billing[42]: #{text}", 0)
+  end
+
+  def stop(child) = child.signal(:TERM).finish
+
+  test "rsyslog takes plain lines: each whole, in order, as Ruby's Logger would have written them" do
+    file = "#{scratch_dir}/godwit.log"
+    port = free_port
+    child = rsyslog(example("imczmq", "tcp://*:7000" => "tcp://127.0.0.1:#{port}", "/var/log/godwit.log" => file))
+    log = own(Godwit::Logger.new("tcp://127.0.0.1:#{port}", wire: :plain, progname: "billing"))
+    log.info("first")
+    log.error("two\nlines")
+    log.warn("#{"x" * 9_000}end")
+    log.info("a NUL\0inside, and ümläuts")
+    100.times { |number| log.debug("number #{number}") }
+    log << "raw"
+    lines = eventually("rsyslog has not written all", deadline: 20) { File.exist?(file) && File.readlines(file, encoding: "UTF-8", chomp: true).then { |all| all if all.last == "raw" } }
+    stop(child)
+    texts = lines.map { |line| line[/ -- billing: (.*)/, 1] || line }
+    assert_equal ["first", "two", "lines", "#{"x" * 9_000}end", "a NULinside, and ümläuts", *Array.new(100) { |number| "number #{number}" }, "raw"], texts
+    assert_match(/\AE, \[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6} ##{Process.pid}\] ERROR -- billing: two\z/, lines[1])
+  end
+
+  test "rsyslog's PUSH: its messages in Reader, with level and program" do
+    reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*"))
+    child = sending(%(endpoints=">#{reader.last_endpoint}" socktype="PUSH"))
+    {7 => "debug", 6 => "info", 4 => "warn", 3 => "error", 2 => "crit"}.each { |severity, text| syslog(severity, "it is #{text}") }
+    syslog(3, "a tab\there")
+    records = Array.new(6) { reader.recv(timeout: 15) }
+    stop(child)
+    assert_equal [[0, "it is debug"], [1, "it is info"], [2, "it is warn"], [3, "it is error"], [4, "it is crit"]], records.first(5).map { |record| [record.level, record.text] }
+    assert_equal ["billing"], records.map(&:prog).uniq
+    assert_match(/\Aa tab(\t|#011)here\z/, records.last.text)
+    assert(records.all? { |record| record.plain? && (Time.now - record.time).abs < 60 })
+    assert_equal [6, 6, 0], [reader.received, reader.plain, reader.foreign]
+  end
+
+  test "rsyslog's PUSH: its messages in serve's file and in tail, by level" do
+    not_on :jruby, "the command line's processes would take a minute to start"
+    file = "#{scratch_dir}/app.log"
+    server, input, output = serve("--file", file)
+    child = sending(%(endpoints=">#{input}" socktype="PUSH"))
+    syslog(6, "of no interest")
+    syslog(3, "refused")
+    eventually("serve has not written all", deadline: 15) { File.exist?(file) && File.read(file).include?("refused") }
+    shown = assert_child(tail(output, control_of(server), "--level", "error+", "--prog", "billing", "--format", "%{level} %{prog} %{text}", count: 1).finish).stdout
+    stop(child)
+    assert_equal "ERROR billing refused\n", shown
+    assert_equal ["of no interest", "refused"], File.readlines(file, chomp: true).map { |line| line[/ -- billing: (.*)/, 1] }
+    assert_equal 0, server.signal(:TERM).finish.status.exitstatus
+  end
+
+  test "rsyslog's PUB: a reader that subscribes gets what comes once it has" do
+    port = free_port
+    child = sending(%(endpoints="@tcp://127.0.0.1:#{port}" socktype="PUB"))
+    reader = own(Godwit::Logger::Reader.subscribe("tcp://127.0.0.1:#{port}", level: "error"))
+    # It binds at its first message, which is lost, and some more until the subscription is there.
+    got = eventually("nothing came", deadline: 20) do
+      syslog(3, "are you there")
+      reader.recv(timeout: 0.1, exception: false)
+    end
+    assert_equal "are you there", got.text
+    syslog(6, "of no interest")
+    syslog(3, "the last")
+    texts = [reader.recv(timeout: 10).text]
+    texts << reader.recv(timeout: 10).text until texts.last == "the last"
+    stop(child)
+    assert_equal ["the last"], texts - ["are you there"]
+  end
+end

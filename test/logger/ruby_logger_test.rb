@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "yaml"
+require_relative "../../rakelib/support/ruby_logger_tests"
+
+# The tests that Ruby has of its own Logger hold for Godwit's. See ruby/run.rb for the three forms, ruby/exclusions.yml for what cannot hold.
+class RubyLoggerTest < Godwit::TestCase
+  EXCLUSIONS = YAML.load_file("#{__dir__}/ruby/exclusions.yml")
+  # How many there are at least, so that a run which finds none is no success.
+  LEAST = {"local" => 50, "plain" => 17, "records" => 12}.freeze
+
+  LEAST.each do |form, least|
+    test "Ruby's own tests of Logger, #{form}" do
+      not_on :jruby, "the test framework that Ruby's own tests are written for is CRuby's"
+      result = run_child("test/logger/ruby/run.rb", [folder, form], deadline: 25)
+      assert_child result
+      ran, failed = result.stdout.match(/^(\d+) tests, \d+ assertions, (\d+ failures, \d+ errors, \d+ skips)$/)&.captures
+      assert_equal "0 failures, 0 errors, 0 skips", failed, result.to_s
+      assert_operator ran.to_i, :>=, least, result.to_s
+      refute_match(/Exception in finalizer|terminated with exception/, result.stderr)
+    end
+  end
+
+  test "each exclusion has a reason" do
+    EXCLUSIONS.each_value { |tests| assert(tests.values.all? { |reason| reason.is_a?(String) && reason.size > 20 }) }
+    assert_equal LEAST.keys, EXCLUSIONS.keys
+  end
+
+  private
+
+  # Asked once: without a network it takes a while to say no.
+  def folder
+    @@folder ||= begin # standard:disable Style/ClassVars -- of this class alone
+      Godwit::RubyLoggerTests.fetch
+    rescue Godwit::DebianSource::Failure => error
+      error
+    end
+    @@folder.is_a?(String) ? @@folder : skip("no source of Ruby's tests: #{@@folder.message}")
+  end
+end

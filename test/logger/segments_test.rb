@@ -1,0 +1,244 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# Records on the disk until somebody has them: what was appended is there after a crash, whole and in order, and nothing else.
+class LoggerSegmentsTest < Godwit::TestCase
+  Segments = Godwit::Logger.const_get(:Segments)
+
+  def folder = @folder ||= File.join(scratch_dir, "segments").tap { |name| Dir.mkdir(name) }
+
+  def open_segments(**options, &block) = own(Segments.new(folder, **options, &block))
+
+  def fill(segments, range, size: 20)
+    range.each { |seq| segments.append(Segments.entry(seq, record(seq, size)), seq) }
+    segments
+  end
+
+  def record(seq, size = 20) = "#{seq} ".ljust(size, "x").b
+
+  def read_all(segments, most: 4096, from: 0)
+    cursor = segments.after(from)
+    seen = []
+    while (entries, last, cursor = segments.read(cursor, most))
+      Segments.each_entry(entries) { |seq, record| seen << [seq, record] }
+      assert_equal last, seen.last.first
+    end
+    seen
+  end
+
+  def files = Dir[File.join(folder, "*.seg")].sort
+
+  test "an entry is length, CRC-32, seq and record" do
+    bytes = Segments.entry(7, "abc")
+    assert_equal [3, Zlib.crc32("\0\0\0\0\0\0\0\7abc"), 7, "abc"], bytes.unpack("NNQ>a*")
+  end
+
+  test "what was appended is read in order, over files and in pieces of any size" do
+    [17, 100, 1000, 1 << 20].each do |most|
+      @folder = File.join(scratch_dir, "of #{most}").tap { |name| Dir.mkdir(name) }
+      segments = fill(open_segments(segment_bytes: 500), 1..100)
+      assert_operator files.size, :>, 5
+      assert_equal (1..100).map { |seq| [seq, record(seq)] }, read_all(segments, most: most)
+      assert_equal (51..100).to_a, read_all(segments, most: most, from: 50).map(&:first)
+      assert_equal [], read_all(segments, from: 100)
+    end
+  end
+
+  test "a reader that is at the end finds what comes later, also in the next file" do
+    segments = open_segments(segment_bytes: 100)
+    cursor = segments.after(0)
+    assert_nil segments.read(cursor, 4096)
+    (1..20).each do |seq|
+      fill(segments, [seq])
+      entries, last, cursor = segments.read(cursor, 4096)
+      assert_equal [seq, record(seq)], [last, entries.byteslice(16..)]
+      assert_nil segments.read(cursor, 4096)
+    end
+  end
+
+  test "gaps in seq, entries larger than a piece or a file, and several in one write" do
+    segments = open_segments(segment_bytes: 100)
+    sizes = {3 => 10, 9 => 5000, 10 => 0, 11 => 300}
+    segments.append(sizes.map { |seq, size| Segments.entry(seq, record(seq, size)) }.join, 11)
+    fill(segments, [50])
+    assert_equal [3, 9, 10, 11, 50], read_all(segments, most: 64).map(&:first)
+    assert_equal [9, 10, 11, 50], read_all(segments, from: 5).map(&:first)
+  end
+
+  test "files go once all in them is released, the last one stays" do
+    segments = fill(open_segments(segment_bytes: 200), 1..50)
+    before = files.size
+    segments.release(25)
+    assert_operator files.size, :<, before
+    assert_equal (26..50).to_a, read_all(segments, from: segments.released).map(&:first)
+    refute segments.empty?
+    segments.release(50)
+    assert_equal 1, files.size
+    assert segments.empty?
+    segments.release(10)
+    assert_equal 50, segments.released
+  end
+
+  test "after a restart it goes on where it was: entries, what is released, the last seq" do
+    fill(open_segments(segment_bytes: 200), 1..50).release(20)
+    again = open_segments(segment_bytes: 200)
+    assert_equal [20, 50], [again.released, again.last]
+    assert_equal (21..50).to_a, read_all(again, from: again.released).map(&:first)
+    fill(again, 51..60)
+    assert_equal (21..60).to_a, read_all(open_segments, from: 20).map(&:first)
+  end
+
+  test "the last seq is known after a restart even when all was released, and without the file that says so" do
+    fill(open_segments(segment_bytes: 200), 1..50).release(50)
+    File.unlink(File.join(folder, "released"))
+    assert_equal 50, open_segments.last
+  end
+
+  test "a file that was begun and no more does not hide the last seq" do
+    fill(open_segments, 1..5)
+    ["", "\0" * 10].each do |torn|
+      File.binwrite(File.join(folder, "00000000000000ff.seg"), torn)
+      assert_equal 5, open_segments.last
+    end
+  end
+
+  test "the newest note, and what came after it, are told at the start" do
+    notes = 0
+    fill(open_segments(segment_bytes: 200, note: -> { "note #{notes += 1}" }), 1..50)
+    told = []
+    open_segments { |seq, record| told << [seq, record] }
+    assert_equal [0, "note #{notes}"], told.first
+    assert_equal (told[1][0]..50).map { |seq| [seq, record(seq)] }, told.drop(1)
+    assert_operator told.size, :<, 10
+  end
+
+  test "wherever the last file is torn, what is whole stays and the rest goes" do
+    fill(open_segments(segment_bytes: 300), 1..15)
+    last = files.last
+    bytes = File.binread(last)
+    told = []
+    open_segments { |seq, _| told << seq } # of the last file: its note, and its entries
+    before = 15 - (told.size - 1)
+    note, entry = 24, 36
+    (0..bytes.bytesize).step((RUBY_ENGINE == "jruby") ? 13 : 2) do |size|
+      File.binwrite(last, bytes.byteslice(0, size))
+      segments = open_segments
+      whole = Segments.each_entry(bytes.byteslice(0, size)) { |*| nil }
+      expected = (1..15).first(before + [(whole - note) / entry, 0].max)
+      assert_equal expected, read_all(segments).map(&:first), "torn at #{size} of #{bytes.bytesize}"
+      assert_equal size - whole, segments.cut
+      fill(segments, [99])
+      again = open_segments
+      assert_equal [*expected, 99], read_all(again).map(&:first)
+      assert_equal 0, again.cut
+      files.last(1).each { |name| File.unlink(name) unless name == last }
+      files.each { |name| File.unlink(name) if name > last }
+    end
+    assert_operator told.size, :>, 1
+  end
+
+  test "a byte that was changed is seen, and ends its file; the next goes on" do
+    fill(open_segments(segment_bytes: 300), 1..30)
+    spoilt = files[1]
+    bytes = File.binread(spoilt)
+    bytes.setbyte(100, bytes.getbyte(100) ^ 1)
+    File.binwrite(spoilt, bytes)
+    segments = open_segments(segment_bytes: 300)
+    seqs = read_all(segments, most: 64).map(&:first)
+    assert_equal seqs.sort, seqs
+    assert_operator seqs.size, :<, 30
+    assert_equal [1, 30], [seqs.first, seqs.last]
+    assert_operator segments.cut, :>, 0
+  end
+
+  test "a byte that is changed in the file in use is survived too" do
+    segments = fill(open_segments, 1..5)
+    bytes = File.binread(files.last)
+    bytes.setbyte(-1, 0)
+    File.binwrite(files.last, bytes)
+    assert_equal (1..4).to_a, read_all(segments).map(&:first)
+    fill(segments, [6])
+    assert_equal [1, 2, 3, 4, 6], read_all(segments).map(&:first)
+    segments.release(4)
+    refute segments.empty?
+    segments.release(6)
+    assert segments.empty?
+  end
+
+  test "rubbish is no segment" do
+    random = Random.new(1)
+    50.times do
+      files.each { |name| File.unlink(name) }
+      File.binwrite(File.join(folder, "0000000000000001.seg"), random.bytes(random.rand(200)))
+      File.binwrite(File.join(folder, "0000000000000002.seg"), random.bytes(random.rand(200)))
+      File.binwrite(File.join(folder, "released"), random.bytes(random.rand(20)))
+      assert_equal [5], read_all(fill(open_segments, [5])).map(&:first)
+    end
+  end
+
+  FULL = <<~RUBY
+    require "godwit"
+        trap("XFSZ", "IGNORE")
+    Process.setrlimit(:FSIZE, 1000)
+    segments = Godwit::Logger.const_get(:Segments)
+    one = segments.new(ARGV[0], segment_bytes: 1 << 20)
+    seq = 0
+    begin
+      loop { one.append(segments.entry(seq + 1, "x" * 33), seq + 1); seq += 1 }
+    rescue Errno::EFBIG
+      begin
+        one.append(segments.entry(seq + 1, "y" * 33), seq + 1)
+      rescue Errno::EFBIG
+        one.append(segments.entry(seq + 1, ""), seq + 1)
+        entries, last, = one.read(one.after(0), 1 << 20)
+        p [seq, last, segments.each_entry(entries) { |*| nil } == entries.bytesize, one.cut]
+      end
+    end
+  RUBY
+
+  test "where there is no room nothing torn stays, and a smaller one may still go in" do
+    not_on :jruby, "it has no Process.setrlimit"
+    seq, last, whole, cut = eval(assert_child(run_child(FULL, [folder])).stdout) # standard:disable Security/Eval
+    assert_operator seq, :>, 15
+    assert_equal [seq + 1, true, 0], [last, whole, cut]
+  end
+
+  test "threads that are killed leave whole entries" do
+    segments = open_segments(segment_bytes: 5000)
+    lock = Mutex.new
+    seq = 0
+    20.times do
+      before = seq
+      thread = in_thread { loop { lock.synchronize { segments.append(Segments.entry(seq += 1, record(seq)), seq) } } }
+      eventually { seq > before + 50 }
+      thread.kill
+      thread.join
+    end
+    seqs = read_all(segments).map(&:first)
+    assert_equal seqs.sort.uniq, seqs
+    assert_includes [seq, seq - 1], seqs.last
+    assert_equal 0, segments.cut
+  end
+
+  test "an interrupt that comes when an entry is written, and not yet counted, waits" do
+    segments = fill(open_segments, [1])
+    file = segments.instance_variable_get(:@file)
+    write = file.method(:syswrite)
+    stop = Class.new(StandardError)
+    thread = in_thread do
+      here = Thread.current
+      file.stub(:syswrite, ->(bytes) { write.call(bytes).tap { Thread.new { here.raise(stop) }.join } }) { fill(segments, [2]) }
+    end
+    assert_raises(stop) { thread.join }
+    assert_equal [1, 2], read_all(segments).map(&:first)
+    assert_equal [1, 2, 3], read_all(fill(segments, [3])).map(&:first)
+  end
+
+  test "after close nothing is appended" do
+    segments = fill(open_segments, [1])
+    segments.close
+    segments.close
+    assert_raises(Godwit::ClosedError) { fill(segments, [2]) }
+  end
+end

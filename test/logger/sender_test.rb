@@ -1,0 +1,108 @@
+# frozen_string_literal: true
+
+require_relative "logs"
+
+# What goes wrong behind the caller's back: told once, counted, and survived.
+class LoggerSenderTest < Godwit::TestCase
+  include Godwit::TestSupport::Logs
+
+  test "an error costs a batch, which is counted and told; the next goes" do
+    log = logger
+    outlet = log.instance_variable_get(:@handle).writer.outlet
+    failing = true
+    outlet.define_singleton_method(:deliver) { |*arguments| failing ? raise(IOError, "the disk is on fire") : super(*arguments) }
+    _, said = capture_io do
+      3.times do
+        assert_equal true, log.info("x")
+        assert log.flush(timeout: 5)
+      end
+    end
+    assert_equal ["godwit: log to #{ear.last_endpoint}: the disk is on fire (IOError)\n"], said.lines
+    assert_equal [3, "the disk is on fire"], [log.stats.dropped, log.stats.last_error.message]
+    failing = false
+    log.info("survived")
+    assert_equal "survived", record.text
+    may_lose # tells of the three
+  end
+
+  test "a record that nobody can encode costs that record" do
+    may_lose
+    log = logger
+    encoder = log.instance_variable_get(:@handle).writer.encoder
+    encode = encoder.method(:encode)
+    encoder.define_singleton_method(:encode) { |entry| (entry[4] == "bad") ? raise("no") : encode.call(entry) }
+    _, said = capture_io do
+      %w[one bad two].each { |text| log.info(text) }
+      assert log.flush(timeout: 5)
+    end
+    assert_equal [%w[one two], 1], [records(2).map(&:text), log.stats.dropped]
+    assert_match(/no \(RuntimeError\)/, said)
+  end
+
+  test "the program closes the context that it gave: the logger goes on in one of its own" do
+    given = Godwit::Context.new
+    log = logger(context: given)
+    log.info("1")
+    assert_equal "1", record.text
+    given.close
+    log.info("2")
+    assert_equal "2", record.text
+  end
+
+  test "a reader that goes and comes back: what is logged meanwhile arrives" do
+    endpoint = "ipc://#{scratch_dir}/reader"
+    log = logger(endpoint, reconnect_interval: 0.01)
+    first = open_socket(:PULL).bind(endpoint)
+    log.info("1")
+    assert_equal "1", first.recv(timeout: 5).last
+    first.close
+    5_000.times { |number| log.info("while away #{number}") }
+    second = nil
+    eventually do
+      second = open_socket(:PULL).bind(endpoint)
+    rescue Godwit::AddressInUseError
+      nil # the first is closing yet
+    end
+    arrived = [second.recv(timeout: 5).last[/\d+/].to_i]
+    arrived << second.recv(timeout: 5).last[/\d+/].to_i until arrived.last == 4_999
+    # What libzmq had given to the first connection before it saw its end is lost with it.
+    assert_equal (arrived.first..4_999).to_a, arrived
+    assert_operator arrived.first, :<, 4_999
+  end
+
+  test "a child of one that binds cannot: it says so, counts, and goes on" do
+    not_on :jruby, "JRuby cannot fork"
+    result = assert_child(run_child(<<~RUBY))
+      require "godwit"
+      log = Godwit::Logger.new("ipc://#{scratch_dir}/bound", bind: true, linger: 0.1)
+      pid = fork do
+        log.info("x")
+        log.flush(timeout: 5)
+        p log.stats.dropped, log.stats.last_error.class
+        log.close
+      end
+      Process.wait(pid)
+      exit $?.exitstatus
+    RUBY
+    assert_equal "1\nGodwit::ForkedError\n", result.stdout
+    assert_match(/the parent process is bound to it/, result.stderr)
+  end
+
+  test "a logger in a thread with a fiber scheduler: logging waits for nothing" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    log = logger
+    thread = Godwit::TestSupport::TinyScheduler.thread do
+      10.times { |number| Fiber.schedule { log.tagged(number) { 10.times { log.info("x") } } } }
+    end
+    thread.join
+    assert_equal (0...10).flat_map { |number| [[number]] * 10 }, records(100).map(&:tags).sort
+  end
+
+  test "at its end it tells what may be lost: the queue, and what libzmq holds for a reader that takes nothing" do
+    full = open_socket(:PULL, recv_hwm: 1, recv_buffer_size: 4096).bind("tcp://127.0.0.1:*")
+    log = Godwit::Logger.new(full.last_endpoint, linger: 0.1, send_hwm: 10)
+    10_000.times { log.info("x" * 1000) }
+    _, said = capture_io { log.close }
+    assert_match(/: \d+ records not sent; some of the last 10 records may not have been sent\n\z/, said)
+  end
+end

@@ -1,0 +1,316 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "zlib"
+require_relative "records"
+
+# The file that `serve --file` writes: lines, rotation, what is kept, a disk that is full.
+class LoggerSinkTest < Godwit::TestCase
+  include LoggerTests::Records
+
+  Sink = Godwit::Logger::Sink
+  Clock = Struct.new(:now)
+
+  def path = @path ||= File.join(scratch_dir, "app.log")
+
+  def sink(**options) = own(Sink.new(path, **options))
+
+  def content(name = path) = File.binread(name).force_encoding("UTF-8")
+
+  def old_names(one) = one.old_files.map { |name| File.basename(name) }
+
+  def day(number, hour = 12) = Time.local(2026, 11, number, hour)
+
+  test "lines are those of Ruby's Logger" do
+    one = record("card refused\nfor good", level: "WARN")
+    theirs = ::Logger::Formatter.new.call("WARN", Time.at(0, T_NS, :nsec), "billing", "card refused\nfor good")
+    sink.write([one])
+    assert_equal theirs.sub("##{Process.pid}]", "#42]"), content
+  end
+
+  test "lines are those of Record#to_s, whatever the record" do
+    random = Random.new(2)
+    all = Array.new(300) do |index|
+      header = {v: 1, writer: WRITER, seq: index + 1, tseq: index + 1, t_ns: T_NS + random.rand(3_000_000_000), mono_ns: 1, level: 1, pid: random.rand(99_999)}
+      header = header.to_a.shuffle(random: random).to_h if index % 5 == 1
+      header.delete(:pid) if index % 5 == 2
+      header[:tags] = [',"pid":7'] if index % 5 == 3
+      level = %w[DEBUG INFO WARN ERROR FATAL ANY].sample(random: random)
+      Godwit::Logger::Record.parse(["#{level}.#{"b" if index.odd?}.web1.".b, JSON.generate(header).b, random.bytes(10)])
+    end
+    sink.write([*all, "no record"])
+    assert_equal [*all, "no record\n"].join.b, File.binread(path)
+  end
+
+  test "a plain line goes in as it came, and a line of one's own form may be asked for" do
+    sink.write([Godwit::Logger::Record.parse("old writer\n"), Godwit::Logger::Record.parse("no end")])
+    assert_equal "old writer\nno end\n", content
+    @path = File.join(scratch_dir, "json.log")
+    sink(format: :json).write([record("x")])
+    assert_equal "x", JSON.parse(content)["text"]
+    @path = File.join(scratch_dir, "own.log")
+    sink(format: ->(one) { "#{one.seq} #{one.text}" }).write(records(2))
+    assert_equal "1 record 1\n2 record 2\n", content
+  end
+
+  test "a record that the format cannot do is written all the same" do
+    _, said = capture_io { sink(format: ->(one) { (one.seq == 1) ? raise("no") : one.text }).write(records(2)) }
+    assert_match(/billing.*record 1/, content.lines.first)
+    assert_equal "record 2\n", content.lines.last
+    assert_match(/app\.log: no \(RuntimeError\)/, said)
+  end
+
+  test "it goes on at the end of a file that is there" do
+    File.write(path, "before\n")
+    one = sink
+    one.write(records(1))
+    assert_match(/\Abefore\nI, .*record 1\n\z/, content)
+    assert_equal 1, one.written
+  end
+
+  test "daily: the file is put away under the name of its day" do
+    clock = Clock.new(day(20))
+    one = sink(rotate: :daily, clock: clock)
+    one.write([record("twentieth")])
+    clock.now = day(20, 23)
+    one.write([record("late")])
+    assert_equal [], old_names(one)
+    clock.now = day(21, 0)
+    one.write([record("twenty-first")])
+    assert_equal ["app.log.20261120"], old_names(one)
+    assert_match(/twentieth.*late/m, content(one.old_files.first))
+    assert_match(/\A.*twenty-first\n\z/, content)
+  end
+
+  test "a name that is taken gets a number, as with Ruby's Logger" do
+    File.write("#{path}.20261120", "")
+    clock = Clock.new(day(20))
+    one = sink(rotate: :daily, clock: clock)
+    one.write(records(1))
+    clock.now = day(21)
+    one.write(records(1))
+    assert_equal ["app.log.20261120.1", "app.log.20261120"], old_names(one)
+  end
+
+  test "weekly and monthly" do
+    [[:weekly, day(18), day(22), "app.log.20261121"], [:monthly, day(18), Time.local(2026, 12, 1), "app.log.20261130"]].each do |rotate, first, second, name|
+      @path = File.join(scratch_dir, rotate.to_s, "app.log")
+      Dir.mkdir(File.dirname(path))
+      clock = Clock.new(first)
+      one = sink(rotate: rotate, clock: clock)
+      one.write(records(1))
+      clock.now = second - 43_200 - 1
+      one.write(records(1))
+      assert_equal [], old_names(one), rotate
+      clock.now = second
+      one.write(records(1))
+      assert_equal [name], old_names(one)
+    end
+  end
+
+  test "a file of an earlier day is put away by the process that opens it" do
+    File.write(path, "old\n")
+    File.utime(day(19), day(19), path)
+    one = sink(rotate: :daily, clock: Clock.new(day(21)))
+    one.write(records(1))
+    # Ruby's Logger names it by the day before today, too
+    assert_equal ["app.log.20261120"], old_names(one)
+    assert_equal 1, content.lines.size
+  end
+
+  test "keep: old dated files beyond it go, others stay" do
+    foreign = %w[app.log.txt app.log.2026 other.log.20200101].map { |name| File.join(scratch_dir, name).tap { |file| File.write(file, "") } }
+    clock = Clock.new(day(10))
+    one = sink(rotate: :daily, keep: 3, clock: clock)
+    (10..18).each do |number|
+      clock.now = day(number)
+      one.write(records(1))
+    end
+    assert_equal %w[app.log.20261117 app.log.20261116 app.log.20261115], old_names(one)
+    foreign.each { |file| assert File.exist?(file), file }
+  end
+
+  test "by size: no file is larger, whatever the batches, and nothing is lost or in disorder" do
+    one = sink(rotate: 1_000)
+    all = records(200)
+    all.each_slice(70) { |some| one.write(some) }
+    files = [*one.old_files.reverse, path]
+    assert_equal all.join, files.map { |file| content(file) }.join
+    assert_operator files.map { |file| File.size(file) }.max, :<=, 1_000
+    assert_operator files.size, :>, 10
+    assert_equal ["app.log.0", "app.log.1"], old_names(one).first(2)
+  end
+
+  test "by size: a line that is larger has a file of its own" do
+    one = sink(rotate: 100)
+    one.write([record("x" * 300), record("y" * 300)])
+    assert_equal 1, content.lines.size
+    assert_match(/xxx/, content("#{path}.0"))
+  end
+
+  test "by size, with keep" do
+    one = sink(rotate: 1_000, keep: 2)
+    one.write(records(200))
+    assert_equal %w[app.log.0 app.log.1], old_names(one)
+    assert_match(/record 200\n\z/, content)
+  end
+
+  test "gzip: old files are compressed under whatever name they have by then" do
+    one = sink(rotate: 2_000, gzip: true)
+    # the first takes a while to compress
+    all = [record(Random.new(1).bytes(4_000_000).unpack1("H*")), *records(300)]
+    all.each_slice(30) { |some| one.write(some) }
+    eventually { one.old_files.all? { |name| name.end_with?(".gz") } && Dir["#{path}*.part"].empty? }
+    one.close
+    text = one.old_files.reverse.map { |name| Zlib::GzipReader.open(name, &:read) }.join + content
+    assert_equal all.join, text
+    assert_operator one.old_files.size, :>, 5
+  end
+
+  test "gzip: what an earlier process left is done, its halves go" do
+    File.write("#{path}.20261101", "old\n")
+    File.write("#{path}.20261102.77.gz.part", "half")
+    one = sink(rotate: :daily, gzip: true, keep: 5, clock: Clock.new(day(3)))
+    eventually { old_names(one) == ["app.log.20261101.gz"] }
+    assert_equal "old\n", Zlib::GzipReader.open(one.old_files.first, &:read)
+    refute File.exist?("#{path}.20261102.77.gz.part")
+  end
+
+  test "reopen: a file that was moved away gets no more, the path's new one does" do
+    one = sink
+    one.write([record("first")])
+    File.rename(path, "#{path}.moved")
+    File.write(path, "") # as logrotate's `create`
+    one.write([record("second")])
+    one.reopen
+    one.write([record("third")])
+    assert_match(/first.*second/m, content("#{path}.moved"))
+    assert_match(/\A.*third\n\z/, content)
+  end
+
+  test "reopen that fails leaves the old file in use" do
+    folder = File.join(scratch_dir, "logs")
+    Dir.mkdir(folder)
+    @path = File.join(folder, "app.log")
+    one = sink
+    File.rename(folder, "#{folder}.moved")
+    assert_raises(Errno::ENOENT) { one.reopen }
+    one.write(records(1))
+    assert_equal 1, content("#{folder}.moved/app.log").lines.size
+  end
+
+  test "two do not write to one file" do
+    one = sink
+    error = assert_raises(Godwit::BusyError) { Sink.new(path) }
+    assert_match(/app\.log.*another process writes to it/, error.message)
+    one.close
+    sink.write(records(1))
+  end
+
+  test "rotation that fails loses no record, and is told" do
+    clock = Clock.new(day(20))
+    one = sink(rotate: :daily, clock: clock)
+    one.write([record("first")])
+    clock.now = day(21)
+    Dir.mkdir("#{path}.20261120") # taken: .1 is tried
+    File.stub(:rename, ->(*) { raise Errno::EACCES, "rename" }) do
+      _, said = capture_io { one.write([record("second")]) }
+      assert_match(/app\.log: .*Errno::EACCES/, said)
+    end
+    assert_equal 2, content.lines.size
+    clock.now += 61
+    one.write([record("third")])
+    assert_equal 1, content.lines.size
+  end
+
+  test "the block is told before the first record of each file, and after each write" do
+    one = sink(rotate: 250)
+    seen = []
+    one.write(records(5)) { |count| seen << [count, one.place[1], one.place[0] == File.stat(path).ino] }
+    size = record("record 1").to_s.bytesize
+    per = 250 / size
+    expected = (0...5).each_slice(per).flat_map { |slice| [[slice.first, 0, true], [slice.last + 1, size * slice.size, true]] }
+    assert_equal expected, seen
+    seen.clear
+    one.write(records(1)) { |count| seen << count }
+    assert_equal 1, seen.last
+  end
+
+  test "a FIFO is written to, and never rotated" do
+    skip "no mkfifo" unless File.respond_to?(:mkfifo)
+    File.mkfifo(path)
+    reader = in_thread { File.read(path) }
+    one = sink(rotate: 10)
+    one.write(records(3))
+    one.close
+    assert_equal 3, reader.value.lines.size
+  end
+
+  test "bad options are named" do
+    {rotate: :hourly, keep: 0, format: 5}.each do |name, value|
+      error = assert_raises(ArgumentError, TypeError) { Sink.new(path, name => value) }
+      assert_includes error.message, "#{name}:"
+      assert_kind_of Godwit::Error, error
+    end
+    assert_raises(TypeError) { Sink.new(nil) }
+    error = assert_raises(Errno::ENOENT) { Sink.new(File.join(scratch_dir, "no", "app.log")) }
+    assert_includes error.message, "no/app.log"
+  end
+
+  test "after close it raises" do
+    one = sink
+    one.close
+    one.close
+    assert one.closed?
+    assert_raises(Godwit::ClosedError) { one.write(records(1)) }
+    assert_raises(Godwit::ClosedError) { one.reopen }
+  end
+
+  # In a child: the limit, and the signal that comes with it, are the process's.
+  FULL = <<~RUBY
+    require "godwit"
+    require "./test/logger/records"
+    include LoggerTests::Records
+    trap("XFSZ", "IGNORE")
+    Process.setrlimit(:FSIZE, 1000)
+    sink = Godwit::Logger::Sink.new(ARGV[0])
+    noted = []
+    begin
+      sink.write(records(30)) { |count| noted << [count, sink.place[1]] }
+    rescue Errno::EFBIG => error
+      p [error.sent, sink.written, noted.last, File.size(ARGV[0]), error.message, error.is_a?(Godwit::Error)]
+    end
+    begin
+      sink.write(records(1))
+    rescue Errno::EFBIG => error
+      p [error.sent, File.size(ARGV[0])]
+    end
+  RUBY
+
+  test "where there is no room, whole lines are in the file, and counted; a later try adds nothing torn" do
+    not_on :jruby, "it has no Process.setrlimit"
+    result = assert_child(run_child(FULL, [path]))
+    first, second = result.stdout.lines.map { |line| eval(line) } # standard:disable Security/Eval
+    size = record("record 1").to_s.bytesize
+    fit = content.lines.size
+    assert_equal records(fit).join, content
+    assert_operator content.bytesize + size, :>, 1000
+    assert_equal [fit, fit, [fit, content.bytesize], content.bytesize], first[0..3]
+    assert first[5]
+    assert_includes first[4], path
+    assert_equal [0, content.bytesize], second
+  end
+
+  test "a killed writer leaves whole lines" do
+    one = sink
+    some = records(200).each { |each| each.to_s }
+    20.times do
+      thread = in_thread { loop { one.write(some) } }
+      eventually { one.written.positive? }
+      thread.kill
+      thread.join
+    end
+    assert_equal 0, one.written % 200
+    assert_equal one.written, content.lines.size
+  end
+end

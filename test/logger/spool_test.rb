@@ -1,0 +1,200 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "logs"
+
+# `overflow: :spool`: what the socket does not take goes to the disk, and from there, in order, to the reader.
+class LoggerSpoolTest < Godwit::TestCase
+  include Godwit::TestSupport::Logs
+
+  def folder = File.join(scratch_dir, "spool")
+
+  def spooling(endpoint = ear.last_endpoint, **options) = logger(endpoint, overflow: :spool, spool: folder, reconnect_interval: 0.01, **options)
+
+  def texts(count) = records(count).map(&:text)
+
+  def spooled(log, count)
+    eventually("only #{log.stats}", deadline: 15) { log.stats.spooled >= count }
+  end
+
+  test "a reader that takes all has nothing spooled" do
+    log = spooling
+    500.times { |index| log.info("record #{index}") }
+    assert_equal (0...500).map { |index| "record #{index}" }, texts(500)
+    assert log.flush(timeout: 5)
+    assert_equal [0, 0], log.stats.to_h.values_at(:spooled, :dropped)
+  end
+
+  test "without a reader records go to the disk, in bounded memory; with one they come in order, numbered without a gap, before newer ones" do
+    endpoint = endpoint_for(:ipc_file)
+    log = spooling(endpoint, queue: 500)
+    log.info("record 0")
+    spooled(log, 1)
+    2_000.times do |index|
+      log.info("record #{index + 1}")
+      spooled(log, index - 200) if (index % 200).zero?
+    end
+    spooled(log, 2_001)
+    assert_equal 1, Dir["#{folder}/*"].size
+    @ear = open_socket(:PULL).bind(endpoint)
+    log.info("record 2001")
+    heard = records(2_002)
+    assert_equal (0..2_001).map { |index| "record #{index}" }, heard.map(&:text)
+    assert_equal (1..2_002).to_a, heard.map(&:seq)
+    eventually { log.stats.spooled.zero? }
+    assert_equal 0, log.stats.dropped
+    eventually { Dir["#{folder}/*"].empty? }
+    log.info("direct")
+    assert_equal "direct", record.text
+  end
+
+  test "what a process leaves is sent by the next one, under its own id, before newer records" do
+    may_lose
+    endpoint = endpoint_for(:ipc_file)
+    log = spooling(endpoint, linger: 0)
+    3.times { |index| log.info("first #{index}") }
+    spooled(log, 3)
+    _, said = capture_io { log.close }
+    assert_match(/3 records are kept in .*spool for the next start/, said)
+    @ear = open_socket(:PULL).bind(endpoint)
+    again = spooling(endpoint)
+    2.times { |index| again.info("second #{index}") }
+    heard = records(5)
+    assert_equal ["first 0", "first 1", "first 2", "second 0", "second 1"], heard.map(&:text)
+    assert_equal [1, 2, 3, 1, 2], heard.map(&:seq)
+    assert_equal 2, heard.map(&:writer).uniq.size
+    eventually { Dir["#{folder}/*"].empty? }
+  end
+
+  test "what cannot be taken over of one process holds up nothing of others" do
+    may_lose
+    endpoint = endpoint_for(:ipc_file)
+    log = spooling(endpoint, linger: 0)
+    log.info("left")
+    spooled(log, 1)
+    capture_io { log.close }
+    %w[0 f].each { |digit| Dir.mkdir("#{folder}/#{digit * 32}") && Dir.mkdir("#{folder}/#{digit * 32}/lock") } # as another user's is
+    @ear = open_socket(:PULL).bind(endpoint)
+    spooling(endpoint).info("new")
+    assert_equal %w[left new], records(2).map(&:text)
+  end
+
+  test "a folder that is full: further records are dropped, and counted" do
+    may_lose
+    log = spooling(nowhere, queue: 10, spool_bytes: 20_000)
+    eventually { log.info("x" * 100) && log.stats.dropped > 5 }
+    assert_operator Dir["#{folder}/*/*.seg"].sum { |name| File.size(name) }, :<, 30_000
+    assert_operator log.stats.spooled, :>, 50
+  end
+
+  test "a folder that is deleted while it is in use is made again; what was in it is told and counted" do
+    endpoint = endpoint_for(:ipc_file)
+    log = spooling(endpoint)
+    FileUtils.rm_r(folder)
+    %w[one two].each { |text| log.info(text) }
+    spooled(log, 2)
+    FileUtils.rm_r(folder)
+    _, said = capture_io do
+      %w[three four].each { |text| log.info(text) }
+      eventually { log.stats.to_h.values_at(:spooled, :dropped) == [2, 2] }
+    end
+    assert_match(/\Agodwit: log to .*2 records were in .*spool\S+, which is gone\n\z/, said)
+    @ear = open_socket(:PULL).bind(endpoint)
+    assert_equal [["three", 3], ["four", 4]], records(2).map { |one| [one.text, one.seq] }
+    eventually { log.stats.spooled.zero? }
+  end
+
+  test "a file that is deleted is no obstacle to what follows" do
+    endpoint = endpoint_for(:ipc_file)
+    log = spooling(endpoint)
+    log.info("one")
+    spooled(log, 1)
+    FileUtils.rm(Dir["#{folder}/*/*.seg"])
+    @ear = open_socket(:PULL).bind(endpoint)
+    _, said = capture_io do
+      eventually { log.stats.dropped == 1 }
+      log.info("two")
+      assert_equal ["two", 2], record.then { |one| [one.text, one.seq] }
+    end
+    assert_match(/1 records? w\S+ in .*, which is gone/, said)
+  end
+
+  test "lines are spooled too" do
+    endpoint = endpoint_for(:ipc_file)
+    log = spooling(endpoint, wire: :plain)
+    log.info("first")
+    spooled(log, 1)
+    @ear = open_socket(:PULL).bind(endpoint)
+    assert_match(/INFO -- : first$/, ear.recv(timeout: 5))
+  end
+
+  test "bad settings are refused at once" do
+    File.write(File.join(scratch_dir, "file"), "")
+    error = assert_raises(Errno::EEXIST, Errno::ENOTDIR) { logger(nowhere, overflow: :spool, spool: File.join(scratch_dir, "file")) }
+    assert_kind_of Godwit::Error, error
+    assert_raises(TypeError) { logger(nowhere, overflow: :spool, spool: 5) }
+    assert_raises(ArgumentError) { logger(nowhere, overflow: :spool, spool: folder, spool_bytes: 0) }
+  end
+
+  KILLED = <<~RUBY
+    require "godwit"
+    log = Godwit::Logger.new(ARGV[0], overflow: :spool, spool: ARGV[1])
+    300.times { |index| log.info("record " + index.to_s) }
+    IO.select(nil, nil, nil, 0.01) until log.stats.spooled == 300
+    Process.kill(:KILL, Process.pid)
+  RUBY
+
+  test "what a killed process has on the disk is sent by the next one" do
+    endpoint = endpoint_for(:ipc_file)
+    assert_equal 9, run_child(KILLED, [endpoint, folder]).status.termsig
+    log = spooling(endpoint)
+    log.info("next")
+    @ear = open_socket(:PULL).bind(endpoint)
+    assert_equal [*(0...300).map { |index| "record #{index}" }, "next"], texts(301)
+  end
+
+  FORKED = <<~'RUBY'
+    require "godwit"
+    log = Godwit::Logger.new(ARGV[0], overflow: :spool, spool: ARGV[1], linger: 0)
+    $stderr.reopen(File::NULL)
+    spool = lambda do |name|
+      100.times { |index| log.info("#{name} #{index}") }
+      IO.select(nil, nil, nil, 0.01) until log.stats.spooled == 100
+    end
+    spool.call("parent")
+    children = 2.times.map { |one| fork { spool.call("child#{one}") } }
+    children.each { |pid| Process.wait(pid) }
+    puts log.stats.spooled, Dir["#{ARGV[1]}/*"].size
+  RUBY
+
+  test "forked children spool on their own, and leave it to whoever comes" do
+    not_on :jruby, "it cannot fork"
+    endpoint = endpoint_for(:ipc_file)
+    assert_equal "100\n3\n", assert_child(run_child(FORKED, [endpoint, folder])).stdout
+    log = spooling(endpoint)
+    log.info("next")
+    @ear = open_socket(:PULL).bind(endpoint)
+    heard = texts(301)
+    assert_equal "next", heard.pop
+    assert_equal %w[child0 child1 parent], heard.map { |text| text[/\w+/] }.uniq.sort
+    heard.group_by { |text| text[/\w+/] }.each { |name, some| assert_equal (0...100).map { |index| "#{name} #{index}" }, some }
+  end
+
+  FULL = <<~RUBY
+    require "godwit"
+    trap("XFSZ", "IGNORE")
+    Process.setrlimit(:FSIZE, 5_000)
+    log = Godwit::Logger.new(ARGV[0], overflow: :spool, spool: ARGV[1], queue: 10, linger: 0)
+    until log.stats.dropped > 5
+      log.info("x" * 50)
+      IO.select(nil, nil, nil, 0.001)
+    end
+    stats = log.stats
+    puts stats.spooled > 5, stats.queued >= 10, stats.last_error.inspect
+  RUBY
+
+  test "a disk that is full is as a folder that is full" do
+    not_on :jruby, "it has no Process.setrlimit"
+    assert_equal "true\ntrue\nnil\n", assert_child(run_child(FULL, [nowhere, folder])).stdout
+  end
+end

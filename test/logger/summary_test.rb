@@ -1,0 +1,52 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require "godwit/logger/summary"
+
+# Godwit::Logger::Summary: a reader's last words.
+class LoggerSummaryTest < Godwit::TestCase
+  Summary = Godwit::Logger::Summary
+  SECOND = 1_000_000_000
+
+  def record(t_ns, mono_ns = nil, host: "web1")
+    header = JSON.generate({v: 1, writer: "w", seq: 1, tseq: 1, t_ns: t_ns, mono_ns: mono_ns}.compact)
+    Godwit::Logger::Record.parse(["INFO.x.#{host}.".b, header.b, "x"])
+  end
+
+  test "the line" do
+    summary = Summary.new(host: "web1")
+    120.times { |index| summary.add(record(0, SECOND), wall: 0, mono: SECOND + 1_200_000 + index * SECOND / 119) }
+    assert_equal "received 120,000 · lost 0 · 4 writers · 119/s", summary.line(received: 120_000, lost: 0, writers: 4)[/.*119\/s/]
+    assert_equal "received 1 · lost 1,234,567 · 1 writer · 2 foreign", Summary.new.line(received: 1, lost: 1_234_567, writers: 1, foreign: 2)
+  end
+
+  test "lag: the monotonic clock on one machine, the wall's elsewhere" do
+    here, elsewhere = Summary.new(host: "web1"), Summary.new(host: "web2")
+    [here, elsewhere].each { |summary| summary.add(record(0, 5 * SECOND), wall: 2 * SECOND, mono: 5 * SECOND + 1_000) }
+    assert_in_delta 1_000, here.percentile(0.99), 100
+    assert_in_delta 2 * SECOND, elsewhere.percentile(0.99), SECOND / 5
+    unknown = Summary.new.add(Godwit::Logger::Record.parse("plain"))
+    assert_nil unknown.percentile(0.99)
+    assert_equal "received 1 · lost 0 · 0 writers", unknown.line(received: 1, lost: 0, writers: 0)
+  end
+
+  test "of a hundred, the 99th; good to a tenth; clocks that disagree are 0" do
+    summary = Summary.new
+    98.times { summary.add(record(0), wall: 1_000_000) }
+    2.times { summary.add(record(0), wall: SECOND) }
+    assert_in_delta 1.0, summary.percentile(0.98) / 1_000_000, 0.1
+    assert_in_delta 1.0, summary.percentile(0.99) / SECOND, 0.1
+    assert_operator Summary.new.add(record(SECOND), wall: 0).percentile(0.99), :<=, 1
+  end
+
+  test "numbers and durations" do
+    assert_equal %w[0 999 1,000 12,345 1,234,567], [0, 999, 1000, 12_345, 1_234_567].map { |number| Summary.number(number) }
+    assert_equal ["0.0 µs", "1.5 µs", "12 µs", "1.2 ms", "250 ms", "3.0 s"], [1, 1_500, 12_000, 1_200_000, 250_000_000, 3 * SECOND].map { |ns| Summary.duration(ns) }
+  end
+
+  test "memory is bounded" do
+    summary = Summary.new
+    1_000.times { |power| summary.add(record(0), wall: 2**(power % 62) + power) }
+    assert_operator summary.instance_variable_get(:@lags).size, :<, 62 * 8
+  end
+end

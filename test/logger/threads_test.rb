@@ -1,0 +1,129 @@
+# frozen_string_literal: true
+
+require "timeout"
+require_relative "logs"
+
+# Many threads, kills, endings (F7).
+class LoggerThreadsTest < Godwit::TestCase
+  include Godwit::TestSupport::Logs
+
+  # `rake logger:long` makes it 50,000.
+  COUNT = ENV.fetch("GODWIT_TEST_RECORDS", (RUBY_ENGINE == "jruby") ? 2_000 : 5_000).to_i
+
+  # Of kills; threads that run side by side log thousands of records in each.
+  ROUNDS = (RUBY_ENGINE == "jruby") ? 5 : 20
+
+  test "eight threads: per thread in order, none lost, none mixed" do
+    count = rounds(COUNT, stressed: 100)
+    at_one_try do
+      heard, stats = hearing(logger) do |log|
+        Array.new(8) { |thread| in_thread { count.times { |number| log.info("#{thread} #{number}", t: thread) } } }.each(&:value)
+      end
+      assert_in_order heard, stats
+      stats.dropped.zero? && heard.size == 8 * count
+    end
+  end
+
+  def assert_in_order(heard, stats)
+    seqs = heard.map(&:seq)
+    assert_equal seqs.uniq.sort, seqs
+    assert_equal stats.dropped, seqs.last - seqs.size
+    heard.map(&:text).grep(/\d \d/).group_by { |text| text[/\S+/] }.each_value do |ones|
+      numbers = ones.map { |text| text[/\d+\z/].to_i }
+      assert_equal numbers.uniq.sort, numbers
+    end
+  end
+
+  test "threads that are killed and timed out while they log: what arrives is whole, in order, and nothing hangs" do
+    heard, stats = hearing(logger) do |log|
+      ROUNDS.times do |round|
+        victims = Array.new(3) { |thread| in_thread { (0..).each { |number| log.info("#{round}/#{thread} #{number}") } } }
+        begin
+          ::Timeout.timeout(0.01) { loop { log.info("t") } }
+        rescue ::Timeout::Error
+          nil
+        end
+        victims.each(&:kill).each { |one| assert one.join(5) }
+      end
+      log.info("last")
+    end
+    assert_equal "last", heard.reject { |one| one.text.start_with?("dropped") }.last.text
+    assert_in_order heard, stats
+  end
+
+  test "somebody kills the thread that sends: the next record starts another, and none is lost" do
+    not_on :jruby, "a kill there may lose what Queue#pop has just taken"
+    log = logger
+    100.times do |number|
+      log.info(number.to_s)
+      Thread.list.select { |thread| thread.name == "godwit logger" }.each(&:kill)
+    end
+    log.info("100")
+    assert_equal [*"0".."100"], records(101).map(&:text)
+  end
+
+  test "somebody kills it in the midst of its work: each record arrives once" do
+    log = logger
+    encoder = log.instance_variable_get(:@handle).writer.encoder
+    kills = 0
+    encoder.define_singleton_method(:encode) do |entry|
+      sender = Thread.current
+      Thread.new { sender.kill }.join if (kills += 1) % 100 == 50
+      super(entry)
+    end
+    2_000.times { log.info("x") }
+    assert_equal (1..2_000).to_a, records(2_000).map(&:seq)
+    assert_equal 2_000, kills
+  end
+
+  test "who closes what another closes waits for him" do
+    may_lose
+    log = logger(nowhere, linger: 0.3)
+    log.info("x")
+    capture_io do
+      first = in_thread { log.close }
+      until_asleep(first)
+      start = monotonic
+      log.close
+      assert_operator monotonic - start, :>, 0.05
+      assert first.join(1)
+    end
+  end
+
+  test "flush waits until all is sent, or time is up" do
+    log = logger
+    10.times { log.info("x") }
+    assert_equal true, log.flush(timeout: 5)
+    assert_equal [0, 10], log.stats.to_h.values_at(:queued, :sent)
+    may_lose
+    other = logger(nowhere, linger: 0)
+    other.info("x")
+    assert_equal false, other.flush(timeout: 0.05)
+    waiter = in_thread { other.flush }
+    until_asleep(waiter)
+    capture_io { other.close }
+    assert_equal false, waiter.value
+  end
+
+  test "close is idempotent, from several threads too; reopen begins anew" do
+    log = logger
+    100.times { log.info("x") }
+    Array.new(4) { in_thread { log.close } }.each(&:value)
+    assert_nil log.close
+    assert_same log, log.reopen
+    log.info("again")
+    heard = records(101)
+    assert_equal [*["x"] * 100, "again"].sort, heard.map(&:text).sort
+    assert_equal 2, heard.map(&:writer).uniq.size
+  end
+
+  test "clones share the queue and the connection" do
+    log = logger(progname: "one")
+    copy = log.clone
+    copy.progname = "two"
+    log.info("1")
+    copy.info("2")
+    heard = records(2)
+    assert_equal [%w[one two], [1, 2]], [heard.map(&:prog), heard.map(&:seq)]
+  end
+end

@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require_relative "logs"
+
+# Signal handlers log (F6): no lock may be taken there.
+class LoggerTrapTest < Godwit::TestCase
+  include Godwit::TestSupport::Logs
+
+  deadline 90 # several children, which JRuby starts slowly
+
+  test "every record of a thousand handlers arrives, and no ThreadError" do
+    result = assert_logs(<<~RUBY)
+      log = Godwit::Logger.new(ENDPOINT, progname: "trapped")
+      runs = 0
+      Signal.trap(:USR1) do
+        log.info("run", number: runs)
+        runs += 1
+      end
+      1000.times do |number|
+        Process.kill(:USR1, Process.pid)
+        Thread.pass until runs > number # kill(2) coalesces
+        log.debug("between") if number % 100 == 0
+      end
+      log.close
+      p log.stats.dropped
+    RUBY
+    assert_equal "0\n", result.stdout
+    heard = records(1010)
+    assert_equal (1..1010).to_a, heard.map(&:seq)
+    assert_equal (0...1000).to_a, heard.filter_map { |one| one.payload && one.payload["number"] }
+  end
+
+  test "the first record of a process, and of a forked child, may be a handler's; it may carry an error and tags" do
+    not_on :jruby, "JRuby cannot fork"
+    assert_logs(<<~RUBY)
+      log = Godwit::Logger.new(ENDPOINT)
+      done = false
+      Signal.trap(:USR1) do
+        log.tagged("t") { log.error(RuntimeError.new(Process.pid.to_s)) }
+        done = true
+      end
+      fire = lambda do
+        done = false
+        Process.kill(:USR1, Process.pid)
+        Thread.pass until done
+      end
+      fire.call
+      Process.wait(fork { fire.call; exit })
+    RUBY
+    heard = records(2)
+    assert_equal heard.map { |one| one.pid.to_s }, heard.map { |one| one.error["message"] }
+    assert_equal [["t"], ["t"]], heard.map(&:tags)
+    assert_equal 2, heard.map(&:writer).uniq.size
+  end
+
+  test "in a handler a full queue drops, whatever the policy; close works there" do
+    not_on :jruby, "its trap handlers run in a thread of their own, which may wait"
+    %i[drop_new drop_old block].each do |policy|
+      result = run_child(<<~RUBY, deadline: 20)
+        require "godwit"
+        log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", queue: 2, overflow: #{policy.inspect}, linger: 0.1)
+        ended = false
+        Signal.trap(:USR1) do
+          10.times { log.info("x") }
+          p log.stats.dropped
+          log.close
+          ended = true
+        end
+        Process.kill(:USR1, Process.pid)
+        Thread.pass until ended
+      RUBY
+      assert_child result
+      assert_operator result.stdout.to_i, :>=, 6, policy.to_s
+      assert_match(/records not sent\n\z/, result.stderr)
+    end
+  end
+end

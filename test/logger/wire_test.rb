@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require "godwit/logger/record"
+
+# docs/log-wire.md and the library say the same: the page's test vectors.
+class LoggerWireTest < Godwit::TestCase
+  PAGE = File.read(File.expand_path("../../docs/log-wire.md", __dir__), encoding: "UTF-8")
+  VECTORS = PAGE.scan(/^```json\n(.*?)^```$/m).flatten.flat_map(&:lines).map { |line| JSON.parse(line) }
+  Record = Godwit::Logger::Record
+
+  # @return [Array<Hash>] those with this key
+  def vectors(key) = VECTORS.select { |vector| vector.key?(key) }.tap { |found| refute_empty found }
+
+  test "topics" do
+    vectors("topic").each do |vector|
+      level, prog, host, topic = vector.values_at("level", "prog", "host", "topic")
+      built = Godwit::Logger.const_get(:Topic).build(level, prog, host)
+      assert_equal [topic.b, Encoding::BINARY], [built, built.encoding]
+    end
+  end
+
+  test "records, as whatever String they come" do
+    vectors("frames").each do |vector|
+      frames = vector["frames"].map(&:b)
+      [frames, frames.map(&:freeze), (frames.first if frames.size == 1)].compact.each do |message|
+        record = Record.parse(message) or flunk "#{message} is no record"
+        vector.except("frames").each { |name, value| assert_equal [name, value], [name, record.public_send(name)] }
+        assert_equal frames, record.frames
+      end
+    end
+  end
+
+  test "what is foreign" do
+    vectors("foreign").each { |vector| assert_nil Record.parse(vector["foreign"].map(&:b)), vector["foreign"].last }
+  end
+
+  test "questions and answers" do
+    Godwit::Logger::Broadcaster.new(input = endpoint_for(:inproc), control: control = endpoint_for(:inproc), context: context) do |broadcaster|
+      broadcaster.start
+      open_socket(:PUSH).connect(input).send_many(vectors("frames").values_at(0, -1).map { |vector| vector["frames"].map(&:b) })
+      eventually { broadcaster.last.size == 2 }
+      asker = open_socket(:REQ).connect(control)
+      vectors("question").each do |vector|
+        asker.send(vector["question"].b)
+        assert_equal vector["answer"].map(&:b), asker.recv_multipart(timeout: 5).map(&:b)
+      end
+      asker.send("{\"ask\":\"stats\"}")
+      assert_equal 2, JSON.parse(asker.recv(timeout: 5))["messages"]
+    end
+  end
+
+  test "the page names the header's keys, in the order in which they are written" do
+    table = PAGE[/^\| key \|.*\n\| ---.*\n((?:\|.*\n)+)/, 1]
+    assert_equal Record::KEYS, table.lines.flat_map { |line| line.split("|")[1].scan(/`(\w+)`/) }.flatten
+    keys = JSON.parse(vectors("frames").first["frames"][1]).keys
+    assert_equal Record::KEYS & keys, keys
+  end
+end

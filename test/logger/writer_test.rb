@@ -1,0 +1,186 @@
+# frozen_string_literal: true
+
+require_relative "logs"
+
+# What a logger puts on the wire.
+class LoggerWriterTest < Godwit::TestCase
+  include Godwit::TestSupport::Logs
+
+  test "a record is topic, header with its keys in order, text" do
+    log = logger(progname: "billing", host: "web1")
+    before = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
+    assert_equal true, log.tagged("req-9") { log.warn("card refused", user: 42) }
+    topic, header, text = ear.recv(timeout: 5)
+    assert_equal "WARN.billing.web1.", topic
+    assert_equal "card refused", text
+    data = JSON.parse(header)
+    assert_equal Godwit::Logger::Record.const_get(:KEYS) - ["error"], data.keys
+    assert_equal [1, 1, 1, 2, Process.pid, "web1", "billing", ["req-9"], {"user" => 42}],
+      data.values_at("v", "seq", "tseq", "level", "pid", "host", "prog", "tags", "payload")
+    assert_match(/\A\h{32}\z/, data["writer"])
+    assert_kind_of Integer, data["thread"]
+    assert_includes before..Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond), data["t_ns"]
+    assert_includes 0..Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond), data["mono_ns"]
+    assert_match Godwit::Logger::Record.send(:const_get, :HEAD), header
+  end
+
+  test "seq counts the writer's records, tseq those of a topic" do
+    log = logger(progname: "a")
+    log.info("1")
+    log.warn("2")
+    log.info("3")
+    log.info("b") { "4" }
+    assert_equal [[1, 1, "a"], [2, 1, "a"], [3, 2, "a"], [4, 1, "b"]], records(4).map { |one| [one.seq, one.tseq, one.prog] }
+  end
+
+  test "dots and percent signs of a name are escaped in the topic, and come back" do
+    log = logger(progname: "a.b%", host: "h.x")
+    log.info("x")
+    one = record
+    assert_equal "INFO.a%2Eb%25.h%2Ex.", one.frames[0]
+    assert_equal ["a.b%", "h.x"], [one.prog, one.host]
+  end
+
+  test "a message that changes after the call goes as it was" do
+    log = logger
+    text = +"before, and long enough to be no embedded string of Ruby's"
+    payload = {list: [1]}
+    log.info(text, payload)
+    text.replace("after")
+    payload[:list] << 2
+    one = record
+    assert_equal "before, and long enough to be no embedded string of Ruby's", one.text
+    assert_equal({"list" => [1]}, one.payload)
+  end
+
+  test "a Hash, and any object, go as Ruby's logger shows them; a Hash also as data" do
+    log = logger
+    log.info({a: 1})
+    log.info(b: 2)
+    log.info([1, nil])
+    log.info(nil)
+    log.info(:sym)
+    shown = records(5)
+    assert_equal [{a: 1}.inspect, {b: 2}.inspect, "[1, nil]", "nil", ":sym"], shown.map(&:text)
+    assert_equal [{"a" => 1}, {"b" => 2}, nil, nil, nil], shown.map(&:payload)
+  end
+
+  test "a payload comes by keyword, as a Hash, or as both; with a block too" do
+    log = logger(progname: "main")
+    log.info("x", {a: 1}, b: 2)
+    log.info("other", a: 1) { "text" }
+    log.add(Logger::INFO, "y", nil, {c: 3})
+    log.info(d: 4) { "lazy" }
+    shown = records(4)
+    assert_equal [{"a" => 1, "b" => 2}, {"a" => 1}, {"c" => 3}, {"d" => 4}], shown.map(&:payload)
+    assert_equal [%w[x main], %w[text other], %w[y main], %w[lazy main]], shown.map { |one| [one.text, one.prog] }
+  end
+
+  test "what JSON refuses becomes its inspect" do
+    cycle = []
+    cycle << cycle
+    odd = Object.new
+    def odd.to_json(*) = raise("no")
+    def odd.to_s = raise("no")
+    log = logger
+    log.info("x", nan: Float::NAN, fine: 1, cycle: cycle, bytes: "\xFF".b, odd: odd)
+    payload = record.payload
+    assert_equal ["NaN", 1, "[[...]]"], payload.values_at("nan", "fine", "cycle")
+    assert_includes payload["bytes"], "\\xFF"
+    assert_match(/\A#<Object/, payload["odd"])
+  end
+
+  test "text that is no UTF-8 is made UTF-8" do
+    log = logger
+    log.info("gr\xFC\xDFe".b)
+    log.info("grüße".encode("ISO-8859-1"))
+    log.info((+"gr\xFC").force_encoding("UTF-8"))
+    assert_equal ["gr\u{FFFD}\u{FFFD}e", "grüße", "gr\u{FFFD}"], records(3).map { |one| one.frames[2].force_encoding("UTF-8") }
+  end
+
+  test "a text over 64 KiB is cut, and says by how much; so is a payload" do
+    log = logger
+    log.info("x" * 70_000)
+    log.info("x#{"ü" * 40_000}")
+    log.info("p", blob: "y" * 100_000)
+    log.info("z" * 65_536)
+    first, second, third, fourth = records(4)
+    assert_equal "#{"x" * 65_536}...(cut 4464 bytes)", first.text
+    assert_equal "x#{"ü" * 32_767}...(cut 14466 bytes)", second.text
+    assert_match(/\A\{"blob":"y+\.\.\.\(cut \d+ bytes\)\z/, third.payload)
+    assert_equal "z" * 65_536, fourth.text
+  end
+
+  test "<< goes as it is, at level ANY" do
+    log = logger(progname: "a")
+    assert_equal 4, log << "raw\n"
+    one = record
+    assert_equal ["ANY", "raw"], [one.label, one.text]
+  end
+
+  test "plain: one frame, the line of Ruby's logger, without NUL" do
+    log = logger(wire: :plain, progname: "old")
+    log.warn("a\0b")
+    log.tagged("t") { log.info("x") }
+    log.formatter = proc { |severity, _, prog, text| "#{severity}|#{prog}|#{text}\n" }
+    log.error("c")
+    log << "raw\n"
+    lines = Array.new(4) { ear.recv(timeout: 5) }
+    assert_match(/\AW, \[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6} ##{Process.pid}\]  WARN -- old: ab\z/, lines[0])
+    assert_match(/ INFO -- old: \[t\] x\z/, lines[1])
+    assert_equal "ERROR|old|c", lines[2]
+    assert_equal "raw", lines[3]
+  end
+
+  test "a custom formatter is called in the caller, its line is the text" do
+    thread = nil
+    log = logger(formatter: lambda { |severity, time, prog, text|
+      thread = Thread.current
+      "#{severity} #{time.class} #{prog} #{text}\n"
+    })
+    log.info("p") { "x" }
+    assert_equal "INFO Time p x", record.text
+    assert_same Thread.current, thread
+  end
+
+  test "a formatter that raises: the raw text, with the error's class" do
+    log = logger(formatter: proc { raise ZeroDivisionError, "oh" })
+    assert_equal true, log.info("x")
+    one = record
+    assert_equal ["x", "ZeroDivisionError", "the formatter raised: oh"], [one.text, *one.error.values_at("class", "message")]
+  end
+
+  test "tagged without a block gives a logger with tags, on the same connection" do
+    log = logger
+    child = log.tagged("a")
+    child.tagged("b", nil, "", ["c"]) { child.info("1") }
+    child.info("2")
+    log.info("3")
+    shown = records(3)
+    assert_equal [%w[a b c], %w[a], []], shown.map(&:tags)
+    assert_equal [1, 2, 3], shown.map(&:seq)
+    assert_equal 1, shown.map(&:writer).uniq.size
+  end
+
+  test "a name that is a text is cut" do
+    log = logger(host: "h" * 2_000)
+    log.info("\u{e9}" * 50_000) { "x" }
+    log.info("\xFF" * 50_000) { "y" }
+    one, two = records(2)
+    assert_equal ["\u{e9}" * 512 + "...(cut 98976 bytes)", "h" * 1024 + "...(cut 976 bytes)"], [one.prog, one.host]
+    assert_match(/\A\u{FFFD}{341}.*\.\.\.\(cut/, two.prog)
+    assert_equal %w[x y], [one.text, two.text]
+  end
+
+  test "names without end get a new writer id, and accounts that hold" do
+    most = Godwit::Logger.const_get(:Encoder)::MOST_STREAMS
+    log = logger(queue: 1_000_000, queue_bytes: 100_000_000)
+    log.info("first")
+    assert log.flush(timeout: 5)
+    (most + 1).times { |number| log.info("prog#{number}") { "x" } }
+    log.info("last")
+    shown = records(most + 3)
+    assert_operator shown.map(&:writer).uniq.size, :>, 1
+    shown.group_by(&:writer).each_value { |ones| assert_equal (1..ones.size).to_a, ones.map(&:seq) }
+  end
+end

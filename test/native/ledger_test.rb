@@ -1,0 +1,141 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "godwit/logger"
+require_relative "../logger/made_records"
+
+# The ledger's C: beside a running proxy, under the collector, over a fork.
+class LedgerTest < Godwit::TestCase
+  include MadeRecords
+
+  under_gc_stress
+
+  LEDGER = Godwit.const_get(:Ledger)
+
+  def ledger(most: 100, bytes: 50_000, writers: 20) = LEDGER.new.tap { |one| one.__send__(:_open, most, bytes, writers) }
+
+  # A proxy from a PULL to nowhere, that notes in the ledger; and a PUSH for it.
+  def noted(ledger, **options)
+    pull = open_socket(:PULL, **options).bind(endpoint_for(:inproc))
+    proxy = Godwit::Proxy.new(pull, open_socket(:PUB))
+    proxy.__send__(:_note_in, ledger)
+    [proxy, open_socket(:PUSH, **options).connect(pull.last_endpoint)]
+  end
+
+  def allocations
+    before = GC.stat(:total_allocated_objects)
+    yield
+    GC.stat(:total_allocated_objects) - before
+  end
+
+  def stopped(proxy) = proxy.stop.wait(5)
+
+  test "no Ruby object is made for a message that passes" do
+    proxy, push = noted(ledger)
+    messages = Array.new(rounds(5_000, stressed: 50)) { |i| frames(i + 1) }
+    proxy.start
+    push.send_many(messages.first(10))
+    eventually { proxy.statistics.frontend.received == 10 }
+    GC.disable
+    each = allocations { proxy.statistics }
+    asked = 0
+    made = allocations do
+      push.send_many(messages)
+      asked += 1 until proxy.statistics.frontend.received == 10 + messages.size
+    end
+    assert_operator made - (asked + 1) * each, :<, messages.size / 10
+  ensure
+    GC.enable
+    stopped(proxy)
+  end
+
+  test "it is read while the proxy writes: whole messages, in order, and sums that fit" do
+    total = rounds(20_000, stressed: 50)
+    sent = Array.new(total) { |i| frames(i + 1, tseq: 1, writer: writer(i % 30), text: "x" * ((i + 1) % 700)) }
+    rounds(8, stressed: 2).times do
+      one = ledger(most: 1_000, bytes: 1 << 20)
+      proxy, push = noted(one, send_hwm: 0, recv_hwm: 0)
+      proxy.pause.start # all of it is there before it goes on, since nothing can be sent while this thread reads
+      push.send_many(sent)
+      proxy.resume
+      until one.__send__(:_totals).first == total
+        seen = Array.new(5) { [one.__send__(:_messages, 1_000), one.__send__(:_accounts, 100)] } # looked at later: it goes on meanwhile
+        seen.each { |messages, accounts| assert_whole(messages) && assert_sums(accounts) }
+      end
+      stopped(proxy)
+      assert_equal [total, 0], one.__send__(:_totals).values_at(2, 4)
+    end
+  end
+
+  def assert_whole(messages)
+    seqs = messages.map { |_, header, text| header[/"seq":(\d+)/, 1].to_i.tap { |seq| flunk header unless text == "x" * (seq % 700) } }
+    assert_equal [*seqs.first..seqs.last], seqs if seqs.any?
+    true
+  end
+
+  def assert_sums(accounts)
+    assert_operator accounts.size, :<=, 20
+    accounts.each { |account| flunk account.inspect unless account[4] - account[3] + 1 == account[5] + account[6] && account.last(6).sum == account[5] }
+  end
+
+  test "a proxy keeps its ledger alive, wherever the collector moves it" do
+    proxy, push = noted(ledger)
+    GC.start
+    GC.compact if GC.respond_to?(:compact)
+    proxy.start
+    rounds(200, stressed: 5).times do |i|
+      push.send(frames(i + 1))
+      GC.start if (i % 50).zero?
+    end
+    eventually { proxy.statistics.frontend.received == rounds(200, stressed: 5) }
+    stopped(proxy)
+    assert_equal 1, ObjectSpace.each_object(LEDGER).count { |one| one.__send__(:_totals).first == rounds(200, stressed: 5) }
+  end
+
+  test "a proxy that runs takes no other ledger, and nothing else for one" do
+    proxy, = noted(ledger)
+    assert_raises(TypeError) { proxy.__send__(:_note_in, "ledger") }
+    assert_raises(RuntimeError) { proxy.__send__(:_note_in, LEDGER.allocate) }
+    proxy.start
+    assert_raises(Godwit::BusyError) { proxy.__send__(:_note_in, ledger) }
+  ensure
+    stopped(proxy)
+  end
+
+  test "wrong arguments raise, and memory is told" do
+    one = LEDGER.allocate
+    [["x", 1, 1], [1, nil, 1], [1, 1, nil], [1 << 70, 1, 1]].each { |arguments| assert_raises(RangeError, TypeError) { one.__send__(:_open, *arguments) } }
+    one.__send__(:_open, 10, 1_000, 10)
+    [nil, "x", [1], ["a", nil]].each { |frames| assert_raises(TypeError) { one.__send__(:_note, frames) } }
+    assert_raises(TypeError) { one.__send__(:_messages, "x") }
+    require "objspace"
+    assert_operator ObjectSpace.memsize_of(ledger(bytes: 1 << 20)), :>, 1 << 20
+  end
+
+  test "many writers, in and out of few places" do
+    one = ledger(writers: 7)
+    random = Random.new(3)
+    known = []
+    rounds(3_000, stressed: 60).times do
+      id = random.rand(40)
+      one.__send__(:_note, frames(1 + random.rand(50), writer: writer(id)))
+      known.delete(id)
+      known << id
+    end
+    assert_equal known.last(7).reverse.map { |id| writer(id) }, one.__send__(:_accounts, 100).map(&:first)
+  end
+
+  test "in a child it says so" do
+    one = ledger
+    pid = fork do
+      one.__send__(:_totals)
+      exit!(1)
+    rescue Godwit::ForkedError
+      GC.start
+      one = nil
+      GC.start
+      exit!(0)
+    end
+    assert_predicate Process.wait2(pid).last, :success?
+  end
+end

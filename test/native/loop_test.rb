@@ -1,0 +1,200 @@
+# frozen_string_literal: true
+
+require "test_helper"
+ENV["CONSOLE_LEVEL"] ||= "fatal"
+require "async"
+require "support/interrupts"
+
+# A loop under the gem async, in a Ractor, and dropped without close.
+class NativeLoopTest < Godwit::TestCase
+  include Godwit::TestSupport::Interrupts
+
+  LINES = %r{lib/godwit/(loop|timers)}
+
+  deadline 60
+
+  test "under async its tasks go on while it waits; another thread, and another task, reach it" do
+    log = []
+    pull, push = connected_pair(:PULL, :PUSH)
+    in_thread do
+      Sync do |task|
+        Godwit::Loop.new do |loop|
+          loop.readable(pull) { |socket| log << socket.recv }
+          loop.every(0.002, times: 5) { |timer| log << :tick if timer.fired == 5 }
+          running = task.async { loop.run(forever: true) }
+          task.async { push.send("from a task") }.wait
+          task.sleep(0.001) until log.include?("from a task") && log.include?(:tick)
+          Thread.new { loop.post { log << :posted } }.join
+          task.sleep(0.001) until log.include?(:posted)
+          loop.stop
+          log << running.wait
+        end
+      end
+    end.join
+    assert_equal [:posted, :stopped], log.last(2)
+  end
+
+  test "async's with_timeout and stop end a loop that waits, and it runs again" do
+    in_thread do
+      Sync do |task|
+        Godwit::Loop.new do |loop|
+          assert_raises(Async::TimeoutError) { task.with_timeout(0.02) { loop.run(forever: true) } }
+          running = task.async { loop.run(forever: true) }
+          task.sleep(0.001) until loop.running?
+          running.stop
+          running.wait
+          refute_predicate loop, :running?
+          loop.post(&:stop)
+          assert_equal :stopped, loop.run(forever: true)
+        end
+      end
+    end.join
+  end
+
+  test "a callback that waits in a fiber lets other fibers run" do
+    log = []
+    pull, push = connected_pair(:PULL, :PUSH)
+    in_thread do
+      Sync do |task|
+        running = task.async do
+          Godwit::Loop.run do |loop|
+            loop.after(0) { log << pull.recv(timeout: 5) }
+          end
+        end
+        log << :other
+        push.send("x")
+        log << running.wait
+      end
+    end.join
+    assert_equal [:other, "x", :empty], log
+  end
+
+  # As Timeout and Ctrl-C do, here at each line in turn.
+  test "an interrupt in the midst of registering and removing leaves a loop that can be put right, and does not spin" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    push.send("x")
+    {"registering" => ->(loop) { loop.readable(pull) {} }, "removing" => ->(loop) { loop.remove(pull) }}.each do |name, change|
+      interrupted = (1..).take_while do |line|
+        Godwit::Loop.new do |loop|
+          loop.readable(pull) {} if name == "removing"
+          cut = interrupt_at(line) { change.call(loop) }
+          calls = 0
+          loop.remove(pull)
+          loop.readable(pull) { |socket| (calls += 1) == 3 && loop.remove(socket) }
+          assert_equal :empty, loop.run
+          assert_equal 3, calls, "#{name}, line #{line}"
+          loop.after(0.005) {}
+          turns = loop.instance_variable_get(:@turn)
+          loop.run
+          assert_operator loop.instance_variable_get(:@turn) - turns, :<, 20, "#{name}, line #{line}"
+          cut
+        end
+      end
+      assert_operator interrupted.size, :>, 5
+    end
+  end
+
+  test "one that comes between a change and the bell leaves no loop asleep" do
+    at_each_line(LINES, least: 5) do |interrupted|
+      Godwit::Loop.new do |loop|
+        running = running(loop)
+        again = [interrupted.call { loop.post {} }, interrupted.call { loop.after(0) {} }]
+        eventually { loop.empty? }
+        again << interrupted.call { loop.stop }
+        loop.stop unless loop.instance_variable_get(:@stopping) # it came before
+        assert_equal :stopped, running.value
+        again.any?
+      end
+    end
+  end
+
+  test "one that comes as the last thing is removed, or the loop closed, leaves no loop asleep" do
+    pull = open_socket(:PULL)
+    at_each_line(LINES, least: 5) do |interrupted|
+      Godwit::Loop.new do |loop|
+        loop.readable(pull) {}
+        running = running(loop, forever: false)
+        again = interrupted.call { loop.remove(pull) }
+        loop.remove(pull) unless loop.empty?
+        assert_equal :empty, running.value
+        again
+      end
+      loop = Godwit::Loop.new
+      running = running(loop)
+      again = interrupted.call { loop.close }
+      loop.close
+      assert_equal :stopped, running.value
+      again
+    end
+  end
+
+  test "one in the midst of run's end leaves a loop that runs again" do
+    Godwit::Loop.new do |loop|
+      lines = 0
+      trace = TracePoint.new(:line) { |point| Thread.current.raise(Stop) if point.method_id == :release && (lines += 1) == 2 }
+      assert_raises(Stop) { trace.enable { loop.run } }
+      refute loop.running?
+      assert_equal :empty, loop.run
+    end
+  end
+
+  test "in Ractors" do
+    result = assert_child run_child(<<~RUBY, deadline: 20)
+      require "godwit"
+      Warning[:experimental] = false
+      ractors = Array.new(2) do |number|
+        Ractor.new(number) do |mine|
+          got = []
+          pull = Godwit::PULL.bind("inproc://ractor-\#{mine}")
+          push = Godwit::PUSH.connect("inproc://ractor-\#{mine}")
+          ended = Godwit::Loop.run do |loop|
+            loop.readable(pull) { |socket| got << socket.recv && loop.remove(socket) }
+            loop.every(0.005, times: 2) { |timer| push.send("x") if timer.fired == 2 }
+          end
+          [pull, push].each(&:close)
+          [ended, got]
+        end
+      end
+      p ractors.map(&:take)
+    RUBY
+    assert_includes result.stdout, '[[:empty, ["x"]], [:empty, ["x"]]]'
+  end
+
+  test "loops that are dropped while they have things registered are collected, with their descriptors" do
+    result = assert_child run_child(<<~RUBY, deadline: 30)
+      require "godwit"
+      pull = Godwit::PULL.bind("inproc://a")
+      count = -> { Dir.children("/proc/self/fd").size }
+      GC.start
+      before = count.call
+      200.times do
+        loop = Godwit::Loop.new
+        loop.readable(pull) { raise }
+        loop.after(1000) { loop }
+        loop.on_error { loop }
+      end
+      5.times { GC.start; Array.new(1000) { Object.new } }
+      abort "\#{count.call - before} descriptors are left" if count.call - before > 60
+      push = Godwit::PUSH.connect("inproc://a")
+      push.send("x")
+      Godwit::Loop.run { |loop| loop.readable(pull) { |socket| puts socket.recv; loop.stop } }
+    RUBY
+    assert_equal "x\n", result.stdout
+  end
+
+  private
+
+  def running(loop, forever: true)
+    in_thread { loop.run(forever: forever) }.tap { |thread| until_asleep(thread) }
+  end
+
+  # @return [Boolean] whether it came to that line of the library
+  def interrupt_at(line)
+    stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
+    count = 0
+    TracePoint.new(:line) { |point| raise stop if point.path.match?(%r{lib/godwit/(loop|poller)}) && (count += 1) == line }.enable { yield }
+    false
+  rescue stop
+    true
+  end
+end

@@ -1,0 +1,215 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "forking"
+
+# A loop and signals, standard input, fork and exit.
+class LoopProcessTest < Godwit::TestCase
+  include Godwit::TestSupport::Forking
+
+  LOOP = <<~RUBY
+    pull, push = pair
+    log = []
+    loop = Godwit::Loop.new
+    loop.readable(pull) { |socket| log << socket.recv }
+
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+    # Runs the block in another thread as soon as the main one waits.
+    def when_asleep
+      Thread.new do
+        Thread.pass until Thread.main.status == "sleep"
+        @at = now
+        yield
+      end
+    end
+  RUBY
+
+  test "a trap block stops the loop that waits, and posts to it; the rest is refused there" do
+    assert_done <<~RUBY
+      #{LOOP}
+      20.times do
+        trap(:USR1) { loop.stop }
+        when_asleep { Process.kill(:USR1, Process.pid) }
+        abort "not stopped" unless loop.run == :stopped
+        abort "late: \#{now - @at}" if now - @at > 0.5
+        trap(:USR1) { loop.post { |given| log << :posted; given.stop } }
+        when_asleep { Process.kill(:USR1, Process.pid) }
+        abort "not stopped" unless loop.run == :stopped
+      end
+      abort log.inspect unless log == [:posted] * 20
+
+      timer = loop.after(1000) {}
+      refused = []
+      trap(:USR1) do
+        calls = [-> { loop.readable(push) {} }, -> { loop.remove(pull) }, -> { loop.after(0) {} }, -> { loop.every(1) {} }, -> { timer.cancel }, -> { timer.reset }]
+        calls.each do |call|
+          call.call
+          refused << :done
+        rescue Godwit::StateError => error
+          refused << error.message[/post/]
+        end
+        loop.stop
+      end
+      when_asleep { Process.kill(:USR1, Process.pid) }
+      abort "not stopped" unless loop.run == :stopped
+      abort refused.inspect unless refused == ["post"] * 6
+      push.send("x")
+      loop.after(5) { abort "nothing came" }
+      loop.every(0.001) { loop.stop if log.last == "x" }
+      abort unless loop.run == :stopped
+    RUBY
+  end
+
+  test "a trap block that comes while callbacks run is heard" do
+    assert_done <<~RUBY
+      #{LOOP}
+      trap(:USR1) { loop.post { log << :posted } }
+      turns = 0
+      loop.every(0) { Process.kill(:USR1, Process.pid) if (turns += 1) <= 500; loop.stop if log.size >= 500 || now - START > 20 }
+      START = now
+      loop.run
+      abort "\#{log.size} of 500" unless log.size == 500
+    RUBY
+  end
+
+  test "Ctrl-C ends a loop at once, while it waits and while it turns, and it runs again" do
+    assert_done <<~RUBY
+      #{LOOP}
+      late = Array.new(5) do
+        when_asleep { Process.kill(:INT, Process.pid) }
+        begin
+          loop.run
+          abort "it ended by itself"
+        rescue Interrupt
+          break if now - @at < 0.1
+        end
+      end
+      abort "each time late" if late
+      200.times do
+        timer = loop.every(0) { Process.kill(:INT, Process.pid) if timer.fired == 5 }
+        begin
+          loop.run
+          abort "it ended by itself"
+        rescue Interrupt
+          timer.cancel
+        end
+      end
+      abort "a timer is left" unless loop.inspect.include?("0 timers")
+      push.send("x")
+      loop.after(0.05) { loop.stop }
+      loop.run
+      abort log.inspect unless log == ["x"]
+    RUBY
+  end
+
+  test "Ctrl-C ends a program that only runs a loop, with the status of an interrupt" do
+    child = start_child('require "godwit"; Godwit::Loop.run(forever: true) { |loop| loop.post { puts "ready"; $stdout.flush } }', deadline: 5)
+    result = child.wait_for("ready").signal(:INT).finish
+    refute result.timed_out, result.to_s
+    assert_equal Signal.list["INT"], result.status.termsig
+  end
+
+  test "standard input among sockets, to its end" do
+    child = start_child(<<~RUBY, deadline: 10)
+      require "godwit"
+      $stdout.sync = true
+      pull = Godwit::PULL.bind("inproc://a")
+      push = Godwit::PUSH.connect("inproc://a")
+      ended = Godwit::Loop.run do |loop|
+        loop.readable($stdin) do |io|
+          line = io.gets
+          line ? push.send(line) : loop.remove(io) && loop.remove(pull)
+        end
+        loop.readable(pull) { |socket| puts "got \#{socket.recv}" }
+        puts "ready"
+      end
+      puts ended
+    RUBY
+    child.wait_for("ready").stdin.write("one\ntwo\n")
+    child.wait_for("got two").stdin.puts("three")
+    child.wait_for("got three").stdin.close
+    result = child.finish
+    refute result.timed_out, result.to_s
+    assert_equal "ready\ngot one\ngot two\ngot three\nempty\n", result.stdout.squeeze("\n")
+  end
+
+  test "every call on an inherited loop raises ForkedError, the child makes its own, the parent notices nothing" do
+    assert_done <<~RUBY
+      #{LOOP}
+      timer = loop.after(1000) {}
+      5.times do |number|
+        in_child do
+          calls = [-> { loop.run }, -> { loop.readable(push) {} }, -> { loop.writable(push) {} }, -> { loop.remove(pull) }, -> { loop.after(1) {} },
+            -> { loop.every(1) {} }, -> { loop.post {} }, -> { loop.stop }, -> { loop.close }]
+          calls.each { |call| forked(&call) }
+          abort loop.inspect unless loop.inspect.include?("of another process") && !loop.running?
+          mine = pair
+          mine.last.send("mine")
+          got = nil
+          Godwit::Loop.run { |one| one.readable(mine.first) { |socket| got = socket.recv; one.stop } }
+          got == "mine"
+        end
+        push.send("x")
+        loop.after(5) { abort "nothing came" }
+        loop.every(0.001) { |poll| poll.cancel && loop.stop if log.size > number }
+        loop.run
+      end
+      abort log.inspect unless log == ["x"] * 5
+    RUBY
+  end
+
+  test "a child that is forked in a callback cannot go on with its parent's loop, nor closes it" do
+    assert_done <<~RUBY
+      #{LOOP}
+      parent = Process.pid
+      child = nil
+      begin
+        ended = Godwit::Loop.run do |one|
+          one.after(0) { child = fork }
+          one.after(0.2) { one.stop }
+        end
+      rescue Godwit::ForkedError
+        exit!(Process.pid == parent ? 5 : 0)
+      end
+      exit!(6) unless Process.pid == parent
+      _, status = Process.wait2(child)
+      abort "the child ended with \#{status}" unless status.success? && ended == :stopped
+
+      child = Godwit::Loop.new { fork }
+      exit!(0) unless child # the block's end had nothing to close here
+      _, status = Process.wait2(child)
+      abort "the second child ended with \#{status}" unless status.success?
+    RUBY
+  end
+
+  test "fork while another thread runs the loop" do
+    assert_done <<~RUBY
+      #{LOOP}
+      running = Thread.new { loop.run }
+      Thread.pass until running.status == "sleep"
+      10.times { in_child { forked { loop.stop } && !loop.running? } }
+      push.send("x")
+      loop.after(0) { log << :timer }
+      Thread.pass until log.size == 2
+      loop.stop
+      abort unless running.value == :stopped
+    RUBY
+  end
+
+  test "a process ends while loops wait in threads and fibers" do
+    assert_done <<~RUBY
+      require "./test/support/tiny_scheduler"
+      start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      _, status = Process.wait2(fork do
+        #{LOOP}
+        Thread.new { loop.run }
+        Thread.new { Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new); Fiber.schedule { Godwit::Loop.run(forever: true) {} }; Fiber.scheduler.run }
+        Thread.pass until (Thread.list - [Thread.main]).all? { |thread| thread.status == "sleep" }
+        exit(7)
+      end)
+      abort status.inspect unless status.exitstatus == 7
+      abort "late" if Process.clock_gettime(Process::CLOCK_MONOTONIC) - start > 3
+    RUBY
+  end
+end

@@ -1,0 +1,115 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "logger"
+require "stringio"
+
+# Rows to sockets and loggers, sockets as a command's input.
+class ShellBridgesTest < Godwit::TestCase
+  Shell = Godwit::Shell
+
+  def pulled(pull, count) = count.times.map { pull.recv(timeout: 5) }
+
+  test "each row is a message" do
+    each_transport do |transport|
+      pull, push = connected_pair(:PULL, :PUSH, transport: transport)
+      status = Shell.rows("printf", 'a\nb\n\nlast').into(push)
+      assert_equal ["a", "b", "", "last"], pulled(pull, 4)
+      assert_equal [true, 4], [status.success?, status.rows]
+    end
+  end
+
+  test "standard error's rows tell what they are" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    Shell.rows("echo 1; echo 2 >&2", shell: true, err: :rows).into(push)
+    assert_equal [%w[err 2], %w[out 1]], pulled(pull, 2).sort
+  end
+
+  test "the high-water mark holds the command back" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 10, recv_hwm: 10)
+    stream = Shell.rows("yes")
+    thread = in_thread { stream.into(push) }
+    until_asleep(thread)
+    assert_equal "y", pull.recv
+    stream.close
+    push.close
+    assert_raises(Godwit::ClosedError) { thread.value }
+    assert_predicate stream.status, :stopped?
+    assert_operator stream.status.bytes, :<, 1_000_000
+  end
+
+  test "a row does not wait for others" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    stream = Shell.rows("echo now; exec sleep 1000", shell: true)
+    in_thread { stream.into(push) }
+    assert_equal "now", pull.recv(timeout: 5)
+    stream.close
+  end
+
+  test "count: and timeout: stop the command" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    status = Shell.rows("yes").into(push, count: 3)
+    assert_predicate status, :stopped?
+    assert_equal %w[y y y], pulled(pull, 3)
+    assert_nil pull.recv(timeout: 0.05, exception: false)
+    lonely = open_socket(:PUSH)
+    lonely.bind(endpoint_for(:tcp))
+    stream = Shell.rows("yes")
+    assert_raises(Godwit::TimeoutError) { stream.into(lonely, timeout: 0.01) }
+    assert_predicate stream.status, :stopped?
+    assert_raises(ArgumentError) { stream.into(lonely, count: 0) }
+  end
+
+  test "a target that is neither socket nor logger is refused, and nothing starts" do
+    stream = Shell.rows("touch", "#{scratch_dir}/there")
+    error = assert_raises(Godwit::Error) { stream.into([]) }
+    assert_kind_of TypeError, error
+    assert_includes error.message, "a socket or a logger"
+    refute_path_exists "#{scratch_dir}/there"
+  end
+
+  test "a logger gets stdout as INFO and stderr as WARN, with the command and its pid" do
+    text = StringIO.new
+    logger = Logger.new(text, formatter: ->(level, _time, name, message) { "#{level} #{name} #{message}\n" })
+    status = Shell.rows("echo $$; echo careful >&2; exit 4", shell: true).into(logger)
+    assert_equal 4, status.exitstatus
+    first, second = text.string.lines.sort
+    assert_match(/\AINFO sh\[(\d+)\] \1\n\z/, first)
+    assert_match(/\AWARN sh\[\d+\] careful\n\z/, second)
+  end
+
+  test "a logger that knows tags gets it as a tag" do
+    tags = []
+    logger = Logger.new(lines = StringIO.new)
+    logger.define_singleton_method(:tagged) do |*given, &block|
+      tags.concat(given)
+      block.call
+    end
+    stream = Shell.rows("echo", "hi")
+    stream.into(logger)
+    assert_match(/\Aecho\[\d+\]\z/, tags.uniq.join)
+    assert_match(/INFO -- : hi$/, lines.string)
+    assert_predicate stream.status, :success?
+  end
+
+  test "with err: told, the logger gets stdout alone" do
+    logger = Logger.new(lines = StringIO.new)
+    Shell.rows("echo a; echo b >&2", shell: true, err: :discard).into(logger)
+    assert_equal 1, lines.string.lines.size
+  end
+
+  test "a socket's messages are lines of a command's input" do
+    pub, sub = connected_pair(:PUB, :SUB, connect_options: {subscribe: ""})
+    pub.wait_connected(timeout: 5)
+    ["plain", ["topic", "body"], "with newline\n", "nul\0"].each { |message| pub << message }
+    text = "plain\ntopic\tbody\nwith newline\nnul\0"
+    assert_equal text, Shell.rows("head", "-c", text.bytesize.to_s, input: sub, sep: :chunk).to_a.join
+  end
+
+  test "a command that ends no longer waits for the socket" do
+    _, pull = connected_pair(:PUSH, :PULL)
+    status = Shell.run("true", input: pull)
+    assert_predicate status, :success?
+    refute_predicate pull, :closed?
+  end
+end

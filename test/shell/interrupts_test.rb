@@ -1,0 +1,54 @@
+# frozen_string_literal: true
+
+require_relative "shell_case"
+require "support/interrupts"
+
+# Interrupts at bad moments: at each line of what ends a command.
+class ShellInterruptsTest < ShellCase
+  include Godwit::TestSupport::Interrupts
+
+  STREAM = %r{lib/godwit/shell/stream\.rb\z}
+
+  test "one that is pending when a command's end is awaited leaves no descriptor" do
+    assert_nothing_left do
+      group = nil
+      3.times do
+        assert_raises(Stop) do
+          Thread.handle_interrupt(Stop => :never) do
+            Thread.current.raise(Stop)
+            sh("echo $$") { |row| group = row }
+          end
+        end
+      end
+      group
+    end
+  end
+
+  test "a close that one ends may be called again" do
+    not_on :jruby, "a TracePoint there cannot raise at a line"
+    at_each_line(STREAM) do |interrupted|
+      stream = sh("echo; sleep 1000")
+      reader = in_thread { stream.each(&:to_s) }
+      eventually { stream.running? }
+      again = interrupted.call { stream.close }
+      stream.close
+      assert reader.value.stopped?
+      refute stream.running?
+      again
+    end
+  end
+
+  test "next and rewind go on after one" do
+    not_on :jruby, "a TracePoint there cannot raise at a line"
+    at_each_line(STREAM) do |interrupted|
+      stream = sh("echo 1; echo 2; sleep 1000")
+      stream.next
+      again = interrupted.call { stream.rewind }
+      assert_includes %w[1 2], stream.next
+      again
+    ensure
+      stream.close
+      refute stream.running?
+    end
+  end
+end

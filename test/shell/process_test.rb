@@ -1,0 +1,257 @@
+# frozen_string_literal: true
+
+require_relative "shell_case"
+
+# Ends of whole processes, forks, signals, and streams that nobody holds.
+class ProcessTest < ShellCase
+  PRELUDE = <<~'RUBY'
+    require "godwit"
+    $stdout.sync = true
+    STAYS = "echo $$; sleep 1000 & sleep 1000 & wait"
+    def sh(script, **options, &block) = Godwit::Shell.rows(script, shell: true, **options, &block)
+    def alive(group) = Dir.children("/proc").grep(/\A\d+\z/).count { |pid| File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split.then { |f| f[2] == group && !%w[Z X].include?(f[0]) } rescue false }
+    def mine = Dir.children("/proc").grep(/\A\d+\z/).count { |pid| File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split[1] == $$.to_s rescue false }
+    def descriptors = Dir.children("/proc/self/fd").size
+    def eventually(deadline = 5)
+      finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + deadline
+      until (value = yield)
+        abort "it did not come true" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
+        IO.select(nil, nil, nil, 0.005)
+      end
+      value
+    end
+  RUBY
+
+  # How a stream may be left so that no ensure of it runs.
+  ABANDONED = {
+    "next" => "sh(STAYS).next",
+    "next with input" => "sh(STAYS, input: Enumerator.new { |y| Queue.new.pop }).next",
+    "next of a lazy one" => "sh(STAYS).lazy.map(&:to_s).next",
+    "next of each_slice" => "sh(STAYS).each_slice(1).next.first",
+    "a fiber" => "Fiber.new { sh(STAYS) { |row| Fiber.yield row } }.resume",
+    "next with stderr" => "sh(STAYS, err: :tail).next"
+  }.freeze
+
+  ABANDONED.each do |name, code|
+    test "abandoned and collected: #{name}" do
+      not_on :jruby, "when Java collects is not to be told"
+      result = assert_child run_child(PRELUDE + <<~RUBY, deadline: 20)
+        sh("echo").to_a
+        GC.start
+        before = [descriptors, Thread.list.size]
+        GC.disable # else it may be gone before it is looked for
+        def abandon = Thread.new { #{code} }.value
+        group = abandon
+        abort "it does not run" unless alive(group) > 0
+        GC.enable
+        10.times do
+          GC.start
+          break if alive(group) == 0
+          IO.select(nil, nil, nil, 0.05)
+        end
+        eventually(1) { alive(group) == 0 && mine == 0 }
+        eventually(1) { GC.start; [descriptors, Thread.list.size] == before }
+        puts "gone"
+      RUBY
+      assert_equal "gone\n", result.stdout
+    end
+  end
+
+  test "a stream that is held is not collected" do
+    result = assert_child run_child(PRELUDE + <<~RUBY)
+      stream = sh("echo $$; read x; echo b", input: Enumerator.new { |y| y << Thread.main[:go].pop })
+      Thread.main[:go] = Queue.new
+      group = stream.next
+      20.times { collect_garbage; "x" * 100_000 }
+      abort "it was ended" unless alive(group) > 0
+      Thread.main[:go] << "\\n"
+      puts stream.next
+    RUBY
+    assert_equal "b\n", result.stdout
+  end
+
+  ENDINGS = {
+    "at exit" => "sh(STAYS).tap { |stream| puts stream.next; $keep = stream; exit }",
+    "at the end of the program" => "puts ($keep = sh(STAYS)).next",
+    "at an exit in the block" => "sh(STAYS) { |row| puts row; exit }",
+    "at exit with a thread in it" => "Thread.new { sh(STAYS) { |row| puts row; $ready = true } }; eventually { $ready }",
+    "at an exit that an exception makes" => "begin; puts ($keep = sh(STAYS)).next; raise SystemExit; end",
+    "at exit, one that ignores TERM" => "puts ($keep = sh(%q(trap '' TERM; echo $$; while :; do sleep 1000; done), grace: 0.3)).next",
+    "at exit, started by another at_exit" => "sh('echo').to_a; at_exit { at_exit { puts ($keep = sh(STAYS)).next } }"
+  }.freeze
+
+  ENDINGS.each do |name, code|
+    test "nothing is left #{name}" do
+      result = assert_child run_child(PRELUDE + code)
+      group = Integer(result.stdout.lines.first)
+      assert eventually("left: #{living(group)}", deadline: 1) { living(group).empty? }
+    end
+  end
+
+  test "what is left after exit! ends when it writes" do
+    result = run_child(PRELUDE + "puts ($keep = sh('echo $$; while :; do echo x; sleep 0.01; done')).next; exit!")
+    group = Integer(result.stdout.lines.first)
+    assert eventually(deadline: 3) { living(group).empty? }
+  end
+
+  test "a forked child leaves its parent's commands alone" do
+    not_on :jruby, "JRuby cannot fork"
+    result = assert_child run_child(PRELUDE + <<~RUBY)
+      stream = sh("echo $$; echo b; exec sleep 1000")
+      group = stream.next
+      inside = nil
+      pids = [
+        fork { exit },
+        fork { stream = nil; GC.start; exit },
+        fork { stream.close; exit },
+        fork { begin; stream.next; stream.next; rescue Godwit::ForkedError; exit 7; end },
+        fork { Godwit::Shell.signal(:KILL); Godwit::Shell.rows("echo", "own") { |row| exit!(row == "own" ? 8 : 9) } }
+      ]
+      sh("echo; exec sleep 1000") do
+        pids << fork { raise "in the block" }
+        break
+      end rescue nil
+      p pids.map { |pid| Process.wait2(pid).last.exitstatus }
+      p alive(group)
+      puts stream.next
+      stream.close
+      p alive(group)
+    RUBY
+    assert_equal "[0, 0, 0, 7, 8, 1]\n1\nb\n0\n", result.stdout
+  end
+
+  test "a stream made in the parent runs in the child" do
+    not_on :jruby, "JRuby cannot fork"
+    result = assert_child run_child(PRELUDE + <<~RUBY)
+      stream = Godwit::Shell.rows("seq", "3")
+      stream.to_a
+      Process.wait(fork { p stream.to_a })
+    RUBY
+    assert_equal "[\"1\", \"2\", \"3\"]\n", result.stdout
+  end
+
+  SHOWS = 'for s in INT TERM HUP; do trap "echo $s > $FILE; exit 1" $s; done; echo $$; while :; do sleep 0.01; done'
+
+  %i[INT TERM HUP].each do |signal|
+    test "#{signal} that ends the reader reaches the command" do
+      not_on :jruby, "a signal that nobody traps ends Java and raises nothing"
+      file = File.join(scratch_dir, "signal")
+      child = start_child(PRELUDE + "sh(ARGV[0], env: {'FILE' => ARGV[1]}) { |row| puts row; puts 'ready' }", [SHOWS, file])
+      group = Integer(child.wait_for(/ready/).stdout.lines.first)
+      child.signal(signal)
+      result = child.finish
+      assert_equal Signal.list[signal.to_s], result.status.termsig
+      assert_equal signal.to_s, File.read(file).strip
+      assert_empty living(group)
+    end
+  end
+
+  test "a signal ends a reader in another thread too, and the command with it" do
+    not_on :jruby, "a signal that nobody traps ends Java and raises nothing"
+    child = start_child(PRELUDE + "Thread.new { sh(STAYS) { |row| puts row; puts 'ready' } }.join")
+    group = Integer(child.wait_for(/ready/).stdout.lines.first)
+    child.signal(:TERM).finish
+    assert_empty living(group)
+  end
+
+  test "handlers of the application stay, and pass signals on" do
+    not_on :jruby, "trap handlers there do not interrupt the main thread"
+    script = "trap 'echo got; exit 0' INT; echo ready; while :; do sleep 0.01; done"
+    result = assert_child run_child(PRELUDE + <<~RUBY, signal: :INT)
+      handler = proc { Godwit::Shell.signal(:INT) }
+      trap(:INT, &handler)
+      sh(#{script.inspect}) { |row| puts row }
+      abort "the handler is another" unless trap(:INT, "DEFAULT").equal?(handler)
+    RUBY
+    assert_equal "ready\ngot\n", result.stdout
+  end
+
+  test "a command beside a handler that goes on is not disturbed" do
+    not_on :jruby, "trap handlers there do not interrupt the main thread"
+    result = assert_child run_child(PRELUDE + <<~'RUBY')
+      count = 0
+      trap(:USR1) { count += 1 }
+      rows = 0
+      sh("for i in 1 2 3 4 5 6 7 8; do kill -USR1 #{$$}; echo $i; sleep 0.02; done") { rows += 1 }
+      p rows, count > 0
+    RUBY
+    assert_equal "8\ntrue\n", result.stdout
+  end
+
+  test "a killed reader's command ends when it writes, and no other holds its pipe" do
+    child = start_child(PRELUDE + <<~RUBY)
+      quiet = Array.new(3) { Godwit::Shell.rows("sleep", "1000").tap { |stream| Thread.new { stream.next } } }
+      eventually { quiet.all?(&:running?) }
+      puts ($keep = sh("echo $$; while :; do echo x; sleep 0.01; done")).next, "ready"
+      $stdin.read
+    RUBY
+    group = Integer(child.wait_for(/ready/).stdout.lines.first)
+    sleepers = processes.select { |_, _, parent, _| parent == child.pid }.map(&:first) - [group]
+    child.signal(:KILL)
+    assert eventually(deadline: 3) { living(group).empty? }
+  ensure
+    sleepers&.each { |pid| Process.kill(:KILL, pid) }
+    child&.finish
+  end
+
+  test "a trap handler and another Ractor cannot run commands, and start nothing" do
+    not_on :ffi, "the gem ffi allows the main Ractor only"
+    result = assert_child run_child(PRELUDE + <<~RUBY)
+      sh("echo").to_a
+      trap(:USR1) do
+        sh("echo a").first
+      rescue Godwit::StateError => error
+        puts error.message
+      end
+      Process.kill(:USR1, $$)
+      eventually { mine == 0 }
+      Warning[:experimental] = false
+      ractor = Ractor.new do
+        Godwit::Shell.rows("echo", "a").first
+      rescue Godwit::UnsupportedError => error
+        error.message
+      end
+      puts ractor.take
+      p mine
+    RUBY
+    assert_match(/a trap handler cannot run commands.*\n.*commands run in the main Ractor only.*\n0\n/, result.stdout)
+  end
+
+  test "too many descriptors: at every limit an error that says so, or rows; and nothing is left" do
+    not_on :jruby, "Java itself fails where no descriptor is left"
+    result = assert_child run_child(PRELUDE + <<~'RUBY', deadline: 20)
+      sh("echo").to_a
+      Process.setrlimit(:NOFILE, 64)
+      hold = []
+      begin
+        loop { hold << File.open("/dev/null") }
+      rescue Errno::EMFILE
+        GC.disable
+      end
+      told = {rows: 0, error: 0}
+      25.times do |free|
+        hold.pop.close
+        before = (0...64).count { |fd| IO.for_fd(fd, autoclose: false) rescue nil }
+        begin
+          rows = Godwit::Shell.rows("sh", "-c", "echo a; echo b >&2", err: :tail, input: "x").to_a
+          abort "rows #{rows}" unless rows == ["a"]
+          told[:rows] += 1
+        rescue Errno::EMFILE => error
+          abort error.message unless error.is_a?(Godwit::Error) && error.message.include?("descriptor")
+          told[:error] += 1
+        end
+        after = (0...64).count { |fd| IO.for_fd(fd, autoclose: false) rescue nil }
+        abort "#{free}: #{before} descriptors before, #{after} after" unless after == before
+        begin
+          Process.wait(-1, Process::WNOHANG)
+          abort "a child is left"
+        rescue Errno::ECHILD
+          nil
+        end
+      end
+      abort told.inspect unless told.values.all? { |count| count > 3 }
+      puts "well"
+    RUBY
+    assert_equal "well\n", result.stdout
+  end
+end

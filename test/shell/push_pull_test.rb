@@ -1,0 +1,227 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "socket"
+
+# Shell::Push and Shell::Pull: rows with an end.
+class ShellPushPullTest < Godwit::TestCase
+  Shell = Godwit::Shell
+
+  def push_and_pulls(stream, pulls: 1, socket_options: {}, **options)
+    socket = open_socket(:PUSH, **socket_options)
+    push = Shell::Push.new(socket)
+    socket.bind(endpoint_for(:tcp))
+    threads = Array.new(pulls) { |index| in_thread { yield pull_from(socket.last_endpoint), index } }
+    socket.wait_connected(count: pulls, timeout: 10)
+    [push, push.run(stream, **options), *threads.map(&:value)]
+  end
+
+  def pull_from(endpoint)
+    socket = open_socket(:PULL)
+    Shell::Pull.new(socket).tap { socket.connect(endpoint) }
+  end
+
+  test "a pull gets all rows, the end, and the command's status" do
+    push, status, (rows, pull) = push_and_pulls(Shell.rows("seq 10000; exit 3", shell: true)) { |pull| [pull.to_a, pull] }
+    assert_equal (1..10_000).map(&:to_s), rows
+    assert_equal [3, 3, false, true], [status.exitstatus, pull.exitstatus, push.left?, pull.complete?]
+    assert_equal [{exitstatus: 3, signal: nil, timed_out: nil, rows: 10_000}], pull.ends
+  end
+
+  test "several pulls share the rows, and each is told of the end" do
+    4.times do
+      _, status, *parts = push_and_pulls(Shell.rows("seq", "3000"), pulls: 4) { |pull| [pull.to_a, pull.complete?] }
+      assert_equal 3000, status.rows
+      assert_equal (1..3000).to_a, parts.flat_map(&:first).map(&:to_i).sort
+      assert parts.all?(&:last)
+    end
+  end
+
+  test "one that is slow gets its end, too" do
+    _, _, *parts = push_and_pulls(Shell.rows("seq", "400"), pulls: 3, socket_options: {send_hwm: 1}) do |pull, index|
+      rows = []
+      pull.each do |row|
+        rows << row
+        Thread.pass while index.zero? && rows.size == 1 && !pull.instance_variable_get(:@socket).readable?
+      end
+      [rows, pull.complete?]
+    end
+    assert_equal (1..400).to_a, parts.flat_map(&:first).map(&:to_i).sort
+    assert parts.all?(&:last)
+  end
+
+  test "one that comes after the end is told of it, too" do
+    socket = open_socket(:PUSH)
+    push = Shell::Push.new(socket)
+    socket.bind(endpoint_for(:tcp))
+    first = open_socket(:PULL).connect(socket.last_endpoint)
+    thread = in_thread { push.run(Shell.rows("true")) }
+    assert_equal "end", first.recv(timeout: 5).first
+    assert_predicate pull_from(socket.last_endpoint).tap(&:to_a), :complete?
+    first.close
+    assert_predicate thread.value, :success?
+  end
+
+  test "when all have left, the command is stopped at once, quiet or not" do
+    ["yes", "echo 1; exec sleep 1000"].each do |command|
+      start = monotonic
+      push, status, rows = push_and_pulls(Shell.rows(command, shell: true)) { |pull| pull.first(1) }
+      assert_equal 1, rows.size
+      assert_predicate push, :left?
+      assert_predicate status, :stopped?
+      assert_operator monotonic - start, :<, 5
+    end
+  end
+
+  test "what was on its way to one that left holds up nothing" do
+    socket = open_socket(:PUSH)
+    push = Shell::Push.new(socket)
+    socket.bind(endpoint_for(:tcp))
+    reader = open_socket(:PULL, recv_hwm: 1).connect(socket.last_endpoint)
+    thread = in_thread { push.run(Shell.rows("yes", "x" * 10_000)) }
+    reader.recv(timeout: 5)
+    eventually { !socket.writable? }
+    reader.close
+    assert_predicate thread.value, :stopped?
+    start = monotonic
+    context.close
+    assert_operator monotonic - start, :<, 3
+  end
+
+  test "what is lost on its way to one that is leaving is told again" do
+    socket = open_socket(:PUSH)
+    push = Shell::Push.new(socket)
+    socket.bind(endpoint_for(:tcp))
+    silent = open_socket(:PULL).connect(socket.last_endpoint)
+    thread = in_thread { push.run(Shell.rows("true")) }
+    assert_equal %w[end end end], 3.times.map { silent.recv(timeout: 5).first }
+    silent.close
+    assert_predicate thread.value, :success?
+  end
+
+  test "strangers that are no peers end nothing" do
+    socket = open_socket(:PUSH)
+    push = Shell::Push.new(socket)
+    socket.bind("tcp://127.0.0.1:*")
+    monitor = own(socket.monitor(:disconnected))
+    pull = pull_from(socket.last_endpoint)
+    socket.wait_connected(timeout: 5)
+    ["", "\xff\0\0\0\0\0\0\0\1\x7f"].each do |said|
+      TCPSocket.open("127.0.0.1", socket.port) { |stranger| stranger.write(said) }
+      assert monitor.next_event(timeout: 5)
+    end
+    thread = in_thread { pull.to_a }
+    assert_predicate push.run(Shell.rows("echo", "hi")), :success?
+    assert_equal [["hi"], true], [thread.value, pull.complete?]
+  end
+
+  test "one of two that leaves ends nothing" do
+    push, status, first, second = push_and_pulls(Shell.rows("seq", "20000"), pulls: 2) do |pull, index|
+      index.zero? ? pull.first(1) : [pull.count, pull.complete?]
+    end
+    refute_predicate push, :left?
+    assert_predicate status, :success?
+    assert_equal [1, true], [first.size, second.last]
+  end
+
+  test "a push that goes away ends its pull, which prints what has come, and knows that something is missing" do
+    socket = open_socket(:PUSH, linger: 5)
+    socket.bind(endpoint_for(:tcp))
+    thread = in_thread do
+      pull = pull_from(socket.last_endpoint)
+      batches = []
+      pull.each_batch(10) do |rows|
+        eventually { pull.instance_variable_get(:@gone) == 1 } if batches.empty? # the rest is taken after its end
+        batches << rows
+      end
+      [batches.flatten, pull.complete?, pull.exitstatus]
+    end
+    socket.wait_connected(timeout: 5)
+    socket.send_many((1..100).map(&:to_s))
+    socket.close
+    assert_equal [(1..100).map(&:to_s), false, nil], thread.value
+  end
+
+  test "one pull that is bound takes the rows of several pushes, to the last one's end" do
+    socket = open_socket(:PULL)
+    pull = Shell::Pull.new(socket)
+    socket.bind(endpoint_for(:tcp))
+    pushes = [2, 0].map do |exitstatus|
+      push_socket = open_socket(:PUSH)
+      push = Shell::Push.new(push_socket)
+      push_socket.connect(socket.last_endpoint)
+      push_socket.wait_connected(timeout: 5)
+      in_thread { push.run(Shell.rows("seq 500; exit #{exitstatus}", shell: true)) }
+    end
+    assert_equal 1000, pull.count
+    assert_equal [true, 2, 2], [pull.complete?, pull.exitstatus, pull.ends.size]
+    assert_equal [0, 2], pushes.map { |thread| thread.value.exitstatus }.sort
+  end
+
+  test "what is no row is left out and counted" do
+    socket = open_socket(:PUSH, linger: 5)
+    socket.bind(endpoint_for(:tcp))
+    thread = in_thread { pull_from(socket.last_endpoint).then { |pull| [pull.to_a, pull.foreign] } }
+    [["end", "{"], ["end", "[]"], ["end", "{}"], %w[what is this], %w[out x], "row", %w[end 1 2]].each { |message| socket.send(message, timeout: 5) }
+    socket.close
+    assert_equal [[[:out, "x"], "row"], 5], thread.value
+  end
+
+  test "timeout: holds for both, with nobody there" do
+    socket = open_socket(:PUSH)
+    push = Shell::Push.new(socket)
+    socket.bind(endpoint_for(:tcp))
+    pull = pull_from("tcp://127.0.0.1:1")
+    assert_raises(Godwit::TimeoutError) { push.run(Shell.rows("true"), timeout: 0) }
+    assert_raises(Godwit::TimeoutError) { pull.each(timeout: 0.05) { nil } }
+    assert_predicate socket, :closed?
+  end
+
+  test "Thread#kill ends either, and the command" do
+    socket = open_socket(:PUSH)
+    push = Shell::Push.new(socket)
+    socket.bind(endpoint_for(:tcp))
+    stream = Shell.rows("yes")
+    pushing = in_thread { push.run(stream) }
+    pulling = in_thread { pull_from("tcp://127.0.0.1:1").each { nil } }
+    eventually { stream.running? }
+    until_asleep(pushing, pulling)
+    [pushing, pulling].each { |thread| assert thread.kill.join(2) }
+    assert_predicate stream.status, :stopped?
+  end
+
+  test "both in fibers of one thread" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    socket = open_socket(:PUSH)
+    push = Shell::Push.new(socket)
+    socket.bind(endpoint_for(:tcp))
+    told = {}
+    thread = Godwit::TestSupport::TinyScheduler.thread do
+      Fiber.schedule { told[:push] = push.run(Shell.rows("seq 20000; exit 2", shell: true)).exitstatus }
+      Fiber.schedule { told[:pull] = pull_from(socket.last_endpoint).then { |pull| [pull.count, pull.exitstatus] } }
+    end
+    assert thread.join(10), "the fibers hang"
+    assert_equal({push: 2, pull: [20_000, 2]}, told)
+  end
+
+  test "sockets that do not serve are refused" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    assert_kind_of TypeError, assert_raises(Godwit::Error) { Shell::Push.new(pull) }
+    assert_kind_of TypeError, assert_raises(Godwit::Error) { Shell::Pull.new(push) }
+    assert_raises(Godwit::StateError) { Shell::Push.new(push) }
+    assert_raises(Godwit::StateError) { Shell::Pull.new(pull) }
+    inproc = open_socket(:PUSH)
+    push = Shell::Push.new(inproc)
+    inproc.bind(endpoint_for(:inproc))
+    assert_raises(Godwit::UnsupportedError) { push.run(Shell.rows("true")) }
+    inproc = open_socket(:PULL)
+    pull = Shell::Pull.new(inproc)
+    inproc.bind(endpoint_for(:inproc))
+    assert_raises(Godwit::UnsupportedError) { pull.to_a }
+  end
+
+  test "a Pull is a command's input, up to its end" do
+    _, _, rows = push_and_pulls(Shell.rows("seq", "1000")) { |pull| Shell.rows("wc", "-l", input: pull).to_a }
+    assert_equal ["1000"], rows
+  end
+end

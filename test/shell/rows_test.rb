@@ -1,0 +1,185 @@
+# frozen_string_literal: true
+
+require_relative "shell_case"
+
+# Where rows end: the same on every backend.
+class RowsTest < ShellCase
+  under_gc_stress
+
+  # The rows of these bytes, which a command writes.
+  def rows_of(text, **options)
+    Shell.rows("cat", input: text, **options).to_a
+  end
+
+  # The rows of what comes out of a pipe in these pieces, each read before the next is written.
+  def rows_of_reads(*pieces, **options)
+    reader, writer = IO.pipe
+    source = Shell::Source.new(reader, Shell::Plan.new(:rows, [["cat"]], options))
+    rows = []
+    pieces.each do |piece|
+      writer.write(piece)
+      nil until source.take(-1) { |row| rows << row } == Shell::Source::WAIT
+    end
+    writer.close
+    nil until source.take(-1) { |row| rows << row } == Shell::Source::ENDED
+    rows
+  ensure
+    writer.close
+    source.close
+  end
+
+  test "rows come without what ends them, or with it" do
+    assert_equal ["a", "", "b"], rows_of("a\n\nb\n")
+    assert_equal ["a\n", "\n", "b\n"], rows_of("a\n\nb\n", chomp: false)
+  end
+
+  test "the last row needs no end, and no output is no row" do
+    assert_equal %w[a b], rows_of("a\nb")
+    assert_equal ["a\n", "b"], rows_of("a\nb", chomp: false)
+    assert_equal [], rows_of("")
+    assert_equal [""], rows_of("\n")
+  end
+
+  test "CRLF is chomped whole, a lone CR stays" do
+    assert_equal ["a", "b\rc", "", "d\r"], rows_of("a\r\nb\rc\r\n\r\nd\r")
+    assert_equal ["a\r\n", "b"], rows_of("a\r\nb", chomp: false)
+  end
+
+  test "rows end with NUL, or with any String" do
+    assert_equal ["a\nb", "c"], rows_of("a\nb\0c\0", sep: "\0")
+    assert_equal %w[a b-c d], rows_of("a--b-c--d", sep: "--")
+    assert_equal ["a--", "b"], rows_of("a--b", sep: "--", chomp: false)
+    assert_equal ["aa", "ab"], rows_of("aaxxyab", sep: "xxy")
+    assert_equal ["x", "b"], rows_of("xxxyb", sep: "xxy")
+    assert_equal ["a\r"], rows_of("a\r;", sep: ";")
+  end
+
+  test "a separator, or a character, that comes in two reads" do
+    assert_equal %w[a b], rows_of_reads("a-", "-b", sep: "--")
+    assert_equal ["a\r", "b"], rows_of_reads("a\r", "\r", "\n", "b")
+    text = "grün\nöde€𝄞\n"
+    pieces = text.b.each_char.to_a
+    assert_equal ["grün", "öde€𝄞"], rows_of_reads(*pieces, encoding: "UTF-8")
+  end
+
+  test "chunks are what a read gave, and never cut a character of UTF-8" do
+    assert_equal ["a", "€", "𝄞b"], rows_of_reads("a\xE2".b, "\x82".b, "\xAC\xF0\x9D".b, "\x84".b, "\x9Eb".b, sep: :chunk, encoding: "UTF-8")
+    assert_equal ["a\xE2".b, "\x82".b], rows_of_reads("a\xE2".b, "\x82".b, sep: :chunk, encoding: "BINARY")
+    assert_equal "x" * 300_000, rows_of("x" * 300_000, sep: :chunk).join
+    assert_equal "\xE2\x82".b, rows_of("\xE2\x82", sep: :chunk, encoding: "UTF-8").join.b
+  end
+
+  test "a row of exactly the limit is taken, one byte more is too long" do
+    assert_equal ["x" * 100, "y"], rows_of("x" * 100 + "\ny\n", limit: 100)
+    assert_equal ["x" * 100], rows_of("x" * 100, limit: 100)
+    assert_equal ["x" * 100, "y"], rows_of("x" * 100 + "--y", limit: 100, sep: "--")
+    ["x" * 101 + "\ny\n", "x" * 101, "y\n" + "x" * 101].each do |text|
+      error = assert_raises(Godwit::RowTooLongError) { rows_of(text, limit: 100) }
+      assert_kind_of Godwit::Error, error
+      assert_match(/\Arows cat: a row has more than 100 bytes \(raise limit:, or take long: :split or :cut\)\z/, error.message)
+    end
+  end
+
+  test "a command that never ends its row is stopped at the limit" do
+    stream = Shell.rows("cat", "/dev/zero")
+    assert_raises(Godwit::RowTooLongError) { stream.first }
+    assert stream.status.stopped?
+    assert_operator stream.status.bytes, :<, 4 << 20
+  end
+
+  test "longer rows are split" do
+    assert_equal %w[abcd ef gh], rows_of("abcdef\ngh\n", limit: 4, long: :split)
+    assert_equal %w[abcd ef], rows_of("abcdef", limit: 4, long: :split)
+    assert_equal ["abcd", "e\n"], rows_of("abcde\n", limit: 4, long: :split, chomp: false)
+    assert_equal ["abcd", "efgh", "i"], rows_of("abcdefghi\n", limit: 4, long: :split)
+    assert_equal ["abcd", "efgh", "i"], rows_of("abcdefghi--", limit: 4, long: :split, sep: "--")
+    assert_equal %w[€ € €], rows_of("€€€\n", limit: 5, long: :split, encoding: "UTF-8")
+    rows = rows_of("z" * 1_000_000 + "\n", limit: 1000, long: :split)
+    assert_equal [1000] * 1000, rows.map(&:bytesize)
+  end
+
+  test "longer rows are cut" do
+    assert_equal %w[abcd gh], rows_of("abcdef\ngh\n", limit: 4, long: :cut)
+    assert_equal %w[abcd], rows_of("abcdefgh", limit: 4, long: :cut)
+    assert_equal %w[abcd gh ijkl], rows_of("abcdefghi--gh--ijkl", limit: 4, long: :cut, sep: "--")
+    assert_equal %w[€ b], rows_of("€€€\nb", limit: 5, long: :cut, encoding: "UTF-8")
+    assert_equal ["z" * 10, "b"], rows_of("z" * 1_000_000 + "\nb", limit: 10, long: :cut)
+  end
+
+  test "rows have the encoding asked for, and are not converted" do
+    assert_equal Encoding.default_external, rows_of("a").first.encoding
+    row = rows_of("gr\xFCn\n".b, encoding: Encoding::ISO_8859_1).first
+    assert_equal [Encoding::ISO_8859_1, "gr\xFCn".b], [row.encoding, row.b]
+    assert_equal Encoding::BINARY, rows_of("a", encoding: "BINARY").first.encoding
+    refute rows_of("gr\xFCn\n".b, encoding: "UTF-8").first.valid_encoding?
+  end
+
+  test "one String for all rows, whose copies stay as they are" do
+    seen = []
+    copies = []
+    rows = []
+    Shell.rows("seq", "-f", "%050.0f", "1", "2000", reuse: true) do |row| # long enough for copies to share their bytes
+      seen << row.object_id
+      copies << row.dup
+      rows << row
+    end
+    assert_equal 1, seen.uniq.size
+    assert_equal (1..2000).map { |number| format("%050d", number) }, copies
+    assert rows.all? { |row| row.equal?(rows.first) }
+  end
+
+  test "one String for all rows survives what its user does to it" do
+    copies = []
+    Shell.rows("printf", "a%.0s\n" * 4 + "bcd\n" + "e" * 100_000 + "\nf\n", "1", reuse: true, encoding: "UTF-8") do |row|
+      copies << row.dup
+      assert_equal Encoding::UTF_8, row.encoding
+      row.force_encoding("BINARY") << "more"
+      row.freeze if copies.size == 3
+      row.replace("") if copies.size == 2
+    end
+    assert_equal ["a", "a", "a", "a", "bcd", "e" * 100_000, "f"], copies
+  end
+
+  test "rows of next are Strings of their own, with reuse: too" do
+    stream = Shell.rows("seq", "3", reuse: true)
+    assert_equal %w[1 2 3], [stream.next, stream.next, stream.next]
+  end
+
+  test "rows are those of each_line, however the bytes arrive" do
+    random = Random.new(1)
+    rounds(400, stressed: 2).times do
+      sep = ["\n", "\0", "ab", "aab", "\r\n"].sample(random: random)
+      text = Array.new(random.rand(300)) { ["a", "b", "\n", "\r", "\0", "é", "ab"].sample(random: random) }.join.b
+      pieces = text.scan(/.{1,#{1 + random.rand(40)}}/mn)
+      options = {sep: sep, encoding: "BINARY"}
+      what = [text, sep, pieces.first].inspect
+      whole = text.each_line(sep.b).to_a
+      assert_equal whole, rows_of_reads(*pieces, chomp: false, **options), what
+      chomped = whole.map { |row|
+        if sep != "\n"
+          row.delete_suffix(sep)
+        else
+          (row.end_with?("\n") ? row.chomp : row)
+        end
+      }
+      assert_equal chomped, rows_of_reads(*pieces, **options), what
+      limit = 1 + random.rand(20)
+      split = rows_of_reads(*pieces, limit: limit, long: :split, chomp: false, **options)
+      assert_equal text, split.join, what
+      assert(split.all? { |row| row.bytesize <= limit + sep.bytesize }, what)
+      next if sep == "\n" # where a CR before the end counts for the limit
+      cut = rows_of_reads(*pieces, limit: limit, long: :cut, **options)
+      assert_equal chomped.map { |row| row.byteslice(0, limit) }, cut, what
+    end
+  end
+
+  test "a million rows, none lost" do
+    count = rounds(1_000_000, stressed: 1000)
+    sum = rows = 0
+    Shell.rows("seq", count.to_s, reuse: true) do |row|
+      sum += row.to_i
+      rows += 1
+    end
+    assert_equal [count, count * (count + 1) / 2], [rows, sum]
+  end
+end

@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# What the tests of Shell share: what a command leaves behind is looked for in /proc.
+class ShellCase < Godwit::TestCase
+  Shell = Godwit::Shell
+  GONE_WITHIN = 1 # second
+
+  # A command that says its number, leaves a child in its group, and stays.
+  STAYS = "echo $$; sleep 1000 & sleep 1000 & wait"
+  STUBBORN = "trap '' TERM; echo $$; sleep 1000 & while :; do sleep 1000; done"
+
+  private
+
+  def sh(script, **options, &block) = Shell.rows(script, shell: true, **options, &block)
+
+  # @return [Array<Array>] pid, state, parent, group of each process
+  def processes
+    Dir.children("/proc").grep(/\A\d+\z/).filter_map do |pid|
+      state, parent, group = File.binread("/proc/#{pid}/stat")[/\) (.*)/n, 1].split.first(3)
+      [pid.to_i, state, parent.to_i, group.to_i]
+    rescue SystemCallError
+      nil
+    end
+  end
+
+  def living(group) = processes.select { |_, state, _, own| own == group && !%w[Z X].include?(state) }
+
+  def children = processes.select { |_, _, parent, _| parent == Process.pid }.map(&:first)
+
+  # JRuby opens files of its own as it goes.
+  def descriptors
+    return [] if RUBY_ENGINE == "jruby"
+    Dir.children("/proc/self/fd").filter_map { |fd| "#{fd} #{File.readlink("/proc/self/fd/#{fd}")}" if File.symlink?("/proc/self/fd/#{fd}") }
+  rescue Errno::ENOENT
+    retry
+  end
+
+  # Runs the block, which gives the group of what it started, then looks for what is left, without the collector's help.
+  def assert_nothing_left
+    GC.disable unless RUBY_ENGINE == "jruby"
+    before = [children, descriptors, live_threads]
+    group = Integer(yield)
+    assert group > 1
+    left = nil
+    eventually(-> { "left: #{left}" }.call, deadline: GONE_WITHIN) do
+      left = {living: living(group), children: children - before[0], descriptors: descriptors - before[1], threads: live_threads - before[2]}
+      left.values.all?(&:empty?)
+    end
+  rescue Minitest::Assertion
+    flunk "left after #{GONE_WITHIN} s: #{left}"
+  ensure
+    GC.enable
+  end
+end

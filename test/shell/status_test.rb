@@ -1,0 +1,173 @@
+# frozen_string_literal: true
+
+require_relative "shell_case"
+
+# How commands end: by themselves, in time or not, and what is said of it.
+class StatusTest < ShellCase
+  test "a command that ended well" do
+    status = sh("echo a; echo bb") { nil }
+    assert status.success?
+    refute status.failed? || status.stopped? || status.timed_out? || status.unknown? || status.truncated?
+    assert_equal [0, nil, 2, 5, nil, "echo a; echo bb"], [status.exitstatus, status.signal, status.rows, status.bytes, status.stderr_tail, status.command]
+    assert_operator status.seconds, :>, 0
+    assert_operator status.seconds, :<, 5
+    assert_equal [status], status.stages
+    assert status.frozen?
+    case status
+    in {success: true, exitstatus: 0, rows:} then assert_equal 2, rows
+    end
+  end
+
+  test "an exit status, and a signal" do
+    status = sh("exit 3") { nil }
+    assert_equal [3, nil, false, true, "exit status 3"], [status.exitstatus, status.signal, status.success?, status.failed?, status.to_s]
+    status = sh("kill -SEGV $$") { nil }
+    assert_equal [nil, :SEGV, false, true, "killed by SIGSEGV"], [status.exitstatus, status.signal, status.success?, status.failed?, status.to_s]
+    assert_match(/\A#<Godwit::Shell::Status kill -SEGV \$\$: killed by SIGSEGV, 0 rows, 0 bytes, [\d.]+ s>\z/, status.inspect)
+  end
+
+  test "a command is shown as one would type it" do
+    assert_equal "echo 'a b' 'it'\\''s' '' x=1 'ü*'", Shell.rows("echo", "a b", "it's", "", "x=1", "ü*").tap(&:to_a).status.command
+    assert_equal "echo '?' 'ü' 'ü'", Shell.rows("echo", "\xFF", "ü".b, "ü").tap(&:to_a).status.command
+    assert_equal "echo ?", sh("echo \xFF") { nil }.command
+    assert_equal "#<Godwit::Shell::Stream seq 3>", Shell.rows("seq", "3").inspect
+  end
+
+  test "run gives the status of what went well" do
+    rows = []
+    status = Shell.run("seq", "3") { |row| rows << row }
+    assert_equal [%w[1 2 3], true, 3], [rows, status.success?, status.rows]
+  end
+
+  test "run raises for what failed: command, status, last lines of stderr" do
+    error = assert_raises(Godwit::CommandError) { Shell.run("seq 1 20 >&2; exit 3", shell: true, err: :tail) { nil } }
+    assert_kind_of Godwit::Error, error
+    assert_equal "run seq 1 20 >&2; exit 3: exit status 3\n#{(11..20).to_a.join("\n")}", error.message
+    assert_equal 3, error.status.exitstatus
+    error = assert_raises(Godwit::CommandError) { Shell.run("kill -KILL $$", shell: true) { nil } }
+    assert_equal "run kill -KILL $$: killed by SIGKILL", error.message
+    error = assert_raises(Godwit::CommandError) { Shell.run("printf 'gr\\374n' >&2; false", shell: true, err: :tail, encoding: "ISO-8859-1") { nil } }
+    assert error.message.valid_encoding?
+    assert_includes error.message, "grün"
+  end
+
+  test "run does not raise for what the block stopped" do
+    assert_equal "a", Shell.run("echo a; exec sleep 1000", shell: true) { |row| break row }
+    assert_raises(KeyError) { Shell.run("echo a; exec sleep 1000", shell: true) { raise KeyError } }
+  end
+
+  test "run without a block leaves stdout where it is" do
+    result = assert_child run_child('require "godwit"; p Godwit::Shell.run("echo", "hello").rows; Godwit::Shell.run("false") rescue puts $!.message')
+    assert_equal "hello\n0\nrun false: exit status 1\n", result.stdout
+  end
+
+  test "timeout: ends the whole" do
+    status = sh("echo a; exec sleep 1000", timeout: 0.2) { nil }
+    assert_equal [:timeout, true, false, true, false, :TERM, 1],
+      [status.timed_out, status.timed_out?, status.success?, status.failed?, status.stopped?, status.signal, status.rows]
+    assert_operator status.seconds, :>=, 0.2
+    assert_operator status.seconds, :<, 5
+    error = assert_raises(Godwit::CommandError) { Shell.run("sleep", "1000", timeout: 0.1) { nil } }
+    assert_equal "run sleep 1000: no end in time (timeout:)", error.message
+  end
+
+  test "timeout: ends one that always has rows, and one that never ends a row" do
+    assert_equal :timeout, Shell.rows("yes", timeout: 0.2) { nil }.timed_out
+    status = Shell.rows("cat", "/dev/zero", timeout: 0.2, limit: 1 << 20, long: :cut) { nil }
+    assert_equal :timeout, status.timed_out
+    assert_equal :timeout, Shell.rows("seq", "1000000", timeout: 0) { nil }.timed_out
+  end
+
+  test "times that never end are none" do
+    [Float::INFINITY, 1e30, 10**40].each do |forever|
+      assert_equal ["1"], Shell.rows("echo", "1", timeout: forever, idle: forever, drain: forever, grace: forever).to_a
+      assert_equal "y", Shell.rows("yes", timeout: forever, grace: forever).first
+    end
+  end
+
+  test "timeout: is seen between two rows that were read together" do
+    rows = 0
+    status = Shell.rows("seq", "1000", timeout: 0.2) do
+      rows += 1
+      IO.select(nil, nil, nil, 0.15)
+    end
+    assert_equal :timeout, status.timed_out
+    assert_operator rows, :<=, 3
+  end
+
+  test "a time that is longer than all is none" do
+    [Float::INFINITY, 1e300, 10**30].each do |seconds|
+      assert_equal ["x"], Shell.rows("echo", "x", timeout: seconds, idle: seconds, drain: seconds, grace: seconds).to_a
+    end
+  end
+
+  test "idle: ends one that is silent too long, not one that goes on" do
+    status = sh("echo a; exec sleep 1000", idle: 0.2) { nil }
+    assert_equal [:idle, 1, true], [status.timed_out, status.rows, status.failed?]
+    status = sh("for i in 1 2 3 4 5; do sleep 0.1; echo $i; done", idle: 2) { nil }
+    assert_equal [nil, 5], [status.timed_out, status.rows]
+    status = sh("while :; do printf x; sleep 0.05; done", idle: 0.3) { nil }
+    assert_equal :idle, status.timed_out # bytes are no row
+  end
+
+  test "idle: does not count the time that the caller takes" do
+    go = Queue.new
+    stream = sh("echo a; read x; sleep 0.1; echo b", idle: 0.8, input: Enumerator.new { |pieces| pieces << go.pop })
+    assert_equal "a", stream.next
+    IO.select(nil, nil, nil, 0.9)
+    go << "\n"
+    assert_equal "b", stream.next
+    stream.close
+    rows = []
+    status = sh("echo a; sleep 1; echo b", idle: 0.8) do |row|
+      rows << row
+      IO.select(nil, nil, nil, 0.9)
+    end
+    assert_equal [%w[a b], nil], [rows, status.timed_out]
+  end
+
+  test "both work while a grandchild holds the pipe" do
+    {timeout: 0.3, idle: 0.3}.each do |name, limit|
+      took = seconds { assert_equal name, sh("sleep 1000 & echo a", :drain => nil, name => limit) { nil }.timed_out }
+      assert_operator took, :<, 1.5
+    end
+  end
+
+  test "a grandchild that holds the pipe is waited for as long as it writes, and drain: longer" do
+    rows = []
+    status = sh("(for i in 1 2 3 4; do sleep 0.2; echo $i; done) & echo a", drain: 3) { |row| rows << row }
+    assert_equal [%w[a 1 2 3 4], true, false], [rows, status.success?, status.truncated?]
+    status = sh("sleep 1000 & echo a", drain: 0.2) { nil }
+    assert_equal [true, true, 1], [status.success?, status.truncated?, status.rows]
+    status = sh("(sleep 0.4; echo late) & echo a", drain: nil) { nil }
+    assert_equal [2, false], [status.rows, status.truncated?]
+  end
+
+  test "the end of the output is not the end of the command" do
+    status = sh("exec >&-; sleep 0.2; exit 3") { nil }
+    assert_equal 3, status.exitstatus
+    assert_operator status.seconds, :>=, 0.2
+  end
+
+  test "a status that the application took is unknown" do
+    stream = sh("echo $$; read x; exit 3", input: Enumerator.new { |pieces| pieces << "\n" })
+    pid = stream.next.to_i
+    Process.wait(pid)
+    assert_raises(StopIteration) { stream.next }
+    assert stream.status.unknown?
+    refute stream.status.failed? || stream.status.success?
+    assert_nil stream.status.exitstatus
+    assert_equal "status unknown: the application's own wait took it", stream.status.to_s
+  end
+
+  test "an application that ignores SIGCHLD has no status either" do
+    not_on :jruby, "Java needs SIGCHLD"
+    result = assert_child run_child(<<~RUBY)
+      require "godwit"
+      trap(:CHLD, "IGNORE")
+      puts Godwit::Shell.rows("echo", "a") { |row| puts row }.unknown?
+      puts Godwit::Shell.rows("yes").first
+    RUBY
+    assert_equal "a\ntrue\ny\n", result.stdout
+  end
+end

@@ -1,0 +1,184 @@
+# frozen_string_literal: true
+
+require_relative "shell_case"
+require "timeout"
+
+# However rows are left: nothing of the command stays.
+class StoppingTest < ShellCase
+  Stop = Class.new(StandardError)
+
+  def raising(script)
+    group = nil
+    assert_raises(Stop) do
+      sh(script) do |row|
+        group = row
+        raise Stop
+      end
+    end
+    group
+  end
+
+  # The first time may be too short for a command to say anything.
+  def in_longer_and_longer
+    [0.1, 1, 5, 10].each { |time| (group = yield(time)) && (return group) }
+    nil
+  end
+
+  WAYS = {
+    "break" => ->(test, script) { test.__send__(:sh, script) { |row| break row } },
+    "raise" => ->(test, script) { test.raising(script) },
+    "throw" => ->(test, script) { catch(:out) { test.__send__(:sh, script) { |row| throw :out, row } } },
+    "first" => ->(test, script) { test.__send__(:sh, script).first },
+    "first(1)" => ->(test, script) { test.__send__(:sh, script).first(1).first },
+    "lazy" => ->(test, script) { test.__send__(:sh, script).lazy.map(&:to_s).first(1).first },
+    "next and close" => ->(test, script) { (stream = test.__send__(:sh, script)).next.tap { stream.close } },
+    "next and rewind" => ->(test, script) { (stream = test.__send__(:sh, script)).next.tap { stream.rewind } },
+    "close in the block" => lambda { |test, script|
+      group = nil
+      stream = test.__send__(:sh, script)
+      stream.each { |row| stream.close && group = row }
+      group
+    },
+    "timeout:" => lambda { |test, script|
+      test.in_longer_and_longer do |time|
+        group = nil
+        status = test.__send__(:sh, script, timeout: time) { |row| group = row }
+        test.assert_equal :timeout, status.timed_out
+        group
+      end
+    },
+    "Timeout" => lambda { |test, script|
+      test.in_longer_and_longer do |time|
+        group = nil
+        test.assert_raises(Timeout::Error) { Timeout.timeout(time) { test.__send__(:sh, script) { |row| group = row } } }
+        group
+      end
+    }
+  }.freeze
+
+  # Ruby's own thread for time-outs stays, once there.
+  def setup
+    super
+    Timeout.timeout(1) { nil }
+    GC.start
+  end
+
+  WAYS.each do |name, way|
+    test "#{name}: no process, no descriptor, no thread is left" do
+      assert_nothing_left { way.call(self, STAYS) }
+    end
+  end
+
+  test "the end of a command ends what it left in its group" do
+    assert_nothing_left do
+      group = nil
+      status = sh("echo $$; sleep 1000 >/dev/null 2>&1 & exit 0") { |row| group = row }
+      assert status.success?
+      group
+    end
+  end
+
+  test "a command that cannot start leaves nothing, nor do the stages before it" do
+    before = [children, descriptors]
+    assert_raises(Errno::ENOENT) { Shell.rows("/no/such/program") { flunk } }
+    assert_raises(Errno::ENOENT) { Shell.pipe(%w[sleep 1000], %w[/no/such/program]) { flunk } }
+    eventually { [children, descriptors] == before }
+    assert_equal before, [children, descriptors]
+  end
+
+  test "kill of the thread that reads" do
+    assert_nothing_left do
+      group = nil
+      thread = in_thread { sh(STAYS) { |row| group = row } }
+      eventually { group }
+      until_asleep(thread)
+      thread.kill.join
+      group
+    end
+  end
+
+  test "a quiet command is stopped in less than 0.1 s" do
+    assert_within(0.1) do
+      stream = Shell.rows("sleep", "1000")
+      thread = in_thread { stream.next }
+      until_asleep(thread)
+      time = seconds { stream.close }
+      assert_raises(StopIteration) { thread.value }
+      time
+    end
+    stream = sh("echo; exec sleep 1000")
+    stream.first
+    assert_equal [:TERM, true, false], [stream.status.signal, stream.status.stopped?, stream.status.failed?]
+  end
+
+  test "one that ignores TERM is killed after the grace" do
+    assert_within(0.3 + 0.2) do
+      stream = sh(STUBBORN, grace: 0.3)
+      group = nil
+      took = seconds { group = Integer(stream.first) }
+      assert_operator took, :>=, 0.3
+      assert_equal :KILL, stream.status.signal
+      assert_empty living(group)
+      took
+    end
+  end
+
+  test "a member that ignores TERM is killed though its leader went" do
+    assert_within(0.3 + 0.2) do
+      stream = sh("echo $$; sh -c 'trap \"\" TERM; echo ready; while :; do sleep 1000; done' & wait", grace: 0.3)
+      group = stream.next.to_i
+      assert_equal "ready", stream.next
+      took = seconds { stream.close }
+      assert_operator took, :>=, 0.3
+      assert_equal :TERM, stream.status.signal
+      assert_empty living(group)
+      took
+    end
+  end
+
+  test "one that is stopped (SIGSTOP) ends on TERM" do
+    stream = sh("echo $$; kill -STOP $$")
+    pid = stream.next.to_i
+    eventually { File.read("/proc/#{pid}/stat").include?(") T ") }
+    stream.close
+    assert_equal :TERM, stream.status.signal # and not KILL
+  end
+
+  # A number that was reaped may be another process's: the order of our calls is seen in a Child.
+  test "the leader is reaped after the last signal, and never signalled again" do
+    calls = []
+    processes = Shell::Processes.new(0.1)
+    child = Shell::Child.new(Process.spawn("sleep", "1000", pgroup: true), ["sleep"])
+    child.define_singleton_method(:signal) { |name| calls << name && super(name) }
+    child.define_singleton_method(:reap) { calls << :reap && super() }
+    processes.add(child)
+    processes.stop
+    assert_equal [:TERM, :CONT, :reap], calls
+    processes.stop
+    processes.signal(:TERM)
+    assert_equal :reap, (calls - [:TERM]).last
+    killed = []
+    Process.stub(:kill, ->(*arguments) { killed << arguments }) { child.signal(:KILL) }
+    assert_empty killed, "the number of one that was reaped was signalled"
+  end
+
+  test "setsid escapes, as documented" do
+    stream = sh("setsid sh -c 'echo $$; sleep 1000 >/dev/null' & wait")
+    pid = stream.first.to_i
+    refute_empty living(pid)
+  ensure
+    Process.kill(:KILL, -pid) if pid&.positive?
+  end
+
+  test "100 commands at once leave nothing" do
+    count = rounds(100, stressed: 3)
+    before = [children, descriptors, live_threads]
+    streams = Array.new(count) { |number| sh("echo #{number}; exec sleep 1000") }
+    assert_equal (0...count).map(&:to_s), streams.map(&:next)
+    assert_equal count, children.size - before.first.size
+    # none has another's pipe: else some would be left open
+    streams.each(&:close)
+    eventually { [children - before[0], descriptors - before[1], live_threads - before[2]].all?(&:empty?) }
+    assert(streams.all? { |stream| stream.status.stopped? })
+  end
+end

@@ -1,0 +1,222 @@
+# frozen_string_literal: true
+
+require_relative "shell_case"
+require "stringio"
+
+# stderr, input, pipelines, environment, terminals.
+class StreamsTest < ShellCase
+  BOTH = "echo out; echo err >&2"
+  # A megabyte to each stream, stderr first: who drains only one of them hangs.
+  LOUD = "head -c 1000000 /dev/zero | tr '\\0' 'e' >&2; head -c 1000000 /dev/zero | tr '\\0' 'o'; head -c 1000000 /dev/zero | tr '\\0' 'e' >&2"
+
+  test "stderr is the process's own, unless told otherwise" do
+    result = assert_child run_child(<<~'RUBY')
+      require "godwit"
+      Godwit::Shell.rows("echo out; echo err >&2", shell: true) { |row| puts "row #{row}" }
+    RUBY
+    assert_equal ["row out\n", "err\n"], [result.stdout, result.stderr]
+  end
+
+  test "stderr merged, discarded, by rows" do
+    assert_equal %w[out err], sh(BOTH, err: :merge).to_a
+    assert_equal %w[out], sh(BOTH, err: :discard).to_a
+    assert_equal [[:err, "err"], [:out, "out"]], sh(BOTH, err: :rows).to_a.sort
+    kinds = []
+    sh(BOTH, err: :rows) { |kind, row| kinds << "#{kind} #{row}" }
+    assert_equal ["err err", "out out"], kinds.sort
+    stream = sh(BOTH, err: :rows)
+    assert_equal %i[err out], [stream.next, stream.next].map(&:first).sort
+  end
+
+  test "stderr to a Proc, an IO, and what has write" do
+    rows = []
+    assert_equal %w[out], sh(BOTH, err: ->(row) { rows << row }).to_a
+    assert_equal %w[err], rows
+    reader, writer = pipe
+    assert_equal %w[out], sh(BOTH, err: writer).to_a
+    assert_equal "err\n", reader.readpartial(100)
+    assert_equal %w[out], sh(BOTH, err: text = StringIO.new).to_a
+    assert_equal "err\n", text.string
+  end
+
+  test "the end of stderr stands in the status" do
+    stream = sh("#{BOTH}; exit 3", err: :tail)
+    assert_equal %w[out], stream.to_a
+    assert_equal ["err\n", 3], [stream.status.stderr_tail, stream.status.exitstatus]
+    assert_nil sh(BOTH, err: :discard).tap(&:to_a).status.stderr_tail
+    stream = sh("seq 1 100000 >&2; printf 'gr\\303\\274n' >&2", err: :tail, encoding: "UTF-8").tap(&:to_a)
+    tail = stream.status.stderr_tail
+    assert_operator tail.bytesize, :<=, 65_536
+    assert_operator tail.bytesize, :>, 65_000
+    assert tail.end_with?("99999\n100000\ngrün"), tail[-40..]
+    assert tail.valid_encoding?
+  end
+
+  {tail: 0, discard: 0, merge: 2_000_000, rows: 2_000_000}.each do |err, more|
+    test "a megabyte to each stream, stderr #{err}, is no deadlock" do
+      sizes = Hash.new(0)
+      status = sh(LOUD, err: err, limit: 1 << 22) { |*kind, row| sizes[kind] += row.bytesize }
+      assert status.success?
+      assert_equal 1_000_000 + more, sizes.values.sum
+    end
+  end
+
+  test "without input a command reads the end, and leaves the process's own input alone" do
+    assert_equal [], Shell.rows("cat").to_a
+    result = assert_child run_child('require "godwit"; p Godwit::Shell.rows("cat").to_a, Godwit::Shell.rows("cat", input: $stdin).to_a', stdin: "mine\n")
+    assert_equal "[]\n[\"mine\"]\n", result.stdout
+  end
+
+  test "input from a String, an Enumerator, what reads, and an IO" do
+    assert_equal %w[a b], Shell.rows("cat", input: "a\nb").to_a
+    assert_equal %w[a b 3], Shell.rows("cat", input: ["a\n", "b\n", 3].each).to_a
+    assert_equal %w[a b], Shell.rows("cat", input: StringIO.new("a\nb")).to_a
+    reader, writer = pipe
+    writer.write("c\nd")
+    writer.close
+    assert_equal %w[c d], Shell.rows("cat", input: reader).to_a
+    assert_equal "grün".b, Shell.rows("cat", input: "grün", encoding: "BINARY").first
+  end
+
+  test "input from another Stream: rows with what ended them" do
+    assert_equal %w[a b], Shell.rows("sort", input: Shell.rows("printf", "b\\na\\n")).to_a
+    assert_equal ["a\0b\0"], Shell.rows("cat", input: Shell.rows("printf", "a\\0b\\0", sep: "\0")).to_a
+    assert_equal %w[a bc], Shell.rows("cat", input: Shell.rows("printf", "a\\nbc", sep: :chunk)).to_a
+    assert_equal %w[a ü], Shell.rows("cat", input: sh("echo a; echo ü", chomp: false, err: :rows), encoding: "UTF-8").to_a
+  end
+
+  test "an IO that is closed is refused, before anything starts" do
+    reader, writer = pipe
+    [reader, writer].each(&:close)
+    before = children
+    assert_match(/input: takes an IO that is open/, assert_raises(Godwit::ArgumentValueError) { Shell.rows("cat", input: reader).to_a }.message)
+    assert_match(/err: takes an IO that is open/, assert_raises(Godwit::ArgumentValueError) { Shell.rows("echo", err: writer).to_a }.message)
+    assert_equal before, children
+  end
+
+  test "more input than pipes hold is no deadlock" do
+    text = "x" * 999 + "\n"
+    rows = Shell.rows("cat", input: text * 3000).to_a
+    assert_equal 3000, rows.size
+    assert_equal 3000, Shell.rows("cat", input: Array.new(3000, text)).count
+  end
+
+  test "what a command does not read of its input is no error" do
+    stream = Shell.rows("head", "-n1", input: "x\n" * 1_000_000)
+    assert_equal ["x"], stream.to_a
+    assert stream.status.success?
+    assert_equal ["x"], Shell.rows("head", "-n1", input: Enumerator.new { |y| loop { y << "x\n" } }).to_a
+  end
+
+  test "an error of the input ends the command and comes out" do
+    rows = Queue.new
+    group = nil
+    input = Enumerator.new do |pieces|
+      pieces << "a\n"
+      group = rows.pop
+      raise KeyError, "no more"
+    end
+    error = assert_raises(KeyError) { sh("echo $$; cat; exec sleep 1000", input: input) { |row| rows << row } }
+    assert_equal "no more", error.message
+    assert_empty living(Integer(group))
+  end
+
+  test "input that never comes holds up nothing" do
+    queue = Queue.new
+    input = Enumerator.new { |pieces| pieces << queue.pop }
+    assert_within(0.5) { seconds { assert_equal "a", sh("echo a; cat", input: input).first } }
+  end
+
+  test "a pipeline without a shell" do
+    assert_equal ["3"], Shell.pipe(%w[seq 5], %w[grep [135]], %w[wc -l]).map(&:strip)
+    assert_equal %w[2 1], Shell.pipe(%w[cat], %w[sort -r], input: "1\n2\n").to_a
+    assert_equal %w[1], Shell.pipe(%w[seq 1]).to_a
+    assert_equal %w[2], Shell.pipe("seq 3", "grep '[2]' | cat", shell: true).to_a
+    rows = []
+    assert(Shell.pipe(%w[seq 2], %w[cat]) { |row| rows << row }.success?)
+    assert_equal %w[1 2], rows
+  end
+
+  test "each stage has its status, and the last that failed is the pipeline's" do
+    stream = Shell.pipe("exit 3", "cat; exit 4", "cat", shell: true)
+    stream.to_a
+    assert_equal [3, 4, 0], stream.status.stages.map(&:exitstatus)
+    assert_equal [4, true, false], [stream.status.exitstatus, stream.status.failed?, stream.status.success?]
+    assert_equal "exit 3 | cat; exit 4 | cat", stream.status.command
+  end
+
+  test "a stage that ends by SIGPIPE did not fail" do
+    stream = Shell.pipe(%w[yes], %w[head -n 2])
+    assert_equal %w[y y], stream.to_a
+    assert_equal [:PIPE, nil], stream.status.stages.map(&:signal)
+    assert stream.status.success?
+    refute Shell.pipe(%w[yes], ["sh", "-c", "kill -PIPE $$"]).tap(&:to_a).status.success?
+  end
+
+  test "a pipeline that is stopped leaves no stage" do
+    before = children
+    stream = Shell.pipe(%w[yes], %w[cat], %w[cat])
+    assert_equal "y", stream.first
+    assert_equal before, children
+    assert stream.status.stopped?
+    refute stream.status.failed?
+  end
+
+  test "stderr of all stages" do
+    script = ["echo 1 >&2; echo out", "cat; echo 2 >&2"]
+    stream = Shell.pipe(*script, shell: true, err: :tail)
+    assert_equal %w[out], stream.to_a
+    assert_equal %w[1 2], stream.status.stderr_tail.split.sort
+    assert_equal %w[1 2 out], Shell.pipe(*script, shell: true, err: :merge).sort
+    assert_equal [[:err, "1"], [:err, "2"], [:out, "out"]], Shell.pipe(*script, shell: true, err: :rows).sort
+  end
+
+  test "environment and folder" do
+    assert_equal ["1-"], sh('echo "$A-$HOME"', env: {"A" => 1, :HOME => nil}).to_a
+    assert_equal ["A=1"], Shell.rows("/usr/bin/env", env: {"A" => "1"}, unsetenv_others: true).to_a
+    assert_equal [File.realpath(scratch_dir)], Shell.rows("pwd", chdir: scratch_dir).to_a
+  end
+
+  test "arguments reach the program as they are" do
+    words = ["a b", "$HOME", "'\"", "*", "", "ü", "-n"]
+    assert_equal words, Shell.rows("printf", "%s\\0", *words, sep: "\0", encoding: "UTF-8").to_a
+    assert_equal ["5 sym"], Shell.rows("echo", 5, :sym).to_a
+  end
+
+  test "a program that is missing is named, whatever the bytes of its name" do
+    error = assert_raises(Errno::ENOENT) { Shell.rows("n\xFF pe") { flunk } }
+    assert_includes error.message, "n? pe"
+  end
+
+  test "a terminal: rows at once, no CR, one output" do
+    not_on :jruby, "JRuby gives a child no terminal"
+    assert_match(%r{\A/dev/}, Shell.rows("tty", pty: true).first)
+    assert_equal %w[out err], sh(BOTH, pty: true).to_a
+    stream = sh("echo a; exit 3", pty: true)
+    assert_equal ["a"], stream.to_a
+    assert_equal 3, stream.status.exitstatus
+    assert_includes Shell.rows("cat", pty: true, input: "hello\n").to_a, "hello"
+    assert_nothing_left { sh(STAYS, pty: true).first }
+    assert_raises(Errno::ENOENT) { Shell.rows("/no/such/program", pty: true).first }
+  end
+
+  test "without a terminal on JRuby, one line says so" do
+    skip "of JRuby" unless RUBY_ENGINE == "jruby"
+    error = assert_raises(Godwit::UnsupportedError) { Shell.rows("tty", pty: true).first }
+    assert_match(/JRuby gives a child no terminal/, error.message)
+  end
+
+  test "on a JRuby that cannot give pipes to children, one line says so" do
+    skip "of JRuby" unless RUBY_ENGINE == "jruby"
+    command = Godwit::TestSupport::Children::RUBY.reject { |word| word == "--add-opens" || word.end_with?("=ALL-UNNAMED") }
+    child = start_command([*command, "-Ilib", "-e", <<~RUBY], deadline: 25)
+      require "godwit"
+      begin
+        Godwit::Shell.rows("echo", "a").first
+      rescue Godwit::UnsupportedError
+        puts $!.message
+      end
+    RUBY
+    assert_match(/this Java gives JRuby no pipes to children: start it with --add-opens java.base/, child.finish.stdout)
+  end
+end

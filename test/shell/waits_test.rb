@@ -1,0 +1,204 @@
+# frozen_string_literal: true
+
+require_relative "shell_case"
+require "timeout"
+
+# Who waits for a row: threads, fibers, and what ends their wait.
+class WaitsTest < ShellCase
+  Stop = Class.new(StandardError)
+  QUIET = %w[sleep 1000].freeze
+  CALLS = {
+    each: ->(stream) { stream.each { nil } },
+    next: ->(stream) { stream.next },
+    lazy: ->(stream) { stream.lazy.map(&:size).first(3) }
+  }.freeze
+
+  CALLS.each do |name, call|
+    test "#{name} ends at once on kill, raise and Timeout" do
+      streams = []
+      quiet = -> { Shell.rows(*QUIET).tap { |stream| streams << stream } }
+      assert_at_once do
+        until_asleep(thread = in_thread { call.call(quiet.call) })
+        seconds { thread.kill.join }
+      end
+      assert_at_once do
+        until_asleep(thread = in_thread { call.call(quiet.call) })
+        seconds do
+          thread.raise(Stop)
+          assert_raises(Stop) { thread.value }
+        end
+      end
+      assert_at_once { seconds { assert_raises(Timeout::Error) { Timeout.timeout(0.02) { call.call(quiet.call) } } } }
+      assert_equal (name == :next), streams.any?(&:running?) # whoever waits in next holds the stream still
+      streams.each(&:close)
+    end
+
+    test "#{name} is at its end when another thread closes the stream" do
+      assert_at_once do
+        stream = Shell.rows(*QUIET)
+        until_asleep(thread = in_thread { call.call(stream) })
+        time = seconds do
+          assert stream.close.stopped?
+          (name == :next) ? assert_raises(StopIteration) { thread.value } : thread.value
+        end
+        assert stream.status.stopped?
+        time
+      end
+    end
+  end
+
+  test "an interrupt that is put off is taken while it waits" do
+    thread = in_thread do
+      Thread.handle_interrupt(Stop => :on_blocking) { Shell.rows(*QUIET).each { nil } }
+    end
+    until_asleep(thread)
+    thread.raise(Stop)
+    assert_raises(Stop) { thread.value }
+  end
+
+  test "an interrupt ends the grace too, and a thread of its own ends the command" do
+    groups = []
+    GC.disable unless RUBY_ENGINE == "jruby" # a collected stream is ended too
+    assert_at_once do
+      stream = sh(STUBBORN, grace: 0.7)
+      seconds { assert_raises(Timeout::Error) { Timeout.timeout(0.3) { stream.each { |row| break groups << row.to_i } } } } - 0.3
+    end
+    refute_empty living(groups.last)
+    assert eventually { groups.all? { |group| living(group).empty? } }
+    mine = ->(processes) { processes.children.any? { |child| groups.include?(child.pid) } } # on JRuby other tests' abandoned ones may be there
+    assert eventually { Shell::Reaper.running.none?(&mine) && Thread.list.none? { |thread| thread.name == "godwit shell reaper" } }
+  ensure
+    GC.enable
+  end
+
+  test "other threads run while one waits, and rows come to each" do
+    threads = Array.new(4) { |number| in_thread { Shell.rows("seq", (number + 1).to_s).to_a.size } }
+    assert_equal [1, 2, 3, 4], threads.map(&:value)
+  end
+
+  test "threads that share a stream get each row once" do
+    count = rounds(5000, stressed: 50)
+    stream = Shell.rows("seq", count.to_s)
+    threads = Array.new(4) do
+      in_thread do
+        mine = []
+        loop { mine << stream.next.to_i }
+        mine
+      end
+    end
+    assert_equal (1..count).to_a, threads.flat_map(&:value).sort
+    assert stream.status.success?
+    assert_equal count, stream.status.rows
+  end
+
+  test "in a fiber others run while it waits, and it ends" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    told = []
+    thread = Godwit::TestSupport::TinyScheduler.thread do
+      reader, writer = IO.pipe
+      Fiber.schedule do
+        Shell.rows("cat", input: reader) { |row| told << row }
+        told << :end
+      end
+      Fiber.schedule do
+        told << :other
+        writer.puts "a"
+        writer.close
+      end
+    end
+    assert thread.join(10), "the fibers hang"
+    assert_equal [:other, "a", :end], told
+  end
+
+  test "a fiber's stop lets others run during the grace" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    told = []
+    thread = Godwit::TestSupport::TinyScheduler.thread do
+      Fiber.schedule do
+        sh(STUBBORN, grace: 0.3) { |row| break row }
+        told << :stopped
+      end
+      Fiber.schedule do
+        sh("sleep 0.1; echo") { told << :other }
+      end
+    end
+    assert thread.join(10), "the fibers hang"
+    assert_equal [:other, :stopped], told
+  end
+
+  test "a fiber that never has to wait lets others run" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    told = []
+    many = 6000 # some hundred reads: the pipe is full again before its rows are used up
+    thread = Godwit::TestSupport::TinyScheduler.thread do
+      Fiber.schedule do
+        rows = 0
+        Shell.rows("yes", "x" * 1000, reuse: true) do
+          until_then = monotonic + 0.0001
+          nil until monotonic > until_then
+          break if told.include?(:other) || (rows += 1) > many
+        end
+        told << rows
+      end
+      Fiber.schedule { told << :other }
+    end
+    assert thread.join(20), "the fibers hang"
+    assert_equal :other, told.first
+  end
+
+  test "a fiber with many short rows lets others run" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    rows = 0
+    seen = []
+    thread = Godwit::TestSupport::TinyScheduler.thread do
+      Fiber.schedule do
+        Shell.rows("yes") { |row| break if row.hash && (rows += 1) > 2_000_000 || seen.size == 10 }
+      end
+      Fiber.schedule do
+        10.times do
+          seen << rows
+          sleep 0
+        end
+      end
+    end
+    assert thread.join(20), "the fibers hang"
+    assert_equal 10, seen.size
+    assert_operator seen.each_cons(2).map { |before, after| after - before }.max, :<=, 2 * 32_768, "what two reads gave"
+  end
+
+  test "under async: many commands at once, and with_timeout" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    require "async"
+    result = in_thread do
+      Sync do |task|
+        tasks = Array.new(10) { |number| task.async { sh("sleep 0.1; echo #{number}").to_a } }
+        assert_operator Godwit::Shell::Reaper.running.size, :>, 1 # at once
+        rows = tasks.flat_map(&:wait)
+        late = begin
+          task.with_timeout(0.05) { Shell.rows(*QUIET).to_a }
+        rescue Async::TimeoutError
+          :late
+        end
+        [rows, late]
+      end
+    end
+    assert_equal [(0...10).map(&:to_s), :late], result.value
+  end
+
+  test "the reader waits without using the processor" do
+    not_on :jruby, "Java's own threads use it"
+    stream = sh("sleep 0.5; echo a")
+    before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+    assert_equal ["a"], stream.to_a
+    assert_operator Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before, :<, 0.1
+  end
+
+  test "a command whose rows nobody takes waits" do
+    stream = sh("i=0; while :; do i=$((i+1)); echo $i; echo $i >&3; done 3>#{path = File.join(scratch_dir, "count")}")
+    assert_equal "1", stream.next
+    size = -1
+    eventually { size == (size = File.size(path)).tap { IO.select(nil, nil, nil, 0.05) } }
+    assert_operator size, :<, 1 << 20 # what fits into a pipe, and no more
+    stream.close
+  end
+end

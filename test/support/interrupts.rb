@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+module Godwit
+  module TestSupport
+    # An interrupt at each line of the library in turn. Unlike what a TracePoint itself raises it is put off where the library puts interrupts
+    # off, so it comes where one of another thread's could come.
+    module Interrupts
+      Stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
+
+      # Yields what interrupts the block that it is given at the first of the lines; then at the second; and so on, until there is none. That gives
+      # true when it came to the line; so is the block to.
+      # @param path [Regexp] of the files
+      # @param least [Integer] lines that there must be
+      def at_each_line(path, least: 2)
+        (1..).each do |line|
+          break assert_operator(line, :>, least) unless yield ->(&block) { interrupted_at(line, path, &block) }
+        end
+      end
+
+      private
+
+      def interrupted_at(line, path)
+        thread = Thread.current
+        count = 0
+        trace = TracePoint.new(:line) do |point|
+          thread.raise(Stop) if Thread.current == thread && point.path.match?(path) && (count += 1) == line
+        end
+        trace.enable { yield }
+        count >= line
+      rescue Stop
+        true
+      end
+    end
+  end
+end

@@ -1,0 +1,118 @@
+# frozen_string_literal: true
+
+require "json"
+
+module Godwit
+  module TestSupport
+    # Networks that exist for a test only: namespaces of the kernel, which end with their last process. The machine's own interfaces see nothing.
+    module Network
+      HERE = "10.77.0.1"
+      THERE = "10.77.0.2"
+      # Two interfaces joined by a wire: gw0 is this machine's, gw1 lies there for another (see NetworkCase#there).
+      WIRE = "ip link set lo up && ip link add gw0 type veth peer name gw1 && ip addr add #{HERE}/24 brd + dev gw0 && " \
+        "ip link set gw0 up && ip link set gw1 up && exec \"$@\""
+      private_constant :WIRE
+
+      class << self
+        # @return [Array<String>] the command line that runs a command in a network of its own
+        def command(*command)
+          ["unshare", *("--map-root-user" unless Process.uid.zero?), "--net", "sh", "-c", WIRE, "sh", *command]
+        end
+
+        # @return [String, nil] why there can be none
+        def missing
+          return @missing if defined?(@missing)
+          said = IO.popen(command("true"), err: %i[child out], &:read)
+          @missing = $?.success? ? nil : "no network namespace with a veth pair can be made here: #{said.lines.first&.chomp}"
+        rescue SystemCallError => error
+          @missing = "no network namespace can be made here: #{error.message}"
+        end
+
+        def id = File.readlink("/proc/self/ns/net")
+
+        # @return [Boolean] whether this process is in such a network
+        def inside? = !ENV["GODWIT_TEST_NETWORK"].nil? && ENV["GODWIT_TEST_NETWORK"] != id
+
+        # @return [Integer] a process that keeps the other machine's network alive, as long as this one lives
+        def other_machine
+          @other_machine ||= begin
+            holder = IO.popen(["unshare", "--net", "sh", "-c", "echo ready && exec cat"], "r+")
+            holder.gets
+            (@holders ||= []) << holder
+            pid = holder.pid
+            run("ip", "link", "set", "gw1", "netns", pid.to_s)
+            [%w[link set lo up], ["addr", "add", "#{THERE}/24", "brd", "+", "dev", "gw1"], %w[link set gw1 up]].each do |words|
+              run(*there(pid, "ip", *words))
+            end
+            pid
+          end
+        end
+
+        # @return [Array<String>] the command line that runs a command on it
+        def there(pid, *command) = ["nsenter", "--target", pid.to_s, "--net", *command]
+
+        # @raise [RuntimeError] outside such a network, whose interfaces are nobody's to change
+        def run(*command)
+          raise "not in a network of the tests' own" unless inside?
+          system(*command, exception: true)
+        end
+      end
+    end
+  end
+end
+
+# Tests that run in a network of their own: the file runs once more, in a process there, and each test outside tells what came of it inside.
+class NetworkCase < Godwit::TestCase
+  Network = Godwit::TestSupport::Network
+  RESULTS = "GODWIT_TEST_NETWORK_RESULTS"
+  deadline 200
+
+  class << self
+    attr_reader :file
+    attr_accessor :outcomes
+
+    def inherited(subclass)
+      super
+      subclass.instance_variable_set(:@file, caller_locations(1, 1).first.absolute_path)
+    end
+
+    def test(sentence, &body)
+      super(sentence) { Network.inside? ? instance_exec(&body) : tell_what_came_of_it } # standard:disable Style/SuperArguments -- another block
+    end
+  end
+
+  def run
+    return super unless Network.inside? && ENV[RESULTS]
+    super.tap do |result|
+      failures = result.failures.map { |failure| [failure.is_a?(Minitest::Skip), failure.message] }
+      File.open(ENV[RESULTS], "a") { |file| file.puts JSON.generate([result.klass, result.name, result.assertions, failures]) }
+    end
+  end
+
+  # Starts a command on the other machine.
+  # @return [Godwit::TestSupport::Children::Child]
+  def there(*command, **options)
+    start_command(Network.there(Network.other_machine, *command), **options)
+  end
+
+  private
+
+  def tell_what_came_of_it
+    skip Network.missing if Network.missing
+    self.class.outcomes ||= run_inside
+    assertions, failures = self.class.outcomes.fetch(name) { flunk "it did not run inside:\n#{self.class.outcomes[:output]}" }
+    self.assertions += assertions
+    failures.each { |skipped, message| skipped ? skip(message) : flunk(message) }
+  end
+
+  def run_inside
+    path = File.join(scratch_dir, "results")
+    env = {"GODWIT_TEST_NETWORK" => Network.id, RESULTS => path}
+    seed = ["--seed", Minitest.seed.to_s] if Minitest.respond_to?(:seed) # not with JRuby's
+    command = [*Godwit::TestSupport::Children::RUBY, "-Ilib", "-Itest", self.class.file, *seed]
+    result = start_command(Network.command(*command), deadline: 180, env: env).finish
+    lines = File.exist?(path) ? File.readlines(path).map { |line| JSON.parse(line) } : []
+    flunk "it failed inside as a whole:\n#{result}" if lines.all? { |*, failures| failures.all?(&:first) } && !result.success?
+    lines.select { |klass, *| klass == self.class.name }.to_h { |_, test, *rest| [test, rest] }.merge(output: result.to_s)
+  end
+end
