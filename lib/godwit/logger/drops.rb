@@ -26,14 +26,11 @@ module Godwit
       # interrupt the next call goes on.
       # @param start [Float] from when linger counts
       # @param most [Numeric] seconds, where they are less than linger
-      # @param last [Boolean] the process ends: what is interrupted then is not begun again
-      def close(start = Timeout.now, most = @settings.linger, last: false)
+      def close(start = Timeout.now, most = @settings.linger)
         return if !own? || Thread.current.equal?(@thread)
         stop
         alone do
-          next if @finished
-          @finished = last
-          finish(start + [@settings.linger, most].min)
+          finish(start + [@settings.linger, most].min) unless @finished
         end
       rescue ThreadError
         nil # a trap handler, in the midst of another's close

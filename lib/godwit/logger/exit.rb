@@ -39,7 +39,7 @@ module Godwit
           writers = Array.new(@writers.size) { @writers.pop(true) }.select(&:at_work?)
           now = Timeout.now
           writers.each(&:stop)
-          writers.each { |writer| @in_vain ? writer.close(now, AGAIN, last: true) : writer.close(now, last: true) }
+          writers.each { |writer| @in_vain ? writer.close(now, AGAIN) : writer.close(now) }
           @in_vain ||= writers.any?(&:in_vain?)
         rescue ThreadError
           nil
