@@ -10,6 +10,8 @@ module Godwit
     class Report < Minitest::AbstractReporter
       # Tests whose time is told.
       SLOWEST = 20
+      # Characters of a failure that bin/test repeats at its end, where it may be all that somebody sees.
+      TEXT = 3000
 
       def initialize(options)
         super()
@@ -38,8 +40,9 @@ module Godwit
         end
         @counts[outcome] += 1
         return if outcome == :passed
-        kind = (outcome == :skipped) ? :skips : :failures
-        @details[kind] << {name: "#{result.klass}##{result.name}", text: result.failure.message.lines.first.to_s.strip}
+        message = result.failure.message.strip
+        skipped = outcome == :skipped
+        @details[skipped ? :skips : :failures] << {name: "#{result.klass}##{result.name}", text: skipped ? message.lines.first.to_s.strip : message[0, TEXT]}
       end
 
       def report

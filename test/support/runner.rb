@@ -109,7 +109,7 @@ module Godwit
       end
 
       def tell(title, lines)
-        puts "", title, lines.map { |line| "  #{line}" } if lines.any?
+        puts "", title, lines.map { |line| line.gsub(/^/, "  ") } if lines.any?
       end
 
       def entries(stages, kind)
