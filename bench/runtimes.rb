@@ -20,10 +20,10 @@ COUNTS = {
   godwit: {"strings" => 500_000, "batches" => 500_000, "frames" => 300_000, "latency" => 4_000},
   godwit_ffi: {"strings" => 300_000, "batches" => 500_000, "frames" => 60_000, "latency" => 4_000},
   ffi_rzmq: {"strings" => 150_000, "frames" => 150_000, "latency" => 4_000},
-  bare_ffi: {"strings" => 500_000, "latency" => 4_000},
+  bare_ffi: {"strings" => 500_000, "whole" => 300_000, "latency" => 4_000},
   godwit_jruby: {"strings" => 400_000, "batches" => 400_000, "frames" => 60_000, "latency" => 4_000},
   ffi_rzmq_jruby: {"strings" => 300_000, "frames" => 300_000, "latency" => 4_000},
-  bare_ffi_jruby: {"strings" => 500_000, "latency" => 4_000}
+  bare_ffi_jruby: {"strings" => 500_000, "whole" => 500_000, "latency" => 4_000}
 }.freeze
 C_COUNT = 600_000
 C_ROUND_TRIPS = 4_000
@@ -99,6 +99,16 @@ def row(results, size, label)
   [label, *times, *rates]
 end
 
+# What receiving Strings through bare calls reaches, below the row of one call a message.
+def whole_row(results, size, label)
+  rate = [label, :"whole_#{size}"]
+  ["#{label}, Strings", "-", "-", shown(figure(results, *rate), ratio(results, rate, ["ffi-rzmq on #{runtime(label)}", :"strings_#{size}"])), "-", "-"]
+end
+
+def rows(results, size)
+  results.keys.flat_map { |label| [row(results, size, label), (whole_row(results, size, label) if label.start_with?("bare"))].compact }
+end
+
 def targets(section, results, size)
   RUNTIMES.each do |name|
     mine = "godwit, FFI on #{name}"
@@ -123,7 +133,8 @@ Bench.section("runtimes", "Runtimes: the C extension, FFI on CRuby, FFI on JRuby
     methods are called once in 256: ten times), since its compilers share the two cores with both processes and want some seconds, and by as many for the second size; the others by a tenth.
 
     Bare FFI calls: zmq_send and zmq_recv with DONTWAIT through the gem ffi (JRuby: its own), one call a message into one buffer, zmq_poll when there is nothing, nothing else:
-    no lock, no check, no String made. A library over FFI that makes Strings and keeps messages whole needs four such calls to receive a message.
+    no lock, no check, no String made. A library over FFI that makes Strings and keeps messages whole needs four such calls to receive a message, which the
+    row "Strings" makes and nothing else (zmq_msg_recv, zmq_msg_more, zmq_msg_data, and the copy): what FFI's own calls leave to a library, with strings or batches.
   MARKDOWN
   sizes = Bench.sizes(SIZES.keys, quick: SIZES.keys)
   contest = Bench::Contest.new("runtimes")
@@ -131,7 +142,7 @@ Bench.section("runtimes", "Runtimes: the C extension, FFI on CRuby, FFI on JRuby
   results = contest.run(Bench.runs(RUNS))
   sizes.each do |size|
     section.heading SIZES[size]
-    section.table ["", "round trip, µs: mean", "p99", "strings/s · ffi-rzmq's", "batches/s", "frames/s"], results.keys.map { |label| row(results, size, label) }
+    section.table ["", "round trip, µs: mean", "p99", "strings/s · ffi-rzmq's", "batches/s", "frames/s"], rows(results, size)
   end
   section.absent(contest.absent)
   sizes.each { |size| targets(section, results, size) }

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # See runtimes.rb: one call through the gem ffi for a message and nothing else: no check, no lock, no String made of what comes. It waits in
-# zmq_poll. What a library over FFI adds stands beside this.
+# zmq_poll. What a library over FFI adds stands beside this. Whole: the calls without which no library can give a String of a message of any size, and
+# know whether more of the message follows.
 require "ffi"
 require_relative "runtimes"
 
@@ -18,6 +19,11 @@ module BareFFI
   attach_function :zmq_getsockopt, %i[pointer int pointer pointer], :int
   attach_function :zmq_send, %i[pointer buffer_in size_t int], :int
   attach_function :zmq_recv, %i[pointer pointer size_t int], :int
+  attach_function :zmq_msg_init, %i[pointer], :int
+  # Addresses are Integers here, which spares a pointer's object for each.
+  attach_function :receive_message, :zmq_msg_recv, %i[ulong ulong int], :int
+  attach_function :more, :zmq_msg_more, %i[ulong], :int
+  attach_function :data, :zmq_msg_data, %i[ulong], :ulong
   attach_function :zmq_poll, %i[pointer int long], :int, blocking: true
 
   REQ = 3
@@ -29,6 +35,8 @@ module BareFFI
   READABLE = 1
   WRITABLE = 2
   MOST = 65_536
+  MESSAGE_SIZE = 64
+  MEMORY = FFI::Pointer.new(1) # at 0 it could not be read
 
   module_function
 
@@ -94,12 +102,34 @@ module BareFFI
 
   def receive(step, count)
     pull = @sockets.first
+    size = (step.form == "whole") ? receive_whole(pull, count) : receive_strings(pull, count)
+    abort "a message of #{size} bytes came, not of #{step.size}" unless size == step.size
+  end
+
+  def receive_strings(pull, count)
     size = nil
     while count > 0
       size = receive_one(pull)
       count -= 1
     end
-    abort "a message of #{size} bytes came, not of #{step.size}" unless size == step.size
+    size
+  end
+
+  def receive_whole(pull, count)
+    message = FFI::MemoryPointer.new(MESSAGE_SIZE)
+    check zmq_msg_init(message)
+    address = message.address
+    socket = pull.address
+    string = nil
+    while count > 0
+      while (size = receive_message(address, socket, DONTWAIT)) < 0
+        wait(pull, READABLE)
+      end
+      abort "a message of several frames came" unless more(address).zero?
+      string = MEMORY.get_bytes(data(address) - 1, size)
+      count -= 1
+    end
+    string.bytesize
   end
 
   def reply(count)
