@@ -161,11 +161,14 @@ class LoggerDurableProcessTest < Godwit::TestCase
   end
 
   test "without a receiver the process's end takes no longer than linger, and says what is kept" do
-    program = "#{PRELUDE}log = log_to(linger: 0.3); log.info('x'); at_exit { $stderr.puts 'end' }"
-    started = monotonic
-    result = assert_child(run_child(program, [scratch_dir]))
-    assert_operator monotonic - started, :<, 4 + Godwit::TestSupport::Children::START
-    assert_match(/1 records are kept in .*durable for the next start/, result.stderr)
+    program = "#{PRELUDE}log = log_to(linger: 0.3); log.info('x'); at_exit { $stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s) }"
+    kept = 0
+    assert_within(1, tries: 5) do
+      result = assert_child(run_child(program, [scratch_dir]))
+      took = monotonic - Float(result.stdout)
+      assert_match(/ #{kept += 1} records are kept in .*durable for the next start/, result.stderr)
+      took
+    end
   end
 
   test "a receiver without room on the disk says so, acknowledges nothing, and goes on when there is room" do
@@ -174,9 +177,9 @@ class LoggerDurableProcessTest < Godwit::TestCase
       trap("XFSZ", "IGNORE")
       child = fork do
         $stderr.reopen(File::NULL)
-        receiver
-        Process.setrlimit(:FSIZE, 3_000, Process::RLIM_INFINITY)
         trap("USR1") { Process.setrlimit(:FSIZE, Process::RLIM_INFINITY, Process::RLIM_INFINITY) }
+        Process.setrlimit(:FSIZE, 3_000, Process::RLIM_INFINITY) # before the first record can come
+        receiver
         sleep
       end
       log = log_to
@@ -184,7 +187,9 @@ class LoggerDurableProcessTest < Godwit::TestCase
       $stderr.reopen(File::NULL)
       await("trouble") { log.stats.last_error }
       abort(log.stats.last_error.message) unless log.stats.last_error.message.include?("the receiver cannot write")
-      abort("torn: #{texts.last}") unless texts.each_with_index.all? { |text, index| text == "record #{index}" }
+      # Not its last line, if that has no end: maybe the receiver is just trying again. A half that stays would stand in the midst of the file later.
+      whole = File.readlines("#{FOLDER}/app.log").select { |line| line.end_with?("\n") }.map { |line| line[/: (.*)$/, 1] }
+      abort("torn: #{whole.last}") unless whole.any? && whole == Array.new(whole.size) { |index| "record #{index}" }
       Process.kill(:USR1, child)
       abort(log.stats.inspect) unless log.flush(timeout: 10)
       log.close

@@ -23,12 +23,7 @@ class LoggerDurableTest < Godwit::TestCase
   def texts = lines.map { |line| line[/: (.*)\z/, 1] || line }
 
   def open_receiver(endpoint = endpoint_for(:tcp), sink: {}, **options)
-    one = keep(Sink.new(file, **sink))
-    eventually do # a port is not free as soon as its socket is closed
-      @receiver = keep(Receiver.new(endpoint, one, context: context, **options))
-    rescue Godwit::AddressInUseError
-      nil
-    end
+    @receiver = keep(Receiver.new(endpoint, keep(Sink.new(file, **sink)), context: context, **options))
   end
 
   def close_receiver
@@ -137,19 +132,18 @@ class LoggerDurableTest < Godwit::TestCase
   end
 
   test "a peer that is no receiver is told of at once" do
-    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    pull = open_socket(:PULL).bind(nowhere) # a port could be somebody else's before the receiver binds it
     log = nil
     _, said = capture_io do
       log = open_log(pull.last_endpoint)
       log.info("x")
       eventually { log.stats.last_error }
     end
-    assert_match(/\Agodwit: log to tcp:.*is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`\n\z/, said)
+    assert_match(/\Agodwit: log to ipc:.*is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`\n\z/, said)
     assert_match(/no receiver of durable logs/, log.stats.last_error.message)
     assert_equal 1, log.stats.queued
-    endpoint = pull.last_endpoint
     pull.close
-    open_receiver(endpoint)
+    open_receiver(nowhere)
     assert_flushed(log)
   end
 
@@ -274,7 +268,8 @@ class LoggerDurableTest < Godwit::TestCase
       assert_flushed(log)
     end
     assert_match(/^godwit: log to .*3 records were in #{folder}, which is gone$/, said)
-    assert_equal ["dropped 3 in 0.0 s", "after"], texts
+    assert_match(/\Adropped 3 in \d+\.\d s\z/, texts.first)
+    assert_equal ["after"], texts.drop(1)
     assert_equal [0, 2, 3], log.stats.to_h.values_at(:queued, :sent, :dropped)
     FileUtils.rm_r(folder)
     4.times { log.info("lost") }

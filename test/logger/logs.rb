@@ -2,11 +2,14 @@
 
 require "test_helper"
 require "logger"
+require_relative "constants"
 
 module Godwit
   module TestSupport
     # Loggers that a test owns, and a bare PULL that hears them.
     module Logs
+      include Constants
+
       # @return [Godwit::PULL]
       def ear(**options) = @ear ||= open_socket(:PULL, recv_hwm: 100_000, **options).bind("tcp://127.0.0.1:*")
 
@@ -55,6 +58,12 @@ module Godwit
         over = true
         thread.join
         [heard, log.stats]
+      end
+
+      # Callers who find the queue full give the sender many times as long as they do otherwise: what is tried is that a socket which accepts costs no
+      # record, and not whether this machine holds up the sender, or the reader, for half a second.
+      def patient_callers
+        with_constants(Godwit::Logger.const_get(:Room), YIELDS: 200, VAIN: 20.0) { yield }
       end
 
       # A loaded machine may hold up every process for longer than a logger waits for a socket: what shall be so is so at one of a few tries.

@@ -101,6 +101,8 @@ class LoggerSenderTest < Godwit::TestCase
   test "at its end it tells what may be lost: the queue, and what libzmq holds for a reader that takes nothing" do
     full = open_socket(:PULL, recv_hwm: 1, recv_buffer_size: 4096).bind("tcp://127.0.0.1:*")
     log = Godwit::Logger.new(full.last_endpoint, linger: 0.1, send_hwm: 10)
+    log.info("connected")
+    assert log.flush(timeout: 5)
     10_000.times { log.info("x" * 1000) }
     _, said = capture_io { log.close }
     assert_match(/: \d+ records not sent; some of the last 10 records may not have been sent\n\z/, said)

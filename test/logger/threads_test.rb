@@ -7,20 +7,22 @@ require_relative "logs"
 class LoggerThreadsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
+  deadline 60 # tens of thousands of records take seconds on a busy machine
+
   # `rake logger:long` makes it 50,000.
-  COUNT = ENV.fetch("GODWIT_TEST_RECORDS", (RUBY_ENGINE == "jruby") ? 2_000 : 5_000).to_i
+  COUNT = ENV.fetch("GODWIT_TEST_RECORDS", (RUBY_ENGINE == "jruby") ? 2_000 : 3_000).to_i
 
   # Of kills; threads that run side by side log thousands of records in each.
   ROUNDS = (RUBY_ENGINE == "jruby") ? 5 : 20
 
   test "eight threads: per thread in order, none lost, none mixed" do
     count = rounds(COUNT, stressed: 100)
-    at_one_try do
+    patient_callers do
       heard, stats = hearing(logger) do |log|
         Array.new(8) { |thread| in_thread { count.times { |number| log.info("#{thread} #{number}", t: thread) } } }.each(&:value)
       end
       assert_in_order heard, stats
-      stats.dropped.zero? && heard.size == 8 * count
+      assert_equal [0, 8 * count], [stats.dropped, heard.size]
     end
   end
 
@@ -34,12 +36,13 @@ class LoggerThreadsTest < Godwit::TestCase
     end
   end
 
+  # They give way, so that the 10 ms do not become four threads' time slices, with more records than can be heard in time on a busy machine.
   test "threads that are killed and timed out while they log: what arrives is whole, in order, and nothing hangs" do
     heard, stats = hearing(logger) do |log|
       ROUNDS.times do |round|
-        victims = Array.new(3) { |thread| in_thread { (0..).each { |number| log.info("#{round}/#{thread} #{number}") } } }
+        victims = Array.new(3) { |thread| in_thread { (0..).each { |number| log.info("#{round}/#{thread} #{number}") && Thread.pass } } }
         begin
-          ::Timeout.timeout(0.01) { loop { log.info("t") } }
+          ::Timeout.timeout(0.01) { loop { log.info("t") && Thread.pass } }
         rescue ::Timeout::Error
           nil
         end
@@ -80,14 +83,14 @@ class LoggerThreadsTest < Godwit::TestCase
     may_lose
     log = logger(nowhere, linger: 0.3)
     log.info("x")
-    capture_io do
+    first = nil
+    _, said = capture_io do
       first = in_thread { log.close }
       until_asleep(first)
-      start = monotonic
       log.close
-      assert_operator monotonic - start, :>, 0.05
-      assert first.join(1)
     end
+    assert_match(/1 record not sent/, said) # so the other has come to his end
+    assert first.join(5)
   end
 
   test "flush waits until all is sent, or time is up" do
@@ -103,6 +106,11 @@ class LoggerThreadsTest < Godwit::TestCase
     until_asleep(waiter)
     capture_io { other.close }
     assert_equal false, waiter.value
+    assert_equal false, other.flush, "after it was closed in vain"
+    other.reopen
+    assert_equal true, other.flush
+    log.close
+    assert_equal true, log.flush
   end
 
   test "close is idempotent, from several threads too; reopen begins anew" do

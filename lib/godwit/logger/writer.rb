@@ -85,7 +85,7 @@ module Godwit
       # @param seconds [Numeric, nil] nil: for ever
       # @return [Boolean]
       def flush(seconds)
-        return queued.zero? unless own? && alive?
+        return queued.zero? && !in_vain? unless own? && alive?
         mark = Mark.new
         @room.mark(mark) && mark.wait(seconds)
       end
@@ -226,7 +226,7 @@ module Godwit
         @thread&.join([deadline - Timeout.now, 0].max)
         @thread&.kill
         @thread&.join
-        @finished = true
+        @finished = @in_vain = true # till it is counted, for who asks meanwhile
         left = @pending.size - @gone + @room.clear
         @lost += left
         @in_vain = left.positive?
