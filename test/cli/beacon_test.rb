@@ -56,7 +56,7 @@ class CLIBeaconTest < NetworkCase
   end
 
   test "what cannot be broadcast is told" do
-    result = beacon("publish", port, "--payload", "x", "--interface", "*", "--timeout", 0.05).finish
+    result = beacon("publish", port, "--payload", "x", "--interface", "*", "--timeout", 1).finish # time for its thread to try
     assert_equal 124, result.status.exitstatus
     assert_match(/\d+ could not be broadcast; the last: Network is unreachable/, result.stderr)
     result = beacon("listen", port, "--interface", "nosuch0").finish

@@ -134,7 +134,7 @@ class CLILogServeTest < Godwit::TestCase
   end
 
   test "durable writers: in the file once, and on to tail; kept when nobody is there" do
-    child = serve("--file", file, "--durable-in", "tcp://:*")
+    child = serve("--file", file, "--durable-in", "tcp://#{own_host}:*")
     durable = child.stdout[/durable in (\S+?),/, 1]
     assert_child log("send", durable, "--durable", "#{scratch_dir}/kept", "one").finish
     tail = log("tail", @out, "--last", 1, "--control", @control, "--count", 1, "--timeout", 20, "--format", "%{text}")

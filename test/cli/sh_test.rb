@@ -25,6 +25,13 @@ class CLIShTest < Godwit::TestCase
     [pushing.finish, pulled]
   end
 
+  # @return [Array(Child, String)] a pull that is bound, and where
+  def bound_pull
+    pulling = sh("pull", "tcp://:*", "--bind")
+    eventually { pulling.send(:pump) && pulling.stderr.end_with?("\n") }
+    [pulling, pulling.stderr[/tcp:\S+/]]
+  end
+
   def statuses(*results) = results.map { |result| result.status.exitstatus }
 
   test "a pull prints what the command wrote, byte for byte" do
@@ -89,7 +96,8 @@ class CLIShTest < Godwit::TestCase
   end
 
   test "--timeout and --count" do
-    assert_equal [124, 124], statuses(*both("--timeout", 1, %w[sleep 1000]))
+    pulling, target = bound_pull # there before the time begins
+    assert_equal [124, 124], statuses(sh("push", target, "--connect", "--timeout", 1, "--", "sleep", 1000).finish, pulling.finish)
     assert_equal [124], statuses(pull("--timeout", 0.01).finish)
     pushed, pulled = both("--count", 3, ["yes"])
     assert_equal [[0, 0], "y\n" * 3], [statuses(pushed, pulled), pulled.stdout]
@@ -125,9 +133,8 @@ class CLIShTest < Godwit::TestCase
   end
 
   test "the other way round: a pull that is bound, where only the system knows" do
-    pulling = sh("pull", "tcp://:*", "--bind")
-    eventually { pulling.send(:pump) && pulling.stderr.end_with?("\n") }
-    pushed = sh("push", pulling.stderr[/tcp:\S+/], "--connect", "--", "seq", 3).finish
+    pulling, target = bound_pull
+    pushed = sh("push", target, "--connect", "--", "seq", 3).finish
     assert_equal [[0, 0], "1\n2\n3\n"], [statuses(pushed, pulling.finish), pulling.stdout]
   end
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "socket"
+require "support/ports"
 
 # What the conformance tests say in one line. They use the public API only, so that any backend can run them.
 module Conformance
@@ -29,10 +30,28 @@ module Conformance
       error
     end
 
+    # That the block never takes less, and on a machine at ease not more.
+    # @param range [Range<Numeric>] seconds
+    def assert_takes(range)
+      assert_within(range.end) do
+        seconds { yield }.tap { |time| assert_operator time, :>=, range.begin }
+      end
+    end
+
     # One message each, in turn, through sockets that are joined.
     def assert_flows(sender, receiver, message = "still here")
       sender.send(message, timeout: 5)
       assert_equal message, receiver.recv(timeout: 5)
+    end
+
+    # Asks until a request has reached the server, which does not answer. One that waits for libzmq's thread when its time is up is
+    # dropped, with the socket that is made anew: that happens where the machine stalls.
+    # @return [String, Array<String>] the request, as the server got it
+    def ask_in_vain(client, server, request, timeout: 0.2)
+      eventually("no request arrived", deadline: 15) do
+        assert_raises(Godwit::TimeoutError) { client.request(request, timeout: timeout) }
+        server.recv(timeout: 1, exception: false)
+      end
     end
 
     # A request of one that will be refused. Where libzmq has refused it by now there is no peer that would take the request.
@@ -60,12 +79,7 @@ module Conformance
       count
     end
 
-    # A tcp port that nobody listens on (and that the system does not hand out again soon).
-    def free_port
-      server = TCPServer.new("127.0.0.1", 0)
-      server.local_address.ip_port
-    ensure
-      server&.close
-    end
+    # A tcp port that nobody listens on, nor will until the test does.
+    def free_port = Godwit::TestSupport::Ports.free
   end
 end

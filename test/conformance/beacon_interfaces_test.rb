@@ -24,7 +24,7 @@ class BeaconInterfacesTest < NetworkCase
     %i[REUSEADDR REUSEPORT].each { |name| directed.setsockopt(:SOCKET, name, true) }
     directed.bind("10.77.0.255", port) # hears nothing that went to 255.255.255.255
     ["10.77.0.50", HERE].each do |address|
-      beacon = open_beacon(interface: address).publish(address)
+      beacon = open_beacon(interface: address, interval: 3600).publish(address)
       assert_equal [address, address], ear.recv(timeout: 10)
       assert_equal address, beacon.hostname
       assert directed.wait_readable(10)

@@ -25,8 +25,9 @@ class BeaconTest < NetworkCase
 
   test "the interval is a second unless told, and is kept on the monotonic clock while nobody receives" do
     assert_equal 1.0, open_beacon.interval
-    beacon = open_beacon(interval: 0.05).publish("x")
+    beacon = open_beacon(interval: 0.05)
     start = monotonic
+    beacon.publish("x")
     beacon.wait_sent(1, timeout: 10)
     first = monotonic - start
     beacon.wait_sent(21, timeout: 20)
@@ -83,6 +84,7 @@ class BeaconTest < NetworkCase
     witness = open_beacon.subscribe
     shout("early")
     assert_equal "early", witness.recv(timeout: 10).last
+    until_all_is_heard(beacon)
     assert_nil beacon.recv(timeout: 0.05, exception: false)
     assert_same beacon, beacon.subscribe
     shout("mine")

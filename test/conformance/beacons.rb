@@ -27,6 +27,14 @@ module Conformance
     # Those that wait to be received, without taking them.
     def heard_of(beacon) = beacon.instance_variable_get(:@station).instance_variable_get(:@queue)
 
+    # Waits until its thread has looked at all that has come, and waits for more.
+    def until_all_is_heard(beacon)
+      station = beacon.instance_variable_get(:@station)
+      ear = station.instance_variable_get(:@radio).ear
+      thread = station.instance_variable_get(:@thread)
+      eventually { !ear.wait_readable(0) && thread.stop? }
+    end
+
     # A strange sender: any datagram, from this machine.
     def shout(*payloads, to: "10.77.0.255")
       UDPSocket.open do |socket|

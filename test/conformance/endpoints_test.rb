@@ -46,7 +46,7 @@ class EndpointsTest < Godwit::TestCase
   end
 
   test "a port out of a range: the first that is free" do
-    first = eventually { (port = free_port) && port < 65_000 && (port...port + 4).all? { |n| free?(n) } && port }
+    first = Godwit::TestSupport::Ports.free(4)
     range = first..first + 3
     sockets = Array.new(4) { open_socket(:DEALER).bind("tcp://127.0.0.1:*", ports: range) }
     assert_equal range.to_a, sockets.map(&:port)
@@ -58,12 +58,6 @@ class EndpointsTest < Godwit::TestCase
     assert_empty late.endpoints
     assert_joined late.bind("tcp://127.0.0.1:*"), open_socket(:DEALER).connect(late.last_endpoint)
     assert_raises(Godwit::AddressInUseError) { Godwit::DEALER.bind("tcp://127.0.0.1:*", ports: range, context: context) }
-  end
-
-  def free?(port)
-    TCPServer.new("127.0.0.1", port).close || true
-  rescue Errno::EADDRINUSE
-    false
   end
 
   test "ports: goes with a tcp wildcard, and is a Range of numbers" do

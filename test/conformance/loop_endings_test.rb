@@ -76,7 +76,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal :empty, loop.run
     assert_equal [true], @log
     running = in_thread { loop.run(forever: true) }
-    until_asleep(running)
+    eventually { loop.running? }
     assert_raises(Godwit::StateError) { loop.run }
     assert_predicate loop, :running?
     loop.stop
@@ -140,11 +140,10 @@ class LoopEndingsTest < Godwit::TestCase
   test "on_error is told of each, and whose callback it was; the loop goes on" do
     pull, push = connected_pair(:PULL, :PUSH)
     loop = open_loop
-    assert_same loop, loop.on_error { |error, source| @log << [error.message, source] }
+    assert_same loop, loop.on_error { |error, source| @log << [error.message, source] and source.equal?(pull) && loop.remove(pull) }
     loop.readable(pull) { |socket| socket.recv && raise("socket") }
     timer = loop.after(0) { push.send("x") && raise("timer") }
     loop.post { raise "post" }
-    loop.after(0.05) { loop.remove(pull) }
     assert_equal :empty, loop.run
     assert_equal [["timer", timer], ["post", loop], ["socket", pull]], @log
     loop.on_error { |error, _| raise error.class, "from on_error" }
@@ -290,7 +289,7 @@ class LoopEndingsTest < Godwit::TestCase
     loop = open_loop
     loop.readable(open_socket(:PULL)) { flunk }
     running = in_thread { loop.run }
-    until_asleep(running)
+    eventually { loop.running? }
     assert_nil loop.close
     assert_equal :stopped, running.value
     refute_predicate pull, :closed?

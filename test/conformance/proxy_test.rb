@@ -185,7 +185,9 @@ class ProxyTest < Godwit::TestCase
 
   test "a socket that somebody waits on is not taken, and none of the others is lent then" do
     streamer = proxy(:PULL, :PUSH)
-    waiter = in_thread { streamer.frontend.recv }
+    begun = Queue.new
+    waiter = in_thread { (begun << true) && streamer.frontend.recv }
+    begun.pop
     until_asleep(waiter)
     assert_raises(Godwit::BusyError) { streamer.start }
     assert_empty streamer.backend.events

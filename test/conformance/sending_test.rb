@@ -103,7 +103,7 @@ class SendingTest < Godwit::TestCase
   test "send_many on a closed socket says how many went" do
     _, push = narrow
     sender = in_thread { push.send_many(Array.new(20, &:to_s)) }
-    until_asleep(sender)
+    eventually { push.events.empty? }
     push.close
     error = assert_raises(Godwit::ClosedError) { sender.value }
     assert_equal 5, error.sent
@@ -113,7 +113,9 @@ class SendingTest < Godwit::TestCase
     pull, push = narrow
     push.send_many(Array.new(5, &:to_s))
     message = [+"first", +"second, which is longer than what fits inline"]
-    sender = in_thread { push << message }
+    started = Queue.new
+    sender = in_thread { (started << true) && push << message }
+    started.pop
     until_asleep(sender)
     message.first.replace("changed")
     message.push("one more")

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "socket"
+require_relative "../support/ports"
 
 # A Markdown page and the Ruby examples in it.
 class Page
@@ -56,10 +56,8 @@ class Page
 
   # @return [Hash{String => String}] for each of these ports one that is free
   def self.free_ports(ports)
-    servers = ports.map { TCPServer.new("127.0.0.1", 0) }
-    ports.zip(servers.map { |server| server.addr[1].to_s }).to_h
-  ensure
-    servers&.each(&:close)
+    first = Godwit::TestSupport::Ports.free(ports.size)
+    ports.each_with_index.to_h { |port, index| [port, (first + index).to_s] }
   end
 
   def self.check(value, promised, line)

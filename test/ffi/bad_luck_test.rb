@@ -9,6 +9,8 @@ require_relative "../../rakelib/support/jruby"
 
 # No libzmq, a wrong one, one of many; each is loaded as users have it loaded, on CRuby and on JRuby.
 class BadLuckTest < Godwit::TestCase
+  deadline 90 # longer than that of the children: past a test's the watchdog ends the whole stage
+
   # Tries one after the other; only the last may load.
   PROGRAM = <<~'RUBY'
     $VERBOSE = nil
@@ -30,7 +32,7 @@ class BadLuckTest < Godwit::TestCase
 
   # @return [Array<String>] what was said to each path
   def tried(ruby, paths, env = {})
-    command = (ruby == :jruby) ? Godwit::JRuby.command : [RbConfig.ruby, "-rbundler/setup"]
+    command = (ruby == :jruby) ? Godwit::JRuby.command(java: Godwit::JRuby::SHORT) : [RbConfig.ruby, "-rbundler/setup"]
     env = {"GODWIT_BACKEND" => "ffi", "BUNDLE_GEMFILE" => File.expand_path("../../Gemfile", __dir__), "GODWIT_LIBZMQ" => nil, **env}
     child = start_command([*command, "-Ilib", "-e", PROGRAM, *paths], env: env, deadline: 60)
     assert_child(child.finish).stdout.split("--\n")

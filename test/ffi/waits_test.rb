@@ -38,12 +38,12 @@ class FFIWaitsTest < Godwit::TestCase
     test "#{name} wakes for a reason only" do
       pull = open_socket(:PULL).bind(endpoint_for(:tcp))
       watching_waits do
+        start = monotonic # before the thread is there, which may be long in its wait when this one goes on
         thread = watched_thread do
           call.call(pull, 1)
         rescue Timeout::Error
           nil
         end
-        start = monotonic
         assert_nil thread.value
         assert_operator monotonic - start, :>=, 0.99
         # Slices of 50 ms would be 20. The first deadline may be met a millisecond early.

@@ -9,9 +9,9 @@ class GuideMajordomoTest < GuideCase
   FOREVER = 1_000_000
 
   test "each service answers its own requests" do
-    broker, endpoint = start_broker
+    broker, endpoint = start_broker(heartbeat: 2) # nobody is to be missed
     workers = {"square" => %w[A B], "reverse" => %w[C]}.flat_map do |service, names|
-      names.map { |name| worker(endpoint, service, name) }
+      names.map { |name| worker(endpoint, service, name, heartbeat: 2) }
     end
     broker.wait_for(/(here.*){3}/m)
     clients = %w[square reverse].to_h { |service| [service, client(endpoint, service, 30)] }

@@ -2,7 +2,6 @@
 
 # libzmq: test_shutdown_stress
 
-require "socket"
 require "test_helper"
 require_relative "shim/shim"
 
@@ -39,10 +38,9 @@ class ContextsTest < Godwit::TestCase
 
   # Those who wait leave their socket a little later than the context looks for the longest linger.
   test "Context#close gives linger to sockets that others wait on" do
-    home = own(Godwit::Context.new(linger: 2.5))
-    # Of no socket of ours: one that closes may still take the connection, and its refusal is for good.
-    port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
-    dealer = own(Godwit::DEALER.connect("tcp://127.0.0.1:#{port}", context: home, reconnect_interval: 0.01))
+    home = own(Godwit::Context.new(linger: 20))
+    endpoint = endpoint_for(:ipc) # that nobody has had
+    dealer = own(Godwit::DEALER.connect(endpoint, context: home, reconnect_interval: 0.01))
     dealer.send("late")
     waiter = in_thread { dealer.recv }
     until_asleep(waiter)
@@ -50,7 +48,7 @@ class ContextsTest < Godwit::TestCase
     closer = in_thread { home.close && nil }
     assert_raises(Godwit::ClosedError) { waiter.value }
     refute closer.join(1.5), "close gave up after #{monotonic - started} s, with a message unsent"
-    peer = open_socket(:DEALER).bind("tcp://127.0.0.1:#{port}")
+    peer = open_socket(:DEALER).bind(endpoint)
     assert_equal "late", peer.recv(timeout: 5)
     assert closer.join(5)
   end

@@ -5,19 +5,21 @@ require "native/shim/shim"
 
 # How a process ends: it neither hangs nor loses what linger allows (law 7).
 class ExitTest < Godwit::TestCase
-  SLACK = 1.0 # seconds for starting Ruby and for a busy machine
+  deadline 90 # several children one after the other; past a test's the watchdog ends the whole stage
+  SLACK = 1.0 # seconds for a process to end; on a busy machine it has a few tries
+  TRIES = 3
 
   test "what was sent and nobody has taken yet is delivered when the peer appears within linger" do
-    port = free_port
-    child = start_child(<<~RUBY, [port], deadline: 15)
+    endpoint = endpoint_for(:ipc) # a free port could be somebody else's by then
+    child = start_child(<<~RUBY, [endpoint], deadline: 15)
       require "godwit"
-      push = Godwit::PUSH.connect("tcp://127.0.0.1:\#{ARGV[0]}", reconnect_interval: 0.01)
+      push = Godwit::PUSH.connect(ARGV[0], reconnect_interval: 0.01)
       100.times { |number| push.send(number.to_s) }
       puts "sent"
       exit 7
     RUBY
     child.wait_for("sent")
-    pull = open_socket(:PULL).bind("tcp://127.0.0.1:#{port}")
+    pull = open_socket(:PULL).bind(endpoint)
     100.times { |number| assert_equal number.to_s, pull.recv(timeout: 10) }
     result = child.finish
     refute result.timed_out, result.to_s
@@ -25,10 +27,10 @@ class ExitTest < Godwit::TestCase
   end
 
   test "threads that wait on other sockets make it lose nothing, and nothing is said of them" do
-    port = free_port
-    child = start_child(<<~RUBY, [port], deadline: 15)
+    endpoint = endpoint_for(:ipc) # a free port could be somebody else's by then
+    child = start_child(<<~RUBY, [endpoint], deadline: 15)
       require "godwit"
-      push = Godwit::PUSH.connect("tcp://127.0.0.1:\#{ARGV[0]}", reconnect_interval: 0.01)
+      push = Godwit::PUSH.connect(ARGV[0], reconnect_interval: 0.01)
       waiting = Array.new(3) { |number| Thread.new { Godwit::PULL.bind("inproc://\#{number}").recv } }
       Thread.pass until waiting.all? { |thread| thread.status == "sleep" }
       100.times { |number| push.send(number.to_s) }
@@ -36,7 +38,7 @@ class ExitTest < Godwit::TestCase
     RUBY
     child.wait_for("ending")
     refute eventually_ended(child, 0.5) {}, "it did not wait for its peer"
-    pull = open_socket(:PULL).bind("tcp://127.0.0.1:#{port}")
+    pull = open_socket(:PULL).bind(endpoint)
     100.times { |number| assert_equal number.to_s, pull.recv(timeout: 10) }
     result = child.finish
     assert_equal [0, ""], [result.status.exitstatus, result.stderr], result.to_s
@@ -47,8 +49,7 @@ class ExitTest < Godwit::TestCase
   end
 
   test "a peer that never comes holds the end for linger, not longer" do
-    seconds = assert_ends_within(1 + 1, unsent("linger: 1"))
-    assert_operator seconds, :>=, 1
+    assert_ends_within(1 + 1, unsent("linger: 1"), least: 1)
   end
 
   test "the longest linger of several contexts and closed sockets counts, not their sum" do
@@ -63,27 +64,29 @@ class ExitTest < Godwit::TestCase
   end
 
   test "linger without limit ends by Ctrl-C" do
-    child = start_child("require 'godwit'\ntrap(:WINCH) {}\n#{unsent("linger: nil")}\nat_exit { puts 'ready' }", deadline: 10)
-    child.wait_for("ready")
-    refute eventually_ended(child, 0.5) { child.signal(:WINCH) }, "it did not wait for its peer"
-    start = monotonic
-    child.signal(:INT)
-    result = child.finish
-    refute result.timed_out, result.to_s
-    assert_operator monotonic - start, :<, SLACK
+    assert_within(SLACK, tries: TRIES) do
+      child = start_child("require 'godwit'\ntrap(:WINCH) {}\n#{unsent("linger: nil")}\nat_exit { puts 'ready' }", deadline: 10)
+      child.wait_for("ready")
+      refute eventually_ended(child, 0.5) { child.signal(:WINCH) }, "it did not wait for its peer"
+      eventually { state(child.pid) == "S" } # one that comes before the wait does not end it
+      seconds do
+        child.signal(:INT)
+        result = child.finish
+        refute result.timed_out, result.to_s
+      end
+    end
   end
 
   # A name server that does not answer keeps libzmq's own termination waiting.
   test "a host name that is being resolved does not hold the end beyond linger and a second" do
     slow = Godwit::TestSupport::Shim.windows(resolve: 20_000_000)
     ["", "push.close", "context.close"].each do |ending|
-      seconds = assert_ends_within(0.2 + 1, <<~RUBY, env: slow, slack: (ending == "context.close") ? 1 + SLACK : SLACK)
+      assert_ends_within(0.2 + 1, <<~RUBY, least: 0.2, env: slow, slack: (ending == "context.close") ? 1 + SLACK : SLACK)
         context = Godwit::Context.new(linger: 0.2)
         push = Godwit::PUSH.connect("tcp://no.such.host.invalid:1", context: context)
         push.send("x")
         #{ending}
       RUBY
-      assert_operator seconds, :>, 0.2
     end
   end
 
@@ -175,14 +178,14 @@ class ExitTest < Godwit::TestCase
   test "objects that are collected at the end in any order, under an end that stresses the collector" do
     assert_child(run_child(<<~RUBY, deadline: 20))
       require "godwit"
-      # Over FFI, which makes more objects, each of them costs a collection too.
+      # Over FFI, which makes more objects, each of them costs a collection too: of the young only, a whole one takes 20 ms there.
       contexts = Array.new((Godwit::BACKEND == :native) ? 5 : 1) { Godwit::Context.new(linger: 0) }
       sockets = contexts.flat_map { |context| %i[REQ REP PUB SUB PUSH PULL].map { |type| context.socket(type) } }
       sockets.each { |socket| socket.bind("tcp://127.0.0.1:*") }
       define_finalizer = ->(object) { ObjectSpace.define_finalizer(object, proc { GC.start }) }
       sockets.each(&define_finalizer)
       contexts.first(2).each { |context| define_finalizer.call(context.dup) rescue nil }
-      GC.stress = true
+      GC.stress = (Godwit::BACKEND == :native) ? true : 0x01
       sockets.first(3).each(&:close)
       contexts.first.shutdown
       sockets = contexts = nil
@@ -213,13 +216,15 @@ class ExitTest < Godwit::TestCase
     "push = Godwit::PUSH.connect('tcp://127.0.0.1:1', #{options})\npush.send('never delivered')"
   end
 
-  # @return [Float] seconds from the end of the program to the end of the process
-  def assert_ends_within(seconds, source, slack: SLACK, **options)
+  # That from the end of the program to the end of the process it takes so many seconds at most, and at least.
+  def assert_ends_within(seconds, source, least: 0, slack: SLACK, **options)
     source = "require 'godwit'\n#{source}\nputs Process.clock_gettime(Process::CLOCK_MONOTONIC)"
-    result = assert_child(run_child(source, deadline: seconds + 10, **options))
-    taken = monotonic - result.stdout.to_f
-    assert_operator taken, :<, seconds + slack, "it hangs"
-    taken
+    assert_within(seconds + slack, tries: TRIES) do
+      result = assert_child(run_child(source, deadline: seconds + 10, **options))
+      taken = monotonic - result.stdout.to_f
+      assert_operator taken, :>=, least
+      taken
+    end
   end
 
   def eventually_ended(child, seconds)
@@ -231,13 +236,7 @@ class ExitTest < Godwit::TestCase
     !alive?(child.pid)
   end
 
-  def alive?(pid) = File.read("/proc/#{pid}/stat")[/\) (\w)/, 1] != "Z"
+  def alive?(pid) = state(pid) != "Z"
 
-  def free_port
-    open_socket(:PULL).bind("tcp://127.0.0.1:*").then do |socket|
-      port = socket.port
-      socket.close
-      port
-    end
-  end
+  def state(pid) = File.read("/proc/#{pid}/stat")[/\) (\w)/, 1]
 end

@@ -28,16 +28,18 @@ class LoopProcessTest < Godwit::TestCase
   test "a trap block stops the loop that waits, and posts to it; the rest is refused there" do
     assert_done <<~RUBY
       #{LOOP}
-      20.times do
+      taken = Array.new(20) do
         trap(:USR1) { loop.stop }
         when_asleep { Process.kill(:USR1, Process.pid) }
         abort "not stopped" unless loop.run == :stopped
-        abort "late: \#{now - @at}" if now - @at > 0.5
+        took = now - @at
         trap(:USR1) { loop.post { |given| log << :posted; given.stop } }
         when_asleep { Process.kill(:USR1, Process.pid) }
         abort "not stopped" unless loop.run == :stopped
+        took
       end
       abort log.inspect unless log == [:posted] * 20
+      abort "late: \#{taken}" if taken.sort[10] > 0.1 # a busy machine may be late now and then
 
       timer = loop.after(1000) {}
       refused = []

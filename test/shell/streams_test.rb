@@ -91,7 +91,7 @@ class StreamsTest < ShellCase
     before = children
     assert_match(/input: takes an IO that is open/, assert_raises(Godwit::ArgumentValueError) { Shell.rows("cat", input: reader).to_a }.message)
     assert_match(/err: takes an IO that is open/, assert_raises(Godwit::ArgumentValueError) { Shell.rows("echo", err: writer).to_a }.message)
-    assert_equal before, children
+    assert_empty children - before
   end
 
   test "more input than pipes hold is no deadlock" do
@@ -157,7 +157,7 @@ class StreamsTest < ShellCase
     before = children
     stream = Shell.pipe(%w[yes], %w[cat], %w[cat])
     assert_equal "y", stream.first
-    assert_equal before, children
+    assert_empty children - before
     assert stream.status.stopped?
     refute stream.status.failed?
   end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "support/ports"
 require "support/tiny_scheduler"
 
 # What the scenarios of draft_test.rb share.
@@ -40,11 +41,5 @@ module DraftPairs
     eventually { dish.recv(timeout: 5) == "tuned" }
   end
 
-  def udp_port
-    socket = UDPSocket.new
-    socket.bind("127.0.0.1", 0)
-    socket.local_address.ip_port
-  ensure
-    socket&.close
-  end
+  def udp_port = Godwit::TestSupport::Ports.free(socket: UDPSocket)
 end

@@ -88,6 +88,12 @@ module Godwit
         end
       end
 
+      # For a port that is to be bound by a program that starts later, or bound again: on 127.0.0.1 it may be another's by then.
+      # @return [String] an address of the loopback that only this process's tests use (elsewhere than on Linux there is one for all)
+      def own_host
+        LINUX ? "127.#{64 + (Process.pid >> 16 & 63)}.#{Process.pid >> 8 & 255}.#{Process.pid & 255}" : "127.0.0.1"
+      end
+
       # @return [String] a folder that the test's end removes
       def scratch_dir
         @scratch_dir ||= Dir.mktmpdir("godwit-")

@@ -63,9 +63,10 @@ class FFIRzmqExamplesTest < FFIRzmqCase
     start_old("examples/ffi-rzmq/#{name}.rb", args, on: on, deadline: 30)
   end
 
-  # tcp: over ipc libzmq itself loses what a sender that closes had queued.
+  # tcp: over ipc libzmq itself loses what a sender that closes had queued. On an address of this process's own: on 127.0.0.1 another test may
+  # be given the port before the program, which takes seconds to start, binds it.
   def endpoint
-    @endpoint ||= TCPServer.open("127.0.0.1", 0) { |server| "tcp://127.0.0.1:#{server.addr[1]}" }
+    @endpoint ||= TCPServer.open(own_host, 0) { |server| "tcp://#{server.addr[3]}:#{server.addr[1]}" }
   end
 
   # @return [Array<Result>] of both ends

@@ -55,7 +55,7 @@ class RbczmqExamplesTest < Godwit::TestCase
     from, to = ports(broadcaster, /from port \d+ to port \d+\n/)
     readers = [script("log_subscriber", to, "one ERROR"), script("log_subscriber", to, "two", "line 9999")]
     open_socket(:PUSH).connect(from).then do |push| # until both subscriptions have arrived
-      eventually(deadline: 20) do
+      eventually(deadline: 20 + START) do
         ["one ERROR: sync", "two: sync"].each { |line| push.send(line) }
         readers.all? { |reader| reader.__send__(:pump, monotonic + 0.01).then { reader.stdout.include?("subscribed") } }
       end

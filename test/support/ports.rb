@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+require "socket"
+
+module Godwit
+  module TestSupport
+    # Ports of this machine that are free, and stay so: the system hands none of them out to those who bind to port 0 or connect, as
+    # the tests of other stages do at the same moment.
+    module Ports
+      # What Linux hands out begins here, unless it was told otherwise.
+      USUAL = 32_768
+      LOWEST = 10_000
+      # Not Kernel#rand, which Minitest seeds: stages of one run would all choose the same.
+      RANDOM = Random.new
+      private_constant :RANDOM
+
+      module_function
+
+      # @param count [Integer] how many, one after the other
+      # @param socket [Class] TCPServer, or UDPSocket
+      # @return [Integer] the first of them
+      def free(count = 1, socket: TCPServer)
+        loop do
+          first = RANDOM.rand(LOWEST..highest - count)
+          return first if (first...first + count).all? { |port| free?(port, socket) }
+        end
+      end
+
+      def free?(port, socket = TCPServer)
+        one = (socket == TCPServer) ? TCPServer.new("127.0.0.1", port) : UDPSocket.new.tap { |udp| udp.bind("127.0.0.1", port) }
+        one.close
+        true
+      rescue Errno::EADDRINUSE
+        false
+      end
+
+      def highest
+        range = "/proc/sys/net/ipv4/ip_local_port_range"
+        first = File.exist?(range) ? File.read(range).to_i : USUAL
+        (first > LOWEST + 1000) ? first : USUAL
+      end
+    end
+  end
+end
