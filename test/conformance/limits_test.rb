@@ -91,7 +91,7 @@ class LimitsTest < Godwit::TestCase
   end
 
   test "with a shell's ulimit -n: what was accepted arrives, and with descriptors back it works on" do
-    result = start_command(["sh", "-c", "ulimit -n #{LIMIT}; exec \"$@\"", "sh", *RUBY, "-W", "-Ilib", "-e", <<~'RUBY'], deadline: 20 + START).finish
+    result = start_command(["sh", "-c", "ulimit -n #{LIMIT}; exec \"$@\"", "sh", *RUBY, "-W", "-Ilib", "-e", <<~'RUBY'], deadline: 20).finish
       require "godwit"
       pull = Godwit::PULL.bind("tcp://127.0.0.1:*", count_peers: false)
       push = Godwit::PUSH.connect(pull.last_endpoint, count_peers: false)

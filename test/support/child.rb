@@ -12,7 +12,7 @@ module Godwit
       RUBY = ((RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]).freeze
 
       # Seconds that this Ruby may take to start beside other work, on top of a child's deadline.
-      START = (RUBY_ENGINE == "jruby") ? 15 : 0
+      START = (RUBY_ENGINE == "jruby") ? 30 : 0
 
       # How a child ended, and all that it wrote.
       Result = Struct.new(:status, :stdout, :stderr, :timed_out) do

@@ -15,7 +15,7 @@ module Godwit
     include TestSupport::Children
     include TestSupport::Runtimes
 
-    DEADLINE = 30 # seconds for one test
+    DEADLINE = 60 # seconds for one test, which finds hangs: the slowest take a few on a machine at ease
     THREAD_DEADLINE = 5
 
     class << self
