@@ -121,6 +121,51 @@ class FramesTest < Godwit::TestCase
     assert_equal "a", pull.recv(timeout: 5)
   end
 
+  # Runs each block in a thread of its own, again and again, both at the same time; gives what they gave.
+  def at_once(times, *blocks)
+    queues = blocks.map { Thread::Queue.new }
+    given = Thread::Queue.new
+    workers = blocks.zip(queues).map do |block, queue|
+      in_thread do
+        while (frame = queue.pop)
+          given << begin
+            block.call(frame)
+          rescue Godwit::GoneError
+            :gone
+          end
+        end
+      end
+    end
+    times.times do
+      frame = Godwit::Frame.new("x" * 600)
+      queues.each { |queue| queue << frame }
+      yield Array.new(blocks.size) { given.pop }
+    end
+  ensure
+    queues&.each(&:close)
+    workers&.each(&:join)
+  end
+
+  test "of two threads that send one frame at once one has sent it, and the other is refused" do
+    pairs = Array.new(2) { connected_pair(:PULL, :PUSH, transport: :inproc) }
+    sends = pairs.map { |_, push| ->(frame) { push.send(frame) && :sent } }
+    at_once(500, *sends) do |outcomes|
+      assert_equal %i[gone sent], outcomes.sort
+      assert_equal 1, pairs.sum { |pull, _| pull.recv_nonblock(exception: false).is_a?(String) ? 1 : 0 }
+    end
+  end
+
+  test "a frame that another thread closes at the same time is in its message, or the message was not sent" do
+    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
+    send = ->(frame) { push.send(["a", "b", "c", "d", frame]) && :sent }
+    at_once(500, send, ->(frame) { frame.close || :closed }) do |outcomes|
+      push.send("end")
+      whole = ["a", "b", "c", "d", "x" * 600]
+      assert_equal whole, pull.recv(timeout: 5) if outcomes.include?(:sent)
+      assert_equal "end", pull.recv(timeout: 5)
+    end
+  end
+
   each_transport("send_frame holds the parts back and sends them as one") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     part = +"b"

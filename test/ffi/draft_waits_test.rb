@@ -50,6 +50,19 @@ class FFIDraftWaitsTest < Godwit::TestCase
       assert_operator count.call, :<, before + 30
     end
 
+    test "a String that is sent to somebody leaves nothing of its message behind" do
+      server = Godwit::SERVER.bind("tcp://127.0.0.1:*", context: context)
+      own(server)
+      client = own(Godwit::CLIENT.connect(server.last_endpoint, context: context)) << "x"
+      id, = server.recv_from(timeout: 5)
+      made = 0
+      Godwit::Backend::FFI::FrameHandle.stub(:new, ->(*) { made += 1 }) do
+        20.times { server.send("y" * 1000, routing_id: id) }
+      end
+      assert_equal 0, made, "messages that nobody frees"
+      assert_equal "y" * 1000, client.recv(timeout: 5)
+    end
+
     test "a context that is shut down refuses new ones, and what is open raises" do
       own_context = own(Godwit::Context.new)
       client = own(Godwit::CLIENT.new(context: own_context))

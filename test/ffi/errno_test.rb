@@ -12,11 +12,11 @@ class FFIErrnoTest < Godwit::TestCase
     PULL = CONTEXT.socket(:PULL).bind("inproc://a")
     OTHER = CONTEXT.socket(:DEALER).bind("inproc://b")
 
-    # EAGAIN and ENOENT: the handlers get another one.
+    # EAGAIN and ENOENT: the handlers get another one. A hundred tries at least: a busy machine may allow few in that time.
     def try_for(seconds)
       limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
       tries = 0
-      while Process.clock_gettime(Process::CLOCK_MONOTONIC) < limit
+      while Process.clock_gettime(Process::CLOCK_MONOTONIC) < limit || tries <= 100
         tries += 1
         outcome = PULL.recv_nonblock(exception: false)
         abort outcome.inspect unless outcome == :wait_readable
@@ -46,7 +46,7 @@ class FFIErrnoTest < Godwit::TestCase
       tries = try_for(4)
       Process.kill(:KILL, storm)
       Process.wait(storm)
-      abort "\#{handled} signals, \#{tries} tries" unless handled > 100 && tries > 100
+      abort "\#{handled} signals, \#{tries} tries" unless handled > 100
     RUBY
   end
 
@@ -56,7 +56,7 @@ class FFIErrnoTest < Godwit::TestCase
       GC.disable if GC.respond_to?(:stress=)
       5000.times { PUSH << "x"; PULL.recv_frame }
       collector = Thread.new { loop { GC.enable; collect_garbage; Thread.pass } }
-      abort "no tries" unless try_for(1) > 100
+      try_for(1)
     RUBY
   end
 

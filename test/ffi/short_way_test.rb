@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/tiny_scheduler"
 
 # The short way of send, << and recv, which holds the lock but puts no interrupt off (ADR 15).
 class ShortWayTest < Godwit::TestCase
@@ -181,6 +182,45 @@ class ShortWayTest < Godwit::TestCase
     assert_raises(Interrupted) { push << "c" }
     in_thread { push << "d" }.join
     assert_equal %w[b c d], Array.new(3) { pull.recv(timeout: 5) }
+  end
+
+  # Another thread holds the lock while the block runs, until that says that it begins.
+  def until_begun(handle)
+    begun = []
+    held = false
+    holder = in_thread { handle.instance_variable_get(:@mutex).synchronize { (held = true) && Thread.pass while begun.empty? } }
+    eventually { held }
+    yield begun
+    holder.join
+  end
+
+  # Whoever unlocks a Mutex that somebody waits for in a thread with a scheduler calls that, of which CRuby 3.1 may die (Lock).
+  {
+    "the short way" => ->(push) { push.send("x", timeout: 5) },
+    "the whole way" => ->(push) { push.send_nonblock("x") }
+  }.each do |name, use|
+    test "who finds the lock taken, where there is a scheduler, leaves it to none: #{name}" do
+      not_on :jruby, "JRuby has no fiber scheduler"
+      pull, push = warm_pair
+      asked = []
+      scheduler = Class.new(Godwit::TestSupport::TinyScheduler) do
+        define_method(:block) { |blocker, *seconds| asked.push(blocker) && super(blocker, *seconds) }
+        define_method(:unblock) { |blocker, fiber| asked.push(blocker) && super(blocker, fiber) }
+      end
+      [->(&block) { Fiber.schedule(&block) }, ->(&block) { block.call }].each do |way| # in a fiber, and in the thread itself
+        rounds(50, stressed: 5).times do
+          until_begun(handle_of(push)) do |begun|
+            in_thread do
+              Fiber.set_scheduler(scheduler.new)
+              way.call { begun.push(true) && use.call(push) }
+            end.join
+          end
+          assert_equal "x", pull.recv(timeout: 5)
+        end
+      end
+      mine = handle_of(push).instance_variable_get(:@mutex)
+      assert_empty(asked.select { |blocker| blocker.equal?(mine) })
+    end
   end
 
   test "a forked child is told from its parent" do

@@ -91,6 +91,13 @@ class FFIRzmqDoorTest < FFIRzmqCase
     ["2 bytes from 4 on, of 5", "1 bytes from 5 on, of 5", "install it", "no zmq_ctx_get"].zip(result.stdout.lines.drop(7)) { |words, line| assert_includes line, words }
   end
 
+  test "the gem ffi is there for programs that name it" do
+    program = "require 'ffi-rzmq'\nputs FFI::MemoryPointer.new(:int).write_int(7).read_int\nmodule ZMQ; puts FFI::Pointer.new(5).address; end\n"
+    [:gem, *RUNTIMES.reject { |_, why_not| why_not }.keys].each do |runtime|
+      assert_equal "7\n5\n", assert_child(run_old(program, on: runtime)).stdout, runtime
+    end
+  end
+
   test "a door that comes after the gem says so" do
     result = run_old("require 'ffi-rzmq'\n$LOAD_PATH.unshift 'lib'\nrequire 'godwit/compat/ffi_rzmq'\n", on: :gem)
     refute result.success?

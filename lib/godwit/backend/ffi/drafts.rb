@@ -159,7 +159,11 @@ module Godwit
         def bytes_of(part) = part.is_a?(String) ? part.bytesize : Frame.handle_of(part).size
 
         def send_addressed(body, to)
-          message = body.is_a?(Frame) ? Frame.handle_of(body).share : FrameHandle.of(body).message
+          FrameHandle.holding([body]) { send_held(body, to) }
+        end
+
+        def send_held(body, to)
+          message = body.is_a?(Frame) ? Frame.handle_of(body).copy : Zmq.message_of(body)
           error = Drafts.address(message, to)
           while error.zero? && Zmq.zmq_msg_send(message, @zmq, DONTWAIT) < 0
             failure = ::FFI.errno

@@ -6,6 +6,9 @@ module Godwit
       # A zmq_msg_t of a Frame. Its memory is freed here alone: left to the pointer's own finalizer it could go before the Frame's runs.
       # @private
       class FrameHandle
+        IN_HANDLER = "a trap handler interrupted a call on this frame: start a Thread there"
+        private_constant :IN_HANDLER
+
         attr_reader :message, :encoding, :more
 
         # Takes the message over.
@@ -20,11 +23,28 @@ module Godwit
           @round = Collector.made(@bytes = size)
         end
 
-        def self.of(string)
-          message = ::FFI::MemoryPointer.new(Zmq::MESSAGE_SIZE)
-          raise Failed, ::FFI.errno if Zmq.zmq_msg_init_size(message, string.bytesize) != 0
-          Zmq.zmq_msg_data(message).put_bytes(0, string) unless string.empty?
-          new(message, string.encoding)
+        def self.of(string) = new(Zmq.message_of(string), string.encoding)
+
+        # Runs the block, which sends these parts, while no other thread can send, close or read the frames among them: on JRuby two could
+        # send one at once, or close it in mid-message. A frozen one can neither be sent away nor be closed.
+        # @raise [Failed] before the block, when one of them is gone, or being read
+        def self.holding(parts)
+          return yield if parts.none?(Frame)
+          frames = parts.grep(Frame)
+          held = []
+          handles = frames.filter_map { |frame| Frame.handle_of(frame) unless frame.frozen? }
+          # always in the same order, so that two who send the same ones do not wait for one another
+          handles = handles.uniq.sort_by(&:address) if handles.size > 1
+          handles.each { |handle| held << handle.take }
+          frames.each do |frame|
+            handle = Frame.handle_of(frame)
+            raise Failed.new(handle.live? ? Errno::EBUSY::Errno : GoneError, object: frame) unless frame.frozen? ? handle.live? : handle.sendable?
+          end
+          yield
+        rescue Lock::Held
+          raise Failed.new(BusyError, IN_HANDLER)
+        ensure
+          held&.each(&:release)
         end
 
         def live? = @live
@@ -37,9 +57,20 @@ module Godwit
           count.zero? ? "".b : (Zmq.zmq_msg_data(@message) + start).read_bytes(count)
         end
 
+        def address = @message.address
+
+        # @return [self]
+        # @raise [Lock::Held]
+        def take
+          @lock.take
+          self
+        end
+
+        def release = @lock.release
+
         # Reads with the frame held, so that no other thread ends it meanwhile.
         def reading
-          @lock.synchronize do
+          locked do
             raise Failed, GoneError unless @live
             yield self
           end
@@ -47,36 +78,38 @@ module Godwit
 
         # For as long as the block runs it can neither be sent nor closed.
         def keep
-          @lock.synchronize do
+          locked do
             raise Failed, GoneError unless @live
             @readers += 1
           end
           begin
             yield
           ensure
-            @lock.synchronize { @readers -= 1 }
+            locked { @readers -= 1 }
           end
         end
 
         # Another message with the same bytes.
         # @raise [Failed]
-        def share
-          reading do
-            copy = Zmq.new_message
-            raise Failed, ::FFI.errno if Zmq.zmq_msg_copy(copy, @message) != 0
-            copy
-          end
+        def share = reading(&:copy)
+
+        # The same of one that is held.
+        # @raise [Failed]
+        def copy
+          copy = Zmq.new_message
+          raise Failed, ::FFI.errno if Zmq.zmq_msg_copy(copy, @message) != 0
+          copy
         end
 
         # @raise [Failed] while somebody reads it
         def close
-          @lock.synchronize do
+          locked do
             raise Failed, Errno::EBUSY::Errno if @live && @readers > 0
             let_go(used: true)
           end
         end
 
-        # Of a frame that was collected there is no other user.
+        # Of a frame that was collected there is no other user; one that is sent is held.
         def let_go(used: false)
           return unless @live
           @live = false
@@ -87,6 +120,15 @@ module Godwit
 
         # It must not hold the Frame.
         def self.finalizer(handle) = proc { FFI.keep_errno { handle.let_go } }
+
+        private
+
+        # @raise [Failed]
+        def locked(&block)
+          @lock.synchronize(&block)
+        rescue Lock::Held
+          raise Failed.new(BusyError, IN_HANDLER)
+        end
       end
     end
   end

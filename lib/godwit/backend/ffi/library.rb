@@ -52,6 +52,15 @@ module Godwit
             zmq_msg_init(message)
             message
           end
+
+          # A zmq_msg_t with these bytes.
+          # @raise [Failed]
+          def message_of(string)
+            message = ::FFI::MemoryPointer.new(MESSAGE_SIZE)
+            raise Failed, ::FFI.errno if zmq_msg_init_size(message, string.bytesize) != 0
+            zmq_msg_data(message).put_bytes(0, string) unless string.empty?
+            message
+          end
         end
 
         PATH = locate

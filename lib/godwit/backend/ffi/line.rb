@@ -29,8 +29,13 @@ module Godwit
 
         if POSSIBLE
           def self.current = Fiber.current_scheduler
+
+          # Whether this thread has one, used by this fiber or not.
+          def self.here? = !Fiber.scheduler.nil?
         else
           def self.current = nil
+
+          def self.here? = false
         end
       end
 

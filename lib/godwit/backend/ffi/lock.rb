@@ -6,6 +6,10 @@ module Godwit
       # Guards one socket or context. It is held for a few calls that never wait, so no interrupt is taken meanwhile: a thread that is killed
       # leaves no message half sent.
       #
+      # Where a thread has a fiber scheduler nobody sleeps for it, but tries: whoever unlocks a Mutex that one waits for there calls that scheduler, on CRuby 3.1 with
+      # the Mutex unlocked but still among those that its thread keeps. A kill or an error just then, or another who takes it, ends the process
+      # when that thread ends ("invalid keeping_mutexes").
+      #
       # In a trap handler Ruby allows no Mutex#lock, only try_lock. Another thread lets go in a moment, so it tries on; but where the handler
       # interrupted the very call that holds the lock there is nothing to wait for: Held.
       # @private
@@ -14,6 +18,9 @@ module Godwit
         class Held < StandardError; end
 
         NEVER = {Object => :never}.freeze
+        # Seconds in which another thread lets go, however busy the machine; after them it is a fiber of this thread, which only the scheduler lets go on.
+        PATIENCE = 1
+        private_constant :PATIENCE
 
         attr_reader :mutex
 
@@ -33,20 +40,30 @@ module Godwit
           end
         end
 
-        private
-
+        # Without a block, for several at once; where no interrupt is taken, and `release` is sure to follow.
+        # @raise [Held]
         def take
           return if @mutex.try_lock
           raise Held if @mutex.owned?
+          return if Scheduler.here? && try_until(Clock.now + PATIENCE)
           begin
             @mutex.lock
           rescue ThreadError # in a trap handler
-            try_on
+            try_until(nil)
           end
         end
 
-        def try_on
-          Thread.pass until @mutex.try_lock
+        def release = @mutex.unlock
+
+        private
+
+        # @return [Boolean] false when the moment has passed
+        def try_until(moment)
+          until @mutex.try_lock
+            return false if Clock.passed?(moment)
+            Thread.pass
+          end
+          true
         end
       end
     end

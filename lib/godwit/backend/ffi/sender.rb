@@ -96,17 +96,21 @@ module Godwit
           error
         end
 
+        # A copy, which shares its bytes: of a message that must be sent again from part 1 the frame is needed once more.
         def send_frame(frame, flags)
-          copy = Frame.handle_of(frame).share
-          begin
-            loop do
-              return 0 if Zmq.zmq_msg_send(copy, @zmq, flags | DONTWAIT) >= 0
-              error = ::FFI.errno
-              return error unless interrupted?(error)
-            end
-          ensure
-            Zmq.zmq_msg_close(copy)
+          copy = Frame.handle_of(frame).copy
+          send_message(copy, flags)
+        ensure
+          Zmq.zmq_msg_close(copy) if copy
+        end
+
+        def send_message(message, flags)
+          again = true
+          while again
+            error = (Zmq.zmq_msg_send(message, @zmq, flags | DONTWAIT) < 0) ? ::FFI.errno : 0
+            again = interrupted?(error)
           end
+          error
         end
 
         def send_part(part, flags)
@@ -140,8 +144,12 @@ module Godwit
 
         def try_parts(message)
           return EAGAIN if @form == :datagram && events.nobits?(WRITABLE) # one that is not bound drops messages, and gives no errno
-          return try_single(message) if @repair == :sound && !message.is_a?(Array)
+          return send_bytes(message, 0) if @repair == :sound && message.is_a?(String)
           parts = message.is_a?(Array) ? message : [message]
+          FrameHandle.holding(parts) { (@repair == :sound && parts.size == 1) ? try_single(parts.first) : try_held(parts) }
+        end
+
+        def try_held(parts)
           loop do
             begun = @repair == :owes_delimiter
             error = repair_request
@@ -168,15 +176,17 @@ module Godwit
           end
         end
 
+        # Of a frame that goes its own message is sent: when it does not go libzmq leaves it as it is.
         def try_single(part)
-          error = send_part(part, 0)
+          return send_part(part, 0) if part.is_a?(String) || part.frozen?
+          error = send_message(Frame.handle_of(part).message, 0)
           let_go(part) if error.zero?
           error
         end
 
-        # A frozen frame stays.
+        # A frozen frame stays. The frame is held.
         def let_go(part)
-          Frame.handle_of(part).close if part.is_a?(Frame) && !part.frozen?
+          Frame.handle_of(part).let_go(used: true) if part.is_a?(Frame) && !part.frozen?
         end
       end
     end

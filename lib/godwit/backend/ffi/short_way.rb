@@ -12,13 +12,13 @@ module Godwit
         # @return [true, nil] nil: nothing was sent, and the whole way shall tell why
         def send_in_turn(string)
           return if (@turns += 1) >= MOST
-          sent = @mutex.synchronize do
+          sent = guard.synchronize do
             @open && (@simple || sends_simply?) && !@peers && @waiters.empty? && @birth == Birth::PAGE.get_int32(0) &&
               Zmq.send_string(@address, string, string.bytesize, DONTWAIT) >= 0
           end
           close if @close_due
           true if sent
-        rescue ThreadError # in a trap handler
+        rescue ThreadError, Lock::Held # in a trap handler
           nil
         end
 
@@ -27,7 +27,7 @@ module Godwit
         def receive_in_turn(timeout)
           return if (@turns += 1) >= MOST
           turn = message = nil
-          @mutex.synchronize do
+          guard.synchronize do
             if @open && (@simple || receives_simply?) && !@peers && !@torn && @waiters.empty? && @birth == Birth::PAGE.get_int32(0)
               @torn = true
               size = Zmq.receive(@incoming_address, @address, DONTWAIT)
@@ -46,7 +46,7 @@ module Godwit
           end
           close if @close_due
           turn ? wait_alone(turn, timeout) : message
-        rescue ThreadError # in a trap handler
+        rescue ThreadError, Lock::Held # in a trap handler
           nil
         ensure
           leave_alone(turn) if turn && turn == @alone_turn && !@waiters.empty?
@@ -106,6 +106,9 @@ module Godwit
 
         private
 
+        # Where there is a fiber scheduler nobody stands in a Mutex's line: see {Lock}.
+        def guard = (Scheduler::POSSIBLE && Fiber.scheduler) ? @lock : @mutex
+
         # Other types than PUSH, DEALER and the like, which have nothing to mend.
         def sends_simply?
           @plain && @repair == :sound && (!@takes_turns || !@watches) && (!@publisher || Clock.now - @drained < DRAIN_EVERY)
@@ -120,7 +123,7 @@ module Godwit
 
         # Nothing was there, and nobody waits. A waiter who is alone is always the same one.
         def waits_simply?
-          return false if ::FFI.errno != EAGAIN || @feed || Scheduler.current
+          return false if ::FFI.errno != EAGAIN || @feed || Scheduler.here?
           @alone_waiter ||= Waiter.new(@line.spare, READABLE)
         rescue Failed # no descriptor is left
           false

@@ -12,8 +12,9 @@ module Godwit
       module Failures
         LAST = :godwit_ffi_rzmq_errno
 
-        # libzmq's own, which the C library has no words for, and one that libzmq words itself.
+        # libzmq's own, which the C library has no words for, and one that libzmq words itself; and that of no error, which JRuby does not know.
         WORDS = {
+          0 => "Success",
           Errno::EHOSTUNREACH::Errno => "Host unreachable",
           156_384_763 => "Operation cannot be accomplished in current state",
           156_384_764 => "The protocol is not compatible with the socket type",
