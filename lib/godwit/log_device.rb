@@ -23,7 +23,7 @@ module Godwit
     # @raise [ArgumentError] for a malformed endpoint, an unknown option, or a value that is not allowed
     def initialize(endpoint, progname: nil, **options)
       @progname = progname
-      @handle = Logger.__send__(:handle, endpoint, **options)
+      Logger.__send__(:handle, endpoint, **options) { |handle| @handle = handle }
     end
 
     # @param line [String]

@@ -62,8 +62,17 @@ module Godwit
 
       private
 
-      # What a logger or a device with an endpoint holds.
-      def handle(endpoint, **options) = Handle.new(Settings.new(endpoint, **options))
+      # Makes what a logger or a device with an endpoint holds: a folder, or a port, maybe. So an interrupt (`Timeout`) waits until the block has it, and then
+      # does not leave them to a logger that nobody has.
+      # @yieldparam handle [Handle]
+      def handle(endpoint, **options)
+        handle = nil
+        settings = Settings.new(endpoint, **options)
+        Thread.handle_interrupt(Object => :never) { yield(handle = Handle.new(settings)) }
+        done = true
+      ensure
+        handle&.abandon unless done
+      end
     end
 
     # @param target [String, IO, #write, nil] an endpoint, such as "tcp://loghost:7000"; or what Ruby's Logger takes, but no name of a file
@@ -102,9 +111,11 @@ module Godwit
         @default_formatter = Formatter.new
         @formatter = formatter || @default_formatter
         self.datetime_format = datetime_format
-        @handle = Logger.__send__(:handle, target, **options)
-        @plain = @handle.settings.plain?
-        extend(CALLS) if @plain && CALLS && instance_of?(Logger)
+        Logger.__send__(:handle, target, **options) do |handle|
+          @handle = handle
+          @plain = handle.settings.plain?
+          extend(CALLS) if @plain && CALLS && instance_of?(Logger)
+        end
       else
         super
       end
@@ -217,7 +228,8 @@ module Godwit
       end
     end
 
-    # Waits until what was logged so far has been handed to libzmq (with `overflow: :spool`, or is on the disk; with `durable:`, has been acknowledged).
+    # Waits until what was logged so far has been handed to libzmq (with `overflow: :spool`, or is on the disk; with `durable:`, has been acknowledged). In a trap handler, which
+    # cannot wait but on JRuby, it only tells whether all has.
     # @param timeout [Numeric, nil] seconds; nil: for ever
     # @return [Boolean] whether it has
     # @raise [ArgumentTypeError, ArgumentValueError] when the timeout is none

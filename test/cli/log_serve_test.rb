@@ -59,6 +59,17 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal "received 4 · lost 1 · 1 writer · #{foreign.size} foreign", result.stdout.force_encoding("UTF-8").lines.last.chomp
   end
 
+  test "what is foreign is counted, and shown with --verbose, with a file and without" do
+    [[], ["--verbose"], ["--verbose", "--file", file]].each do |options|
+      child = serve(*options)
+      push.send_many([*foreign, frames(1)])
+      child.wait_for('no record: "a" "b" "c"') if options.any?
+      result, = stop(child)
+      assert_includes result.stdout.force_encoding("UTF-8"), "received 1 · lost 0 · 1 writer · #{foreign.size} foreign"
+      assert_equal options.any? ? foreign.size : 0, result.stdout.scan(/^godwit: no record: /).size
+    end
+  end
+
   test "stats: a row for each writer, and the sums" do
     serve
     push.send_many([frames(1, level: 2), frames(5, level: 4), frames(1, writer: writer(7), prog: "a\e[2Jb", host: "")])

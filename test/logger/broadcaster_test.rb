@@ -206,6 +206,28 @@ class LoggerBroadcasterTest < Godwit::TestCase
     gate.close
   end
 
+  test "what is foreign may be looked at, with a sink and without one; who looks may raise" do
+    [nil, Sink.new].each do |sink|
+      seen = Queue.new
+      look = lambda do |message|
+        seen << message
+        raise "no" if seen.size == 1
+      end
+      relay = broadcaster(sink: sink, on_foreign: look).start
+      _, said = capture_io do
+        push_to(relay).send_many([%w[a b], frames(1), line(2), ["", "", ""], frames(3), %w[a b c d]])
+        eventually(deadline: 10) { seen.size == 3 }
+        relay.close
+      end
+      assert_equal [%w[a b], ["", "", ""], %w[a b c d]], Array.new(3) { seen.pop }
+      assert_predicate seen, :empty?
+      assert_match(/\Agodwit: log to [^\n]*: no \(RuntimeError\)\n\z/, said)
+      assert_equal [1, nil, 3], sink.records.map(&:seq) if sink
+      assert_equal [(3 if sink)], [relay.statistics.dig("sink", "written")]
+    end
+    assert_raises(Godwit::ArgumentTypeError) { Broadcaster.new("tcp://127.0.0.1:*", on_foreign: 1) }
+  end
+
   test "close hands out what has arrived" do
     sink = Sink.new
     relay = Broadcaster.new(endpoint_for(:inproc), "tcp://127.0.0.1:*", sink: sink, context: context, linger: 10).start

@@ -398,6 +398,38 @@ class LoggerDurableTest < Godwit::TestCase
     assert_operator counts.values_at(".new", ".journal").compact.sum, :>=, 21
   end
 
+  test "fsync: asks the disk for the folders too that were made, and for the names in them" do
+    synced = []
+    Godwit::Logger.const_get(:Folder).stub(:sync, ->(path) { synced << path }) do
+      log = keep(Godwit::Logger.new(nowhere, durable: "#{folder}/of/billing", linger: 0, fsync: true))
+      assert_equal ["#{folder}/of", folder, scratch_dir], synced.shift(3)
+      log.info("x")
+      assert_equal ["#{folder}/of/billing"], synced, "the first file"
+    end
+  end
+
+  test "who takes the records in his turn is waited for, but not when he takes none" do
+    pull = open_socket(:PULL, recv_hwm: 1).bind("inproc://takes-his-time")
+    push = open_socket(:PUSH, send_hwm: 1).connect(pull.last_endpoint)
+    open_receiver(forward: push)
+    log = open_log
+    log.info("first")
+    assert_equal "first", pull.recv(timeout: 5).last
+    taken = in_thread { Array.new(300) { pull.recv(timeout: 5).last.tap { Thread.pass } } }
+    300.times { |number| log.info(number.to_s) }
+    assert_flushed(log)
+    assert_equal (0...300).map(&:to_s), taken.value
+    eventually { @receiver.stats.forwarded == 301 }
+    300.times { |number| log.info("of which most are not taken: #{number}") }
+    assert_flushed(log)
+    eventually(deadline: 10) { @receiver.stats.to_h.values_at(:forwarded, :not_forwarded).sum == 601 }
+    assert_operator @receiver.stats.not_forwarded, :>, 290
+    assert_equal 601, texts.size
+    start = monotonic
+    300.times { |number| log.info("nor are these: #{number}") && assert_flushed(log) }
+    assert_operator monotonic - start, :<, 300 * 0.1, "each has no patience of its own"
+  end
+
   test "the receiver outlives what nobody thought of" do
     open_receiver(forward: forward = Object.new)
     calls = 0

@@ -45,6 +45,39 @@ class LoggerInterruptsTest < Godwit::TestCase
     assert_equal "first", record.text
   end
 
+  # Raises in this thread when so many methods of C's have returned.
+  # @return [Boolean] whether there were as many
+  def cut_short(count)
+    here = Thread.current
+    trace = TracePoint.new(:c_return) do |point|
+      next unless Thread.current.equal?(here)
+      next trace.disable if point.self.equal?(Godwit::Logger) && point.method_id == :new # the logger is the program's now
+      next unless (count -= 1).zero?
+      trace.disable
+      here.raise(Stop)
+    end
+    trace.enable { yield }
+    false
+  rescue Stop
+    true
+  end
+
+  {"durable: folder" => -> { {durable: folder} }, "bind: true" => -> { {bind: true} }}.each do |name, options|
+    test "wherever a logger with #{name} is cut short as it begins, what it had is free" do
+      not_on :jruby, "a TracePoint there does not see what is Java's"
+      may_lose
+      options = instance_exec(&options)
+      cut = -> { Godwit::Logger.new(nowhere, linger: 0, **options) }
+      cut.call.close # what is loaded with the first is loaded
+      count = 1
+      while cut_short(count) { cut.call.close }
+        cut.call.close
+        count += 3
+      end
+      assert_operator count, :>, 100
+    end
+  end
+
   %i[plain durable].each do |kind|
     test "while it waits for the end of a #{kind} logger: the next close goes on" do
       log = silent(kind, linger: 10)

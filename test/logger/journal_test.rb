@@ -78,6 +78,15 @@ class LoggerJournalTest < Godwit::TestCase
     assert_equal 2, journal.last(A)
   end
 
+  test "what stands beside the file and is none is no obstacle, nor is one that has just gone" do
+    open_journal.write_durable(durable(A, 1))
+    close_journal
+    10.times { |number| File.symlink("#{scratch_dir}/gone", "#{file}.#{number}link") } # some are seen before the file
+    File.write(file, "more", mode: "a")
+    assert_equal 1, open_journal(rotate: 300, gzip: true).last(A)
+    assert_equal %w[a1], texts
+  end
+
   test "another file that has the inode is left alone" do
     journal = open_journal
     journal.write_durable(durable(A, 1, 2))

@@ -27,6 +27,10 @@ class LoggerOddObjectsTest < Godwit::TestCase
     "inspect that needs too much memory" => object { def inspect = raise(NoMemoryError, "no") },
     "an Array of itself, as it says" => object { def to_ary = [self] },
     "conversions that raise" => object { %i[to_ary to_str to_hash to_a to_h to_json].each { |name| define_method(name) { |*| raise "no" } } },
+    "a to_json that gives no JSON" => object { def to_json(*) = "oops" },
+    "a to_json that gives more than one value" => object { def to_json(*) = %(1,"seq":7,"writer":"another) },
+    "a String whose to_json gives none" => object(String) { def to_json(*) = "{" },
+    "a Hash whose to_json gives none" => object(Hash) { def to_json(*) = "" },
     "a class without a name" => object {
       def self.to_s = raise("no")
 
@@ -82,6 +86,27 @@ class LoggerOddObjectsTest < Godwit::TestCase
       assert_equal [WAYS.size, WAYS.size], [log.stats.sent, old.stats.sent]
       heard.reject(&:plain?).each { |one| assert_equal one.writer, one.data["writer"], "no JSON: #{one.frames[1]}" }
     end
+  end
+
+  test "a to_json that gives no JSON costs its own value alone; one that gives some is taken" do
+    point = self.class.object { def to_json(*) = "[1,2]" }
+    odd = ODD.fetch("a to_json that gives no JSON")
+    log = logger
+    log.tagged("one", odd) { log.info("text", at: {point: point}, what: odd, user: 42) }
+    log.info("text", odd)
+    first, second = records(2)
+    assert_equal({"at" => {"point" => [1, 2]}, "what" => odd.inspect, "user" => 42}, first.payload)
+    assert_equal ["one", odd.inspect], first.tags
+    assert_equal odd.inspect, second.payload
+  end
+
+  test "what JSON's generator writes by itself is known, for a json whose generator does not tell" do
+    text = Godwit::Logger.const_get(:Text)
+    odd = ODD.fetch("a to_json that gives no JSON")
+    kind = ODD.fetch("a String whose to_json gives none")
+    own = {:a => 1, "b" => [nil, true, 1.5, :c, {1 => "d"}]}
+    [own, [], {}, "x", [[own]]].each { |value| assert text.simple?(value), value.inspect }
+    [odd, kind, [odd], {a: odd}, {odd => 1}, {kind => 1}, {a: [{b: odd}]}, Time.now, ODD.fetch("an Array within itself")].each { |value| refute text.simple?(value) }
   end
 
   test "an error of the formatter's that cannot be told, and a level that is no number" do

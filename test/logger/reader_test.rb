@@ -194,7 +194,7 @@ class LoggerReaderTest < Godwit::TestCase
       assert_match(/state: takes a file that a reader wrote/, error.message)
       assert_equal text.b, File.binread(file)
     end
-    assert_raises(Errno::EACCES) { reader(state: "/nowhere/reader.state") }
+    assert_raises(Errno::ENOENT) { reader(state: "/nowhere/reader.state") }
     {5 => TypeError, "" => ArgumentError, "a\0b" => ArgumentError, scratch_dir => ArgumentError}.each do |path, kind|
       assert_match(/state: takes /, assert_raises(kind) { reader(state: path) }.tap { |error| assert_kind_of Godwit::Error, error }.message)
     end

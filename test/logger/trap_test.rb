@@ -74,4 +74,47 @@ class LoggerTrapTest < Godwit::TestCase
       assert_match(/records not sent\n\z/, result.stderr)
     end
   end
+
+  {"durable" => ["", "[1, 0]\nfalse"], "spool" => ["overflow: :spool, ", "[0, 1]\ntrue"]}.each do |kind, (overflow, told)|
+    test "a handler asks a #{kind} logger how far it is: neither stats nor flush raises" do
+      result = assert_child run_child(<<~RUBY, signal: :USR1)
+        require "godwit"
+        log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 0, #{overflow}#{kind}: "#{scratch_dir}/own")
+        log.info("x")
+        Thread.pass until log.stats.to_h.values_at(:queued, :spooled) == #{told.lines.first}
+        trap("USR1") do
+          p log.stats.to_h.values_at(:queued, :spooled), log.flush(timeout: 2) # JRuby waits so long
+          $stderr = File.open(File::NULL, "w")
+          log.close
+          exit
+        end
+        $stdout.syswrite("ready\n")
+        sleep
+      RUBY
+      assert_equal "ready\n#{told}\n", result.stdout
+    end
+  end
+
+  test "a handler that logs does not raise where another thread waits for its records to go" do
+    not_on :jruby, "its trap handlers run in a thread of their own, which may wait"
+    result = assert_child run_child(<<~RUBY, signal: :USR1)
+      require "godwit"
+      log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", queue: 2, overflow: :drop_old, linger: 0)
+      log.info("first")
+      room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@room)
+      Thread.pass until room.empty? # the sender has that one, and waits
+      flushing = Thread.new { log.flush }
+      Thread.pass until room.size == 1
+      trap("USR1") do
+        4.times { |number| log.info(number) }
+        p flushing.join(5)&.value
+        $stderr = File.open(File::NULL, "w")
+        log.close
+        exit
+      end
+      $stdout.syswrite("ready\n")
+      sleep
+    RUBY
+    assert_equal "ready\ntrue\n", result.stdout
+  end
 end

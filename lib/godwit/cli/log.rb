@@ -55,6 +55,9 @@ module Godwit
           "#{start}#{Integer(port, 10) + 1}" if port && Integer(port, 10).between?(1, 65_534)
         end
 
+        # @param message [Array<String>, String] that is neither record nor line; nothing in it steers a terminal
+        def tell_foreign(message) = warn("godwit: no record: #{Array(message).map { |frame| frame.byteslice(0, 200).dump }.join(" ")}")
+
         # What the library calls an argument error is here a wrong command line.
         def check(option)
           yield

@@ -62,13 +62,14 @@ module Godwit
       # @param last [Integer] how many records it remembers, 0 to 1,000,000
       # @param last_bytes [Integer] and how many bytes of them, 0 to 1 GiB; one of more than a quarter is not remembered
       # @param sink [#write, nil] gets Arrays of {Record}, and is closed at the end; such as a {Sink}
+      # @param on_foreign [#call, nil] is called with each message that is neither record nor line (Array<String>, or a String of one frame), in the sink's thread, and costs what a sink costs
       # @param context [Context, nil] of its sockets; nil: the process's own
       # @param options [Hash] options of all its sockets, as {Socket#initialize}: `curve:`, `recv_hwm:`…; `linger:` is 0.3 seconds unless given
       # @raise [AddressInUseError] when somebody listens at one of them; the error's `endpoint` says at which
       # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
       # @raise [Error] as {Socket.bind}; nothing stays open then
-      def initialize(input, output = nil, control: nil, last: 1000, last_bytes: 4 << 20, sink: nil, context: nil, **options)
-        check(last, last_bytes, sink)
+      def initialize(input, output = nil, control: nil, last: 1000, last_bytes: 4 << 20, sink: nil, on_foreign: nil, context: nil, **options)
+        check(last, last_bytes, sink, on_foreign)
         @options = {context: context, recv_hwm: HWM, send_hwm: HWM, linger: LINGER, **options}
         @owned = []
         @begun = false
@@ -76,7 +77,7 @@ module Godwit
           @input = bind(PULL, input)
           @output = bind(PUB, output)
           @control = Answers.new(bind(ROUTER, control, max_message_size: Answers::LONGEST), self) if control
-          @feed = Feed.new(sink, context) if sink
+          @feed = Feed.new(sink, context, on_foreign) if sink || on_foreign
           build_proxy(last, last_bytes)
         rescue
           release
@@ -206,10 +207,11 @@ module Godwit
 
       private
 
-      def check(last, bytes, sink)
+      def check(last, bytes, sink, on_foreign)
         raise Errors.bad_value(:broadcaster, "last:", "a number, 0 to 1,000,000", last) unless last.is_a?(Integer) && last.between?(0, MOST_LAST)
         raise Errors.bad_value(:broadcaster, "last_bytes:", "bytes, 0 to 1 GiB", bytes) unless bytes.is_a?(Integer) && bytes.between?(0, MOST_BYTES)
         raise Errors.bad_type(:broadcaster, "sink:", "what has a method write, or nil", sink) unless sink.nil? || sink.respond_to?(:write)
+        raise Errors.bad_type(:broadcaster, "on_foreign:", "what can be called with a message, or nil", on_foreign) unless on_foreign.nil? || on_foreign.respond_to?(:call)
       end
 
       def bind(type, endpoints, **options)

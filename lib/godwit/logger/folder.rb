@@ -16,6 +16,13 @@ module Godwit
         nil # a system that cannot
       end
 
+      # @return [Integer, nil] of a file; nil where it has just gone, or is a link to nothing
+      def inode(path)
+        File.stat(path).ino
+      rescue SystemCallError
+        nil
+      end
+
       # Its content is on the disk. JRuby has no fdatasync.
       def sync_file(file) = file.respond_to?(:fdatasync) ? file.fdatasync : file.fsync
     end

@@ -105,6 +105,9 @@ module Godwit
         @held[0].close
       end
 
+      # Nobody will use it: what it holds is free at once.
+      def abandon = @held[0].close(Timeout.now, 0)
+
       def closed? = @closed ? true : false
 
       # @param settings [Settings, nil] where to from now on
@@ -112,7 +115,7 @@ module Godwit
         @held[0].close if settings
         @settings = settings if settings
         @complaint = Complaint.new(@settings.endpoint) if settings
-        @held[0] = new_writer if @held[0].closed?
+        Thread.handle_interrupt(Object => :never) { @held[0] = new_writer if @held[0].closed? }
         @closed = false
       end
 
@@ -122,9 +125,11 @@ module Godwit
       def renew(writer)
         return writer if @closed
         if !writer.own? || writer.closed?
-          fresh = new_writer
-          fresh.inherit(writer) if writer.own?
-          @held[0].equal?(writer) ? @held[0] = fresh : fresh.close # CRuby changes no threads before the second
+          Thread.handle_interrupt(Object => :never) do # it holds a folder, maybe
+            fresh = new_writer
+            fresh.inherit(writer) if writer.own?
+            @held[0].equal?(writer) ? @held[0] = fresh : fresh.close # CRuby changes no threads before the second
+          end
           writer = @held[0]
         end
         writer.start

@@ -16,6 +16,15 @@ module Godwit
           @value = value
           @told.broadcast
         end
+      rescue ThreadError # a trap handler can wait for no lock; its main thread, which waits for it, may have this one
+        Thread.new { tell(value) }
+      end
+
+      # @return [Boolean] whether who asks could wait: a trap handler cannot
+      def waitable?
+        @lock.synchronize { true }
+      rescue ThreadError
+        false
       end
 
       # @param seconds [Numeric, nil] nil: for ever

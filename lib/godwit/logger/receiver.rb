@@ -28,7 +28,10 @@ module Godwit
       MOST_BYTES = 4 << 20
       # Records that wait to be handed on.
       FORWARD_HWM = 10_000
-      private_constant :BATCH, :MOST_BYTES, :FORWARD_HWM
+      # Seconds that who takes them has, when so many wait; then the rest is left out, and he has none until he takes one again.
+      PATIENCE = 0.5
+      SLICE = 0.05
+      private_constant :BATCH, :MOST_BYTES, :FORWARD_HWM, :PATIENCE, :SLICE
 
       # How it goes. written: Integer, records in the file; again: Integer, came a second time and were not written; foreign: Integer, messages of somebody else; forwarded: Integer, handed on;
       # not_forwarded: Integer, could not be handed on; cut: Integer, bytes that the start took off the file; last_error: Exception or nil
@@ -38,7 +41,7 @@ module Godwit
       # @param endpoint [String] to bind
       # @param sink [Sink] a regular file, which is the receiver's from now on
       # @param forward [String, #send_nonblock, nil] an endpoint or socket that gets each record once more, as three frames, after it was written: a broadcaster's input. What that
-      #   cannot take at once is left out there
+      #   does not take within half a second is left out there
       # @param context [Context, nil] nil: the process's own
       # @param options [Hash] of the ROUTER socket (`curve:`…)
       # @raise [AddressInUseError] and other errors of {Godwit::Socket#bind}
@@ -188,7 +191,7 @@ module Godwit
 
       def hand_on
         @entries.each_with_index do |(_, _, record), index|
-          if @forward.send_nonblock(record.frames, exception: false) == :wait_writable
+          unless handed_on?(record.frames)
             @not_forwarded += @entries.size - index
             break
           end
@@ -197,6 +200,17 @@ module Godwit
       rescue Error => error
         raise if closed?
         trouble(error)
+      end
+
+      def handed_on?(frames)
+        while @forward.send_nonblock(frames, exception: false) == :wait_writable
+          finish ||= Timeout.now + (@mute ? 0 : PATIENCE)
+          @mute = Timeout.now >= finish
+          return false if @mute || closed? || !@forward.respond_to?(:wait_writable)
+          @forward.wait_writable(SLICE)
+        end
+        @mute = false
+        true
       end
     end
   end

@@ -80,16 +80,16 @@ module Godwit
       attr_reader :cut
 
       # @return [Integer] up to this seq all is released
-      def released = @lock.synchronize { @released }
+      def released = look { @released }
 
       # @return [Integer] the last seq that was appended, as far as one knows
-      def last = @lock.synchronize { last_one }
+      def last = look { last_one }
 
       # @return [Integer] of all files
       def bytes = @total
 
       # @return [Boolean] whether all is released
-      def empty? = @lock.synchronize { last_one <= @released }
+      def empty? = look { last_one <= @released }
 
       # Appends entries with one write(2).
       # @param entries [String] see {.entry}
@@ -160,6 +160,13 @@ module Godwit
       end
 
       private
+
+      # A trap handler can wait for no lock: it sees what is there.
+      def look(&block)
+        @lock.synchronize(&block)
+      rescue ThreadError
+        yield
+      end
 
       def last_one = [@segments.last&.last || 0, @released].max
 

@@ -136,7 +136,7 @@ module Godwit
           end
         end
         @names.synchronize do
-          name = siblings.find { |one| File.stat(one).ino == inode } unless @stopping
+          name = siblings.find { |one| Folder.inode(one) == inode } unless @stopping
           next unless name # it is surplus meanwhile
           File.rename(part, "#{name}.gz")
           File.unlink(name)

@@ -41,7 +41,6 @@ module Godwit
       def open
         @push.open
         @stores = Store.leftovers(@folder) if @stores.empty?
-        @count ||= 0
       end
 
       # As {PushOutlet#deliver}; what goes to the disk has gone.
@@ -139,7 +138,7 @@ module Godwit
         @stores.delete(store)
         count = store.segments.last - store.segments.released
         @lost += count
-        @complaint.call("#{count} #{(count == 1) ? "record was" : "records were"} in #{store.folder}, which is gone")
+        @complaint.call("#{Text.count(count, "was", "were")} in #{store.folder}, which is gone")
         store.remove
       end
 

@@ -15,6 +15,15 @@ module Godwit
       # Causes of an error that are told, and lines of its backtrace.
       MOST_CAUSES = 10
       MOST_LINES = 200
+      # Has JSON's generator refuse what it does not write by itself; nil: it cannot, before json 2.7.
+      STRICT = begin
+        JSON.generate([::Object.new], strict: true) && nil
+      rescue
+        {strict: true}.freeze
+      end
+      # What it writes by itself. Hashes and Arrays of such are looked through, so deep.
+      SIMPLE = [::String, ::Symbol, ::Integer, ::Float, ::NilClass, ::TrueClass, ::FalseClass].to_h { |kind| [kind, true] }.compare_by_identity.freeze
+      DEPTH = 10
 
       # What a program's own methods may raise: all but what ends it.
       FAULTS = [StandardError, ScriptError, SystemStackError, SecurityError, NoMemoryError, *(::Java::JavaLang::StackOverflowError if RUBY_ENGINE == "jruby")].freeze
@@ -103,7 +112,7 @@ module Godwit
       # What JSON refuses becomes its `inspect`.
       # @return [String]
       def json(value)
-        utf8(JSON.generate(value))
+        sound_json(value)
       rescue *FAULTS # NaN, cycles, bad UTF-8, a to_json of somebody's own
         json_by_parts(value)
       end
@@ -120,6 +129,9 @@ module Godwit
       rescue *FAULTS => error
         {class: class_of(exception), message: "(could not be shown: #{class_of(error)})"}
       end
+
+      # @return [String] such as "1 record is"
+      def count(records, one, more) = "#{records} #{(records == 1) ? "record #{one}" : "records #{more}"}"
 
       # @return [String] an error's
       def message(exception)
@@ -144,8 +156,41 @@ module Godwit
         string(of(value))
       end
 
+      # What an object's own to_json gives stands there as it is, and would spoil the whole header. So it is read again, where there may be such an object.
+      if STRICT
+        def sound_json(value)
+          utf8(JSON.generate(value, STRICT))
+        rescue *FAULTS
+          read_again(value)
+        end
+      else
+        def sound_json(value) = simple?(value) ? utf8(JSON.generate(value)) : read_again(value)
+      end
+
+      # @raise [JSON::ParserError] when it is none
+      def read_again(value)
+        json = utf8(JSON.generate(value))
+        JSON.parse(json)
+        json
+      end
+
+      # @return [Boolean] whether JSON's generator writes it all by itself
+      def simple?(value, depth = 0)
+        kind = value.class
+        return true if SIMPLE[kind]
+        return false if depth > DEPTH
+        if kind.equal?(::Hash)
+          value.each_pair { |key, one| return false if !SIMPLE[key.class] || !(SIMPLE[one.class] || simple?(one, depth + 1)) }
+        elsif kind.equal?(::Array)
+          value.each { |one| return false unless SIMPLE[one.class] || simple?(one, depth + 1) }
+        else
+          return false
+        end
+        true
+      end
+
       def part(value)
-        utf8(JSON.generate(value))
+        sound_json(value)
       rescue *FAULTS
         string((::String === value) ? name(value).inspect : of(value))
       end

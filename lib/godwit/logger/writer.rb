@@ -87,6 +87,7 @@ module Godwit
       def flush(seconds)
         return queued.zero? && !in_vain? unless own? && alive?
         mark = Mark.new
+        return queued.zero? unless mark.waitable?
         @room.mark(mark) && mark.wait(seconds)
       end
 
@@ -239,7 +240,7 @@ module Godwit
 
       # @param all [Boolean, Integer] how many are kept on the disk
       def tell_rest(all)
-        @complaint.call("#{all} records are kept in #{@settings.spool} for the next start", always: true) if all.is_a?(Integer)
+        @complaint.call("#{Text.count(all, "is", "are")} kept in #{@settings.spool} for the next start", always: true) if all.is_a?(Integer)
         return if @lost.zero? && all
         some = "some of the last #{@settings.options.fetch(:send_hwm, 1000)} records may not have been sent"
         count = "#{@lost} #{(@lost == 1) ? "record" : "records"} not sent" if @lost.positive?

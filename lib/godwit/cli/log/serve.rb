@@ -23,7 +23,7 @@ module Godwit
           define_sides(options)
           define_file(options)
           define_keys(options)
-          options.on("--verbose", "tells who comes and goes") { @verbose = true }
+          options.on("--verbose", "tells who comes and goes, and what is no record") { @verbose = true }
           options.separator ""
           options.separator "An empty host is 127.0.0.1: to take records from the network say tcp://*:7000. SIGTERM and Ctrl-C end it,"
           options.separator "with what was received written; SIGHUP opens the file anew."
@@ -59,7 +59,7 @@ module Godwit
           file = open_file(signals) if @file
           receiver = Godwit::Logger::Receiver.new(@durable_in, file, forward: FORWARDED, **security) if @durable_in
           inputs = [@in, (FORWARDED if receiver)].compact
-          [Godwit::Logger::Broadcaster.new(inputs, @out, control: control, last: @last || 1000, sink: receiver ? receiver.sink : file, **security), file, receiver]
+          [Godwit::Logger::Broadcaster.new(inputs, @out, control: control, last: @last || 1000, sink: receiver ? receiver.sink : file, on_foreign: (method(:tell_foreign) if @verbose), **security), file, receiver]
         rescue
           receiver&.close
           file.close if file.respond_to?(:close)

@@ -62,7 +62,7 @@ module Godwit
           filter = check("--level") { Godwit::Logger::Filter.new(**@choice) }
           view = check("--format") { Godwit::Logger::View.new(format: @format, color: color?, highlight: filter.grep) }
           reader = reader_at(source)
-          reader.on_foreign { |frames| warn "godwit: no record: #{Array(frames).map { |frame| frame.byteslice(0, 200).dump }.join(" ")}" } if @verbose
+          reader.on_foreign { |message| tell_foreign(message) } if @verbose
           last = @last ? last_records(reader, source) : []
           Follow.new(reader, filter, view, io, count: @count, timeout: @timeout, stats: @stats).run(last)
         ensure

@@ -6,7 +6,7 @@ require_relative "../complaint"
 module Godwit
   class Logger < ::Logger
     class Broadcaster
-      # Hands what the proxy captures to a sink, in a thread of its own. Between them stand two sockets of the process, whose high-water marks
+      # Hands what the proxy captures to a sink, or to who wants to see foreign messages, in a thread of its own. Between them stand two sockets of the process, whose high-water marks
       # hold the proxy back.
       # @private
       class Feed
@@ -17,9 +17,12 @@ module Godwit
         # @return [Socket] where copies go
         attr_reader :socket
 
-        def initialize(sink, context)
+        # @param sink [#write, nil]
+        # @param on_foreign [#call, nil]
+        def initialize(sink, context, on_foreign)
           @sink = sink
-          @complaint = Complaint.new(sink.respond_to?(:path) ? sink.path : "the sink, a #{sink.class}")
+          @on_foreign = on_foreign
+          @complaint = Complaint.new(name(sink))
           @written = @failed = 0
           @last = ["end of feed", SecureRandom.hex(16)].freeze # a message that no writer can send
           @socket = PUSH.bind("inproc://godwit-feed-#{object_id}-#{Process.pid}", context: context, send_hwm: BATCH, linger: 0)
@@ -50,10 +53,15 @@ module Godwit
           @source.close
         end
 
-        # @return [Hash] records written, not written, the last trouble
-        def to_h = {"written" => @written, "failed" => @failed, "error" => @error&.message}
+        # @return [Hash, nil] records written, not written, the last trouble; nil without a sink
+        def to_h = @sink && {"written" => @written, "failed" => @failed, "error" => @error&.message}
 
         private
+
+        def name(sink)
+          return "a broadcaster" unless sink
+          sink.respond_to?(:path) ? sink.path : "the sink, a #{sink.class}"
+        end
 
         def work
           Thread.current.report_on_exception = false
@@ -61,14 +69,23 @@ module Godwit
           last = false
           until last
             messages = @source.recv_many(BATCH)
-            last = messages.last == @last
-            records = messages.filter_map { |message| Record.parse(message, memory) }
-            write(records) if records.any?
+            messages.pop if (last = messages.last == @last)
+            records = messages.filter_map { |message| Record.parse(message, memory) || foreign(message) }
+            write(records) if @sink && records.any?
           end
         rescue ClosedError, ContextTerminatedError
           nil # its records are lost, as those that were not taken
         ensure
           close_sink
+        end
+
+        # @return [nil]
+        def foreign(message)
+          @on_foreign&.call(message)
+          nil
+        rescue => error
+          @complaint.call("#{error.message} (#{error.class})")
+          nil
         end
 
         def write(records)

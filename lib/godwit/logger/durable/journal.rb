@@ -154,7 +154,7 @@ module Godwit
       def find(inode)
         folder = File.dirname(@sink.path)
         start = File.basename(@sink.path)
-        Dir.children(folder).select { |name| name.start_with?(start) }.map { |name| File.join(folder, name) }.find { |name| File.stat(name).ino == inode }
+        Dir.children(folder).select { |name| name.start_with?(start) }.map { |name| File.join(folder, name) }.find { |name| Folder.inode(name) == inode }
       end
 
       def entry(place, lasts)

@@ -21,7 +21,7 @@ module Godwit
         # @raise [BusyError] when another process uses it
         # @raise [SystemError]
         def open(folder, **options, &block)
-          FileUtils.mkdir_p(folder, mode: 0o700)
+          make(folder, options[:fsync])
           folder = File.realpath(folder)
           Lock.forget_inherited
           lock = !Lock.own?(folder) && Lock.take(folder)
@@ -40,6 +40,7 @@ module Godwit
           inner = File.join(folder, id)
           Dir.mkdir("#{inner}#{BEGUN}", 0o700)
           lock = Lock.take("#{inner}#{BEGUN}").move(inner)
+          Folder.sync(folder) if options[:fsync]
           new(inner, lock, id: id, inner: true, **options, &block)
         end
 
@@ -54,6 +55,18 @@ module Godwit
         end
 
         private
+
+        # A power cut may not take the whole folder.
+        def make(folder, fsync)
+          path = File.expand_path(folder)
+          fresh = []
+          until File.directory?(path)
+            fresh << path
+            path = File.dirname(path)
+          end
+          FileUtils.mkdir_p(folder, mode: 0o700)
+          fresh.each { |one| Folder.sync(File.dirname(one)) } if fsync
+        end
 
         def made(inner)
           File.stat(inner).mtime

@@ -68,7 +68,10 @@ module Godwit
 
       # Anew, if its thread was killed.
       def start
-        first_with(@starting) { begin_courier unless alive? } unless @closing || !own?
+        return if @closing || !own?
+        first_with(@starting) do
+          Thread.handle_interrupt(Object => :never) { begin_courier unless alive? } # it takes over folders
+        end
       rescue => error
         trouble(error)
       end
@@ -110,6 +113,8 @@ module Godwit
         end
       rescue Interruption => interruption
         raise interruption.cause
+      rescue ThreadError
+        pending.zero? && @lane.empty? # a trap handler cannot wait
       end
 
       # @return [Boolean] whether linger was over before all was acknowledged
@@ -138,13 +143,14 @@ module Godwit
         end
       end
 
+      # @raise [ThreadError] in a trap handler, with nothing done
       def conclude
+        @lock.synchronize { @freed.broadcast }
         take_lane
         return forget if deleted?
         rest = pending
         @in_vain = rest.positive?
-        @complaint.call("#{rest} records are kept in #{@store.folder} for the next start", always: true) if rest.positive?
-        @lock.synchronize { @freed.broadcast }
+        @complaint.call("#{Text.count(rest, "is", "are")} kept in #{@store.folder} for the next start", always: true) if rest.positive?
         @store.close
       end
 
@@ -161,10 +167,11 @@ module Godwit
         end
       end
 
+      # @raise [ThreadError] in a trap handler, with nothing done
       def forget
-        @gone = pending
-        @complaint.call("#{@gone} #{(@gone == 1) ? "record was" : "records were"} in #{@store.folder}, which is gone", always: true) if @gone.positive?
         @lock.synchronize { @freed.broadcast }
+        @gone = pending
+        @complaint.call("#{Text.count(@gone, "was", "were")} in #{@store.folder}, which is gone", always: true) if @gone.positive?
         @store.close
       end
 

@@ -29,7 +29,9 @@ module Godwit
         # @raise [ArgumentValueError] when it is something else
         # @raise [SystemCallError] when it cannot be read, or its folder cannot be written
         def load
-          raise Errno::EACCES, File.dirname(@path) unless File.writable?(File.dirname(@path))
+          folder = File.dirname(@path)
+          raise Errno::ENOENT, folder unless File.directory?(folder)
+          raise Errno::EACCES, folder unless File.writable?(folder)
           raise Errors.bad_value(:reader, "state:", "a file, no folder", @path) if File.directory?(@path)
           return [] unless File.exist?(@path)
           JSON.parse(File.read(@path, encoding: "UTF-8")).fetch("writers").map { |writer, values| account(writer, values) }
