@@ -186,11 +186,12 @@ next_row(rows_t *rows, const char **text, size_t *size)
         }
         *text = rows->buffer + rows->start;
         *size = known - rows->start;
-        if (*size > part && *size - part > rows->limit) return too_long(rows, text, size);
+        /* "\r" counts as a part of what ends the row, and where no more was read yet it may be one */
+        size_t carriage = rows->chomp && rows->carriage && *size > 0 && (*text)[*size - 1] == '\r' && (found || !rows->over);
+        if (*size > part + carriage && *size - part - carriage > rows->limit) return too_long(rows, text, size);
         if (found) {
             rows->start = rows->scanned = known + rows->separator_size;
-            if (!rows->chomp) *size += rows->separator_size;
-            else if (rows->carriage && *size > 0 && (*text)[*size - 1] == '\r') --*size;
+            *size = rows->chomp ? *size - carriage : *size + rows->separator_size;
             return ROW;
         }
         if (!rows->over) return WAIT;

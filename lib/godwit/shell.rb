@@ -62,7 +62,7 @@ module Godwit
     #   in the status), `:rows` (yields `[:out, row]` and `[:err, row]`), a Proc that gets each row, an IO, or what has `write`. Of a pipeline it is that of all stages
     # @option options [String, :chunk] :sep ("\n") what ends a row, such as "\0" for `find -print0`; `:chunk` yields what a read gave, without cutting a character of UTF-8
     # @option options [Boolean] :chomp (true) whether rows come without it, and with "\n" without "\r" before it
-    # @option options [Integer] :limit (1 MiB) bytes of a row, from 1 on
+    # @option options [Integer] :limit (1 MiB) bytes of a row without what ends it, from 1 on
     # @option options [Symbol] :long (:raise) what becomes of longer ones: `:raise`, `:split` into several, `:cut` to the limit; no character of UTF-8 is cut
     # @option options [Encoding, String] :encoding (Encoding.default_external) of the rows; nothing is converted
     # @option options [Boolean] :reuse (false) yield one String again and again, whose content is the row until the block ends: no allocation per row

@@ -19,6 +19,13 @@ class ShellBridgesTest < Godwit::TestCase
     end
   end
 
+  test "a PUB publishes rows" do
+    pub, sub = connected_pair(:PUB, :SUB, connect_options: {subscribe: "2"})
+    pub.wait_connected(timeout: 5)
+    assert_predicate Shell.rows("seq", "25").into(pub), :success?
+    assert_equal %w[2 20 21 22 23 24 25], 7.times.map { sub.recv(timeout: 5) }
+  end
+
   test "standard error's rows tell what they are" do
     pull, push = connected_pair(:PULL, :PUSH)
     Shell.rows("echo 1; echo 2 >&2", shell: true, err: :rows).into(push)
@@ -49,7 +56,7 @@ class ShellBridgesTest < Godwit::TestCase
   test "count: and timeout: stop the command" do
     pull, push = connected_pair(:PULL, :PUSH)
     status = Shell.rows("yes").into(push, count: 3)
-    assert_predicate status, :stopped?
+    assert_equal [true, 3], [status.stopped?, status.rows] # and not all that were read with them
     assert_equal %w[y y y], pulled(pull, 3)
     assert_nil pull.recv(timeout: 0.05, exception: false)
     lonely = open_socket(:PUSH)
@@ -90,6 +97,20 @@ class ShellBridgesTest < Godwit::TestCase
     assert_match(/\Aecho\[\d+\]\z/, tags.uniq.join)
     assert_match(/INFO -- : hi$/, lines.string)
     assert_predicate stream.status, :success?
+  end
+
+  test "Godwit's own logger: level, text and tag reach the reader" do
+    endpoint = endpoint_for(:ipc)
+    reader = Godwit::Logger::Reader.new(endpoint)
+    log = Godwit::Logger.new(endpoint, progname: "shop")
+    assert_predicate Shell.rows("echo $$; echo careful >&2", shell: true).into(log), :success?
+    records = Array.new(2) { reader.recv(timeout: 5) }.sort_by(&:level)
+    assert_equal [Logger::INFO, Logger::WARN], records.map(&:level)
+    assert_equal "careful", records.last.text
+    assert_equal [["sh[#{records.first.text}]"]], records.map(&:tags).uniq
+  ensure
+    log&.close
+    reader&.close
   end
 
   test "with err: told, the logger gets stdout alone" do

@@ -98,6 +98,19 @@ class RowsTest < ShellCase
     assert_equal [1000] * 1000, rows.map(&:bytesize)
   end
 
+  test "CR before the end of a row is no part of it, at the limit too" do
+    assert_equal %w[abcd e], rows_of("abcd\r\ne\r\n", limit: 4)
+    assert_equal %w[abcd e], rows_of_reads("abcd\r", "\ne", limit: 4)
+    %i[split cut].each do |long|
+      assert_equal %w[abcd e], rows_of("abcd\r\ne", limit: 4, long: long)
+      assert_equal %w[abcd e], rows_of_reads("abcd", "\r", "\n", "e", limit: 4, long: long)
+    end
+    assert_equal ["abcd", "\rx"], rows_of_reads("abcd\r", "x\n", limit: 4, long: :split)
+    assert_equal ["abcd", "\r"], rows_of_reads("abcd\r", limit: 4, long: :split)
+    ["abcd\r", "abcd\rx\n", "abcd\r\r\n", "abcde\r\n"].each { |text| assert_raises(Godwit::RowTooLongError) { rows_of(text, limit: 4) } }
+    assert_raises(Godwit::RowTooLongError) { rows_of("abcd\r\n", limit: 4, chomp: false) }
+  end
+
   test "longer rows are cut" do
     assert_equal %w[abcd gh], rows_of("abcdef\ngh\n", limit: 4, long: :cut)
     assert_equal %w[abcd], rows_of("abcdefgh", limit: 4, long: :cut)
@@ -167,7 +180,8 @@ class RowsTest < ShellCase
       split = rows_of_reads(*pieces, limit: limit, long: :split, chomp: false, **options)
       assert_equal text, split.join, what
       assert(split.all? { |row| row.bytesize <= limit + sep.bytesize }, what)
-      next if sep == "\n" # where a CR before the end counts for the limit
+      split = rows_of_reads(*pieces, limit: limit, long: :split, **options)
+      assert_equal chomped.flat_map { |row| row.empty? ? [row] : row.scan(/.{1,#{limit}}/mn) }, split, what
       cut = rows_of_reads(*pieces, limit: limit, long: :cut, **options)
       assert_equal chomped.map { |row| row.byteslice(0, limit) }, cut, what
     end

@@ -50,10 +50,12 @@ class StreamTest < ShellCase
   end
 
   test "rows that next did not hand out are not counted" do
-    stream = Shell.rows("seq", "100")
-    2.times { stream.next }
-    stream.rewind
-    assert_equal 2, stream.status.rows
+    %i[rewind close].each do |ending|
+      stream = Shell.rows("seq", "100")
+      2.times { stream.next }
+      stream.public_send(ending)
+      assert_equal 2, stream.status.rows, ending
+    end
   end
 
   test "after close its rows are at an end, and it may be used again" do

@@ -121,6 +121,13 @@ class StreamsTest < ShellCase
     assert_empty living(Integer(group))
   end
 
+  test "so does one that is no StandardError, though the command reads nothing" do
+    stream = Shell.rows("sleep", "1000", input: Enumerator.new { raise NotImplementedError, "not here" })
+    error = assert_raises(NotImplementedError) { stream.to_a }
+    assert_equal "not here", error.message
+    assert_predicate stream.status, :stopped?
+  end
+
   test "input that never comes holds up nothing" do
     queue = Queue.new
     input = Enumerator.new { |pieces| pieces << queue.pop }

@@ -58,6 +58,7 @@ module Godwit
       # @param started [#call, nil] called once the command runs, with its job
       def batches(started: nil, count: nil)
         job = nil
+        pending = 0
         begin
           start(reuse: false) { |running| job = running }
           started&.call(job)
@@ -65,12 +66,13 @@ module Godwit
             rows = []
             job.advance { |row| rows << row }
             break if rows.empty?
+            pending = rows.size - count if count && rows.size > count
             rows = rows.first(count) if count
             yield rows
             break if count && (count -= rows.size).zero?
           end
         ensure
-          done(job)
+          done(job, pending: pending)
         end
         @status
       end

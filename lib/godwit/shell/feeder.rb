@@ -41,7 +41,7 @@ module Godwit
           @error = error
           processes.signal(:TERM)
         end
-      rescue => error
+      rescue Exception => error # standard:disable Lint/RescueException -- raised where the rows are taken
         @error = error
         processes.signal(:TERM)
       ensure

@@ -66,10 +66,11 @@ module Godwit
       def signal(name) = @processes.signal(name)
 
       # Ends the run, from any thread: who waits for its rows is told that they are at an end.
+      # @param pending [Integer] as {#finish}
       # @return [Status]
-      def close
+      def close(pending: 0)
         @closed = true
-        finish
+        finish(pending: pending)
       end
 
       # Closes the pipes, ends the processes, reaps them.

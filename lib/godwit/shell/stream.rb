@@ -81,7 +81,7 @@ module Godwit
       #
       # @return [Status, nil] of the run that ended last
       def close
-        jobs.each { |job| done(job, &:close) }
+        jobs.each { |job| done(job) { job.close(pending: job.equal?(@cursor) ? @pending.size : 0) } }
         @status
       end
 

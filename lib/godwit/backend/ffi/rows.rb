@@ -78,19 +78,24 @@ module Godwit
               next if found
               return @over ? ENDED : WAIT
             end
-            return too_long if known - @start - part > @limit
-            return row_until(known, known + @separator.bytesize) if found
+            carriage = carriage_before(known, found)
+            return too_long if known - @start - part - carriage > @limit
+            return row_until(known, carriage, known + @separator.bytesize) if found
             return WAIT unless @over
             return (known > @start) ? rest(known) : ENDED
           end
         end
 
-        def row_until(known, following)
+        # Bytes of "\r" that are a part of what ends the row, or may be one, where no more was read yet.
+        def carriage_before(known, found)
+          return 0 if @over && !found
+          (@chomp && @carriage && known > @start && @buffer.getbyte(known - 1) == 13) ? 1 : 0
+        end
+
+        def row_until(known, carriage, following)
           from = @start
           @start = @scanned = following
-          return @buffer.byteslice(from, following - from) unless @chomp
-          known -= 1 if @carriage && known > from && @buffer.getbyte(known - 1) == 13
-          @buffer.byteslice(from, known - from)
+          @buffer.byteslice(from, (@chomp ? known - carriage : following) - from)
         end
 
         def rest(known)
