@@ -263,7 +263,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     timer = ZMQ::Timer.new(0, 2) { raise "again" }
     timer.define_singleton_method(:on_error) { |error| told << error.message }
     lp.register_timer(timer)
-    lp.register_timer(ZMQ::Timer.new(0.02, 1) { false })
+    lp.register_timer(ZMQ::Timer.new(0.02, 0) { told.size < 4 }) # both firings first, whatever time they take
     lp.remove(pull)
     assert_equal [-1, %w[fail fail again again]], [lp.start, told]
   end
@@ -296,6 +296,15 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     timer = ZMQ::Timer.new(1, 1) {}
     [-> { lp.start }, -> { lp.stop }, -> { lp.running? }, -> { lp.register($stdin) }, -> { lp.remove($stdin) }, -> { lp.register_timer(timer) },
       -> { lp.cancel_timer(timer) }, -> { lp.destroy }, -> { lp.verbose = true }].each { |call| assert_misuse(gone, &call) }
+  end
+
+  test "one that runs cannot be started, and runs on" do
+    loop = ZMQ::Loop.new
+    seen = []
+    loop.register_timer(ZMQ::Timer.new(0.001, 1) { seen << assert_raises(ZMQ::Error) { loop.start }.message })
+    loop.register_timer(ZMQ::Timer.new(0.01, 1) { seen << loop.running? && loop.stop })
+    assert_equal(-1, loop.start)
+    assert_equal ["event loop running already!", true], seen
   end
 
   test "in a thread, and several at once" do

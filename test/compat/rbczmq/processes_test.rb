@@ -90,6 +90,72 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     assert_equal ["0", "[nil]", "nil", "[nil]", "nil", "[nil]", "nil", "ZMQ::Error"], seen
   end
 
+  # As scripts do that end on Ctrl-C: ZL.remove, ZL.stop and Context#destroy in a trap.
+  test "a handler that takes out of a loop and puts into it, makes timers and cancels them" do
+    not_on :jruby, "its handlers run in a thread of their own, which may lock"
+    seen = lines(<<~RUBY)
+      push = context.bind(:PUSH, "inproc://a")
+      pull, other = Array.new(2) { context.connect(:PULL, "inproc://a") }
+      told = []
+      handler = Class.new(ZMQ::Handler) { define_method(:on_readable) { told << recv } }
+      change = nil # the handler may run more than once
+      trap(:USR1) { change&.call.then { change = nil } }
+
+      loop = item = late = nil
+      never = ZMQ::Timer.new(1000, 1) { told << :never }
+      change = lambda do
+        ZL.remove(item)
+        ZL.register_readable(other, handler)
+        ZL.cancel_timer(never)
+      end
+      p(signalled do
+        ZMQ::Loop.run do
+          loop = ZL.__send__(:instance)
+          item = ZL.register_readable(pull, handler)
+          ZL.register_timer(never)
+        end
+      end)
+      2.times { |number| push.send(number.to_s) } # one for each
+      ticks = 0
+      clock = ZMQ::Timer.new(0.001, 0) { !((ticks += 1) > 20 && told.any?) }
+      loop.register_timer(clock)
+      p loop.start, told.size, pull.recv.class
+
+      loop.cancel_timer(clock)
+      loop.register(item) # as if it had been taken out anywhere
+      change = -> { p push.monitor("inproc://m") && loop.register_timer(late = ZMQ::Timer.new(0.001, 1) { false }) }
+      p signalled { loop.start }, loop.start
+
+      change = lambda do
+        ZL.remove(other)
+        ZL.stop
+        context.destroy
+        ZMQ::Context.new.destroy
+        ZMQ::Loop.new.start
+      rescue ZMQ::Error => error
+        puts error.message
+      end
+      p signalled { loop.start }, ZMQ.context
+    RUBY
+    assert_equal ["0", "-1", "1", "String", "true", "0", "-1", "Ruby lets no loop run in a trap block", "0", "nil"], seen
+  end
+
+  test "a timer that a handler cancels does not fire, though it is due" do
+    not_on :jruby, "its handlers run in a thread of their own, which may lock"
+    seen = lines(<<~RUBY)
+      handled = false
+      timer = ZMQ::Timer.new(0, 1) { puts "fired" }
+      trap(:USR1) { handled = ZL.cancel_timer(timer) }
+      p(ZMQ::Loop.run do
+        ZL.register_timer(timer)
+        Process.kill(:USR1, $$)
+        Thread.pass until handled
+        ZL.add_oneshot_timer(0.02) { false }
+      end)
+    RUBY
+    assert_equal ["-1"], seen
+  end
+
   test "a handler that receives too" do
     not_on :jruby, "its handlers run in a thread of their own"
     seen = lines(<<~RUBY)

@@ -35,7 +35,7 @@ module ZMQ
 
       # @private
       def register(context, place)
-        @lock.synchronize do
+        Godwit::Compat::Rbczmq::Interrupts.locked(@lock) do
           first = @live[Process.pid]
           raise Error, "single ZMQ context per process allowed: the first was made at #{first.place}" if first
           context.__send__(:open, "#{place&.path}:#{place&.lineno}")
@@ -114,7 +114,7 @@ module ZMQ
     # @private
     # @return [Boolean] whether the name of a monitor was free
     def lend(endpoint, owner)
-      @lock.synchronize { (@monitors[endpoint] ||= owner) == owner }
+      Godwit::Compat::Rbczmq::Interrupts.locked(@lock) { (@monitors[endpoint] ||= owner) == owner }
     end
 
     # @private

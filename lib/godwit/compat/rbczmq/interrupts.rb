@@ -58,6 +58,16 @@ module Godwit
             Thread.current.equal?(Thread.main) && !(Fiber.respond_to?(:scheduler) && Fiber.scheduler)
           end
 
+          # @return [Boolean] whether this is a trap block, where Ruby allows no lock
+          def trap?
+            Mutex.new.synchronize { false }
+          rescue ThreadError
+            true
+          end
+
+          # With the lock, where Ruby allows one: a trap block has the process's main thread, and is over at once.
+          def locked(lock, &block) = trap? ? yield : lock.synchronize(&block)
+
           # @param action [#call] called in the main thread's stead when a signal was handled while the block runs
           def during(action)
             return yield unless Thread.current.equal?(Thread.main)

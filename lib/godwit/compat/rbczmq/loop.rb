@@ -16,6 +16,8 @@ module ZMQ
       @inner = Godwit::Loop.new
       @items = {}.compare_by_identity # pollable => its items
       @timers = {}.compare_by_identity # ours => Godwit's
+      @silent = {}.compare_by_identity # our timers that are cancelled, and Godwit's may not be yet
+      @late = [] # what Godwit's loop is still to be told
       @running = @interrupted = @ending = @verbose = @destroyed = false
     end
 
@@ -24,16 +26,9 @@ module ZMQ
     def start
       alive!
       return INTERRUPTED if ZMQ.interrupted?
-      @running = true
-      @interrupted = @ending = false
-      Loop.runs(self) { Interrupts.during(-> { interrupt }) { @inner.run(forever: true) } }
-      @interrupted ? INTERRUPTED : STOPPED
-    rescue Godwit::ClosedError, Godwit::ContextTerminatedError
-      INTERRUPTED
-    rescue Godwit::Error => error
-      Failures.fail_with(error)
-    ensure
-      @running = false
+      raise Error, "Ruby lets no loop run in a trap block" if Interrupts.trap?
+      raise Error, "event loop running already!" if @running
+      run
     end
 
     # @return [nil]
@@ -88,7 +83,7 @@ module ZMQ
       alive!
       Arguments.type(timer, Timer)
       times = timer.times.zero? ? nil : timer.times
-      Failures.translated do
+      told do
         @timers[timer]&.cancel
         @timers[timer] = @inner.every(timer.delay, times: times) { |under| fire(timer, under) }
       end
@@ -100,7 +95,11 @@ module ZMQ
     def cancel_timer(timer)
       alive!
       Arguments.type(timer, Timer)
-      @timers.delete(timer)&.cancel
+      @silent[timer] = true
+      told do
+        @timers.delete(timer)&.cancel
+        @silent.delete(timer)
+      end
       true
     end
 
@@ -121,6 +120,19 @@ module ZMQ
 
     private
 
+    def run
+      @running = true
+      @interrupted = @ending = false
+      Loop.runs(self) { Interrupts.during(-> { interrupt }) { @inner.run(forever: true) } }
+      @interrupted ? INTERRUPTED : STOPPED
+    rescue Godwit::ClosedError, Godwit::ContextTerminatedError
+      INTERRUPTED
+    rescue Godwit::Error => error
+      Failures.fail_with(error)
+    ensure
+      @running = false
+    end
+
     def finish
       @ending = true
       @inner.stop
@@ -135,7 +147,7 @@ module ZMQ
     # One callback of Godwit's for each event of a socket or IO; it calls all that want it.
     def watch(pollable, bits)
       inner = pollable.is_a?(Socket) ? pollable.inner : pollable
-      Failures.translated do
+      told do
         @inner.readable(inner) { serve(pollable, :readable) } if bits.anybits?(POLLIN)
         @inner.writable(inner) { serve(pollable, :writable) } if bits.anybits?(POLLOUT)
       end
@@ -143,7 +155,26 @@ module ZMQ
 
     def unwatch(pollable, bits)
       inner = pollable.is_a?(Socket) ? pollable.inner : pollable
-      Failures.translated { @inner.remove(inner, *Pollitem.symbols(bits)) } unless bits.zero?
+      told { @inner.remove(inner, *Pollitem.symbols(bits)) } unless bits.zero?
+    end
+
+    # Godwit's loop takes locks, which no trap block may: what is changed there it is told when it goes on, or before the next change.
+    def told(&change)
+      Failures.translated do
+        if Interrupts.trap?
+          @late << change
+          @inner.post { catch_up }
+        else
+          catch_up
+          change.call
+        end
+      end
+    end
+
+    def catch_up
+      while (change = @late.shift)
+        change.call
+      end
     end
 
     def serve(pollable, event)
@@ -170,7 +201,7 @@ module ZMQ
     def fire(timer, under)
       if timer.cancelled?
         under.cancel
-      else
+      elsif !@silent.key?(timer)
         calling(timer) { timer.call }
       end
       @timers.delete(timer) unless under.pending?
