@@ -110,8 +110,13 @@ class PubSubTest < Godwit::TestCase
   each_transport("conflate keeps the last message only") do |transport|
     pub, sub = subscribed(transport, "", conflate: true)
     1000.times { |i| pub << i.to_s }
-    assert_equal("999", eventually { (message = sub.recv(timeout: 5)) == "999" && message })
-    refute_predicate sub, :readable?
+    received = []
+    eventually do # libzmq drops one that comes while its other thread takes the one before, the last too (docs/limits.md)
+      pub << "last"
+      received << sub.recv_nonblock(exception: false)
+      received.last == "last"
+    end
+    assert_operator received.count { |message| message != :wait_readable }, :<, 10
   end
 
   each_transport("invert_matching gives what does not match") do |transport|

@@ -11,7 +11,7 @@ module Godwit
       # Tests whose time is told.
       SLOWEST = 20
       # Characters of a failure that bin/test repeats at its end, where it may be all that somebody sees.
-      TEXT = 3000
+      TEXT = 1500
 
       def initialize(options)
         super()

@@ -59,6 +59,8 @@ module Godwit
       def unblock(_blocker, fiber)
         @lock.synchronize { @ready << fiber }
         @bell.write_nonblock(".", exception: false)
+      rescue IOError
+        nil # that was its last fiber, and all is over: an error out of Mutex#unlock ends Ruby 3.1 with the thread
       end
 
       def fiber(&block)
