@@ -52,6 +52,44 @@ class FFIWaitsTest < Godwit::TestCase
     end
   end
 
+  # poll(2) looks at the descriptor again before it returns: who comes to that late sees nothing of what another call has taken from libzmq's mailbox meanwhile.
+  def late_for_the_socket(&block)
+    libc = Godwit::Backend::FFI::LibC
+    real = libc.method(:wait_poll)
+    late = ->(polled, count, milliseconds) { Thread.current[:late] ? real.call(polled + 8, count - 1, milliseconds) : real.call(polled, count, milliseconds) }
+    libc.stub(:wait_poll, late, &block)
+  end
+
+  {
+    "events" => ->(push) { push.events },
+    "wait_writable" => ->(push) { push.wait_writable(0) },
+    "send" => ->(push) { push.send("x", timeout: 0) },
+    "send_many" => ->(push) { push.send_many(["x"], timeout: 0) },
+    "bind" => ->(push) { push.bind("inproc://late") },
+    "wait_connected" => ->(push) { push.wait_connected(timeout: 0) }
+  }.each do |name, call|
+    test "a call that is told of libzmq's end tells those who wait: #{name}" do
+      not_on :jruby, "its waits look at the descriptor again by themselves"
+      context = own(Godwit::Context.new)
+      push = own(context.socket(:PUSH)).bind("tcp://127.0.0.1:*")
+      late_for_the_socket do
+        waiting = in_thread do
+          Thread.current[:late] = true
+          push.wait_writable
+        end
+        until_waiting(push)
+        context.shutdown
+        assert_raises(Godwit::ContextTerminatedError) { call.call(push) }
+        assert_raises(Godwit::ContextTerminatedError) { waiting.value }
+      end
+    end
+  end
+
+  def until_waiting(socket)
+    line = Godwit::Socket::FFIPrimitives.handle_of(socket).line
+    eventually("nobody stands in the line") { !line.empty? }
+  end
+
   test "a wait that returns early with nothing ends no wait" do
     pull, push = connected_pair(:PULL, :PUSH)
     watching_waits(early: 100) do

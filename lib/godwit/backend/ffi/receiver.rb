@@ -25,9 +25,6 @@ module Godwit
           @stale_reply_pipe = false
           settle_turn
           message
-        rescue Failed
-          settle
-          raise
         end
 
         # @return [Array] up to `wanted` messages, or frames of whole messages

@@ -83,12 +83,18 @@ module Godwit
           raise Failed.new(BusyError, "a trap handler interrupted a call on this socket: start a Thread there")
         end
 
-        # Runs the block with the lock held on an open socket.
+        # Runs the block with the lock held on an open socket. A call that fails may have emptied libzmq's mailbox all the same, when libzmq ends above all, and others
+        # wait for what was in it.
         # @raise [Failed]
         def use(lent: false)
           locked do
             check(lent: lent)
-            yield
+            begin
+              yield
+            rescue Failed
+              settle if @open
+              raise
+            end
           end
         end
 
