@@ -86,14 +86,16 @@ class PollerProcessTest < Godwit::TestCase
       require "./test/support/tiny_scheduler"
       #{POLLING}
       threads = Array.new(3) { Thread.new { poller.wait.map(&:object) } }
+      all_wait = false
       fibers = Thread.new do
         got = []
         Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
         3.times { Fiber.schedule { got << poller.wait.map(&:object) } }
+        all_wait = true
         Fiber.scheduler.run
         got
       end
-      Thread.pass until [*threads, fibers].all? { |thread| thread.status == "sleep" }
+      Thread.pass until all_wait && [*threads, fibers].all? { |thread| thread.status == "sleep" }
       10.times do
         in_child do
           threads = fibers = nil

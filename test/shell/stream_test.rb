@@ -3,7 +3,7 @@
 require_relative "shell_case"
 
 # A Stream is an Enumerator; and what Shell does not take.
-class StreamTest < ShellCase
+class ShellStreamTest < ShellCase
   test "it is an Enumerator, lazy and not" do
     stream = Shell.rows("seq", "5")
     assert_kind_of Enumerator, stream

@@ -25,12 +25,16 @@ class SlowFeedTest < Godwit::StressCase
 
   # One that is killed while it holds a wake-up has to pass it on.
   test "each message is taken at once while waiters are killed, raised at and timed out" do
+    replacing = true
+    replacer = nil
     feed(messages(4_000), :tcp) do
-      in_thread do
+      replacer = in_thread do
         random = Random.new(SEED)
-        replace_one(random) until @stop
+        replace_one(random) while replacing && !@stop
       end
     end
+    replacing = false
+    replacer.join # it alone knows whom it has just raised at
   end
 
   def setup
