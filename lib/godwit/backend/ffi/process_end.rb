@@ -61,7 +61,7 @@ module Godwit
           # A signal ends it, as it raises here.
           def wait_for_linger
             return if @pid != Process.pid
-            contexts = @contexts.dup
+            contexts = @lock.synchronize { @contexts.dup } # other threads enter and forget: on JRuby a copy made meanwhile has holes
             start = Clock.now
             @over = true
             contexts.each(&:close)
