@@ -36,6 +36,9 @@ module Godwit
         files: "test/{conformance/{draft,monitor,monitor_forms,monitor_handshakes,context,options,frame,poller,wait_connected}_test,native/draft_waits_test,ffi/draft_waits_test}.rb",
         deadline: 300, prepare: -> { DRAFTS.call.merge("GODWIT_BACKEND" => "ffi") }),
       Stage.new("jruby draft", "draft types on JRuby", files: "test/conformance/{draft,monitor_forms}_test.rb", deadline: 300, jruby: true, prepare: DRAFTS),
+      # Early for its size: it would be the last to end.
+      Stage.new("types", "conformance, the command line and Shell, with every call compared with its type in sig/", files: "test/{conformance/**/*,cli/**/*,shell/{bridges,push_pull,status,stream,streams}}_test.rb", deadline: 600,
+        env: {"GODWIT_TEST_TYPES" => "1"}),
       Stage.new("native", "the C extension", files: "test/{native,waits}/**/*_test.rb", deadline: 240),
       Stage.new("cli", "the command line", files: "test/cli/**/*_test.rb", deadline: 120),
       Stage.new("interop", "with pyzmq and CZMQ", files: "test/interop/**/*_test.rb", deadline: 180),
@@ -65,8 +68,6 @@ module Godwit
       Stage.new("stress ffi", "the same on the FFI backend of CRuby", files: "test/stress/**/*_test.rb", deadline: 300, env: {"GODWIT_BACKEND" => "ffi"}),
       Stage.new("no takeover", "conformance with Ruby's send, << and recv instead of the extension's", files: "test/conformance/**/*_test.rb",
         deadline: 300, env: {"GODWIT_NO_TAKEOVER" => "1"}),
-      Stage.new("types", "conformance, the command line and Shell, with every call compared with its type in sig/", files: "test/{conformance/**/*,cli/**/*,shell/{bridges,push_pull,status,stream,streams}}_test.rb", deadline: 600,
-        env: {"GODWIT_TEST_TYPES" => "1"}),
       Stage.new("gc stress", "conformance and native under GC.stress, the classes that say so", files: "test/{conformance/**/*,native/**/*,shell/rows}_test.rb",
         deadline: 300, env: {"GODWIT_TEST_GC" => "stress"}),
       Stage.new("gc shuffle", "native with every object moved and all references checked before each test", files: "test/native/**/*_test.rb",
