@@ -17,6 +17,8 @@ module Godwit
       RUBY = %r{/(libruby[^/]*\.so|ruby[\d.]*\z)}
       BELOW = %r{/(vgpreload_|libstdc\+\+|libc\.so)}
       DEEPEST = 1 # how many functions Ruby has between ZALLOC and calloc
+      # It takes a slot of Ruby's heap and no memory; what is allocated in it is the collector's, which it may have to start.
+      SLOT = "rb_data_typed_object_wrap"
       RUBYS_ALLOCATORS = /\A(ruby_x\w+|rb_x\w+|ruby_mimmalloc|rb_data_(typed_)?object_\w+)\z/
 
       # Ruby's fibers have stacks of their own, half a megabyte apart, which valgrind must not take for one that grew: smaller than
@@ -61,6 +63,7 @@ module Godwit
         # Arrays come from malloc, what it clears for others comes from calloc, and a deeper stack is Ruby making a class, or the collector at work.
         def for_us?(rubys)
           names = rubys.map { |_, function, _| function }
+          return false if names.include?(SLOT)
           return names.last.match?(RUBYS_ALLOCATORS) unless names.last == "???"
           stacks.first.first[1] == "calloc" && names.size <= DEEPEST
         end
