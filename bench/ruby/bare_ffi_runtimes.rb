@@ -116,9 +116,9 @@ module BareFFI
   end
 
   def receive_whole(pull, count)
-    message = FFI::MemoryPointer.new(MESSAGE_SIZE)
-    check zmq_msg_init(message)
-    address = message.address
+    @message = FFI::MemoryPointer.new(MESSAGE_SIZE) # kept: Java collects what a method will not look at again
+    check zmq_msg_init(@message)
+    address = @message.address
     socket = pull.address
     string = nil
     while count > 0
