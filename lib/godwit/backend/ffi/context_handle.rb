@@ -100,7 +100,7 @@ module Godwit
             yield @zmq
           end
         rescue Lock::Held
-          raise Failed.new(BusyError, "a trap handler interrupted a call on this context: start a Thread there")
+          raise Failed.in_handler("context")
         end
 
         # Closes its sockets too; waits for nothing.

@@ -9,6 +9,10 @@ module Godwit
       class Failed < StandardError
         attr_reader :what, :detail, :object
 
+        # The lock is held by the very call that a trap handler interrupted: see {Lock}.
+        # @param name [String] what is locked
+        def self.in_handler(name) = new(BusyError, "a trap handler interrupted a call on this #{name}: start a Thread there")
+
         # @param object what it is about, when not the one that was called
         def initialize(what, detail = nil, object: nil)
           @what = what

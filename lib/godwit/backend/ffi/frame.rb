@@ -6,9 +6,6 @@ module Godwit
       # A zmq_msg_t of a Frame. Its memory is freed here alone: left to the pointer's own finalizer it could go before the Frame's runs.
       # @private
       class FrameHandle
-        IN_HANDLER = "a trap handler interrupted a call on this frame: start a Thread there"
-        private_constant :IN_HANDLER
-
         attr_reader :message, :encoding, :more
 
         # Takes the message over.
@@ -42,7 +39,7 @@ module Godwit
           end
           yield
         rescue Lock::Held
-          raise Failed.new(BusyError, IN_HANDLER)
+          raise Failed.in_handler("frame")
         ensure
           held&.each(&:release)
         end
@@ -127,7 +124,7 @@ module Godwit
         def locked(&block)
           @lock.synchronize(&block)
         rescue Lock::Held
-          raise Failed.new(BusyError, IN_HANDLER)
+          raise Failed.in_handler("frame")
         end
       end
     end

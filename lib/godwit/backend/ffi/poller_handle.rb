@@ -97,7 +97,7 @@ module Godwit
         def locked(&block)
           @lock.synchronize(&block)
         rescue Lock::Held
-          raise Failed.new(BusyError, "a trap handler interrupted a call on this poller: start a Thread there")
+          raise Failed.in_handler("poller")
         end
 
         # The same for what must be done in a trap handler too: there, where it interrupted the one that holds the lock, without.

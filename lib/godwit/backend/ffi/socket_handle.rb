@@ -80,7 +80,7 @@ module Godwit
           close if @close_due
           result
         rescue Lock::Held
-          raise Failed.new(BusyError, "a trap handler interrupted a call on this socket: start a Thread there")
+          raise Failed.in_handler("socket")
         end
 
         # Runs the block with the lock held on an open socket. A call that fails may have emptied libzmq's mailbox all the same, when libzmq ends above all, and others
