@@ -10,7 +10,8 @@ module Godwit
       TRANSPORTS = %i[tcp ipc inproc].freeze
 
       @serial = 0
-      @context_deadline = 5
+      # What a socket that the test closed itself had no time to send goes on for linger. Context#close gives up a second later: then something hangs.
+      @context_deadline = Godwit::Context::DEFAULT_LINGER + 1
       class << self
         # @return [Numeric] seconds that a context may take to end
         attr_accessor :context_deadline

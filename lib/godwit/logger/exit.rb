@@ -10,6 +10,7 @@ module Godwit
 
       @writers = Thread::Queue.new
       @registered = nil # by which process
+      @over = {} # process => true
 
       class << self
         # A writer has begun. Needs no lock, as the first record may be a trap handler's.
@@ -19,10 +20,16 @@ module Godwit
           return if @registered == Process.pid
           # The FFI backend closes all contexts in such a block, which must stand before ours.
           Godwit.context if BACKEND == :ffi
-          @registered = Process.pid
-          @in_vain = false unless @ending == Process.pid # a forked child's own
-          at_exit { close_all(@registered) if @registered == Process.pid }
+          pid = @registered = Process.pid
+          @in_vain = false unless over? # a forked child's own
+          at_exit do
+            @over[pid] = true # first, as Ruby takes no interrupt before the `if`
+            close_all if pid == Process.pid
+          end
         end
+
+        # Whether this process ends: threads that it kills need no followers. With one after the other it would never end.
+        def over? = @over.key?(Process.pid)
 
         private
 
@@ -33,9 +40,8 @@ module Godwit
         end
 
         # What at_exit blocks log that come after this one begins anew, with a block of its own.
-        def close_all(_pid)
+        def close_all
           @registered = nil
-          @ending = Process.pid
           writers = Array.new(@writers.size) { @writers.pop(true) }.select(&:at_work?)
           now = Timeout.now
           writers.each(&:stop)

@@ -130,7 +130,7 @@ module Godwit
         over = true
       ensure
         @lines&.served = false
-        spawn unless over || @closing
+        spawn unless over || @closing || Exit.over?
       end
 
       # Interrupts are taken only where it waits; so it always knows what has gone. It outlives every error: one costs a batch, which is counted.
