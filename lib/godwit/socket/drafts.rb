@@ -64,7 +64,8 @@ module Godwit
           groups.each do |name|
             _alone(:leave) do
               _leave(name)
-              @groups = @groups.reject { |one| one.b == name.b }
+              gone = @groups.select { |one| one.b == name.b }
+              @groups -= gone # in one step, as of endpoints
             end
           end
           self

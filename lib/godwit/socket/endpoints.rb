@@ -126,9 +126,9 @@ module Godwit
         index = @endpoints.rindex { |kind, given, resolved| kind == how && [given, resolved].include?(endpoint) }
         raise Errors.build(closed? ? ClosedError : NoEndpointError, operation, endpoint) unless index
         resolved = @endpoints[index].last
-        kept = @endpoints.reject { |kind, _, other| kind == how && other == resolved } # libzmq ends all that are alike at once
+        gone = @endpoints.select { |kind, _, other| kind == how && other == resolved } # libzmq ends all that are alike at once
         (operation == :unbind) ? _unbind(resolved) : _disconnect(resolved)
-        @endpoints = kept
+        @endpoints -= gone # in one step: with the extension other threads may bind and unbind meanwhile
       rescue NoEndpointError
         raise unless index && resolved.start_with?("udp://")
         raise Errors.build(UnsupportedError, operation, endpoint, "libzmq does not find an endpoint of udp again: close the socket"), cause: nil
