@@ -13,7 +13,7 @@ namespace :jruby do
   task :logger do
     abort Godwit::JRuby.missing if Godwit::JRuby.missing
     broken = Dir["test/logger/*_test.rb"].sort.reject do |file|
-      system(Godwit::JRuby.testing, *Godwit::JRuby.command("-Ilib", "-Itest", file, java: Godwit::JRuby::SHORT))
+      system(Godwit::JRuby.testing, *Godwit::JRuby.command("-Ilib", "-Itest", file, java: Godwit::JRuby.short))
     end
     abort "failed: #{broken.join(" ")}" if broken.any?
   end

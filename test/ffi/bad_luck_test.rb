@@ -32,7 +32,7 @@ class BadLuckTest < Godwit::TestCase
 
   # @return [Array<String>] what was said to each path
   def tried(ruby, paths, env = {})
-    command = (ruby == :jruby) ? Godwit::JRuby.command(java: Godwit::JRuby::SHORT) : [RbConfig.ruby, "-rbundler/setup"]
+    command = (ruby == :jruby) ? Godwit::JRuby.command(java: Godwit::JRuby.short) : [RbConfig.ruby, "-rbundler/setup"]
     env = {"GODWIT_BACKEND" => "ffi", "BUNDLE_GEMFILE" => File.expand_path("../../Gemfile", __dir__), "GODWIT_LIBZMQ" => nil, **env}
     child = start_command([*command, "-Ilib", "-e", PROGRAM, *paths], env: env, deadline: 60)
     assert_child(child.finish).stdout.split("--\n")

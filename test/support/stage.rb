@@ -75,7 +75,7 @@ module Godwit
         [*@prefix, *ruby, "-Ilib", "-Itest", "-e", load_all, *files.map { |file| "./#{file}" }, "--seed", seed.to_s]
       end
 
-      def ruby = @jruby ? JRuby.command(java: JRuby::SHORT) : [RbConfig.ruby]
+      def ruby = @jruby ? JRuby.command(java: JRuby.short) : [RbConfig.ruby]
 
       def start(seed)
         FileUtils.mkdir_p(LOGS)
@@ -84,7 +84,10 @@ module Godwit
         @now = path("now")
         FileUtils.rm_f([@report, @now])
         @env = @env.merge(PREPARING.synchronize { @prepare.call }) if @prepare
-        @env = @env.merge(JRuby.testing) if @jruby
+        if @jruby
+          PREPARING.synchronize { JRuby.prepare }
+          @env = @env.merge(JRuby.testing)
+        end
         spawn_and_follow(command(seed))
         judge
       rescue PreparationError => error

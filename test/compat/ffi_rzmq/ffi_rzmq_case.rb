@@ -25,7 +25,7 @@ class FFIRzmqCase < Godwit::TestCase
       case on
       when :gem then [[RbConfig.ruby, "-rbundler/setup"], {}]
       when :native, :ffi then [[RbConfig.ruby, "-Ilib", "-rbundler/setup", DOOR], {"GODWIT_BACKEND" => on.to_s}]
-      when :jruby then [Godwit::JRuby.command("-Ilib", DOOR, java: Godwit::JRuby::SHORT), {**Godwit::JRuby::ENVIRONMENT, "GODWIT_BACKEND" => nil}]
+      when :jruby then [Godwit::JRuby.command("-Ilib", DOOR, java: Godwit::JRuby.short), {**Godwit::JRuby::ENVIRONMENT, "GODWIT_BACKEND" => nil}]
       end
     start_command([*command, *source, *args.map(&:to_s)], deadline: deadline * PATIENCE[on], env: env)
   end
