@@ -19,6 +19,8 @@ module Godwit
       ROOT = File.expand_path("../..", __dir__)
       LOGS = File.join(ROOT, "tmp/test")
       READ = 65_536
+      # Ruby 3.1, when it compacts, may read from a page that it gave back, and dies (ADR 23).
+      KEEP_PAGES = {"RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => "1.0"}.freeze
       PREPARING = Mutex.new # several may need the same
 
       attr_reader :name, :about, :deadline, :outcome
@@ -99,7 +101,7 @@ module Godwit
 
       def spawn_and_follow(command)
         reader, writer = IO.pipe
-        env = {"GODWIT_TEST_REPORT" => @report, "GODWIT_TEST_NOW" => @now}.merge(@env)
+        env = {"GODWIT_TEST_REPORT" => @report, "GODWIT_TEST_NOW" => @now, **(KEEP_PAGES if @glob)}.merge(@env)
         @pid = Process.spawn(env, *command, in: File::NULL, out: writer, err: writer, pgroup: true, chdir: ROOT)
         writer.close
         @status = nil
