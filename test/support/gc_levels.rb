@@ -12,14 +12,16 @@ module Godwit
     #   others run. Finds what C forgot to mark, and forgotten write barriers
     # * stress-all: the same for all classes: `rake gc`
     # * stress-full: as stress, with whole collections, ten to twenty times as slow: for one file at a time
-    # * valgrind: the collector is left alone, only time is given: `rake memory`
+    # * none:     the collector is left alone, for a stage with a heap so large that the above would take most of its time
+    # * valgrind: the same, and time is given: `rake memory`
     #
     # Where a level slows the tests down, their deadlines and the harness's are SLOWNESS times as long.
     module GCLevels
-      LEVELS = %w[normal compact shuffle stress stress-all stress-full valgrind].freeze
+      LEVELS = %w[normal compact shuffle stress stress-all stress-full none valgrind].freeze
       LEVEL = ENV.fetch("GODWIT_TEST_GC", "normal")
       abort "GODWIT_TEST_GC=#{LEVEL}: there are #{LEVELS.join(", ")}" unless LEVELS.include?(LEVEL)
       STRESS = {"stress" => 0x01, "stress-all" => 0x01, "stress-full" => true}.freeze # 0x01: no major collections
+      LEFT_ALONE = %w[none valgrind].include?(LEVEL)
       SHUFFLE_EVERY = 10 # a shuffle costs some 70 ms
 
       SLOWNESS = (STRESS.key?(LEVEL) || LEVEL == "valgrind") ? 10 : 1
@@ -34,7 +36,7 @@ module Godwit
         def everybody? = !stress? || LEVEL == "stress-all"
 
         def before_test
-          return if LEVEL == "valgrind"
+          return if LEFT_ALONE
           @count += 1
           shuffle if LEVEL == "shuffle" || (!stress? && @count % SHUFFLE_EVERY == 1)
           GC.stress = STRESS[LEVEL] if stress?
@@ -71,7 +73,7 @@ module Godwit
 
         def start
           # Each object would cost a compaction of 20 ms.
-          GC.auto_compact = true if LEVEL != "valgrind" && compaction? && LEVEL != "stress-full"
+          GC.auto_compact = true if !LEFT_ALONE && compaction? && LEVEL != "stress-full"
         end
 
         private
