@@ -67,7 +67,7 @@ module Godwit
       Stage.new("stress jruby", "the same on JRuby, whose threads run truly side by side", files: "test/stress/**/*_test.rb", deadline: 600, jruby: true),
       Stage.new("stress ffi", "the same on the FFI backend of CRuby", files: "test/stress/**/*_test.rb", deadline: 300, env: {"GODWIT_BACKEND" => "ffi"}),
       Stage.new("no takeover", "conformance with Ruby's send, << and recv instead of the extension's", files: "test/conformance/**/*_test.rb",
-        deadline: 300, env: {"GODWIT_NO_TAKEOVER" => "1"}),
+        deadline: 300, env: {"GODWIT_NO_TAKEOVER" => "1", "GODWIT_TEST_GC" => "none"}),
       Stage.new("gc stress", "conformance and native under GC.stress, the classes that say so", files: "test/{conformance/**/*,native/**/*,shell/rows}_test.rb",
         deadline: 300, env: {"GODWIT_TEST_GC" => "stress"}),
       Stage.new("gc shuffle", "native with every object moved and all references checked before each test", files: "test/native/**/*_test.rb",
