@@ -181,7 +181,7 @@ class ShellPushPullTest < Godwit::TestCase
     socket = open_socket(:PUSH)
     push = Shell::Push.new(socket)
     socket.bind(endpoint_for(:tcp))
-    stream = Shell.rows("yes")
+    stream = Shell.rows("yes", "x" * 1000) # long rows: before it waits, JRuby takes seconds for the 32,000 short ones of the first read where it is cold and the machine busy
     pushing = in_thread { push.run(stream) }
     pulling = in_thread { pull_from("tcp://127.0.0.1:1").each { nil } }
     eventually { stream.running? }

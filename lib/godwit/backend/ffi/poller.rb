@@ -96,11 +96,17 @@ module Godwit
 
     def member(object) = @handle.locked { @members[object] }
 
+    # False, unless another thread has closed the poller since: that takes out all.
+    def absent
+      handle!
+      false
+    end
+
     # False when it is not registered.
     def _modify(object, events)
       told(:modify) do
         handle!
-        member = member(object) or next false
+        member = member(object) or next absent
         watch = member.watch
         if member.io
           raise closed(object) if member.io.closed?
@@ -125,7 +131,7 @@ module Godwit
     def _remove(object)
       told(:remove) do
         handle!
-        member = forget(object) or next false
+        member = forget(object) or next absent
         leave(member)
         @handle.remove(member.watch)
         true
@@ -135,7 +141,8 @@ module Godwit
     def _events(object)
       told(:events) do
         handle!
-        member(object)&.watch&.events
+        member = member(object)
+        member ? member.watch.events : absent || nil
       end
     end
 
@@ -159,6 +166,7 @@ module Godwit
         deadline = Backend::FFI::Clock.deadline(timeout)
         ios = handle.locked { @members.each_value.select(&:io) }
         if ios.empty? && deadline.nil? && handle.locked { @members.empty? }
+          handle.check
           raise failed(PollerError, "nothing is registered, so this would wait for ever: register something, or give a timeout")
         end
         # What no descriptor tells: an IO that was closed, and one that has something in Ruby's own buffer.

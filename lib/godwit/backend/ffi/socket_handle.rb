@@ -47,6 +47,7 @@ module Godwit
             begin
               make
             rescue Failed
+              become :closed # a context that closes meanwhile knows it, and has nothing to close
               context.leave(self)
               raise
             end

@@ -1,0 +1,26 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# A poller that another thread closes while a call on it has begun: it takes out all, and who finds nothing then is told why.
+class FFIPollerCloseTest < Godwit::TestCase
+  CALLS = {
+    wait: ->(poller, _) { poller.wait },
+    remove: ->(poller, io) { poller.remove(io) },
+    modify: ->(poller, io) { poller.modify(io, :readable) },
+    events: ->(poller, io) { poller.events(io) },
+    registered?: ->(poller, io) { poller.registered?(io) }
+  }.freeze
+
+  CALLS.each do |name, call|
+    test "#{name} on a poller that is closed just then raises ClosedError" do
+      io, = pipe
+      poller = open_poller(io)
+      looked = 0
+      poller.define_singleton_method(:handle!) do
+        super().tap { close if (looked += 1) == 1 } # the other thread's, right after the look whether it is open
+      end
+      assert_raises(Godwit::ClosedError) { call.call(poller, io) }
+    end
+  end
+end
