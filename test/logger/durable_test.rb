@@ -208,6 +208,27 @@ class LoggerDurableTest < Godwit::TestCase
     fill.kill.join
   end
 
+  test "flush hears of what is acknowledged between its look and its wait" do
+    open_receiver
+    log = open_log
+    log.info("first")
+    assert_flushed(log)
+    writer = log.instance_variable_get(:@handle).writer
+    test = self
+    looked = Thread::Queue.new
+    writer.instance_variable_get(:@store).segments.define_singleton_method(:release) do |seq|
+      looked.pop
+      super(seq)
+    end
+    writer.define_singleton_method(:wait) do |finish|
+      looked.close
+      test.eventually { stats.queued.zero? }
+      super(finish)
+    end
+    log.info("second")
+    assert_operator seconds { assert log.flush(timeout: 30) }, :<, 15
+  end
+
   test "overflow: :block waits no longer than block_timeout, and not after close" do
     log = open_log(nowhere, durable_bytes: 2_000, overflow: :block, block_timeout: 0.01)
     30.times { log.info("x" * 100) }
