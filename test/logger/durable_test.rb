@@ -122,6 +122,15 @@ class LoggerDurableTest < Godwit::TestCase
     assert_match(/process #{Process.pid} uses it/, assert_child(run_child(program, [nowhere, folder])).stdout)
   end
 
+  test "a folder is free once its logger is closed, also while a process that is just starting has copies of all descriptors" do
+    not_on :jruby, "its processes start without copies"
+    log = open_log(nowhere)
+    lock = log.instance_variable_get(:@handle).writer.instance_variable_get(:@store).instance_variable_get(:@lock)
+    own(lock.instance_variable_get(:@file).dup)
+    log.close
+    assert_equal 0, open_log(nowhere).stats.queued
+  end
+
   test "what cannot be with durable: is refused at once" do
     {overflow: :drop_old, wire: :plain, bind: true, durable: 5, durable_bytes: 0}.each do |name, value|
       error = assert_raises(ArgumentError, TypeError) { open_log("tcp://127.0.0.1:9", name => value) }
