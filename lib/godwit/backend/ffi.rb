@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "rbconfig" # JRuby without RubyGems has not loaded it
+
 system = RbConfig::CONFIG["host_os"]
 raise LoadError, "Godwit runs on Linux only for now, since it waits with eventfd and epoll: this is #{system}" unless system.include?("linux")
 
