@@ -34,6 +34,13 @@ class CLILogServeTest < Godwit::TestCase
   # Waits until the file has so many lines.
   def lines(count) = eventually { File.exist?(file) && File.readlines(file).then { |lines| lines if lines.size >= count } }
 
+  def statistics
+    control = Godwit::Logger::Control.new(@control)
+    control.statistics
+  ensure
+    control&.close
+  end
+
   def stop(child, signal = :TERM)
     start = monotonic
     result = child.signal(signal).finish
@@ -63,6 +70,7 @@ class CLILogServeTest < Godwit::TestCase
     [[], ["--verbose"], ["--verbose", "--file", file]].each do |options|
       child = serve(*options)
       push.send_many([*foreign, frames(1)])
+      eventually { statistics.values_at("foreign", "records") == [foreign.size, 1] } # what is still on its way when it ends is not received
       child.wait_for('no record: "a" "b" "c"') if options.any?
       result, = stop(child)
       assert_includes result.stdout.force_encoding("UTF-8"), "received 1 · lost 0 · 1 writer · #{foreign.size} foreign"
@@ -138,7 +146,7 @@ class CLILogServeTest < Godwit::TestCase
       child = serve
       open_socket(:SUB, subscribe: "", recv_hwm: 1).connect(@out).wait_connected(timeout: 5)
       push.send_many(Array.new(5_000) { |index| frames(index + 1, text: "x" * 2_000) }, timeout: 10)
-      eventually { Godwit::Logger::Control.new(@control).then { |control| control.statistics.tap { control.close }["records"] == 5_000 } }
+      eventually { statistics["records"] == 5_000 }
       stop(child).last
     end
     assert_operator seconds.min, :<, 1.0

@@ -37,7 +37,8 @@ class InteropCase < Godwit::TestCase
   end
 
   def another_python
-    child = start_command([Godwit::TestSupport::Peer::PYTHON, "test/interop/peer.py"], deadline: Godwit::TestSupport::Peer::DEADLINE)
+    # Unbuffered, Python loses the rest of an answer whose writing a stop of the process cut short.
+    child = start_command([Godwit::TestSupport::Peer::PYTHON, "test/interop/peer.py"], deadline: Godwit::TestSupport::Peer::DEADLINE, env: {"PYTHONUNBUFFERED" => nil})
     peer = Godwit::TestSupport::Peer.new(child)
     (@peers ||= []) << peer
     peer

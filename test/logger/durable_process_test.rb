@@ -88,12 +88,12 @@ class LoggerDurableProcessTest < Godwit::TestCase
       parent = fork do
         log = log_to
         log.info("first")
-        child = fork { sleep }
-        writer.puts(child)
-        Process.kill(:KILL, Process.pid)
+        fork { writer.puts(Process.pid) || sleep } # once it runs, it has let go of the folder
+        sleep
       end
-      Process.wait(parent)
       child = reader.gets.to_i
+      Process.kill(:KILL, parent)
+      Process.wait(parent)
       receiver
       log = log_to
       log.info("second")

@@ -2,10 +2,12 @@
 
 require "test_helper"
 require "timeout"
+require_relative "constants"
 require_relative "records"
 
 # `durable: folder` and Logger::Receiver, without crashes: crash_points_test and kill_test have those.
 class LoggerDurableTest < Godwit::TestCase
+  include Godwit::TestSupport::Constants
   include LoggerTests::Records
 
   Receiver = Godwit::Logger::Receiver
@@ -122,6 +124,15 @@ class LoggerDurableTest < Godwit::TestCase
     assert_match(/process #{Process.pid} uses it/, assert_child(run_child(program, [nowhere, folder])).stdout)
   end
 
+  test "a folder is free once its logger is closed, also while a process that is just starting has copies of all descriptors" do
+    not_on :jruby, "its processes start without copies"
+    log = open_log(nowhere)
+    lock = log.instance_variable_get(:@handle).writer.instance_variable_get(:@store).instance_variable_get(:@lock)
+    own(lock.instance_variable_get(:@file).dup)
+    log.close
+    assert_equal 0, open_log(nowhere).stats.queued
+  end
+
   test "what cannot be with durable: is refused at once" do
     {overflow: :drop_old, wire: :plain, bind: true, durable: 5, durable_bytes: 0}.each do |name, value|
       error = assert_raises(ArgumentError, TypeError) { open_log("tcp://127.0.0.1:9", name => value) }
@@ -149,7 +160,7 @@ class LoggerDurableTest < Godwit::TestCase
 
   test "a peer that never answers is told of too" do
     router = open_socket(:ROUTER).bind(endpoint_for(:tcp))
-    stub_patience do
+    with_constants(Courier, PATIENCE: 0.2) do
       _, said = capture_io do
         log = open_log(router.last_endpoint)
         log.info("x")
@@ -157,16 +168,6 @@ class LoggerDurableTest < Godwit::TestCase
       end
       assert_match(/is no receiver of durable logs.*does not answer/, said)
     end
-  end
-
-  def stub_patience
-    before = Courier::PATIENCE
-    Courier.send(:remove_const, :PATIENCE)
-    Courier.const_set(:PATIENCE, 0.2)
-    yield
-  ensure
-    Courier.send(:remove_const, :PATIENCE)
-    Courier.const_set(:PATIENCE, before)
   end
 
   test "a full disk allowance: records are dropped and counted, and one record says so" do
@@ -206,6 +207,27 @@ class LoggerDurableTest < Godwit::TestCase
     assert(eventually { log.stats.sent > before.queued })
     assert_equal 0, log.stats.dropped
     fill.kill.join
+  end
+
+  test "flush hears of what is acknowledged between its look and its wait" do
+    open_receiver
+    log = open_log
+    log.info("first")
+    assert_flushed(log)
+    writer = log.instance_variable_get(:@handle).writer
+    test = self
+    looked = Thread::Queue.new
+    writer.instance_variable_get(:@store).segments.define_singleton_method(:release) do |seq|
+      looked.pop
+      super(seq)
+    end
+    writer.define_singleton_method(:wait) do |finish|
+      looked.close
+      test.eventually { stats.queued.zero? }
+      super(finish)
+    end
+    log.info("second")
+    assert_operator seconds { assert log.flush(timeout: 30) }, :<, 15
   end
 
   test "overflow: :block waits no longer than block_timeout, and not after close" do
@@ -416,10 +438,12 @@ class LoggerDurableTest < Godwit::TestCase
     log.info("first")
     assert_equal "first", pull.recv(timeout: 5).last
     taken = in_thread { Array.new(300) { pull.recv(timeout: 5).last.tap { Thread.pass } } }
-    300.times { |number| log.info(number.to_s) }
-    assert_flushed(log)
-    assert_equal (0...300).map(&:to_s), taken.value
-    eventually { @receiver.stats.forwarded == 301 }
+    with_constants(Receiver, PATIENCE: 20) do # a busy machine may hold up the one who takes them
+      300.times { |number| log.info(number.to_s) }
+      assert_flushed(log)
+      assert_equal (0...300).map(&:to_s), taken.value
+      eventually { @receiver.stats.forwarded == 301 }
+    end
     300.times { |number| log.info("of which most are not taken: #{number}") }
     assert_flushed(log)
     eventually(deadline: 10) { @receiver.stats.to_h.values_at(:forwarded, :not_forwarded).sum == 601 }

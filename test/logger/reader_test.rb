@@ -84,6 +84,22 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal 1, one.recv(timeout: 5).seq
   end
 
+  test "an interrupt just before it waits leaves nobody behind who counts as waiting" do
+    not_on :jruby, "a TracePoint there does not see what is Java's"
+    one = reader
+    here = Thread.current
+    trace = TracePoint.new(:c_return, :return) do |point|
+      next unless point.method_id == :_recv_many
+      trace.disable
+      here.raise(Interrupt)
+    end
+    assert_raises(Interrupt) { trace.enable { one.recv(timeout: 5) } }
+    push_to(one).send_many(Array.new(300) { |i| frames(i + 1) })
+    assert one.instance_variable_get(:@socket).wait_readable(5)
+    assert_equal 1, one.recv(timeout: 5).seq
+    assert_equal 0, one.instance_variable_get(:@waiting) # with one that waits it takes single messages, which is slow
+  end
+
   test "gaps are counted per writer, and what comes again is not counted twice" do
     one = reader
     push = push_to(one)

@@ -79,6 +79,26 @@ class LoggerThreadsTest < Godwit::TestCase
     assert_equal 2_000, kills
   end
 
+  test "somebody kills it just before the logger is closed: its follower has linger, too" do
+    log = logger(nowhere, linger: 10)
+    log.info("kept")
+    writer = log.instance_variable_get(:@handle).writer
+    dying, go = Array.new(2) { Thread::Queue.new }
+    writer.define_singleton_method(:spawn) do
+      dying << true
+      go.pop
+      super()
+    end
+    writer.instance_variable_get(:@thread).kill
+    dying.pop # it has not seen the end
+    closing = in_thread { log.close }
+    eventually { writer.closed? }
+    until_asleep(closing)
+    go << true
+    assert_equal "kept", open_socket(:PULL).bind(nowhere).recv(timeout: 5).last
+    closing.join
+  end
+
   test "who closes what another closes waits for him" do
     may_lose
     log = logger(nowhere, linger: 0.3)

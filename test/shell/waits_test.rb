@@ -180,10 +180,12 @@ class WaitsTest < ShellCase
   test "under async: many commands at once, and with_timeout" do
     not_on :jruby, "JRuby has no fiber scheduler"
     require "async"
+    go = File.join(scratch_dir, "go")
     result = in_thread do
       Sync do |task|
-        tasks = Array.new(10) { |number| task.async { sh("sleep 0.1; echo #{number}").to_a } }
-        assert_operator Godwit::Shell::Reaper.running.size, :>, 1 # at once
+        tasks = Array.new(10) { |number| task.async { sh("until [ -e #{go} ] || [ $((i += 1)) -gt 2000 ]; do sleep 0.01; done; echo #{number}").to_a } }
+        task.with_timeout(20) { task.sleep(0.01) until Godwit::Shell::Reaper.running.size >= 10 } # at once
+        File.write(go, "")
         rows = tasks.flat_map(&:wait)
         late = begin
           task.with_timeout(0.05) { Shell.rows(*QUIET).to_a }

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "rbconfig"
+require "rbconfig" # JRuby without RubyGems has not loaded it
 
 system = RbConfig::CONFIG["host_os"]
 raise LoadError, "Godwit runs on Linux only for now, since it waits with eventfd and epoll: this is #{system}" unless system.include?("linux")

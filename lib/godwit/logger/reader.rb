@@ -216,8 +216,7 @@ module Godwit
           found = @lock.synchronize { from_pending } unless forked? # in a child, what is pending is the parent's
           return found if found.is_a?(Record)
           next @on_foreign&.call(found) if found
-          next if fetch
-          return unless await(finish)
+          return unless fetch(finish)
         end
       end
 
@@ -230,21 +229,29 @@ module Godwit
         end
       end
 
-      # Takes what is there. While others wait, only one message: who stops reading then leaves nothing behind of which they are not told.
-      # @return [Boolean] false: the caller waits now
-      def fetch
-        Thread.handle_interrupt(NEVER) do
-          @lock.synchronize do
-            next true unless @pending.empty? || forked?
-            adapt(Timeout.now)
-            batch = @socket.__send__(:_recv_many, @waiting.zero? ? @size : 1, 0)
-            save if @unsaved && @state.due_in.zero?
-            next !(@waiting += 1) unless batch
-            @unsaved = true if @state
-            @accounts.time = Process.clock_gettime(Process::CLOCK_REALTIME)
-            @pending = batch
-            true
-          end
+      # Takes what is there, or waits for it.
+      # @return [Boolean] false: time is up
+      def fetch(finish)
+        waits = false
+        Thread.handle_interrupt(NEVER) { waits = !fetched? } # which takes a pending interrupt as it ends
+        !waits || await(finish)
+      ensure
+        Thread.handle_interrupt(NEVER) { stop_waiting if waits }
+      end
+
+      # While others wait, only one message: who stops reading then leaves nothing behind of which they are not told.
+      # @return [Boolean] false: nothing was there, and the caller counts as one who waits
+      def fetched?
+        @lock.synchronize do
+          next true unless @pending.empty? || forked?
+          adapt(Timeout.now)
+          batch = @socket.__send__(:_recv_many, @waiting.zero? ? @size : 1, 0)
+          save if @unsaved && @state.due_in.zero?
+          next !(@waiting += 1) unless batch
+          @unsaved = true if @state
+          @accounts.time = Process.clock_gettime(Process::CLOCK_REALTIME)
+          @pending = batch
+          true
         end
       end
 
@@ -265,7 +272,9 @@ module Godwit
         seconds = [left, due].compact.min
         readable = @socket.wait_readable(seconds)
         readable || !finish || Timeout.now < finish
-      ensure
+      end
+
+      def stop_waiting
         @lock.synchronize do
           @waiting -= 1
           @fetched = Timeout.now

@@ -86,7 +86,7 @@ module Godwit
       def last = look { last_one }
 
       # @return [Integer] of all files
-      def bytes = @total
+      def bytes = look { @total }
 
       # @return [Boolean] whether all is released
       def empty? = look { last_one <= @released }

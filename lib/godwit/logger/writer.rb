@@ -224,9 +224,8 @@ module Godwit
       end
 
       def finish(deadline)
-        @thread&.join([deadline - Timeout.now, 0].max)
-        @thread&.kill
-        @thread&.join
+        each_sender { |thread| thread.join([deadline - Timeout.now, 0].max) }
+        each_sender { |thread| thread.kill.join }
         @finished = @in_vain = true # till it is counted, for who asks meanwhile
         left = @pending.size - @gone + @room.clear
         @lost += left
@@ -236,6 +235,12 @@ module Godwit
         @marks.each { |mark| mark.tell(false) }
         all = @outlet.close(left.zero? ? [deadline - Timeout.now, 0].max : 0)
         tell_rest(all)
+      end
+
+      # One that was killed just before the end has a follower.
+      def each_sender
+        last = nil
+        yield last = @thread until @thread.equal?(last)
       end
 
       # @param all [Boolean, Integer] how many are kept on the disk

@@ -94,6 +94,7 @@ module Godwit
       def release
         return unless own?
         HELD.delete(self)
+        @file.flock(File::LOCK_UN) # a process that another thread is just starting has a copy until it is a program of its own
         @file.close
       end
 

@@ -108,7 +108,7 @@ module Godwit
         finish = seconds && Timeout.now + seconds
         @lock.synchronize do
           goal = @store.segments.last
-          wait(finish) while @store.segments.released < goal && !@closing && (finish.nil? || Timeout.now < finish)
+          waiting { wait(finish) while @store.segments.released < goal && !@closing && (finish.nil? || Timeout.now < finish) }
           @store.segments.released >= goal
         end
       rescue Interruption => interruption
@@ -201,17 +201,22 @@ module Godwit
         return true if @store.segments.bytes < @most
         return false unless @settings.overflow == :block
         finish = @settings.block_timeout && Timeout.now + @settings.block_timeout
-        wait(finish) until @store.segments.bytes < @most || @closing || (finish && Timeout.now >= finish)
+        waiting { wait(finish) until @store.segments.bytes < @most || @closing || (finish && Timeout.now >= finish) }
         @store.segments.bytes < @most
       end
 
-      def wait(finish)
+      # With the lock. Who waits counts before he looks: the courier, which tells nobody while nobody waits, may have news in between.
+      def waiting
         @waiting += 1
+        yield
+      ensure
+        @waiting -= 1
+      end
+
+      def wait(finish)
         Thread.handle_interrupt(Object => :immediate) { @freed.wait(@lock, finish && [finish - Timeout.now, 0].max) }
       rescue => error
         raise Interruption, cause: error
-      ensure
-        @waiting -= 1
       end
 
       # With the lock.
