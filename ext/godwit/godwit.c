@@ -39,6 +39,17 @@ curve_public(VALUE self, VALUE secret_key)
     return rb_usascii_str_new(public_key, 40);
 }
 
+/* swap(object, :@variable, known, next) => whether it was `known` still, and is `next` now. No other thread has its turn within. */
+static VALUE
+swap(VALUE self, VALUE object, VALUE variable, VALUE known, VALUE next)
+{
+    ID name = rb_sym2id(variable);
+    (void)self;
+    if (rb_ivar_get(object, name) != known) return Qfalse;
+    rb_ivar_set(object, name, next);
+    return Qtrue;
+}
+
 GW_EXTERN void
 Init_godwit_ext(void)
 {
@@ -54,6 +65,7 @@ Init_godwit_ext(void)
     rb_define_module_function(native, "has", has, 1);
     rb_define_module_function(native, "curve_keypair", curve_keypair, 0);
     rb_define_module_function(native, "curve_public", curve_public, 1);
+    rb_define_module_function(native, "swap", swap, 4);
     gw_init_error();
     gw_init_process();
     gw_init_wait();

@@ -50,11 +50,14 @@ class DraftWaitsTest < Godwit::TestCase
 
     test "a wait costs no CPU, whatever was seen before" do
       server, client, id = server_and_client
-      server.send("x", routing_id: id)
-      client.recv(timeout: 5) # its descriptor is readable still
-      before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
-      assert_raises(Godwit::TimeoutError) { client.recv(timeout: 0.5) }
-      assert_operator Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before, :<, 0.2
+      # What others of the process use in one window is not what a spinning wait uses in each.
+      assert_within(0.2) do
+        server.send("x", routing_id: id)
+        client.recv(timeout: 5) # its descriptor is readable still
+        before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+        assert_raises(Godwit::TimeoutError) { client.recv(timeout: 0.5) }
+        Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before
+      end
     end
 
     test "sockets leave no descriptor behind" do

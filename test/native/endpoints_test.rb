@@ -2,14 +2,42 @@
 
 require "test_helper"
 
-# The extension takes no lock for what Ruby notes of a socket: another thread may have its turn in the midst.
+# The extension takes no lock for what Ruby notes of a socket, and another thread may have its turn after any method, one that is written in C too.
 class EndpointsTest < Godwit::TestCase
-  test "what another thread binds while this one unbinds stays known" do
-    meanwhile = Class.new(Godwit::PULL) do
-      def _unbind(endpoint) = super.tap { Thread.new { bind("inproc://new") }.join }
+  # Of each method, what another thread does as soon as it has ended within the call.
+  {select: :bind, "-": :bind, _unbind: :bind, reverse: :unbind}.each do |method, what|
+    test "what another thread does at the end of #{method} while this one unbinds is kept (#{what})" do
+      pull = open_socket(:PULL).bind("inproc://old", "inproc://other")
+      after(method, -> { (what == :bind) ? pull.bind("inproc://new") : pull.unbind("inproc://other") }) { pull.unbind("inproc://old") }
+      assert_equal((what == :bind) ? %w[inproc://other inproc://new] : [], pull.endpoints)
     end
-    pull = own(meanwhile.bind("inproc://old", context: context))
-    pull.unbind("inproc://old")
-    assert_equal ["inproc://new"], pull.endpoints
+  end
+
+  test "what another thread binds while this one binds is kept" do
+    pull = open_socket(:PULL)
+    after(:+, -> { pull.bind("inproc://new") }) { pull.bind("inproc://old") }
+    assert_equal %w[inproc://new inproc://old], pull.endpoints.sort
+  end
+
+  test "an option that another thread sets meanwhile is there in the socket that REQ#request makes anew" do
+    router = open_socket(:ROUTER).bind(endpoint_for(:inproc))
+    req = open_socket(:REQ).connect(router.last_endpoint)
+    after(:merge, -> { req.recv_hwm = 7 }) { req.send_hwm = 5 }
+    assert_raises(Godwit::TimeoutError) { req.request("x", timeout: 0.01) }
+    assert_raises(Godwit::TimeoutError) { req.request("x", timeout: 0.01) }
+    assert_equal [5, 7], [req.send_hwm, req.recv_hwm]
+  end
+
+  private
+
+  # Runs the block; when it has ended this method for the first time another thread does `what`.
+  def after(method, what)
+    once = [what]
+    here = Thread.current
+    trace = TracePoint.new(:c_return) do |point|
+      in_thread(&once.shift).join if point.method_id == method && Thread.current == here && once.any?
+    end
+    trace.enable { yield }
+    assert_empty once
   end
 end

@@ -148,10 +148,12 @@ class NativeProxyTest < Godwit::TestCase
   test "an idle proxy sleeps" do
     streamer = captured
     cpu = -> { Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) }
-    IO.select(nil, nil, nil, 0.05) # what was still on its way
-    before = cpu.call
-    IO.select(nil, nil, nil, 0.3)
-    assert_operator cpu.call - before, :<, 0.1
+    # What is still on its way, and what earlier tests left to libzmq's threads, is not what a spinning proxy uses in each window.
+    assert_within(0.1) do
+      before = cpu.call
+      IO.select(nil, nil, nil, 0.3)
+      cpu.call - before
+    end
     assert_predicate streamer, :running?
   end
 

@@ -18,7 +18,7 @@ module Godwit
       CONTEXT_CLASS = %i[_default _propose].freeze
 
       SOCKET = %i[
-        _open _reopen _close _closed? _forked? _alone _bind _connect _unbind _disconnect _get_option _set_option _encoding _set_encoding
+        _open _reopen _close _closed? _forked? _alone _note _bind _connect _unbind _disconnect _get_option _set_option _encoding _set_encoding
         _send _send_many _recv _recv_many _recv_into _recv_frame _recv_frames _copy_threshold _set_copy_threshold _wait _count_peers _wait_peers _fd _pointer
         _join _leave _connect_peer _send_to _recv_from
       ].freeze

@@ -49,12 +49,22 @@ module Godwit
         def take(most) = Thread.handle_interrupt(Object => :on_blocking) { _take(most) }
       end
 
+      # There is no lock: a trap handler may do all of this too.
       # @private
       module Alone
         private
 
-        # Runs the block while no other thread is in such a block of this socket: Ruby's own lock sees to it.
+        # Runs the block while no other thread is in a call of libzmq on this socket: Ruby's own lock sees to it.
         def _alone(_operation) = yield
+
+        # Notes what the block makes of an instance variable's value. Ruby may let another thread have its turn after any method, those written in C
+        # too; where that one has noted something meanwhile the block is asked again.
+        def _note(variable)
+          loop do
+            known = instance_variable_get(variable)
+            break if Native.swap(self, variable, known, yield(known))
+          end
+        end
       end
       Socket.include(Alone)
     end

@@ -47,7 +47,7 @@ module Godwit
           groups.each do |name|
             _alone(:join) do
               _join(name)
-              @groups += [name.dup.freeze]
+              _note(:@groups) { |known| known + [name.dup.freeze] }
             end
           end
           self
@@ -64,8 +64,7 @@ module Godwit
           groups.each do |name|
             _alone(:leave) do
               _leave(name)
-              gone = @groups.select { |one| one.b == name.b }
-              @groups -= gone # in one step, as of endpoints
+              _note(:@groups) { |known| known.reject { |one| one.b == name.b } }
             end
           end
           self

@@ -94,7 +94,7 @@ module Godwit
 
       # A new Array, since others may be reading the old one.
       def note_endpoint(how, given, resolved = given)
-        @endpoints += [[how, given, resolved]]
+        _note(:@endpoints) { |known| known + [[how, given, resolved]] }
       end
 
       def check_given_descriptor(endpoint)
@@ -123,14 +123,14 @@ module Godwit
       end
 
       def detach_one(how, operation, endpoint)
-        index = @endpoints.rindex { |kind, given, resolved| kind == how && [given, resolved].include?(endpoint) }
-        raise Errors.build(closed? ? ClosedError : NoEndpointError, operation, endpoint) unless index
-        resolved = @endpoints[index].last
-        gone = @endpoints.select { |kind, _, other| kind == how && other == resolved } # libzmq ends all that are alike at once
+        known = @endpoints
+        resolved = known.reverse.find { |kind, *names| kind == how && names.include?(endpoint) }&.last
+        raise Errors.build(closed? ? ClosedError : NoEndpointError, operation, endpoint) unless resolved
+        gone = known.select { |kind, _, other| kind == how && other == resolved } # libzmq ends all that are alike at once
         (operation == :unbind) ? _unbind(resolved) : _disconnect(resolved)
-        @endpoints -= gone # in one step: with the extension other threads may bind and unbind meanwhile
+        _note(:@endpoints) { |now| now - gone }
       rescue NoEndpointError
-        raise unless index && resolved.start_with?("udp://")
+        raise unless resolved&.start_with?("udp://")
         raise Errors.build(UnsupportedError, operation, endpoint, "libzmq does not find an endpoint of udp again: close the socket"), cause: nil
       end
     end

@@ -73,7 +73,7 @@ module Godwit
           check_name(raw) if option.name == :connect_routing_id
           option.hand_over(value) { _set_option(option.id, raw) }
           note_name(option, raw)
-          @settings = @settings.merge(option.id => raw) # for REQ#request, which may have to make the socket anew
+          _note(:@settings) { |settings| settings.merge(option.id => raw) } # for REQ#request, which may have to make the socket anew
         end
       end
 

@@ -61,6 +61,9 @@ module Godwit
         end
       end
 
+      # Notes what the block makes of an instance variable's value; within {_alone}, so that no other thread does meanwhile.
+      def _note(variable) = instance_variable_set(variable, yield(instance_variable_get(variable)))
+
       # Gives the endpoint that was bound, wildcards replaced.
       def _bind(endpoint)
         with_handle(:bind, endpoint) do |handle|
