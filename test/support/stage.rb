@@ -101,7 +101,7 @@ module Godwit
 
       def spawn_and_follow(command)
         reader, writer = IO.pipe
-        env = {"GODWIT_TEST_REPORT" => @report, "GODWIT_TEST_NOW" => @now, **(KEEP_PAGES if @glob)}.merge(@env)
+        env = {"GODWIT_TEST_REPORT" => @report, "GODWIT_TEST_NOW" => @now}.merge(@glob ? KEEP_PAGES : {}, @env)
         @pid = Process.spawn(env, *command, in: File::NULL, out: writer, err: writer, pgroup: true, chdir: ROOT)
         writer.close
         @status = nil
