@@ -14,6 +14,9 @@ module Godwit
       # RubyGems would double the time that JRuby takes to start.
       LIGHT = {true => [], false => (RUBY_ENGINE == "jruby") ? ["--disable=gems"] : []}.freeze
 
+      # What this Ruby has for its pages, from its stage (ADR 23). Not for every child, as one with -W would tell so on $stderr.
+      PAGES = {"RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => ENV.delete("RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO")}.compact.freeze
+
       # Seconds that this Ruby may take to start beside other work, on top of a child's deadline.
       START = (RUBY_ENGINE == "jruby") ? 30 : 0
 
@@ -132,9 +135,9 @@ module Godwit
       # @return [Child]
       def start_child(program, args = [], deadline: 10, env: {}, gems: false, network: false)
         source = (program.end_with?(".rb") && !program.include?("\n")) ? [program] : ["-e", program]
-        command = [*RUBY, *LIGHT[gems], "-W", "-Ilib", *("-rbundler/setup" if gems && RUBY_ENGINE != "jruby"), "-r./test/support/child_prelude", *source, *args.map(&:to_s)]
+        command = [*RUBY, *LIGHT[gems], "-Ilib", *("-rbundler/setup" if gems && RUBY_ENGINE != "jruby"), "-r./test/support/child_prelude", *source, *args.map(&:to_s)]
         command = Network.command(*command) if network
-        start_command(command, deadline: deadline, env: env)
+        start_command(command, deadline: deadline, env: PAGES.merge(env))
       end
 
       # Starts any program. Beside other tests of JRuby's, which runs many of them, it gets the same time to start.

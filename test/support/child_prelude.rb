@@ -1,7 +1,10 @@
 # frozen_string_literal: true
 
-# Loaded first by the child processes of tests: a child that goes past its deadline is asked where it is before it is killed.
-# Java writes one by itself.
+# Loaded first by the child processes of tests.
+
+$VERBOSE = true # and not -W, with which Ruby tells of its collector's settings
+
+# A child that goes past its deadline is asked where it is before it is killed. Java writes one by itself.
 RUBY_ENGINE == "jruby" || Signal.trap("QUIT") do
   Thread.list.each { |thread| warn "", thread.inspect, *(thread.backtrace || []).map { |line| "  #{line}" } }
 end

@@ -110,7 +110,7 @@ class NetworkCase < Godwit::TestCase
     env = {"GODWIT_TEST_NETWORK" => Network.id, RESULTS => path}
     seed = ["--seed", Minitest.seed.to_s] if Minitest.respond_to?(:seed) # not with JRuby's
     command = [*Godwit::TestSupport::Children::RUBY, "-Ilib", "-Itest", self.class.file, *seed]
-    result = start_command(Network.command(*command), deadline: 180, env: env).finish
+    result = start_command(Network.command(*command), deadline: 180, env: Godwit::TestSupport::Children::PAGES.merge(env)).finish
     lines = File.exist?(path) ? File.readlines(path).map { |line| JSON.parse(line) } : []
     flunk "it failed inside as a whole:\n#{result}" if lines.all? { |*, failures| failures.all?(&:first) } && !result.success?
     lines.select { |klass, *| klass == self.class.name }.to_h { |_, test, *rest| [test, rest] }.merge(output: result.to_s)

@@ -55,7 +55,7 @@ class WrongTypesTest < Godwit::TestCase
     sig = File.join(scratch_dir, "sig")
     FileUtils.cp_r(File.join(ROOT, "sig"), sig)
     yield sig if block_given?
-    env = {"GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_SIG" => sig, "GODWIT_TEST_REPORT" => nil, "GODWIT_TEST_NOW" => nil}
+    env = {"GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_SIG" => sig, "GODWIT_TEST_GC" => "none", "GODWIT_TEST_REPORT" => nil, "GODWIT_TEST_NOW" => nil}
     said, status = Open3.capture2e(env, RbConfig.ruby, "-Ilib", "-Itest", "-", stdin_data: RUN, chdir: ROOT)
     [status.success?, said]
   end
