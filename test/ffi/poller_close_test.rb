@@ -23,4 +23,17 @@ class FFIPollerCloseTest < Godwit::TestCase
       assert_raises(Godwit::ClosedError) { call.call(poller, io) }
     end
   end
+
+  # What JRuby's select says of an IO that another thread closes just then, between two looks at it.
+  test "an IO whose descriptor is closed during a wait is told of as one that is closed" do
+    io, = pipe
+    quiet, = pipe
+    twin = IO.for_fd(io.fileno, autoclose: false)
+    poller = open_poller(twin)
+    twin.define_singleton_method(:fileno) do
+      io.close unless io.closed?
+      quiet.fileno
+    end
+    assert_match(/was closed while it was registered/, assert_raises(Godwit::ClosedError) { poller.wait(5) }.message)
+  end
 end

@@ -228,7 +228,7 @@ module Godwit
       ready |= Backend::FFI::WRITABLE if seen.anybits?(POLLED[:writable])
       ready &= wanted
       seen.anybits?(POLLED[:faulty]) ? ready | FAULTY : ready
-    rescue IOError
+    rescue IOError, Errno::EBADF # the latter on JRuby, where another thread closes it just now
       raise closed(member.object)
     end
 
