@@ -2,7 +2,9 @@
 
 # Loaded first by the child processes of tests.
 
-$VERBOSE = true # and not -W, with which Ruby tells of its collector's settings
+# Not -W: with it Ruby tells of its collector's setting (ADR 23), and so would this child's own children.
+$VERBOSE = true
+ENV.delete("RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO")
 
 # A child that goes past its deadline is asked where it is before it is killed. Java writes one by itself.
 RUBY_ENGINE == "jruby" || Signal.trap("QUIT") do
