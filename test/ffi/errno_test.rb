@@ -60,6 +60,26 @@ class FFIErrnoTest < Godwit::TestCase
     RUBY
   end
 
+  test "an interrupt that comes as errno is looked at is what the caller hears of" do
+    assert_done <<~RUBY
+      real = FFI.method(:errno)
+      [-> { PULL.recv_nonblock(exception: false) }, -> { Godwit::Backend::FFI.keep_errno { nil } }].each do |call|
+        due = true
+        FFI.define_singleton_method(:errno) do
+          next real.call unless due && Thread.current == Thread.main
+          due = false
+          raise Interrupt, "just then"
+        end
+        call.call
+        abort "not raised"
+      rescue Interrupt => error
+        abort error.inspect unless error.message == "just then"
+      ensure
+        FFI.define_singleton_method(:errno, real)
+      end
+    RUBY
+  end
+
   private
 
   def assert_done(source)

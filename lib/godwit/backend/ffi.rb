@@ -37,9 +37,11 @@ module Godwit
       # For what may run between another call of this thread and the look at its errno: finalizers, and all that a trap handler may call.
       def self.keep_errno
         errno = ::FFI.errno
-        yield
-      ensure
-        put_back(errno)
+        begin
+          yield
+        ensure
+          put_back(errno)
+        end
       end
 
       if RUBY_ENGINE == "jruby"

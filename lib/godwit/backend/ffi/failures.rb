@@ -31,13 +31,15 @@ module Godwit
         # handler has interrupted (keep_errno, without its block: this is on every path). At the end of the process Ruby kills all threads but the
         # main one; those that the closing of contexts wakes a little earlier go the same way, and nothing is reported of them.
         def told(operation, object, endpoint = nil)
-          errno = ::FFI.errno
-          yield
-        rescue Failed => failed
-          Thread.exit if failed.what == ClosedError && ProcessEnd.over? && !Thread.current.equal?(Thread.main)
-          raise error(failed, operation, object, endpoint), cause: nil
-        ensure
-          FFI.put_back(errno)
+          errno = ::FFI.errno # an interrupt that comes here finds nothing to put back
+          begin
+            yield
+          rescue Failed => failed
+            Thread.exit if failed.what == ClosedError && ProcessEnd.over? && !Thread.current.equal?(Thread.main)
+            raise error(failed, operation, object, endpoint), cause: nil
+          ensure
+            FFI.put_back(errno)
+          end
         end
 
         def raise_for(what, operation, object, endpoint = nil)
