@@ -11,8 +11,8 @@ module Godwit
       # The command that runs this Ruby; JRuby from its jars does not know it.
       RUBY = ((RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]).freeze
 
-      # RubyGems would double the time that JRuby takes to start.
-      LIGHT = {true => [], false => (RUBY_ENGINE == "jruby") ? ["--disable=gems"] : []}.freeze
+      # Options of a program that needs gems, or none. JRuby has its own; RubyGems would double the time that it takes to start.
+      GEMS = ((RUBY_ENGINE == "jruby") ? {true => [], false => ["--disable=gems"]} : {true => ["-rbundler/setup"], false => []}).freeze
 
       # What this Ruby has for its pages, from its stage (ADR 23). Not for every child, as one with -W would tell so on $stderr.
       PAGES = {"RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => ENV.delete("RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO")}.compact.freeze
@@ -135,7 +135,7 @@ module Godwit
       # @return [Child]
       def start_child(program, args = [], deadline: 10, env: {}, gems: false, network: false)
         source = (program.end_with?(".rb") && !program.include?("\n")) ? [program] : ["-e", program]
-        command = [*RUBY, *LIGHT[gems], "-Ilib", *("-rbundler/setup" if gems && RUBY_ENGINE != "jruby"), "-r./test/support/child_prelude", *source, *args.map(&:to_s)]
+        command = [*RUBY, *GEMS.fetch(gems), "-Ilib", "-r./test/support/child_prelude", *source, *args.map(&:to_s)]
         command = Network.command(*command) if network
         start_command(command, deadline: deadline, env: PAGES.merge(env))
       end

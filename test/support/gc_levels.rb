@@ -12,7 +12,7 @@ module Godwit
     #   others run. Finds what C forgot to mark, and forgotten write barriers
     # * stress-all: the same for all classes: `rake gc`
     # * stress-full: as stress, with whole collections, ten to twenty times as slow: for one file at a time
-    # * none:     the collector is left alone, for a stage with a heap so large that the above would take most of its time
+    # * none:     the collector is left alone, for stages where the above has nothing to find, or would take most of their time
     # * valgrind: the same, and time is given: `rake memory`
     #
     # Where a level slows the tests down, their deadlines and the harness's are SLOWNESS times as long.
