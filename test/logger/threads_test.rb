@@ -83,6 +83,7 @@ class LoggerThreadsTest < Godwit::TestCase
     log = logger(nowhere, linger: 10)
     log.info("kept")
     writer = log.instance_variable_get(:@handle).writer
+    eventually { writer.instance_variable_get(:@pending).any? } # JRuby's Queue#pop may lose what a killed thread just took
     dying, go = Array.new(2) { Thread::Queue.new }
     writer.define_singleton_method(:spawn) do
       dying << true
