@@ -26,16 +26,18 @@ module Godwit
       attr_reader :name, :about, :deadline, :outcome
 
       # @param files [String, nil] glob of the test files; without it `rake` names the tasks to run
+      # @param except [String] glob of those among them that it leaves out
       # @param jruby whether JRuby runs the files
       # @param alone whether no other stage may run meanwhile: it writes what they read
       # @param prepare [#call, nil] does what must be done first, and gives more of the environment; what it raises fails the stage
-      def initialize(name, about, deadline:, quick: false, rake: nil, files: nil, env: {}, prefix: [], jruby: false, alone: false, prepare: nil)
+      def initialize(name, about, deadline:, quick: false, rake: nil, files: nil, except: "", env: {}, prefix: [], jruby: false, alone: false, prepare: nil)
         @name = name
         @about = about
         @deadline = deadline
         @quick = quick
         @rake = rake
         @glob = files
+        @except = except
         @env = env
         @prefix = prefix
         @jruby = jruby
@@ -62,7 +64,7 @@ module Godwit
 
       private
 
-      def files = @files ||= Dir.glob(@glob, base: ROOT).sort
+      def files = @files ||= (Dir.glob(@glob, base: ROOT) - Dir.glob(@except, base: ROOT)).sort
 
       def why_not
         return "no file matches #{@glob}" if @glob && files.empty?
