@@ -104,16 +104,18 @@ class CLILogServeTest < Godwit::TestCase
     sender = push
     sender.send_many(Array.new(6) { |index| frames(index + 1, level: index.even? ? 1 : 3) })
     eventually { JSON.parse(assert_child(log("stats", @control, "--json").finish).stdout)["records"] == 6 }
-    {[] => [3, 4, 5, 6], ["--level", "error"] => [4, 6], ["--grep", "text [35]"] => [3, 5], ["--prog", "nobody"] => []}.each do |options, seqs|
+    {[] => [3, 4, 5, 6], ["--level", "error"] => [4, 6], ["--grep", "text [35]"] => [3, 5]}.each do |options, seqs|
       shown = StringIO.new
-      ending = seqs.empty? ? ["--timeout", "0.5"] : ["--count", seqs.size.to_s]
-      Godwit::CLI.command("log").new.run(["tail", @out, "--last", "100", "--control", @control, "--format", "%{seq}", *ending, *options], io: shown)
+      Godwit::CLI.command("log").new.run(["tail", @out, "--last", "100", "--control", @control, "--format", "%{seq}", "--count", seqs.size.to_s, *options], io: shown)
       assert_equal seqs, shown.string.lines.map(&:to_i)
     end
     tail = log("tail", @out, "--last", 2, "--control", @control, "--format", "%{seq}", "--timeout", 20, "--count", 4)
     tail.wait_for("5\n6\n")
     sender.send_many([frames(7), frames(8)])
     assert_equal "5\n6\n7\n8\n", assert_child(tail.finish).stdout
+    tail = log("tail", @out, "--last", 100, "--control", @control, "--format", "%{seq}", "--timeout", 20, "--count", 1, "--prog", "nobody") # none of those
+    sender.send(frames(9, prog: "nobody"))
+    assert_equal "9\n", assert_child(tail.finish).stdout
   end
 
   test "what was received is in the file when it ends, within a second, while writers go on" do
@@ -143,14 +145,13 @@ class CLILogServeTest < Godwit::TestCase
   end
 
   test "a reader that is stuck does not hold up its end, nor writers" do
-    seconds = Array.new(2) do
+    assert_within(1.0, tries: 4) do
       child = serve
       open_socket(:SUB, subscribe: "", recv_hwm: 1).connect(@out).wait_connected(timeout: 5)
       push.send_many(Array.new(5_000) { |index| frames(index + 1, text: "x" * 2_000) }, timeout: 10)
       eventually { statistics["records"] == 5_000 }
       stop(child).last
     end
-    assert_operator seconds.min, :<, 1.0
   end
 
   test "durable writers: in the file once, and on to tail; kept when nobody is there" do
