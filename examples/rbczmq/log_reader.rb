@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Counts the lines of log_writer.rb, until none has come for as many milliseconds as the second argument says. Written for rbczmq.
+# Counts the lines of log_writer.rb, up to the one that it waits for, and those that come for 100 ms more. Written for rbczmq.
 #
-#   ruby -rgodwit/compat/rbczmq log_reader.rb [ENDPOINT] [PATIENCE]
+#   ruby -rgodwit/compat/rbczmq log_reader.rb [ENDPOINT] [LAST]
 require "zmq"
 
 ctx = ZMQ::Context.new
@@ -11,7 +11,8 @@ puts "reading on port #{pull.bind(ARGV[0] || "tcp://127.0.0.1:5556")}"
 $stdout.flush
 
 lines = [pull.recv]
-pull.rcvtimeo = Integer(ARGV[1] || 1000)
+lines << pull.recv until lines.last.include?(ARGV[1] || "line 9999")
+pull.rcvtimeo = 100
 while (line = pull.recv)
   lines << line
 end
