@@ -16,22 +16,24 @@ workers = Array.new(WORKERS) do
   Thread.new do
     pull = ctx.connect(:PULL, "inproc://tasks")
     push = ctx.connect(:PUSH, "inproc://results")
+    push.send("ready")
     done = 0
     until (task = pull.recv) == "end"
       push.send((task.to_i * 2).to_s)
       done += 1
     end
-    [pull, push].each(&:close)
     done
   end
 end
+
+WORKERS.times { results.recv } # one that came after the others had ended would wait for its end for ever
 
 sum = 0
 TASKS.times do |number|
   tasks.send(number.to_s)
   sum += results.recv.to_i
 end
-WORKERS.times { tasks.send("end") }
+WORKERS.times { tasks.send("end") } # one for each, as long as none of them has closed its socket: destroy does that
 
 done = workers.map(&:value)
 puts "#{done.sum} tasks by #{done.count(&:positive?)} threads, the results add up to #{sum}"
