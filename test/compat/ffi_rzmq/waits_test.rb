@@ -8,7 +8,6 @@ require "ffi-rzmq"
 # Every call of the door that waits ends at once on all that shall end it: none is a blocking call of libzmq's.
 class FFIRzmqWaitsTest < FFIRzmqCase
   AT_ONCE = 0.1 # seconds; beside other work on the machine a few tries are given
-  TRIES = 5
 
   CALLS = {
     "recv_string" => [:PULL, ->(socket) { socket.recv_string(+"") }],
@@ -124,12 +123,6 @@ class FFIRzmqWaitsTest < FFIRzmqCase
   end
 
   def at_once
-    slowest = Array.new(TRIES) do
-      taken = yield
-      @old.terminate
-      return if taken < AT_ONCE
-      taken
-    end
-    flunk "took #{slowest.map { |taken| taken.round(3) }} s, each time"
+    assert_within(AT_ONCE) { yield.tap { @old.terminate } }
   end
 end
