@@ -40,14 +40,15 @@ class RbczmqDefectsTest < Godwit::RbczmqCase
   end
 
   test "a monitor whose socket goes in the midst ends" do
-    before = live_threads.size
+    ctx # with the first context of a process the FFI backend starts a thread that stays
+    before = live_threads
     5.times do
       rep = ctx.socket(:REP)
       assert rep.monitor(spot)
       rep.bind("tcp://127.0.0.1:*")
       rep.close
     end
-    eventually { live_threads.size <= before }
+    eventually { (live_threads - before).empty? }
   end
 
   test "after an interrupt a loop runs as before" do
