@@ -51,10 +51,10 @@ class RequestTest < Godwit::TestCase
   end
 
   each_transport("each retry asks again, then TimeoutError") do |transport|
-    router = server(transport)
-    req = client(router)
     arrived = nil
     5.times do # what a stall of the machine keeps from leaving in time is dropped
+      router = server(transport) # a new one each time: what a stall keeps on its way would come with the next try's
+      req = client(router)
       took = seconds do
         error = assert_named(Godwit::TimeoutError, /Timed out/) { req.request("hello?", timeout: 0.2, retries: 2) }
         assert_kind_of Errno::ETIMEDOUT, error
