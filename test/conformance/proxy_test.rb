@@ -158,10 +158,12 @@ class ProxyTest < Godwit::TestCase
     refute_predicate streamer, :paused?
     assert_equal "a", pull.recv(timeout: 5)
     streamer.pause
-    push.send("b")
-    assert_nil pull.recv(timeout: 0.05, exception: false)
+    push.send("b").send("c")
+    pull.wait_readable(0.05)
     stopped(streamer) # a paused one can be stopped
-    assert_equal 1, streamer.statistics.frontend.received
+    passed = pull.recv_many(3, timeout: 0, exception: false) || []
+    assert_includes [[], ["b"]], passed # one that it was just taking may pass
+    assert_equal 1 + passed.size, streamer.statistics.frontend.received
   end
 
   test "while it runs its sockets refuse other use, and name the fix; afterwards they are as before" do
