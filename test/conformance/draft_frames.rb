@@ -43,7 +43,8 @@ module DraftFrames
   end
 
   test "a DGRAM's message goes back to where it came from" do
-    one, two = Array.new(2) { "127.0.0.1:#{udp_port}" }
+    first = Godwit::TestSupport::Ports.free(2, socket: UDPSocket)
+    one, two = [first, first + 1].map { |port| "127.0.0.1:#{port}" }
     here, there = [one, two].map { |address| open_socket(:DGRAM).bind("udp://#{address}") }
     message = eventually do
       here.send([two, Godwit::Frame.new("ping")])

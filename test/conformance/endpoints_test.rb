@@ -79,7 +79,7 @@ class EndpointsTest < Godwit::TestCase
 
   each_transport("unbind by the name given or resolved: nobody new comes in") do |transport|
     %i[given resolved].each do |name|
-      given = endpoint_for(transport)
+      given = (transport == :tcp) ? "tcp://#{own_host}:*" : endpoint_for(transport)
       dealer = open_socket(:DEALER).bind(given)
       resolved = dealer.last_endpoint
       assert_same dealer, dealer.unbind({given: given, resolved: resolved}.fetch(name))

@@ -32,7 +32,7 @@ class MonitorTest < Godwit::TestCase
   end
 
   test "a peer that is gone, and comes back" do
-    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    pull = open_socket(:PULL).bind("tcp://#{own_host}:*")
     push, monitor = monitored(:PUSH, reconnect_interval: 0.01)
     push.connect(endpoint = pull.last_endpoint)
     assert_flows(push, pull)
