@@ -59,14 +59,12 @@ class ContextsTest < Godwit::TestCase
       workers = Array.new(6) do |number|
         in_thread do
           loop do
-            one = Godwit::DEALER.bind("inproc://#{number}", context: home)
+            one = bind_when_free(Godwit::DEALER.new(context: home), "inproc://#{number}")
             other = Godwit::DEALER.connect("inproc://#{number}", context: home)
             one.send("x")
             other.recv
             [one, other].each(&:close)
           end
-        rescue Godwit::AddressInUseError
-          retry # libzmq forgets a name a moment after its socket
         rescue Godwit::ClosedError, Godwit::ContextTerminatedError
           :closed
         end
@@ -104,14 +102,12 @@ class ContextsTest < Godwit::TestCase
       require "godwit"
       require "fiddle"
       closed_under_wait = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_closed_under_wait"], [], Fiddle::TYPE_LONG)
-      30.times do
-        pull = Godwit::PULL.bind("inproc://a")
+      30.times do |number|
+        pull = Godwit::PULL.bind("inproc://\#{number}")
         waiters = Array.new(10) { Thread.new { pull.recv rescue $!.class } }
         Thread.pass until waiters.all? { |waiter| waiter.status == "sleep" }
         pull.close
         abort "a waiter heard of something else" unless waiters.map(&:value).uniq == [Godwit::ClosedError]
-      rescue Godwit::AddressInUseError
-        retry # libzmq forgets a name a moment after its socket
       end
       abort "\#{closed_under_wait.call} sockets were" if closed_under_wait.call > 0
     RUBY
@@ -135,5 +131,15 @@ class ContextsTest < Godwit::TestCase
     stop = true
     # Ruby's own slices are 100 ms, and eight others are at work.
     assert_operator late.min, :<, 1.0, "#{late.map { |seconds| seconds.round(2) }} s late"
+  end
+
+  private
+
+  # libzmq forgets a name a moment after its socket. With a new socket for each try the closed ones would pile up meanwhile, until there are too many.
+  def bind_when_free(socket, endpoint)
+    socket.bind(endpoint)
+  rescue Godwit::AddressInUseError
+    Thread.pass
+    retry
   end
 end
