@@ -95,7 +95,9 @@ class LedgerTest < Godwit::TestCase
   test "a proxy that runs takes no other ledger, and nothing else for one" do
     proxy, = noted(ledger)
     assert_raises(TypeError) { proxy.__send__(:_note_in, "ledger") }
-    assert_raises(RuntimeError) { proxy.__send__(:_note_in, LEDGER.allocate) }
+    unopened = LEDGER.allocate
+    assert_raises(RuntimeError) { proxy.__send__(:_note_in, unopened) }
+    unopened.__send__(:_open, 1, 1_000, 1) # another test asks all that there are
     proxy.start
     assert_raises(Godwit::BusyError) { proxy.__send__(:_note_in, ledger) }
   ensure
