@@ -139,7 +139,7 @@ class NativeProxyTest < Godwit::TestCase
     stuck = peer(:PULL, streamer.backend, recv_hwm: 1)
     fill(peer(:PUSH, streamer.frontend, send_hwm: 10))
     streamer.resume # more than the back end takes is there at once
-    taken = eventually { streamer.statistics.then { |now| now.frontend.received if now.frontend.received - now.backend.sent == 1 } }
+    taken = eventually { in_hand(streamer) }
     10.times { streamer.stop.wait(5).start }
     assert_equal taken, streamer.statistics.frontend.received
     assert_equal((0...@sent).to_a, Array.new(@sent) { stuck.recv(timeout: 5).to_i })
@@ -319,9 +319,17 @@ class NativeProxyTest < Godwit::TestCase
   end
 
   # Its thread sleeps, outside of Ruby.
-  def until_it_polls(proxy)
+  def polls?(proxy)
     thread = proxy.instance_variable_get(:@thread)
-    eventually { thread.status == "sleep" && File.read("/proc/self/task/#{thread.native_thread_id}/stat")[/\) (\w)/, 1] == "S" }
+    thread.status == "sleep" && File.read("/proc/self/task/#{thread.native_thread_id}/stat")[/\) (\w)/, 1] == "S"
+  end
+
+  def until_it_polls(proxy) = eventually { polls?(proxy) }
+
+  # @return [Integer, nil] how many it has received, when one of them found no room and so is no longer on its way through
+  def in_hand(proxy)
+    looks = Array.new(2) { proxy.statistics.then { |now| [now.frontend.received, now.backend.sent] if polls?(proxy) } }
+    looks[0]&.first if looks.uniq.size == 1 && looks[0]&.reduce(:-) == 1
   end
 
   def until_closed
