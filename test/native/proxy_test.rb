@@ -263,7 +263,7 @@ class NativeProxyTest < Godwit::TestCase
   end
 
   def captured
-    capture = open_socket(:PUSH).bind(endpoint_for(:inproc))
+    capture = own(Godwit::PUSH.new(context: own(Godwit::Context.new(linger: 0)))).bind(endpoint_for(:inproc))
     proxy = streamer(capture: capture).start
     peer(:PULL, proxy.backend)
     fill(peer(:PUSH, proxy.frontend, send_hwm: 1))
@@ -297,7 +297,7 @@ class NativeProxyTest < Godwit::TestCase
 
   # Each in a context of its own, which a test may end.
   def pair(front_type, back_type, front: {}, transport: :inproc, capture: nil, **options)
-    home = capture ? context : own(Godwit::Context.new(linger: 0))
+    home = capture&.context || own(Godwit::Context.new(linger: 0))
     sides = {front_type => front, back_type => {}}.map do |type, more|
       own(Godwit.const_get(type).new(context: home, **options, **more)).bind(endpoint_for(transport))
     end
