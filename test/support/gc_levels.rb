@@ -50,17 +50,6 @@ module Godwit
           GC.compact if LEVEL == "compact" && compaction?
         end
 
-        # A whole collection at each object that the block makes. It moves nothing meanwhile: that would cost 20 ms each time.
-        def collect_always
-          compacting = compaction? && GC.auto_compact
-          GC.auto_compact = false if compacting
-          GC.stress = true
-          yield
-        ensure
-          GC.stress = false
-          GC.auto_compact = true if compacting
-        end
-
         def compaction?
           return @compaction unless @compaction.nil?
           raise NotImplementedError unless GC.respond_to?(:verify_compaction_references) # JRuby has a compact that does nothing
