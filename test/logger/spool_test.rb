@@ -110,8 +110,8 @@ class LoggerSpoolTest < Godwit::TestCase
     log.info("one")
     spooled(log, 1)
     FileUtils.rm(Dir["#{folder}/*/*.seg"])
-    @ear = open_socket(:PULL).bind(endpoint)
     _, said = capture_io do
+      @ear = open_socket(:PULL).bind(endpoint)
       eventually { log.stats.dropped == 1 }
       log.info("two")
       assert_equal ["two", 2], record.then { |one| [one.text, one.seq] }
@@ -162,7 +162,17 @@ class LoggerSpoolTest < Godwit::TestCase
       IO.select(nil, nil, nil, 0.01) until log.stats.spooled == 100
     end
     spool.call("parent")
-    children = 2.times.map { |one| fork { spool.call("child#{one}") } }
+    done, ending = IO.pipe, IO.pipe
+    children = 2.times.map do |one|
+      fork do
+        ending.last.close
+        spool.call("child#{one}")
+        done.last.puts
+        ending.first.read # one that ended before the other began would leave its records to that
+      end
+    end
+    2.times { done.first.gets }
+    ending.last.close
     children.each { |pid| Process.wait(pid) }
     puts log.stats.spooled, Dir["#{ARGV[1]}/*"].size
   RUBY
