@@ -129,6 +129,36 @@ class LoggerExitTest < Godwit::TestCase
     assert_equal (1..100).to_a, records(100).map(&:seq)
   end
 
+  test "a thread that closes the logger has its linger, also when the process ends meanwhile" do
+    child = start_child(<<~RUBY, deadline: 25)
+      require "godwit"
+      log = Godwit::Logger.new("ipc://#{scratch_dir}/late", linger: 20)
+      log.info("x")
+      closing = Thread.new { log.close }
+      Thread.pass until closing.stop? && log.inspect.include?("closed")
+      $stdout.syswrite "ending"
+    RUBY
+    child.wait_for("ending")
+    assert_equal "x", open_socket(:PULL).bind("ipc://#{scratch_dir}/late").recv(timeout: 10).last
+    assert_equal "", assert_child(child.finish).stderr
+  end
+
+  test "what an interrupted close did not send is told at the end, without another linger" do
+    result = assert_child run_child(<<~RUBY)
+      require "godwit"
+      require "timeout"
+      log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 20)
+      log.info("x")
+      begin
+        Timeout.timeout(0.05) { log.close }
+      rescue Timeout::Error
+        puts "cut short"
+      end
+    RUBY
+    assert_equal "cut short\n", result.stdout
+    assert_match(/: 1 record not sent\n\z/, result.stderr)
+  end
+
   test "Ctrl-C ends the wait for linger" do
     not_on :jruby, "an INT that nobody traps ends Java"
     child = start_child(<<~RUBY)

@@ -22,6 +22,9 @@ module Godwit
       # A record came after the close.
       def count_late = @late += 1
 
+      # @return [Boolean] whether there is nothing left to do for it in this process: another thread may be about to end it, or an interrupt have cut that short
+      def ended? = !own? || (@finished && !@ending.locked?)
+
       # Lets what is there go, or be acknowledged, for linger; tells what did not, or is kept for the next start. One thread does, others wait for it. After an
       # interrupt the next call goes on.
       # @param start [Float] from when linger counts

@@ -34,7 +34,7 @@ module Godwit
         private
 
         def forget_others
-          @writers.size.times { @writers.pop(true).then { |writer| @writers << writer if writer.at_work? } }
+          @writers.size.times { @writers.pop(true).then { |writer| @writers << writer unless writer.ended? } }
         rescue ThreadError
           nil
         end
@@ -42,10 +42,12 @@ module Godwit
         # What at_exit blocks log that come after this one begins anew, with a block of its own.
         def close_all
           @registered = nil
-          writers = Array.new(@writers.size) { @writers.pop(true) }.select(&:at_work?)
+          writers = Array.new(@writers.size) { @writers.pop(true) }.reject(&:ended?)
           now = Timeout.now
-          writers.each(&:stop)
-          writers.each { |writer| @in_vain ? writer.close(now, AGAIN) : writer.close(now) }
+          fresh, begun = writers.partition(&:at_work?)
+          fresh.each(&:stop)
+          fresh.each { |writer| @in_vain ? writer.close(now, AGAIN) : writer.close(now) }
+          begun.each { |writer| writer.close(now, AGAIN) } # waits for the thread that ends it; one that was cut short had its time
           @in_vain ||= writers.any?(&:in_vain?)
         rescue ThreadError
           nil
