@@ -114,6 +114,29 @@ class LoggerThreadsTest < Godwit::TestCase
     assert first.join(5)
   end
 
+  test "who closes while another's first record begins the sender waits for that, and leaves none behind" do
+    may_lose
+    log = logger(nowhere, linger: 0)
+    writer = log.instance_variable_get(:@handle).writer
+    beginning, go = Array.new(2) { Thread::Queue.new }
+    writer.define_singleton_method(:spawn) do
+      beginning << true
+      go.pop
+      super()
+    end
+    first = in_thread { log.info("x") }
+    beginning.pop
+    capture_io do
+      closing = in_thread { log.close }
+      eventually { writer.closed? }
+      refute closing.join(0.1), "it did not wait"
+      go << true
+      assert_equal true, first.value
+      assert closing.join(5)
+    end
+    refute_predicate writer, :alive?
+  end
+
   test "flush waits until all is sent, or time is up" do
     log = logger
     10.times { log.info("x") }

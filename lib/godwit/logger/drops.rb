@@ -33,6 +33,7 @@ module Godwit
         return if !own? || Thread.current.equal?(@thread)
         stop
         alone do
+          Thread.pass while @starting.locked? && !@starting.owned? # a thread that is about to begin must not come after the end
           finish(start + [@settings.linger, most].min) unless @finished
         end
       rescue ThreadError

@@ -58,7 +58,7 @@ module Godwit
       def start
         return if @closing
         first_with(@starting) do # who has it starts it
-          next if alive?
+          next if @closing || alive?
           @room.stalled(Timeout.now + GRACE)
           Exit.watch(self) unless @thread
           spawn

@@ -70,7 +70,7 @@ module Godwit
       def start
         return if @closing || !own?
         first_with(@starting) do
-          Thread.handle_interrupt(Object => :never) { begin_courier unless alive? } # it takes over folders
+          Thread.handle_interrupt(Object => :never) { begin_courier unless @closing || alive? } # it takes over folders
         end
       rescue => error
         trouble(error)
