@@ -108,7 +108,7 @@ module Godwit
         def end_late
           unless @status
             Process.kill(:QUIT, @pid)
-            patience = monotonic + 1
+            patience = monotonic + 3 # as bin/test gives a stage
             pump(patience) until @open.empty? || monotonic > patience
           end
           kill_group

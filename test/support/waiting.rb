@@ -35,9 +35,10 @@ module Godwit
       def eventually(message = nil, deadline: 5)
         finish = monotonic + deadline * GCLevels::SLOWNESS
         loop do
+          late = monotonic > finish # not after the look: this thread may have stood still since
           value = yield
           return value if value
-          flunk(message || "what was awaited did not come true within #{deadline * GCLevels::SLOWNESS} s") if monotonic > finish
+          flunk(message || "what was awaited did not come true within #{deadline * GCLevels::SLOWNESS} s") if late
           Thread.pass
           IO.select(nil, nil, nil, 0.001) # lets other threads have the core; the condition decides, not the time
         end
