@@ -43,19 +43,26 @@ class MonitorForkTest < Godwit::TestCase
       pull = Godwit::PULL.new
       monitor = pull.monitor
       main = Process.pid
-      child = nil
+      child = status = nil
       trap("USR1") { child = fork }
-      Thread.new { Thread.pass until Thread.main.status == "sleep"; Process.kill(:USR1, main) }
+      helper = Thread.new do
+        Thread.pass until Thread.main.status == "sleep"
+        Process.kill(:USR1, main)
+        Thread.pass until child
+        _, status = Process.wait2(child)
+        pull.bind("tcp://127.0.0.1:*") # only now the parent's wait ends
+      end
       begin
-        monitor.next_event(timeout: 2)
-        exit!(1)
+        event = monitor.next_event(timeout: 20)
+        exit!(1) unless Process.pid == main
       rescue Godwit::ForkedError
         exit!(Process.pid == main ? 2 : 0)
       rescue Godwit::TimeoutError
-        exit!(3) unless Process.pid == main
+        exit!(3)
       end
-      _, status = Process.wait2(child)
-      raise "the child gave \#{status.exitstatus}" unless status.success?
+      helper.join
+      raise "the child gave \#{status}" unless status.success?
+      raise "no event" unless event.name == :listening
     RUBY
   end
 end
