@@ -154,9 +154,10 @@ class LoopProcessTest < Godwit::TestCase
           got == "mine"
         end
         push.send("x")
-        loop.after(5) { abort "nothing came" }
+        late = loop.after(5) { abort "nothing came" }
         loop.every(0.001) { |poll| poll.cancel && loop.stop if log.size > number }
         loop.run
+        late.cancel # the rounds together may take longer
       end
       abort log.inspect unless log == ["x"] * 5
     RUBY
@@ -203,16 +204,21 @@ class LoopProcessTest < Godwit::TestCase
   test "a process ends while loops wait in threads and fibers" do
     assert_done <<~RUBY
       require "./test/support/tiny_scheduler"
-      start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      _, status = Process.wait2(fork do
-        #{LOOP}
-        Thread.new { loop.run }
-        Thread.new { Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new); Fiber.schedule { Godwit::Loop.run(forever: true) {} }; Fiber.scheduler.run }
-        Thread.pass until (Thread.list - [Thread.main]).all? { |thread| thread.status == "sleep" }
-        exit(7)
-      end)
-      abort status.inspect unless status.exitstatus == 7
-      abort "late" if Process.clock_gettime(Process::CLOCK_MONOTONIC) - start > 3
+      late = Array.new(3) do # a busy machine may be late once
+        start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        _, status = Process.wait2(fork do
+          #{LOOP}
+          Thread.new { loop.run }
+          Thread.new { Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new); Fiber.schedule { Godwit::Loop.run(forever: true) {} }; Fiber.scheduler.run }
+          Thread.pass until (Thread.list - [Thread.main]).all? { |thread| thread.status == "sleep" }
+          exit(7)
+        end)
+        abort status.inspect unless status.exitstatus == 7
+        took = Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
+        break if took <= 3
+        took
+      end
+      abort "took \#{late} s, each time" if late
     RUBY
   end
 end
