@@ -36,6 +36,7 @@ class ShellBridgesTest < Godwit::TestCase
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 10, recv_hwm: 10)
     stream = Shell.rows("yes", row = "x" * 1000) # long: before it waits, JRuby takes seconds for the 32,000 short ones of the first read where it is cold and the machine busy
     thread = in_thread { stream.into(push) }
+    eventually { !push.writable? } # before, it may be the next rows that it waits for
     until_asleep(thread)
     assert_equal row, pull.recv
     stream.close
