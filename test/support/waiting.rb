@@ -92,7 +92,7 @@ module Godwit
       end
 
       # What ends a wait does so within a tenth of a second.
-      def assert_at_once(&block) = assert_within(0.1, tries: 5, &block)
+      def assert_at_once(&block) = assert_within(0.1, tries: 15, &block)
 
       def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
