@@ -7,6 +7,7 @@ RUNS = 5
 CALLS = 200_000 / (Bench.quick? ? 20 : 1)
 RECORDS = 480_000 / (Bench.quick? ? 20 : 1)
 WRITERS = Bench.quick? ? [1, 3] : [1, 3, 8]
+SLOW = 3_000 / (Bench.quick? ? 20 : 1)
 READERS = Bench.quick? ? [1] : [1, 10]
 
 NULL = "::Logger to an opened /dev/null"
@@ -92,6 +93,23 @@ def broadcast_contest
   contest.run(Bench.runs(RUNS))
 end
 
+# One writer that sends as fast as it can, and three that do not: how late do theirs come?
+def fair
+  Bench::Child.together do |start|
+    reader = start.call(*godwit(:log_fair, SLOW, "tcp://127.0.0.1:*"))
+    endpoint = reader.ready
+    start.call(*godwit(:log_writer, "records", 1_000_000_000, endpoint)) # ended with the run
+    slow = start.call(*godwit(:log_slow, 3, SLOW, reader.ready))
+    figures(reader.result(slow), "rate", "p50_us", "p99_us", "most_us").transform_keys(&:to_sym)
+  end
+end
+
+def fair_contest
+  contest = Bench::Contest.new("logger, fairness")
+  contest.add(RECORD, :godwit) { fair }
+  contest.run(Bench.runs(RUNS)).fetch(RECORD)
+end
+
 def kilo(sample) = format("%.1f k", sample.median / 1e3)
 
 def number(sample, digits = 0) = format("%.#{digits}f", sample.median)
@@ -123,6 +141,11 @@ Bench.section("logger", "Logger: records from writers to readers") do |section|
   passed = broadcast_contest
   section.table ["reader", "readers", "records/s each", "lost, %"], passed.map { |(label, readers), figures| [label, readers, kilo(figures[:rate]), number(figures[:lost], 1)] }
 
+  section.heading "A writer that floods, three slow ones, one reader"
+  section.text "How late the slow ones' records come, from `info` to the reader's block."
+  late = fair_contest
+  section.table ["records/s of all", "p50, ms", "p99, ms", "the latest, ms"], [[kilo(late[:rate]), *%i[p50_us p99_us most_us].map { |key| format("%.1f", late[key].median / 1e3) }]]
+
   section.target "median of one info, of ::Logger's to /dev/null", ratio(results, RECORD, NULL, :p50_us), at_most: 1.0, digits: 2
   section.target "CPU of a writer per record, of ::Logger's to /dev/null", ratio(results, RECORD, NULL, :cpu_ns), at_most: 2.5, digits: 2
   section.target "no reader: p99 of info, µs", results.dig(FULL, :p99_us)&.median, at_most: 50, digits: 1
@@ -131,6 +154,7 @@ Bench.section("logger", "Logger: records from writers to readers") do |section|
     section.target "records/s in sum, #{writers} #{(writers == 1) ? "writer" : "writers"}", flows.dig([RECORD, "fields", writers], :rate)&.median, at_least: 100_000, digits: 0
   end
   section.target "records lost in these runs", flows.select { |(label, *), _| label == RECORD }.values.sum { |figures| figures[:lost].most }, at_most: 0, digits: 0
+  section.target "beside a writer that floods: the latest of a slow one's records, ms", late[:most_us].median / 1e3, at_most: 100, digits: 1
   section.target "broadcaster, records/s to one reader", passed.dig(["C", 1], :rate)&.median, at_least: 100_000, digits: 0
   section.target "plain lines/s, times the plain way's", ratio(flows, [PLAIN, "lines", 1], [WAY, "lines", 1], :rate), at_least: 3, digits: 2
 end

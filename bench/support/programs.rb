@@ -21,7 +21,7 @@ module Bench
     JRUBY = %i[godwit_jruby ffi_rzmq_jruby bare_ffi_jruby].freeze
 
     # @param role [Symbol] :runtimes, :push, :pull, :inproc, :req, :rep, :busy, :frames_push, :frames_pull, :sockets, :proxy, :queue_push, :queue_pull,
-    #   :logger, :log_calls, :log_writer, :log_reader, :log_broadcaster, :log_sub, :shell
+    #   :logger, :log_calls, :log_writer, :log_reader, :log_fair, :log_slow, :log_broadcaster, :log_sub, :shell
     # @return [Array<String>] the command, without its arguments
     def command(kind, role)
       case kind
