@@ -44,7 +44,7 @@ module Godwit
       class WakeUp
         A_DAY = 86_400 # seconds; a wait without deadline in a fiber looks again then (ADR 7)
         LONGEST = 1_000_000 # seconds that it waits at once
-        # JRuby's threads take no interrupt in a native call, and its IO.select takes ten times as long as a poll: it polls first, for so many seconds.
+        # JRuby's threads take no interrupt in a native call, and one that they take takes ten times as long: it polls first, for so many seconds.
         FIRST = 0.02
         POLLFD = 8 # bytes
 
@@ -93,7 +93,8 @@ module Godwit
         def close
           @wake.close
           @both&.close
-          @both = nil
+          InterruptiblePoll.give_back(@interruptible) if @interruptible
+          @both = @interruptible = nil
         end
 
         private
@@ -102,8 +103,8 @@ module Godwit
           def poll(io, left, _thread)
             return true if ready?(io, left ? [left, FIRST].min : FIRST)
             return false if left && left <= FIRST
-            # By an IO of its own, as in a fiber: of ten threads that selected the socket's IO together one was seen to sleep on.
-            IO.select([both(io)], nil, nil, left && [left - FIRST, LONGEST].min)
+            @interruptible || InterruptiblePoll.take { |poll| @interruptible = poll }
+            @interruptible.wait([io, @wake], left && left - FIRST)
           end
         else
           # A signal ends it early, for Ruby to look at.

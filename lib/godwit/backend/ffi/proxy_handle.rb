@@ -28,6 +28,7 @@ module Godwit
           @ways = [way(front, back, true), way(back, front, !front.equal?(back))]
           @ledger = nil
           @paused = @stopping = @ended = @running = false
+          @interruptible = nil
         end
 
         def forked? = @pid != Process.pid
@@ -71,6 +72,8 @@ module Godwit
           return if !@running || forked?
           @running = false
           @places.each(&:give_back)
+          InterruptiblePoll.give_back(@interruptible) if @interruptible
+          @interruptible = nil
         end
 
         def stop
@@ -90,7 +93,7 @@ module Godwit
         # @raise [Failed] when it cannot go on
         def run
           until Thread.handle_interrupt(Lock::NEVER) { turn } == :over
-            IO.select(@asleep) if @asleep
+            doze if @asleep
           end
         end
 
@@ -100,6 +103,15 @@ module Godwit
         end
 
         private
+
+        if RUBY_ENGINE == "jruby"
+          def doze
+            @interruptible || InterruptiblePoll.take { |poll| @interruptible = poll }
+            @interruptible.wait(@asleep, nil)
+          end
+        else
+          def doze = IO.select(@asleep)
+        end
 
         def way(from, to, other)
           live = other && from.receives? && to.sends?

@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# On JRuby: who waits leaves nothing to the threads that IO.select has for such descriptors. Where he was interrupted one of them could read from a descriptor
+# whose number was another's by then: a byte of his data, or his wake-up.
+class FFIInterruptibleTest < Godwit::TestCase
+  def setup
+    super
+    skip "of JRuby" unless RUBY_ENGINE == "jruby"
+    require "jruby"
+    @pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+  end
+
+  # Waits until the thread waits where an interrupt ends that.
+  # @return [Array<String>] where it is
+  def stack(thread)
+    eventually do
+      JRuby.reference(thread).native_thread&.stack_trace.to_a.map(&:to_s).then { |lines| lines if lines.grep(/executeTask/).any? }
+    end
+  end
+
+  test "who waits polls by himself, and is interrupted at once" do
+    waits = {"recv" => -> { @pull.recv }, "a poller" => -> { open_poller(@pull).wait }, "with a time-out" => -> { @pull.recv(timeout: 60) }}
+    waits.each do |name, wait|
+      assert_at_once do
+        waiting = in_thread(&wait)
+        assert_empty stack(waiting).grep(/SelectExecutor/), name
+        seconds { waiting.kill.join }
+      end
+    end
+    open_socket(:PUSH).connect(@pull.last_endpoint).send("x")
+    assert_equal "x", @pull.recv(timeout: 5)
+  end
+
+  test "so does a proxy's thread" do
+    proxy = Godwit::Proxy.new(@pull, open_socket(:PUSH).bind(endpoint_for(:tcp))).start
+    waiting = live_threads.find { |thread| thread.name == "godwit proxy" }
+    assert_empty stack(waiting).grep(/SelectExecutor/)
+    assert_same proxy, proxy.stop.wait(5)
+  ensure
+    proxy&.close
+  end
+
+  test "a wait whose bell rang too late for the one before only looks once more" do
+    poll = nil
+    Godwit::Backend::FFI::InterruptiblePoll.take { |one| poll = one }
+    out, into = pipe
+    poll.wakeup(nil, nil)
+    refute poll.wait([out], 0.01)
+    into << "x"
+    assert poll.wait([out], nil)
+  ensure
+    Godwit::Backend::FFI::InterruptiblePoll.give_back(poll) if poll
+  end
+end
