@@ -7,7 +7,7 @@ module Godwit
     # @param seconds [Numeric, nil] nil: for ever
     # @return [self, nil] nil when time is up
     def join(seconds = nil)
-      Kernel.sleep(0) # Ruby's join does not see a kill that was put off until something waits
+      Timeout.take_interrupts # which Ruby's join does not
       super if end_awaited?(seconds)
     end
 

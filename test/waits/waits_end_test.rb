@@ -142,6 +142,27 @@ class WaitsEndTest < Godwit::TestCase
     end.tap { assert_usable(call) }
   end
 
+  # On JRuby such a wait is a call of C, which looks for no interrupt.
+  %i[kill raise].each do |how|
+    test "short waits again and again end on a #{how} that was put off" do
+      pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+      looks = 0
+      assert_at_once do
+        thread = in_thread do
+          Thread.handle_interrupt(Object => :on_blocking) { loop { pull.recv(timeout: 0.003, exception: false) || looks += 1 } }
+        rescue Stop
+          nil
+        end
+        seen = looks
+        eventually { looks > seen }
+        seconds do
+          (how == :kill) ? thread.kill : thread.raise(Stop)
+          assert thread.join(5), "it waits on"
+        end
+      end
+    end
+  end
+
   # What interrupts are held off from: the wait goes on, does not spin, and takes what comes.
   test "a kill that is held off does not disturb the wait" do
     pull, push = connected_pair(:PULL, :PUSH)

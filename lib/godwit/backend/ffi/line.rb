@@ -68,7 +68,7 @@ module Godwit
         # @return [Boolean] whether there is reason to try again
         def pause(io, deadline)
           thread = Thread.current
-          Kernel.sleep(0) if thread.pending_interrupt? # one that was put off until something waits, which FFI's calls do not look for
+          Timeout.take_interrupts if thread.pending_interrupt? # FFI's calls do not
           left = Clock.left(deadline) if deadline
           seen = Scheduler.current ? both(io).wait_readable(left || A_DAY) : poll(io, left, thread)
           @signalled || !seen.nil? && seen != false
