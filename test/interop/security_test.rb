@@ -169,9 +169,11 @@ class InteropSecurityTest < InteropCase
   # ZAP is a REP at a well-known name of the server's context: RFC 27.
   test "PLAIN: a REP of Godwit that speaks ZAP decides about pyzmq's clients" do
     zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
+    sent = Queue.new # libzmq's client gives up for good once it is refused: what it sends later has nobody to go to
     in_thread do
       zap.serve do |version, id, _domain, _address, _identity, mechanism, name, password|
         known = mechanism == "PLAIN" && PASSWORDS[name] == password
+        sent.pop unless known
         [version, id, *(known ? ["200", "OK", name, ""] : ["400", "No", "", ""])]
       end
     end
@@ -180,6 +182,7 @@ class InteropSecurityTest < InteropCase
     assert_talks rep, good
     bad = python.socket(:REQ, **plain_client("anna", "wrong")).monitor.connect(rep.last_endpoint)
     bad.send "question"
+    sent.close
     assert_equal NOT_ALLOWED, bad.event("HANDSHAKE_SUCCEEDED", "HANDSHAKE_FAILED_AUTH")
     assert_nil rep.recv(timeout: REFUSED, exception: false)
   end
