@@ -44,7 +44,7 @@ module Godwit
           polled = [@bell, *ios].flat_map { |io| [io.fileno, POLLIN, 0] }
           @polled = ::FFI::MemoryPointer.new(polled.size / 3 * POLLFD).put_bytes(0, polled.pack("iss" * (polled.size / 3)))
           @count = polled.size / 3
-          JRuby.reference(Thread.current).executeTaskBlocking(JRuby.runtime.current_context, nil, self) != 0
+          ::JRuby.reference(Thread.current).executeTaskBlocking(::JRuby.runtime.current_context, nil, self) != 0
         end
 
         # What JRuby calls.
