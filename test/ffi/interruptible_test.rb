@@ -16,7 +16,7 @@ class FFIInterruptibleTest < Godwit::TestCase
   # @return [Array<String>] where it is
   def stack(thread)
     eventually do
-      JRuby.reference(thread).native_thread&.stack_trace.to_a.map(&:to_s).then { |lines| lines if lines.grep(/executeTask/).any? }
+      ::JRuby.reference(thread).native_thread&.stack_trace.to_a.map(&:to_s).then { |lines| lines if lines.grep(/executeTask/).any? }
     end
   end
 
