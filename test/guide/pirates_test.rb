@@ -90,8 +90,8 @@ class GuidePiratesTest < GuideCase
     worker = example("paranoid_pirate/worker", back, "A", 0, HEARTBEAT)
     client = example("lazy_pirate/client", front, FOREVER, 0.5, 50).wait_for("says A")
     crash queue
+    worker.wait_for("the queue is silent: connecting anew") # a reply on its way would tell a new queue of the worker
     queue = example("paranoid_pirate/queue", front, back, HEARTBEAT)
-    worker.wait_for("the queue is silent: connecting anew")
     assert_equal squares(5, "A"), lines(example("lazy_pirate/client", front, 5, 0.5, 50))
     check_squares(interrupt(client))
     [worker, queue].each { |child| interrupt(child) }

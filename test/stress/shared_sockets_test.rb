@@ -58,7 +58,7 @@ class SharedSocketsTest < Godwit::StressCase
       @dealer.send(compose(number, random), timeout: some_time(random))
       number = nil
     ensure
-      @numbers << number if number && !@numbers.closed?
+      put(@numbers, number) if number && !@numbers.closed?
     end
   end
 
@@ -75,8 +75,15 @@ class SharedSocketsTest < Godwit::StressCase
       @router.send(message, timeout: some_time(random))
       message = nil
     ensure
-      @undelivered << message if message
+      put(@undelivered, message) if message
     end
+  end
+
+  # On JRuby a kill that is put off ends the wait for the queue's own lock, before anything is in it.
+  def put(queue, item)
+    queue << item
+  rescue ThreadError
+    retry
   end
 
   # Without a wait: on JRuby a kill may lose what a pop that waits has just taken.

@@ -7,6 +7,8 @@ module Godwit
     module Exit
       # Seconds for what is logged while the process ends, once linger was waited for in vain: a thread that goes on logging must not have it wait again and again.
       AGAIN = 0.05
+      # Seconds after linger in which that is done. JRuby makes threads until its very end, so that such a thread would have a new writer, and an end of it, for ever.
+      AGAIN_FOR = 1
 
       @writers = Thread::Queue.new
       @registered = nil # by which process
@@ -21,7 +23,7 @@ module Godwit
           # The FFI backend closes all contexts in such a block, which must stand before ours.
           Godwit.context if BACKEND == :ffi
           pid = @registered = Process.pid
-          @in_vain = false unless over? # a forked child's own
+          @in_vain = @last = nil unless over? # a forked child's own
           at_exit do
             @over[pid] = true # first, as Ruby takes no interrupt before the `if`
             close_all if pid == Process.pid
@@ -30,6 +32,9 @@ module Godwit
 
         # Whether this process ends: threads that it kills need no followers. With one after the other it would never end.
         def over? = @over.key?(Process.pid)
+
+        # Whether nothing begins any more.
+        def past? = over? && !@last.nil? && Timeout.now > @last
 
         private
 
@@ -49,6 +54,7 @@ module Godwit
           fresh.each { |writer| @in_vain ? writer.close(now, AGAIN) : writer.close(now) }
           begun.each { |writer| writer.close(now, AGAIN) } # waits for the thread that ends it; one that was cut short had its time
           @in_vain ||= writers.any?(&:in_vain?)
+          @last ||= Timeout.now + AGAIN_FOR if @in_vain
         rescue ThreadError
           nil
         end

@@ -123,7 +123,7 @@ module Godwit
 
       # The writer's thread is not alive: it has not begun, was killed, is that of a parent process, or the process was about to end.
       def renew(writer)
-        return writer if @closed
+        return writer if @closed || Exit.past?
         if !writer.own? || writer.closed?
           Thread.handle_interrupt(Object => :never) do # it holds a folder, maybe
             fresh = new_writer

@@ -25,7 +25,11 @@ module Godwit
 
         def push(entry, bytes)
           count(bytes + ENTRY_BYTES)
-          @queue << entry
+          begin
+            @queue << entry
+          rescue ThreadError # JRuby: an interrupt that is put off has ended the wait for the queue's own lock
+            retry
+          end
           Thread.pass if (@queue.size % @pass_every).zero? && !@stalled
           true
         rescue ClosedQueueError
