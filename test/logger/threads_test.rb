@@ -79,17 +79,24 @@ class LoggerThreadsTest < Godwit::TestCase
     assert_equal 2_000, kills
   end
 
+  # Who comes to that method of the writer says so, and waits until he may go on.
+  # @return [Array(Thread::Queue, Thread::Queue)]
+  def held_at(writer, method)
+    here, go = Array.new(2) { Thread::Queue.new }
+    writer.define_singleton_method(method) do |*arguments|
+      here << true
+      go.pop
+      super(*arguments)
+    end
+    [here, go]
+  end
+
   test "somebody kills it just before the logger is closed: its follower has linger, too" do
     log = logger(nowhere, linger: 10)
     log.info("kept")
     writer = log.instance_variable_get(:@handle).writer
     eventually { writer.instance_variable_get(:@pending).any? } # JRuby's Queue#pop may lose what a killed thread just took
-    dying, go = Array.new(2) { Thread::Queue.new }
-    writer.define_singleton_method(:spawn) do
-      dying << true
-      go.pop
-      super()
-    end
+    dying, go = held_at(writer, :spawn)
     writer.instance_variable_get(:@thread).kill
     dying.pop # it has not seen the end
     closing = in_thread { log.close }
@@ -104,12 +111,7 @@ class LoggerThreadsTest < Godwit::TestCase
     may_lose
     log = logger(nowhere, linger: 0)
     log.info("x")
-    ending, go = Array.new(2) { Thread::Queue.new }
-    log.instance_variable_get(:@handle).writer.define_singleton_method(:tell_rest) do |all|
-      ending << true
-      go.pop
-      super(all)
-    end
+    ending, go = held_at(log.instance_variable_get(:@handle).writer, :tell_rest)
     _, said = capture_io do
       first = in_thread { log.close }
       ending.pop
@@ -127,12 +129,7 @@ class LoggerThreadsTest < Godwit::TestCase
     may_lose
     log = logger(nowhere, linger: 0)
     writer = log.instance_variable_get(:@handle).writer
-    beginning, go = Array.new(2) { Thread::Queue.new }
-    writer.define_singleton_method(:spawn) do
-      beginning << true
-      go.pop
-      super()
-    end
+    beginning, go = held_at(writer, :spawn)
     first = in_thread { log.info("x") }
     beginning.pop
     capture_io do

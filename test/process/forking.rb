@@ -22,6 +22,23 @@ module Godwit
           abort "the child ended with \#{status}" unless status.success?
         end
 
+        # A child whose threads the block has wait: all the same it ends by exit, in 3 s. A busy machine may be late once.
+        def ends_while_all_wait
+          late = Array.new(3) do
+            start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+            _, status = Process.wait2(fork do
+              yield
+              Thread.pass until (Thread.list - [Thread.main]).all? { |thread| thread.status == "sleep" }
+              exit(7)
+            end)
+            abort status.inspect unless status.exitstatus == 7
+            took = Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
+            return if took <= 3
+            took
+          end
+          abort "took \#{late} s, each time"
+        end
+
         def forked
           yield
           raise "no ForkedError"
