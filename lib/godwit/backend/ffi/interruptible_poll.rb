@@ -13,37 +13,32 @@ module Godwit
 
         POLLFD = 8 # bytes
         POLLIN = 1
-        LONGEST = 1_000_000 # seconds
         @spare = []
         @lock = Lock.new
 
-        class << self
-          # Yields one that nobody has, while no interrupt is taken: as this returns one may be, and what it gave would be lost.
-          # @raise [Failed] when no descriptor is left
-          def take
-            @lock.synchronize { yield @spare.pop || new }
-          end
-
-          # It stays open: who interrupts a wait may ring its bell a little later.
-          def give_back(poll)
-            @lock.synchronize { @spare << poll }
-          end
+        # @param ios [Array<IO>] at least one
+        # @param seconds [Numeric, nil] nil: for ever
+        # @return [Boolean] whether there is reason to look; false: time is up
+        # @raise [Failed] when no descriptor is left
+        def self.wait(ios, seconds)
+          poll = nil
+          @lock.synchronize { poll = @spare.pop || new } # no interrupt comes before it is known here
+          poll.wait(ios, seconds)
+        ensure
+          @lock.synchronize { @spare << poll } if poll # its bell stays open: who interrupts a wait may ring it a little later
         end
 
         def initialize
           @bell = LibC.event_io
         end
 
-        # One thread at a time.
-        # @param ios [Array<IO>] at least one
-        # @param seconds [Numeric, nil] nil: for ever
-        # @return [Boolean] whether there is reason to look; false: time is up
+        # One thread at a time. See {.wait}.
         def wait(ios, seconds)
-          @milliseconds = seconds ? ([seconds, LONGEST].min * 1000).ceil : -1
           LibC.empty(@bell) # of what rang for the wait before
           polled = [@bell, *ios].flat_map { |io| [io.fileno, POLLIN, 0] }
-          @polled = ::FFI::MemoryPointer.new(polled.size / 3 * POLLFD).put_bytes(0, polled.pack("iss" * (polled.size / 3)))
           @count = polled.size / 3
+          @polled = ::FFI::MemoryPointer.new(@count * POLLFD).put_bytes(0, polled.pack("iss" * @count))
+          @milliseconds = LibC.poll_milliseconds(seconds)
           ::JRuby.reference(Thread.current).executeTaskBlocking(::JRuby.runtime.current_context, nil, self) != 0
         end
 

@@ -56,6 +56,12 @@ module Godwit
             io_of(epoll_create1(CLOEXEC))
           end
 
+          LONGEST = 1_000_000 # seconds that one poll waits
+
+          # @param seconds [Numeric, nil] nil: for ever
+          # @return [Integer]
+          def poll_milliseconds(seconds) = seconds ? ([seconds, LONGEST].min * 1000).ceil : -1
+
           # Takes what was written to an eventfd. Not by read_nonblock, which asks a fiber scheduler, and that may run other fibers.
           def empty(io)
             @counter ||= ::FFI::MemoryPointer.new(8)

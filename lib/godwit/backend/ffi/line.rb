@@ -43,7 +43,6 @@ module Godwit
       # @private
       class WakeUp
         A_DAY = 86_400 # seconds; a wait without deadline in a fiber looks again then (ADR 7)
-        LONGEST = 1_000_000 # seconds that it waits at once
         # JRuby's threads take no interrupt in a native call, and one that they take takes ten times as long: it polls first, for so many seconds.
         FIRST = 0.02
         POLLFD = 8 # bytes
@@ -93,8 +92,7 @@ module Godwit
         def close
           @wake.close
           @both&.close
-          InterruptiblePoll.give_back(@interruptible) if @interruptible
-          @both = @interruptible = nil
+          @both = nil
         end
 
         private
@@ -103,8 +101,7 @@ module Godwit
           def poll(io, left, _thread)
             return true if ready?(io, left ? [left, FIRST].min : FIRST)
             return false if left && left <= FIRST
-            @interruptible || InterruptiblePoll.take { |poll| @interruptible = poll }
-            @interruptible.wait([io, @wake], left && left - FIRST)
+            InterruptiblePoll.wait([io, @wake], left && left - FIRST)
           end
         else
           # A signal ends it early, for Ruby to look at.
@@ -123,7 +120,7 @@ module Godwit
             @polled.put_int32(0, io.fileno)
             @polled_io = io
           end
-          LibC.wait_poll(@polled, 2, left ? ([left, LONGEST].min * 1000).ceil : -1) > 0
+          LibC.wait_poll(@polled, 2, LibC.poll_milliseconds(left)) > 0
         end
 
         # A fiber scheduler waits for one IO: an epoll that holds both.

@@ -28,7 +28,6 @@ module Godwit
           @ways = [way(front, back, true), way(back, front, !front.equal?(back))]
           @ledger = nil
           @paused = @stopping = @ended = @running = false
-          @interruptible = nil
         end
 
         def forked? = @pid != Process.pid
@@ -72,8 +71,6 @@ module Godwit
           return if !@running || forked?
           @running = false
           @places.each(&:give_back)
-          InterruptiblePoll.give_back(@interruptible) if @interruptible
-          @interruptible = nil
         end
 
         def stop
@@ -105,10 +102,7 @@ module Godwit
         private
 
         if RUBY_ENGINE == "jruby"
-          def doze
-            @interruptible || InterruptiblePoll.take { |poll| @interruptible = poll }
-            @interruptible.wait(@asleep, nil)
-          end
+          def doze = InterruptiblePoll.wait(@asleep, nil)
         else
           def doze = IO.select(@asleep)
         end
