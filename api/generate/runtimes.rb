@@ -57,7 +57,8 @@ module Generate
       * At exit the wait for linger is an `at_exit` block, registered with the first context: `at_exit` blocks that were registered before that
         find contexts and sockets closed.
       * A trap handler that interrupts the very call that uses a socket at that moment gets `Godwit::BusyError` from that socket (its `close` is
-        put off until that call is over); otherwise it may send and receive.
+        put off until that call is over); otherwise it may send and receive. What it raises (Ctrl-C's Interrupt too) may come between libzmq's
+        giving a message and your having it: that one is lost, as with `Thread#kill`, but nothing else: no message is torn, nothing stays locked or open.
       * JRuby: an INT or TERM that nobody traps ends Java (status 130, 143) and raises nothing; to have Interrupt raised,
         `main = Thread.current; trap(:INT) { main.raise(Interrupt) }`. `GC.start` does nothing there; `JRuby.gc` collects.
       * An IO with two descriptors (`IO.popen` with "r+") can be registered with a Poller for reading only.

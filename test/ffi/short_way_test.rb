@@ -137,12 +137,15 @@ class ShortWayTest < Godwit::TestCase
     handle = handle_of(pull)
     thread = in_thread { pull.recv }
     until_waiting(handle)
-    other = handle.use { handle.line.enter(1) }
+    other = another_in(handle.line)
     push << "next"
     assert_equal "next", thread.value
     assert_equal [other], handle.line.waiters
     handle.line.leave(other)
   end
+
+  # @return [Godwit::Backend::FFI::Waiter] who waits for messages
+  def another_in(line) = Godwit::Backend::FFI::Waiter.new(line.spare, 1).tap { |waiter| line.enter(waiter) }
 
   test "two who wait each have a message" do
     pull, push = warm_pair
@@ -165,7 +168,7 @@ class ShortWayTest < Godwit::TestCase
       handle.define_singleton_method(:settle) { super().tap { looked += 1 } }
       call.call
       assert_equal 0, looked
-      waiter = handle.line.enter(1)
+      waiter = another_in(handle.line)
       call.call
       assert_operator looked, :>, 0
       handle.line.leave(waiter)

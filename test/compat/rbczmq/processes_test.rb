@@ -66,6 +66,28 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       "proxy -1 true", "again 0 true"], seen
   end
 
+  # Where a signal comes between two steps of a wait, or while that holds a lock: Ruby runs the handler there too.
+  test "handled signals, one upon another, end waits and leave nothing behind" do
+    seen = lines(<<~RUBY)
+      trap(:USR1) {}
+      pull = context.bind(:PULL, "inproc://a")
+      signalled do
+        (RUBY_ENGINE == "jruby" ? 30 : 300).times do # where an interrupt may wait 20 ms
+          pull.poll(1)
+          pull.recv_frame
+          poller = ZMQ::Poller.new
+          poller.register(pull)
+          poller.poll(0.001)
+          poller.remove(pull)
+        end
+      end
+      push = context.connect(:PUSH, "inproc://a")
+      push.send("still works")
+      p pull.recv
+    RUBY
+    assert_equal ["\"still works\""], seen
+  end
+
   test "a handler that destroys the context, closes a socket, stops a loop" do
     not_on :jruby, "a handler runs in a thread of its own, which may not close another's socket"
     seen = lines(<<~RUBY)

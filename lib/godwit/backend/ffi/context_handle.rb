@@ -23,8 +23,7 @@ module Godwit
           @pid = Process.pid
           @lock = Lock.new
           @lock_of_thread_safe = Lock.new
-          @holders = 1
-          @sockets = {}.compare_by_identity
+          @holders = {self => true}.compare_by_identity # with its open sockets
           @linger = 5000
           @longest_linger = 0
           @closed = false
@@ -67,17 +66,15 @@ module Godwit
         def enter(socket)
           @lock.synchronize do
             raise Failed, ClosedError if @closed
-            raise Failed, Errno::EMFILE::Errno if @sockets.size >= @max_sockets
-            @sockets[socket] = true
-            @holders += 1
+            raise Failed, Errno::EMFILE::Errno if @holders.size > @max_sockets
+            @holders[socket] = true
           end
         end
 
-        def leave(socket = nil)
+        def leave(holder)
           @lock.synchronize do
-            @sockets.delete(socket)
-            @holders -= 1
-            terminate if @holders.zero? && own?
+            @holders.delete(holder)
+            terminate if @holders.empty? && own?
           end
         end
 
@@ -103,13 +100,15 @@ module Godwit
           raise Failed.in_handler("context")
         end
 
-        # Closes its sockets too; waits for nothing.
+        # Closes its sockets too; waits for nothing. Called again it finishes what a trap handler's error left.
         def close
-          first = @lock.synchronize { !@closed && (@closed = true) }
-          return unless first
-          prepare_end
-          @lock.synchronize { @sockets.keys }.each(&:close)
-          leave
+          sockets = @lock.synchronize do
+            @closed = true
+            prepare_end unless @terminator
+            @holders.keys - [self]
+          end
+          sockets.each(&:close)
+          leave(self)
         end
 
         # The Context was collected. Its sockets hold it, so there are none.

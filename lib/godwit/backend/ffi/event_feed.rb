@@ -27,14 +27,23 @@ module Godwit
 
         attr_reader :io
 
-        # @raise [Failed]
         def initialize(socket, events)
           @socket = socket
           @readers = []
           @ended = false
           @looked = 0
           @events = events & ~EVENT_BIND_FAILED
-          start
+        end
+
+        # @raise [Failed]
+        def start
+          LibC.check_descriptors(2)
+          pair = Zmq.zmq_socket(@socket.context.zmq, PAIR)
+          raise Failed, ::FFI.errno if pair.null?
+          @part ||= Zmq.new_message
+          connect(pair)
+        ensure
+          Zmq.zmq_close(pair) if pair && !pair.equal?(@pair)
         end
 
         # @raise [Failed]
@@ -44,9 +53,8 @@ module Godwit
           before = @pair
           @events |= events
           start
-          drain_pair(before) # what came first is told first
-          @socket.readers.wake # they wait on the descriptor that goes
-          Zmq.zmq_close(before)
+        ensure
+          supersede(before) if before && !before.equal?(@pair)
         end
 
         def add(reader)
@@ -135,18 +143,11 @@ module Godwit
 
         private
 
-        def start
-          LibC.check_descriptors(2)
-          pair = Zmq.zmq_socket(@socket.context.zmq, PAIR)
-          raise Failed, ::FFI.errno if pair.null?
-          begin
-            connect(pair)
-          rescue Failed
-            Zmq.zmq_close(pair)
-            raise
-          end
-          @pair = pair
-          @part ||= Zmq.new_message
+        def supersede(pair)
+          drain_pair(pair) # what came first is told first
+          @socket.readers.wake # they wait on the descriptor that goes
+        ensure
+          Zmq.zmq_close(pair)
         end
 
         # libzmq waits when the PAIR is full: it has no limit, and that is set before it connects.
@@ -154,13 +155,16 @@ module Godwit
           endpoint = EventFeed.endpoint
           [RECEIVE_HWM, SocketHandle::LINGER].each { |id| OptionKinds.set(pair, OptionKinds.fetch(id), 0) }
           io = IO.for_fd(OptionKinds.get(pair, OptionKinds.fetch(SocketHandle::FD)) { |error| @socket.interrupted?(error) }, autoclose: false)
+          listening = true
           raise Failed, ::FFI.errno if listen(endpoint) != 0
-          if Zmq.zmq_connect(pair, endpoint) != 0
-            error = ::FFI.errno
-            Zmq.zmq_socket_monitor(@socket.zmq, nil, 0)
-            raise Failed, error
-          end
+          raise Failed, ::FFI.errno if Zmq.zmq_connect(pair, endpoint) != 0
           @io = io
+          @pair = pair
+        ensure
+          if listening && !pair.equal?(@pair) # what a trap handler raises comes at any point
+            Zmq.zmq_connect(pair, endpoint) # to tell of its end libzmq waits for ever for a PAIR that nobody holds
+            Zmq.zmq_socket_monitor(@socket.zmq, nil, 0)
+          end
         end
 
         def listen(endpoint)

@@ -6,7 +6,7 @@ module Godwit
       # A zmq_msg_t of a Frame. Its memory is freed here alone: left to the pointer's own finalizer it could go before the Frame's runs.
       # @private
       class FrameHandle
-        attr_reader :message, :encoding, :more
+        attr_reader :message, :encoding, :more, :lock
 
         # Takes the message over.
         def initialize(message, encoding)
@@ -27,12 +27,15 @@ module Godwit
         # @raise [Failed] before the block, when one of them is gone, or being read
         def self.holding(parts)
           return yield if parts.none?(Frame)
+          held = nil
           frames = parts.grep(Frame)
-          held = []
           handles = frames.filter_map { |frame| Frame.handle_of(frame) unless frame.frozen? }
           # always in the same order, so that two who send the same ones do not wait for one another
           handles = handles.uniq.sort_by(&:address) if handles.size > 1
-          handles.each { |handle| held << handle.take }
+          locks = handles.map(&:lock)
+          locks.each(&:refuse_own)
+          held = locks
+          locks.each(&:take)
           frames.each do |frame|
             handle = Frame.handle_of(frame)
             raise Failed.new(handle.live? ? Errno::EBUSY::Errno : GoneError, object: frame) unless frame.frozen? ? handle.live? : handle.sendable?
@@ -55,15 +58,6 @@ module Godwit
         end
 
         def address = @message.address
-
-        # @return [self]
-        # @raise [Lock::Held]
-        def take
-          @lock.take
-          self
-        end
-
-        def release = @lock.release
 
         # Reads with the frame held, so that no other thread ends it meanwhile.
         def reading

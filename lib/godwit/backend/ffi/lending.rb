@@ -28,7 +28,7 @@ module Godwit
             next unless @state == :closing
             @feed&.end
             @readers.wake
-            release if nobody_waits?
+            release_unused
           end
         end
 

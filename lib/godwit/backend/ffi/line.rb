@@ -170,12 +170,9 @@ module Godwit
 
         def empty? = @waiters.empty?
 
-        # @return [Waiter] who stands in the line from here on
-        # @raise [Failed] when no descriptor is left
-        def enter(events)
-          waiter = Waiter.new(spare, events)
+        # Who stands in the line from here on.
+        def enter(waiter)
           @waiters << waiter
-          waiter
         end
 
         # @return [WakeUp] that nobody has

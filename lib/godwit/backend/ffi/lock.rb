@@ -11,7 +11,8 @@ module Godwit
       # when that thread ends ("invalid keeping_mutexes").
       #
       # In a trap handler Ruby allows no Mutex#lock, only try_lock. Another thread lets go in a moment, so it tries on; but where the handler
-      # interrupted the very call that holds the lock there is nothing to wait for: Held.
+      # interrupted the very call that holds the lock there is nothing to wait for: Held. What a handler raises (Ctrl-C's Interrupt too) no mask holds
+      # back: it may come between the taking and the next line, so what is let go is what this thread owns, not what it knows to have taken.
       # @private
       class Lock
         # The lock is this thread's own already.
@@ -31,20 +32,25 @@ module Godwit
         # @raise [Held]
         def synchronize
           Thread.handle_interrupt(NEVER) do
-            take
+            refuse_own
             begin
+              take
               yield
             ensure
-              @mutex.unlock
+              release
             end
           end
         end
 
-        # Without a block, for several at once; where no interrupt is taken, and `release` is sure to follow.
+        # Before `take`: after it nobody can tell whose it was.
         # @raise [Held]
+        def refuse_own
+          raise Held if @mutex.owned?
+        end
+
+        # Without a block, for several at once; where no interrupt is taken, and `release` is sure to follow.
         def take
           return if @mutex.try_lock
-          raise Held if @mutex.owned?
           return if Scheduler.here? && try_until(Clock.now + PATIENCE)
           begin
             @mutex.lock
@@ -53,7 +59,9 @@ module Godwit
           end
         end
 
-        def release = @mutex.unlock
+        def release
+          @mutex.unlock if @mutex.owned?
+        end
 
         private
 

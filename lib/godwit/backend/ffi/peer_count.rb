@@ -74,7 +74,11 @@ module Godwit
         # Has libzmq tell of what happens.
         # @raise [Failed]
         def listen(events)
-          @feed ? @feed.widen(events) : @feed = EventFeed.new(self, events)
+          return @feed.widen(events) if @feed
+          @feed = EventFeed.new(self, events)
+          @feed.start # known here by now: what a trap handler raises leaves no PAIR behind
+        ensure
+          @feed = nil unless @feed&.io
         end
 
         # Before the first bind or connect, since a connection made earlier would be missed.

@@ -164,11 +164,15 @@ module Godwit
               check
               next true unless @due.empty?
               next false if deadline == 0
-              waiter = @line.enter(READABLE)
+              waiter = Waiter.new(@line.spare, READABLE)
+              @line.enter(waiter)
               nil
             end
             return due unless waiter
-            waiter.pause(@epoll, deadline) || !Clock.passed?(deadline)
+            again = waiter.pause(@epoll, deadline) || !Clock.passed?(deadline)
+            leave(waiter)
+            waiter = nil
+            again
           ensure
             leave(waiter) if waiter
           end

@@ -83,14 +83,13 @@ module Godwit
           @relaxed = @correlate = @stale_reply_pipe = false
           @subscriptions = 0
           @drained = 0
-          @incoming ||= Zmq.new_message
-          @incoming_address = @incoming.address
         end
 
         def send_bytes(bytes, flags)
           again = true
           while again
-            error = (Zmq.zmq_send(@zmq, bytes, bytes.bytesize, flags | DONTWAIT) < 0) ? ::FFI.errno : 0
+            @outcome = Zmq.zmq_send(@zmq, bytes, bytes.bytesize, flags | DONTWAIT)
+            error = (@outcome < 0) ? ::FFI.errno : 0
             again = interrupted?(error)
           end
           error
@@ -107,7 +106,8 @@ module Godwit
         def send_message(message, flags)
           again = true
           while again
-            error = (Zmq.zmq_msg_send(message, @zmq, flags | DONTWAIT) < 0) ? ::FFI.errno : 0
+            @outcome = Zmq.zmq_msg_send(message, @zmq, flags | DONTWAIT)
+            error = (@outcome < 0) ? ::FFI.errno : 0
             again = interrupted?(error)
           end
           error
@@ -154,26 +154,48 @@ module Godwit
             begun = @repair == :owes_delimiter
             error = repair_request
             sent = 0
-            parts.each_with_index do |part, index|
-              break unless error.zero?
-              error = send_part(part, (index + 1 < parts.size) ? SNDMORE : 0)
-              sent += 1
-            end
+            error, sent, late = send_parts(parts) if error.zero?
             if @repair == :owes_relax
               set_relaxed(@relaxed)
               @repair = :sound if sent > 1 || error.zero?
             end
             if error.zero?
               parts.each { |part| let_go(part) }
+              raise late if late
               return 0
             end
             return error if error != EAGAIN || sent.zero? || (sent == 1 && !begun)
             push_rest(parts.size - sent) if @type == PUSH || @type == DEALER
-            next unless @type == REQ
-            @repair = :cut
-            @cut_left = parts.size - sent
-            return EAGAIN
+            if @type == REQ
+              @repair = :cut
+              @cut_left = parts.size - sent
+            end
+            raise late if late
+            return EAGAIN if @type == REQ
           end
+        end
+
+        # What a trap handler raises in mid-message, which no mask puts off, waits for the other parts: else this one's would begin the next message.
+        # @return [Array] an errno; how many parts were tried; what is to be raised, or nil
+        def send_parts(parts)
+          error = tried = 0
+          late = @outcome = nil
+          begin
+            while error.zero? && tried < parts.size
+              error = send_part(parts[tried], (tried + 1 < parts.size) ? SNDMORE : 0)
+              tried += 1
+              @outcome = nil # in the step after: CRuby looks for signals where a method returns and a loop turns
+            end
+          rescue Failed
+            raise
+          rescue Exception => raised # standard:disable Lint/RescueException -- it is raised in the end
+            tried += 1 if @outcome&.>= 0
+            raise if late || tried.zero?
+            late = raised
+            @outcome = nil
+            retry
+          end
+          [error, tried, late]
         end
 
         # Of a frame that goes its own message is sent: when it does not go libzmq leaves it as it is.

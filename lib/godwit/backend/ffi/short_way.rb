@@ -182,7 +182,7 @@ module Godwit
         # The last to leave closes. The lock is held.
         def depart(line, waiter)
           line.leave(waiter, keep: line.equal?(@line) && @state == :open)
-          release if @state == :closing && nobody_waits? && !@proxy && !forked?
+          release_unused
         end
       end
     end

@@ -41,7 +41,7 @@ module Godwit
       end
 
       def _close
-        return if _closed?
+        return if @handle.nil? || (_closed? && @handle.forked?)
         Backend::FFI::Failures.raise_for(ForkedError, :close, self) if @handle.forked?
         Backend::FFI.keep_errno { @handle.close }
         nil

@@ -40,16 +40,21 @@ module Godwit
           @receive_timeout = @send_timeout = -1
           @counting = false
           @turns = @alone_turn = 0
+          @incoming = Zmq.new_message
+          @incoming_address = @incoming.address
           become :open
           # With its lock held: a context that closes meanwhile closes it once it is made.
           @lock.synchronize do
             context.enter(self)
             begin
               make
-            rescue Failed
-              become :closed # a context that closes meanwhile knows it, and has nothing to close
-              context.leave(self)
-              raise
+              made = true
+            ensure
+              unless made # what a trap handler raises comes at any point
+                become :closed # a context that closes meanwhile knows it, and has nothing to close
+                Zmq.zmq_close(@zmq) if @zmq
+                context.leave(self)
+              end
             end
           end
         end
@@ -114,7 +119,8 @@ module Godwit
                 next ONCE_MORE if line.equal?(@line) && take_signal
                 io = line.equal?(@line) ? @io : @feed.io
                 @feed&.look if line.equal?(@line)
-                waiter = line.enter(events)
+                waiter = Waiter.new(line.spare, events) # known here before he stands there: what a trap handler raises leaves none behind
+                line.enter(waiter)
               end
               tried
             end
@@ -186,18 +192,21 @@ module Godwit
 
         # ---- its end ----
 
-        # Marks, wakes, and closes; when somebody waits the last to leave does: the descriptor's number is reused at once.
+        # Marks, wakes, and closes; when somebody waits the last to leave does: the descriptor's number is reused at once. Called again it finishes what a
+        # trap handler's error left.
         def close
           @lock.synchronize do
             @close_due = false
-            next if closed?
-            next end_proxy if @state == :lent
-            become :closing
-            note_linger
+            next if @state == :closed
+            next end_proxy if @proxy
+            unless @state == :closing
+              note_linger
+              become :closing
+            end
             @feed&.end
             wake_all
             @readers.wake
-            release if nobody_waits?
+            release_unused
           end
         rescue Lock::Held # a trap handler interrupted a call on it: that one closes it
           @close_due = true
@@ -242,9 +251,9 @@ module Godwit
             Collector.run # as Ruby does for its files: what was dropped may hold descriptors
             retry
           end
-          @context.started
           before = @zmq
           @zmq = zmq
+          @context.started
           @address = zmq.address
           # A SUB's subscriptions are all that it could have unsent, and libzmq's own default is 0.
           set_linger(zmq, (@type == SUB) ? 0 : @context.linger)
@@ -282,6 +291,12 @@ module Godwit
           nil
         end
 
+        # Closes it when it is to be closed and nobody waits.
+        def release_unused
+          release if @state == :closing && nobody_waits? && !@proxy && !forked?
+        end
+
+        # A trap handler's error may end it anywhere: it may be done again.
         def release
           note_linger
           @feed&.end
@@ -293,10 +308,10 @@ module Godwit
           @watches&.each_key(&:detach)
           close_drafts
           Zmq.zmq_close(@zmq)
-          Zmq.zmq_msg_close(@incoming)
           @zmq = @address = nil
-          become :closed
+          Zmq.zmq_msg_close(@incoming)
           @context.leave(self)
+          become :closed
         end
       end
     end

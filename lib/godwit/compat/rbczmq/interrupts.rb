@@ -12,10 +12,11 @@ module Godwit
         # Ends a wait; never seen outside.
         class Interrupted < Exception; end # standard:disable Lint/InheritException -- no rescue of the script's may take it
 
-        # Whether handlers run in the main thread.
-        HERE = RUBY_ENGINE != "jruby"
+        Wait = Struct.new(:fiber, :over)
+        PUT_OFF = {Interrupted => :never}.freeze
+        LET_IN = {Interrupted => :immediate}.freeze
 
-        private_constant :Interrupted, :HERE
+        private_constant :Interrupted, :Wait, :PUT_OFF, :LET_IN
 
         @lock = Mutex.new
 
@@ -23,30 +24,20 @@ module Godwit
           # Waits for a socket; takes no message off it.
           # @return [Integer, false, nil] its events; false when time is up; nil when a signal was handled meanwhile
           def wait_on(inner, event, milliseconds)
-            return inner._wait(event, milliseconds) || false unless interruptible?
-            return elsewhere { inner._wait(event, milliseconds) || false } unless HERE
-            outer = @fiber # a handler may wait too
-            begin
-              @fiber = Fiber.current
-              inner._wait(event, milliseconds) || false
-            ensure
-              @fiber = outer
-            end
-          rescue Interrupted
-            nil
+            wait { inner._wait(event, milliseconds) || false }
           end
 
-          # Waits, in a block that takes no message off any socket.
+          # Waits, in a block that takes no message off any socket. What the handler raises is let in here and nowhere else: on JRuby, which runs handlers in a
+          # thread for them, it may come late, and over FFI a lock's holder puts it off.
           # @return [Object, nil] what the block gives; nil when a signal was handled meanwhile
-          def wait(&block)
+          def wait
             return yield unless interruptible?
-            return elsewhere(&block) unless HERE
-            outer = @fiber
-            begin
-              @fiber = Fiber.current
-              yield
+            outer = @wait # a handler may wait too
+            Thread.handle_interrupt(PUT_OFF) do
+              @wait = Wait.new(Fiber.current)
+              Thread.handle_interrupt(LET_IN) { yield }
             ensure
-              @fiber = outer
+              locked(@lock) { @wait = outer }
             end
           rescue Interrupted
             nil
@@ -80,12 +71,14 @@ module Godwit
             end
           end
 
-          # A handler was run.
+          # A handler was run: in the main thread, in whatever fiber that is, but on JRuby in a thread for it.
           def came
-            fiber = @fiber
-            return @action&.call unless fiber
-            return interrupt_from_elsewhere unless HERE
-            raise Interrupted if Fiber.current.equal?(fiber) # in the main thread, in whatever fiber that is
+            return @action&.call unless @wait
+            locked(@lock) do
+              next if @wait.nil? || @wait.over || (Thread.current.equal?(Thread.main) && !Fiber.current.equal?(@wait.fiber))
+              @wait.over = true # one who is told twice takes the second out of here
+              Thread.main.raise(Interrupted) # which, unlike a `raise`, a mask puts off
+            end
           end
 
           # @return [Object] what to give to trap in the handler's stead
@@ -102,28 +95,6 @@ module Godwit
           # @return [Object] the handler that was wrapped
           def unwrap(handler)
             handler.is_a?(Proc) && handler.instance_variable_get(:@godwit_handler) || handler
-          end
-
-          private
-
-          # JRuby runs handlers in a thread for them: what that raises in the main one may come late, so it is let in here and nowhere else.
-          def elsewhere
-            Thread.handle_interrupt(Interrupted => :never) do
-              @fiber = Fiber.current
-              Thread.handle_interrupt(Interrupted => :immediate) { yield }
-            ensure
-              @lock.synchronize { @fiber = nil }
-            end
-          rescue Interrupted
-            nil
-          end
-
-          def interrupt_from_elsewhere
-            @lock.synchronize do
-              next unless @fiber
-              @fiber = nil
-              Thread.main.raise(Interrupted)
-            end
           end
         end
 

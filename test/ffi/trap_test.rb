@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# What a trap handler raises (Ctrl-C's Interrupt too) no Thread.handle_interrupt puts off, so over FFI it may come wherever CRuby looks for signals in the library's own Ruby
+# code: where a method or a block returns. Here it comes at each of these points of a call in turn; each time the sockets go on and all is closed.
+class FFITrapTest < Godwit::TestCase
+  class Trapped < StandardError; end
+
+  BACKEND = File.expand_path("../../lib/godwit/backend/ffi", __dir__)
+  MOST = 1000 # points of one call
+
+  CALLS = {
+    "recv" => -> { @push.send("x").then { @pull.recv } },
+    "recv that times out" => -> { @pull.recv(timeout: 0.001, exception: false) },
+    "recv_frame and recv_many" => -> { @push.send("x").then { @pull.recv_frame } && @pull.recv_many(2, timeout: 0.001, exception: false) },
+    "send of several parts" => -> { @push.send(["part 1 of 3", "part 2 of 3", Godwit::Frame.new("part 3 of 3")]) },
+    "a REQ's send" => -> { Godwit::REQ.new(context: @mine).connect(@endpoint).send(["part 1 of 2", "part 2 of 2"]) },
+    "a poller" => -> { @poller.register(@pull) && @poller.wait(0.001) || @poller.remove(@pull) },
+    "a poller's close" => -> { @poller.register(@pull) && @poller.close },
+    "a new socket" => -> { Godwit::DEALER.new(context: @mine).bind("inproc://another").close },
+    "a monitor" => -> { @pull.monitor.tap { |monitor| monitor.recv(timeout: 0.001, exception: false) }.close },
+    "close" => -> { @pull.close },
+    "a context's close" => -> { @mine.close }
+  }.freeze
+
+  # Runs the call until the given point.
+  # @return [String, nil] where that is; nil: the call has no such point
+  def trapped(point, &call)
+    seen = 0
+    at = nil
+    trace = TracePoint.new(:return, :b_return) do |event|
+      next unless event.path.start_with?(BACKEND) && (seen += 1) == point
+      at = "#{File.basename(event.path)}:#{event.lineno}, #{event.event} of #{event.method_id}"
+      raise Trapped
+    end
+    GC.disable # of what a finalizer raises Ruby only warns
+    trace.enable(target_thread: Thread.current, &call)
+    nil
+  rescue Trapped
+    at
+  ensure
+    GC.enable
+  end
+
+  def handle_of(object) = object.instance_variable_get(:@handle)
+
+  def assert_free(*objects)
+    objects.each do |object|
+      handle = handle_of(object)
+      refute handle.instance_variable_get(:@lock).mutex.owned?, "the lock of #{object.class}"
+      assert_empty handle.instance_variable_get(:@line) unless object.is_a?(Godwit::Context)
+    end
+  end
+
+  # All that was sent came whole, and what is sent now comes.
+  def assert_going_on
+    return if @pull.closed?
+    @push.send("last")
+    whole = [["x"], ["part 1 of 3", "part 2 of 3", "part 3 of 3"], ["", "part 1 of 2", "part 2 of 2"], ["last"]]
+    messages = []
+    messages << Array(@pull.recv(timeout: 5)) until messages.last == ["last"]
+    assert_empty messages - whole
+  end
+
+  def assert_ends
+    [@pull, @push, @poller].each(&:close)
+    @mine.close
+    terminator = handle_of(@mine).instance_variable_get(:@terminator)
+    assert terminator.join(5), "libzmq's context ends"
+  end
+
+  CALLS.each do |name, call|
+    test "what a trap handler raises, wherever that is, leaves no lock taken, nobody in a line, no message torn and nothing open: #{name}" do
+      not_on :jruby, "its trap handlers run in a thread of their own"
+      point = 0
+      loop do
+        @mine = Godwit::Context.new.tap { |context| context.linger = 0 }
+        @endpoint = endpoint_for(:inproc)
+        @pull = Godwit::PULL.new(context: @mine).bind(@endpoint)
+        @push = Godwit::PUSH.new(context: @mine).connect(@endpoint)
+        @poller = Godwit::Poller.new
+        at = trapped(point += 1) { instance_exec(&call) }
+        assert_free @pull, @push, @poller, @mine
+        assert_going_on
+        assert_ends
+        break unless at
+      rescue Minitest::Assertion, Godwit::Error => error
+        flunk "#{at}: #{error.message}"
+      end
+      assert_operator point, :>, 20
+      assert_operator point, :<, MOST
+    end
+  end
+end
