@@ -68,7 +68,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
 
   # Where a signal comes between two steps of a wait, or while that holds a lock: Ruby runs the handler there too.
   test "handled signals, one upon another, end waits and leave nothing behind" do
-    seen = lines(<<~RUBY)
+    seen = lines(<<~RUBY, deadline: 30)
       trap(:USR1) {}
       pull = context.bind(:PULL, "inproc://a")
       signalled do

@@ -127,12 +127,12 @@ module Godwit
         # zmq_ctx_term takes as long as linger, or a name server: it has a thread of its own, which nobody has to wait for. It is made now, since
         # whoever leaves last may be a thread that ends with the process, and can make none.
         def prepare_end
-          @last_left = Thread::Queue.new
+          last_left = @last_left = Thread::Queue.new # its own: of two, after a trap handler's error, one goes on
           @terminator = Worker.detached do
             Thread.current.name = "godwit zmq_ctx_term"
             Thread.current.report_on_exception = false
             Thread.handle_interrupt(Object => :immediate) do # it may be started where kills are put off
-              @last_left.pop
+              last_left.pop
               @leaving.synchronize { @left.broadcast }
               nil while Zmq.zmq_ctx_term(@zmq) != 0 && ::FFI.errno == EINTR
               ProcessEnd.forget(self)

@@ -152,24 +152,24 @@ module Godwit
 
         # libzmq waits when the PAIR is full: it has no limit, and that is set before it connects.
         def connect(pair)
+          @told = nil
           endpoint = EventFeed.endpoint
           [RECEIVE_HWM, SocketHandle::LINGER].each { |id| OptionKinds.set(pair, OptionKinds.fetch(id), 0) }
           io = IO.for_fd(OptionKinds.get(pair, OptionKinds.fetch(SocketHandle::FD)) { |error| @socket.interrupted?(error) }, autoclose: false)
-          listening = true
           raise Failed, ::FFI.errno if listen(endpoint) != 0
           raise Failed, ::FFI.errno if Zmq.zmq_connect(pair, endpoint) != 0
           @io = io
           @pair = pair
         ensure
-          if listening && !pair.equal?(@pair) # what a trap handler raises comes at any point
+          if @told == 0 && !pair.equal?(@pair) # what a trap handler raises comes at any point
             Zmq.zmq_connect(pair, endpoint) # to tell of its end libzmq waits for ever for a PAIR that nobody holds
             Zmq.zmq_socket_monitor(@socket.zmq, nil, 0)
           end
         end
 
         def listen(endpoint)
-          return Zmq.zmq_socket_monitor(@socket.zmq, endpoint, @events) unless EventFeed.versioned?
-          Drafts.zmq_socket_monitor_versioned(@socket.zmq, endpoint, @events, 2, PAIR)
+          return @told = Zmq.zmq_socket_monitor(@socket.zmq, endpoint, @events) unless EventFeed.versioned?
+          @told = Drafts.zmq_socket_monitor_versioned(@socket.zmq, endpoint, @events, 2, PAIR)
         end
 
         # libzmq first: it waits for ever for a PAIR that nobody holds.

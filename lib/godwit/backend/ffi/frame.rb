@@ -44,8 +44,16 @@ module Godwit
         rescue Lock::Held
           raise Failed.in_handler("frame")
         ensure
-          held&.each(&:release)
+          release(held) if held
         end
+
+        # Twice: what a trap handler raises may end the first.
+        def self.release(locks)
+          locks.each(&:release)
+        ensure
+          locks.each(&:release)
+        end
+        private_class_method :release
 
         def live? = @live
 

@@ -180,7 +180,11 @@ module Godwit
         def spare = @spare.pop || WakeUp.new
 
         def leave(waiter, keep: true)
-          return unless @waiters.reject! { |other| other.equal?(waiter) } # it has left already
+          recycle(waiter, keep: keep) if @waiters.delete(waiter) # it may have left already
+        end
+
+        # Of one who has left.
+        def recycle(waiter, keep: true)
           return waiter.wake_up.close unless keep
           waiter.wake_up.reset
           @spare << waiter.wake_up

@@ -36,7 +36,7 @@ module Godwit
     end
 
     def _close
-      return if _closed?
+      return if @handle.nil? || (_closed? && @handle.forked?)
       Backend::FFI::Failures.raise_for(ForkedError, :close, self) if @handle.forked?
       told(:close) do
         members = @handle.locked { @members.values }
@@ -59,20 +59,23 @@ module Godwit
         raise Backend::FFI::Failed.new(ClosedError, object: object) if !io && (socket.nil? || socket.closed?)
         fd = descriptor_for(object, io, events) if io
         watch = handle.add(events, !io)
-        unless enter(Member.new(object, io, watch))
+        member = Member.new(object, io, watch)
+        unless enter(member)
           handle.remove(watch)
           next false
         end
         begin
           # A socket's descriptor is its own only while nobody can close it.
           io ? attach(watch, fd, object) : socket.use { attach(watch, socket.fd, object) && socket.watch(watch) }
-        rescue Backend::FFI::Failed
-          forget(object)
-          watch.retire
-          handle.remove(watch)
-          raise
+          watch.touch
+          whole = true
+        ensure
+          unless whole
+            forget(member)
+            watch.retire
+            handle.remove(watch)
+          end
         end
-        watch.touch
         true
       end
     end
@@ -85,12 +88,13 @@ module Godwit
       end
     end
 
-    # @return [Member, nil] what it was
-    def forget(object)
+    # @return [Boolean] whether it was there
+    def forget(member)
       @handle.locked do
-        member = @members.delete(object)
-        @watched.delete(member.watch) if member
-        member
+        next false unless @members[member.object].equal?(member)
+        @watched.delete(member.watch)
+        @members.delete(member.object)
+        true
       end
     end
 
@@ -131,10 +135,11 @@ module Godwit
     def _remove(object)
       told(:remove) do
         handle!
-        member = forget(object) or next absent
-        leave(member)
+        member = member(object) or next absent
+        leave(member) # first: what a trap handler's error leaves is removed once more
+        there = forget(member)
         @handle.remove(member.watch)
-        true
+        there || absent
       end
     end
 

@@ -37,8 +37,12 @@ module Godwit
             bits = LibC::EPOLLET
             bits |= READING if @socket || @events.anybits?(READABLE)
             bits |= LibC::EPOLLOUT if @socket || @events.anybits?(WRITABLE)
-            @group.control((fd == @fd) ? LibC::EPOLL_CTL_MOD : LibC::EPOLL_CTL_ADD, fd, bits, @serial)
-            @fd = fd
+            before = @fd
+            @fd = fd # first: a trap handler's error comes at any point, and who retires it must know
+            @group.control((fd == before) ? LibC::EPOLL_CTL_MOD : LibC::EPOLL_CTL_ADD, fd, bits, @serial)
+          rescue Failed
+            @fd = before
+            raise
           end
         rescue Failed => failed
           raise if failed.what != Errno::EPERM::Errno || @socket # a plain file is always ready, and so always due
@@ -49,9 +53,8 @@ module Godwit
         def detach(in_epoll: true)
           @group.guarded do
             @group.control(LibC::EPOLL_CTL_DEL, @fd, 0, @serial) if in_epoll && @fd >= 0
+            @fd = -1
           rescue Failed
-            nil
-          ensure
             @fd = -1
           end
         end
@@ -180,7 +183,7 @@ module Godwit
 
         def close
           locked do
-            next unless @state == :open
+            next if @state == :closed
             @state = :closing
             @due.clear
             @line.wake

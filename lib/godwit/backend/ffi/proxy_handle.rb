@@ -59,12 +59,11 @@ module Godwit
               place.lend(self)
               lent << place
             end
-          rescue Failed
-            lent.each(&:give_back)
-            raise
+            @stopping = @ended = false
+            whole = @running = true
+          ensure
+            lent.each(&:give_back) unless whole
           end
-          @stopping = @ended = false
-          @running = true
         end
 
         def give_back

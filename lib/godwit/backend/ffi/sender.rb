@@ -164,7 +164,10 @@ module Godwit
               raise late if late
               return 0
             end
-            return error if error != EAGAIN || sent.zero? || (sent == 1 && !begun)
+            if error != EAGAIN || sent.zero? || (sent == 1 && !begun)
+              raise late if late
+              return error
+            end
             push_rest(parts.size - sent) if @type == PUSH || @type == DEALER
             if @type == REQ
               @repair = :cut
@@ -200,10 +203,13 @@ module Godwit
 
         # Of a frame that goes its own message is sent: when it does not go libzmq leaves it as it is.
         def try_single(part)
+          @outcome = nil
           return send_part(part, 0) if part.is_a?(String) || part.frozen?
           error = send_message(Frame.handle_of(part).message, 0)
           let_go(part) if error.zero?
           error
+        ensure
+          let_go(part) if @outcome&.>= 0 # a trap handler's error may have come between
         end
 
         # A frozen frame stays. The frame is held.

@@ -173,9 +173,10 @@ module Godwit
         def leave_alone(turn)
           @lock.synchronize do
             next unless turn == @alone_turn && @alone_waiter
-            waiter = @alone_waiter
+            waiter = @waiters.delete(@alone_waiter)
             @alone_waiter = nil # his wake-up goes back to the others
-            depart(@line, waiter)
+            @line.recycle(waiter, keep: @state == :open) if waiter
+            release_unused
           end
         end
 

@@ -52,6 +52,7 @@ module Godwit
             ensure
               unless made # what a trap handler raises comes at any point
                 become :closed # a context that closes meanwhile knows it, and has nothing to close
+                close_drafts
                 Zmq.zmq_close(@zmq) if @zmq
                 context.leave(self)
               end
@@ -232,8 +233,8 @@ module Godwit
           @watches&.each_key { |watch| watch.move(@fd) }
           wake_all
           @line.drop_spares
-          set_linger(before, 0)
-          Zmq.zmq_close(before)
+        ensure
+          supersede(before) if before && !before.equal?(@zmq)
         end
 
         private
@@ -271,6 +272,12 @@ module Godwit
           set(XPUB_VERBOSER, 1) if @publisher
           @edges = nil
           start_sending
+        end
+
+        def supersede(zmq)
+          set_linger(zmq, 0)
+        ensure
+          Zmq.zmq_close(zmq)
         end
 
         def set_linger(zmq, milliseconds)

@@ -37,9 +37,12 @@ module Godwit
               @wait = Wait.new(Fiber.current)
               Thread.handle_interrupt(LET_IN) { yield }
             ensure
-              locked(@lock) { @wait = outer }
+              @wait = outer # before all else: a handler may raise here
+              locked(@lock) {} # who found it there has raised
+              Thread.handle_interrupt(LET_IN) {} # not at the end of a mask of the script's
             end
           rescue Interrupted
+            outer.over = false if outer # it was perhaps told of what ended this one
             nil
           end
 
@@ -75,8 +78,9 @@ module Godwit
           def came
             return @action&.call unless @wait
             locked(@lock) do
-              next if @wait.nil? || @wait.over || (Thread.current.equal?(Thread.main) && !Fiber.current.equal?(@wait.fiber))
-              @wait.over = true # one who is told twice takes the second out of here
+              wait = @wait
+              next if wait.nil? || wait.over || (Thread.current.equal?(Thread.main) && !Fiber.current.equal?(wait.fiber))
+              wait.over = true # one who is told twice takes the second out of here
               Thread.main.raise(Interrupted) # which, unlike a `raise`, a mask puts off
             end
           end
