@@ -71,7 +71,7 @@ class FFITrapTest < Godwit::TestCase
   def assert_going_on
     return if @pull.closed?
     unless @poller.closed?
-      @poller.remove(@pull) if @poller.include?(@pull)
+      @poller.remove(@pull) if @poller.registered?(@pull)
       @poller.register(@pull)
     end
     @push.send("last")

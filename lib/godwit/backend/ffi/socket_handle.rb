@@ -50,7 +50,7 @@ module Godwit
               make
               made = true
             ensure
-              unless made # what a trap handler raises comes at any point
+              unless made # libzmq refused, or a trap handler raised, at any point
                 become :closed # a context that closes meanwhile knows it, and has nothing to close
                 close_drafts
                 Zmq.zmq_close(@zmq) if @zmq
@@ -252,21 +252,12 @@ module Godwit
             Collector.run # as Ruby does for its files: what was dropped may hold descriptors
             retry
           end
-          before = @zmq
           @zmq = zmq
           @context.started
           @address = zmq.address
           # A SUB's subscriptions are all that it could have unsent, and libzmq's own default is 0.
           set_linger(zmq, (@type == SUB) ? 0 : @context.linger)
-          begin
-            open_drafts
-          rescue Failed
-            close_drafts
-            Zmq.zmq_close(zmq)
-            @zmq = before
-            @address = before&.address
-            raise
-          end
+          open_drafts
           @fd = get(FD) unless @poller
           @io = IO.for_fd(@fd, autoclose: false)
           set(XPUB_VERBOSER, 1) if @publisher
