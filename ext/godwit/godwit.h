@@ -206,6 +206,7 @@ void gw_line_close_spares(gw_line_t *line); /* their IOs too; may run Ruby */
 void gw_line_mark(gw_line_t *line);
 void gw_line_compact(gw_line_t *line);
 size_t gw_line_size(const gw_line_t *line);
+long gw_line_count(const gw_line_t *line); /* threads and fibers that wait in it */
 bool gw_group_wait(gw_call_t *call, gw_group_t *group); /* as gw_wait; with nothing due */
 bool gw_edge_passed(gw_socket_t *socket);
 int64_t gw_milliseconds_now(void); /* coarse, monotonic */

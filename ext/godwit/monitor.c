@@ -499,6 +499,14 @@ monitor_closed_p(VALUE self)
     return RBOOL(!reader->source);
 }
 
+/* _waiters => threads and fibers that wait for events of its socket, through any monitor */
+static VALUE
+monitor_waiters(VALUE self)
+{
+    gw_socket_t *socket = get(self)->source;
+    return LONG2NUM(socket ? gw_line_count(&socket->readers) : 0);
+}
+
 static VALUE
 monitor_dropped(VALUE self)
 {
@@ -529,5 +537,6 @@ gw_init_monitor(void)
     rb_define_private_method(class, "_close", monitor_close, 0);
     rb_define_private_method(class, "_closed?", monitor_closed_p, 0);
     rb_define_private_method(class, "_dropped", monitor_dropped, 0);
+    rb_define_private_method(class, "_waiters", monitor_waiters, 0);
     rb_define_private_method(class, "_pipes_stats", monitor_pipes_stats, 0);
 }

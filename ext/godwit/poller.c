@@ -564,6 +564,12 @@ poller_wait(VALUE self, VALUE timeout)
     return ready;
 }
 
+static VALUE
+poller_waiters(VALUE self)
+{
+    return LONG2NUM(gw_line_count(&get(self)->group.line));
+}
+
 void
 gw_init_poller(void)
 {
@@ -580,4 +586,5 @@ gw_init_poller(void)
     rb_define_private_method(class, "_size", poller_size_of, 0);
     rb_define_private_method(class, "_members", poller_members, 0);
     rb_define_private_method(class, "_wait", poller_wait, 1);
+    rb_define_private_method(class, "_waiters", poller_waiters, 0);
 }

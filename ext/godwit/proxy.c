@@ -44,6 +44,7 @@ typedef struct gw_proxy {
     int wake_fd;                  /* owned eventfd */
     unsigned generation;
     int error;                    /* what ended the loop: an errno, or 0 */
+    atomic_bool asleep;           /* the loop has nothing to do, and is in poll or about to be */
     bool running;                 /* the sockets are lent */
 } gw_proxy_t;
 
@@ -314,7 +315,10 @@ go_to_sleep(gw_proxy_t *proxy)
     struct pollfd fds[PLACES + 1];
     for (int i = 0; i < PLACES; i++) fds[i] = (struct pollfd){.fd = proxy->native[i] ? proxy->native[i]->fd : -1, .events = POLLIN};
     fds[PLACES] = (struct pollfd){.fd = proxy->wake_fd, .events = POLLIN};
-    if (poll(fds, PLACES + 1, -1) <= 0 || !fds[PLACES].revents) return;
+    atomic_store(&proxy->asleep, true);
+    int ready = poll(fds, PLACES + 1, -1);
+    atomic_store(&proxy->asleep, false);
+    if (ready <= 0 || !fds[PLACES].revents) return;
     uint64_t count;
     ssize_t got = read(proxy->wake_fd, &count, sizeof count); /* before control is looked at: no word is lost */
     (void)got;
@@ -500,6 +504,14 @@ proxy_forked_p(VALUE self)
     return RBOOL(proxy->wake_fd >= 0 && proxy->generation != atomic_load(&gw_generation));
 }
 
+/* _waiters => 1 while its loop sleeps, else 0 */
+static VALUE
+proxy_waiters(VALUE self)
+{
+    gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
+    return INT2FIX(atomic_load(&proxy->asleep));
+}
+
 /* _counters => for each place received, its bytes, sent, its bytes; then dropped */
 static VALUE
 proxy_counters(VALUE self)
@@ -533,4 +545,5 @@ gw_init_proxy(void)
     rb_define_private_method(class, "_running?", proxy_running_p, 0);
     rb_define_private_method(class, "_forked?", proxy_forked_p, 0);
     rb_define_private_method(class, "_counters", proxy_counters, 0);
+    rb_define_private_method(class, "_waiters", proxy_waiters, 0);
 }

@@ -561,6 +561,14 @@ socket_wait(VALUE self, VALUE events, VALUE timeout)
     }
 }
 
+/* _waiters => threads and fibers that wait for its messages, room, peers or events */
+static VALUE
+socket_waiters(VALUE self)
+{
+    gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
+    return LONG2NUM(gw_line_count(&socket->line) + gw_line_count(&socket->readers));
+}
+
 static VALUE
 socket_fd(VALUE self)
 {
@@ -594,6 +602,7 @@ gw_init_socket(void)
     rb_define_private_method(class, "_copy_threshold", socket_copy_threshold, 0);
     rb_define_private_method(class, "_set_copy_threshold", socket_set_copy_threshold, 1);
     rb_define_private_method(class, "_wait", socket_wait, 2);
+    rb_define_private_method(class, "_waiters", socket_waiters, 0);
     rb_define_private_method(class, "_fd", socket_fd, 0);
     rb_define_private_method(class, "_pointer", socket_pointer, 0);
 }

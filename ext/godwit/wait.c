@@ -241,6 +241,14 @@ gw_line_size(const gw_line_t *line)
     return size;
 }
 
+long
+gw_line_count(const gw_line_t *line)
+{
+    long count = 0;
+    for (gw_waiter_t *waiter = line->first; waiter; waiter = waiter->next) count++;
+    return count;
+}
+
 /* ---- waiting without a fiber scheduler ---- */
 
 typedef struct {

@@ -262,6 +262,9 @@ module Godwit
 
     private
 
+    # Threads and fibers that wait for its next event: one at most.
+    def _waiters = @poller.__send__(:_waiters)
+
     def forked?
       @poller.__send__(:_forked?)
     end

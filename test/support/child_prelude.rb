@@ -18,3 +18,7 @@ $stdout.sync = true
 # JRuby's GC.start does nothing.
 require "jruby" if RUBY_ENGINE == "jruby"
 def collect_garbage = (RUBY_ENGINE == "jruby") ? JRuby.gc : GC.start
+
+# A program waits for its own waiting threads as a test does.
+require_relative "waiters"
+Object.include Godwit::TestSupport::Waiters

@@ -10,8 +10,8 @@ module Godwit
       TRANSPORTS = %i[tcp ipc inproc].freeze
 
       @serial = 0
-      # What a socket that the test closed itself had no time to send goes on for linger. Context#close gives up a second later: then something hangs.
-      @context_deadline = Godwit::Context::DEFAULT_LINGER + 1
+      # Linger takes 5 s of it where a test's own close left something unsent.
+      @context_deadline = Waiters::HANG
       class << self
         # @return [Numeric] seconds that a context may take to end
         attr_accessor :context_deadline

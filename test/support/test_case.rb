@@ -4,6 +4,7 @@ require "minitest"
 require_relative "waiting"
 require_relative "sockets"
 require_relative "child"
+require_relative "length"
 require_relative "runtimes"
 
 module Godwit
@@ -16,7 +17,7 @@ module Godwit
     include TestSupport::Runtimes
 
     DEADLINE = 60 # seconds for one test, which finds hangs: the slowest take a few on a machine at ease
-    THREAD_DEADLINE = 5
+    THREAD_DEADLINE = TestSupport::Waiters::HANG
 
     class << self
       # Seconds that each test of the class may take.

@@ -1,11 +1,16 @@
 # frozen_string_literal: true
 
+require_relative "manual_clock"
 require_relative "tiny_scheduler"
+require_relative "waiters"
 
 module Godwit
   module TestSupport
     # Waiting for things that happen elsewhere, without sleeps; threads that a test owns.
     module Waiting
+      include Waiters
+      include ManualClock::Use
+
       # A thread that knows whether somebody was told how it ended.
       class OwnedThread < Thread
         def join(*seconds) = observed { super(*seconds) }
@@ -30,18 +35,23 @@ module Godwit
         end
       end
 
-      # Waits until the block gives something true, and gives that.
+      # Waits until the block gives something true, and gives that. For what has no event to wait for: another process's file, libzmq's own threads.
       # @param deadline [Numeric] seconds
-      def eventually(message = nil, deadline: 5)
+      def eventually(message = nil, deadline: HANG)
         finish = monotonic + deadline * GCLevels::SLOWNESS
         loop do
           late = monotonic > finish # not after the look: this thread may have stood still since
           value = yield
           return value if value
           flunk(message || "what was awaited did not come true within #{deadline * GCLevels::SLOWNESS} s") if late
-          Thread.pass
-          IO.select(nil, nil, nil, 0.001) # lets other threads have the core; the condition decides, not the time
+          sleep(POLL)
         end
+      end
+
+      # That a thread ends; its value.
+      def ended(thread, message = "it waits on")
+        assert thread.join(HANG), message
+        thread.value
       end
 
       # Runs the block in a thread. The test's end joins it (after closing the sockets), raises what it raised unless
@@ -71,8 +81,8 @@ module Godwit
         end
       end
 
-      # Waits until a thread waits for something; then what the test does next happens to a waiting call.
-      def until_asleep(*threads, deadline: 5)
+      # To go: `until_waiting` asks the wait queue, which a thread's status does not tell.
+      def until_asleep(*threads, deadline: HANG)
         eventually("the threads never slept", deadline: deadline) { threads.all? { |thread| thread.status == "sleep" } }
       end
 

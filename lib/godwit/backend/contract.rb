@@ -6,6 +6,8 @@ module Godwit
     # own), nil says "would have blocked until time was up", options are numbers. Each raises through Errors.build. Above this
     # line stands all the rest: keywords, seconds, checks, documentation.
     #
+    # _waiters counts the threads and fibers that wait on a socket, poller or monitor, and a proxy's sleeping loop: the tests wait for it.
+    #
     # A backend may also take over a public method of Socket::Messages, in a module Takeover, where a benchmark shows the gain.
     # @private
     module Contract
@@ -19,7 +21,7 @@ module Godwit
 
       SOCKET = %i[
         _open _reopen _close _closed? _forked? _alone _note _bind _connect _unbind _disconnect _get_option _set_option _encoding _set_encoding
-        _send _send_many _recv _recv_many _recv_into _recv_frame _recv_frames _copy_threshold _set_copy_threshold _wait _count_peers _wait_peers _fd _pointer
+        _send _send_many _recv _recv_many _recv_into _recv_frame _recv_frames _copy_threshold _set_copy_threshold _wait _waiters _count_peers _wait_peers _fd _pointer
         _join _leave _connect_peer _send_to _recv_from
       ].freeze
 
@@ -29,14 +31,14 @@ module Godwit
 
       TRACKER = %i[_open _sent _done? _wait].freeze
 
-      MONITOR = %i[_open _next _close _closed? _dropped _pipes_stats].freeze
+      MONITOR = %i[_open _next _close _closed? _dropped _pipes_stats _waiters].freeze
 
       # _wait gives [object, events, object, events…]; events are bits: 1 readable, 2 writable, 4 error.
       POLLER = %i[
-        _open _close _closed? _forked? _register _modify _remove _events _size _members _wait
+        _open _close _closed? _forked? _register _modify _remove _events _size _members _wait _waiters
       ].freeze
 
-      PROXY = %i[_open _note_in _lend _give_back _loop _stop _set_paused _paused? _running? _forked? _counters].freeze
+      PROXY = %i[_open _note_in _lend _give_back _loop _stop _set_paused _paused? _running? _forked? _counters _waiters].freeze
 
       # What a proxy notes of the records of a logger that pass; see ext/godwit/ledger.c.
       LEDGER = %i[_open _note _messages _accounts _totals].freeze

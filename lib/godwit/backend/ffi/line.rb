@@ -170,6 +170,9 @@ module Godwit
 
         def empty? = @waiters.empty?
 
+        # @return [Integer] threads and fibers that wait
+        def size = @waiters.size
+
         # Who stands in the line from here on.
         def enter(waiter)
           @waiters << waiter

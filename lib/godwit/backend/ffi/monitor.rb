@@ -98,6 +98,8 @@ module Godwit
 
     def _closed? = !@queue || !@queue.attached?
 
+    def _waiters = @handle ? @handle.readers.size : 0
+
     def _dropped = @queue ? @queue.dropped : 0
 
     # Has libzmq tell of the pipes of each connection; true: it will. nil where it has no such thing.

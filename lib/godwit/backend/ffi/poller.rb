@@ -49,6 +49,8 @@ module Godwit
 
     def _closed? = @handle.nil? || @handle.closed?
 
+    def _waiters = @handle ? @handle.waiters : 0
+
     def _forked? = !@handle.nil? && @handle.forked?
 
     # False when it is registered already.

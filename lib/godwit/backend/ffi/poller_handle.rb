@@ -97,6 +97,9 @@ module Godwit
 
         def closed? = @state != :open
 
+        # @return [Integer] threads and fibers that wait
+        def waiters = @line.size
+
         def locked(&block)
           @lock.synchronize(&block)
         rescue Lock::Held

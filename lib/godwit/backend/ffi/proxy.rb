@@ -71,6 +71,8 @@ module Godwit
 
     def _forked? = !@handle.nil? && @handle.forked?
 
+    def _waiters = @handle&.dozing? ? 1 : 0
+
     def _counters = told(:statistics) { handle!.counters }
   end
 end

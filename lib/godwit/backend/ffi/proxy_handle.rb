@@ -27,8 +27,11 @@ module Godwit
           @dropped = 0
           @ways = [way(front, back, true), way(back, front, !front.equal?(back))]
           @ledger = nil
-          @paused = @stopping = @ended = @running = false
+          @paused = @stopping = @ended = @running = @dozing = false
         end
+
+        # Whether its loop has nothing to do, and sleeps or is about to.
+        def dozing? = @dozing
 
         def forked? = @pid != Process.pid
 
@@ -89,7 +92,13 @@ module Godwit
         # @raise [Failed] when it cannot go on
         def run
           until Thread.handle_interrupt(Lock::NEVER) { turn } == :over
-            doze if @asleep
+            next unless @asleep
+            begin
+              @dozing = true
+              doze
+            ensure
+              @dozing = false
+            end
           end
         end
 

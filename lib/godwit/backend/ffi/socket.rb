@@ -49,6 +49,8 @@ module Godwit
 
       def _closed? = @handle.nil? || @handle.closed?
 
+      def _waiters = @handle ? @handle.line.size + @handle.readers.size : 0
+
       def _forked? = !@handle.nil? && @handle.forked?
 
       # Runs the block while no other thread is in such a block of this socket. Calls on it may be made meanwhile, so it is another lock.

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+module Godwit
+  module TestSupport
+    # A clock that stands still until the test advances it. `with_clock { |clock| … }` puts it in the place of Godwit's own.
+    class ManualClock
+      # @return [Float] seconds
+      attr_reader :now
+      alias_method :call, :now
+
+      def initialize(now = 1000.0)
+        @now = now
+      end
+
+      # @param waking [Array<Thread>] threads that wait for a deadline by a condition variable: they look at the clock again
+      def advance(seconds, waking: [])
+        @now += seconds
+        Array(waking).each(&:wakeup)
+        self
+      end
+
+      # Methods for test cases.
+      module Use
+        # Godwit's clock, for the length of the block.
+        def with_clock(clock = ManualClock.new)
+          Godwit::Timeout.clock = clock
+          yield clock
+        ensure
+          Godwit::Timeout.clock = nil
+        end
+      end
+    end
+  end
+end

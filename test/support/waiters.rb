@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+module Godwit
+  module TestSupport
+    # Waiting for a waiter: for the moment when a thread or fiber stands in a wait queue, so that what the test does next
+    # happens to a waiting call. Tests and their child processes both use it.
+    module Waiters
+      # Seconds after which something hangs. No test expects to come near it.
+      HANG = 30
+      POLL = 0.001
+
+      # A ConditionVariable that counts the threads in its wait.
+      class CountedCondition < Thread::ConditionVariable
+        # @return [Integer]
+        attr_reader :waiting
+
+        def initialize
+          super
+          @waiting = 0
+        end
+
+        # Called with the mutex held, so that whoever takes the mutex next finds this thread counted and waiting.
+        def wait(...)
+          @waiting += 1
+          super
+        ensure
+          @waiting -= 1
+        end
+      end
+
+      module_function
+
+      # @param thing [Socket, Poller, Proxy, Monitor, Loop, Thread::Queue, CountedCondition]
+      # @return [Integer] threads and fibers that wait on it
+      def waiters(thing)
+        case thing
+        when CountedCondition then thing.waiting
+        when Thread::Queue, Thread::SizedQueue then thing.num_waiting
+        else thing.__send__(:_waiters)
+        end
+      end
+
+      # Replaces a condition variable of an object's own by one that counts.
+      # @param variable [Symbol] such as :@changed
+      # @return [CountedCondition] for {until_waiting}
+      def count_waiters(object, variable)
+        CountedCondition.new.tap { |counted| object.instance_variable_set(variable, counted) }
+      end
+
+      # Waits until so many threads or fibers wait on the thing.
+      def until_waiting(thing, count = 1, deadline: HANG)
+        finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + deadline
+        until waiters(thing) >= count
+          raise "#{waiters(thing)} of #{count} wait on #{thing.inspect}" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
+          sleep(POLL)
+        end
+      end
+    end
+  end
+end
