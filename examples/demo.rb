@@ -10,7 +10,7 @@ require_relative "../rakelib/support/jruby"
 
 # The scenes, and the processes that play in them.
 module Demo
-  DEADLINE = 20 # seconds for one process
+  DEADLINE = 120 # seconds for one process: it catches a hang
   SIZE = 100
   COUNT = 1_000_000
   BATCH = 256

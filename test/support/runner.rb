@@ -2,6 +2,7 @@
 
 require "optparse"
 require "stringio"
+require_relative "changes"
 require_relative "stages"
 
 module Godwit
@@ -10,15 +11,20 @@ module Godwit
     class Runner
       def initialize(arguments)
         @seed = Random.new_seed % 0xFFFF
-        @stages = STAGES
-        @jobs = 3
+        @jobs = 2
+        @changes = Changes.new(Stage::ROOT)
+        @stages = GATE + FULL.select { |stage| stage.touched?(@changes) }
+        @whole = true
         parse(arguments)
       end
 
       # @return [Integer] exit status: 0 when all passed, 1 when something failed, 130 when interrupted
       def run
-        puts "Seed #{@seed} decides the order of the tests."
+        puts "Seed #{@seed} decides the order of the tests, and what the gate chooses among transports and files."
+        started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
         interrupted = catch_interrupt { run_stages }
+        @seconds = Process.clock_gettime(Process::CLOCK_MONOTONIC) - started
+        @changes.note_green if @whole && !interrupted && total(:failed).zero?
         sum_up
         return 130 if interrupted
         total(:failed).zero? ? 0 : 1
@@ -29,10 +35,11 @@ module Godwit
       def parse(arguments)
         parser = OptionParser.new do |options|
           options.banner = "usage: bin/test [options] [stage…]"
-          options.separator "Runs all stages, or those named."
-          options.on("--quick", "lint to conformance: about two minutes") { @stages = STAGES.select(&:quick?) }
+          options.separator "Runs the gate and, when an earlier run was green, what else the change since then touches; or the stages named."
+          options.on("--quick", "lint to conformance: about two minutes") { choose_all(GATE.select(&:quick?), whole: false) }
+          options.on("--full", "all stages, with long rounds and all transports") { choose_all(GATE + FULL, long: true) }
           options.on("--seed N", Integer, "repeat the order of an earlier run") { |seed| @seed = seed }
-          options.on("--jobs N", Integer, "so many stages at once (default 3)") { |jobs| @jobs = [jobs, 1].max }
+          options.on("--jobs N", Integer, "so many stages at once (default 2)") { |jobs| @jobs = [jobs, 1].max }
           options.on("--list", "list the stages") { list }
           options.separator "Environment: GODWIT_TEST_GC=normal|compact|shuffle|stress|stress-full (see test/support/gc_levels.rb)"
         end
@@ -41,16 +48,26 @@ module Godwit
         abort "#{error.message}\n#{parser}"
       end
 
+      def choose_all(stages, whole: true, long: false)
+        @stages = stages
+        @whole = whole
+        @long = long
+      end
+
       def choose(names)
         return if names.empty?
+        all = GATE + FULL
+        @whole = false
         @stages = names.map do |name|
-          STAGES.find { |stage| [stage.name, stage.name.tr(" ", "-")].include?(name) } ||
-            abort("no stage #{name}: there are #{STAGES.map { |stage| stage.name.tr(" ", "-") }.join(", ")}")
+          all.find { |stage| [stage.name, stage.name.tr(" ", "-")].include?(name) } ||
+            abort("no stage #{name}: there are #{all.map { |stage| stage.name.tr(" ", "-") }.join(", ")}")
         end
       end
 
       def list
-        STAGES.each { |stage| puts format("%-16s %s%s", stage.name.tr(" ", "-"), stage.about, (" (quick)" if stage.quick?)) }
+        [[GATE, nil], [FULL, " (--full)"]].each do |stages, where|
+          stages.each { |stage| puts format("%-22s %s%s", stage.name.tr(" ", "-"), stage.about, stage.quick? ? " (--quick)" : where) }
+        end
         exit 0
       end
 
@@ -63,7 +80,7 @@ module Godwit
 
       def run_stage(stage)
         puts "", "== #{stage.name}: #{stage.about}"
-        outcome = stage.run(@seed)
+        outcome = stage.run(@seed, long: @long)
         puts format("== %s: %s, %.1f s", stage.name, counts(outcome), outcome.seconds)
       end
 
@@ -71,12 +88,12 @@ module Godwit
       def run_together(stages)
         waiting = stages.each_with_object(Thread::Queue.new) { |stage, queue| queue << stage }.close
         printing = Mutex.new
-        lanes = Array.new(@jobs) do
+        workers = Array.new(@jobs) do
           Thread.new do
             while (stage = waiting.pop)
               printing.synchronize { puts "   (#{stage.name} begins)" }
               text = StringIO.new
-              outcome = stage.run(@seed, out: text, pace: @jobs)
+              outcome = stage.run(@seed, out: text, long: @long)
               printing.synchronize do
                 puts "", "== #{stage.name}: #{stage.about}", text.string
                 puts format("== %s: %s, %.1f s", stage.name, counts(outcome), outcome.seconds)
@@ -84,9 +101,9 @@ module Godwit
             end
           end
         end
-        lanes.each(&:join)
+        workers.each(&:join)
       ensure
-        lanes&.each(&:kill)&.each(&:join) # their children end with them
+        workers&.each(&:kill)&.each(&:join) # their children end with them
       end
 
       def catch_interrupt
@@ -100,11 +117,12 @@ module Godwit
       def sum_up
         done = @stages.select(&:outcome)
         puts "", "Stages:"
-        done.each { |stage| puts format("  %-16s %7.1f s  %s", stage.name, stage.outcome.seconds, counts(stage.outcome)) }
+        done.each { |stage| puts format("  %-22s %7.1f s  %s", stage.name, stage.outcome.seconds, counts(stage.outcome)) }
         tell("Not run:", (@stages - done).map { |stage| "stage #{stage.name}: interrupted" })
         tell("Skipped:", entries(done, :skips))
         tell("Failed:", entries(done, :failures))
         puts "", "Seed #{@seed}: bin/test --seed #{@seed} repeats this order. Logs are in tmp/test."
+        puts format("%d stages, %d jobs, %d min %d s", done.size, @jobs, *@seconds.round.divmod(60))
         puts format("%d passed, %d failed, %d skipped", total(:passed), total(:failed), total(:skipped))
       end
 

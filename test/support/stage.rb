@@ -19,52 +19,71 @@ module Godwit
       ROOT = File.expand_path("../..", __dir__)
       LOGS = File.join(ROOT, "tmp/test")
       READ = 65_536
+      DEADLINE = 900 # seconds: it catches a hang that the watchdog of the tests does not
       # Ruby 3.1, when it compacts, may read from a page that it gave back, and dies (ADR 23).
       KEEP_PAGES = {"RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => "1.0"}.freeze
       PREPARING = Mutex.new # several may need the same
 
-      attr_reader :name, :about, :deadline, :outcome
+      attr_reader :name, :about, :outcome
 
       # @param files [String, nil] glob of the test files; without it `rake` names the tasks to run
-      # @param except [String] glob of those among them that it leaves out
       # @param jruby whether JRuby runs the files
       # @param alone whether no other stage may run meanwhile: it writes what they read
       # @param prepare [#call, nil] does what must be done first, and gives more of the environment; what it raises fails the stage
-      def initialize(name, about, deadline:, quick: false, rake: nil, files: nil, except: "", env: {}, prefix: [], jruby: false, alone: false, prepare: nil)
+      # @param transport [Symbol, nil] in the gate each_transport takes this one; :any one that the seed chooses; nil all
+      # @param third whether the gate runs a third of the files, which the seed chooses
+      # @param full [Array<String>, nil] globs: the gate runs it only when a path that matches has changed
+      def initialize(name, about, quick: false, rake: nil, files: nil, env: {}, prefix: [], jruby: false, alone: false, prepare: nil,
+        transport: nil, third: false, full: nil)
         @name = name
         @about = about
-        @deadline = deadline
         @quick = quick
         @rake = rake
         @glob = files
-        @except = except
         @env = env
         @prefix = prefix
         @jruby = jruby
         @alone = alone
         @prepare = prepare
+        @transport = transport
+        @third = third
+        @full = full
       end
 
       def quick? = @quick
 
       def alone? = @alone
 
+      # @param changes [Changes]
+      # @return [Boolean] whether the gate must run it for this change
+      def touched?(changes) = changes.any?(@full)
+
       # @param seed [Integer] of the random order of the tests
       # @param out [IO] what it writes goes there
-      # @param pace [Integer] how many stages share the machine: its deadline is so many times as long
+      # @param long [Boolean] all transports, all files, long rounds
       # @return [Outcome]
-      def run(seed, out: $stdout, pace: 1)
+      def run(seed, out: $stdout, long: false)
         started = monotonic
         @out = out
-        @deadline *= pace
+        @env = @env.merge(scope(seed, long)) if @glob
         @outcome = (reason = why_not) ? not_run(reason) : start(seed)
         @outcome.seconds = monotonic - started
         @outcome
       end
 
+      # @return [Array<String>] paths of its test files
+      def files = @files ||= @glob ? Dir.glob(@glob, base: ROOT).sort : []
+
       private
 
-      def files = @files ||= (Dir.glob(@glob, base: ROOT) - Dir.glob(@except, base: ROOT)).sort
+      # How much of the tests runs.
+      # @return [Hash{String => String}]
+      def scope(seed, long)
+        return {"GODWIT_TEST_LONG" => "1"} if long
+        @files = files.each_slice(3).map { |three| three[seed % three.size] } if @third
+        return {} unless @transport
+        {"GODWIT_TEST_TRANSPORT" => (@transport == :any) ? %w[tcp ipc inproc][seed % 3] : @transport.to_s}
+      end
 
       def why_not
         return "no file matches #{@glob}" if @glob && files.empty?
@@ -107,7 +126,7 @@ module Godwit
         @pid = Process.spawn(env, *command, in: File::NULL, out: writer, err: writer, pgroup: true, chdir: ROOT)
         writer.close
         @status = nil
-        File.open(@log, "wb") { |log| follow(reader, log, monotonic + @deadline) }
+        File.open(@log, "wb") { |log| follow(reader, log, monotonic + DEADLINE) }
       ensure
         end_group unless @status
         reader.close
@@ -141,7 +160,7 @@ module Godwit
 
       def end_late(reader, log)
         @late = true
-        @out.puts "", "#{@name} is not done after #{@deadline} s. Asking for a thread dump, then killing it."
+        @out.puts "", "#{@name} is not done after #{DEADLINE} s. Asking for a thread dump, then killing it."
         @out.puts "Test: #{running}"
         describe_processes
         Process.kill(:QUIT, @pid)
@@ -213,7 +232,7 @@ module Godwit
       end
 
       def ending
-        return "killed after #{@deadline} s" if @late
+        return "killed after #{DEADLINE} s" if @late
         @status.signaled? ? "ended by SIG#{Signal.signame(@status.termsig)}" : "ended with status #{@status.exitstatus}"
       end
 

@@ -7,7 +7,8 @@ module Godwit
   module TestSupport
     # Has the extension load the libzmq with drafts, which is built when it is not there.
     DRAFTS = lambda do
-      {"LD_LIBRARY_PATH" => [DraftLibrary.new.build, ENV["LD_LIBRARY_PATH"]].compact.join(":"), "GODWIT_TEST_DRAFT" => "1"}
+      library = [DraftLibrary.new.build, ENV["LD_LIBRARY_PATH"]].compact.join(":")
+      {"LD_LIBRARY_PATH" => library, "GODWIT_TEST_DRAFT" => "1"}
     rescue DraftLibrary::Failure => error
       raise Stage::PreparationError, "no libzmq with drafts: #{error.message}"
     end
@@ -18,72 +19,112 @@ module Godwit
     # Without C of ours there is nothing that the collector could move away from under it.
     FFI = {"GODWIT_BACKEND" => "ffi", "GODWIT_TEST_GC" => "none"}.freeze
 
-    # Of conformance, what asks nothing of libzmq that other files do not; and what sends little or nothing.
-    NO_LIBZMQ = "beacon*,curve_keys,errors_table,loop*,timers"
-    NO_MESSAGES = "context,endpoint*,library,limits,monitor*,option*,poller,wait_connected"
+    CONFORMANCE = "test/conformance/**/*_test.rb"
+    # The files that differ on a libzmq with drafts.
+    WITH_DRAFTS = "test/conformance/{draft,monitor,monitor_forms,monitor_handshakes,context,options,option,library," \
+      "constructors,frame,poller,wait_connected}_test.rb"
 
-    # Quickest first. A deadline is many times what the stage takes on two cores.
-    STAGES = [
-      Stage.new("lint", "style (standardrb), syntax of the shell scripts", rake: ["lint"], deadline: 120, quick: true),
-      Stage.new("generated", "generated files are what api/*.yml makes them, README.md's figures what the benchmarks wrote", rake: ["generate:check", "readme:check"], deadline: 60, quick: true),
-      Stage.new("docs", "everything public has a comment", rake: ["docs"], deadline: 120, quick: true),
-      Stage.new("compile", "no warning, one exported symbol", rake: ["compile:strict"], deadline: 180, quick: true, alone: true),
-      Stage.new("harness", "the test harness finds what it shall find", files: "test/support/**/*_test.rb", deadline: 120, quick: true),
-      Stage.new("signatures", "sig/ and the library name the same, and a wrong type is seen", files: "test/types/**/*_test.rb", deadline: 240, quick: true),
-      Stage.new("conformance", "the public API", files: "test/conformance/**/*_test.rb", deadline: 300, quick: true),
-      Stage.new("ffi", "the public API on the FFI backend", files: "test/{conformance,waits,ffi}/**/*_test.rb", deadline: 300, env: FFI),
-      Stage.new("compat rbczmq", "programs written for rbczmq run as they are", files: "test/compat/rbczmq/**/*_test.rb", deadline: 300),
-      Stage.new("compat rbczmq ffi", "the same on the FFI backend", files: "test/compat/rbczmq/**/*_test.rb", deadline: 300, env: FFI),
-      Stage.new("compat rbczmq jruby", "the same on JRuby", files: "test/compat/rbczmq/**/*_test.rb", deadline: 600, jruby: true),
-      Stage.new("compat rbczmq gc", "the same under GC.stress", files: "test/compat/rbczmq/**/*_test.rb", deadline: 300, env: {"GODWIT_TEST_GC" => "stress"}),
-      Stage.new("jruby", "the public API on JRuby", files: "test/{conformance,waits,ffi}/**/*_test.rb", deadline: 600, jruby: true),
-      Stage.new("draft", "what libzmq does of the public API, on one with drafts (built first when it is not there: a minute)",
-        files: "test/{conformance/**/*_test,native/draft_*_test}.rb", except: "test/conformance/{#{NO_LIBZMQ}}_test.rb", deadline: 300, prepare: DRAFTS),
-      Stage.new("ffi draft", "draft types, and what else is otherwise on a libzmq with drafts, on the FFI backend",
-        files: "test/{conformance/{draft,monitor,monitor_forms,monitor_handshakes,context,options,frame,poller,wait_connected}_test,native/draft_waits_test,ffi/draft_waits_test}.rb",
-        deadline: 300, prepare: -> { DRAFTS.call.merge(FFI) }),
-      Stage.new("jruby draft", "draft types on JRuby", files: "test/conformance/{draft,monitor_forms}_test.rb", deadline: 300, jruby: true, prepare: DRAFTS),
-      # Early for its size: it would be the last to end.
-      Stage.new("types", "conformance, the command line and Shell, with every call compared with its type in sig/", files: "test/{conformance/**/*,cli/**/*,shell/{bridges,push_pull,status,stream,streams}}_test.rb", deadline: 600,
-        env: {"GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"}),
-      Stage.new("native", "the C extension", files: "test/{native,waits}/**/*_test.rb", deadline: 240),
-      Stage.new("cli", "the command line", files: "test/cli/**/*_test.rb", deadline: 120),
-      Stage.new("interop", "with pyzmq and CZMQ", files: "test/interop/**/*_test.rb", deadline: 180),
-      # A process each: two doors are two ZMQs.
-      Stage.new("compat ffi-rzmq", "programs written for ffi-rzmq, through its door and with the gem", files: "test/compat/ffi_rzmq/*_test.rb", deadline: 600),
-      Stage.new("compat ffi-rzmq ffi", "the door on the FFI backend", files: "test/compat/ffi_rzmq/{differences,waits,fork}_test.rb", deadline: 180,
-        env: FFI),
-      Stage.new("compat ffi-rzmq jruby", "the door on JRuby", files: "test/compat/ffi_rzmq/{differences,waits}_test.rb", deadline: 300, jruby: true),
-      Stage.new("logger", "Godwit::Logger, its readers and the broadcaster, with kills, Ruby's own logger tests, ActiveSupport, rsyslog", files: "test/logger/**/*_test.rb", deadline: 300),
+    # Whose change has the gate run a stage of `--full`.
+    C = %w[ext/** lib/godwit/backend/native.rb].freeze
+    FFI_BACKEND = %w[lib/godwit/backend/ffi.rb lib/godwit/backend/ffi/**].freeze
+    ON_JRUBY = [*FFI_BACKEND, "lib/godwit/worker/jruby.rb"].freeze
+    RBCZMQ = %w[lib/godwit/compat/rbczmq.rb lib/godwit/compat/rbczmq/** test/compat/rbczmq/**].freeze
+    FFI_RZMQ = %w[lib/godwit/compat/ffi_rzmq.rb lib/godwit/compat/ffi_rzmq/** test/compat/ffi_rzmq/**].freeze
+    SHELL = %w[lib/godwit/shell/** test/shell/**].freeze
+    DRAFT = %w[lib/godwit/socket/drafts.rb lib/godwit/backend/ffi/drafts.rb ext/godwit/draft*].freeze
+
+    # The gate's stages, quickest first; those that take longest come early among the rest.
+    GATE = [
+      Stage.new("compile", "no warning, one exported symbol", rake: ["compile:strict"], quick: true, alone: true),
+      Stage.new("generated", "generated files are what api/*.yml makes them, README.md's figures what the benchmarks wrote",
+        rake: ["generate:check", "readme:check"], quick: true),
+      Stage.new("docs", "everything public has a comment", rake: ["docs"], quick: true),
+      Stage.new("lint", "style (standardrb), syntax of the shell scripts", rake: ["lint"], quick: true),
+      Stage.new("conformance", "the public API", files: CONFORMANCE, quick: true),
+      Stage.new("harness", "the test harness finds what it shall find", files: "test/support/**/*_test.rb", quick: true),
+      Stage.new("signatures", "sig/ and the library name the same, and a wrong type is seen", files: "test/types/**/*_test.rb",
+        quick: true),
+      Stage.new("jruby", "on JRuby: the public API, a reader and a writer of logs, the compatibility layers' differences",
+        files: "test/{conformance/**/*,logger/{reader,writer}}_test.rb", jruby: true, transport: :any),
+      Stage.new("logger", "Godwit::Logger, its readers and the broadcaster, with kills, Ruby's own logger tests, ActiveSupport, rsyslog",
+        files: "test/logger/**/*_test.rb"),
+      Stage.new("types", "a third of conformance, with every call compared with its type in sig/", files: CONFORMANCE, third: true,
+        transport: :inproc, env: {"GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"}),
+      Stage.new("native", "the C extension, and what ends a wait", files: "test/{native,waits}/**/*_test.rb"),
+      Stage.new("ffi", "the public API on the FFI backend", files: CONFORMANCE, env: FFI, transport: :any),
+      # A process each: both layers define ZMQ.
+      Stage.new("compat rbczmq", "programs written for rbczmq run as they are", files: "test/compat/rbczmq/**/*_test.rb"),
+      Stage.new("compat ffi-rzmq", "programs written for ffi-rzmq, through its layer and with the gem",
+        files: "test/compat/ffi_rzmq/*_test.rb"),
+      Stage.new("shell", "Godwit::Shell, and what it leaves behind: nothing", files: "test/shell/**/*_test.rb"),
+      Stage.new("process", "fork, exit, signals, kills", files: "test/process/**/*_test.rb"),
+      Stage.new("cli", "the command line", files: "test/cli/**/*_test.rb"),
+      Stage.new("guide", "examples/guide does what the Guide's patterns promise, with crashes in the middle",
+        files: "test/guide/**/*_test.rb"),
+      Stage.new("interop", "with pyzmq and CZMQ", files: "test/interop/**/*_test.rb"),
+      Stage.new("draft", "what differs on a libzmq with drafts (built first when it is not there: a minute)",
+        files: "{#{WITH_DRAFTS},test/native/draft_*_test.rb}", prepare: DRAFTS, transport: :any),
+      Stage.new("no takeover", "what sends and receives, with Ruby's send, << and recv instead of the extension's",
+        files: "test/conformance/{sending,receiving,message_shapes,push_pull,req_rep,timeouts}_test.rb", transport: :any,
+        env: {"GODWIT_NO_TAKEOVER" => "1", "GODWIT_TEST_GC" => "none"}),
+      Stage.new("stress", "many threads and fibers, short form", files: "test/stress/**/*_test.rb"),
+      Stage.new("documentation", "the examples in README.md and docs/ do what they say", files: "test/docs/**/*_test.rb",
+        prepare: DRAFTS_BUILT),
+      Stage.new("demo", "bin/demo's scenes end well", rake: ["demo"], alone: true),
+      Stage.new("package", "the built gem installs and runs away from the checkout", rake: ["package:check"], alone: true)
+    ].freeze
+
+    # What `--full` adds: slow, repeated on other backends, or timed. Each names the paths whose change brings it into the gate.
+    FULL = [
+      Stage.new("ffi waits", "what ends a wait, and what is the FFI backend's own", files: "test/{waits,ffi}/**/*_test.rb", env: FFI,
+        full: FFI_BACKEND),
+      Stage.new("ffi draft", "draft types, and what else differs with drafts, on the FFI backend",
+        files: "{#{WITH_DRAFTS},test/native/draft_waits_test.rb,test/ffi/draft_waits_test.rb}",
+        prepare: -> { DRAFTS.call.merge(FFI) }, full: DRAFT),
+      Stage.new("jruby waits", "what ends a wait on JRuby", files: "test/{waits,ffi}/**/*_test.rb", jruby: true, full: ON_JRUBY),
+      Stage.new("jruby draft", "draft types on JRuby", files: "test/conformance/{draft,monitor_forms}_test.rb", jruby: true,
+        prepare: DRAFTS, full: DRAFT),
+      Stage.new("compat rbczmq ffi", "rbczmq's layer on the FFI backend", files: "test/compat/rbczmq/**/*_test.rb", env: FFI,
+        full: RBCZMQ),
+      Stage.new("compat rbczmq jruby", "the same on JRuby", files: "test/compat/rbczmq/**/*_test.rb", jruby: true, full: RBCZMQ),
+      Stage.new("compat ffi-rzmq ffi", "ffi-rzmq's layer on the FFI backend",
+        files: "test/compat/ffi_rzmq/{differences,waits,fork}_test.rb", env: FFI, full: FFI_RZMQ),
+      Stage.new("compat ffi-rzmq jruby", "the same on JRuby", files: "test/compat/ffi_rzmq/{differences,waits}_test.rb", jruby: true,
+        full: FFI_RZMQ),
       # Without the files whose subject is not the backend: kills in the midst of writing, others' tests and programs, cost.
-      Stage.new("logger ffi", "the same on the FFI backend, where it matters", deadline: 300, env: FFI,
-        files: "test/logger/{broadcaster,control,drop_in,durable,durable_process,exit,fork,journal,ledger,old_writers,overflow,pipeline,reader,reading_process,sender,spool,threads,trap,wire,writer}_test.rb"),
+      Stage.new("logger ffi", "Godwit::Logger on the FFI backend, where it matters", env: FFI,
+        files: "test/logger/{broadcaster,control,drop_in,durable,durable_process,exit,fork,journal,ledger,old_writers,overflow," \
+          "pipeline,reader,reading_process,sender,spool,threads,trap,wire,writer}_test.rb",
+        full: %w[lib/godwit/backend/ffi/log_queue.rb lib/godwit/backend/ffi/ledger.rb]),
       # What threads that run side by side, signals and waits can break; `rake jruby:logger` runs all files.
-      Stage.new("logger jruby", "the same on JRuby, where it matters", deadline: 600, jruby: true,
-        files: "test/logger/{broadcaster,control,overflow,reader,sender,threads,trap,writer}_test.rb"),
-      Stage.new("shell", "Godwit::Shell, and what it leaves behind: nothing", files: "test/shell/**/*_test.rb", deadline: 300),
-      Stage.new("shell ffi", "the same on the FFI backend", files: "test/shell/{bridges,interrupts,process,push_pull,rows,status,stopping,stream,streams,waits}_test.rb", deadline: 300, env: FFI),
-      Stage.new("shell jruby", "the same on JRuby", files: "test/shell/{bridges,rows,status,stopping,stream,streams,waits}_test.rb", deadline: 600, jruby: true),
-      Stage.new("guide", "examples/guide does what the Guide's patterns promise, with crashes in the middle", files: "test/guide/**/*_test.rb", deadline: 300),
-      Stage.new("process", "fork, exit, signals, kills", files: "test/process/**/*_test.rb", deadline: 240),
-      Stage.new("process ffi", "the same on the FFI backend", files: "test/process/**/*_test.rb", deadline: 300, env: FFI),
-      Stage.new("process jruby", "exit, signals and kills on JRuby, which cannot fork", files: "test/process/{exit,signals}_test.rb", deadline: 600, jruby: true),
-      Stage.new("stress", "many threads and fibers, short form", files: "test/stress/**/*_test.rb", deadline: 300),
-      Stage.new("stress one core", "the same on one core", files: "test/stress/**/*_test.rb", deadline: 300,
-        prefix: ["taskset", "-c", "0"]),
-      Stage.new("stress jruby", "the same on JRuby, whose threads run truly side by side", files: "test/stress/**/*_test.rb", deadline: 600, jruby: true),
-      Stage.new("stress ffi", "the same on the FFI backend of CRuby", files: "test/stress/**/*_test.rb", deadline: 300, env: FFI),
-      Stage.new("no takeover", "what conformance sends, with Ruby's send, << and recv instead of the extension's",
-        files: "test/conformance/**/*_test.rb", except: "test/conformance/{#{NO_LIBZMQ},#{NO_MESSAGES}}_test.rb", deadline: 300, env: {"GODWIT_NO_TAKEOVER" => "1", "GODWIT_TEST_GC" => "none"}),
-      Stage.new("gc stress", "conformance and native under GC.stress, the classes that say so", files: "test/{conformance/**/*,native/**/*,shell/rows}_test.rb",
-        deadline: 300, env: {"GODWIT_TEST_GC" => "stress"}),
-      Stage.new("gc shuffle", "native with every object moved and all references checked before each test", files: "test/native/**/*_test.rb",
-        deadline: 300, env: {"GODWIT_TEST_GC" => "shuffle"}),
-      Stage.new("memory", "valgrind over a few files; memory that must not grow, short forms", rake: ["memory:short", "soak:short"], deadline: 300),
-      Stage.new("documentation", "the examples in README.md and docs/ do what they say", files: "test/docs/**/*_test.rb", deadline: 120, prepare: DRAFTS_BUILT),
-      Stage.new("demo", "bin/demo's scenes end well", rake: ["demo"], deadline: 120, alone: true),
-      Stage.new("package", "the built gem installs and runs away from the checkout", rake: ["package:check"], deadline: 180, alone: true),
-      Stage.new("bench", "the benchmarks run (no numbers)", rake: ["bench"], deadline: 300, env: {"BENCH_QUICK" => "1"}, alone: true)
+      Stage.new("logger jruby", "the same on JRuby, where it matters", jruby: true,
+        files: "test/logger/{broadcaster,control,overflow,reader,sender,threads,trap,writer}_test.rb",
+        full: %w[lib/godwit/backend/ffi/log_queue.rb lib/godwit/backend/ffi/ledger.rb]),
+      Stage.new("shell types", "the command line and Shell, with every call compared with its type in sig/",
+        files: "test/{cli/**/*,shell/{bridges,push_pull,status,stream,streams}}_test.rb",
+        env: {"GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"}, full: %w[sig/**]),
+      Stage.new("shell ffi", "Godwit::Shell on the FFI backend", env: FFI, full: SHELL,
+        files: "test/shell/{bridges,interrupts,process,push_pull,rows,status,stopping,stream,streams,waits}_test.rb"),
+      Stage.new("shell jruby", "the same on JRuby", jruby: true, full: SHELL,
+        files: "test/shell/{bridges,rows,status,stopping,stream,streams,waits}_test.rb"),
+      Stage.new("process ffi", "fork, exit, signals, kills on the FFI backend", files: "test/process/**/*_test.rb", env: FFI,
+        full: FFI_BACKEND),
+      Stage.new("process jruby", "exit, signals and kills on JRuby, which cannot fork", files: "test/process/{exit,signals}_test.rb",
+        jruby: true, full: ON_JRUBY),
+      Stage.new("stress one core", "many threads and fibers on one core", files: "test/stress/**/*_test.rb",
+        prefix: ["taskset", "-c", "0"], full: %w[ext/godwit/wait.c ext/godwit/poller.c]),
+      Stage.new("stress jruby", "the same on JRuby, whose threads run truly side by side", files: "test/stress/**/*_test.rb",
+        jruby: true, full: ON_JRUBY),
+      Stage.new("stress ffi", "the same on the FFI backend of CRuby", files: "test/stress/**/*_test.rb", env: FFI, full: FFI_BACKEND),
+      Stage.new("gc stress", "conformance and native under GC.stress, the classes that say so",
+        files: "test/{conformance/**/*,native/**/*,shell/rows}_test.rb", env: {"GODWIT_TEST_GC" => "stress"}, full: C),
+      Stage.new("gc shuffle", "native with every object moved and all references checked before each test",
+        files: "test/native/**/*_test.rb", env: {"GODWIT_TEST_GC" => "shuffle"}, full: C),
+      Stage.new("memory", "valgrind over a few files; memory that must not grow, short forms", rake: ["memory:short", "soak:short"],
+        full: [*C, "test/memory/**"]),
+      Stage.new("timing", "what must measure time: a call ends at once, linger, exit", files: "test/timing/**/*_test.rb", alone: true, full: []),
+      Stage.new("bench", "the benchmarks run (no numbers)", rake: ["bench"], env: {"BENCH_QUICK" => "1"}, alone: true,
+        full: ["bench/**"])
     ].freeze
   end
 end

@@ -39,7 +39,8 @@ module Godwit
 
       # Defines a test once for each transport: `each_transport("echo") { |transport| … }` gives test_echo_over_tcp…
       def each_transport(name, only: TestSupport::Sockets::TRANSPORTS, &body)
-        only.each { |transport| test("#{name} over #{transport}") { instance_exec(transport, &body) } }
+        chosen = only & TestSupport::Sockets::TRANSPORTS
+        (chosen.empty? ? only.first(1) : chosen).each { |transport| test("#{name} over #{transport}") { instance_exec(transport, &body) } }
       end
 
       # Defines a test by a sentence; punctuation stays, as an endpoint in it may differ from the next one's in nothing else.

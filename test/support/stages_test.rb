@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/changes"
+require "support/stages"
+
+# What bin/test runs, and when.
+class StagesTest < Godwit::TestCase
+  TestSupport = Godwit::TestSupport
+
+  # A git repository with a file of each folder, committed.
+  def repository(*paths)
+    paths.each { |path| write(path, "1") }
+    git("init", "--quiet")
+    commit
+  end
+
+  def write(path, text)
+    FileUtils.mkdir_p(File.dirname("#{scratch_dir}/#{path}"))
+    File.write("#{scratch_dir}/#{path}", text)
+  end
+
+  def git(*arguments)
+    assert system("git", "-C", scratch_dir, "-c", "user.name=x", "-c", "user.email=x@example.org", *arguments)
+  end
+
+  def commit
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "x")
+  end
+
+  def changes = TestSupport::Changes.new(scratch_dir, note: "#{scratch_dir}/.git/green")
+
+  test "every test file belongs to a stage" do
+    stages = TestSupport::GATE + TestSupport::FULL
+    assert_empty Dir.glob("test/**/*_test.rb", base: TestSupport::Stage::ROOT) - stages.flat_map(&:files)
+  end
+
+  test "stages have names of their own, and files or a task" do
+    stages = TestSupport::GATE + TestSupport::FULL
+    assert_equal stages.map(&:name).uniq, stages.map(&:name)
+    assert_empty stages.select { |stage| stage.files.empty? && stage.instance_variable_get(:@rake).nil? }.map(&:name)
+  end
+
+  test "without a note nothing counts as changed" do
+    repository("ext/a.c")
+    refute changes.any?(["ext/**"])
+  end
+
+  test "what was committed, changed or added since the green commit counts as changed" do
+    repository("ext/a.c", "lib/b.rb", "docs/c.md")
+    changes.note_green
+    assert_equal [], changes.paths
+    write("ext/a.c", "2")
+    commit
+    write("lib/b.rb", "2")
+    write("test/deep/d.rb", "1")
+    assert_equal %w[ext/a.c lib/b.rb test/deep/d.rb], changes.paths.sort
+    assert changes.any?(["ext/**"])
+    assert changes.any?(["test/**"])
+    refute changes.any?(["docs/**"])
+  end
+
+  test "a working tree that is not committed is not noted as green" do
+    repository("ext/a.c")
+    write("ext/a.c", "2")
+    changes.note_green
+    assert_nil changes.paths
+  end
+
+  test "a note of a commit that is gone is none" do
+    repository("ext/a.c")
+    File.write("#{scratch_dir}/.git/green", "0" * 40)
+    assert_nil changes.paths
+  end
+end
