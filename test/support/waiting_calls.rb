@@ -2,13 +2,14 @@
 
 module Godwit
   module TestSupport
-    # Each call that can wait, brought to where it waits: a socket, and a block that waits on it for ever.
+    # Each call that can wait, brought to where it waits: a socket, what is waited on (it, or a poller or proxy over it), and a
+    # block that waits on that for ever.
     module WaitingCalls
-      Call = Struct.new(:name, :socket, :block) do
-        def run = block.call(socket)
+      Call = Struct.new(:name, :socket, :waited_on, :block) do
+        def run = block.call(waited_on)
       end
 
-      # name => [how the socket is made, the call]
+      # name => [how the socket is made, the call, how what is waited on is made of the socket when it is another]
       ALL = {
         "recv" => [:empty, ->(socket) { socket.recv }],
         "recv with a timeout" => [:empty, ->(socket) { socket.recv(timeout: 60) }],
@@ -40,11 +41,14 @@ module Godwit
         "next_event with a timeout" => [:empty, ->(socket) { socket.monitor(:connected).next_event(timeout: 60) }],
         "monitor with a block" => [:empty, ->(socket) { socket.monitor(:connected) { |event| raise "nobody connected: #{event}" } }],
         "SUB recv" => [:sub, ->(socket) { socket.recv }],
-        "Poller wait" => [:empty, ->(socket) { Godwit::Poller.new(socket) { |poller| poller.wait } }],
-        "Poller wait with a timeout" => [:empty, ->(socket) { Godwit::Poller.new(socket) { |poller| poller.wait(60) } }],
-        "Poller wait for room" => [:full, ->(socket) { Godwit::Poller.new { |poller| poller.register(socket, :writable).wait } }],
-        "Proxy run" => [:empty, ->(socket) { Godwit::Proxy.new(socket, socket).run }]
+        "Poller wait" => [:empty, ->(poller) { poller.wait }, POLLER = ->(socket) { Godwit::Poller.new(socket) }],
+        "Poller wait with a timeout" => [:empty, ->(poller) { poller.wait(60) }, POLLER],
+        "Poller wait for room" => [:full, ->(poller) { poller.wait }, ->(socket) { Godwit::Poller.new.register(socket, :writable) }],
+        "Proxy run" => [:empty, ->(proxy) { proxy.run }, ->(socket) { Godwit::Proxy.new(socket, socket) }]
       }.freeze
+
+      # One call for each kind of wait that has code of its own.
+      KINDS = ["recv", "send", "PULL wait_connected", "next_event", "Poller wait"].freeze
 
       # What ends by itself when its socket closes, with the socket as its value.
       ENDS_WELL = ["each", "serve", "monitor with a block"].freeze
@@ -52,8 +56,9 @@ module Godwit
       # @yield makes a socket: type, options
       # @return [Call]
       def waiting_call(name, &open)
-        kind, block = ALL.fetch(name)
-        Call.new(name, __send__("waiting_#{kind}", open), block)
+        kind, block, made = ALL.fetch(name)
+        socket = __send__("waiting_#{kind}", open)
+        Call.new(name, socket, made ? made.call(socket) : socket, block)
       end
 
       private
