@@ -30,13 +30,9 @@ module Conformance
       error
     end
 
-    # That the block never takes less, and on a machine at ease not more.
-    # @param range [Range<Numeric>] seconds
-    def assert_takes(range)
-      assert_within(range.end) do
-        seconds { yield }.tap { |time| assert_operator time, :>=, range.begin }
-      end
-    end
+    # That the block takes no less. More is no fault: the machine may be busy.
+    # @param least [Numeric] seconds
+    def assert_takes(least, &block) = assert_operator(seconds(&block), :>=, least)
 
     # One message each, in turn, through sockets that are joined.
     def assert_flows(sender, receiver, message = "still here")

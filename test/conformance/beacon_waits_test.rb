@@ -14,26 +14,22 @@ class BeaconWaitsTest < NetworkCase
   WAITS = {recv: ->(beacon) { beacon.recv }, each: ->(beacon) { beacon.each { nil } }, wait_sent: ->(beacon) { beacon.wait_sent(1) }}.freeze
   WAITS.each do |name, call|
     test "#{name} ends on close, kill, raise and Timeout, and the Beacon can be used on" do
-      assert_at_once do
-        beacon = open_beacon
-        thread = in_thread { call.call(beacon) }
-        until_asleep(thread)
-        seconds do
-          beacon.close
-          (name == :each) ? thread.value : assert_raises(Godwit::ClosedError) { thread.value }
-        end
-      end
+      beacon = open_beacon
+      readers = readers_of(beacon)
+      thread = in_thread { call.call(beacon) }
+      until_waiting(readers)
+      beacon.close
+      (name == :each) ? ended(thread) : assert_raises(Godwit::ClosedError) { ended(thread) }
       beacon = open_beacon.subscribe
-      assert_at_once { until_asleep(thread = in_thread { call.call(beacon) }) && seconds { thread.kill.join } }
-      assert_at_once do
-        thread = in_thread { call.call(beacon) }
-        until_asleep(thread)
-        seconds do
-          thread.raise(Stop)
-          assert_raises(Stop) { thread.value }
-        end
-      end
-      assert_at_once { seconds { assert_raises(Timeout::Error) { Timeout.timeout(0.01) { call.call(beacon) } } } }
+      readers = readers_of(beacon)
+      thread = in_thread { call.call(beacon) }
+      until_waiting(readers)
+      assert thread.kill.join(HANG)
+      thread = in_thread { call.call(beacon) }
+      until_waiting(readers)
+      thread.raise(Stop)
+      assert_raises(Stop) { ended(thread) }
+      assert_raises(Timeout::Error) { Timeout.timeout(0.01) { call.call(beacon) } }
       shout("still")
       assert_equal "still", beacon.recv(timeout: 10).last
     end
@@ -63,13 +59,14 @@ class BeaconWaitsTest < NetworkCase
   test "a wake-up that a killed reader had goes to another" do
     beacon = open_beacon.subscribe
     waiting = heard_of(beacon)
+    readers = readers_of(beacon)
     50.times do |round|
       killed = in_thread { beacon.recv(timeout: 20) }
-      until_asleep(killed)
+      until_waiting(readers)
       other = in_thread { beacon.recv(timeout: 20) }
-      until_asleep(other)
+      until_waiting(readers, 2)
       shout("first #{round}")
-      Thread.pass until !waiting.empty? || !killed.alive? || !other.alive?
+      eventually { !waiting.empty? || !killed.alive? || !other.alive? }
       killed.kill
       killed.join
       eventually("a beacon is there and its reader sleeps") { waiting.empty? }
@@ -99,8 +96,7 @@ class BeaconWaitsTest < NetworkCase
     assert_same beacon, beacon.wait_sent(beacon.sent + 20, timeout: 20)
     stop = true
     flood.join
-    until_all_is_heard(beacon) # one that comes is there for a moment before the oldest goes
-    assert_equal 5, heard_of(beacon).size
+    eventually { heard_of(beacon).size == 5 } # one that comes is there for a moment before the oldest goes
   end
 
   test "one that is dropped is closed, and its thread ends" do
@@ -118,8 +114,9 @@ class BeaconWaitsTest < NetworkCase
   test "its thread being killed closes it, and its waits say so" do
     beacon = open_beacon
     mine = beacon_threads.last
+    readers = readers_of(beacon)
     thread = in_thread { beacon.recv }
-    until_asleep(thread)
+    until_waiting(readers)
     mine.kill.join
     assert_raises(Godwit::ClosedError) { thread.value }
     assert_predicate beacon, :closed?

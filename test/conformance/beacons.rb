@@ -27,12 +27,14 @@ module Conformance
     # Those that wait to be received, without taking them.
     def heard_of(beacon) = beacon.instance_variable_get(:@station).instance_variable_get(:@queue)
 
-    # Waits until its thread has looked at all that has come, and waits for more.
-    def until_all_is_heard(beacon)
-      station = beacon.instance_variable_get(:@station)
-      ear = station.instance_variable_get(:@radio).ear
-      thread = station.instance_variable_get(:@thread)
-      eventually { !ear.wait_readable(0) && thread.stop? }
+    # What its readers wait on, for until_waiting.
+    def readers_of(beacon) = count_waiters(beacon.instance_variable_get(:@station), :@changed)
+
+    # @return [Thread::Queue] that gets an entry for each datagram once the beacon's thread has dealt with it
+    def dealt_with(beacon)
+      Thread::Queue.new.tap do |queue|
+        beacon.instance_variable_get(:@station).define_singleton_method(:keep) { |*datagram| super(*datagram).then { queue << true } }
+      end
     end
 
     # A strange sender: any datagram, from this machine.

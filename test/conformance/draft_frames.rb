@@ -71,7 +71,7 @@ module DraftFrames
     3.times do |round|
       assert_empty poller.wait(0)
       waiting = in_thread { poller.wait(5).map(&:object) }
-      until_asleep(waiting)
+      until_waiting(poller)
       client.send(round.to_s)
       assert_equal [server], waiting.value
       assert_equal [server], poller.wait(1).map(&:object) # it still is

@@ -44,7 +44,7 @@ module DraftWaits
       count += 1 while sender.send(count.to_s, timeout: 0, exception: false, **address)
       assert_operator count, :>=, 1
       waiting = in_thread { sender.send("last", timeout: 5, **address) }
-      until_asleep(waiting)
+      until_waiting(sender)
       assert_equal [*Array.new(count, &:to_s), "last"], Array.new(count + 1) { receive.call }
       waiting.join
     end
@@ -66,7 +66,7 @@ module DraftWaits
     count = 0
     count += 1 while radio.send(count.to_s, group: "a", timeout: 0, exception: false)
     waiting = in_thread { radio.send("last", group: "a", timeout: 5) }
-    until_asleep(waiting)
+    until_waiting(radio)
     assert_equal [*Array.new(count, &:to_s), "last"], take(dish, count + 1)
     assert_same radio, waiting.value
   end
@@ -87,7 +87,7 @@ module DraftWaits
     dgram = open_socket(:DGRAM)
     other = UDPSocket.new.tap { |socket| socket.bind("127.0.0.1", 0) }
     waiting = in_thread { dgram.send(["127.0.0.1:#{other.local_address.ip_port}", "x"], timeout: 5) }
-    until_asleep(waiting)
+    until_waiting(dgram)
     dgram.bind("udp://127.0.0.1:#{udp_port}")
     assert_same dgram, waiting.value
     assert other.wait_readable(5)
@@ -104,17 +104,13 @@ module DraftWaits
         shutdown: ->(socket, _) { socket.context.shutdown }
       }
       endings.each do |how, ending|
-        assert_within(1) do
-          socket = own(Godwit.const_get(type).new(context: own(Godwit::Context.new)))
-          threads = Array.new(2) { in_thread { socket.recv } }
-          until_asleep(*threads)
-          seconds do
-            threads.each { |thread| ending.call(socket, thread) }
-            outcomes = threads.map { |thread| thread.join(5) && thread.value.class rescue $!.class } # standard:disable Style/RescueModifier
-            expected = {kill: NilClass, close: Godwit::ClosedError, shutdown: Godwit::ContextTerminatedError}.fetch(how)
-            assert_equal [expected] * 2, outcomes, how.to_s
-          end
-        end
+        socket = own(Godwit.const_get(type).new(context: own(Godwit::Context.new)))
+        threads = Array.new(2) { in_thread { socket.recv } }
+        until_waiting(socket, 2)
+        threads.each { |thread| ending.call(socket, thread) }
+        outcomes = threads.map { |thread| thread.join(HANG) && thread.value.class rescue $!.class } # standard:disable Style/RescueModifier
+        expected = {kill: NilClass, close: Godwit::ClosedError, shutdown: Godwit::ContextTerminatedError}.fetch(how)
+        assert_equal [expected] * 2, outcomes, how.to_s
       end
     end
   end
@@ -126,7 +122,7 @@ module DraftWaits
       killed, other = Array.new(2) do
         in_thread { Thread.handle_interrupt(Object => :on_blocking) { got << client.recv(timeout: 5) } }
       end
-      until_asleep(killed, other)
+      until_waiting(client, 2)
       server.send_many(%w[a b], routing_id: id)
       killed.kill
       [killed, other].each(&:join)

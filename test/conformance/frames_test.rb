@@ -113,7 +113,7 @@ class FramesTest < Godwit::TestCase
     lonely = open_socket(:PUSH)
     frame = Godwit::Frame.new("a")
     waiting = in_thread { lonely.send(["first", frame]) }
-    until_asleep(waiting)
+    until_waiting(lonely)
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send(frame)
     lonely.connect(open_socket(:PULL).bind(endpoint_for(:tcp)).last_endpoint)

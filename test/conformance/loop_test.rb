@@ -190,21 +190,21 @@ class LoopTest < Godwit::TestCase
       loop = open_loop
       running = __send__(start) { loop.run(forever: true) }
       seen = Thread::Queue.new
-      until_asleep(running)
+      until_waiting(loop)
       loop.readable(pull) { |socket| seen << socket.recv && loop.remove(socket) }
       assert_equal "x", seen.pop
-      until_asleep(running)
+      until_waiting(loop)
       timer = loop.after(1000) { seen << :timer }
-      until_asleep(running)
+      until_waiting(loop)
       timer.interval = 0.01
       assert_equal :timer, seen.pop
-      until_asleep(running)
+      until_waiting(loop)
       loop.every(0.001, times: 1) { seen << :every }
       assert_equal :every, seen.pop
-      until_asleep(running)
+      until_waiting(loop)
       loop.post { |given| seen << given }
       assert_same loop, seen.pop
-      until_asleep(running)
+      until_waiting(loop)
       loop.stop
       assert_equal :stopped, running.value
     end
@@ -215,12 +215,12 @@ class LoopTest < Godwit::TestCase
       loop = open_loop
       loop.readable(pull) { flunk }
       running = __send__(start) { loop.run }
-      until_asleep(running)
+      until_waiting(loop)
       assert loop.remove(pull)
       assert_equal :empty, running.value
       timer = loop.after(1000) { flunk }
       running = __send__(start) { loop.run }
-      until_asleep(running)
+      until_waiting(loop)
       timer.cancel
       assert_equal :empty, running.value
     end

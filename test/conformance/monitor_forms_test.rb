@@ -91,7 +91,7 @@ class MonitorFormsTest < Godwit::TestCase
   test "several threads and fibers share one, each event goes to one of them" do
     pull, monitor = monitored(:PULL, :listening)
     threads = Array.new(3) { in_thread { monitor.map(&:endpoint) } }
-    until_asleep(*threads)
+    until_waiting(monitor, 3)
     20.times { pull.bind(endpoint_for(:tcp)) }
     endpoints = pull.endpoints
     pull.close
@@ -118,7 +118,7 @@ class MonitorFormsTest < Godwit::TestCase
   test "closing the socket ends those who wait, and one of them gets monitor_stopped" do
     pull, monitor = monitored(:PULL)
     threads = Array.new(3) { in_thread { monitor.next_event.name } }
-    until_asleep(*threads)
+    until_waiting(monitor, 3)
     pull.close
     ends = threads.map do |thread|
       thread.value
@@ -133,7 +133,7 @@ class MonitorFormsTest < Godwit::TestCase
     pull = own(Godwit::PULL.new(context: home))
     monitor = pull.monitor
     names = in_thread { monitor.map(&:name) }
-    until_asleep(names)
+    until_waiting(monitor)
     home.close
     assert_equal [:monitor_stopped], names.value
   end
@@ -143,7 +143,7 @@ class MonitorFormsTest < Godwit::TestCase
     pull = own(Godwit::PULL.new(context: home))
     monitor = pull.monitor
     each, waiting = in_thread { monitor.each { nil } }, in_thread { monitor.next_event }
-    until_asleep(each, waiting)
+    until_waiting(monitor, 2)
     home.shutdown
     assert_same monitor, each.value
     assert_named(Godwit::ContextTerminatedError, /next_event/) { waiting.value }
@@ -157,7 +157,7 @@ class MonitorFormsTest < Godwit::TestCase
     pull, monitor = monitored(:PULL)
     other = own_monitor(pull.monitor)
     waiting, each = in_thread { monitor.next_event }, in_thread { monitor.to_a }
-    until_asleep(waiting, each)
+    until_waiting(monitor, 2)
     assert_nil monitor.close
     assert_named(Godwit::ClosedError, /next_event/) { waiting.value }
     assert_empty each.value

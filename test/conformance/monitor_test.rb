@@ -156,7 +156,7 @@ class MonitorTest < Godwit::TestCase
     assert_named(Godwit::EAGAINWaitReadable, /next_event/, operation: :recv_nonblock) { monitor.recv_nonblock }
     assert_equal :wait_readable, monitor.recv_nonblock(exception: false)
     waiting = in_thread { monitor.next_event }
-    until_asleep(waiting)
+    until_waiting(monitor)
     pull.bind(endpoint_for(:tcp))
     assert_equal :listening, waiting.value.name
     pull.bind(endpoint_for(:tcp))
@@ -200,7 +200,7 @@ class MonitorTest < Godwit::TestCase
     assert_equal 2, told.count(:connected)
     refute_includes told, :monitor_stopped
     waiting = in_thread { monitor.select { |event| event.name == :monitor_stopped } }
-    until_asleep(waiting)
+    until_waiting(monitor)
     assert_raises(Godwit::TimeoutError) { req.request("2", timeout: 0.2) }
     refute monitor.closed?
     req.close
@@ -228,7 +228,7 @@ class MonitorTest < Godwit::TestCase
     open_socket(:PULL).connect(push.last_endpoint)
     push.wait_connected(timeout: 5)
     waiting = in_thread { push.wait_connected(count: 3, timeout: 5) }
-    until_asleep(waiting)
+    until_waiting(push)
     monitor = own_monitor(push.monitor)
     2.times { open_socket(:PULL).connect(push.last_endpoint) }
     assert_same push, waiting.value

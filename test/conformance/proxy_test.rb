@@ -48,7 +48,7 @@ class ProxyTest < Godwit::TestCase
     assert_equal "by the proxy", pull.recv(timeout: 5)
     assert_empty poller.wait(0)
     waiting = in_thread { poller.wait(5).map(&:object) }
-    until_asleep(waiting)
+    until_waiting(poller)
     stopped(streamer)
     push.send("by hand")
     assert_equal [streamer.frontend], waiting.value
@@ -190,7 +190,7 @@ class ProxyTest < Godwit::TestCase
     begun = Queue.new
     waiter = in_thread { (begun << true) && streamer.frontend.recv }
     begun.pop
-    until_asleep(waiter)
+    until_waiting(streamer.frontend)
     assert_raises(Godwit::BusyError) { streamer.start }
     assert_empty streamer.backend.events
     peer(:PUSH, streamer.frontend).send("x")

@@ -54,7 +54,7 @@ class PushPullTest < Godwit::TestCase
     pull, push = connected_pair(:PULL, :PUSH, transport: transport, send_hwm: 5, recv_hwm: 5)
     count = 500 # of 64 KiB: more than the system buffers
     sender = in_thread { count.times { |i| push << [i.to_s, "x" * 65_536] } }
-    eventually { push.events.empty? && sender.status == "sleep" }
+    until_waiting(push)
     assert_equal Array.new(count, &:to_s), take(pull, count).map(&:first)
     sender.join
     assert_same push, push.wait_writable(5)
@@ -69,7 +69,7 @@ class PushPullTest < Godwit::TestCase
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     assert_raises(Godwit::TimeoutError) { push.send("too early", timeout: 0) }
     sender = in_thread { push.send("hello") }
-    until_asleep(sender)
+    until_waiting(push)
     pull = open_socket(:PULL).connect(push.last_endpoint)
     assert_equal "hello", pull.recv(timeout: 5)
     assert_same push, sender.value

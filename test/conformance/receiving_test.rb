@@ -66,7 +66,7 @@ class ReceivingTest < Godwit::TestCase
   each_transport("recv_many gives what is there, waiting for the first only") do |transport|
     pull, push = pair(transport)
     waiting = in_thread { pull.recv_many(10) }
-    until_asleep(waiting)
+    until_waiting(pull)
     push << "first"
     assert_equal ["first"], waiting.value
     expected = Array.new(20) { |i| i.even? ? i.to_s : [i.to_s, ""] }
@@ -116,7 +116,7 @@ class ReceivingTest < Godwit::TestCase
     reader = in_thread { pull.each { |message| seen << message } }
     push << "a" << %w[b c]
     assert_equal ["a", %w[b c]], [seen.pop, seen.pop]
-    until_asleep(reader)
+    until_waiting(pull)
     pull.close
     assert_same pull, reader.value
   end
@@ -126,7 +126,7 @@ class ReceivingTest < Godwit::TestCase
       other = own(Godwit::Context.new)
       pull = own(Godwit::PULL.bind(endpoint_for(:inproc), context: other))
       reader = in_thread { pull.each { flunk } }
-      until_asleep(reader)
+      until_waiting(pull)
       other.public_send(how)
       assert_same pull, reader.value
     end
@@ -147,7 +147,7 @@ class ReceivingTest < Godwit::TestCase
     assert_equal %w[1 2], pull.each.first(2)
     assert_equal "3", pull.each.lazy.map { |message| message }.first
     reader = in_thread { pull.each.first }
-    until_asleep(reader)
+    until_waiting(pull)
     push << "late"
     assert_equal "late", reader.value
     pull.close
@@ -174,7 +174,7 @@ class ReceivingTest < Godwit::TestCase
     assert_nil pull.wait_readable(0)
     assert_nil pull.wait_readable(0.02)
     waiting = in_thread { pull.wait_readable }
-    until_asleep(waiting)
+    until_waiting(pull)
     push << "x"
     assert_same pull, waiting.value
     assert_same pull, pull.wait_readable(0)

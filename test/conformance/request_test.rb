@@ -136,7 +136,7 @@ class RequestTest < Godwit::TestCase
     assert_raises(Godwit::TimeoutError) { req.request("first") }
     waiting = in_thread { req.request("second", timeout: nil) }
     eventually { router.recv(timeout: 5).last == "second" }
-    until_asleep(waiting)
+    until_waiting(req)
     assert_nil waiting.join(0.03)
     assert_predicate waiting, :alive?
   end
@@ -153,7 +153,7 @@ class RequestTest < Godwit::TestCase
     req = client(router)
     waiting = in_thread { req.request("first") }
     first = router.recv(timeout: 5)
-    until_asleep(waiting)
+    until_waiting(req)
     waiting.kill.join
     again = in_thread { req.request("second", timeout: 5) }
     second = router.recv(timeout: 5)
@@ -187,7 +187,7 @@ class RequestTest < Godwit::TestCase
   test "closing ends a request" do
     req = client(server)
     waiting = in_thread { req.request("x") }
-    until_asleep(waiting)
+    until_waiting(req)
     req.close
     assert_raises(Godwit::ClosedError) { waiting.value }
   end

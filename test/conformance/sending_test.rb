@@ -40,7 +40,7 @@ class SendingTest < Godwit::TestCase
     assert_nil push.wait_writable(0)
     assert_nil push.wait_writable(0.02)
     waiting = in_thread { push.wait_writable }
-    until_asleep(waiting)
+    until_waiting(push)
     take(pull, 5)
     assert_same push, waiting.value
     assert_predicate push, :writable?
@@ -116,7 +116,7 @@ class SendingTest < Godwit::TestCase
     started = Queue.new
     sender = in_thread { (started << true) && push << message }
     started.pop
-    until_asleep(sender)
+    until_waiting(push)
     message.first.replace("changed")
     message.push("one more")
     take(pull, 5)

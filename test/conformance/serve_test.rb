@@ -18,7 +18,7 @@ class ServeTest < Godwit::TestCase
       other = own(Godwit::Context.new)
       rep = own(Godwit::REP.bind(endpoint_for(:inproc), context: other))
       serving = in_thread { rep.serve { flunk } }
-      until_asleep(serving)
+      until_waiting(rep)
       {close: -> { rep.close }, shutdown: -> { other.shutdown }, context_close: -> { other.close }}.fetch(how).call
       assert_same rep, serving.value
     end
@@ -110,7 +110,7 @@ class ServeTest < Godwit::TestCase
     rep, req = connected_pair(:REP, :REQ)
     serving = in_thread { rep.serve { "one" } }
     assert_equal "one", req.request("x", timeout: 5)
-    until_asleep(serving)
+    until_waiting(rep)
     assert_same serving, serving.kill.join(5)
     in_thread { rep.serve { "two" } }
     assert_equal "two", req.request("x", timeout: 5)

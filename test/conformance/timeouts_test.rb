@@ -28,8 +28,8 @@ class TimeoutsTest < Godwit::TestCase
   CALLS.each do |name, call|
     test "#{name}: the time given passes, then TimeoutError says so" do
       socket = deaf
-      assert_takes(0.05..2) do
-        error = assert_named(Godwit::TimeoutError, /Timed out/) { call.call(socket, timeout: 0.05) }
+      assert_takes(0.02) do
+        error = assert_named(Godwit::TimeoutError, /Timed out/) { call.call(socket, timeout: 0.02) }
         assert_kind_of Errno::ETIMEDOUT, error
         assert_predicate error, :retriable?
         assert_equal socket.last_endpoint, error.endpoint
@@ -39,10 +39,8 @@ class TimeoutsTest < Godwit::TestCase
 
     test "#{name}: no time, and hardly any" do
       socket = deaf
-      assert_takes(0..1) do
-        [0, 0.0, -0.0, 1e-9, 0.0005, Rational(1, 1000)].each do |timeout|
-          assert_raises(Godwit::TimeoutError, timeout.inspect) { call.call(socket, timeout: timeout) }
-        end
+      [0, 0.0, -0.0, 1e-9, 0.0005, Rational(1, 1000)].each do |timeout|
+        assert_raises(Godwit::TimeoutError, timeout.inspect) { call.call(socket, timeout: timeout) }
       end
     end
 
@@ -60,7 +58,7 @@ class TimeoutsTest < Godwit::TestCase
     test "#{name}: the socket's own time-out holds where none is given" do
       socket = deaf
       socket.recv_timeout = socket.send_timeout = 0.02
-      assert_takes(0.02..2) { assert_raises(Godwit::TimeoutError) { call.call(socket) } }
+      assert_takes(0.02) { assert_raises(Godwit::TimeoutError) { call.call(socket) } }
       socket.recv_timeout = socket.send_timeout = 0
       assert_raises(Godwit::TimeoutError) { call.call(socket) }
     end
@@ -69,7 +67,7 @@ class TimeoutsTest < Godwit::TestCase
       [nil, Float::INFINITY, 1e300, 10**30].each do |timeout|
         socket = open_socket(:DEALER, recv_timeout: 0.001, send_timeout: 0.001).bind(endpoint_for(:inproc))
         waiting = in_thread { call.call(socket, timeout: timeout) }
-        until_asleep(waiting)
+        until_waiting(socket)
         assert_nil waiting.join(0.01)
         peer = open_socket(:DEALER).connect(socket.last_endpoint)
         peer << "x"
@@ -107,17 +105,17 @@ class TimeoutsTest < Godwit::TestCase
 
   test "a message in time ends the wait" do
     a, b = connected_pair(:DEALER, :DEALER)
-    waiting = in_thread { seconds { a.recv(timeout: 20) } }
-    until_asleep(waiting)
+    waiting = in_thread { a.recv(timeout: HANG) }
+    until_waiting(a)
     b << "x"
-    assert_operator waiting.value, :<, 10
+    assert_equal "x", waiting.value
   end
 
   test "wait_readable and wait_writable give nil when time is up, and refuse what is no duration" do
     socket = deaf
     %i[wait_readable wait_writable].each do |wait|
       assert_nil socket.public_send(wait, 0)
-      assert_takes(0.03..2) { assert_nil socket.public_send(wait, 0.03) }
+      assert_takes(0.03) { assert_nil socket.public_send(wait, 0.03) }
       {-1 => ArgumentError, Float::NAN => ArgumentError, "1" => TypeError}.each do |timeout, klass|
         assert_raises(klass) { socket.public_send(wait, timeout) }
       end

@@ -16,7 +16,7 @@ class WaitConnectedTest < Godwit::TestCase
     each_transport("#{type} waits for a peer, bound or connected", only: (type == :STREAM) ? %i[tcp] : %i[tcp ipc]) do |transport|
       bound = open_socket(type, **options_for(type)).bind(endpoint_for(transport))
       waiting = in_thread { bound.wait_connected(timeout: 5) }
-      until_asleep(waiting)
+      until_waiting(bound)
       open_socket(peer).connect(bound.last_endpoint)
       assert_same bound, waiting.value
 
@@ -60,7 +60,7 @@ class WaitConnectedTest < Godwit::TestCase
     pub << "all hear this"
     subs.each { |sub| assert_equal "all hear this", sub.recv(timeout: 5) }
     waiting = in_thread { pub.wait_connected(count: 4) }
-    until_asleep(waiting)
+    until_waiting(pub)
     pub << "while it waits"
     open_socket(:SUB, subscribe: "").connect(pub.last_endpoint)
     assert_same pub, waiting.value
@@ -163,7 +163,7 @@ class WaitConnectedTest < Godwit::TestCase
     %i[PUB PUSH].each do |type|
       socket = open_socket(type).bind(endpoint_for(:tcp))
       waiting = in_thread { socket.wait_connected }
-      until_asleep(waiting)
+      until_waiting(socket)
       socket.close
       assert_named(Godwit::ClosedError, /wait_connected/) { waiting.value }
       assert_named(Godwit::ClosedError, /wait_connected/) { socket.wait_connected }
@@ -173,7 +173,7 @@ class WaitConnectedTest < Godwit::TestCase
   test "several threads may wait at once" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     threads = Array.new(4) { |i| in_thread { push.wait_connected(count: i % 2 + 1, timeout: 5) } }
-    until_asleep(*threads)
+    until_waiting(push, 4)
     2.times { open_socket(:PULL).connect(push.last_endpoint) }
     threads.each { |thread| assert_same push, thread.value }
   end
