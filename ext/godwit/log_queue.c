@@ -198,6 +198,13 @@ log_queue_shift(VALUE self)
     return queue->count ? get(queue).entry : Qnil;
 }
 
+/* _waiters => 1 while the sender sleeps, else 0 */
+static VALUE
+log_queue_waiters(VALUE self)
+{
+    return INT2FIX(opened(self)->asleep);
+}
+
 /* _take(most) => entries; nil: closed, and empty. Sleeps until there is one; an interrupt that comes then finds nothing taken. */
 static VALUE
 log_queue_take(VALUE self, VALUE most)
@@ -504,6 +511,7 @@ gw_init_log_queue(VALUE native)
     rb_define_method_id(class, rb_intern("push"), log_queue_push, 2);
     rb_define_method_id(class, rb_intern("shift"), log_queue_shift, 0);
     rb_define_private_method(class, "_take", log_queue_take, 1);
+    rb_define_private_method(class, "_waiters", log_queue_waiters, 0);
     rb_define_method_id(class, rb_intern("only_lines?"), log_queue_only_lines_p, 0);
     rb_define_method_id(class, rb_intern("close"), log_queue_close, 0);
     rb_define_method_id(class, rb_intern("closed?"), log_queue_closed_p, 0);

@@ -43,7 +43,7 @@ class ContextsTest < Godwit::TestCase
     dealer = own(Godwit::DEALER.connect(endpoint, context: home, reconnect_interval: 0.01))
     dealer.send("late")
     waiter = in_thread { dealer.recv }
-    until_asleep(waiter)
+    until_waiting(dealer)
     started = monotonic
     closer = in_thread { home.close && nil }
     assert_raises(Godwit::ClosedError) { waiter.value }
@@ -80,7 +80,7 @@ class ContextsTest < Godwit::TestCase
     30.times do
       pull = open_socket(:PULL).bind(endpoint_for(:inproc))
       waiters = Array.new(10) { in_thread { pull.recv } }
-      until_asleep(*waiters)
+      until_waiting(pull, 10)
       Array.new(4) { in_thread { pull.close } }.each(&:join)
       waiters.each { |waiter| assert_raises(Godwit::ClosedError) { waiter.value } }
     end
@@ -105,7 +105,7 @@ class ContextsTest < Godwit::TestCase
       30.times do |number|
         pull = Godwit::PULL.bind("inproc://\#{number}")
         waiters = Array.new(10) { Thread.new { pull.recv rescue $!.class } }
-        Thread.pass until waiters.all? { |waiter| waiter.status == "sleep" }
+        until_waiting(pull, 10)
         pull.close
         abort "a waiter heard of something else" unless waiters.map(&:value).uniq == [Godwit::ClosedError]
       end

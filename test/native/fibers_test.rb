@@ -132,7 +132,7 @@ class FibersTest < Godwit::TestCase
     push.send("x")
     assert_equal "x", pull.recv(timeout: 5)
     waiter = in_thread { pull.recv(timeout: 10) }
-    until_asleep(waiter)
+    until_waiting(pull)
     push.send("y")
     assert_equal "y", waiter.value
     collect
@@ -149,7 +149,7 @@ class FibersTest < Godwit::TestCase
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     leave_fiber_behind(pull)
     waiter = in_thread { pull.recv }
-    until_asleep(waiter)
+    until_waiting(pull)
     push.send("x")
     pull.events # swallows the edge, and wakes the first in line: nobody
     # The collector may have to come by first; the waiter's own eyes on the descriptor do not help here.

@@ -152,12 +152,12 @@ class NativeFramesTest < Godwit::TestCase
     push = open_socket(:PUSH, linger: 0).connect("tcp://127.0.0.1:1")
     tracker = push.send(("x" * LARGE).freeze, track: true)
     waiter = in_thread { tracker.wait }
-    until_asleep(waiter)
     waiter.kill
-    assert waiter.join(1)
+    assert waiter.join(HANG)
     assert_raises(Timeout::Error) { Timeout.timeout(0.05) { tracker.wait } }
-    waiters = Array.new(5) { in_thread { tracker.wait } }
-    until_asleep(*waiters)
+    begun = Queue.new
+    waiters = Array.new(5) { in_thread { (begun << true) && tracker.wait } }
+    5.times { begun.pop }
     push.close
     assert_equal [true] * 5, waiters.map(&:value)
   end
@@ -206,7 +206,7 @@ class NativeFramesTest < Godwit::TestCase
     push = open_socket(:PUSH, linger: 0, send_hwm: 1)
     frames = Array.new(3) { |number| Godwit::Frame.new(number.to_s * 1000) }
     waiting = in_thread { push.send(frames) }
-    until_asleep(waiting)
+    until_waiting(push)
     refute frames.any?(&:gone?)
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     push.connect(pull.last_endpoint)

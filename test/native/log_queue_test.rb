@@ -224,9 +224,9 @@ class LogQueueTest < Godwit::TestCase
     end
     count.times do |number|
       (number % 5 == 0) ? one.push([number, 0, 0, 0, "", nil, nil, nil], 0) : one.line(INFO, "billing", number.to_s, nil)
-      until_asleep(taker) if (number % 100).zero?
+      until_waiting(one) if (number % 100).zero?
     end
-    until_asleep(taker)
+    until_waiting(one)
     one.close
     assert_equal [*0...count], taker.value.map { |entry| entry.is_a?(String) ? entry[/\d+\z/].to_i : entry[0] }
   end
@@ -235,13 +235,13 @@ class LogQueueTest < Godwit::TestCase
     one = queue
     3.times do |number|
       sleeper = in_thread { one.take(1) }
-      until_asleep(sleeper)
+      until_waiting(one)
       sleeper.kill
       assert sleeper.join(5)
       assert one.line(INFO, "billing", "x#{number}", nil)
       assert_match(/x#{number}\z/, one.take(1).first)
       sleeper = in_thread { one.take(1) }
-      until_asleep(sleeper)
+      until_waiting(one)
       one.push(ENTRY, 4)
       assert_equal [ENTRY], sleeper.value
     end

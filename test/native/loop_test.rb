@@ -185,7 +185,7 @@ class NativeLoopTest < Godwit::TestCase
   private
 
   def running(loop, forever: true)
-    in_thread { loop.run(forever: forever) }.tap { |thread| until_asleep(thread) }
+    in_thread { loop.run(forever: forever) }.tap { until_waiting(loop) }
   end
 
   # @return [Boolean] whether it came to that line of the library

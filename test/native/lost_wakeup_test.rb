@@ -23,7 +23,7 @@ class LostWakeupTest < Godwit::TestCase
       puts [dealer, turn].map(&:last_endpoint).join(" ")
       dealer.recv
       sender = Thread.new { loop { dealer.send("y" * 1_000_000) } }
-      Thread.pass until sender.status == "sleep"
+      until_waiting(dealer)
       ARGV[0].to_i.times do |number|
         turn.send("")
         dealer.recv(timeout: 3, exception: false) or abort "message \#{number} lies there: \#{dealer.events}"
@@ -47,7 +47,7 @@ class LostWakeupTest < Godwit::TestCase
       puts dealer.last_endpoint
       dealer.recv
       receiver = Thread.new { dealer.recv }
-      Thread.pass until receiver.status == "sleep"
+      until_waiting(dealer)
       ARGV[0].to_i.times do |number|
         dealer.send("y" * 2_000, timeout: 3, exception: false) or abort "no room for message \#{number}? \#{dealer.events}"
       end
@@ -136,12 +136,12 @@ class LostWakeupTest < Godwit::TestCase
     pull = open_socket(:PULL).bind(endpoint_for(:inproc))
     push = open_socket(:PUSH)
     sender = in_thread { push.send("x", timeout: 5, exception: false) }
-    until_asleep(sender)
+    until_waiting(push)
     push.connect(pull.last_endpoint)
     assert_same push, sender.value
     router, = full_router(1)
     sender = in_thread { router.send(%w[peer0 x], timeout: 5, exception: false) }
-    until_asleep(sender)
+    until_waiting(router)
     router.mandatory = false # then it drops what cannot be sent
     assert_same router, sender.value
   end
@@ -162,7 +162,7 @@ class LostWakeupTest < Godwit::TestCase
     taken = Thread::Queue.new
     passed_on = 0
     300.times do |number|
-      waiters = Array.new(2) { waiter(pull, taken) }
+      waiters = Array.new(2) { |waiting| waiter(pull, taken, waiting + 1) }
       push.send(number.to_s)
       pull.events # swallows the edge; the wake-up is the first one's now
       waiters.first.kill.join
@@ -176,8 +176,10 @@ class LostWakeupTest < Godwit::TestCase
 
   private
 
-  def waiter(pull, taken)
-    in_thread { Thread.handle_interrupt(Object => :on_blocking) { taken << [Thread.current, pull.recv] } }.tap { |thread| until_asleep(thread) }
+  def waiter(pull, taken, count)
+    thread = in_thread { Thread.handle_interrupt(Object => :on_blocking) { taken << [Thread.current, pull.recv] } }
+    until_waiting(pull, count)
+    thread
   end
 
   # A fiber waits, with all edges behind it; what the block does must wake it.

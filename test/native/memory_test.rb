@@ -55,7 +55,7 @@ class MemoryTest < Godwit::TestCase
         5.times { Fiber.schedule { pull.recv } }
         Fiber.scheduler.run
       end
-      until_asleep(*threads, fibers)
+      until_waiting(pull, 10)
       10.times { push.send("x") }
       [*threads, fibers].each(&:join)
       [pull, push].each(&:close)
@@ -174,12 +174,12 @@ class MemoryTest < Godwit::TestCase
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     buffer = +"x" * 100
     waiter = in_thread { pull.recv_into(buffer) }
-    until_asleep(waiter)
+    until_waiting(pull)
     copy = buffer.dup
     push.send("hello")
     assert_equal [5, "hello", "x" * 100], [waiter.value, buffer, copy]
     waiter = in_thread { pull.recv_into(buffer) }
-    until_asleep(waiter)
+    until_waiting(pull)
     buffer.freeze
     push.send("kept")
     assert_raises(FrozenError) { waiter.value }
@@ -192,9 +192,9 @@ class MemoryTest < Godwit::TestCase
     parts = [+"a", +"b" * 100, +"c"]
     text = +"d" * 100
     senders = [in_thread { push.send(parts) }]
-    until_asleep(*senders)
+    until_waiting(push)
     senders << in_thread { push.send(text) }
-    until_asleep(*senders)
+    until_waiting(push, 2)
     parts[1].replace("other")
     parts.pop
     parts << 5

@@ -58,7 +58,7 @@ class NativeMonitorTest < Godwit::TestCase
       threads = [pull, push].map { |socket| socket.on_event { } }
       pull.bind("inproc://a")
       push.connect("inproc://a")
-      Thread.pass until threads.all? { |thread| thread.status == "sleep" }
+      [pull, push].each { |socket| until_waiting(socket) }
       before = looks.call
       1000.times { push.send("x") << "x" }
       2000.times { pull.recv }
@@ -109,13 +109,13 @@ class NativeMonitorTest < Godwit::TestCase
     before = descriptors
     10.times do
       threads = Array.new(5) { in_thread { monitor.next_event } }
-      until_asleep(*threads)
+      until_waiting(monitor, 5)
       threads.each(&:kill).each(&:join)
     end
     GC.start
     assert_operator descriptors, :<=, before + 2
     waiting = in_thread { monitor.next_event }
-    until_asleep(waiting)
+    until_waiting(monitor)
     pull.bind(endpoint_for(:tcp))
     assert_equal pull.last_endpoint, waiting.value.endpoint
   end
@@ -127,7 +127,7 @@ class NativeMonitorTest < Godwit::TestCase
       monitor = pull.monitor(:listening)
       others = Array.new(2) { pull.monitor(:listening) }
       waiting = others.map { |other| in_thread { other.next_event } }
-      until_asleep(*waiting)
+      until_waiting(pull, 2)
       killed = in_thread { monitor.next_event }
       pull.bind(endpoint_for(:inproc), endpoint_for(:tcp))
       killed.kill
@@ -144,7 +144,7 @@ class NativeMonitorTest < Godwit::TestCase
       30.times do
         pull = Godwit::PULL.new
         waiters = Array.new(10) { monitor = pull.monitor(:connected); Thread.new { monitor.next_event rescue $!.class } }
-        Thread.pass until waiters.all? { |waiter| waiter.status == "sleep" }
+        until_waiting(pull, 10)
         pull.close
         abort "a waiter heard of something else" unless waiters.map(&:value).uniq == [Godwit::ClosedError]
       end
@@ -180,7 +180,7 @@ class NativeMonitorTest < Godwit::TestCase
       Fiber.scheduler.run
     end
     endpoints = Array.new(5) do
-      until_asleep(fibers)
+      until_waiting(pull, 3)
       GC.compact
       pull.bind(endpoint_for(:tcp)).last_endpoint
     end

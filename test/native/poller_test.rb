@@ -239,7 +239,7 @@ class NativePollerTest < Godwit::TestCase
     20.times do
       poller = Godwit::Poller.new(pull)
       threads = Array.new(3) { in_thread { poller.wait } }
-      until_asleep(*threads)
+      until_waiting(poller, 3)
       threads[0].kill.join
       poller.close
       threads.drop(1).each { |thread| assert_raises(Godwit::ClosedError) { thread.value } }
@@ -258,7 +258,7 @@ class NativePollerTest < Godwit::TestCase
       Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
       5.times do |round|
         thread = Thread.new { poller.wait(5).map(&:object) }
-        Thread.pass until thread.status == "sleep"
+        until_waiting(poller)
         got = []
         4.times { Fiber.schedule { got << poller.wait(5).map(&:object) } }
         garbage = Array.new(20_000) { Object.new }
@@ -289,7 +289,7 @@ class NativePollerTest < Godwit::TestCase
       poller = Godwit::Poller.new(pull)
       poller.register(out)
       waiter = Thread.new { poller.wait.map(&:object) }
-      Thread.pass until waiter.stop?
+      until_waiting(poller)
       push.send("x")
       abort "not told" unless waiter.value == [pull]
       into << "y"

@@ -73,20 +73,21 @@ class RequestTest < Godwit::TestCase
   # @return [Boolean] whether there was such a moment
   def interrupted_at(moment, req, message)
     count = 0
+    go = Queue.new
     thread = in_thread do
-      Thread.stop
+      go.pop
       req.request(message, timeout: 0.005)
     rescue Godwit::TimeoutError, Stop
       nil
     end
-    until_asleep(thread)
+    until_waiting(go)
     hit = false
     trace = TracePoint.new(:line) do |event|
       next unless Thread.current.equal?(thread) && event.path.include?("/lib/godwit/") && !hit
       hit = (count += 1) == moment
       thread.raise(Stop) if hit # taken here, or where it is allowed
     end
-    trace.enable(target_thread: thread) { thread.run.join }
+    trace.enable(target_thread: thread) { go.push(nil) && thread.join }
     hit
   end
 end

@@ -72,6 +72,9 @@ module Godwit
 
         private
 
+        # @return [Integer] 1 while the sender sleeps, else 0
+        def _waiters = @queue.num_waiting
+
         def weight(entry)
           ENTRY_BYTES + entry[4].bytesize + (entry[5]&.bytesize || 0) + (entry[6]&.bytesize || 0) + (entry[7]&.size || 0)
         end
