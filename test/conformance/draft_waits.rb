@@ -108,7 +108,7 @@ module DraftWaits
         threads = Array.new(2) { in_thread { socket.recv } }
         until_waiting(socket, 2)
         threads.each { |thread| ending.call(socket, thread) }
-        outcomes = threads.map { |thread| thread.join(HANG) && thread.value.class rescue $!.class } # standard:disable Style/RescueModifier
+        outcomes = threads.map { |thread| ended(thread).class rescue $!.class } # standard:disable Style/RescueModifier
         expected = {kill: NilClass, close: Godwit::ClosedError, shutdown: Godwit::ContextTerminatedError}.fetch(how)
         assert_equal [expected] * 2, outcomes, how.to_s
       end
