@@ -8,7 +8,7 @@ module Godwit
         require "godwit"
 
         # Forks; the child ends with 0 unless the block raises, says false, or takes too long.
-        def in_child(seconds = 5)
+        def in_child(seconds = HANG)
           pid = fork do
             Thread.new { sleep(seconds); warn "the child hangs"; exit!(3) }
             begin
@@ -22,21 +22,14 @@ module Godwit
           abort "the child ended with \#{status}" unless status.success?
         end
 
-        # A child whose threads the block has wait: all the same it ends by exit, in 3 s. A busy machine may be late once.
+        # A child whose threads the block has wait: all the same it ends by exit.
+        # @yieldreturn [Hash] what they wait on => how many of them
         def ends_while_all_wait
-          late = Array.new(3) do
-            start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-            _, status = Process.wait2(fork do
-              yield
-              Thread.pass until (Thread.list - [Thread.main]).all? { |thread| thread.status == "sleep" }
-              exit(7)
-            end)
-            abort status.inspect unless status.exitstatus == 7
-            took = Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
-            return if took <= 3
-            took
-          end
-          abort "took \#{late} s, each time"
+          _, status = Process.wait2(fork do
+            yield.each { |thing, count| until_waiting(thing, count) }
+            exit(7)
+          end)
+          abort status.inspect unless status.exitstatus == 7
         end
 
         def forked
@@ -59,7 +52,7 @@ module Godwit
       RUBY
 
       def assert_done(source, **options)
-        result = assert_child(run_child("#{PRELUDE}\n#{source}\nputs 'done'", deadline: 25, **options))
+        result = assert_child(run_child("#{PRELUDE}\n#{source}\nputs 'done'", **options))
         assert_includes result.stdout, "done"
       end
     end

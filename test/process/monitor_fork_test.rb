@@ -46,7 +46,7 @@ class MonitorForkTest < Godwit::TestCase
       child = status = nil
       trap("USR1") { child = fork }
       helper = Thread.new do
-        Thread.pass until Thread.main.status == "sleep"
+        until_waiting(monitor)
         Process.kill(:USR1, main)
         Thread.pass until child
         _, status = Process.wait2(child)

@@ -92,16 +92,14 @@ class PollerProcessTest < Godwit::TestCase
       require "./test/support/tiny_scheduler"
       #{POLLING}
       threads = Array.new(3) { Thread.new { poller.wait.map(&:object) } }
-      all_wait = false
       fibers = Thread.new do
         got = []
         Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
         3.times { Fiber.schedule { got << poller.wait.map(&:object) } }
-        all_wait = true
         Fiber.scheduler.run
         got
       end
-      Thread.pass until all_wait && [*threads, fibers].all? { |thread| thread.status == "sleep" }
+      until_waiting(poller, 6)
       10.times do
         in_child do
           threads = fibers = nil
@@ -127,7 +125,7 @@ class PollerProcessTest < Godwit::TestCase
           child = fork
           Thread.new { sleep(5); exit!(3) } unless child
         end
-        signaller = fork { sleep(0.2); Process.kill(:USR1, parent); exit!(0) }
+        when_waiting(poller) { Process.kill(:USR1, parent) }
         begin
           ready = poller.wait(20).map(&:object)
           Process.pid == parent or exit!(4)
@@ -136,7 +134,6 @@ class PollerProcessTest < Godwit::TestCase
           into.syswrite("x") # only now the parent's wait ends
           exit!(0)
         end
-        Process.wait(signaller)
         _, status = Process.wait2(child)
         abort "the child ended with \#{status}" unless status.success?
         abort "not told: \#{ready}" unless ready == [out]
@@ -151,14 +148,12 @@ class PollerProcessTest < Godwit::TestCase
     assert_done <<~RUBY
       #{POLLING}
       second = pair
-      parent = Process.pid
-      signal = ->(turn) { Thread.new { Thread.pass until Thread.main.status == "sleep"; Process.kill(:USR1, parent) } }
       trap(:USR1) { second.last.send("x"); poller.register(second.first) }
-      signal.call(1)
+      when_waiting(poller) { Process.kill(:USR1, Process.pid) }
       abort "not told" unless poller.wait(5).map(&:object) == [second.first]
       second.first.recv
       trap(:USR1) { poller.close }
-      signal.call(2)
+      when_waiting(poller) { Process.kill(:USR1, Process.pid) }
       begin
         poller.wait(5)
         abort "it waited on"
@@ -175,6 +170,7 @@ class PollerProcessTest < Godwit::TestCase
         #{POLLING}
         Thread.new { poller.wait }
         Thread.new { Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new); Fiber.schedule { poller.wait }; Fiber.scheduler.run }
+        {poller => 2}
       end
     RUBY
   end

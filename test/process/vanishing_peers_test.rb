@@ -5,7 +5,7 @@ require "test_helper"
 # Receivers that are killed in the middle of large messages, again and again. Those that live see whole messages only, the
 # sender never stops, and a REQ stays usable. (test/native/mid_message_test.rb does the same step by step.)
 class VanishingPeersTest < Godwit::TestCase
-  KILLS = Integer(ENV.fetch("GODWIT_STRESS_KILLS", 15))
+  KILLS = Integer(ENV.fetch("GODWIT_STRESS_KILLS", Godwit::TestSupport::Length.of(5, long: 15)))
   PART = 8 << 20 # copying one takes longer than libzmq goes without looking at its commands
 
   deadline [KILLS * 6, 60].max
@@ -44,7 +44,7 @@ class VanishingPeersTest < Godwit::TestCase
       end
       kill_peers(peer, socket)
       assert_sends_on(socket, peer) { sent }
-      survivor = start_child(RECEIVER, [peer, socket.last_endpoint], deadline: 20)
+      survivor = start_child(RECEIVER, [peer, socket.last_endpoint])
       survivor.wait_for("whole") # before the stop: the sender may be done with its last message, which went to one that was killed
       stop = true
       assert sender.join(10), "the sender hangs: #{sender.backtrace&.first}"
@@ -61,16 +61,16 @@ class VanishingPeersTest < Godwit::TestCase
       client = in_thread do
         until stop
           begin
-            replies += 1 if req.request(large_message(random), timeout: 0.5) == "reply"
+            replies += 1 if req.request(large_message(random), timeout: 0.1) == "reply"
           rescue Godwit::TimeoutError
             nil # the server died with the request
           end
         end
       end
       kill_peers("REP", req)
-      survivor = start_child(RECEIVER, ["REP", req.last_endpoint], deadline: 20)
+      survivor = start_child(RECEIVER, ["REP", req.last_endpoint])
       before = replies
-      eventually("the REQ is not usable any more", deadline: 15) { replies > before + 2 }
+      eventually("the REQ is not usable any more") { replies > before + 2 }
       stop = true
       assert client.join(5), "the client hangs: #{client.backtrace&.first}"
       end_child(survivor)
@@ -98,7 +98,7 @@ class VanishingPeersTest < Godwit::TestCase
       end
     end
     kill_peers("DEALER", router)
-    survivor = start_child(RECEIVER, ["DEALER", router.last_endpoint], deadline: 20)
+    survivor = start_child(RECEIVER, ["DEALER", router.last_endpoint])
     survivor.wait_for("whole")
     stop = true
     ids << nil
@@ -145,9 +145,9 @@ class VanishingPeersTest < Godwit::TestCase
   def kill_peers(type, socket)
     random = Random.new(2)
     KILLS.times do
-      child = start_child(RECEIVER, [type, socket.last_endpoint], deadline: 20)
+      child = start_child(RECEIVER, [type, socket.last_endpoint])
       child.wait_for("whole")
-      IO.select(nil, nil, nil, random.rand(0.03)) # any moment will do
+      sleep(random.rand(0.03)) # any moment will do
       end_child(child)
     end
   end
@@ -162,8 +162,8 @@ class VanishingPeersTest < Godwit::TestCase
   # With no peer left the sender waits; it is not stuck: the next peer gets on with it.
   def assert_sends_on(socket, type)
     before = yield
-    child = start_child(RECEIVER, [type, socket.last_endpoint], deadline: 20)
-    eventually("the sender hangs", deadline: 15) { yield > before + 2 }
+    child = start_child(RECEIVER, [type, socket.last_endpoint])
+    eventually("the sender hangs") { yield > before + 2 }
     end_child(child)
   end
 end

@@ -37,7 +37,7 @@ class ShellBridgesTest < Godwit::TestCase
     stream = Shell.rows("yes", row = "x" * 1000) # long: before it waits, JRuby takes seconds for the 32,000 short ones of the first read where it is cold and the machine busy
     thread = in_thread { stream.into(push) }
     eventually { !push.writable? } # before, it may be the next rows that it waits for
-    until_asleep(thread)
+    until_waiting(push)
     assert_equal row, pull.recv
     stream.close
     push.close

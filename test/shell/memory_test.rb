@@ -14,7 +14,7 @@ class MemoryTest < ShellCase
   {"each a String of its own" => "", "one String for all" => ", reuse: true"}.each do |name, option|
     test "three million rows, 300 MB: #{name}" do
       not_on :ffi, "each read makes Strings, which Ruby collects when it likes"
-      result = assert_child run_child(PRELUDE + <<~RUBY, deadline: 25)
+      result = assert_child run_child(PRELUDE + <<~RUBY)
         Godwit::Shell.rows("echo") { nil }
         GC.start
         before = most = resident
@@ -34,7 +34,7 @@ class MemoryTest < ShellCase
 
   test "the tail of a hundred megabytes of stderr" do
     not_on :ffi, "each read makes Strings"
-    result = assert_child run_child(<<~'RUBY', deadline: 20)
+    result = assert_child run_child(<<~'RUBY')
       require "godwit"
       def peak = File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i
       tail = ->(bytes) { Godwit::Shell.rows("head -c #{bytes} /dev/zero >&2; printf end >&2", shell: true, err: :tail).each { nil }.stderr_tail }

@@ -13,15 +13,7 @@ class ProcessTest < ShellCase
     def alive(group) = Dir.children("/proc").grep(/\A\d+\z/).count { |pid| File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split.then { |f| f[2] == group && !%w[Z X].include?(f[0]) } rescue false }
     def mine = Dir.children("/proc").grep(/\A\d+\z/).count { |pid| File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split[1] == $$.to_s rescue false }
     def descriptors = Dir.children("/proc/self/fd").size
-    def eventually(deadline = 5)
-      finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + deadline
-      loop do
-        late = Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
-        value = yield and return value
-        abort "it did not come true" if late
-        IO.select(nil, nil, nil, 0.005)
-      end
-    end
+    def eventually = loop { (value = yield) ? (return value) : sleep(POLL) }
   RUBY
 
   # How a stream may be left so that no ensure of it runs.
@@ -37,7 +29,7 @@ class ProcessTest < ShellCase
   ABANDONED.each do |name, code|
     test "abandoned and collected: #{name}" do
       not_on :jruby, "when Java collects is not to be told"
-      result = assert_child run_child(PRELUDE + <<~RUBY, deadline: 20)
+      result = assert_child run_child(PRELUDE + <<~RUBY)
         sh("echo").to_a
         GC.start
         before = [descriptors, Thread.list.size]
@@ -81,14 +73,14 @@ class ProcessTest < ShellCase
     test "nothing is left #{name}" do
       result = assert_child run_child(PRELUDE + code)
       group = Integer(result.stdout.lines.first)
-      assert eventually("left: #{living(group)}", deadline: 1) { living(group).empty? }
+      assert eventually("left: #{living(group)}") { living(group).empty? }
     end
   end
 
   test "what is left after exit! ends when it writes" do
     result = run_child(PRELUDE + "puts ($keep = sh('echo $$; while :; do echo x; sleep 0.01; done')).next; exit!")
     group = Integer(result.stdout.lines.first)
-    assert eventually(deadline: 3) { living(group).empty? }
+    assert eventually { living(group).empty? }
   end
 
   test "a forked child leaves its parent's commands alone" do
@@ -185,7 +177,7 @@ class ProcessTest < ShellCase
     group = Integer(child.wait_for(/ready/).stdout.lines.first)
     sleepers = processes.select { |_, _, parent, _| parent == child.pid }.map(&:first) - [group]
     child.signal(:KILL)
-    assert eventually(deadline: 3) { living(group).empty? }
+    assert eventually { living(group).empty? }
   ensure
     sleepers&.each { |pid| Process.kill(:KILL, pid) }
     child&.finish
@@ -216,7 +208,7 @@ class ProcessTest < ShellCase
 
   test "too many descriptors: at every limit an error that says so, or rows; and nothing is left" do
     not_on :jruby, "Java itself fails where no descriptor is left"
-    result = assert_child run_child(PRELUDE + <<~'RUBY', deadline: 20)
+    result = assert_child run_child(PRELUDE + <<~'RUBY')
       sh("echo").to_a
       Process.setrlimit(:NOFILE, 64)
       hold = []

@@ -184,10 +184,12 @@ class ShellPushPullTest < Godwit::TestCase
     socket.bind(endpoint_for(:tcp))
     stream = Shell.rows("yes", "x" * 1000) # long rows: before it waits, JRuby takes seconds for the 32,000 short ones of the first read where it is cold and the machine busy
     pushing = in_thread { push.run(stream) }
-    pulling = in_thread { pull_from("tcp://127.0.0.1:1").each { nil } }
-    eventually { stream.running? }
-    until_asleep(pushing, pulling)
-    [pushing, pulling].each { |thread| assert thread.kill.join(2) }
+    pull = pull_from("tcp://127.0.0.1:1")
+    until_waiting(socket)
+    poller = next_made(Godwit::Poller)
+    pulling = in_thread { pull.each { nil } }
+    until_waiting(poller.pop)
+    [pushing, pulling].each { |thread| ended(thread.kill) }
     assert_predicate stream.status, :stopped?
   end
 

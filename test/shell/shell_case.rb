@@ -5,7 +5,6 @@ require "test_helper"
 # What the tests of Shell share: what a command leaves behind is looked for in /proc.
 class ShellCase < Godwit::TestCase
   Shell = Godwit::Shell
-  GONE_WITHIN = 1 # second
 
   # A command that says its number, leaves a child in its group, and stays.
   STAYS = "echo $$; sleep 1000 & sleep 1000 & wait"
@@ -14,6 +13,15 @@ class ShellCase < Godwit::TestCase
   private
 
   def sh(script, **options, &block) = Shell.rows(script, shell: true, **options, &block)
+
+  # Waits until a thread or fiber waits for a row of the stream, which another thread may only now begin to read.
+  def until_reading(stream)
+    until_waiting(poller_of(stream))
+  end
+
+  def poller_of(stream)
+    eventually { stream.instance_variable_get(:@jobs).last }.instance_variable_get(:@poller)
+  end
 
   # @return [Array<Array>] pid, state, parent, group of each process
   def processes
@@ -44,12 +52,12 @@ class ShellCase < Godwit::TestCase
     group = Integer(yield)
     assert group > 1
     left = nil
-    eventually(-> { "left: #{left}" }.call, deadline: GONE_WITHIN) do
+    eventually do
       left = {living: living(group), children: children - before[0], descriptors: descriptors - before[1], threads: live_threads - before[2]}
       left.values.all?(&:empty?)
     end
   rescue Minitest::Assertion
-    flunk "left after #{GONE_WITHIN} s: #{left}"
+    flunk "left: #{left}"
   ensure
     GC.enable
   end

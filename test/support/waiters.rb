@@ -28,6 +28,15 @@ module Godwit
         end
       end
 
+      # Hands one new object to {#next_made}.
+      module Made
+        attr_accessor :made
+
+        def new(...)
+          super.tap { |one| made && (queue, self.made = made, nil) && queue << one }
+        end
+      end
+
       module_function
 
       # @param thing [Socket, Poller, Proxy, Monitor, Loop, Thread::Queue, CountedCondition]
@@ -48,11 +57,28 @@ module Godwit
       end
 
       # Waits until so many threads or fibers wait on the thing.
+      # @return [Object] the thing
       def until_waiting(thing, count = 1, deadline: HANG)
         finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + deadline
         until waiters(thing) >= count
           raise "#{waiters(thing)} of #{count} wait on #{thing.inspect}" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
           sleep(POLL)
+        end
+        thing
+      end
+
+      # For a wait on what a method makes for itself.
+      # @return [Thread::Queue] that gets the next object that somebody makes of the class
+      def next_made(type)
+        type.singleton_class.prepend(Made)
+        type.made = Thread::Queue.new
+      end
+
+      # @return [Thread] that runs the block as soon as something waits on the thing
+      def when_waiting(thing, count = 1)
+        Thread.new do
+          until_waiting(thing, count)
+          yield
         end
       end
     end

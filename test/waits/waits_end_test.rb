@@ -12,7 +12,7 @@ class WaitsEndTest < Godwit::TestCase
 
   Stop = Class.new(StandardError)
   ENDINGS = {}
-  CHOICE = Random.new(Integer(ARGV[ARGV.index("--seed").to_i + 1], exception: false) || 0)
+  CHOICE = Godwit::TestSupport.choice
 
   class << self
     # Defines an ending, as a test of each kind of wait.

@@ -160,10 +160,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     start = monotonic
     assert_equal 0, poller.poll(30)
     assert_operator monotonic - start, :>=, 0.03
-    waiting = in_thread { poller.poll }
-    until_asleep(waiting)
-    waiting.kill
-    assert waiting.join(5)
+    assert_raises(Timeout::Error) { Timeout.timeout(0.03) { poller.poll } }
   end
 
   test "options that the gem does not know" do
@@ -297,11 +294,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     push, pull = old_pair(ZMQ::PUSH, ZMQ::PULL)
     sent = Thread::Queue.new # JRuby's handlers run in a thread of their own
     previous = trap("USR2") { sent << push.send_string("from the handler") }
-    main = Thread.current
-    in_thread do
-      until_asleep(main)
-      Process.kill(:USR2, Process.pid)
-    end
+    when_waiting(pull.godwit) { Process.kill(:USR2, Process.pid) }
     assert_equal 16, pull.recv_string(+"")
     assert_equal 16, sent.pop
   ensure
@@ -310,19 +303,21 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
 
   test "the sockets of a device are its own" do
     pull, push = open_old(ZMQ::PULL), open_old(ZMQ::PUSH)
+    proxy = next_made(Godwit::Proxy)
     device = in_thread { ZMQ::Proxy.new(pull, push) }
-    until_asleep(device)
+    until_waiting(proxy.pop)
     eventually { pull.recv_string(+"", ZMQ::DONTWAIT) == -1 && errno == Errno::EBUSY::Errno }
     pull.close
-    assert device.join(5)
+    ended(device)
   end
 
   test "a device refuses what it cannot carry between, and ends when a socket is closed" do
     rep, req = open_old(ZMQ::REP), open_old(ZMQ::REQ)
     assert_nil ZMQ::Device.create(rep, req)
     pull, push = open_old(ZMQ::PULL), open_old(ZMQ::PUSH)
+    proxy = next_made(Godwit::Proxy)
     device = in_thread { ZMQ::Proxy.new(pull, push) && ZMQ::Util.errno }
-    until_asleep(device)
+    until_waiting(proxy.pop)
     pull.close
     assert_equal ZMQ::ENOTSOCK, device.value
     assert_equal ZMQ::EFAULT, in_thread { ZMQ::Proxy.new(pull, push) && ZMQ::Util.errno }.value

@@ -8,7 +8,7 @@ class FFIRzmqExamplesTest < FFIRzmqCase
   deadline 150
 
   # Each runtime talks to itself, and the door to the gem.
-  PAIRS = {gem: :gem, native: :native, ffi: :ffi, jruby: :jruby}.to_a + [%i[native gem], %i[gem ffi]]
+  PAIRS = [:gem, *RUNTIMES.keys].zip([:gem, *RUNTIMES.keys]) + [%i[native gem], *([%i[gem ffi]] if RUNTIMES.key?(:ffi))]
 
   def self.each_pair(sentence, &body)
     PAIRS.each do |local, remote|
@@ -60,7 +60,7 @@ class FFIRzmqExamplesTest < FFIRzmqCase
   private
 
   def start(name, args, on:)
-    start_old("examples/ffi-rzmq/#{name}.rb", args, on: on, deadline: 30)
+    start_old("examples/ffi-rzmq/#{name}.rb", args, on: on)
   end
 
   # tcp: over ipc libzmq itself loses what a sender that closes had queued. On an address of this process's own: on 127.0.0.1 another test may

@@ -9,17 +9,14 @@ class FFIRzmqCase < Godwit::TestCase
 
   NO_JRUBY = defined?(Godwit::JRuby) ? Godwit::JRuby.missing : "this checkout has no JRuby"
 
-  # Where the door is tried, and why not.
-  RUNTIMES = {native: nil, ffi: nil, jruby: NO_JRUBY}.freeze
-
-  # JRuby takes seconds to start, and on a busy machine many.
-  PATIENCE = Hash.new(1).merge(jruby: 4).freeze
+  # Where the layer is tried, and why not: the gate tries the C extension alone.
+  RUNTIMES = Godwit::TestSupport::Length.of({native: nil}, long: {native: nil, ffi: nil, jruby: NO_JRUBY}).freeze
 
   DOOR = "-rgodwit/compat/ffi_rzmq"
 
   # Starts an old program, with the gem itself (:gem) or through the door.
   # @param on [Symbol] :gem, or one of {RUNTIMES}
-  def start_old(program, args = [], on:, deadline: 20)
+  def start_old(program, args = [], on:)
     source = program.include?("\n") ? ["-e", program] : [program]
     command, env =
       case on
@@ -27,11 +24,11 @@ class FFIRzmqCase < Godwit::TestCase
       when :native, :ffi then [[RbConfig.ruby, "-Ilib", "-rbundler/setup", DOOR], {"GODWIT_BACKEND" => on.to_s}]
       when :jruby then [Godwit::JRuby.command("-Ilib", DOOR, java: Godwit::JRuby.short), {**Godwit::JRuby::ENVIRONMENT, "GODWIT_BACKEND" => nil}]
       end
-    start_command([*command, *source, *args.map(&:to_s)], deadline: deadline * PATIENCE[on], env: env)
+    start_command([*command, *source, *args.map(&:to_s)], env: env)
   end
 
   # @return [Result] how it ended
-  def run_old(program, args = [], on:, deadline: 20)
-    start_old(program, args, on: on, deadline: deadline).finish
+  def run_old(program, args = [], on:)
+    start_old(program, args, on: on).finish
   end
 end

@@ -5,10 +5,9 @@ require_relative "ffi_rzmq_case"
 require "godwit/compat/ffi_rzmq"
 require "ffi-rzmq"
 
-# Every call of the door that waits ends at once on all that shall end it: none is a blocking call of libzmq's.
+# Every call of the layer that waits ends on all that shall end it: none is a blocking call of libzmq's. Each ending is tested
+# on each kind of wait, and each call with one ending, which the seed chooses.
 class FFIRzmqWaitsTest < FFIRzmqCase
-  AT_ONCE = 0.1 # seconds; beside other work on the machine a few tries are given
-
   CALLS = {
     "recv_string" => [:PULL, ->(socket) { socket.recv_string(+"") }],
     "recv_strings" => [:PULL, ->(socket) { socket.recv_strings([]) }],
@@ -25,59 +24,42 @@ class FFIRzmqWaitsTest < FFIRzmqCase
     "Device.new" => [:PULL, ->(socket) { ZMQ::Device.new(socket, @back) && -1 }]
   }.freeze
 
-  def teardown
-    @old&.terminate
-    super
-  end
+  KINDS = %w[recv_string send_string poll Device.new].freeze
+  # What the call makes for itself and waits on.
+  WAITED_ON = {"poll" => Godwit::Poller, "Device.new" => Godwit::Proxy}.freeze
+  CHOICE = Godwit::TestSupport.choice
 
-  CALLS.each_key do |name|
-    test "#{name} ends on Thread#kill" do
-      at_once do
-        _, thread = waiting(name)
-        seconds { thread.kill.join }
-      end
-    end
-
-    test "#{name} ends on Timeout" do
-      at_once do
-        socket, call = prepare(name)
-        seconds { assert_raises(Timeout::Error) { Timeout.timeout(0.01) { instance_exec(socket, &call) } } }
-      end
-    end
-
-    test "#{name} ends when the socket is closed" do
-      at_once do
-        socket, thread = waiting(name)
-        seconds do
-          socket.close
-          assert_equal [-1, ZMQ::ENOTSOCK], thread.value
-        end
-      end
-    end
-
-    test "#{name} ends when the context is terminated" do
-      at_once do
-        _, thread = waiting(name)
-        seconds do
-          assert_equal 0, @old.terminate
-          assert_equal [-1, ZMQ::ETERM], thread.value
-        end
-      end
-    end
-
-    test "#{name} ends on Ctrl-C" do
+  ENDINGS = {
+    "ends on Thread#kill" => lambda do |name|
+      _, thread = waiting(name)
+      ended(thread.kill)
+    end,
+    "ends on Timeout" => lambda do |name|
+      socket, call = prepare(name)
+      assert_raises(Timeout::Error) { Timeout.timeout(0.01) { instance_exec(socket, &call) } }
+    end,
+    "ends when the socket is closed" => lambda do |name|
+      socket, thread = waiting(name)
+      socket.close
+      assert_equal [-1, ZMQ::ENOTSOCK], ended(thread)
+    end,
+    "ends when the context is terminated" => lambda do |name|
+      _, thread = waiting(name)
+      assert_equal 0, @old.terminate
+      assert_equal [-1, ZMQ::ETERM], ended(thread)
+    end,
+    "ends on Ctrl-C" => lambda do |name|
       not_on :jruby, "it raises no Interrupt on Ctrl-C"
-      type, = CALLS.fetch(name)
-      program = <<~RUBY
+      child = start_old(<<~RUBY, on: Godwit::BACKEND)
+        require "./test/support/child_prelude"
         require "ffi-rzmq"
-        $stdout.sync = true
         @context = ZMQ::Context.new
         @back = @context.socket(ZMQ::PUSH)
         call = #{source_of(name)}
-        socket = @context.socket(ZMQ::#{type})
+        socket = @context.socket(ZMQ::#{CALLS.fetch(name).first})
         socket.bind("tcp://127.0.0.1:*")
-        main = Thread.current
-        Thread.new { Thread.pass until main.status == "sleep"; puts "ready" }
+        made = #{WAITED_ON.key?(name) ? "next_made(#{WAITED_ON[name]})" : "Queue.new << socket.godwit"}
+        Thread.new { until_waiting(made.pop) && puts("ready") }
         begin
           call.call(socket)
           abort "it returned"
@@ -85,10 +67,19 @@ class FFIRzmqWaitsTest < FFIRzmqCase
           puts "interrupted", socket.close, @context.terminate
         end
       RUBY
-      child = start_old(program, on: Godwit::BACKEND)
       child.wait_for(/^ready$/).signal(:INT)
       assert_equal "ready\ninterrupted\n0\n0\n", assert_child(child.finish).stdout
     end
+  }.freeze
+
+  CALLS.each_key do |name|
+    endings = KINDS.include?(name) ? ENDINGS.keys : [ENDINGS.keys.sample(random: CHOICE)]
+    endings.each { |sentence| test("#{name} #{sentence}") { instance_exec(name, &ENDINGS.fetch(sentence)) } }
+  end
+
+  def teardown
+    @old&.terminate
+    super
   end
 
   test "other threads run while one waits" do
@@ -117,12 +108,9 @@ class FFIRzmqWaitsTest < FFIRzmqCase
   # @return [Array(ZMQ::Socket, Thread)] whose value will be what the call gave, and errno
   def waiting(name)
     socket, call = prepare(name)
+    made = next_made(WAITED_ON.fetch(name)) if WAITED_ON.key?(name)
     thread = in_thread { [instance_exec(socket, &call), ZMQ::Util.errno] }
-    until_asleep(thread)
+    until_waiting(made ? made.pop : socket.godwit)
     [socket, thread]
-  end
-
-  def at_once
-    assert_within(AT_ONCE) { yield.tap { @old.terminate } }
   end
 end

@@ -112,8 +112,8 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
   test "destroy in another thread ends a wait on the pipe" do
     @beacon = beacon
     waiting = in_thread { @beacon.pipe.recv }
-    eventually { @beacon.instance_variable_get(:@pipe) } # it may sleep before, while the pipe is made
-    until_asleep waiting
+    pipe = eventually { @beacon.instance_variable_get(:@pipe) }
+    until_waiting(pipe.inner)
     elsewhere { @beacon.destroy }
     assert_nil waiting.value
   end

@@ -163,8 +163,9 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     push, pull = pair(:PUSH, :PULL)
     poller = ZMQ::Poller.new
     poller.register(pull)
+    inner = next_made(Godwit::Poller)
     polling = in_thread { poller.poll(-1) }
-    until_asleep polling
+    until_waiting(inner.pop)
     push.send("x")
     assert_equal 1, polling.value
     assert_equal [pull], poller.readables
