@@ -42,7 +42,7 @@ class FFIDraftWaitsTest < Godwit::TestCase
       60.times do
         client = open_socket(:CLIENT)
         waiting = Array.new(3) { in_thread { client.recv(timeout: 5) } }
-        until_asleep(*waiting)
+        until_waiting(client, 3)
         client.close
         waiting.each { |thread| assert_raises(Godwit::ClosedError) { thread.value } }
       end

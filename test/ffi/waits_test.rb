@@ -85,11 +85,6 @@ class FFIWaitsTest < Godwit::TestCase
     end
   end
 
-  def until_waiting(socket)
-    line = Godwit::Socket::FFIPrimitives.handle_of(socket).line
-    eventually("nobody stands in the line") { !line.empty? }
-  end
-
   test "a wait that returns early with nothing ends no wait" do
     pull, push = connected_pair(:PULL, :PUSH)
     watching_waits(early: 100) do
@@ -103,7 +98,7 @@ class FFIWaitsTest < Godwit::TestCase
     end
     watching_waits(early: 100) do
       thread = watched_thread { pull.recv }
-      until_asleep(thread)
+      until_waiting(pull)
       push.send("x")
       assert_equal "x", thread.value
     end

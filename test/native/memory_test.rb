@@ -153,7 +153,7 @@ class MemoryTest < Godwit::TestCase
       push = Godwit::PUSH.connect("inproc://stress")
       beside = Thread.new { sleep } # while another thread lives the main thread waits by an IO
       waiter = Thread.new { Array.new(3) { pull.recv } }
-      Thread.pass until [beside, waiter].all?(&:stop?)
+      until_waiting(pull)
       GC.stress = true
       push.send("a").send(%w[b c]) << "d"
       check(["a", %w[b c], "d"], waiter.value)

@@ -14,7 +14,7 @@ class HighWaterTest < Godwit::StressCase
   {PUSH: :PULL, DEALER: :DEALER, PAIR: :PAIR}.each do |sender, receiver|
     each_transport "senders of a full #{sender} all get through" do |transport|
       socket, peer = connected_pair(sender, receiver, transport: transport, **LOW)
-      run_senders(messages(2_000)) { |number, random| socket.send(compose(number, random)) }
+      run_senders(socket, messages(2_000)) { |number, random| socket.send(compose(number, random)) }
       assert_trickle(messages(2_000)) { peer.recv(timeout: PATIENCE) }
     end
   end
@@ -24,11 +24,11 @@ class HighWaterTest < Godwit::StressCase
     answers = Thread::Queue.new
     in_thread { dealer.each { |message| answers << message } }
     total = messages(2_000)
-    run_senders(total) { |number, random| dealer.send(compose(number, random)) }
+    run_senders(dealer, total) { |number, random| dealer.send(compose(number, random)) }
     assert_trickle(total) do
       peer.recv(timeout: PATIENCE).tap do
         peer.send("seen", timeout: PATIENCE)
-        wait_for_answer(answers)
+        answers.pop
       end
     end
   end
@@ -40,7 +40,7 @@ class HighWaterTest < Godwit::StressCase
     peers.each { |peer| peer.send("here") }
     peers.each { router.recv(timeout: PATIENCE) }
     total = messages(2_000)
-    run_senders(total, lanes: peers.size) do |number, random|
+    run_senders(router, total, lanes: peers.size) do |number, random|
       router.send(["peer#{number % peers.size}", *compose(number, random)])
     end
     # One peer at a time has room, for a few messages, while the senders to the others wait.
@@ -56,7 +56,7 @@ class HighWaterTest < Godwit::StressCase
   test "send_many and senders of single messages share a full PUSH" do
     push, pull = connected_pair(:PUSH, :PULL, **LOW)
     total = messages(4_000)
-    run_senders(total / 5) do |number, random|
+    run_senders(push, total / 5) do |number, random|
       batch = Array.new(5) { |n| compose(number * 5 + n, random) }
       random.rand(2).zero? ? push.send_many(batch) : batch.each { |message| push << message }
     end
@@ -66,7 +66,7 @@ class HighWaterTest < Godwit::StressCase
   private
 
   # Threads and fibers that share out the numbers: all of them, or each those of its lane.
-  def run_senders(total, lanes: 1)
+  def run_senders(socket, total, lanes: 1)
     numbers = Array.new(lanes) { |lane| Thread::Queue.new((lane...total).step(lanes).to_a).close }
     work = lambda do |worker|
       random = Random.new(SEED + worker)
@@ -76,7 +76,7 @@ class HighWaterTest < Godwit::StressCase
     end
     threads = Array.new(THREADS) { |n| in_thread { work.call(n) } }
     in_fibers(FIBERS) { |n| work.call(THREADS + n) }
-    eventually(deadline: PATIENCE) { threads.all? { |thread| thread.status == "sleep" || !thread.alive? } }
+    eventually { waiters(socket).positive? || threads.none?(&:alive?) }
   end
 
   def assert_trickle(total)
@@ -88,14 +88,5 @@ class HighWaterTest < Godwit::StressCase
     assert_each_once(total, [log])
   rescue Godwit::TimeoutError
     failed("a sender sleeps on though there is room: #{stuck}")
-  end
-
-  def wait_for_answer(answers)
-    limit = monotonic + PATIENCE
-    while answers.empty?
-      raise Godwit::TimeoutError, "the receiver sleeps on" if monotonic > limit
-      IO.select(nil, nil, nil, 0.0001)
-    end
-    answers.pop
   end
 end

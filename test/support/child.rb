@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "rbconfig"
+require_relative "waiters"
 require_relative "watchdog"
 
 module Godwit
@@ -101,7 +102,7 @@ module Godwit
           loop do
             return true if @status || (_, @status = Process.wait2(@pid, Process::WNOHANG))&.last
             return false if monotonic > until_time
-            IO.select(nil, nil, nil, 0.002)
+            sleep(Waiters::POLL)
           end
         end
 

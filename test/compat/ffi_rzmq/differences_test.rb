@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "timeout"
 require "godwit/compat/ffi_rzmq"
 require "ffi-rzmq"
 

@@ -3,6 +3,9 @@
 require "fiddle"
 require "godwit"
 require "json"
+require_relative "../../support/waiters"
+
+Object.include Godwit::TestSupport::Waiters
 
 # What the soak programs share: how memory is measured, and how a program ends. A program does one thing very often; its memory is
 # measured after a fifth of the rounds, when Ruby's heap, libzmq's and malloc's have taken what they work with, and at nine more times.
@@ -60,7 +63,7 @@ module Soak
       GC.start
       count = Dir.children("/proc/self/fd").size - 1
       return count if (target && count <= target) || now > finish
-      IO.select(nil, nil, nil, 0.01)
+      sleep(POLL)
     end
   end
 

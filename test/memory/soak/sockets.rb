@@ -6,7 +6,7 @@ require_relative "soak"
 context = Godwit::Context.new(linger: 0)
 pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
 # Frees the slots and descriptors that libzmq's reaper has not come to yet.
-settle = -> { IO.select(nil, nil, nil, 0.3) }
+settle = -> { sleep(0.3) }
 
 Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, descriptors: 2, settle: settle) do |number|
   name = "inproc://soak.#{number}"
@@ -26,7 +26,7 @@ Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, desc
   waits = Godwit::PULL.new(context: context) # one that is closed under a thread
   thread = Thread.new { waits.recv }
   thread.report_on_exception = false
-  Thread.pass until thread.stop?
+  until_waiting(waits)
   waits.close
   begin
     thread.join

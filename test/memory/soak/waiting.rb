@@ -12,7 +12,7 @@ Soak.flat("waiting", rounds: Soak.rounds(long: 2500, short: 150), limit: 1.5) do
   served = Thread.new { pull.recv }
   killed = Array.new(2) { Thread.new { pull.recv } }
   late = Thread.new { pull.recv(timeout: 0.001, exception: false) }
-  Thread.pass until [served, *killed].all?(&:stop?)
+  until_waiting(pull, 3)
   killed.each(&:kill).each(&:join)
   late.join
   push.send("x")
@@ -29,7 +29,7 @@ Soak.flat("waiting", rounds: Soak.rounds(long: 2500, short: 150), limit: 1.5) do
   if number % 25 == 0 # a socket of its own, whose waiters go with it
     Godwit::PULL.bind("inproc://soak.own", context: context) do |own|
       threads = Array.new(10) { Thread.new { own.recv } }
-      Thread.pass until threads.all?(&:stop?)
+      until_waiting(own, 10)
       threads.each(&:kill).each(&:join)
     end
   end
