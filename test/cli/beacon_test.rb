@@ -14,11 +14,11 @@ class CLIBeaconTest < NetworkCase
 
   COMMAND = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "beacon"].freeze
 
-  def beacon(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], deadline: 30, **options)
+  def beacon(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], **options)
 
   test "what publish says listen prints, on another machine, with the address" do
     publisher = beacon("publish", port, "--payload", "work 5555", "--interval", 0.02)
-    listener = there(*COMMAND, "listen", port.to_s, "--prefix", "work", "--count", "2", "--timeout", "20", deadline: 30)
+    listener = there(*COMMAND, "listen", port.to_s, "--prefix", "work", "--count", "2", "--timeout", "20")
     result = assert_child listener.finish
     assert_equal ["#{Network::HERE}\twork 5555\n" * 2, ""], [result.stdout, result.stderr]
     publisher.signal(:INT)

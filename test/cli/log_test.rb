@@ -11,7 +11,7 @@ class CLILogTest < Godwit::TestCase
 
   COMMAND = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "log"].freeze
 
-  def log(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], deadline: 30, **options)
+  def log(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], **options)
 
   def endpoint = @endpoint ||= "ipc://#{scratch_dir}/log"
 
@@ -146,7 +146,7 @@ class CLILogTest < Godwit::TestCase
   end
 
   test "what reads it may go away" do
-    child = start_command(["bash", "-c", "#{COMMAND.join(" ")} tail #{endpoint} --bind --format %{text} | head -n 1; exit ${PIPESTATUS[0]}"], deadline: 30)
+    child = start_command(["bash", "-c", "#{COMMAND.join(" ")} tail #{endpoint} --bind --format %{text} | head -n 1; exit ${PIPESTATUS[0]}"])
     sender = push
     sender.send(frames(1))
     child.wait_for("text 1\n")
@@ -166,7 +166,7 @@ class CLILogTest < Godwit::TestCase
   end
 
   test "--stats tells each second" do
-    child = start_command(["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, "tail", endpoint, "--bind", "--stats"], deadline: 30)
+    child = start_command(["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, "tail", endpoint, "--bind", "--stats"])
     push.send(frames(1))
     told = child.wait_for(/^received 1 .*\n/).stdout.scan(/^received /).size
     assert_includes 1.5..10, seconds { child.wait_for(/(^received .*\n){#{told + 3}}/) } # 3 more, on a busy machine

@@ -10,7 +10,7 @@ class CLIShTest < Godwit::TestCase
   COMMAND = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "sh"].freeze
   WENT_AWAY = "godwit: the other side went away before its end\n"
 
-  def sh(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], deadline: 30, **options)
+  def sh(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], **options)
 
   def endpoint = @endpoint ||= "ipc://#{scratch_dir}/sh"
 
@@ -64,7 +64,7 @@ class CLIShTest < Godwit::TestCase
   test "head ends both sides quietly, and the command" do
     ["yes", "echo 1; echo 2; echo 3; exec sleep 1000"].each do |script|
       pushing = push("--shell", ["echo $$ > #{scratch_dir}/pid; #{script}"])
-      head = start_command(["bash", "-c", "#{Shellwords.join([*COMMAND, "pull", endpoint])} | head -n 1; echo ${PIPESTATUS[0]}"], deadline: 20) if script == "yes"
+      head = start_command(["bash", "-c", "#{Shellwords.join([*COMMAND, "pull", endpoint])} | head -n 1; echo ${PIPESTATUS[0]}"]) if script == "yes"
       head ||= pull("--count", 1)
       result = head.finish
       assert_match((script == "yes") ? /\Ay\n141\n\z/ : /\A1\n\z/, result.stdout)

@@ -11,8 +11,6 @@ class LimitsTest < Godwit::TestCase
 
   LIMIT = (RUBY_ENGINE == "jruby") ? 200 : 40 # descriptors; Java has many open itself
 
-  deadline 60 # one of the tests starts 41 processes
-
   test "too many sockets of one context" do
     small = own(Godwit::Context.new(max_sockets: 3))
     pull = own(small.socket(:PULL, count_peers: false)).bind("inproc://a")

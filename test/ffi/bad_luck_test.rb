@@ -9,8 +9,6 @@ require_relative "../../rakelib/support/jruby"
 
 # No libzmq, a wrong one, one of many; each is loaded as users have it loaded, on CRuby and on JRuby.
 class BadLuckTest < Godwit::TestCase
-  deadline 90 # longer than that of the children: past a test's the watchdog ends the whole stage
-
   # Tries one after the other; only the last may load.
   PROGRAM = <<~'RUBY'
     $VERBOSE = nil

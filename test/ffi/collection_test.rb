@@ -5,8 +5,6 @@ require "test_helper"
 # What nobody closed is released by finalizers, and libzmq's memory for dropped frames before it fills the machine's. In children, whose
 # memory and descriptors are theirs alone.
 class FFICollectionTest < Godwit::TestCase
-  deadline 90
-
   PRELUDE = <<~RUBY
     require "godwit"
 

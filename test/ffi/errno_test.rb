@@ -4,8 +4,6 @@ require "test_helper"
 
 # An errno is that of the call that failed, though a trap handler or a finalizer makes calls before it is read.
 class FFIErrnoTest < Godwit::TestCase
-  deadline 60
-
   PRELUDE = <<~RUBY
     require "godwit"
     CONTEXT = Godwit::Context.new(linger: 0)

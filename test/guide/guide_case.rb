@@ -43,6 +43,4 @@ end
 
 class GuideCase < Godwit::TestCase
   include GuidePrograms
-
-  deadline 60
 end

@@ -16,10 +16,10 @@ class LoggerDurableProcessTest < Godwit::TestCase
     def texts = File.exist?("#{FOLDER}/app.log") ? File.readlines("#{FOLDER}/app.log", chomp: true).map { |line| line[/: (.*)\z/, 1] } : []
 
     def await(what)
-      finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
+      finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + HANG
       until yield
         abort("never: #{what}: #{texts.last(5)}") if Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
-        IO.select(nil, nil, nil, 0.005)
+        sleep(POLL)
       end
     end
 
@@ -32,7 +32,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
   RUBY
 
   def run_program(program, **options)
-    assert_child(run_child(PRELUDE + program, [scratch_dir], deadline: 25, **options)).stdout.lines(chomp: true)
+    assert_child(run_child(PRELUDE + program, [scratch_dir], **options)).stdout.lines(chomp: true)
   end
 
   test "forked children log on, each under an id and in a folder of its own, which goes when all is taken" do
@@ -154,21 +154,17 @@ class LoggerDurableProcessTest < Godwit::TestCase
 
   test "at the process's end what is left is sent, within linger" do
     Dir.mkdir(File.join(scratch_dir, "x"))
-    receiver = start_child("#{PRELUDE}receiver; puts 'up'; $stdin.read; finish", [scratch_dir], deadline: 25)
+    receiver = start_child("#{PRELUDE}receiver; puts 'up'; $stdin.read; finish", [scratch_dir])
     receiver.wait_for("up")
     assert_child(run_child("#{PRELUDE}log = log_to; 2_000.times { |index| log.info(index.to_s) }", [scratch_dir]))
     assert_equal [*(0...2_000).map(&:to_s), "0"], assert_child(receiver.finish).stdout.lines(chomp: true).drop(1)
   end
 
-  test "without a receiver the process's end takes no longer than linger, and says what is kept" do
+  test "without a receiver the process's end waits for linger, and says what is kept" do
     program = "#{PRELUDE}log = log_to(linger: 0.3); log.info('x'); at_exit { $stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s) }"
-    kept = 0
-    assert_within(1, tries: 5) do
-      result = assert_child(run_child(program, [scratch_dir]))
-      took = monotonic - Float(result.stdout)
-      assert_match(/ #{kept += 1} records? (?:is|are) kept in .*durable for the next start/, result.stderr)
-      took
-    end
+    result = assert_child(run_child(program, [scratch_dir]))
+    assert_operator monotonic - Float(result.stdout), :>=, 0.29
+    assert_match(/ 1 record is kept in .*durable for the next start/, result.stderr)
   end
 
   test "a receiver without room on the disk says so, acknowledges nothing, and goes on when there is room" do

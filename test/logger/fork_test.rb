@@ -12,7 +12,7 @@ class LoggerForkTest < Godwit::TestCase
   end
 
   test "four children with ten thousand records each: all arrive once, each with its own pid" do
-    child = start_child(<<~RUBY, deadline: 25)
+    child = start_child(<<~RUBY)
       require "godwit"
       log = Godwit::Logger.new(#{ear.last_endpoint.inspect})
       log.info("parent 0")

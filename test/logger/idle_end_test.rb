@@ -5,7 +5,7 @@ require "test_helper"
 # Loggers that nobody closes, at the end of the process.
 class LoggerIdleEndTest < Godwit::TestCase
   test "loggers that never logged end with the process, without a word" do
-    result = run_child(<<~RUBY, deadline: 10)
+    result = run_child(<<~RUBY)
       require "godwit"
       5.times { Godwit::Logger.new("tcp://127.0.0.1:9") }
     RUBY
@@ -14,7 +14,7 @@ class LoggerIdleEndTest < Godwit::TestCase
   end
 
   test "loggers that have logged, and a reader in the same process, end with it, without a word" do
-    result = run_child(<<~RUBY, deadline: 10)
+    result = run_child(<<~RUBY)
       require "godwit"
       pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
       Thread.new { pull.each { |message| } }

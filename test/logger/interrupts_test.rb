@@ -83,7 +83,7 @@ class LoggerInterruptsTest < Godwit::TestCase
       log = silent(kind, linger: 10)
       log.info("x")
       closing = in_thread { log.close }
-      until_asleep(closing)
+      eventually { log.instance_variable_get(:@handle).writer.instance_variable_get(:@closing) }
       closing.raise(Stop)
       assert_raises(Stop) { closing.value }
       _, said = capture_io { log.instance_variable_get(:@handle).writer.close(monotonic, 0) } # as the process's end does

@@ -6,7 +6,7 @@ require "test_helper"
 # stands in the file once, in order per writer. GODWIT_LOGGER_KILL_SECONDS has it go on for longer (rake logger:kills).
 class LoggerKillTest < Godwit::TestCase
   SECONDS = Float(ENV.fetch("GODWIT_LOGGER_KILL_SECONDS", "3"))
-  SEED = Integer(ENV.fetch("GODWIT_LOGGER_KILL_SEED") { rand(1 << 16) })
+  SEED = Integer(ENV.fetch("GODWIT_LOGGER_KILL_SEED") { Godwit::TestSupport::Length.of(4711, long: rand(1 << 16)) })
   CHILD_DEADLINE = SECONDS + 30
   deadline SECONDS + 60
 
@@ -29,7 +29,7 @@ class LoggerKillTest < Godwit::TestCase
           log.info(ARGV.fetch(3) + " " + number.to_s)
           note.call(number)
           Thread.handle_interrupt(Interrupt => :immediate) { Thread.pass }
-          Thread.handle_interrupt(Interrupt => :immediate) { IO.select(nil, nil, nil, 0.001) } if (number % 50).zero?
+          Thread.handle_interrupt(Interrupt => :immediate) { sleep(0.001) } if (number % 50).zero?
         end
       end
     rescue Interrupt
@@ -49,7 +49,7 @@ class LoggerKillTest < Godwit::TestCase
       number += 1
       receiver.sink.write([Godwit::Logger::Record.parse(ARGV.fetch(3) + " " + number.to_s)])
       note.call(number)
-      IO.select(nil, nil, nil, 0.002)
+      sleep(0.002)
     end
     receiver.close
     receiver.sink.close
@@ -98,7 +98,7 @@ class LoggerKillTest < Godwit::TestCase
 
   def kill(victim, random)
     goal = victim.taken(scratch_dir) + random.rand(400)
-    eventually("#{victim.mark} came to nothing: #{victim.child.stderr}", deadline: 20) { victim.taken(scratch_dir) >= goal }
+    eventually("#{victim.mark} came to nothing: #{victim.child.stderr}") { victim.taken(scratch_dir) >= goal }
     victim.child.signal(:KILL)
     result = victim.child.finish
     assert_equal 9, result.status.termsig, result.to_s

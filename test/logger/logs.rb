@@ -20,11 +20,8 @@ module Godwit
         log
       end
 
-      # A child on JRuby begins slowly.
-      PATIENCE = (RUBY_ENGINE == "jruby") ? 25 : 5
-
       # @return [Godwit::Logger::Record]
-      def record(timeout: PATIENCE) = Godwit::Logger::Record.parse(ear.recv(timeout: timeout))
+      def record(timeout: Waiters::HANG) = Godwit::Logger::Record.parse(ear.recv(timeout: timeout))
 
       def records(count) = Array.new(count) { record }
 
@@ -53,8 +50,8 @@ module Godwit
           end
         end
         yield log
-        assert log.flush(timeout: 20)
-        eventually(deadline: 20) { heard.size >= log.stats.sent }
+        assert log.flush(timeout: Waiters::HANG)
+        eventually { heard.size >= log.stats.sent }
         over = true
         thread.join
         [heard, log.stats]
@@ -66,15 +63,15 @@ module Godwit
         with_constants(Godwit::Logger.const_get(:Room), YIELDS: 200, VAIN: 20.0) { yield }
       end
 
-      # A loaded machine may hold up every process for longer than a logger waits for a socket: what shall be so is so at one of a few tries.
-      # @yieldreturn [Boolean]
-      def at_one_try(tries = 4)
-        assert tries.times.any? { yield }, "not at one of #{tries} tries"
+      # Waits until a caller waits for room in the queue.
+      def until_full(log)
+        room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@room)
+        eventually { room.instance_variable_get(:@waiters).positive? }
       end
 
       # A program that logs, to its end; what it sent is for {#record}.
       def assert_logs(source, **options)
-        result = assert_child(run_child("require 'godwit'\nENDPOINT = #{ear.last_endpoint.inspect}\n#{source}", deadline: 25, **options))
+        result = assert_child(run_child("require 'godwit'\nENDPOINT = #{ear.last_endpoint.inspect}\n#{source}", **options))
         assert_equal "", result.stderr
         result
       end

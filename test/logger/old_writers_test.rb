@@ -7,8 +7,6 @@ require_relative "served"
 class OldLogWritersTest < Godwit::TestCase
   include Served
 
-  deadline 30 + 6 * Godwit::TestSupport::Children::START
-
   OLD = <<~RUBY
     require "zmq"
     context = ZMQ::Context.new
@@ -26,7 +24,7 @@ class OldLogWritersTest < Godwit::TestCase
   TEXTS = %w[debug info warn error fatal unknown].map { |name| "#{name} of the old one" } + ["two\nlines", "old ERROR: a shape of its own", "raw"]
 
   def old_writer(endpoint, run: :run_child)
-    __send__(run, "require 'godwit/compat/rbczmq'\n#{OLD}", [endpoint], deadline: 15)
+    __send__(run, "require 'godwit/compat/rbczmq'\n#{OLD}", [endpoint])
   end
 
   test "Reader reads them: level, program, process and time as the line says" do

@@ -8,13 +8,11 @@ require_relative "logs"
 class LoggerPlainWireTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
-  deadline 60
-
   LINE = /\A([DIWEFA]), \[(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{6}) #(\d+)\] +(\w+) -- /
 
   def plain(endpoint = ear.last_endpoint, **options) = logger(endpoint, wire: :plain, **options)
 
-  def line = ear.recv(timeout: PATIENCE).force_encoding(Encoding::UTF_8)
+  def line = ear.recv(timeout: HANG).force_encoding(Encoding::UTF_8)
 
   def texts(count) = records(count).map(&:text)
 
@@ -267,7 +265,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     assert log.flush(timeout: 20) # so that there is room
     log.info("last")
     assert log.flush(timeout: 20)
-    eventually(deadline: 20) { heard.size == log.stats.sent }
+    eventually { heard.size == log.stats.sent }
     over = true
     hearer.join
     assert_equal "last", heard.reject { |text| text.start_with?("dropped") }.last
@@ -321,7 +319,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     stall(log)
     5.times { |number| log.info(number.to_s) }
     caller = in_thread { log.info("5") }
-    until_asleep(caller)
+    until_full(log)
     assert_equal ["held", *"0".."5"], hear(endpoint, 7)
     assert_equal true, caller.value
     assert_equal 0, log.stats.dropped
@@ -338,9 +336,9 @@ class LoggerPlainWireTest < Godwit::TestCase
     endpoint = endpoint_for(:ipc_file)
     log = plain(endpoint, overflow: :spool, spool: File.join(scratch_dir, "spool"), reconnect_interval: 0.01)
     log.info("0")
-    eventually(deadline: 15) { log.stats.spooled == 1 }
+    eventually { log.stats.spooled == 1 }
     199.times { |number| mixed(log, number + 1) }
-    eventually(deadline: 15) { log.stats.spooled == 200 }
+    eventually { log.stats.spooled == 200 }
     assert_equal (0...200).map(&:to_s), hear(endpoint, 200).map { |text| text.delete_prefix("[t] ") }
     assert_equal 0, log.stats.dropped
   end

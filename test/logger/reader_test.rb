@@ -64,7 +64,7 @@ class LoggerReaderTest < Godwit::TestCase
     one = reader
     loops = Array.new(2) { in_thread { one.each { flunk } } }
     waiting = in_thread { assert_raises(Godwit::ClosedError) { one.recv } }
-    until_asleep(*loops, waiting)
+    until_waiting(one.instance_variable_get(:@socket), 3)
     one.close
     one.close
     assert_equal [one, one], loops.map(&:value)
@@ -292,8 +292,8 @@ class LoggerReaderTest < Godwit::TestCase
     one = reader
     threads = Array.new(4) { in_thread { one.each.map(&:seq) } }
     push_to(one).send_many(Array.new(2_000) { |i| frames(i + 1) })
-    eventually(deadline: 10) { one.received == 2_000 }
-    until_asleep(*threads)
+    eventually { one.received == 2_000 }
+    until_waiting(one.instance_variable_get(:@socket), 4)
     one.close
     assert_equal (1..2_000).to_a, threads.flat_map(&:value).sort
     assert_equal [2_000, 0, 0], [one.received, one.lost, one.late]
@@ -303,7 +303,7 @@ class LoggerReaderTest < Godwit::TestCase
     one = reader
     push = push_to(one)
     waiting = in_thread { one.recv(timeout: 5).seq }
-    until_asleep(waiting)
+    until_waiting(one.instance_variable_get(:@socket))
     push.send_many(Array.new(300) { |i| frames(i + 1) })
     mine = one.each { |record| break record.seq }
     refute_equal waiting.value, mine
@@ -333,7 +333,7 @@ class LoggerReaderTest < Godwit::TestCase
     one.each do |record|
       break if record.writer == writer(2)
       behind += 1 if slow
-      IO.select(nil, nil, nil, 0.001) # the work
+      sleep(0.001) # the work
       next if slow || record.seq < 600
       slow = push_to(one).send(frames(1, writer: writer(2)))
     end
@@ -342,12 +342,12 @@ class LoggerReaderTest < Godwit::TestCase
 
   test "a writer that floods holds up no slow one: it need not wait for what the other has sent before" do
     one = own(Reader.new(endpoint_for(:inproc), context: context)) # sent is arrived
-    flood = in_thread do
-      push = push_to(one)
+    push = push_to(one)
+    in_thread do
       batch = Array.new(100) { |i| frames(i + 1, writer: writer(0)) }
       loop { push.send_many(batch) }
     end
-    until_asleep(flood, deadline: 20) # no more fit in
+    until_waiting(push) # no more fit in
     slow = Array.new(3) { push_to(one) }
     flooded = 0
     behind = []

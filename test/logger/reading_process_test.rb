@@ -89,7 +89,7 @@ class LoggerReadingProcessTest < Godwit::TestCase
   end
 
   test "a process ends while they run, without a word" do
-    result = assert_child(run_child(<<~RUBY, deadline: 20))
+    result = assert_child(run_child(<<~RUBY))
       require "godwit"
       #{WIRE}
       relay = Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", control: "tcp://127.0.0.1:*", sink: Object.new.tap { |sink| def sink.write(_) = nil }).start
@@ -117,10 +117,10 @@ class LoggerReadingProcessTest < Godwit::TestCase
       end
     RUBY
     2.times do
-      child = start_child(program, deadline: 25)
+      child = start_child(program)
       child.wait_for(/\[\d+, \d+\]/)
       before = File.exist?(file) && File.mtime(file)
-      eventually(deadline: 10) { File.exist?(file) && File.mtime(file) != before }
+      eventually { File.exist?(file) && File.mtime(file) != before }
       child.signal(:KILL)
       child.finish
     end

@@ -30,7 +30,7 @@ class RsyslogTest < Godwit::TestCase
   def rsyslog(configuration)
     file = "#{scratch_dir}/rsyslog.conf"
     File.write(file, %(global(workDirectory="#{scratch_dir}")\n#{configuration}))
-    start_command([RSYSLOGD, "-n", "-f", file, "-i", "#{scratch_dir}/pid"], deadline: 25)
+    start_command([RSYSLOGD, "-n", "-f", file, "-i", "#{scratch_dir}/pid"])
   end
 
   # What rsyslog binds: it cannot be asked which port it took, and one that was free a moment ago may be somebody else's by now.
@@ -46,7 +46,7 @@ class RsyslogTest < Godwit::TestCase
       module(load="imuxsock" SysSock.Use="off")
       input(type="imuxsock" Socket="#{log_socket}")
     TEXT
-    eventually("rsyslog does not listen", deadline: 20) { File.socket?(log_socket) }
+    eventually("rsyslog does not listen") { File.socket?(log_socket) }
     child
   end
 
@@ -68,7 +68,7 @@ class RsyslogTest < Godwit::TestCase
     log.info("a NUL\0inside, and ümläuts")
     100.times { |number| log.debug("number #{number}") }
     log << "raw"
-    lines = eventually("rsyslog has not written all", deadline: 20) { File.exist?(file) && File.readlines(file, encoding: "UTF-8", chomp: true).then { |all| all if all.last == "raw" } }
+    lines = eventually("rsyslog has not written all") { File.exist?(file) && File.readlines(file, encoding: "UTF-8", chomp: true).then { |all| all if all.last == "raw" } }
     stop(child)
     texts = lines.map { |line| line[/ -- billing: (.*)/, 1] || line }
     assert_equal ["first", "two", "lines", "#{"x" * 9_000}end", "a NULinside, and ümläuts", *Array.new(100) { |number| "number #{number}" }, "raw"], texts
@@ -96,7 +96,7 @@ class RsyslogTest < Godwit::TestCase
     child = sending(%(endpoints=">#{input}" socktype="PUSH"))
     syslog(6, "of no interest")
     syslog(3, "refused")
-    eventually("serve has not written all", deadline: 15) { File.exist?(file) && File.read(file).include?("refused") }
+    eventually("serve has not written all") { File.exist?(file) && File.read(file).include?("refused") }
     shown = assert_child(tail(output, control_of(server), "--level", "error+", "--prog", "billing", "--format", "%{level} %{prog} %{text}", count: 1).finish).stdout
     stop(child)
     assert_equal "ERROR billing refused\n", shown
@@ -108,7 +108,7 @@ class RsyslogTest < Godwit::TestCase
     child = sending(%(endpoints="@#{endpoint}" socktype="PUB"))
     reader = own(Godwit::Logger::Reader.subscribe(endpoint, level: "error"))
     # It binds at its first message, which is lost, and some more until the subscription is there.
-    got = eventually("nothing came", deadline: 20) do
+    got = eventually("nothing came") do
       syslog(3, "are you there")
       reader.recv(timeout: 0.1, exception: false)
     end

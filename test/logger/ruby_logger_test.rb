@@ -13,7 +13,7 @@ class RubyLoggerTest < Godwit::TestCase
   LEAST.each do |form, least|
     test "Ruby's own tests of Logger, #{form}" do
       not_on :jruby, "the test framework that Ruby's own tests are written for is CRuby's"
-      result = run_child("test/logger/ruby/run.rb", [folder, form], deadline: 25)
+      result = run_child("test/logger/ruby/run.rb", [folder, form])
       assert_child result
       ran, failed = result.stdout.match(/^(\d+) tests, \d+ assertions, (\d+ failures, \d+ errors, \d+ skips)$/)&.captures
       assert_equal "0 failures, 0 errors, 0 skips", failed, result.to_s

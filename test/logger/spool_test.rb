@@ -14,7 +14,7 @@ class LoggerSpoolTest < Godwit::TestCase
   def texts(count) = records(count).map(&:text)
 
   def spooled(log, count)
-    eventually("only #{log.stats}", deadline: 15) { log.stats.spooled >= count }
+    eventually("only #{log.stats}") { log.stats.spooled >= count }
   end
 
   test "a reader that takes all has nothing spooled" do
@@ -140,7 +140,7 @@ class LoggerSpoolTest < Godwit::TestCase
     require "godwit"
     log = Godwit::Logger.new(ARGV[0], overflow: :spool, spool: ARGV[1])
     300.times { |index| log.info("record " + index.to_s) }
-    IO.select(nil, nil, nil, 0.01) until log.stats.spooled == 300
+    sleep(POLL) until log.stats.spooled == 300
     Process.kill(:KILL, Process.pid)
   RUBY
 
@@ -159,7 +159,7 @@ class LoggerSpoolTest < Godwit::TestCase
     $stderr.reopen(File::NULL)
     spool = lambda do |name|
       100.times { |index| log.info("#{name} #{index}") }
-      IO.select(nil, nil, nil, 0.01) until log.stats.spooled == 100
+      sleep(POLL) until log.stats.spooled == 100
     end
     spool.call("parent")
     done, ending = IO.pipe, IO.pipe
@@ -197,7 +197,7 @@ class LoggerSpoolTest < Godwit::TestCase
     log = Godwit::Logger.new(ARGV[0], overflow: :spool, spool: ARGV[1], queue: 10, linger: 0)
     until log.stats.dropped > 5
       log.info("x" * 50)
-      IO.select(nil, nil, nil, 0.001)
+      sleep(POLL)
     end
     stats = log.stats
     puts stats.spooled > 5, stats.queued >= 10, stats.last_error.inspect

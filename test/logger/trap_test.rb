@@ -6,8 +6,6 @@ require_relative "logs"
 class LoggerTrapTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
-  deadline 90 # several children, which JRuby starts slowly
-
   test "every record of a thousand handlers arrives, and no ThreadError" do
     result = assert_logs(<<~RUBY)
       log = Godwit::Logger.new(ENDPOINT, progname: "trapped")
@@ -56,7 +54,7 @@ class LoggerTrapTest < Godwit::TestCase
   test "in a handler a full queue drops, whatever the policy; close works there" do
     not_on :jruby, "its trap handlers run in a thread of their own, which may wait"
     %i[drop_new drop_old block].each do |policy|
-      result = run_child(<<~RUBY, deadline: 20)
+      result = run_child(<<~RUBY)
         require "godwit"
         log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", queue: 2, overflow: #{policy.inspect}, linger: 0.1)
         ended = false

@@ -10,7 +10,6 @@ class NativeFramesTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 
   under_gc_stress
-  deadline 60
 
   LARGE = 1 << 20
 

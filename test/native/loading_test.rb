@@ -5,8 +5,6 @@ require "open3"
 
 # What is said when the extension, or its libzmq, cannot be loaded. Nothing falls back to the other backend.
 class NativeLoadingTest < Godwit::TestCase
-  deadline 90 # longer than that of the children: past a test's the watchdog ends the whole stage
-
   PROGRAM = <<~RUBY
     begin
       require "godwit"

@@ -5,8 +5,6 @@ require "godwit/logger"
 
 # The queue between a logger's callers and its sender, which makes usual lines itself.
 class LogQueueTest < Godwit::TestCase
-  deadline 60 # children, which a busy machine starts slowly
-
   QUEUE = Godwit::Backend::IMPLEMENTATION::LogQueue
   FORMATTER = Godwit::Logger::Formatter
   INFO = Logger::INFO

@@ -11,8 +11,6 @@ class NativeLoopTest < Godwit::TestCase
 
   LINES = %r{lib/godwit/(loop|timers)}
 
-  deadline 60
-
   test "under async its tasks go on while it waits; another thread, and another task, reach it" do
     log = []
     pull, push = connected_pair(:PULL, :PUSH)

@@ -8,8 +8,6 @@ require_relative "counting"
 class MemoryTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 
-  deadline 60
-
   test "a receive allocates its String and nothing else, a send nothing, a batch one Array more" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
     frame = "x" * 100

@@ -10,8 +10,6 @@ require_relative "shim/shim"
 class NativeMonitorTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 
-  deadline 90
-
   CHURN = 4_000 # connections; three events each
 
   # At libzmq's limit, its 1,000th event, its I/O thread would wait for a reader, and each bind and close with it.

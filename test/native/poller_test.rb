@@ -14,7 +14,6 @@ class NativePollerTest < Godwit::TestCase
   Shim = Godwit::TestSupport::Shim
   Tiny = Godwit::TestSupport::TinyScheduler
   ROUNDS = 300
-  deadline 60
 
   # ---- no wake-up is lost; a fiber waits, and what swallows its edge happens before its scheduler looks ----
 

@@ -4,8 +4,6 @@ require "test_helper"
 
 # Law 10: each Ractor may own sockets; a Context is shared, so that inproc works between them; frozen frames cross.
 class RactorsTest < Godwit::TestCase
-  deadline 60
-
   PRELUDE = <<~RUBY
     Warning[:experimental] = false
     require "godwit"

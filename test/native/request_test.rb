@@ -5,7 +5,6 @@ require "timeout"
 
 # REQ#request stays usable whatever ends it, and at whatever moment.
 class RequestTest < Godwit::TestCase
-  deadline 60
   Stop = Class.new(StandardError)
 
   test "interrupts at any moment leave a REQ usable" do

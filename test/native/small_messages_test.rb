@@ -8,8 +8,6 @@ class SmallMessagesTest < Godwit::TestCase
   SLABS = 1024
   SLAB = 16 * 1024
 
-  deadline 60
-
   test "messages of every size around the borders arrive as they were, by tcp, ipc and inproc" do
     each_transport do |transport|
       pull, push = connected_pair(:PULL, :PUSH, transport: transport, send_hwm: 0, recv_hwm: 0)

@@ -6,8 +6,6 @@ require_relative "shim/shim"
 # The stress tests with time for libzmq's threads between any two calls of the extension (shim/windows.c): races that are lost
 # once in a million messages are lost here within a few thousand.
 class WidenedTest < Godwit::TestCase
-  deadline 120
-
   Dir["#{__dir__}/../stress/*_test.rb"].sort.each do |file|
     test "#{File.basename(file, "_test.rb")} with wide windows" do
       env = Godwit::TestSupport::Shim.windows(any: 50).merge(

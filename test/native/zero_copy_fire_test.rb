@@ -6,8 +6,6 @@ require "timeout"
 
 # Strings in place while everything around them ends: nothing crashes, what arrives is what was sent, every String is released.
 class ZeroCopyFireTest < Godwit::TestCase
-  deadline 60
-
   # A receiver of parts [checksum, data] in a process of its own, so that the sender may do what it likes.
   RECEIVER = <<~RUBY
     require "godwit"

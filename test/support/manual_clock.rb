@@ -2,15 +2,18 @@
 
 module Godwit
   module TestSupport
-    # A clock that stands still until the test advances it. `with_clock { |clock| … }` puts it in the place of Godwit's own.
+    # A clock that stands still until the test advances it, or advances a tick at each look. `with_clock { |clock| … }` puts it
+    # in the place of Godwit's own.
     class ManualClock
-      # @return [Float] seconds
-      attr_reader :now
-      alias_method :call, :now
-
-      def initialize(now = 1000.0)
-        @now = now
+      # @param tick [Float] seconds
+      def initialize(tick: 0.0)
+        @now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        @tick = tick
       end
+
+      # @return [Float] seconds
+      def now = @now += @tick
+      alias_method :call, :now
 
       # @param waking [Array<Thread>] threads that wait for a deadline by a condition variable: they look at the clock again
       def advance(seconds, waking: [])

@@ -16,7 +16,7 @@ module Godwit
     include TestSupport::Children
     include TestSupport::Runtimes
 
-    DEADLINE = 60 # seconds for one test, which finds hangs: the slowest take a few on a machine at ease
+    DEADLINE = 120 # seconds for one test, longer than any child process has: it finds hangs
     THREAD_DEADLINE = TestSupport::Waiters::HANG
 
     class << self

@@ -81,28 +81,12 @@ module Godwit
         end
       end
 
-      # To go: `until_waiting` asks the wait queue, which a thread's status does not tell.
-      def until_asleep(*threads, deadline: HANG)
-        eventually("the threads never slept", deadline: deadline) { threads.all? { |thread| thread.status == "sleep" } }
-      end
-
       # @return [Float] that the block took
       def seconds
         start = monotonic
         yield
         monotonic - start
       end
-
-      # That the block gives a time below the limit, on a machine at ease; the best of a few tries where it is not.
-      # @param limit [Numeric] seconds
-      def assert_within(limit, tries: 10)
-        times = []
-        tries.times { return pass if (times << yield).last < limit }
-        flunk "it took #{times.map { |time| time.round(3) }} s"
-      end
-
-      # What ends a wait does so within a tenth of a second.
-      def assert_at_once(&block) = assert_within(0.1, tries: 15, &block)
 
       def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 

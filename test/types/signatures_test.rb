@@ -13,7 +13,6 @@ class SignaturesTest < Godwit::TestCase
   SIG = ENV.fetch("GODWIT_TEST_SIG", File.expand_path("../../sig", __dir__))
   ROOT = File.expand_path("../..", __dir__)
   WRAPPED = /__with(out)?__RBS_TEST/ # of the checks at run time, test/support/types.rb
-  deadline 120 # Ruby's own types are many, and rbs reads them in a process too
 
   Dir["#{ROOT}/lib/godwit/cli/*.rb"].sort.each { |file| require file }
 

@@ -6,7 +6,6 @@ require "open3"
 # The checks at run time see a type that is wrong, and let the run fail: a small one, in a process with a folder of broken types.
 class WrongTypesTest < Godwit::TestCase
   ROOT = File.expand_path("../..", __dir__)
-  deadline 120 # each starts a process that reads all of Ruby's types
   RUN = <<~RUBY
     require "test_helper"
     class Small < Godwit::TestCase

@@ -22,7 +22,7 @@ module Godwit
       # @param text [String]
       # @param always [Boolean] whether it is said in any case
       def call(text, always: false)
-        now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        now = Timeout.now
         return @held += 1 if !always && @last && now - @last < PERIOD
         return @held += 1 unless taken?(always ? PATIENCE : 0)
         @last = now

@@ -5,8 +5,6 @@ require_relative "ffi_rzmq_case"
 
 # examples/ffi-rzmq: programs for that gem, which run unchanged with it and through the door.
 class FFIRzmqExamplesTest < FFIRzmqCase
-  deadline 150
-
   # Each runtime talks to itself, and the door to the gem.
   PAIRS = [:gem, *RUNTIMES.keys].zip([:gem, *RUNTIMES.keys]) + [%i[native gem], *([%i[gem ffi]] if RUNTIMES.key?(:ffi))]
 

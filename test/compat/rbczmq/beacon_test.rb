@@ -121,8 +121,6 @@ end
 
 # On a network of the test's own, in a namespace: no interface of this machine is broadcast to.
 class RbczmqBeaconOnTheWireTest < Godwit::TestCase
-  deadline 40
-
   HEAD = %(require "godwit/compat/rbczmq"; require "zmq"\n)
   WIRE = "ip link set lo up && ip link add v0 type veth peer name v1 && ip addr add 10.99.0.1/24 brd + dev v0 && ip link set v0 up && ip link set v1 up"
 

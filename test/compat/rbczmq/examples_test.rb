@@ -4,8 +4,6 @@ require "test_helper"
 
 # The scripts of examples/rbczmq, verbatim, in processes of their own.
 class RbczmqExamplesTest < Godwit::TestCase
-  deadline 60
-
   ANYWHERE = "tcp://127.0.0.1:*"
 
   def script(file, *arguments)

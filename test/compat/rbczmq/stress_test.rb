@@ -3,8 +3,6 @@
 require_relative "rbczmq_case"
 
 class RbczmqStressTest < Godwit::RbczmqCase
-  deadline 120
-
   SOCKETS = 20_000
   AT_ONCE = 100
 
