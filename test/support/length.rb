@@ -2,9 +2,6 @@
 
 module Godwit
   module TestSupport
-    # @return [Random] for what the run's seed chooses as the tests are defined
-    def self.choice = Random.new(Integer(ARGV[ARGV.index("--seed").to_i + 1], exception: false) || 0)
-
     # How long a test that can go on for any time shall: short in the gate, long in `bin/test --full`.
     module Length
       LONG = ENV["GODWIT_TEST_LONG"] == "1"

@@ -45,7 +45,7 @@ module Godwit
       Stage.new("signatures", "sig/ and the library name the same, and a wrong type is seen", files: "test/types/**/*_test.rb",
         quick: true),
       Stage.new("jruby", "on JRuby: the public API, a reader and a writer of logs, the compatibility layers' differences",
-        files: "test/{conformance/**/*,logger/{reader,writer}}_test.rb", jruby: true, transport: :any),
+        files: "test/{conformance/**/*,logger/{reader,writer},jruby/*}_test.rb", jruby: true, transport: :any),
       Stage.new("logger", "Godwit::Logger, its readers and the broadcaster, with kills, Ruby's own logger tests, ActiveSupport, rsyslog",
         files: "test/logger/**/*_test.rb"),
       Stage.new("types", "a third of conformance, with every call compared with its type in sig/", files: CONFORMANCE, third: true,

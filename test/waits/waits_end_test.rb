@@ -2,33 +2,17 @@
 
 require "test_helper"
 require "timeout"
+require "support/endings"
 require "support/waiting_calls"
 require "support/tiny_scheduler"
 
 # Whatever ends a wait ends it, and the socket can be used, or closed, afterwards. Each ending is tested on each kind of wait,
 # and each waiting call with one ending, which the seed chooses. How soon it ends: test/timing.
 class WaitsEndTest < Godwit::TestCase
+  extend Godwit::TestSupport::Endings
   include Godwit::TestSupport::WaitingCalls
 
   Stop = Class.new(StandardError)
-  ENDINGS = {}
-  CHOICE = Godwit::TestSupport.choice
-
-  class << self
-    # Defines an ending, as a test of each kind of wait.
-    def ending(sentence, &body)
-      ENDINGS[sentence] = body
-      self::KINDS.each { |name| test_of(name, sentence) }
-    end
-
-    def test_of(name, sentence)
-      test("#{name} #{sentence}") do
-        not_on :jruby, "JRuby has no fiber scheduler" if sentence.include?("fiber")
-        instance_exec(name, &ENDINGS.fetch(sentence))
-      end
-    end
-  end
-
   ending "ends on Thread#kill" do |name|
     call, thread = wait_in_thread(name)
     thread.kill
@@ -68,6 +52,7 @@ class WaitsEndTest < Godwit::TestCase
   end
 
   ending "ends on Thread#kill in a fiber under a plain scheduler" do |name|
+    not_on :jruby, "JRuby has no fiber scheduler"
     call = prepare(name)
     kill_thread_of_fiber(call)
     assert_closes(call)
@@ -75,6 +60,7 @@ class WaitsEndTest < Godwit::TestCase
   end
 
   ending "ends in a fiber when its socket is closed" do |name|
+    not_on :jruby, "JRuby has no fiber scheduler"
     call = prepare(name)
     fiber = in_fiber(call)
     call.socket.close
@@ -82,6 +68,7 @@ class WaitsEndTest < Godwit::TestCase
   end
 
   ending "ends in a fiber when its context is shut down" do |name|
+    not_on :jruby, "JRuby has no fiber scheduler"
     call = prepare(name)
     fiber = in_fiber(call)
     call.socket.context.shutdown
@@ -89,6 +76,7 @@ class WaitsEndTest < Godwit::TestCase
   end
 
   ending "ends in ten threads and fibers when its socket is closed" do |name|
+    not_on :jruby, "JRuby has no fiber scheduler"
     call = prepare(name)
     waiters = Array.new(5) { in_thread { call.run } } + Array.new(5) { fiber { call.run } }
     # A call that makes a monitor of its own waits there: all of them count for the socket.
@@ -119,12 +107,11 @@ class WaitsEndTest < Godwit::TestCase
   # Ruby itself crashes when a thread ends that a fiber of a thread that is gone had joined, as Proxy#run does; and a REQ, a REP and
   # a proxy serve one caller at a time.
   ALL.each_key do |name|
-    possible = ENDINGS.keys
+    possible = endings.keys
     possible -= ["ends on Thread#kill in a fiber under a plain scheduler"] if name == "Proxy run"
     possible -= ["ends in ten threads and fibers when its socket is closed"] if name.match?(/request|serve|Proxy/)
     possible = possible.grep_v(/fiber/) if RUBY_ENGINE == "jruby"
-    possible -= ENDINGS.keys if KINDS.include?(name)
-    test_of(name, possible.sample(random: CHOICE)) if possible.any?
+    one_ending(name, possible)
   end
 
   # The main thread is not alone here, and waits in another way.

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "timeout"
+require "support/endings"
 require_relative "ffi_rzmq_case"
 require "godwit/compat/ffi_rzmq"
 require "ffi-rzmq"
@@ -8,6 +9,8 @@ require "ffi-rzmq"
 # Every call of the layer that waits ends on all that shall end it: none is a blocking call of libzmq's. Each ending is tested
 # on each kind of wait, and each call with one ending, which the seed chooses.
 class FFIRzmqWaitsTest < FFIRzmqCase
+  extend Godwit::TestSupport::Endings
+
   CALLS = {
     "recv_string" => [:PULL, ->(socket) { socket.recv_string(+"") }],
     "recv_strings" => [:PULL, ->(socket) { socket.recv_strings([]) }],
@@ -27,55 +30,53 @@ class FFIRzmqWaitsTest < FFIRzmqCase
   KINDS = %w[recv_string send_string poll Device.new].freeze
   # What the call makes for itself and waits on.
   WAITED_ON = {"poll" => Godwit::Poller, "Device.new" => Godwit::Proxy}.freeze
-  CHOICE = Godwit::TestSupport.choice
 
-  ENDINGS = {
-    "ends on Thread#kill" => lambda do |name|
-      _, thread = waiting(name)
-      ended(thread.kill)
-    end,
-    "ends on Timeout" => lambda do |name|
-      socket, call = prepare(name)
-      assert_raises(Timeout::Error) { Timeout.timeout(0.01) { instance_exec(socket, &call) } }
-    end,
-    "ends when the socket is closed" => lambda do |name|
-      socket, thread = waiting(name)
-      socket.close
-      assert_equal [-1, ZMQ::ENOTSOCK], ended(thread)
-    end,
-    "ends when the context is terminated" => lambda do |name|
-      _, thread = waiting(name)
-      assert_equal 0, @old.terminate
-      assert_equal [-1, ZMQ::ETERM], ended(thread)
-    end,
-    "ends on Ctrl-C" => lambda do |name|
-      not_on :jruby, "it raises no Interrupt on Ctrl-C"
-      child = start_old(<<~RUBY, on: Godwit::BACKEND)
-        require "./test/support/child_prelude"
-        require "ffi-rzmq"
-        @context = ZMQ::Context.new
-        @back = @context.socket(ZMQ::PUSH)
-        call = #{source_of(name)}
-        socket = @context.socket(ZMQ::#{CALLS.fetch(name).first})
-        socket.bind("tcp://127.0.0.1:*")
-        made = #{WAITED_ON.key?(name) ? "next_made(#{WAITED_ON[name]})" : "Queue.new << socket.godwit"}
-        Thread.new { until_waiting(made.pop) && puts("ready") }
-        begin
-          call.call(socket)
-          abort "it returned"
-        rescue Interrupt
-          puts "interrupted", socket.close, @context.terminate
-        end
-      RUBY
-      child.wait_for(/^ready$/).signal(:INT)
-      assert_equal "ready\ninterrupted\n0\n0\n", assert_child(child.finish).stdout
-    end
-  }.freeze
-
-  CALLS.each_key do |name|
-    endings = KINDS.include?(name) ? ENDINGS.keys : [ENDINGS.keys.sample(random: CHOICE)]
-    endings.each { |sentence| test("#{name} #{sentence}") { instance_exec(name, &ENDINGS.fetch(sentence)) } }
+  ending "ends on Thread#kill" do |name|
+    _, thread = waiting(name)
+    ended(thread.kill)
   end
+
+  ending "ends on Timeout" do |name|
+    socket, call = prepare(name)
+    assert_raises(Timeout::Error) { Timeout.timeout(0.01) { instance_exec(socket, &call) } }
+  end
+
+  ending "ends when the socket is closed" do |name|
+    socket, thread = waiting(name)
+    socket.close
+    assert_equal [-1, ZMQ::ENOTSOCK], ended(thread)
+  end
+
+  ending "ends when the context is terminated" do |name|
+    _, thread = waiting(name)
+    assert_equal 0, @old.terminate
+    assert_equal [-1, ZMQ::ETERM], ended(thread)
+  end
+
+  ending "ends on Ctrl-C" do |name|
+    not_on :jruby, "it raises no Interrupt on Ctrl-C"
+    child = start_old(<<~RUBY, on: Godwit::BACKEND)
+      require "./test/support/child_prelude"
+      require "ffi-rzmq"
+      @context = ZMQ::Context.new
+      @back = @context.socket(ZMQ::PUSH)
+      call = #{source_of(name)}
+      socket = @context.socket(ZMQ::#{CALLS.fetch(name).first})
+      socket.bind("tcp://127.0.0.1:*")
+      made = #{WAITED_ON.key?(name) ? "next_made(#{WAITED_ON[name]})" : "Queue.new << socket.godwit"}
+      Thread.new { until_waiting(made.pop) && puts("ready") }
+      begin
+        call.call(socket)
+        abort "it returned"
+      rescue Interrupt
+        puts "interrupted", socket.close, @context.terminate
+      end
+    RUBY
+    child.wait_for(/^ready$/).signal(:INT)
+    assert_equal "ready\ninterrupted\n0\n0\n", assert_child(child.finish).stdout
+  end
+
+  CALLS.each_key { |name| one_ending(name) }
 
   def teardown
     @old&.terminate

@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# Where the compatibility layers differ from the gems they replace, on JRuby. Both define ZMQ, so that each runs in a JRuby of its
+# own within this JVM.
+class LayersOnJRubyTest < Godwit::TestCase
+  {rbczmq: "test/compat/rbczmq/defects_test", ffi_rzmq: "test/compat/ffi_rzmq/differences_test"}.each do |layer, file|
+    test "#{layer}'s differences" do
+      not_on :native, "it is about JRuby"
+      report = run_tests(file)
+      assert_empty report["failures"]
+      assert_operator report["passed"], :>=, 5
+    end
+  end
+
+  private
+
+  # @return [Hash] what the tests of the file came to
+  def run_tests(file)
+    report = "#{scratch_dir}/report.json"
+    container = org.jruby.embed.ScriptingContainer.new(org.jruby.embed.LocalContextScope::SINGLETHREAD)
+    container.load_paths = %w[lib test].map { |folder| File.expand_path("../../#{folder}", __dir__) }
+    container.environment = ENV.to_h.merge("GODWIT_TEST_REPORT" => report)
+    container.run_scriptlet("require '#{file.delete_prefix("test/")}'")
+    container.terminate
+    JSON.parse(File.read(report))
+  end
+end
