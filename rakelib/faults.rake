@@ -1,0 +1,26 @@
+# frozen_string_literal: true
+
+require "yaml"
+
+# A test that no fault of the product makes fail is worth nothing.
+desc "Break the product as test/faults.yml says, one fault after the other, in a copy of the last commit: the stages named there must fail"
+task :faults, [:only] do |_, arguments|
+  copy = File.expand_path("tmp/faults")
+  rm_rf copy, verbose: false
+  sh "git", "clone", "-q", ".", copy, verbose: false
+  %w[vendor .bundle].each { |folder| cp_r(folder, copy, verbose: false) if File.directory?(folder) }
+  faults = YAML.load_file("#{copy}/test/faults.yml")
+  unseen = faults.reject do |name, fault|
+    next true if arguments[:only] && !name.include?(arguments[:only])
+    path = File.join(copy, fault.fetch("file"))
+    whole = File.read(path)
+    abort "#{name}: #{fault["file"]} has no such lines any more" unless whole.scan(fault.fetch("lines")).one?
+    File.write(path, whole.sub(fault["lines"]) { fault.fetch("instead") })
+    told = IO.popen(["bin/test", *fault.fetch("stages").split(", "), {chdir: copy, err: [:child, :out]}], &:read)
+    File.write(path, whole)
+    found = told.scan(/^  \[(.+?)\] (\S+)/).uniq
+    puts "#{name}: #{found.empty? ? "not found" : "found by #{found.size}, such as [#{found.first.join("] ")}"}"
+    found.any?
+  end
+  abort "not found: #{unseen.keys.join(", ")}" if unseen.any?
+end
