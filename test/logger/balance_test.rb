@@ -5,7 +5,7 @@ require "test_helper"
 # Writers and their reader die by kill -9 and are started again, at random. Each writer notes in a file what it is about to log, each reader what it got,
 # so the truth is known: the accounts must say it. GODWIT_LOGGER_BALANCE_SECONDS has it go on for longer (rake soak:logger).
 class LoggerBalanceTest < Godwit::TestCase
-  SECONDS = Float(ENV.fetch("GODWIT_LOGGER_BALANCE_SECONDS", "3"))
+  SECONDS = Float(ENV.fetch("GODWIT_LOGGER_BALANCE_SECONDS") { Godwit::TestSupport::Length.of("1.5", long: "3") })
   SEED = Integer(ENV.fetch("GODWIT_LOGGER_BALANCE_SEED") { Godwit::TestSupport::Length.of(4711, long: rand(1 << 16)) })
   WRITERS = 4
   LEAST = 3 # deaths of writers, however busy the machine is

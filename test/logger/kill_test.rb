@@ -5,7 +5,7 @@ require "test_helper"
 # kill -9 of durable writers and of their receiver, at random moments, with rotation and with other records in the same file: what was logged
 # stands in the file once, in order per writer. GODWIT_LOGGER_KILL_SECONDS has it go on for longer (rake logger:kills).
 class LoggerKillTest < Godwit::TestCase
-  SECONDS = Float(ENV.fetch("GODWIT_LOGGER_KILL_SECONDS", "3"))
+  SECONDS = Float(ENV.fetch("GODWIT_LOGGER_KILL_SECONDS") { Godwit::TestSupport::Length.of("1.5", long: "3") })
   SEED = Integer(ENV.fetch("GODWIT_LOGGER_KILL_SEED") { Godwit::TestSupport::Length.of(4711, long: rand(1 << 16)) })
   CHILD_DEADLINE = SECONDS + 30
   deadline SECONDS + 60

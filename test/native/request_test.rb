@@ -23,7 +23,7 @@ class RequestTest < Godwit::TestCase
         ended[:raised] += 1
       end
       next unless (number % 10).zero?
-      assert_equal "still #{number}", req.request("still #{number}", timeout: 2, retries: 1)
+      assert_equal "still #{number}", req.request("still #{number}", timeout: 10, retries: 1)
       assert_equal 1, req.endpoints.size
     end
     assert_operator ended[:raised], :>, 0
@@ -38,7 +38,7 @@ class RequestTest < Godwit::TestCase
         Timeout.timeout(0.003) { req.request("silence", timeout: 0.003) }
       end
     end
-    assert_equal "speak", req.request("speak", timeout: 2, retries: 3)
+    assert_equal "speak", req.request("speak", timeout: 10, retries: 3)
   end
 
   # Every line of Ruby in it is a moment at which it may be interrupted.
@@ -50,7 +50,7 @@ class RequestTest < Godwit::TestCase
       loop do
         moment += 1
         break unless interrupted_at(moment, req, message)
-        assert_equal "again", req.request("again", timeout: 2, retries: 2), "after an interrupt at line #{moment} of a request of #{message}"
+        assert_equal "again", req.request("again", timeout: 10, retries: 2), "after an interrupt at line #{moment} of a request of #{message}"
         assert_equal [rep.last_endpoint], req.endpoints
       end
       assert_operator moment, :>, 5
