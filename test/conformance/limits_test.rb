@@ -139,12 +139,12 @@ class LimitsTest < Godwit::TestCase
         nil
       end
       begin
-        pull.recv(timeout: 1)
+        pull.recv(timeout: 30)
       rescue Godwit::TooManySocketsError => error
         puts "raised: #{error.operation}"
       end
       push << "x"
-      puts pull.recv(timeout: 1)
+      puts pull.recv(timeout: 30)
       files.each(&:close)
       puts pull.recv(timeout: 0.01, exception: false).inspect
     RUBY

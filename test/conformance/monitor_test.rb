@@ -245,7 +245,7 @@ class MonitorTest < Godwit::TestCase
     until_event(theirs, :handshake_succeeded)
     assert_flows(*connected_pair(:DEALER, :DEALER)) # by then the I/O thread is through with the other handshake
     own_monitor(push.monitor)
-    assert_same push, push.wait_connected(timeout: 1)
+    assert_same push, push.wait_connected(timeout: 30)
   end
 
   test "messages flow as ever beside it" do

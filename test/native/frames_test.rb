@@ -228,7 +228,7 @@ class NativeFramesTest < Godwit::TestCase
       check([1, 1000, 1000], message.map(&:size))
       check(message.dup, Godwit::Message.decode(message.encode))
       message.close
-      check(true, tracker.wait(1))
+      check(true, tracker.wait(HANG))
       push.send_frame("x", more: true).send_frame(data)
       check(["x", data], Array.new(2) { pull.recv_frame.to_s })
       push.send_many([[data, "y"], Godwit::Frame.new("z")])

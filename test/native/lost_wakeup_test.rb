@@ -26,7 +26,7 @@ class LostWakeupTest < Godwit::TestCase
       until_waiting(dealer)
       ARGV[0].to_i.times do |number|
         turn.send("")
-        dealer.recv(timeout: 3, exception: false) or abort "message \#{number} lies there: \#{dealer.events}"
+        dealer.recv(timeout: HANG, exception: false) or abort "message \#{number} lies there: \#{dealer.events}"
       end
       puts "done"
       exit!(0)
@@ -49,7 +49,7 @@ class LostWakeupTest < Godwit::TestCase
       receiver = Thread.new { dealer.recv }
       until_waiting(dealer)
       ARGV[0].to_i.times do |number|
-        dealer.send("y" * 2_000, timeout: 3, exception: false) or abort "no room for message \#{number}? \#{dealer.events}"
+        dealer.send("y" * 2_000, timeout: HANG, exception: false) or abort "no room for message \#{number}? \#{dealer.events}"
       end
       puts "done"
       exit!(0)
@@ -67,7 +67,7 @@ class LostWakeupTest < Godwit::TestCase
     in_thread do
       scheduler = Godwit::TestSupport::TinyScheduler.new
       Fiber.set_scheduler(scheduler)
-      fibers = Array.new(2) { |n| Fiber.schedule { sent << (router.send(["peer#{n}", "late"], timeout: 3, exception: false) && n) } }
+      fibers = Array.new(2) { |n| Fiber.schedule { sent << (router.send(["peer#{n}", "late"], timeout: HANG, exception: false) && n) } }
       drain(peers[2], router)
       router.send(["peer2", "through"]) # any room may be theirs: both are woken
       scheduler.order = lambda do |ready|
@@ -95,7 +95,7 @@ class LostWakeupTest < Godwit::TestCase
       Fiber.set_scheduler(scheduler)
       error = nil
       Fiber.schedule do
-        dealer.send("x", timeout: 3)
+        dealer.send("x", timeout: HANG)
       rescue => error
         nil
       end
@@ -118,7 +118,7 @@ class LostWakeupTest < Godwit::TestCase
         Fiber.set_scheduler(scheduler)
         error = nil
         Fiber.schedule do
-          socket.wait_connected(timeout: 3, **options)
+          socket.wait_connected(timeout: HANG, **options)
         rescue => error
           nil
         end

@@ -34,7 +34,7 @@ class MidMessageTest < Godwit::TestCase
     end
 
     def answer(peer)
-      message = peer.recv(timeout: 3)
+      message = peer.recv(timeout: HANG)
       peer.send(peer.type == :REP ? "reply" : [*message[0..message.index("")], "reply"])
       message
     end
@@ -165,7 +165,7 @@ class MidMessageTest < Godwit::TestCase
           nil
         end
         router.send(%w[two d e])
-        check("two", %w[d e], two.recv(timeout: 3))
+        check("two", %w[d e], two.recv(timeout: HANG))
         check("more", nil, two.recv(timeout: 0.01, exception: false))
         context.close
       end

@@ -31,7 +31,7 @@ class NativePollerTest < Godwit::TestCase
     test "an edge that is swallowed by a look at #{name} reaches the poller that waits" do
       pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
       poller = open_poller(pull)
-      got = in_fiber(-> { poller.wait(3).map(&:object) }) do
+      got = in_fiber(-> { poller.wait(HANG).map(&:object) }) do
         push.send("x")
         pull.public_send(call)
         pull.public_send(:events)
@@ -47,7 +47,7 @@ class NativePollerTest < Godwit::TestCase
       assert_empty poller.wait(0)
       push.send("x")
       pull.events
-      assert_equal [pull], poller.wait(3).map(&:object)
+      assert_equal [pull], poller.wait(HANG).map(&:object)
       pull.recv
     end
   end
@@ -55,7 +55,7 @@ class NativePollerTest < Godwit::TestCase
   test "an edge that another poller swallows reaches this one" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     poller, other = open_poller(pull), open_poller(pull)
-    got = in_fiber(-> { poller.wait(3).map(&:object) }) do
+    got = in_fiber(-> { poller.wait(HANG).map(&:object) }) do
       push.send("x")
       assert_equal [pull], other.wait(0).map(&:object)
     end
@@ -70,7 +70,7 @@ class NativePollerTest < Godwit::TestCase
     in_thread do
       scheduler = Tiny.new
       Fiber.set_scheduler(scheduler)
-      2.times { |number| Fiber.schedule { poller.wait(3).empty? || told << number } }
+      2.times { |number| Fiber.schedule { poller.wait(HANG).empty? || told << number } }
       into << "x"
       scheduler.order = ->(ready) { ready.take(1) }
       scheduler.turn
@@ -86,7 +86,7 @@ class NativePollerTest < Godwit::TestCase
     pull = open_socket(:PULL).bind(endpoint_for(:inproc))
     push = open_socket(:PUSH)
     poller = open_poller.register(push, :writable)
-    got = in_fiber(-> { poller.wait(3).map(&:object) }) { push.connect(pull.last_endpoint) }
+    got = in_fiber(-> { poller.wait(HANG).map(&:object) }) { push.connect(pull.last_endpoint) }
     assert_equal [push], got
   end
 
@@ -355,7 +355,7 @@ class NativePollerTest < Godwit::TestCase
     assert_operator sizes.size, :>=, 90
     assert_equal [1], sizes.uniq
     errors.each { |error| assert_match(/too many fibers wait.*some 100/, error.message) }
-    assert_equal [pull], poller.wait(1).map(&:object)
+    assert_equal [pull], poller.wait(HANG).map(&:object)
   end
 
   private

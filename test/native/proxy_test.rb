@@ -194,7 +194,7 @@ class NativeProxyTest < Godwit::TestCase
       assert_predicate streamer, :running?
       refute_predicate streamer.frontend, :closed?
       i.even? ? streamer.frontend.close : streamer.frontend.context.close
-      assert reader.join(2), "the reader hangs"
+      assert reader.join(HANG), "the reader hangs"
       streamer.wait(5)
       assert_predicate monitor, :closed?
     end

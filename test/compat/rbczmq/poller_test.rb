@@ -19,7 +19,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     assert_instance_of ZMQ::Pollitem, poller.register_readable(rep)
     assert_equal 0, poller.poll
     assert req.send("request")
-    assert_equal [1, [rep], []], [poller.poll(1), poller.readables, poller.writables]
+    assert_equal [1, [rep], []], [poller.poll(30), poller.readables, poller.writables]
     assert_equal 1, poller.poll_nonblock
     rep.recv
     poller.register(req)
@@ -43,7 +43,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     poller = ZMQ::Poller.new
     poller.register(pull)
     push.send("x")
-    assert_equal 1, poller.poll(1)
+    assert_equal 1, poller.poll(30)
     pull.recv
     assert_equal [0, []], [poller.poll, poller.readables]
   end
@@ -52,9 +52,9 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     reader, writer = IO.pipe
     poller = ZMQ::Poller.new
     [reader, writer].each { |io| assert_equal ZMQ::POLLIN | ZMQ::POLLOUT, poller.register(io).events }
-    assert_equal [1, [], [writer]], [poller.poll(1), poller.readables, poller.writables]
+    assert_equal [1, [], [writer]], [poller.poll(30), poller.readables, poller.writables]
     writer.write("message")
-    assert_equal [2, [reader], [writer]], [poller.poll(1), poller.readables, poller.writables]
+    assert_equal [2, [reader], [writer]], [poller.poll(30), poller.readables, poller.writables]
 
     item = ZMQ::Pollitem(reader)
     item.handler = ZMQ::DefaultHandler.new(item)
@@ -68,9 +68,9 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     poller = ZMQ::Poller.new
     poller.register(ZMQ::Pollitem(reader, ZMQ::POLLIN))
     poller.register_writable(writer)
-    assert_equal [1, [], [writer]], [poller.poll(1), poller.readables, poller.writables]
+    assert_equal [1, [], [writer]], [poller.poll(30), poller.readables, poller.writables]
     writer.write("message")
-    assert_equal [2, [reader], [writer]], [poller.poll(1), poller.readables, poller.writables]
+    assert_equal [2, [reader], [writer]], [poller.poll(30), poller.readables, poller.writables]
   ensure
     [reader, writer].each(&:close)
   end
@@ -79,9 +79,9 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     one, other = UNIXSocket.pair
     poller = ZMQ::Poller.new
     poller.register(one)
-    assert_equal [1, [], [one]], [poller.poll(1), poller.readables, poller.writables]
+    assert_equal [1, [], [one]], [poller.poll(30), poller.readables, poller.writables]
     other.write("x")
-    assert_equal [1, [one], [one]], [poller.poll(1), poller.readables, poller.writables]
+    assert_equal [1, [one], [one]], [poller.poll(30), poller.readables, poller.writables]
   ensure
     [one, other].each(&:close)
   end
@@ -91,7 +91,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     reader.close
     poller = ZMQ::Poller.new
     poller.register_writable(writer)
-    assert_equal [1, [writer]], [poller.poll(1), poller.writables]
+    assert_equal [1, [writer]], [poller.poll(30), poller.writables]
     assert_raises(Errno::EPIPE) { writer.write_nonblock("x") }
   ensure
     writer.close
@@ -114,7 +114,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     poller.register(pull)
     poller.register_readable(push)
     poller.register_writable(pull)
-    assert_equal [1, [], [push]], [poller.poll(1), poller.readables, poller.writables]
+    assert_equal [1, [], [push]], [poller.poll(30), poller.readables, poller.writables]
     only = ZMQ::Poller.new
     only.register_readable(push)
     started = monotonic
@@ -128,7 +128,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     poller.register_readable(req)
     poller.register_writable(req)
     poller.register_readable(rep)
-    assert_equal [1, [], [req]], [poller.poll(1), poller.readables, poller.writables]
+    assert_equal [1, [], [req]], [poller.poll(30), poller.readables, poller.writables]
   end
 
   test "remove" do
@@ -152,7 +152,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     poller = ZMQ::Poller.new
     poller.register(pull)
     push.send_message(ZMQ::Message("a", "b"))
-    assert_equal 1, poller.poll(1)
+    assert_equal 1, poller.poll(30)
     pull.recv
     assert_equal [1, [pull]], [poller.poll(-1), poller.readables]
     pull.recv
@@ -177,7 +177,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     poller.register(pull)
     poller.register(push)
     pull.close
-    assert_misuse(/closed/i) { poller.poll(1) }
+    assert_misuse(/closed/i) { poller.poll(30) }
   end
 
   test "verbose" do
@@ -185,7 +185,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     poller = ZMQ::Poller.new
     poller.verbose = true
     poller.register(push)
-    assert_match(/I: poller: 1 of 1 ready/, printed { poller.poll(1) })
+    assert_match(/I: poller: 1 of 1 ready/, printed { poller.poll(30) })
   end
 
   test "pollitems" do
