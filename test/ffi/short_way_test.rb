@@ -58,8 +58,6 @@ class ShortWayTest < Godwit::TestCase
     [pull, push]
   end
 
-  def until_waiting(handle) = eventually("nobody stands in the line") { !handle.line.empty? }
-
   # Runs the block before the handle's method, once.
   def before_next(handle, method)
     handle.define_singleton_method(method) do |*arguments, **options|
@@ -89,7 +87,7 @@ class ShortWayTest < Godwit::TestCase
     rescue Interrupted
       :interrupted
     end
-    until_waiting(handle_of(pull))
+    until_waiting(pull)
     thread.raise(Interrupted)
     assert_equal :interrupted, thread.value
     assert_empty handle_of(pull).line
@@ -111,7 +109,7 @@ class ShortWayTest < Godwit::TestCase
     second = nil
     stand = lambda do
       second = in_thread { pull.recv }
-      until_waiting(handle)
+      until_waiting(pull)
       raise Interrupted
     end
     handle.define_singleton_method(:wait_alone) do |*arguments|
@@ -124,7 +122,7 @@ class ShortWayTest < Godwit::TestCase
     rescue Interrupted
       :interrupted
     end
-    until_waiting(handle)
+    until_waiting(pull)
     push << "lost with its receiver"
     assert_equal :interrupted, first.value
     refute_empty handle.line
@@ -136,7 +134,7 @@ class ShortWayTest < Godwit::TestCase
     pull, push = warm_pair
     handle = handle_of(pull)
     thread = in_thread { pull.recv }
-    until_waiting(handle)
+    until_waiting(pull)
     other = another_in(handle.line)
     push << "next"
     assert_equal "next", thread.value

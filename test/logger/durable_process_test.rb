@@ -15,14 +15,6 @@ class LoggerDurableProcessTest < Godwit::TestCase
 
     def texts = File.exist?("#{FOLDER}/app.log") ? File.readlines("#{FOLDER}/app.log", chomp: true).map { |line| line[/: (.*)\z/, 1] } : []
 
-    def await(what)
-      finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + HANG
-      until yield
-        abort("never: #{what}: #{texts.last(5)}") if Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
-        sleep(POLL)
-      end
-    end
-
     def finish
       receiver.close
       receiver.sink.close
@@ -73,7 +65,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       receiver
       again = log_to
       again.info("again")
-      await("all") { texts.size == 51 }
+      await { texts.size == 51 }
       again.close
       finish
     RUBY
@@ -113,7 +105,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
         Process.daemon(true, true)
         log.info("second")
         receiver
-        await("both") { texts.size == 2 }
+        await { texts.size == 2 }
         log.close
         finish
       end
@@ -142,7 +134,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       index = -1
       log.info("main #{index += 1}") while signals.alive?
       abort(log.stats.inspect) unless log.flush(timeout: 10)
-      await("all") { texts.size == 201 + index }
+      await { texts.size == 201 + index }
       log.close
       finish
     RUBY
@@ -181,7 +173,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       log = log_to
       100.times { |index| log.info("record #{index}") }
       $stderr.reopen(File::NULL)
-      await("trouble") { log.stats.last_error }
+      await { log.stats.last_error }
       abort(log.stats.last_error.message) unless log.stats.last_error.message.include?("the receiver cannot write")
       # Not its last line, if that has no end: maybe the receiver is just trying again. A half that stays would stand in the midst of the file later.
       whole = File.readlines("#{FOLDER}/app.log").select { |line| line.end_with?("\n") }.map { |line| line[/: (.*)$/, 1] }

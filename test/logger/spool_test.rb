@@ -140,7 +140,7 @@ class LoggerSpoolTest < Godwit::TestCase
     require "godwit"
     log = Godwit::Logger.new(ARGV[0], overflow: :spool, spool: ARGV[1])
     300.times { |index| log.info("record " + index.to_s) }
-    sleep(POLL) until log.stats.spooled == 300
+    await { log.stats.spooled == 300 }
     Process.kill(:KILL, Process.pid)
   RUBY
 
@@ -159,7 +159,7 @@ class LoggerSpoolTest < Godwit::TestCase
     $stderr.reopen(File::NULL)
     spool = lambda do |name|
       100.times { |index| log.info("#{name} #{index}") }
-      sleep(POLL) until log.stats.spooled == 100
+      await { log.stats.spooled == 100 }
     end
     spool.call("parent")
     done, ending = IO.pipe, IO.pipe

@@ -200,10 +200,7 @@ class RactorsTest < Godwit::TestCase
       Ractor.new { Godwit::PULL.bind("inproc://x") && nil }.take
       before = descriptors.call
       20.times { |number| Ractor.new(number) { |number| Godwit::PULL.bind("inproc://\#{number}") && nil }.take }
-      until descriptors.call <= before + 4
-        GC.start
-        sleep(POLL)
-      end
+      await { GC.start || descriptors.call <= before + 4 }
     RUBY
   end
 end

@@ -31,13 +31,7 @@ class ZeroCopyFireTest < Godwit::TestCase
     def data(number) = (number.chr.b * (100_000 + number)).freeze
     def parts(number) = data(number % 256).then { |bytes| [Zlib.crc32(bytes).to_s, bytes] }
     def pins = Godwit::Tracker.__send__(:_pins).first
-    def released(what)
-      finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + HANG
-      until pins.zero?
-        sleep(POLL)
-        abort "\#{what}: \#{pins} Strings are still held" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
-      end
-    end
+    def released(what) = await("\#{what}: Strings are still held") { pins.zero? }
     endpoint = ARGV[0]
   RUBY
 

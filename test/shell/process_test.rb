@@ -13,7 +13,6 @@ class ProcessTest < ShellCase
     def alive(group) = Dir.children("/proc").grep(/\A\d+\z/).count { |pid| File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split.then { |f| f[2] == group && !%w[Z X].include?(f[0]) } rescue false }
     def mine = Dir.children("/proc").grep(/\A\d+\z/).count { |pid| File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split[1] == $$.to_s rescue false }
     def descriptors = Dir.children("/proc/self/fd").size
-    def eventually = loop { (value = yield) ? (return value) : sleep(POLL) }
   RUBY
 
   # How a stream may be left so that no ensure of it runs.
@@ -38,8 +37,8 @@ class ProcessTest < ShellCase
         group = abandon
         abort "it does not run" unless alive(group) > 0
         GC.enable
-        eventually { GC.start; alive(group) == 0 && mine == 0 }
-        eventually { GC.start; [descriptors, Thread.list.size] == before }
+        await { GC.start; alive(group) == 0 && mine == 0 }
+        await { GC.start; [descriptors, Thread.list.size] == before }
         puts "gone"
       RUBY
       assert_equal "gone\n", result.stdout
@@ -63,7 +62,7 @@ class ProcessTest < ShellCase
     "at exit" => "sh(STAYS).tap { |stream| puts stream.next; $keep = stream; exit }",
     "at the end of the program" => "puts ($keep = sh(STAYS)).next",
     "at an exit in the block" => "sh(STAYS) { |row| puts row; exit }",
-    "at exit with a thread in it" => "Thread.new { sh(STAYS) { |row| puts row; $ready = true } }; eventually { $ready }",
+    "at exit with a thread in it" => "Thread.new { sh(STAYS) { |row| puts row; $ready = true } }; await { $ready }",
     "at an exit that an exception makes" => "begin; puts ($keep = sh(STAYS)).next; raise SystemExit; end",
     "at exit, one that ignores TERM" => "puts ($keep = sh(%q(trap '' TERM; echo $$; while :; do sleep 1000; done), grace: 0.3)).next",
     "at exit, started by another at_exit" => "sh('echo').to_a; at_exit { at_exit { puts ($keep = sh(STAYS)).next } }"
@@ -170,7 +169,7 @@ class ProcessTest < ShellCase
   test "a killed reader's command ends when it writes, and no other holds its pipe" do
     child = start_child(PRELUDE + <<~RUBY)
       quiet = Array.new(3) { Godwit::Shell.rows("sleep", "1000").tap { |stream| Thread.new { stream.next } } }
-      eventually { quiet.all?(&:running?) }
+      await { quiet.all?(&:running?) }
       puts ($keep = sh("echo $$; while :; do echo x; sleep 0.01; done")).next, "ready"
       $stdin.read
     RUBY
@@ -193,7 +192,7 @@ class ProcessTest < ShellCase
         puts error.message
       end
       Process.kill(:USR1, $$)
-      eventually { mine == 0 }
+      await { mine == 0 }
       Warning[:experimental] = false
       ractor = Ractor.new do
         Godwit::Shell.rows("echo", "a").first

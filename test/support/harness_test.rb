@@ -109,6 +109,23 @@ class HarnessTest < Godwit::TestCase
     assert_equal 1, @report["failed"]
   end
 
+  test "who never waits is told; what waits is found, also on what a method makes for itself" do
+    queue = Thread::Queue.new
+    assert_match(/fewer than 1 wait/, assert_raises(Godwit::TestSupport::Waiters::NeverCame) { until_waiting(queue, deadline: 0.01) }.message)
+    made = next_made(Thread::Queue)
+    thread = in_thread { Thread::Queue.new.pop }
+    ended(when_waiting(made.pop) { thread.kill })
+    assert_nil ended(thread)
+  end
+
+  test "a clock stands still until it is advanced" do
+    with_clock do |clock|
+      before = Godwit::Timeout.now
+      assert_equal [before, before + 5], [Godwit::Timeout.now, clock.advance(5) && Godwit::Timeout.now]
+    end
+    assert_in_delta monotonic, Godwit::Timeout.now, HANG
+  end
+
   test "a child process left running" do
     assert_fails(/left a child process running/, "start_child('sleep'); assert true")
   end

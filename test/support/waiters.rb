@@ -56,14 +56,26 @@ module Godwit
         CountedCondition.new.tap { |counted| object.instance_variable_set(variable, counted) }
       end
 
+      # What was awaited never came.
+      class NeverCame < StandardError; end
+
+      # Waits until the block gives something true, and gives that.
+      # @param deadline [Numeric] seconds
+      def await(message = nil, deadline: HANG)
+        finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + deadline
+        loop do
+          late = Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish # not after the look: this thread may have stood still since
+          value = yield
+          return value if value
+          raise NeverCame, message || "what was awaited did not come true within #{deadline} s" if late
+          sleep(POLL)
+        end
+      end
+
       # Waits until so many threads or fibers wait on the thing.
       # @return [Object] the thing
       def until_waiting(thing, count = 1, deadline: HANG)
-        finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + deadline
-        until waiters(thing) >= count
-          raise "#{waiters(thing)} of #{count} wait on #{thing.inspect}" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
-          sleep(POLL)
-        end
+        await("fewer than #{count} wait on #{thing.inspect}", deadline: deadline) { waiters(thing) >= count }
         thing
       end
 

@@ -35,17 +35,12 @@ module Godwit
         end
       end
 
-      # Waits until the block gives something true, and gives that. For what has no event to wait for: another process's file, libzmq's own threads.
-      # @param deadline [Numeric] seconds
-      def eventually(message = nil, deadline: HANG)
-        finish = monotonic + deadline * GCLevels::SLOWNESS
-        loop do
-          late = monotonic > finish # not after the look: this thread may have stood still since
-          value = yield
-          return value if value
-          flunk(message || "what was awaited did not come true within #{deadline * GCLevels::SLOWNESS} s") if late
-          sleep(POLL)
-        end
+      # As `await`; when it does not come true, the test has failed. For what has no event to wait for: another process's file,
+      # libzmq's own threads.
+      def eventually(message = nil, deadline: HANG, &look)
+        await(message, deadline: deadline * GCLevels::SLOWNESS, &look)
+      rescue Waiters::NeverCame => error
+        flunk error.message
       end
 
       # That a thread ends; its value.
