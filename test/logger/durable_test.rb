@@ -268,11 +268,16 @@ class LoggerDurableTest < Godwit::TestCase
     log.info("first")
     assert_flushed(log)
     lock = log.instance_variable_get(:@handle).writer.instance_variable_get(:@lock)
+    storing = Thread::Queue.new
+    lock.define_singleton_method(:synchronize) { |&block| (storing << true) && super(&block) }
     thread = nil
-    lock.synchronize do
+    lock.lock
+    begin
       thread = in_thread { log.info("last") }
-      eventually { thread.status == "sleep" }
+      storing.pop
       thread.kill
+    ensure
+      lock.unlock
     end
     thread.join
     assert_flushed(log)

@@ -154,7 +154,7 @@ class RactorsTest < Godwit::TestCase
 
   test "closing a shared Context ends the waits of other Ractors" do
     assert_done <<~RUBY
-      context = Godwit::Context.new
+      context = Godwit::Context.new(linger: 1000)
       others = Array.new(2) do
         Ractor.new(context) do |context|
           pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
@@ -169,12 +169,9 @@ class RactorsTest < Godwit::TestCase
       end
       others.each { |other| check("ready", other.take == :ready) }
       mine = Godwit::PUSH.new(context: context)
-      start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       context.close
-      took = Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
       others.each { |other| check("ended", other.take == "Godwit::ContextTerminatedError") }
       check("mine", mine.closed?)
-      check("it took \#{took} s", took < 3)
     RUBY
   end
 

@@ -48,7 +48,7 @@ class MemoryTest < ShellCase
     assert_operator growth.to_i, :<=, 4096, "KiB"
   end
 
-  test "the first ten of a tree: half a megabyte at most, and the command is gone 50 ms after the tenth" do
+  test "the first ten of a tree: half a megabyte at most" do
     not_on :ffi, "each read makes Strings"
     count = 1500
     Dir.mkdir(tree = File.join(scratch_dir, "tree"))
@@ -61,18 +61,14 @@ class MemoryTest < ShellCase
         GC.disable
         bytes = GC.stat(:malloc_increase_bytes)
         objects = GC.stat(:total_allocated_objects)
-        tenth = nil
-        rows = Godwit::Shell.rows("while :; do find #{ARGV[0]}; done", shell: true).lazy.grep(/9/).map { |row| (tenth = Process.clock_gettime(Process::CLOCK_MONOTONIC)) && row }.first(10)
+        rows = Godwit::Shell.rows("while :; do find #{ARGV[0]}; done", shell: true).lazy.grep(/9/).first(10)
         abort unless rows.size == 10
-        time = Process.clock_gettime(Process::CLOCK_MONOTONIC) - tenth
         bytes = GC.stat(:malloc_increase_bytes) - bytes + 40 * (GC.stat(:total_allocated_objects) - objects)
         GC.enable
-        [time, bytes]
+        bytes
       end
-      puts best.map(&:first).min, best.map(&:last).min
+      puts best.min
     RUBY
-    seconds, bytes = result.stdout.split.map(&:to_f)
-    assert_operator seconds, :<, 0.05
-    assert_operator bytes, :<=, 500_000
+    assert_operator result.stdout.to_i, :<=, 500_000
   end
 end

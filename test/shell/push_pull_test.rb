@@ -62,19 +62,17 @@ class ShellPushPullTest < Godwit::TestCase
     assert_predicate thread.value, :success?
   end
 
-  test "when all have left, the command is stopped at once, quiet or not" do
+  test "when all have left, the command is stopped, quiet or not" do
     ["yes", "echo 1; exec sleep 1000"].each do |command|
-      start = monotonic
       push, status, rows = push_and_pulls(Shell.rows(command, shell: true)) { |pull| pull.first(1) }
       assert_equal 1, rows.size
       assert_predicate push, :left?
       assert_predicate status, :stopped?
-      assert_operator monotonic - start, :<, 5
     end
   end
 
   test "what was on its way to one that left holds up nothing" do
-    socket = open_socket(:PUSH)
+    socket = open_socket(:PUSH, linger: 1000)
     push = Shell::Push.new(socket)
     socket.bind(endpoint_for(:tcp))
     reader = open_socket(:PULL, recv_hwm: 1).connect(socket.last_endpoint)
@@ -83,9 +81,7 @@ class ShellPushPullTest < Godwit::TestCase
     eventually { !socket.writable? }
     reader.close
     assert_predicate thread.value, :stopped?
-    start = monotonic
-    context.close
-    assert_operator monotonic - start, :<, 3
+    ended(in_thread { context.close })
   end
 
   test "what is lost on its way to one that is leaving is told again" do
@@ -185,7 +181,7 @@ class ShellPushPullTest < Godwit::TestCase
     stream = Shell.rows("yes", "x" * 1000) # long rows: before it waits, JRuby takes seconds for the 32,000 short ones of the first read where it is cold and the machine busy
     pushing = in_thread { push.run(stream) }
     pull = pull_from("tcp://127.0.0.1:1")
-    until_waiting(socket)
+    until_waiting(socket, 2) # one is the reader of its events
     poller = next_made(Godwit::Poller)
     pulling = in_thread { pull.each { nil } }
     until_waiting(poller.pop)

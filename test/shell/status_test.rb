@@ -113,20 +113,19 @@ class StatusTest < ShellCase
   end
 
   test "idle: does not count the time that the caller takes" do
-    now = 0.0
     go = Queue.new
     options = {idle: 0.8, input: Enumerator.new { |pieces| loop { pieces << go.pop } }}
-    Godwit::Timeout.stub(:now, -> { now }) do # time that the caller alone takes
+    with_clock do |clock| # time that the caller alone takes
       stream = sh("echo a; read x; echo b", **options)
       assert_equal "a", stream.next
-      now += 0.9
+      clock.advance(0.9)
       go << "\n"
       assert_equal "b", stream.next
       stream.close
       rows = []
       status = sh("echo a; read x; echo b", **options) do |row|
         rows << row
-        now += 0.9
+        clock.advance(0.9)
         go << "\n"
       end
       assert_equal [%w[a b], nil], [rows, status.timed_out]

@@ -37,6 +37,11 @@ class ExitTimingTest < Godwit::TestCase
     end
   end
 
+  test "Ctrl-C ends a program whose message nobody takes at once, without linger" do
+    child = start_child("examples/guide/pipeline/ventilator.rb", ["tcp://127.0.0.1:*", "tcp://127.0.0.1:1"]).wait_for(/^ready at/)
+    assert_operator seconds { assert_child(child.signal(:INT).finish) }, :<, 1 + SLACK
+  end
+
   private
 
   def unsent(options) = "push = Godwit::PUSH.connect('tcp://127.0.0.1:1', #{options})\npush.send('never delivered')"

@@ -30,6 +30,12 @@ class ShellTimingTest < ShellCase
     end
   end
 
+  test "a command whose tenth row is enough is gone 0.1 s after it" do
+    enough = nil
+    sh("while :; do find /usr/share; done").lazy.map { |row| (enough = monotonic) && row }.first(10)
+    assert_operator monotonic - enough, :<, 0.1
+  end
+
   test "the reader waits without using the processor" do
     stream = sh("sleep 0.5; echo a")
     before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
