@@ -16,10 +16,10 @@ task :faults, [:only] do |_, arguments|
     whole = File.read(path)
     abort "#{name}: #{fault["file"]} has no such lines any more" unless whole.scan(fault.fetch("lines")).one?
     File.write(path, whole.sub(fault["lines"]) { fault.fetch("instead") })
-    told = IO.popen(["bin/test", *fault.fetch("stages").split(", "), {chdir: copy, err: [:child, :out]}], &:read)
+    told = Bundler.with_unbundled_env { IO.popen(["bin/test", *fault.fetch("stages").split(", "), {chdir: copy, err: [:child, :out]}], &:read) }
     File.write(path, whole)
     found = told.scan(/^  \[(.+?)\] (\S+)/).uniq
-    puts "#{name}: #{found.empty? ? "not found" : "found by #{found.size}, such as [#{found.first.join("] ")}"}"
+    puts "#{name}: found by #{found.size}: #{found.first(3).map { |stage, test| "[#{stage}] #{test}" }.join(" ")}"
     found.any?
   end
   abort "not found: #{unseen.keys.join(", ")}" if unseen.any?
