@@ -18,7 +18,7 @@ task :faults, [:only] do |_, arguments|
     File.write(path, whole.sub(fault["lines"]) { fault.fetch("instead") })
     told = Bundler.with_unbundled_env { IO.popen(["bin/test", *fault.fetch("stages").split(", "), {chdir: copy, err: [:child, :out]}], &:read) }
     File.write(path, whole)
-    found = told.scan(/^  \[(.+?)\] (\S+)/).uniq
+    found = told[/^Failed:\n.*/m].to_s.scan(/^  \[(.+?)\] (\S+)/).uniq
     puts "#{name}: found by #{found.size}: #{found.first(3).map { |stage, test| "[#{stage}] #{test}" }.join(" ")}"
     found.any?
   end

@@ -129,6 +129,7 @@ class LoggerDropInTest < Godwit::TestCase
     may_lose
     log = logger(nowhere, overflow: :block, block_timeout: 1e300, queue: 1, linger: 0)
     caller = in_thread { 3.times { |number| log.info(number.to_s) } }
+    eventually { log.stats.queued == 2 }
     until_full(log)
     capture_io { log.close }
     caller.value # raised nothing
@@ -252,6 +253,7 @@ class LoggerDropInTest < Godwit::TestCase
     log = logger(nowhere, queue: 1, overflow: :block, linger: 0)
     may_lose
     waiting = in_thread { loop { log.info("x") } } # the sender has one, the queue another, the third waits
+    eventually { log.stats.queued == 2 }
     until_full(log)
     waiting.raise(ArgumentError, "mine")
     assert_equal "mine", assert_raises(ArgumentError) { waiting.value }.message

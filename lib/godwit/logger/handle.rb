@@ -202,7 +202,8 @@ module Godwit
         end
       end
 
-      if Thread.method_defined?(:native_thread_id)
+      # JRuby's asks for the address of this host's name each time, which may take seconds, and gives the process's number.
+      if RUBY_ENGINE != "jruby" && Thread.method_defined?(:native_thread_id)
         def thread_id = Thread.current.native_thread_id
       else
         def thread_id = Thread.current.object_id
