@@ -18,6 +18,8 @@ task :faults, [:only] do |_, arguments|
     File.write(path, whole.sub(fault["lines"]) { fault.fetch("instead") })
     told = Bundler.with_unbundled_env { IO.popen(["bin/test", *fault.fetch("stages").split(", "), {chdir: copy, err: [:child, :out]}], &:read) }
     File.write(path, whole)
+    left = Dir["/proc/[0-9]*/cwd"].select { |cwd| File.readlink(cwd).start_with?(copy) rescue false } # standard:disable Style/RescueModifier
+    left.each { |cwd| Process.kill(:KILL, cwd[/\d+/].to_i) } # a fault may leave daemons behind
     found = told[/^Failed:\n.*/m].to_s.scan(/^  \[(.+?)\] (\S+)/).uniq
     puts "#{name}: found by #{found.size}: #{found.first(3).map { |stage, test| "[#{stage}] #{test}" }.join(" ")}"
     found.any?
