@@ -113,26 +113,6 @@ class ContextsTest < Godwit::TestCase
     RUBY
   end
 
-  # Under steady traffic of others there is always something new; a deadline counts all the same.
-  test "a deadline holds beside others that are always quicker" do
-    router = open_socket(:ROUTER, mandatory: true, send_hwm: 1).bind(endpoint_for(:inproc))
-    full, busy = %w[full busy].map { |id| open_socket(:DEALER, routing_id: id, recv_hwm: 1).connect(router.last_endpoint) }
-    [full, busy].each { |peer| peer.send("here") && router.recv }
-    nil until router.send_nonblock(%w[full x], exception: false) == :wait_writable
-    stop = false
-    3.times { in_thread { router.send(%w[busy x]) until stop } }
-    3.times { in_thread { router.recv until stop } }
-    2.times { in_thread { busy.recv && busy.send("y") until stop } }
-    late = Array.new(5) do
-      started = monotonic
-      assert_nil router.send(%w[full x], timeout: 0.1, exception: false)
-      monotonic - started - 0.1
-    end
-    stop = true
-    # Ruby's own slices are 100 ms, and eight others are at work.
-    assert_operator late.min, :<, 1.0, "#{late.map { |seconds| seconds.round(2) }} s late"
-  end
-
   private
 
   # libzmq forgets a name a moment after its socket. With a new socket for each try the closed ones would pile up meanwhile, until there are too many.

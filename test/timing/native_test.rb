@@ -28,6 +28,26 @@ class NativeTimingTest < Godwit::TestCase
     assert_operator cpu { assert_raises(RuntimeError) { thread.value } }, :<, WINDOW / 2
   end
 
+  # Under steady traffic of others there is always something new; a deadline counts all the same.
+  test "a deadline holds beside others that are always quicker" do
+    router = open_socket(:ROUTER, mandatory: true, send_hwm: 1).bind(endpoint_for(:inproc))
+    full, busy = %w[full busy].map { |id| open_socket(:DEALER, routing_id: id, recv_hwm: 1).connect(router.last_endpoint) }
+    [full, busy].each { |peer| peer.send("here") && router.recv }
+    nil until router.send_nonblock(%w[full x], exception: false) == :wait_writable
+    stop = false
+    3.times { in_thread { router.send(%w[busy x]) until stop } }
+    3.times { in_thread { router.recv until stop } }
+    2.times { in_thread { busy.recv && busy.send("y") until stop } }
+    late = Array.new(5) do
+      started = monotonic
+      assert_nil router.send(%w[full x], timeout: 0.1, exception: false)
+      monotonic - started - 0.1
+    end
+    stop = true
+    # Ruby's own slices are 100 ms, and eight others are at work.
+    assert_operator late.min, :<, 1.0, "#{late.map { |seconds| seconds.round(2) }} s late"
+  end
+
   private
 
   # @return [Float] seconds of processor time of all of this process, for the length of the block
