@@ -55,6 +55,7 @@ gw_drain_subscriptions(gw_socket_t *socket)
     int error = errno;
     zmq_msg_close(&message);
     if (socket->subscriptions != before) wake_those_who_count(socket);
+    gw_settle(socket); /* a sender may wait for the edge that this took */
     return error;
 }
 

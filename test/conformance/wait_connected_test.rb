@@ -177,4 +177,15 @@ class WaitConnectedTest < Godwit::TestCase
     2.times { open_socket(:PULL).connect(push.last_endpoint) }
     threads.each { |thread| assert_same push, thread.value }
   end
+
+  # Counting reads the PUB's subscriptions, and with them the edge that the sender waits for.
+  each_transport "a PUB that drops nothing sends on while another thread counts its peers" do |transport|
+    pub = open_socket(:PUB, xpub_no_drop: true, send_hwm: 1).bind(endpoint_for(transport))
+    sub = open_socket(:SUB, recv_hwm: 1, subscribe: "").connect(pub.last_endpoint)
+    pub.wait_connected(timeout: HANG)
+    in_thread { pub.wait_connected(count: 1000) }
+    until_waiting(pub)
+    in_thread { 300.times { |number| pub.send(number.to_s) } }
+    assert_equal (0...300).map(&:to_s), Array.new(300) { sub.recv(timeout: HANG) }
+  end
 end

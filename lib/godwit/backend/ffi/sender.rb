@@ -70,6 +70,7 @@ module Godwit
             end
           end
           @line.wake_those_who_count if @subscriptions != before
+          settle # a sender may wait for the edge that this took
           -rc
         end
 
