@@ -98,6 +98,7 @@ module Generate
 
   def timing(option)
     return "takes effect at once" if option[:live]
+    return "fixed by the first bind or connect" if option[:fixed]
     (option[:scope] == :context) ? "set it before the first socket" : "for later binds and connects"
   end
 

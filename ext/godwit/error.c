@@ -60,6 +60,13 @@ gw_raise_busy(const char *operation, VALUE self)
     raise_with(rb_const_get(gw_mGodwit, rb_intern("BusyError")), operation, self, Qnil);
 }
 
+/* A high-water mark of a socket that has or had an endpoint. */
+void
+gw_raise_fixed(VALUE self)
+{
+    raise_with(rb_const_get(gw_mGodwit, rb_intern("StateError")), "set", self, Qnil);
+}
+
 /* A message that libzmq was never asked to send: of the wrong type, without a frame, or of a form that the socket does not take. */
 void
 gw_raise_message(VALUE message, const char *operation, VALUE self)

@@ -110,6 +110,7 @@ typedef struct gw_socket {
     bool relaxed, correlate;      /* REQ: libzmq cannot be asked for them */
     bool stale_reply_pipe;        /* REQ: it may still take a peer that is gone for the one that replies */
     long cut_left;                /* REQ: parts not sent when it was cut */
+    bool attached;                /* it has or had an endpoint: from then on its high-water marks are fixed */
     bool udp;                     /* it has or had an endpoint of udp://, where messages are small */
     bool counting;                /* peers are to be counted from the first endpoint on */
 } gw_socket_t;
@@ -370,6 +371,7 @@ void gw_init_log_queue(VALUE native);
 
 NORETURN(void gw_raise(int error, const char *operation, VALUE self, VALUE endpoint));
 NORETURN(void gw_raise_closed(const char *operation, VALUE self));
+NORETURN(void gw_raise_fixed(VALUE self));
 NORETURN(void gw_raise_forked(const char *operation, VALUE self));
 NORETURN(void gw_raise_gone(const char *operation, VALUE self));
 NORETURN(void gw_raise_busy(const char *operation, VALUE self));

@@ -307,6 +307,7 @@ socket_reopen(VALUE self)
         socket->zmq = before;
         gw_raise(error, "reopen", self, Qnil);
     }
+    socket->attached = false;
     gw_monitor_move(socket, before);
     gw_poller_attach(socket);
     gw_wake_all(socket);
@@ -351,6 +352,7 @@ gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation, int64_t (*
     if (!error && (result = function(socket->zmq, name)) < 0) error = errno;
     if (error && function == bind_given) gw_monitor_bind_failed(socket, name, error);
     else if (socket->monitor) gw_monitor_look(socket);
+    if (!error) socket->attached = true;
     if (!error && strncmp(name, "udp:", 4) == 0) socket->udp = true;
     gw_wake_all(socket); /* it gives or takes pipes at once, with no edge to tell of it */
     if (error) gw_raise(error, operation, self, endpoint);
@@ -502,6 +504,9 @@ socket_set(VALUE self, VALUE id, VALUE value)
     else {
         number.u64 = NUM2ULL(value);
     }
+    /* libzmq would change pipes that a thread of its own may be ending. It refuses a negative mark by itself. */
+    bool mark = option->id == ZMQ_SNDHWM || option->id == ZMQ_RCVHWM;
+    if (mark && socket->attached && number.i >= 0) gw_raise_fixed(self);
     int rc = zmq_setsockopt(socket->zmq, option->id, data, size);
     int error = errno;
     gw_wake_all(socket); /* it may be readable or writable now, with no edge to tell of it */

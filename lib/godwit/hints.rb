@@ -6,6 +6,8 @@ module Godwit
   module Hints
     RECEIVE_ONLY = %i[SUB PULL GATHER DISH].freeze
     SEND_ONLY = %i[PUB PUSH SCATTER RADIO].freeze
+    FIXED_MARK = "a high-water mark is fixed by the first bind or connect: give it to the constructor, " \
+      "such as PUSH.connect(endpoint, send_hwm: 10)"
 
     module_function
 
@@ -15,6 +17,7 @@ module Godwit
     # @param endpoint [String, nil]
     # @return [String, nil] the fix; nil leaves it to the table
     def for(what, operation, object, endpoint)
+      return FIXED_MARK if what == StateError && operation == :set
       case what
       when Errno::EOPNOTSUPP::Errno then direction(operation, object)
       when Errno::EMFILE::Errno then room(object)

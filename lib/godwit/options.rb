@@ -12,7 +12,7 @@ module Godwit
       DEFAULTS = {
         name: nil, const: nil, also: [], id: nil, scope: :socket, since: "2.0", type: :int, unit: nil, min: nil, max: nil,
         step: 1, format: nil, format_means: nil, values: nil, none: nil, none_means: nil, none_reads: false,
-        default: nil, default_of: {}, godwit: nil, access: :rw, types: nil, live: false, draft: false, gated: false,
+        default: nil, default_of: {}, godwit: nil, access: :rw, types: nil, live: false, fixed: false, draft: false, gated: false,
         needs: nil, secret: false, by_hand: false, doc: nil
       }.freeze
       # @return [Object, nil] what api/options.yml says of it, under the same name
@@ -41,6 +41,9 @@ module Godwit
 
       # @return [Boolean] whether libzmq has it only when built with drafts
       def gated? = @gated
+
+      # @return [Boolean] whether the first bind or connect fixes it
+      def fixed? = @fixed
 
       # @return [Boolean] whether it takes effect at once; else for the next bind or connect
       def live? = @live

@@ -121,13 +121,17 @@ class LibzmqScenariosTest < Godwit::TestCase
     assert_equal 4, how_many(push)
   end
 
-  test "a high-water mark that is set while connected counts too" do
-    endpoint = endpoint_for(:inproc)
-    pull = open_socket(:PULL, recv_hwm: 1).connect(endpoint)
-    push = open_socket(:PUSH, send_hwm: 1).bind(endpoint)
+  # libzmq 4.3 changes pipes that it may be freeing: memory is used after free, and a sender may wait for ever.
+  each_transport "a high-water mark is fixed by the first bind or connect" do |transport|
+    push = open_socket(:PUSH)
     push.send_hwm = 5
-    assert_equal 6, how_many(push)
-    6.times { |number| assert_equal number.to_s, pull.recv(timeout: 5) }
+    push.bind(endpoint_for(transport))
+    pull = open_socket(:PULL).connect(push.last_endpoint)
+    push.unbind(push.last_endpoint)
+    [-> { push.send_hwm = 6 }, -> { pull.set(:recv_hwm, 6) }, -> { pull.send_hwm = 6 }].each do |change|
+      assert_named(Godwit::StateError, /fixed by the first bind or connect: give it to the constructor/, operation: :set, &change)
+    end
+    assert_equal [5, 1000], [push.send_hwm, pull.recv_hwm]
   end
 
   each_transport("a REP gives the whole envelope back, and shows its user nothing of it") do |transport|

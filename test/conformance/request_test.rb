@@ -119,10 +119,10 @@ class RequestTest < Godwit::TestCase
     before = req.endpoints
     assert_raises(Godwit::TimeoutError) { req.request("one", timeout: 0.02) }
     assert_equal ["me", 7, 0.5, Encoding::UTF_8, before], [req.routing_id, req.send_hwm, req.linger, req.encoding, req.endpoints]
-    req.send_hwm = 8
+    req.linger = 0.25
     req.disconnect(second.last_endpoint)
     assert_raises(Godwit::TimeoutError) { req.request("two", timeout: 0.02) }
-    assert_equal [8, [router.last_endpoint]], [req.send_hwm, req.endpoints]
+    assert_equal [7, 0.25, [router.last_endpoint]], [req.send_hwm, req.linger, req.endpoints]
     waiting = in_thread { req.request("three", timeout: 5) }
     request = eventually { (message = router.recv(timeout: 5)).last == "three" && message }
     assert_equal "me", request.first

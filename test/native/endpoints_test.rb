@@ -22,10 +22,10 @@ class EndpointsTest < Godwit::TestCase
   test "an option that another thread sets meanwhile is there in the socket that REQ#request makes anew" do
     router = open_socket(:ROUTER).bind(endpoint_for(:inproc))
     req = open_socket(:REQ).connect(router.last_endpoint)
-    after(:merge, -> { req.recv_hwm = 7 }) { req.send_hwm = 5 }
+    after(:merge, -> { req.backlog = 7 }) { req.linger = 5 }
     assert_raises(Godwit::TimeoutError) { req.request("x", timeout: 0.01) }
     assert_raises(Godwit::TimeoutError) { req.request("x", timeout: 0.01) }
-    assert_equal [5, 7], [req.send_hwm, req.recv_hwm]
+    assert_equal [5, 7], [req.linger, req.backlog]
   end
 
   private

@@ -12,7 +12,7 @@ class BookkeepingTest < Godwit::StressCase
     together do |number|
       each.times do |turn|
         pull.bind("inproc://#{number}.#{turn}")
-        pull.recv_hwm = turn + 1
+        pull.backlog = turn + 1
         pull.unbind("inproc://#{number}.#{turn}") if turn.odd?
       end
     end

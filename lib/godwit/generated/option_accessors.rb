@@ -194,14 +194,14 @@ module Godwit
       end
 
       # High-water mark for sending, messages queued for each peer; 0 means no limit.
-      # (ZMQ_SNDHWM; since libzmq 3.0; takes effect at once.)
+      # (ZMQ_SNDHWM; since libzmq 3.0; fixed by the first bind or connect.)
       # @return [Integer] messages, from 0; default 1000
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def send_hwm = get(:send_hwm)
 
       # High-water mark for sending, messages queued for each peer; 0 means no limit.
-      # (ZMQ_SNDHWM; since libzmq 3.0; takes effect at once.)
+      # (ZMQ_SNDHWM; since libzmq 3.0; fixed by the first bind or connect.)
       # @param value [Integer] messages, from 0; default 1000
       # @raise [OptionError] when the value is not allowed
       # @raise [ClosedError] after close
@@ -211,14 +211,14 @@ module Godwit
       end
 
       # High-water mark for receiving, messages queued from each peer; 0 means no limit.
-      # (ZMQ_RCVHWM; since libzmq 3.0; takes effect at once.)
+      # (ZMQ_RCVHWM; since libzmq 3.0; fixed by the first bind or connect.)
       # @return [Integer] messages, from 0; default 1000
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def recv_hwm = get(:recv_hwm)
 
       # High-water mark for receiving, messages queued from each peer; 0 means no limit.
-      # (ZMQ_RCVHWM; since libzmq 3.0; takes effect at once.)
+      # (ZMQ_RCVHWM; since libzmq 3.0; fixed by the first bind or connect.)
       # @param value [Integer] messages, from 0; default 1000
       # @raise [OptionError] when the value is not allowed
       # @raise [ClosedError] after close

@@ -164,6 +164,13 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_raises(Timeout::Error) { Timeout.timeout(0.03) { poller.poll } }
   end
 
+  test "a high-water mark that comes after the first bind or connect counts for nothing" do
+    push = open_old(ZMQ::PUSH, SNDHWM: 7)
+    assert_equal 0, push.bind("tcp://127.0.0.1:*")
+    assert_equal 0, push.setsockopt(ZMQ::SNDHWM, 8)
+    assert_equal 7, option(push, :SNDHWM)
+  end
+
   test "options that the gem does not know" do
     router = open_old(ZMQ::ROUTER)
     assert_equal 0, router.setsockopt(ZMQ::ROUTER_HANDOVER, 1)

@@ -96,4 +96,10 @@ class RbczmqOptionsTest < Godwit::RbczmqCase
     assert_refused(Errno::EINVAL) { socket.affinity = 1 << 70 }
     assert_equal [1000, -1], [socket.sndhwm, socket.rcvtimeo]
   end
+
+  test "a high-water mark that comes after the first bind or connect counts for nothing" do
+    push = ctx.bind(:PUSH, spot)
+    push.sndhwm = 8
+    assert_equal 1000, push.sndhwm
+  end
 end

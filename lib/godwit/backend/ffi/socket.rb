@@ -97,6 +97,7 @@ module Godwit
         code = call_endpoint(handle, endpoint, function)
         error = ::FFI.errno
         unless code < 0
+          handle.attached = true
           handle.udp = true if endpoint.start_with?("udp:")
           handle.feed&.look
           return code
@@ -148,6 +149,8 @@ module Godwit
       def _set_option(id, value)
         kinds = Backend::FFI::SocketHandle
         with_handle(:set) do |handle|
+          # libzmq would change pipes that a thread of its own may be ending. It refuses a negative mark by itself.
+          raise Backend::FFI::Failed, StateError if handle.attached && kinds::MARKS.include?(id) && value >= 0
           begin
             handle.set(id, value)
           ensure

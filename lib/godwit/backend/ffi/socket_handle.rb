@@ -12,6 +12,7 @@ module Godwit
         EVENTS = Options.fetch(:events).id
         FD = Options.fetch(:zmq_fd).id
         RECEIVE_TIMEOUT = Options.fetch(:recv_timeout).id
+        MARKS = %i[send_hwm recv_hwm].map { |name| Options.fetch(name).id }.freeze
         SEND_TIMEOUT = Options.fetch(:send_timeout).id
         LAST_ENDPOINT = Options.fetch(:last_endpoint).id
         RELAXED = Options.fetch(:relaxed).id
@@ -174,6 +175,9 @@ module Godwit
         def get(id) = OptionKinds.get(@zmq, OptionKinds.fetch(id)) { |error| interrupted?(error) }
 
         # @raise [Failed]
+        # Whether it has or had an endpoint: from then on its high-water marks are fixed.
+        attr_accessor :attached
+
         def set(id, value)
           error = OptionKinds.set(@zmq, OptionKinds.fetch(id), value)
           raise Failed, error unless error.zero?
@@ -229,6 +233,7 @@ module Godwit
           @peers&.stop
           before = @zmq
           make
+          @attached = false
           @feed = nil unless @feed&.move(before)
           @watches&.each_key { |watch| watch.move(@fd) }
           wake_all

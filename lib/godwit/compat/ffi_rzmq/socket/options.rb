@@ -64,8 +64,12 @@ module ZMQ
         end
       end
 
+      # A high-water mark that comes after the first bind or connect counts for nothing, as in libzmq 3.
       def store(option, raw)
         @godwit.__send__(:store, option, raw, raw)
+      rescue Godwit::StateError
+        raise unless option.fixed?
+      else
         (@settings ||= []) << [option, raw]
       end
 

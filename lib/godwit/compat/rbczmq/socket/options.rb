@@ -126,7 +126,11 @@ module ZMQ
     end
 
     def write_option(name, id, value)
-      option { @inner._set_option(id, value) }
+      option do
+        @inner._set_option(id, value)
+      rescue Godwit::StateError
+        nil # a high-water mark that comes after the first bind or connect counts for nothing, as in libzmq 3
+      end
       trace { "set option \"#{name}\" #{value.inspect}" }
       nil
     end
