@@ -61,6 +61,8 @@ module Generate
         giving a message and your having it: that one is lost, as with `Thread#kill`, but nothing else: no message is torn, nothing stays locked or open.
       * JRuby: an INT or TERM that nobody traps ends Java (status 130, 143) and raises nothing; to have Interrupt raised,
         `main = Thread.current; trap(:INT) { main.raise(Interrupt) }`. `GC.start` does nothing there; `JRuby.gc` collects.
+      * A connection over inproc to a name that no socket has bound is libzmq's own: it outlives its socket, keeps its descriptors, and
+        delivers what was sent to a socket that binds the name later. A ROUTER or REP that disconnected from it aborts the process then.
       * An IO with two descriptors (`IO.popen` with "r+") can be registered with a Poller for reading only.
 
       ## What is otherwise on JRuby

@@ -150,10 +150,17 @@ socket_leave(VALUE self, VALUE group)
 }
 
 static int64_t
-connect_peer(void *zmq, const char *endpoint)
+connect_peer_of(void *zmq, const char *endpoint)
 {
     uint32_t id = gw_draft.connect_peer(zmq, endpoint);
     return id ? (int64_t)id : -1;
+}
+
+static int64_t
+connect_peer(gw_socket_t *socket, const char *endpoint)
+{
+    if (gw_inproc(endpoint)) return gw_inproc_connect(socket, endpoint, connect_peer_of);
+    return connect_peer_of(socket->zmq, endpoint);
 }
 
 /* _connect_peer(endpoint) => routing id of the peer there */
@@ -185,6 +192,7 @@ try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_tracker_t *tracker)
     }
     if (error) zmq_msg_close(&message);
     else gw_part_sent(body);
+    if (!error) socket->sent = true;
     gw_settle(socket);
     return error;
 }

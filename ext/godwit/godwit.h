@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <zmq.h>
 #include "drafts.h"
 
@@ -31,6 +32,8 @@ typedef struct gw_context {
     atomic_bool terminated;
     atomic_flag lock;             /* guards `sockets`; never held across a call that may block */
     struct gw_socket *sockets;    /* borrowed: each unlinks itself before it is freed */
+    struct gw_early *early;       /* owned; this and the next are guarded by `lock`, see inproc.c */
+    void *ender;                  /* owned: libzmq socket that ends such connections; NULL before the first */
     struct gw_context *next;      /* list of the process's contexts */
     unsigned generation;
     int done_fd;                  /* eventfd, readable once zmq_ctx_term has returned */
@@ -111,6 +114,7 @@ typedef struct gw_socket {
     bool stale_reply_pipe;        /* REQ: it may still take a peer that is gone for the one that replies */
     long cut_left;                /* REQ: parts not sent when it was cut */
     bool attached;                /* it has or had an endpoint: from then on its high-water marks are fixed */
+    bool sent;                    /* it sent a message */
     bool udp;                     /* it has or had an endpoint of udp://, where messages are small */
     bool counting;                /* peers are to be counted from the first endpoint on */
 } gw_socket_t;
@@ -137,8 +141,23 @@ void gw_socket_close(gw_socket_t *socket);   /* marks, wakes, and closes if nobo
 void gw_socket_release(gw_socket_t *socket); /* zmq_close; only with nobody waiting */
 void gw_socket_left(gw_socket_t *socket);    /* who waited has gone, or a proxy: the last releases a socket that was closed meanwhile */
 int gw_socket_events(gw_socket_t *socket);   /* ZMQ_EVENTS, or -1 with errno set */
-int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation, int64_t (*function)(void *, const char *)); /* raises for -1 */
+int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation, int64_t (*function)(gw_socket_t *, const char *)); /* raises for -1 */
 void gw_init_socket(void);
+
+/* ---- inproc.c: connections to names that are not bound yet. As libzmq's functions: -1 with errno ---- */
+
+const char *gw_inproc_name(const char *endpoint); /* what the user calls the endpoint that libzmq knows */
+int gw_inproc_bind(gw_socket_t *socket, const char *endpoint);
+int64_t gw_inproc_connect(gw_socket_t *socket, const char *endpoint, int64_t (*connect)(void *, const char *));
+int gw_inproc_disconnect(gw_socket_t *socket, const char *endpoint);
+void gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger); /* `zmq`, its socket, is about to be closed */
+void gw_inproc_end(gw_context_t *context);
+
+static inline bool
+gw_inproc(const char *endpoint)
+{
+    return strncmp(endpoint, "inproc:", 7) == 0;
+}
 
 /* ---- wait.c ---- */
 

@@ -346,7 +346,7 @@ void
 gw_monitor_bind_failed(gw_socket_t *socket, const char *endpoint, int error)
 {
     bool news = false;
-    if (!socket->monitor || error == ETERM || strncmp(endpoint, "inproc:", 7) == 0) return; /* as libzmq */
+    if (!socket->monitor || error == ETERM || gw_inproc(endpoint)) return; /* as libzmq */
     gw_monitor_drain(socket, &news); /* what came first is told first */
     event_t event = {.name = ZMQ_EVENT_BIND_FAILED, .values = {error}, .count = 1, .local = strlen(endpoint)};
     tell(socket, &event, endpoint, "");

@@ -125,6 +125,7 @@ static void *
 terminate(void *argument)
 {
     gw_context_t *context = argument;
+    gw_inproc_end(context);
     while (zmq_ctx_term(context->zmq) != 0 && errno == EINTR) continue;
     atomic_store(&context->terminated, true);
     forget(context);

@@ -422,6 +422,7 @@ proxy_lend(VALUE self)
         gw_peers_stop(socket);
         if (zmq_getsockopt(socket->zmq, ZMQ_LINGER, &socket->lent_linger, &size) != 0) socket->lent_linger = 0;
         socket->state = GW_LENT;
+        socket->sent = true; /* about to */
         socket->proxy = proxy;
     }
     atomic_fetch_and(&proxy->control, PAUSE);

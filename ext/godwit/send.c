@@ -21,6 +21,7 @@ hand_over(gw_socket_t *socket, zmq_msg_t *message, int flags)
         zmq_msg_close(message);
         return error;
     }
+    socket->sent = true;
     return 0;
 }
 

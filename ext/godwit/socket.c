@@ -183,6 +183,7 @@ make(gw_socket_t *socket)
         zmq_setsockopt(socket->zmq, ZMQ_XPUB_VERBOSER, &yes, sizeof yes);
     }
     socket->repair = GW_REQ_SOUND;
+    socket->sent = false;
     socket->relaxed = socket->correlate = socket->stale_reply_pipe = false;
     socket->subscriptions = 0;
     return 0;
@@ -226,18 +227,19 @@ forget_edges(gw_socket_t *socket)
     socket->edge_fd = -1;
 }
 
-static void
+static int
 note_linger(gw_socket_t *socket)
 {
     int linger = 0;
     size_t size = sizeof linger;
     if (zmq_getsockopt(socket->zmq, ZMQ_LINGER, &linger, &size) == 0) gw_context_note_linger(socket->context, linger);
+    return linger;
 }
 
 void
 gw_socket_release(gw_socket_t *socket)
 {
-    note_linger(socket);
+    gw_inproc_leave(socket, socket->zmq, note_linger(socket));
     gw_monitor_end(socket);
     gw_peers_stop(socket);
     gw_monitor_free(socket);
@@ -313,6 +315,7 @@ socket_reopen(VALUE self)
     gw_wake_all(socket);
     gw_line_free_spares(&socket->line); /* their epoll sets hold the old ZMQ_FD */
     forget_edges(socket);
+    gw_inproc_leave(socket, before, none);
     zmq_setsockopt(before, ZMQ_LINGER, &none, sizeof none);
     zmq_close(before);
     return self;
@@ -322,10 +325,12 @@ socket_reopen(VALUE self)
 
 /* libzmq closes the descriptor of use_fd when it is done, and aborts when one is bound twice: it gets a duplicate. */
 static int64_t
-bind_given(void *zmq, const char *endpoint)
+do_bind(gw_socket_t *socket, const char *endpoint)
 {
+    void *zmq = socket->zmq;
     int given = -1;
     size_t size = sizeof given;
+    if (gw_inproc(endpoint)) return gw_inproc_bind(socket, endpoint);
     bool takes = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0 || strncmp(endpoint, "ws", 2) == 0;
     if (!takes || zmq_getsockopt(zmq, ZMQ_USE_FD, &given, &size) != 0 || given < 0) return zmq_bind(zmq, endpoint);
 
@@ -341,16 +346,16 @@ bind_given(void *zmq, const char *endpoint)
 }
 
 int64_t
-gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation, int64_t (*function)(void *, const char *))
+gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation, int64_t (*function)(gw_socket_t *, const char *))
 {
     enum { LOOKUP = 4 }; /* descriptors that libzmq must find to look up an address */
     gw_socket_t *socket = gw_socket_open(self, operation);
     const char *name = StringValueCStr(endpoint);
     int error = gw_descriptors(LOOKUP + (socket->counting ? 2 : 0));
-    if (!error && strncmp(name, "inproc:", 7) != 0) error = gw_peers_start(socket); /* libzmq tells of no peer there */
+    if (!error && !gw_inproc(name)) error = gw_peers_start(socket); /* libzmq tells of no peer there */
     int64_t result = 0;
-    if (!error && (result = function(socket->zmq, name)) < 0) error = errno;
-    if (error && function == bind_given) gw_monitor_bind_failed(socket, name, error);
+    if (!error && (result = function(socket, name)) < 0) error = errno;
+    if (error && function == do_bind) gw_monitor_bind_failed(socket, name, error);
     else if (socket->monitor) gw_monitor_look(socket);
     if (!error) socket->attached = true;
     if (!error && strncmp(name, "udp:", 4) == 0) socket->udp = true;
@@ -365,7 +370,7 @@ socket_bind(VALUE self, VALUE endpoint)
 {
     char bound[1024];
     size_t size = sizeof bound;
-    gw_socket_endpoint(self, endpoint, "bind", bind_given);
+    gw_socket_endpoint(self, endpoint, "bind", do_bind);
     gw_socket_t *socket = gw_socket_open(self, "bind");
     if (zmq_getsockopt(socket->zmq, ZMQ_LAST_ENDPOINT, bound, &size) != 0 || size < 2) return endpoint;
     if (!strstr(bound, "://")) return endpoint; /* libzmq forgets udp's, and unbinds what it was given */
@@ -373,21 +378,29 @@ socket_bind(VALUE self, VALUE endpoint)
 }
 
 static int64_t
-do_connect(void *zmq, const char *endpoint)
+connect_any(void *zmq, const char *endpoint)
 {
     return zmq_connect(zmq, endpoint);
 }
 
 static int64_t
-do_unbind(void *zmq, const char *endpoint)
+do_connect(gw_socket_t *socket, const char *endpoint)
 {
-    return zmq_unbind(zmq, endpoint);
+    if (gw_inproc(endpoint)) return gw_inproc_connect(socket, endpoint, connect_any);
+    return zmq_connect(socket->zmq, endpoint);
 }
 
 static int64_t
-do_disconnect(void *zmq, const char *endpoint)
+do_unbind(gw_socket_t *socket, const char *endpoint)
 {
-    return zmq_disconnect(zmq, endpoint);
+    return zmq_unbind(socket->zmq, endpoint);
+}
+
+static int64_t
+do_disconnect(gw_socket_t *socket, const char *endpoint)
+{
+    if (gw_inproc(endpoint)) return gw_inproc_disconnect(socket, endpoint);
+    return zmq_disconnect(socket->zmq, endpoint);
 }
 
 static VALUE
@@ -455,6 +468,7 @@ get_bytes(VALUE self, gw_socket_t *socket, const gw_option_t *option)
     int error = errno;
     gw_settle(socket);
     if (rc != 0) gw_raise(error, "get", self, Qnil);
+    if (option->id == ZMQ_LAST_ENDPOINT) return rb_str_new_cstr(gw_inproc_name(buffer));
     if (option->kind == GW_OPT_STRING && size > 0 && buffer[size - 1] == '\0') size--;
     return rb_str_new(buffer, size);
 }

@@ -1,0 +1,242 @@
+/* Connections over inproc to names that no socket has bound yet. libzmq keeps such a connection until
+ * a socket binds the name, even after its own socket was closed or disconnected, and may abort then.
+ * So each gets an endpoint of its own, which is bound for a moment to complete or to end it. */
+#include "godwit.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INPROC "inproc://"
+#define ALIAS INPROC "godwit.early."
+
+typedef struct gw_early {
+    struct gw_early *next;        /* of context->early, in order of connecting */
+    gw_socket_t *socket;          /* borrowed; NULL once it was closed with messages to linger */
+    int64_t until;                /* ms: end of that linger, or GW_FOREVER */
+    int type;                     /* of the socket */
+    bool joined;                  /* a socket has bound the name */
+    const char *name;             /* the user's endpoint, within `alias` */
+    char alias[];                 /* the endpoint that libzmq knows */
+} early_t;
+
+const char *
+gw_inproc_name(const char *endpoint)
+{
+    if (strncmp(endpoint, ALIAS, sizeof ALIAS - 1) != 0) return endpoint;
+    return strstr(endpoint + sizeof ALIAS - 1, INPROC);
+}
+
+/* The context's own socket, which ends connections: a DEALER takes any number of any type. */
+static void *
+ender(gw_context_t *context)
+{
+    int none = 0, error = 0;
+    if (context->ender) return context->ender;
+    if ((error = gw_descriptors(2)) != 0) {
+        errno = error;
+        return NULL;
+    }
+    context->ender = zmq_socket(context->zmq, ZMQ_DEALER);
+    if (context->ender) zmq_setsockopt(context->ender, ZMQ_LINGER, &none, sizeof none);
+    return context->ender;
+}
+
+/* Binds and unbinds it, which leaves the connections that it got; -1 with errno set. */
+static int
+touch(void *zmq, const char *endpoint)
+{
+    int rc = zmq_bind(zmq, endpoint);
+    if (rc == 0) zmq_unbind(zmq, endpoint);
+    return rc;
+}
+
+/* Drops what was sent to the ender, and lets it confirm that connections have ended. */
+static void
+drain(void *zmq)
+{
+    zmq_msg_t message;
+    zmq_msg_init(&message);
+    while (zmq_msg_recv(&message, zmq, ZMQ_DONTWAIT) >= 0 || errno == EINTR) continue;
+    zmq_msg_close(&message);
+}
+
+/* Ends a connection whose name is not bound; `zmq` is its socket, NULL if closed. */
+static void
+end_early(gw_context_t *context, early_t *early, void *zmq)
+{
+    if (!ender(context) || touch(context->ender, early->alias) != 0) return;
+    if (zmq) zmq_disconnect(zmq, early->alias);
+    drain(context->ender);
+}
+
+static void
+unlink_early(early_t **link)
+{
+    early_t *early = *link;
+    *link = early->next;
+    free(early);
+}
+
+/* Ends connections of closed sockets whose linger is over. */
+static void
+sweep(gw_context_t *context)
+{
+    int64_t now = gw_milliseconds_now();
+    for (early_t **link = &context->early; *link;) {
+        early_t *early = *link;
+        if (early->socket || early->until == GW_FOREVER || early->until > now) {
+            link = &early->next;
+            continue;
+        }
+        end_early(context, early, NULL);
+        unlink_early(link);
+    }
+}
+
+/* Whether a socket that binds takes that connection. A PAIR takes one, from a PAIR: where it would
+ * refuse a ROUTER or a REP, libzmq aborts. */
+static bool
+takes(const gw_socket_t *socket, const early_t *early, int joined)
+{
+    if (socket->type == GW_CHANNEL) return joined == 0;
+    return socket->type != ZMQ_PAIR || (joined == 0 && early->type == ZMQ_PAIR);
+}
+
+static void
+join_all(gw_socket_t *socket, const char *endpoint)
+{
+    int joined = 0;
+    for (early_t **link = &socket->context->early; *link;) {
+        early_t *early = *link;
+        bool takes_it = !early->joined && strcmp(early->name, endpoint) == 0 && takes(socket, early, joined);
+        if (takes_it && touch(socket->zmq, early->alias) == 0) {
+            early->joined = true;
+            joined++;
+        }
+        if (early->joined && !early->socket) unlink_early(link);
+        else link = &early->next;
+    }
+}
+
+static bool
+awaited(gw_context_t *context, const char *endpoint)
+{
+    for (early_t *early = context->early; early; early = early->next) {
+        if (!early->joined && strcmp(early->name, endpoint) == 0) return true;
+    }
+    return false;
+}
+
+/* The functions below are libzmq's, for endpoints that begin with inproc: -1 with errno set. */
+
+int
+gw_inproc_bind(gw_socket_t *socket, const char *endpoint)
+{
+    gw_context_t *context = socket->context;
+    gw_context_lock(context);
+    sweep(context);
+    /* The name itself comes last, since libzmq tells the last endpoint. */
+    if (awaited(context, endpoint) && touch(context->ender, endpoint) == 0) join_all(socket, endpoint);
+    int rc = zmq_bind(socket->zmq, endpoint), error = errno;
+    gw_context_unlock(context);
+    errno = error;
+    return rc;
+}
+
+int64_t
+gw_inproc_connect(gw_socket_t *socket, const char *endpoint, int64_t (*connect)(void *, const char *))
+{
+    static atomic_ulong serial;
+    gw_context_t *context = socket->context;
+    early_t *early = NULL, **last = &context->early;
+    int64_t result = -1;
+    gw_context_lock(context);
+    sweep(context);
+    if (!ender(context)) goto out;
+    bool unbound = touch(context->ender, endpoint) == 0;
+    if (!unbound && errno != EADDRINUSE) goto out;
+    if (unbound) {
+        size_t size = strlen(endpoint) + sizeof ALIAS + 24;
+        if (!(early = malloc(sizeof *early + size))) goto out;
+        int serial_end = snprintf(early->alias, size, ALIAS "%lu.", atomic_fetch_add(&serial, 1));
+        early->name = strcpy(early->alias + serial_end, endpoint);
+        early->socket = socket;
+        early->type = socket->type;
+        early->joined = false;
+        early->next = NULL;
+    }
+    result = connect(socket->zmq, early ? early->alias : endpoint);
+    if (early && result >= 0) {
+        while (*last) last = &(*last)->next;
+        *last = early;
+    }
+    else {
+        int error = errno;
+        free(early);
+        errno = error;
+    }
+out:;
+    int error = errno;
+    gw_context_unlock(context);
+    errno = error;
+    return result;
+}
+
+int
+gw_inproc_disconnect(gw_socket_t *socket, const char *endpoint)
+{
+    gw_context_t *context = socket->context;
+    gw_context_lock(context);
+    int rc = zmq_disconnect(socket->zmq, endpoint), error = errno;
+    for (early_t **link = &context->early; *link;) {
+        early_t *early = *link;
+        if (early->socket != socket || strcmp(early->name, endpoint) != 0) {
+            link = &early->next;
+            continue;
+        }
+        if (early->joined) zmq_disconnect(socket->zmq, early->alias);
+        else end_early(context, early, socket->zmq);
+        unlink_early(link);
+        rc = 0;
+    }
+    gw_context_unlock(context);
+    errno = error;
+    return rc;
+}
+
+/* Before `zmq`, the socket's, is closed: what it sent stays for its linger, in ms, and the rest goes. */
+void
+gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger)
+{
+    gw_context_t *context = socket->context;
+    gw_context_lock(context);
+    for (early_t **link = &context->early; *link;) {
+        early_t *early = *link;
+        if (early->socket != socket) {
+            link = &early->next;
+        }
+        else if (early->joined || linger == 0 || !socket->sent) {
+            if (!early->joined) end_early(context, early, zmq);
+            unlink_early(link);
+        }
+        else {
+            early->socket = NULL;
+            early->until = linger < 0 ? GW_FOREVER : gw_milliseconds_now() + linger;
+            link = &early->next;
+        }
+    }
+    gw_context_unlock(context);
+}
+
+/* Before the context is terminated: libzmq would make a socket for each, and abort without descriptors. */
+void
+gw_inproc_end(gw_context_t *context)
+{
+    while (context->early) {
+        if (!context->early->joined) end_early(context, context->early, NULL);
+        unlink_early(&context->early);
+    }
+    if (context->ender) zmq_close(context->ender);
+    context->ender = NULL;
+}

@@ -1,0 +1,141 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "counting"
+
+# A socket that connects over inproc to a name which no socket has bound yet.
+class EarlyInprocTest < Godwit::TestCase
+  include Godwit::TestSupport::Counting
+
+  test "a closed socket that sent nothing leaves no descriptor behind, whatever its linger" do
+    endpoint = endpoint_for(:inproc)
+    open_socket(:PUSH).connect(endpoint).close
+    before = descriptors
+    100.times { |i| open_socket(:PUSH, linger: [5, 0, nil][i % 3]).connect(endpoint).close }
+    assert eventually("#{descriptors - before} are left") { descriptors <= before + 2 }
+  end
+
+  test "with linger 0 what a closed socket sent is dropped, and leaves no descriptor behind" do
+    endpoint = endpoint_for(:inproc)
+    open_socket(:PUSH).connect(endpoint).close
+    before = descriptors
+    100.times { open_socket(:PUSH, linger: 0).connect(endpoint).send("lost").close }
+    pull = open_socket(:PULL).bind(endpoint)
+    open_socket(:PUSH).connect(endpoint) << "kept"
+    assert_equal "kept", pull.recv(timeout: 5)
+    assert eventually("#{descriptors - before} are left") { descriptors <= before + 6 }
+  end
+
+  test "with linger a socket that binds later receives what a closed socket sent" do
+    endpoint = endpoint_for(:inproc)
+    open_socket(:PUSH, linger: nil).connect(endpoint).send(%w[a b]).close
+    pull = open_socket(:PULL).bind(endpoint)
+    assert_equal %w[a b], pull.recv_multipart(timeout: 5)
+    assert_equal [endpoint, endpoint], [pull.last_endpoint, pull.get(:last_endpoint)]
+  end
+
+  test "what a closed socket sent goes when its linger has passed" do
+    endpoint = endpoint_for(:inproc)
+    open_socket(:PUSH).connect(endpoint).close
+    before = descriptors
+    50.times { open_socket(:PUSH, linger: 0.01).connect(endpoint).send("late").close }
+    swept = eventually("#{descriptors - before} are left") do
+      open_socket(:PUSH).connect(endpoint).close # the next such call ends what is over
+      descriptors <= before + 2
+    end
+    assert swept
+    assert_equal :wait_readable, open_socket(:PULL).bind(endpoint).recv_nonblock(exception: false)
+  end
+
+  test "requests that were given up leave no descriptor, and a server that binds later gets none of them" do
+    endpoint = endpoint_for(:inproc)
+    req = open_socket(:REQ).connect(endpoint)
+    assert_raises(Godwit::TimeoutError) { req.request("stale", timeout: 0.001) }
+    before = descriptors
+    assert_raises(Godwit::TimeoutError) { req.request("stale", timeout: 0.001, retries: 50) }
+    assert eventually("#{descriptors - before} are left") { descriptors <= before + 2 }
+    rep = open_socket(:REP).bind(endpoint)
+    assert_equal :wait_readable, rep.recv_nonblock(exception: false)
+    in_thread { rep.serve(&:upcase) }
+    assert_equal "FRESH", req.request("fresh", timeout: 5)
+  end
+
+  %i[ROUTER REP].each do |type|
+    test "a #{type} that disconnected before the name was bound does not abort the process" do
+      assert_child run_child(<<~RUBY)
+        require "godwit"
+        early = Godwit::#{type}.connect("inproc://x")
+        early.disconnect("inproc://x")
+        early.recv_nonblock(exception: false)
+        dealer = Godwit::DEALER.bind("inproc://x")
+        early.connect("inproc://x")
+        dealer.send(["", "again"])
+        abort "no message" unless early.recv_multipart(timeout: 5)&.last == "again"
+      RUBY
+    end
+
+    test "a PAIR that binds a name on which two #{type}s wait does not abort the process, and takes neither" do
+      assert_child run_child(<<~RUBY)
+        require "godwit"
+        early = Array.new(2) { Godwit::#{type}.connect("inproc://x") }
+        Godwit::PAIR.bind("inproc://x") { |pair| pair.recv_nonblock(exception: false) }
+        dealer = nil
+        begin
+          dealer = Godwit::DEALER.bind("inproc://x")
+        rescue Godwit::AddressInUseError # libzmq ends the PAIR a moment later
+          retry
+        end
+        2.times { |i| dealer.send(["", i.to_s]) }
+        seen = early.map { |socket| socket.recv_multipart(timeout: 5).last }
+        abort seen.inspect unless seen == %w[0 1]
+      RUBY
+    end
+  end
+
+  test "a PAIR takes the first of two that wait" do
+    endpoint = endpoint_for(:inproc)
+    first, = Array.new(2) { open_socket(:PAIR).connect(endpoint) }
+    pair = open_socket(:PAIR).bind(endpoint)
+    first << "first"
+    assert_equal "first", pair.recv(timeout: 5)
+  end
+
+  test "all that wait are connected, in order, and disconnect by the name that they know" do
+    endpoint = endpoint_for(:inproc)
+    dealers = Array.new(3) { open_socket(:DEALER).connect(endpoint) }
+    dealers.each_with_index { |dealer, i| dealer << i.to_s }
+    assert_equal [endpoint], dealers.map { |dealer| dealer.get(:last_endpoint) }.uniq
+    router = open_socket(:ROUTER, mandatory: true).bind(endpoint)
+    seen = Array.new(3) { router.recv_multipart(timeout: 5) }
+    assert_equal %w[0 1 2], seen.map(&:last)
+    dealers[1].disconnect(endpoint)
+    assert eventually { gone?(router, seen[1].first) }
+    router.send([seen[2].first, "reply"])
+    assert_equal "reply", dealers[2].recv(timeout: 5)
+  end
+
+  test "with few descriptors the process ends well" do
+    result = run_child(<<~RUBY)
+      require "godwit"
+      Process.setrlimit(:NOFILE, 256, Process.getrlimit(:NOFILE).last)
+      sockets = []
+      begin
+        400.times { sockets << Godwit::PUSH.connect("inproc://nobody", linger: nil).send("x") }
+      rescue SystemCallError, Godwit::Error => error
+        puts error.class
+      end
+      sockets.each(&:close)
+    RUBY
+    assert_child result
+    assert_match(/EMFILE|TooMany/, result.stdout)
+  end
+
+  private
+
+  def gone?(router, peer)
+    router.send([peer, "x"])
+    false
+  rescue Godwit::UnreachableError
+    true
+  end
+end
