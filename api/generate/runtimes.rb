@@ -63,6 +63,8 @@ module Generate
         `main = Thread.current; trap(:INT) { main.raise(Interrupt) }`. `GC.start` does nothing there; `JRuby.gc` collects.
       * A connection over inproc to a name that no socket has bound is libzmq's own: it outlives its socket, keeps its descriptors, and
         delivers what was sent to a socket that binds the name later. A ROUTER or REP that disconnected from it aborts the process then.
+      * A context's thread_sched_policy, thread_priority and thread_affinity_add are not tried first: libzmq aborts the process when the system
+        refuses them.
       * An IO with two descriptors (`IO.popen` with "r+") can be registered with a Poller for reading only.
 
       ## What is otherwise on JRuby

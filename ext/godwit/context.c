@@ -92,6 +92,7 @@ context_set(VALUE self, VALUE id, VALUE value)
     }
     else {
         rc = zmq_ctx_set(native->zmq, NUM2INT(id), NUM2INT(value));
+        if (rc == 0) gw_threads_note(&native->threads, NUM2INT(id), NUM2INT(value));
     }
     if (rc != 0) gw_raise(errno, "set", self, Qnil);
     return Qnil;

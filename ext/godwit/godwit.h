@@ -4,6 +4,7 @@
 
 #include <ruby/ruby.h>
 #include <ruby/encoding.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +18,17 @@
 #ifndef RBOOL /* Ruby 3.1 keeps it to itself */
 #define RBOOL(value) ((value) ? Qtrue : Qfalse)
 #endif
+
+/* ---- threads.c: how libzmq's threads are scheduled ---- */
+
+typedef struct {
+    int policy, priority;         /* negative: the system's own */
+    cpu_set_t cpus;               /* none: any */
+} gw_threads_t;
+
+void gw_threads_init(gw_threads_t *threads);
+void gw_threads_note(gw_threads_t *threads, int option, int value);
+const char *gw_threads_fix(const gw_threads_t *threads);
 
 /* ---- process.c: what belongs to the process: fork counter, native contexts, the reaper, the end ---- */
 
@@ -37,6 +49,7 @@ typedef struct gw_context {
     struct gw_context *next;      /* list of the process's contexts */
     unsigned generation;
     int done_fd;                  /* eventfd, readable once zmq_ctx_term has returned */
+    gw_threads_t threads;
     bool started;                 /* libzmq makes its threads with the first socket */
 } gw_context_t;
 

@@ -73,6 +73,7 @@ gw_context_create(void)
     atomic_init(&context->holders, 1);
     atomic_init(&context->linger, 5000);
     atomic_flag_clear(&context->lock);
+    gw_threads_init(&context->threads);
 
     gw_context_set_max_sockets(context, MAX_SOCKETS);
 

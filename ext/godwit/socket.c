@@ -195,6 +195,8 @@ socket_open(VALUE self, VALUE context, VALUE type, VALUE conflate)
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
     if (socket->state != GW_NEW) rb_raise(rb_eRuntimeError, "this socket is open already");
     gw_context_t *native = gw_context_open(context, "new");
+    const char *fix = native->started ? NULL : gw_threads_fix(&native->threads);
+    if (fix) gw_raise_detail("OptionError", "new", rb_utf8_str_new_cstr(fix));
     socket->publisher = NUM2INT(type) == ZMQ_PUB && !RTEST(conflate); /* libzmq conflates no XPUB */
     socket->type = socket->publisher ? ZMQ_XPUB : NUM2INT(type);
     socket->context = native;

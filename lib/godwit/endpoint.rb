@@ -9,6 +9,9 @@ module Godwit
     ALWAYS = %w[tcp inproc].freeze
     WITH_PORT = %w[tcp ws wss udp].freeze
     PORTS = (0..65_535)
+    # Where libzmq asks its authenticator, and the types that may answer there (RFC 27).
+    ZAP = "inproc://zeromq.zap.01"
+    ZAP_TYPES = %i[REP ROUTER SERVER].freeze
 
     module_function
 

@@ -195,4 +195,29 @@ class MisuseTest < Godwit::TestCase
     assert_raises(Godwit::ClosedError) { push << "after" }
     assert_equal "before", pull.recv(timeout: 5)
   end
+
+  test "a STREAM refuses inproc, where libzmq would abort" do
+    stream = open_socket(:STREAM)
+    assert_named(Godwit::EndpointError, /give tcp:/, operation: :bind) { stream.bind("inproc://x") }
+    assert_named(Godwit::EndpointError, /give tcp:/, operation: :connect) { stream.connect("inproc://x") }
+    assert_empty stream.endpoints
+  end
+
+  test "only a REP, ROUTER or SERVER binds the endpoint of a ZAP handler" do
+    pull = open_socket(:PULL)
+    assert_named(Godwit::EndpointError, /a ZAP handler is a REP, ROUTER or SERVER/) { pull.bind("inproc://zeromq.zap.01") }
+    open_socket(:REP).bind("inproc://zeromq.zap.01")
+  end
+
+  test "a PLAIN server that enforces a domain needs one" do
+    rep = open_socket(:REP, plain_server: true, zap_enforce_domain: true)
+    assert_named(Godwit::OptionError, /zap_domain: "name"/) { rep.bind("tcp://127.0.0.1:*") }
+    assert_named(Godwit::OptionError, /zap_domain: "name"/) { rep.connect("tcp://127.0.0.1:5555") }
+    rep.zap_domain = "global"
+    rep.bind("tcp://127.0.0.1:*")
+  end
+
+  test "io_threads has a limit" do
+    assert_named(Godwit::OptionError, /from 0 to 256/) { Godwit::Context.new(io_threads: 2_147_483_647) }
+  end
 end

@@ -113,6 +113,25 @@ class ContextsTest < Godwit::TestCase
     RUBY
   end
 
+  {
+    {thread_affinity_add: 1023} => /no CPU of this machine/,
+    {thread_sched_policy: 1} => /thread_priority: 1 to 99/,
+    {thread_sched_policy: 77} => /thread_sched_policy/
+  }.each do |options, fix|
+    test "threads that cannot run so (#{options}) are refused at the first socket, which they can mend" do
+      context = own(Godwit::Context.new(**options))
+      2.times { assert_match(fix, assert_raises(Godwit::OptionError) { context.socket(:PULL) }.message) }
+      options.each_key { |name| (name == :thread_affinity_add) ? context.thread_affinity_remove = 1023 : context.thread_sched_policy = 0 }
+      own(context.socket(:PULL)).bind("inproc://x")
+    end
+  end
+
+  test "a thread's CPU of this machine is taken" do
+    cpu = Integer(File.read("/proc/self/status")[/^Cpus_allowed_list:\s*(\d+)/, 1])
+    context = own(Godwit::Context.new(thread_affinity_add: cpu))
+    assert_operator own(context.socket(:PULL)).bind("tcp://127.0.0.1:*").port, :>, 0
+  end
+
   private
 
   # libzmq forgets a name a moment after its socket. With a new socket for each try the closed ones would pile up meanwhile, until there are too many.

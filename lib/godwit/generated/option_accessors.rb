@@ -1544,14 +1544,14 @@ module Godwit
     module ContextAccessors
       # Number of I/O threads; 0 is enough for inproc alone.
       # (ZMQ_IO_THREADS; since libzmq 3.2; set it before the first socket.)
-      # @return [Integer] threads, from 0; default 1
+      # @return [Integer] threads, 0 to 256; default 1
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_ctx_get.html
       def io_threads = get(:io_threads)
 
       # Number of I/O threads; 0 is enough for inproc alone.
       # (ZMQ_IO_THREADS; since libzmq 3.2; set it before the first socket.)
-      # @param value [Integer] threads, from 0; default 1
+      # @param value [Integer] threads, 0 to 256; default 1
       # @raise [OptionError] when the value is not allowed
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_ctx_set.html

@@ -122,7 +122,7 @@ module Godwit
 
     # Context options by name.
     CONTEXT = [
-      {name: :io_threads, const: "IO_THREADS", id: 1, since: "3.2", type: :int, min: 0, default: 1, unit: "threads", doc: "Number of I/O threads; 0 is enough for inproc alone."},
+      {name: :io_threads, const: "IO_THREADS", id: 1, since: "3.2", type: :int, min: 0, max: 256, default: 1, unit: "threads", doc: "Number of I/O threads; 0 is enough for inproc alone."},
       {name: :max_sockets, const: "MAX_SOCKETS", id: 2, since: "3.2", type: :int, min: 1, max: 21_845, default: 1023, unit: "sockets", doc: "How many sockets the context may have open. Each takes up to three of the 65535 that libzmq allows."},
       {name: :socket_limit, const: "SOCKET_LIMIT", id: 3, since: "4.1", type: :int, default: 65_535, unit: "sockets", access: :r, live: true, doc: "How many sockets this libzmq allows, those that Godwit opens for itself included."},
       {name: :thread_priority, const: "THREAD_PRIORITY", id: 3, since: "4.1", type: :int, min: 0, access: :w, doc: "Scheduling priority of the I/O threads; what counts depends on `thread_sched_policy`."},

@@ -34,7 +34,7 @@ module Godwit
       def connect(*endpoints)
         Endpoint.check_any(endpoints, :connect)
         endpoints.each do |endpoint|
-          Endpoint.check(endpoint, :connect)
+          check_endpoint(endpoint, :connect)
           endpoint = endpoint.dup.freeze # the caller may change his
           _alone(:connect) do
             give_name { _connect(endpoint) }
@@ -82,7 +82,7 @@ module Godwit
       private
 
       def bind_one(endpoint)
-        Endpoint.check(endpoint, :bind)
+        check_endpoint(endpoint, :bind)
         endpoint = endpoint.dup.freeze # the caller may change his
         _alone(:bind) do
           check_given_descriptor(endpoint)
@@ -90,6 +90,23 @@ module Godwit
           peers_name_themselves
           note_endpoint(:bind, endpoint, resolved)
         end
+      end
+
+      # libzmq aborts the process for what this refuses.
+      def check_endpoint(endpoint, operation)
+        Endpoint.check(endpoint, operation)
+        if type == :STREAM && endpoint.start_with?("inproc:")
+          Endpoint.refuse(operation, endpoint, "a STREAM speaks to TCP alone: give tcp://, or take a PAIR")
+        elsif endpoint == Endpoint::ZAP && operation == :bind && !Endpoint::ZAP_TYPES.include?(type)
+          Endpoint.refuse(operation, endpoint, "a ZAP handler is a REP, ROUTER or SERVER")
+        elsif plain_without_domain?
+          raise OptionError.new("#{operation}: zap_enforce_domain needs a domain for a PLAIN server: give zap_domain: \"name\"", operation: operation)
+        end
+      end
+
+      def plain_without_domain?
+        return false unless @settings&.key?(Options.fetch(:zap_enforce_domain).id) # hardly ever given
+        get(:plain_server) && get(:zap_enforce_domain) && get(:zap_domain).to_s.empty?
       end
 
       # A new Array, since others may be reading the old one.
