@@ -1,0 +1,199 @@
+# frozen_string_literal: true
+
+# A program: a random walk over the public API. It ends well unless the process dies, or a call raises what is not Godwit's.
+# ruby walk.rb SEED [STEPS]; with VERBOSE each step is shown before it is taken.
+require "godwit"
+require "tmpdir"
+
+class Walk
+  TYPES = %i[PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB STREAM].freeze
+  # Calls that wait get this long, in seconds.
+  BRIEFLY = 0.002
+  NUMBERS = [-1, 0, 1, 2, 10, 100, 1000, 65_536].freeze
+  WORDS = ["", "a", "b", "topic", "127.0.0.1", "\0\1\2", "x" * 40, "lo"].freeze
+  SECONDS = [nil, 0, 0.001, 0.01, 1].freeze
+  # Of these a value could take a descriptor of this process, or keep it from ending.
+  APART = %i[use_fd linger].freeze
+  MESSAGES = ["", "x", "x" * 100, "x" * 100_000, %w[a b], ["", "body"], ["\0\0\0\0\1", "", "body"], ["a"] * 20].freeze
+  STEPS = %i[
+    open open connect connect connect bind bind bind send send send send receive receive receive receive
+    option option detach close topics ask poll request context_too frames monitor
+  ].freeze
+
+  def initialize(seed, directory)
+    @random = Random.new(seed)
+    @directory = directory
+    @contexts = [new_context]
+    @sockets = []
+    @endpoints = %w[inproc://a inproc://b inproc://c tcp://127.0.0.1:* tcp://127.0.0.1:9 ipc://@godwit-walk-none inproc://zeromq.zap.01]
+  end
+
+  def run(steps)
+    steps.times do |number|
+      step = pick(STEPS)
+      @told = "#{number} #{step}"
+      begin
+        __send__(step)
+      rescue Godwit::Error
+        nil
+      end
+    end
+    @sockets.each { |socket| socket.set(:linger, 0) unless socket.closed? }
+    @sockets.each(&:close)
+    @contexts.each(&:close)
+  end
+
+  private
+
+  def pick(from) = from.empty? ? nil : from[@random.rand(from.size)]
+
+  def tell(*what)
+    warn "#{@told} #{what.inspect}" if ENV["VERBOSE"]
+  end
+
+  def new_context = Godwit::Context.new(linger: 0)
+
+  def socket
+    return @sockets.fetch(@random.rand(@sockets.size)) if @sockets.size > 3
+    open
+  end
+
+  def open
+    type = pick(TYPES)
+    given = Array.new(@random.rand(3)) { an_option }.to_h
+    tell type, given
+    one = Godwit.const_get(type).new(context: pick(@contexts), **given)
+    @sockets << one
+    @sockets.shift.close if @sockets.size > 30
+    one
+  end
+
+  def an_option
+    option = pick(Godwit::Options::SOCKET.values.reject { |one| APART.include?(one.name) || !one.writable? || one.by_hand? })
+    [option.name, value_for(option)]
+  end
+
+  def value_for(option)
+    case option.type
+    when :bool then pick([true, false])
+    when :duration then pick(SECONDS)
+    when :enum then pick(option.values.keys)
+    when :flags then option.values.keys.select { @random.rand(2).zero? }
+    when :text, :bytes, :key then pick([nil, *WORDS])
+    else pick([nil, option.min, option.max, *NUMBERS].compact)
+    end
+  end
+
+  def option
+    one = socket
+    name, value = an_option
+    tell one, name, value
+    @random.rand(4).zero? ? one.get(name) : one.set(name, value)
+  end
+
+  def bind
+    one = socket
+    endpoint = @random.rand(6).zero? ? "ipc://#{@directory}/#{@random.rand(3)}" : pick(@endpoints)
+    tell one, endpoint
+    one.bind(endpoint)
+    @endpoints << one.last_endpoint unless @endpoints.include?(one.last_endpoint)
+  end
+
+  def connect
+    one = socket
+    endpoint = pick(@endpoints)
+    tell one, endpoint
+    one.connect(endpoint)
+  end
+
+  def detach
+    one = socket
+    endpoint = pick(one.endpoints) or return
+    tell one, endpoint
+    @random.rand(2).zero? ? one.disconnect(endpoint) : one.unbind(endpoint)
+  end
+
+  def send
+    one = socket
+    message = pick(MESSAGES)
+    message = [pick(@names ||= [""]), *message] if one.type == :ROUTER && @names
+    tell one, message.inspect[0, 60]
+    @random.rand(1..5).times { one.send_nonblock(message, exception: false) }
+  end
+
+  def receive
+    one = socket
+    tell one
+    message = one.recv_nonblock(exception: false)
+    (@names ||= []) << message.first if message.is_a?(Array) && one.type == :ROUTER
+    one.recv(timeout: BRIEFLY, exception: false)
+  end
+
+  def topics
+    one = socket
+    topic = pick(WORDS)
+    tell one, topic
+    @random.rand(2).zero? ? one.subscribe(topic) : one.unsubscribe(topic)
+  end
+
+  def ask
+    one = socket
+    tell one
+    [one.events, one.inspect, one.endpoints, one.get(:last_endpoint)]
+  end
+
+  def poll
+    some = Array.new(3) { socket }.uniq
+    tell(*some)
+    poller = Godwit::Poller.new(*some.reject { |one| %i[PUB PUSH].include?(one.type) })
+    poller.wait(timeout: BRIEFLY)
+  ensure
+    poller&.close
+  end
+
+  def request
+    one = socket
+    tell one
+    one.request("question", timeout: BRIEFLY, retries: 1) if one.type == :REQ
+  end
+
+  def frames
+    one = socket
+    tell one
+    one.send_frame("part", more: true, timeout: BRIEFLY) unless %i[STREAM REQ REP].include?(one.type)
+    one.recv_frame(timeout: BRIEFLY)
+  end
+
+  def monitor
+    one = socket
+    tell one
+    monitor = one.monitor
+    one.connect(pick(@endpoints))
+    monitor.recv(timeout: BRIEFLY)
+  ensure
+    monitor&.close
+  end
+
+  def close
+    return if @sockets.size < 4
+    one = @sockets.delete_at(@random.rand(@sockets.size))
+    tell one
+    one.set(:linger, pick([0, 0.01])) if @random.rand(2).zero?
+    @random.rand(8).zero? ? GC.start : one.close
+  end
+
+  def context_too
+    return unless @random.rand(10).zero?
+    if @contexts.size > 1
+      gone = @contexts.delete_at(@random.rand(@contexts.size))
+      tell gone
+      gone.close
+      @sockets.delete_if(&:closed?)
+    else
+      @contexts << new_context
+    end
+  end
+end
+
+Dir.mktmpdir { |directory| Walk.new(Integer(ARGV.fetch(0)), directory).run(Integer(ARGV.fetch(1, 400))) }
+puts "ended"

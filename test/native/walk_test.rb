@@ -1,0 +1,13 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# Random walks over the public API (test/native/walk.rb), each in a process of its own: none may end it.
+class WalkTest < Godwit::TestCase
+  Godwit::TestSupport::Length.of(1..15, long: 1..500).each do |seed|
+    test "a random walk, seed #{seed}" do
+      result = run_child("test/native/walk.rb", [seed])
+      assert result.success? && result.stdout == "ended\n", "VERBOSE=1 shows its steps: #{result}"
+    end
+  end
+end
