@@ -179,7 +179,7 @@ module Godwit
     # {ClosedError}. A second call does nothing.
     # @return [nil]
     def close
-      discard_frames # nobody else would
+      @parts = nil
       _close
     end
 

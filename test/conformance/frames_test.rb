@@ -205,17 +205,6 @@ class FramesTest < Godwit::TestCase
     assert_equal "e", pull.recv_frame(timeout: 5).to_s
   end
 
-  test "close forgets what is held and what is left: a thread that lives on keeps none of it" do
-    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-    push.send(%w[a b]).send_frame("c", more: true)
-    assert_equal "a", pull.recv_frame(timeout: 5).to_s
-    ids = [pull, push].map(&:__id__)
-    kept = -> { ids & %i[godwit_rest godwit_held].flat_map { |name| Thread.current[name].keys } }
-    assert_equal ids, kept.call
-    [pull, push].each(&:close)
-    assert_empty kept.call
-  end
-
   test "each fiber and thread holds parts of its own, and reads the rest of its own message" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     senders = Array.new(3) { |i| Fiber.new { 3.times { |part| push.send_frame("#{i}.#{part}", more: part < 2).then { Fiber.yield } } } }

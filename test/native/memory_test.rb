@@ -65,6 +65,21 @@ class MemoryTest < Godwit::TestCase
     assert few
   end
 
+  {
+    "closed" => ->(*sockets) { sockets.each(&:close) },
+    "closed by another thread" => ->(*sockets) { Thread.new { sockets.each(&:close) }.join },
+    "dropped" => ->(*) {}
+  }.each do |how, ending|
+    test "parts that a thread held back, and read but half, go with the sockets that are #{how}" do
+      200.times { part_and_end(open_socket(:PULL), open_socket(:PUSH), ending) }
+      @owned.clear
+      100.times { context.inspect } # over what the stack still holds
+      GC.start
+      marker = %w[part of a].join("-")
+      assert_operator ObjectSpace.each_object(String).count { |one| one.start_with?(marker) }, :<, 40
+    end
+  end
+
   test "sockets and contexts that nobody closed are collected, and what they held goes out" do
     leaks_allowed!
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
@@ -201,5 +216,16 @@ class MemoryTest < Godwit::TestCase
     got = [pull.recv(timeout: 5), pull.recv(timeout: 5)]
     assert_equal ["d" * 100, ["a", "b" * 100, "c"]].sort_by(&:size), got.sort_by(&:size)
     senders.each(&:join)
+  end
+
+  private
+
+  def part_and_end(pull, push, ending)
+    part = %w[part of a message].join("-") * 20
+    endpoint = endpoint_for(:inproc)
+    pull.bind(endpoint)
+    push.connect(endpoint).send(["first", part]).send_frame(part, more: true)
+    pull.recv_frame(timeout: 5)
+    ending.call(pull, push)
   end
 end

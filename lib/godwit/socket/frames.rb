@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "weakref"
+
 module Godwit
   class Socket
     # Messages without copies ({Frame}, {Message}), and frame by frame.
@@ -8,7 +10,9 @@ module Godwit
     # hands out the rest of a message to the fiber that began it. So any number of threads and fibers may do so on one socket.
     module Frames
       UNSET = Timeout::UNSET
-      private_constant :UNSET
+      # What a fiber has of messages on a socket: the parts that it holds back, the rest of what it reads. Both go with either.
+      Parts = Struct.new(:fiber, :held, :rest)
+      private_constant :UNSET, :Parts
 
       # Receives the next frame: of the message that this fiber has begun to read, else the first of a new one.
       # @param timeout [Integer, Float, nil] seconds, where a new message is waited for
@@ -17,11 +21,11 @@ module Godwit
       #   to this fiber only, and forgotten with it
       # @raise [Error] as {Messages#recv}
       def recv_frame(timeout: UNSET, exception: true)
-        rest = fiber_parts(:godwit_rest)[__id__]
-        return next_of(rest) if rest && !closed?
+        mine = parts
+        return next_of(mine) if mine&.rest && !closed?
         frame = _recv_frame(Timeout.milliseconds(timeout)) or return timed_out(:recv_frame, exception)
         return frame unless frame.is_a?(Array)
-        fiber_parts(:godwit_rest)[__id__] = frame
+        (mine || new_parts).rest = frame
         frame.shift
       end
 
@@ -58,22 +62,18 @@ module Godwit
       # @raise [Error] as {Messages#send}
       def send_frame(data, more: false, timeout: UNSET, exception: true)
         raise Hints.bad_message([data], :send_frame) unless data.is_a?(String) || data.is_a?(Frame)
-        held = fiber_parts(:godwit_held)
-        if more
-          hold(data, held)
-        else
-          parts = held[__id__]
-          _send(parts ? [*parts, data] : data, Timeout.milliseconds(timeout), nil) or return timed_out(:send_frame, exception)
-          held.delete(__id__)
-        end
+        return hold(data) if more
+        mine = parts
+        _send(mine&.held ? [*mine.held, data] : data, Timeout.milliseconds(timeout), nil) or return timed_out(:send_frame, exception)
+        mine&.held = nil
         self
       end
 
       # Forgets the frames that {#send_frame} holds back for this fiber, and the rest of a message that {#recv_frame} has begun.
       # @return [self]
       def discard_frames
-        fiber_parts(:godwit_held).delete(__id__)
-        fiber_parts(:godwit_rest).delete(__id__)
+        mine = parts
+        mine.held = mine.rest = nil if mine
         self
       end
 
@@ -90,21 +90,33 @@ module Godwit
 
       private
 
-      # Thread#[] is the fiber's own, and goes with it.
-      # @return [Hash{Integer => Array}] by id of the socket
-      def fiber_parts(name)
-        Thread.current[name] ||= {}
+      # @return [Parts, nil] this fiber's
+      def parts
+        fiber = Thread.current[:godwit_fiber] or return
+        @parts && @parts[fiber.__id__]
       end
 
-      def next_of(rest)
-        fiber_parts(:godwit_rest).delete(__id__) if rest.size == 1
-        rest.shift
+      # Thread#[] is the fiber's own, and goes with it. What other fibers left is swept here.
+      def new_parts
+        fiber = Thread.current[:godwit_fiber] ||= Object.new
+        mine = Parts.new(WeakRef.new(fiber))
+        _alone(:frames) do
+          _note(:@parts) { |known| {**known.to_h.select { |_, one| one.fiber.weakref_alive? }, fiber.__id__ => mine} }
+        end
+        mine
       end
 
-      def hold(data, held)
+      def next_of(mine)
+        frame = mine.rest.shift
+        mine.rest = nil if mine.rest.empty?
+        frame
+      end
+
+      def hold(data)
         raise Errors.build(ClosedError, :send_frame, endpoints.first) if closed?
         raise Errors.build(GoneError, :send_frame) if data.is_a?(Frame) && data.gone?
-        (held[__id__] ||= []) << (data.is_a?(String) ? data.dup.freeze : data)
+        ((parts || new_parts).held ||= []) << (data.is_a?(String) ? data.dup.freeze : data)
+        self
       end
     end
   end
