@@ -63,6 +63,9 @@ module Generate
         `main = Thread.current; trap(:INT) { main.raise(Interrupt) }`. `GC.start` does nothing there; `JRuby.gc` collects.
       * A connection over inproc to a name that no socket has bound is libzmq's own: it outlives its socket, keeps its descriptors, and
         delivers what was sent to a socket that binds the name later. A ROUTER or REP that disconnected from it aborts the process then.
+      * A REP is libzmq's own: after a message without a delimiter from a peer that has left, it loses the reply to the next request.
+      * A ROUTER, REP, SUB or XSUB that was asked for its events and disconnects before it received a message of several frames aborts the
+        process. Receive first, until nothing is readable.
       * A context's thread_sched_policy, thread_priority and thread_affinity_add are not tried first: libzmq aborts the process when the system
         refuses them.
       * An IO with two descriptors (`IO.popen` with "r+") can be registered with a Poller for reading only.

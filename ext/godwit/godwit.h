@@ -4,6 +4,7 @@
 
 #include <ruby/ruby.h>
 #include <ruby/encoding.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -88,6 +89,15 @@ typedef enum {
     GW_FORM_DATAGRAM, /* address and body */
 } gw_form_t;
 
+/* Whose turn it is at a REP: READING has the envelope of a request, REPLYING has sent it back. */
+typedef enum { GW_REP_IDLE, GW_REP_READING, GW_REP_OWES, GW_REP_REPLYING } gw_rep_turn_t;
+
+/* Those from `first` to before `last`; both are 0 when there is none. */
+typedef struct {
+    zmq_msg_t *messages;          /* owned, room for so many */
+    int first, last, room;
+} gw_frames_t;
+
 /* Those who wait for the same thing. */
 typedef struct gw_line {
     struct gw_waiter *first, *last; /* owned, in order of arrival */
@@ -119,7 +129,10 @@ typedef struct gw_socket {
     int edge_fd;                  /* owned: epoll that remembers edges, see wait.c; -1 before */
     int type;                     /* libzmq's */
     int lent_linger;              /* ms, while it is lent */
+    gw_frames_t kept;             /* received before a disconnect, not yet read */
+    gw_frames_t envelope;         /* REP: of the request that it has */
     gw_state_t state;
+    gw_rep_turn_t turn;
     gw_req_repair_t repair;
     gw_form_t form;
     bool publisher;               /* a PUB made of an XPUB: subscriptions are counted and dropped */
@@ -127,6 +140,7 @@ typedef struct gw_socket {
     bool stale_reply_pipe;        /* REQ: it may still take a peer that is gone for the one that replies */
     long cut_left;                /* REQ: parts not sent when it was cut */
     bool attached;                /* it has or had an endpoint: from then on its high-water marks are fixed */
+    bool indirect;                /* its frames and events go through transfer.c */
     bool sent;                    /* it sent a message */
     bool udp;                     /* it has or had an endpoint of udp://, where messages are small */
     bool counting;                /* peers are to be counted from the first endpoint on */
@@ -153,7 +167,8 @@ gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* refuses close
 void gw_socket_close(gw_socket_t *socket);   /* marks, wakes, and closes if nobody waits */
 void gw_socket_release(gw_socket_t *socket); /* zmq_close; only with nobody waiting */
 void gw_socket_left(gw_socket_t *socket);    /* who waited has gone, or a proxy: the last releases a socket that was closed meanwhile */
-int gw_socket_events(gw_socket_t *socket);   /* ZMQ_EVENTS, or -1 with errno set */
+int gw_socket_libzmq_events(gw_socket_t *socket); /* ZMQ_EVENTS, or -1 with errno set */
+int gw_socket_events(gw_socket_t *socket);   /* the same, as the socket's user sees them */
 int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation, int64_t (*function)(gw_socket_t *, const char *)); /* raises for -1 */
 void gw_init_socket(void);
 
@@ -288,6 +303,35 @@ void gw_frame_sent(VALUE self);
 size_t gw_frame_bytes(VALUE self);
 int gw_frame_watch(VALUE self, gw_tracker_t *tracker);
 void gw_init_frame(void);
+
+/* ---- transfer.c: frames in and out of libzmq; all give an errno ---- */
+
+int gw_receive_indirectly(gw_socket_t *socket, zmq_msg_t *message);
+int gw_send_indirectly(gw_socket_t *socket, zmq_msg_t *message, int flags);
+int gw_events_indirectly(gw_socket_t *socket, int events); /* this one as ZMQ_EVENTS */
+int gw_keep_message(gw_socket_t *socket);    /* before a disconnect */
+void gw_forget_frames(gw_socket_t *socket);
+
+static inline int
+gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message)
+{
+    if (RB_UNLIKELY(socket->indirect)) return gw_receive_indirectly(socket, message);
+    while (zmq_msg_recv(message, socket->zmq, ZMQ_DONTWAIT) < 0) {
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+}
+
+/* Leaves the message to the caller when it fails. */
+static inline int
+gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int flags)
+{
+    if (RB_UNLIKELY(socket->indirect)) return gw_send_indirectly(socket, message, flags);
+    while (zmq_msg_send(message, socket->zmq, flags | ZMQ_DONTWAIT) < 0) {
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+}
 
 /* ---- pool.c ---- */
 

@@ -94,13 +94,15 @@ sweep(gw_context_t *context)
     }
 }
 
-/* Whether a socket that binds takes that connection. A PAIR takes one, from a PAIR: where it would
- * refuse a ROUTER or a REP, libzmq aborts. */
+/* Whether a socket that binds takes that connection. A PAIR takes one, and goes with a PAIR only: it
+ * may have refused the pipe, and libzmq aborts for some types then. So it does where an XPUB has a
+ * welcome message for a socket that is closed. */
 static bool
 takes(const gw_socket_t *socket, const early_t *early, int joined)
 {
     if (socket->type == GW_CHANNEL) return joined == 0;
-    return socket->type != ZMQ_PAIR || (joined == 0 && early->type == ZMQ_PAIR);
+    if (socket->type == ZMQ_PAIR || early->type == ZMQ_PAIR) return joined == 0 && socket->type == early->type;
+    return socket->type != ZMQ_XPUB || early->socket;
 }
 
 static void
@@ -109,8 +111,8 @@ join_all(gw_socket_t *socket, const char *endpoint)
     int joined = 0;
     for (early_t **link = &socket->context->early; *link;) {
         early_t *early = *link;
-        bool takes_it = !early->joined && strcmp(early->name, endpoint) == 0 && takes(socket, early, joined);
-        if (takes_it && touch(socket->zmq, early->alias) == 0) {
+        bool fits = !early->joined && strcmp(early->name, endpoint) == 0 && takes(socket, early, joined);
+        if (fits && touch(socket->zmq, early->alias) == 0) {
             early->joined = true;
             joined++;
         }

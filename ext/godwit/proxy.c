@@ -143,21 +143,12 @@ add(atomic_ullong *counter, unsigned long long count)
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + count, memory_order_relaxed);
 }
 
-static inline int
-send_part(void *zmq, zmq_msg_t *part, int flags)
-{
-    while (zmq_msg_send(part, zmq, flags | ZMQ_DONTWAIT) < 0) {
-        if (errno != EINTR) return errno;
-    }
-    return 0;
-}
-
 static int
-send_copy(void *zmq, zmq_msg_t *part, int flags)
+send_copy(gw_socket_t *to, zmq_msg_t *part, int flags)
 {
     zmq_msg_t copy;
     zmq_msg_init(&copy);
-    int error = zmq_msg_copy(&copy, part) == 0 ? send_part(zmq, &copy, flags) : errno;
+    int error = zmq_msg_copy(&copy, part) == 0 ? gw_send_frame(to, &copy, flags) : errno;
     if (error) zmq_msg_close(&copy);
     return error;
 }
@@ -171,7 +162,7 @@ send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep)
         int error = 0, i;
         for (i = 0; i < count; i++) {
             int flags = i + 1 < count ? ZMQ_SNDMORE : 0;
-            error = keep || flags ? send_copy(to->zmq, &parts[i], flags) : send_part(to->zmq, &parts[i], flags);
+            error = keep || flags ? send_copy(to, &parts[i], flags) : gw_send_frame(to, &parts[i], flags);
             if (error) break;
         }
         if (error != EAGAIN || i == 0) return error;
@@ -179,7 +170,7 @@ send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep)
         for (int left = count - i - 1; left > 0; left--) { /* libzmq throws these away */
             zmq_msg_t empty;
             zmq_msg_init(&empty);
-            if (send_part(to->zmq, &empty, left > 1 ? ZMQ_SNDMORE : 0)) zmq_msg_close(&empty);
+            if (gw_send_frame(to, &empty, left > 1 ? ZMQ_SNDMORE : 0)) zmq_msg_close(&empty);
         }
     }
 }
@@ -209,14 +200,13 @@ more_room(way_t *way)
 static int
 take(gw_proxy_t *proxy, way_t *way)
 {
-    void *from = proxy->native[way->from]->zmq;
+    gw_socket_t *from = proxy->native[way->from];
     way->bytes = 0;
     way->captured = way->noted = false;
     do {
         if (way->count == way->capacity && !more_room(way)) return ENOMEM;
-        while (zmq_msg_recv(&way->parts[way->count], from, ZMQ_DONTWAIT) < 0) {
-            int error = errno;
-            if (error == EINTR) continue;
+        int error = gw_receive_frame(from, &way->parts[way->count]);
+        if (error) {
             let_go(way); /* in mid-message only when the context ends */
             return error;
         }

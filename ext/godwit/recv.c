@@ -25,15 +25,6 @@ to_object(gw_socket_t *socket, zmq_msg_t *message, bool frames)
     return frames ? gw_frame_take(message, socket->encoding) : to_string(socket, message);
 }
 
-static int
-receive_frame(gw_socket_t *socket, zmq_msg_t *message)
-{
-    while (zmq_msg_recv(message, socket->zmq, ZMQ_DONTWAIT) < 0) {
-        if (errno != EINTR) return errno;
-    }
-    return 0;
-}
-
 /* Adds the rest of a message to its first frame: libzmq hands out no first frame before the last one is there. */
 static void
 receive_rest(VALUE self, gw_socket_t *socket, const char *operation, VALUE parts, bool frames)
@@ -42,7 +33,7 @@ receive_rest(VALUE self, gw_socket_t *socket, const char *operation, VALUE parts
     bool more = true;
     zmq_msg_init(&message);
     while (more) {
-        int error = receive_frame(socket, &message);
+        int error = gw_receive_frame(socket, &message);
         if (error) gw_raise(error, operation, self, Qnil);
         more = zmq_msg_more(&message);
         rb_ary_push(parts, to_object(socket, &message, frames));
@@ -69,7 +60,7 @@ try_receive(VALUE self, gw_socket_t *socket, const char *operation, bool frames)
     zmq_msg_t frame;
     zmq_msg_init(&frame);
     if (RB_UNLIKELY(socket->stale_reply_pipe)) gw_socket_events(socket); /* lets libzmq forget the peer that is gone first */
-    int error = receive_frame(socket, &frame);
+    int error = gw_receive_frame(socket, &frame);
     if (RB_UNLIKELY(error)) {
         gw_settle(socket);
         if (error == EAGAIN) return Qundef;
@@ -151,7 +142,7 @@ receive_batch(gw_call_t *call, long wanted, bool frames)
     if (!several) rb_ary_push(batch, message);
     zmq_msg_t first;
     zmq_msg_init(&first);
-    while (RARRAY_LEN(batch) < wanted && bytes < BATCH_BYTES && receive_frame(socket, &first) == 0) {
+    while (RARRAY_LEN(batch) < wanted && bytes < BATCH_BYTES && gw_receive_frame(socket, &first) == 0) {
         bytes += zmq_msg_size(&first); /* an error waits for the next call: what came is handed out */
         if (!frames) {
             rb_ary_push(batch, whole(call->self, socket, call->operation, &first, false));
@@ -193,7 +184,7 @@ socket_recv_into(VALUE self, VALUE buffer, VALUE timeout)
     int error;
     for (;;) {
         rb_str_modify(buffer); /* one that was frozen or copied, also while we waited, raises or gets its own memory before a message is taken */
-        error = receive_frame(call.socket, &message);
+        error = gw_receive_frame(call.socket, &message);
         if (error != EAGAIN) break;
         gw_settle(call.socket);
         if (!gw_wait(&call, ZMQ_POLLIN)) return Qnil;

@@ -15,14 +15,10 @@ static ID id_frames;
 static int
 hand_over(gw_socket_t *socket, zmq_msg_t *message, int flags)
 {
-    while (zmq_msg_send(message, socket->zmq, flags | ZMQ_DONTWAIT) < 0) {
-        int error = errno;
-        if (error == EINTR) continue;
-        zmq_msg_close(message);
-        return error;
-    }
-    socket->sent = true;
-    return 0;
+    int error = gw_send_frame(socket, message, flags);
+    if (RB_UNLIKELY(error)) zmq_msg_close(message);
+    else socket->sent = true;
+    return error;
 }
 
 static int

@@ -66,6 +66,7 @@ socket_free(void *pointer)
         gw_context_release(socket->context);
     }
     gw_poller_forget(socket);
+    gw_forget_frames(socket);
     xfree(socket);
 }
 
@@ -167,7 +168,7 @@ make(gw_socket_t *socket)
     int linger = socket->type == ZMQ_SUB ? 0 : atomic_load(&socket->context->linger);
     int error = gw_descriptors(descriptors_for_socket(socket->context));
     if (error) return error;
-    socket->zmq = zmq_socket(socket->context->zmq, socket->type);
+    socket->zmq = zmq_socket(socket->context->zmq, socket->type == ZMQ_REP ? ZMQ_ROUTER : socket->type);
     if (!socket->zmq) return errno;
     socket->context->started = true;
     error = gw_draft_open(socket);
@@ -182,6 +183,7 @@ make(gw_socket_t *socket)
         int yes = 1;
         zmq_setsockopt(socket->zmq, ZMQ_XPUB_VERBOSER, &yes, sizeof yes);
     }
+    gw_forget_frames(socket);
     socket->repair = GW_REQ_SOUND;
     socket->sent = false;
     socket->relaxed = socket->correlate = socket->stale_reply_pipe = false;
@@ -249,6 +251,7 @@ gw_socket_release(gw_socket_t *socket)
     forget_edges(socket);
     gw_poller_detach(socket);
     gw_draft_close(socket);
+    gw_forget_frames(socket);
     zmq_close(socket->zmq);
     socket->zmq = NULL;
     socket->state = GW_CLOSED;
@@ -401,6 +404,11 @@ do_unbind(gw_socket_t *socket, const char *endpoint)
 static int64_t
 do_disconnect(gw_socket_t *socket, const char *endpoint)
 {
+    int error = gw_keep_message(socket);
+    if (error) {
+        errno = error;
+        return -1;
+    }
     if (gw_inproc(endpoint)) return gw_inproc_disconnect(socket, endpoint);
     return zmq_disconnect(socket->zmq, endpoint);
 }
@@ -443,7 +451,7 @@ find_option(int id)
 }
 
 int
-gw_socket_events(gw_socket_t *socket)
+gw_socket_libzmq_events(gw_socket_t *socket)
 {
     int events;
     size_t size = sizeof events;
@@ -452,6 +460,13 @@ gw_socket_events(gw_socket_t *socket)
         if (errno != EINTR) return -1;
     }
     return events;
+}
+
+int
+gw_socket_events(gw_socket_t *socket)
+{
+    int events = gw_socket_libzmq_events(socket);
+    return RB_UNLIKELY(socket->indirect) && events >= 0 ? gw_events_indirectly(socket, events) : events;
 }
 
 /* A PUB never receives in public: what it could read are subscriptions. */
@@ -483,14 +498,16 @@ socket_get(VALUE self, VALUE id)
     union { int i; int64_t i64; uint64_t u64; } value = {.u64 = 0};
     if (option->id == ZMQ_RCVTIMEO) return LL2NUM(socket->receive_timeout);
     if (option->id == ZMQ_SNDTIMEO) return LL2NUM(socket->send_timeout);
-    if (option->id == ZMQ_TYPE && socket->publisher) return INT2FIX(ZMQ_PUB);
+    if (option->id == ZMQ_TYPE && (socket->publisher || socket->type == ZMQ_REP)) return INT2FIX(socket->publisher ? ZMQ_PUB : ZMQ_REP);
     if (option->kind == GW_OPT_BYTES || option->kind == GW_OPT_STRING) return get_bytes(self, socket, option);
 
     size_t size = option->kind == GW_OPT_INT ? sizeof value.i : sizeof value.u64;
-    int rc = zmq_getsockopt(socket->zmq, option->id, &value, &size);
+    bool failed;
+    if (option->id == ZMQ_EVENTS) failed = (value.i = gw_socket_events(socket)) < 0;
+    else failed = zmq_getsockopt(socket->zmq, option->id, &value, &size) != 0;
     int error = errno;
     gw_settle(socket);
-    if (rc != 0) gw_raise(error, "get", self, Qnil);
+    if (failed) gw_raise(error, "get", self, Qnil);
     switch (option->kind) {
       case GW_OPT_INT: return INT2NUM(option->id == ZMQ_EVENTS ? public_events(socket, value.i) : value.i);
       case GW_OPT_INT64: return LL2NUM(value.i64);

@@ -170,7 +170,8 @@ module Godwit
       _fd
     end
 
-    # @return [Integer] address of libzmq's socket, for other libraries that take one. A {PUB} is libzmq's XPUB.
+    # @return [Integer] address of libzmq's socket, for other libraries that take one. A {PUB} is libzmq's XPUB;
+    #   in the C extension a {REP} is its ROUTER.
     def pointer
       _pointer
     end

@@ -146,7 +146,7 @@ class Walk
     some = Array.new(3) { socket }.uniq
     tell(*some)
     poller = Godwit::Poller.new(*some.reject { |one| %i[PUB PUSH].include?(one.type) })
-    poller.wait(timeout: BRIEFLY)
+    poller.wait(BRIEFLY)
   ensure
     poller&.close
   end

@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "socket"
+
+# A REP whose peers send what is no request, and leave.
+class StrangersTest < Godwit::TestCase
+  each_transport("a REP answers the request after messages without a delimiter, from peers that have left") do |transport|
+    rep = open_socket(:REP).bind(endpoint_for(transport))
+    req = open_socket(:REQ).connect(rep.last_endpoint)
+    20.times do |i|
+      strangers = [["garbage"], %w[two frames], [""]].map do |message|
+        open_socket(:DEALER, linger: 0.3).connect(rep.last_endpoint).send(message)
+      end
+      strangers.each(&:close)
+      req.send("request #{i}")
+      assert_equal "request #{i}", rep.recv(timeout: 5)
+      rep.send("reply #{i}")
+      assert_equal "reply #{i}", req.recv(timeout: 5)
+    end
+  end
+
+  test "nor does a peer that speaks ZMTP and sends frames of no request" do
+    rep = open_socket(:REP).bind("tcp://127.0.0.1:*")
+    req = open_socket(:REQ).connect(rep.last_endpoint)
+    ready = "\x05READY\x0BSocket-Type\0\0\0\x06DEALER".b
+    5.times do |i|
+      raw = TCPSocket.new("127.0.0.1", rep.port)
+      raw.write("\xFF#{"\0" * 8}\x7F\x03\x00NULL#{"\0" * 16}\0#{"\0" * 31}".b, [4, ready.bytesize].pack("CC"), ready)
+      raw.read(64) # its greeting
+      raw.read(raw.read(2).getbyte(1)) # its READY
+      raw.write("\x01\x01a\x00\x01b".b)
+      raw.close_write
+      assert_equal "", raw.read # it has gone
+      raw.close
+      req.send("request #{i}")
+      assert_equal "request #{i}", rep.recv(timeout: 5)
+      rep.send("reply #{i}")
+      assert_equal "reply #{i}", req.recv(timeout: 5)
+    end
+  end
+
+  test "a REP is a REP: its type, its turns, its events" do
+    rep, req = connected_pair(:REP, :REQ)
+    assert_equal [:REP, :REP], [rep.type, rep.get(:type)]
+    assert_empty rep.events
+    assert_raises(Godwit::StateError) { rep.send("out of turn") }
+    req.send(["", "empty first", ""])
+    assert rep.wait_readable(5)
+    assert_equal [:readable], rep.events
+    assert_raises(Godwit::StateError) { rep.send("not read yet") }
+    assert_equal ["", "empty first", ""], rep.recv
+    assert_equal [:writable], rep.events
+    assert_raises(Godwit::StateError) { rep.recv_nonblock }
+    rep.send(["a", "", "b"])
+    assert_empty rep.events
+    assert_equal ["a", "", "b"], req.recv(timeout: 5)
+  end
+end
