@@ -544,6 +544,21 @@ look_at_ios(poller_t *poller)
     }
 }
 
+/* Nothing wakes the waiting thread when another thread closes an IO, so with IOs it looks every LOOK
+ * milliseconds. False: time is up. */
+static bool
+wait_and_look(gw_call_t *call, poller_t *poller)
+{
+    enum { LOOK = 500 };
+    gw_call_t slice = *call;
+    gw_deadline_t look = gw_deadline(LOOK);
+    if (poller->ios && (call->deadline == GW_FOREVER || look < call->deadline)) slice.deadline = look;
+    if (gw_group_wait(&slice, &poller->group)) return true;
+    if (slice.deadline == call->deadline) return false;
+    look_at_ios(poller);
+    return true;
+}
+
 /* _wait(timeout in ms) => as ask_due, nil when time is up */
 static VALUE
 poller_wait(VALUE self, VALUE timeout)
@@ -559,7 +574,7 @@ poller_wait(VALUE self, VALUE timeout)
     do {
         collect(poller);
         ready = ask_due(self, poller);
-    } while (NIL_P(ready) && gw_group_wait(&call, &poller->group));
+    } while (NIL_P(ready) && wait_and_look(&call, poller));
     RB_GC_GUARD(self);
     return ready;
 }

@@ -86,7 +86,8 @@ module Godwit
       raise unregistered(:modify, thing, "register it first")
     end
 
-    # Takes a socket or IO out, also one that is closed by now. Remove an IO before you close it: no one tells those that wait.
+    # Takes a socket or IO out, also one that is closed by now. Remove an IO before you close it: those that wait notice
+    # the close of another thread within half a second.
     # @param thing [Socket, IO, #to_io] that is registered
     # @return [self]
     # @raise [PollerError] when it is not registered

@@ -224,6 +224,25 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal((pulls + ends).select(&:closed?).to_set, told.map(&:last).to_set)
   end
 
+  test "an IO that another thread closes is told, by run and to on_error" do
+    [false, true].each do |handled|
+      out, = pipe
+      loop = open_loop
+      loop.readable(out) { flunk }
+      loop.on_error { |error, source| @log << [error.class, source] } if handled
+      running = in_thread { loop.run }
+      until_waiting(loop)
+      out.close
+      if handled
+        assert_equal :empty, running.value
+      else
+        assert_named(Godwit::ClosedError, /was closed while it was registered/, operation: :run) { running.value }
+      end
+      assert_equal handled ? [[Godwit::ClosedError, out]] : [], @log
+      refute loop.registered?(out)
+    end
+  end
+
   test "sockets that another thread closes are told one by one to on_error" do
     pulls = Array.new(3) { open_socket(:PULL).bind(endpoint_for(:tcp)) }
     loop = open_loop

@@ -218,6 +218,16 @@ class PollerTest < Godwit::TestCase
     server&.close
   end
 
+  test "an IO that another thread closes ends a wait" do
+    out, = pipe
+    poller = open_poller(out)
+    waiting = in_thread { poller.wait }
+    until_waiting(poller)
+    out.close
+    assert_named(Godwit::ClosedError, /closed while it was registered: remove it/, operation: :wait) { waiting.value }
+    assert_empty poller.tap { poller.remove(out) }.wait(0)
+  end
+
   test "an IO that is closed while registered is named, and can be removed; its number may be another's by then" do
     out, = pipe
     poller = open_poller(out)

@@ -11,7 +11,9 @@ module Godwit
     POLLED = {readable: 0x39, writable: 0x2c, faulty: 0x28}.freeze
     private_constant :POLLED
     FAULTY = 4
-    private_constant :FAULTY
+    # Milliseconds between two looks for IOs that another thread has closed.
+    LOOK = 500
+    private_constant :FAULTY, :LOOK
 
     private
 
@@ -171,7 +173,7 @@ module Godwit
         handle = handle!
         handle.check if handle.give_way
         deadline = Backend::FFI::Clock.deadline(timeout)
-        ios = handle.locked { @members.each_value.select(&:io) }
+        ios = ios(handle)
         if ios.empty? && deadline.nil? && handle.locked { @members.empty? }
           handle.check
           raise failed(PollerError, "nothing is registered, so this would wait for ever: register something, or give a timeout")
@@ -181,10 +183,21 @@ module Godwit
         loop do
           ready = ask_due(handle)
           break ready unless ready.empty?
-          break unless pause(handle, deadline)
+          break unless pause_and_look(handle, deadline)
         end
       end
     end
+
+    # Nothing wakes the waiting thread when another thread closes an IO, so with IOs it looks every so often.
+    def pause_and_look(handle, deadline)
+      ios = ios(handle)
+      look = Backend::FFI::Clock.deadline(LOOK) if ios.any?
+      return pause(handle, deadline) if look.nil? || (deadline && deadline <= look)
+      pause(handle, look) || ios.each { |member| member.watch.touch if member.io.closed? }
+      true
+    end
+
+    def ios(handle) = handle.locked { @members.each_value.select(&:io) }
 
     def ask_due(handle)
       handle.collect.each_with_object([]) do |(watch, stamp), ready|
