@@ -95,20 +95,52 @@ class ShellPushPullTest < Godwit::TestCase
     assert_predicate thread.value, :success?
   end
 
-  test "strangers that are no peers end nothing" do
-    socket = open_socket(:PUSH)
-    push = Shell::Push.new(socket)
-    socket.bind("tcp://127.0.0.1:*")
-    monitor = own(socket.monitor(:disconnected))
-    pull = pull_from(socket.last_endpoint)
-    socket.wait_connected(timeout: 5)
-    ["", "\xff\0\0\0\0\0\0\0\1\x7f"].each do |said|
-      TCPSocket.open("127.0.0.1", socket.port) { |stranger| stranger.write(said) }
-      assert monitor.next_event(timeout: 5)
+  GREETING = "\xFF#{"\0" * 8}\x7F\x03\x00NULL#{"\0" * 48}".b
+  # libzmq tells no more of the first two than that they have gone.
+  STRANGERS = {
+    "sends zeros" => "\0" * 20, "is a DEALER" => "#{GREETING}\x04\x1C\x05READY\x0BSocket-Type\0\0\0\x06DEALER".b,
+    "says nothing" => "", "speaks HTTP" => "GET / HTTP/1.0\r\n\r\n"
+  }.freeze
+
+  STRANGERS.each do |name, said|
+    test "a stranger that #{name} and leaves before any peer came does not end a push" do
+      socket = open_socket(:PUSH)
+      push = Shell::Push.new(socket)
+      socket.bind("tcp://127.0.0.1:*")
+      stranger_at(socket, said)
+      thread = in_thread { push.run(Shell.rows("seq", "3")) }
+      pull = pull_from(socket.last_endpoint)
+      assert_equal [%w[1 2 3], true], [pull.to_a, pull.complete?]
+      assert_predicate thread.value, :success?
+      refute_predicate push, :left?
     end
-    thread = in_thread { pull.to_a }
-    assert_predicate push.run(Shell.rows("echo", "hi")), :success?
-    assert_equal [["hi"], true], [thread.value, pull.complete?]
+
+    test "a stranger that #{name} and leaves does not end a pull" do
+      socket = open_socket(:PULL)
+      pull = Shell::Pull.new(socket)
+      socket.bind("tcp://127.0.0.1:*")
+      thread = in_thread { pull.to_a }
+      stranger_at(socket, said)
+      push_socket = open_socket(:PUSH)
+      push = Shell::Push.new(push_socket)
+      push_socket.connect(socket.last_endpoint)
+      assert_predicate push.run(Shell.rows("seq", "3")), :success?
+      assert_equal [%w[1 2 3], true], [thread.value, pull.complete?]
+    end
+
+    test "a stranger that #{name}, comes before a peer and leaves after it came, does not end a push" do
+      socket = open_socket(:PUSH)
+      push = Shell::Push.new(socket)
+      socket.bind("tcp://127.0.0.1:*")
+      pull = nil
+      stranger_at(socket, said) do
+        pull = pull_from(socket.last_endpoint)
+        socket.wait_connected(timeout: 5)
+      end
+      thread = in_thread { pull.to_a }
+      assert_predicate push.run(Shell.rows("seq", "3")), :success?
+      assert_equal [%w[1 2 3], true], [thread.value, pull.complete?]
+    end
   end
 
   test "one of two that leaves ends nothing" do
@@ -223,5 +255,17 @@ class ShellPushPullTest < Godwit::TestCase
   test "a Pull is a command's input, up to its end" do
     _, _, rows = push_and_pulls(Shell.rows("seq", "1000")) { |pull| Shell.rows("wc", "-l", input: pull).to_a }
     assert_equal ["1000"], rows
+  end
+
+  private
+
+  # It has gone when this returns.
+  def stranger_at(socket, said)
+    monitor = own(socket.monitor(:disconnected))
+    TCPSocket.open("127.0.0.1", socket.port) do |stranger|
+      stranger.write(said)
+      yield if block_given?
+    end
+    assert monitor.next_event(timeout: 5)
   end
 end

@@ -1,19 +1,23 @@
 # frozen_string_literal: true
 
+require_relative "../peer_counter"
+
 module Godwit
   module Shell
     # Who is at the other end of a socket: counts on a thread of its own, from libzmq's monitor, until the socket is closed.
     # @private
     class Peers
-      REFUSED = %i[handshake_failed_no_detail handshake_failed_protocol handshake_failed_auth].freeze
-      EVENTS = [:handshake_succeeded, :disconnected, *REFUSED].freeze
+      KINDS = {
+        connected: :opened, accepted: :opened, disconnected: :closed, handshake_succeeded: :succeeded,
+        handshake_failed_no_detail: :failed, handshake_failed_protocol: :failed, handshake_failed_auth: :failed
+      }.freeze
 
       # @param socket [Socket] that has no endpoint yet
       # @yieldparam change [Integer] 1 or -1
       def initialize(socket, &changed)
-        @refused = 0
+        @counter = PeerCounter.new(unordered: socket.context.io_threads != 1)
         @changed = changed
-        monitor = socket.monitor(*EVENTS, limit: nil)
+        monitor = socket.monitor(*KINDS.keys, limit: nil)
         @thread = Thread.new { watch(monitor) }
         @thread.name = "godwit shell peers"
       end
@@ -21,19 +25,21 @@ module Godwit
       private
 
       def watch(monitor)
-        monitor.each { |event| note(event.name) }
+        monitor.each { |event| note(event) }
       ensure
         monitor.close
       end
 
-      # One that was refused is told to be disconnected, too.
-      def note(name)
-        case name
-        when :handshake_succeeded then @changed.call(1)
-        when *REFUSED then @refused += 1
-        else @refused.positive? ? @refused -= 1 : @changed.call(-1)
-        end
+      def note(event)
+        before = known
+        @counter.note(KINDS.fetch(event.name), event.fd)
+        @came ||= @counter.established > 0
+        change = known - before
+        @changed.call(change) unless change.zero?
       end
+
+      # The counter may take a stranger's leaving for a peer's; so the last peer has left only when no connection is open.
+      def known = [@counter.established, (@came && @counter.open > 0) ? 1 : 0].max
     end
   end
 end

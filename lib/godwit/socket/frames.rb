@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "weakref"
-
 module Godwit
   class Socket
     # Messages without copies ({Frame}, {Message}), and frame by frame.
@@ -99,9 +97,9 @@ module Godwit
       # Thread#[] is the fiber's own, and goes with it. What other fibers left is swept here.
       def new_parts
         fiber = Thread.current[:godwit_fiber] ||= Object.new
-        mine = Parts.new(WeakRef.new(fiber))
+        mine = Parts.new(ObjectSpace::WeakMap.new.tap { |weak| weak[:fiber] = fiber }) # a WeakRef is not for Ractors
         _alone(:frames) do
-          _note(:@parts) { |known| {**known.to_h.select { |_, one| one.fiber.weakref_alive? }, fiber.__id__ => mine} }
+          _note(:@parts) { |known| {**known.to_h.select { |_, one| one.fiber.key?(:fiber) }, fiber.__id__ => mine} }
         end
         mine
       end
