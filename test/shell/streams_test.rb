@@ -67,6 +67,16 @@ class StreamsTest < ShellCase
     assert_equal "[]\n[\"mine\"]\n", result.stdout
   end
 
+  [Errno::EPIPE, Errno::EIO, IOError].each do |error|
+    test "an #{error} of the input itself is raised, also with a terminal" do
+      reads = Object.new.tap { |one| one.define_singleton_method(:read) { |_| raise error, "the input's own" } }
+      each = Enumerator.new { |pieces| (pieces << "a\n") && raise(error, "the input's own") }
+      [reads, each].each { |input| assert_match(/the input's own/, assert_raises(error) { Shell.rows("cat", input: input).to_a }.message) }
+      next if RUBY_ENGINE == "jruby"
+      assert_match(/the input's own/, assert_raises(error) { Shell.rows("cat", input: each, pty: true).to_a }.message)
+    end
+  end
+
   test "input from a String, an Enumerator, what reads, and an IO" do
     assert_equal %w[a b], Shell.rows("cat", input: "a\nb").to_a
     assert_equal %w[a b 3], Shell.rows("cat", input: ["a\n", "b\n", 3].each).to_a

@@ -34,18 +34,24 @@ module Godwit
       private
 
       def feed(input, pipe, processes, terminal)
-        pieces(input) { |piece| pipe.write(piece) }
-        pipe.write(END_OF_INPUT) if terminal
-      rescue Errno::EPIPE, Errno::EIO, IOError => error
-        unless error.is_a?(Errno::EPIPE) || error.is_a?(Errno::EIO) || pipe.closed?
-          @error = error
-          processes.signal(:TERM)
-        end
+        pieces(input) { |piece| write(pipe, piece) or break }
+        write(pipe, END_OF_INPUT) if terminal
       rescue Exception => error # standard:disable Lint/RescueException -- raised where the rows are taken
         @error = error
         processes.signal(:TERM)
       ensure
         close(pipe) unless terminal
+      end
+
+      # @return [Boolean] false when nobody reads on: the command closed its end, or the run is over
+      def write(pipe, piece)
+        pipe.write(piece)
+        true
+      rescue Errno::EPIPE, Errno::EIO
+        false
+      rescue IOError
+        raise unless pipe.closed?
+        false
       end
 
       # Java itself closes the pipe of a thread that is killed as it writes.
