@@ -72,8 +72,12 @@ module Godwit
     # @option options [Numeric] :drain (1) seconds without output that are waited when the command has ended and something it left behind holds its stdout
     #   open; `status.truncated?` says that it was not awaited any longer. nil: for ever
     # @option options [Boolean] :pty (false) whether it gets a terminal, so that it writes each line at once; rows are its stdout and stderr. Not on JRuby
+    # @option options [Boolean] :foreground (false) whether it has this process's terminal, for passwords, pagers and editors (`ssh`, `sudo`, `less`): it stays in
+    #   this process's group, so that Ctrl-C and Ctrl-Z reach both, reads the process's own stdin without `input:`, and is itself alone sent the
+    #   signals that end it. Without it, a command that uses the terminal is stopped by the system, and that raises
     # @yieldparam row [String]
     # @return [Stream, Status] without a block, with one
+    # @raise [StateError] when the command wants the terminal, and has no `foreground: true`
     # @raise [SystemCallError] such as Errno::ENOENT naming the program or the folder, when it cannot be started
     # @raise [ArgumentValueError, ArgumentTypeError] naming the argument
     # @raise [RowTooLongError]

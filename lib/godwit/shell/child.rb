@@ -2,8 +2,8 @@
 
 module Godwit
   module Shell
-    # One process that was started, the leader of a process group of its own. Its number stays its own until {#reap}: before, it is
-    # at worst a zombie. Used under the lock of {Processes}.
+    # One process that was started, the leader of a process group of its own unless it is in the foreground. Its number stays its own
+    # until {#reap}: before, it is at worst a zombie. Used under the lock of {Processes}.
     # @private
     class Child
       # @return [Integer] of the process and of its group
@@ -11,10 +11,15 @@ module Godwit
       # @return [Process::Status, nil] once reaped; nil also when somebody else took it
       attr_reader :status
 
+      # Signals that stop a process which uses a terminal that it does not have.
+      TERMINAL = %w[TTIN TTOU].map { |name| Signal.list.fetch(name) }.freeze
+
       # @param words [Array<String>] the command
-      def initialize(pid, words)
+      # @param group [Boolean] whether it leads a group
+      def initialize(pid, words, group: true)
         @pid = pid
         @words = words
+        @group = group
       end
 
       # @return [Array<String>]
@@ -33,10 +38,22 @@ module Godwit
       # @return [Boolean] its number may be another's by now
       def settled? = @settled
 
+      # @return [Boolean] whether it waits to be given the terminal
+      def wants_terminal?
+        return false if @settled || !Members.stopped?(@pid)
+        _, status = waited(Process::WNOHANG | Process::WUNTRACED)
+        return TERMINAL.include?(status&.stopsig) if status.nil? || status.stopped?
+        @settled = true # it was ended meanwhile
+        @status = status
+        false
+      rescue Errno::ECHILD
+        false
+      end
+
       # To the whole group; nothing once the number may be another's.
       def signal(name)
         return if exited? && @settled
-        Process.kill(name, -@pid)
+        Process.kill(name, @group ? -@pid : @pid)
       rescue Errno::ESRCH, Errno::EPERM
         nil # there is nobody left, or only those that changed their user
       end
@@ -47,7 +64,7 @@ module Godwit
         return true if @settled
         return false unless exited?
         return true if @settled # exited? found it gone
-        _, @status = taken
+        _, @status = waited(Process::WNOHANG)
         @settled = !@status.nil?
       rescue Errno::ECHILD
         @settled = true
@@ -56,9 +73,9 @@ module Godwit
       private
 
       # In a fiber of its own, since a scheduler would have others run, under the lock.
-      def taken
-        return Process.wait2(@pid, Process::WNOHANG) unless Fiber.respond_to?(:scheduler) && Fiber.scheduler
-        Fiber.new(blocking: true) { Process.wait2(@pid, Process::WNOHANG) }.resume
+      def waited(flags)
+        return Process.wait2(@pid, flags) unless Fiber.respond_to?(:scheduler) && Fiber.scheduler
+        Fiber.new(blocking: true) { Process.wait2(@pid, flags) }.resume
       end
     end
   end

@@ -10,6 +10,9 @@ module Godwit
       TURNS = 16
       ROWS = 2_000
 
+      # Seconds between two looks for a child that was stopped, which no descriptor tells.
+      LOOK_FOR_STOPPED = 0.5
+
       # The signals that a terminal or the system sends to end a program: the command gets the one that ended its caller.
       FORWARDED = %w[INT TERM HUP QUIT].to_h { |name| [Signal.list[name], name.to_sym] }.freeze
 
@@ -21,6 +24,7 @@ module Godwit
         @plan = plan
         @clock = Clock.new(plan)
         @turns = @looked = 0
+        @terminal = !plan.foreground && Job.terminal?
         @processes = Processes.new(plan.grace)
         launch = Launch.new(plan, @processes)
         Reaper.watch(@processes)
@@ -36,6 +40,13 @@ module Godwit
         ready = true
       ensure
         abandon(launch) unless ready
+      end
+
+      # @return [Boolean] whether this process has a terminal, which a command may want
+      def self.terminal?
+        File.open("/dev/tty") { true }
+      rescue SystemCallError
+        false
       end
 
       # Yields rows until all is read and all have exited.
@@ -154,8 +165,18 @@ module Godwit
       def wait(seconds)
         unseen = @exits.each_key.grep(Integer)
         seconds = [seconds, Pidfd::LOOK_AGAIN].compact.min unless unseen.empty?
+        seconds = [seconds, LOOK_FOR_STOPPED].compact.min if @terminal
         unless_closed { @poller.wait(seconds).each { |event| see_exit(event.object) if @exits.key?(event.object) } }
         unseen.each { |pid| @exits.delete(pid) if @exits[pid].exited? }
+        refuse_terminal if @terminal
+      end
+
+      def refuse_terminal
+        return if Timeout.now - (@terminal_seen || 0) < LOOK_FOR_STOPPED
+        @terminal_seen = Timeout.now
+        child = @processes.wanting_terminal or return
+        raise StateError.new("#{@plan.operation} #{Plan.shown(child.words)}: it uses the terminal, and was stopped since it does not have it: " \
+          "give it the terminal by foreground: true", operation: @plan.operation)
       end
 
       def await_exit(child)

@@ -43,7 +43,7 @@ module Godwit
 
       def spawn(words, **streams)
         pid = starting(words) { Process.spawn(*environment, [words.first, words.first], *words.drop(1), **@plan.place, **streams) }
-        @processes.add(Child.new(pid, words))
+        @processes.add(Child.new(pid, words, group: !@plan.foreground))
       end
 
       def start_in_terminal
@@ -87,7 +87,7 @@ module Godwit
       end
 
       def first_input
-        return File::NULL if @plan.input.nil?
+        return @plan.foreground ? :in : File::NULL if @plan.input.nil?
         io = opened(:input) and return io
         pipe do |(reading, writing)|
           @theirs << reading

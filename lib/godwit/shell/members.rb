@@ -24,10 +24,15 @@ module Godwit
         nil
       end
 
-      def lives?(pid)
-        !%w[Z X].include?(File.binread("/proc/#{pid}/stat")[/\) (\w)/n, 1])
+      def lives?(pid) = ![nil, "Z", "X"].include?(state(pid))
+
+      def stopped?(pid) = state(pid) == "T"
+
+      # @return [String, nil] as proc(5) has it; nil when there is no such process, or no /proc
+      def state(pid)
+        File.binread("/proc/#{pid}/stat")[/\) (\w)/n, 1]
       rescue SystemCallError
-        false
+        nil
       end
     end
 

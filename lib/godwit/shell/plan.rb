@@ -6,7 +6,7 @@ module Godwit
     # @private
     class Plan
       DEFAULTS = {
-        shell: false, env: nil, chdir: nil, unsetenv_others: false, pty: false, input: nil, err: :inherit, sep: "\n", chomp: true,
+        shell: false, env: nil, chdir: nil, unsetenv_others: false, pty: false, foreground: false, input: nil, err: :inherit, sep: "\n", chomp: true,
         limit: 1 << 20, long: :raise, encoding: nil, reuse: false, timeout: nil, idle: nil, grace: 2, drain: 1
       }.freeze
       LONGER = {raise: 0, split: 1, cut: 2}.freeze
@@ -53,7 +53,7 @@ module Godwit
 
       # @return [Hash] of Process.spawn
       def place
-        {pgroup: true, close_others: true, unsetenv_others: @options[:unsetenv_others] && true, chdir: @options[:chdir]&.to_s}.compact
+        {pgroup: (true unless foreground), close_others: true, unsetenv_others: @options[:unsetenv_others] && true, chdir: @options[:chdir]&.to_s}.compact
       end
 
       # @return [Boolean] whether stderr has a pipe of its own
@@ -100,6 +100,7 @@ module Godwit
         raise value("env:", "names without \"=\" and NUL, values without NUL", env) if env&.any? { |name, text| name.to_s.match?(/[=\0]|\A\z/) || text.to_s.include?("\0") }
         raise value("chdir:", "a path without NUL", chdir) if chdir.to_s.include?("\0")
         raise value("pty: true", "one command", name) if pty && @commands.size > 1
+        raise value("foreground: true", "no pty: (which is a terminal of its own)", pty) if pty && foreground
         raise value("err: with pty: true", ":inherit (a terminal has one output)", err) if pty && err != :inherit
         takers = %i[call write].select { |name| err.respond_to?(name) }
         raise value("err:", "#{STREAMS.map(&:inspect).join(", ")}, a Proc, an IO", err) if takers.empty? && !STREAMS.include?(err)

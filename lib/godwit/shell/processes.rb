@@ -30,6 +30,9 @@ module Godwit
       # @return [Boolean] whether all leaders have been reaped
       def settled? = @lock.synchronize { @children.all?(&:settled?) }
 
+      # @return [Child, nil] one that waits to be given the terminal
+      def wanting_terminal = @lock.synchronize { @children.find(&:wants_terminal?) }
+
       # Sends a signal to all groups.
       def signal(name)
         @lock.synchronize { @children.each { |child| child.signal(name) } } unless foreign?
