@@ -128,7 +128,8 @@ module Godwit
     # @param payload [Hash, nil] data to go with it
     # @param keywords [Hash] the same
     # @yieldreturn [Object] the message, where none is given
-    # @return [true]
+    # @return [true] with `durable:` whether the record is on the disk: false when it was refused, for it came too late or found no room, and is
+    #   counted; nil in a trap handler, whose record is stored in a moment
     def add(severity, message = nil, progname = nil, payload = nil, **keywords, &block)
       handle = @handle
       unless handle
@@ -151,7 +152,6 @@ module Godwit
       payload = Text.merge(payload, keywords) unless keywords.empty?
       return true if @plain && NilClass === payload && handle.line(severity, progname, message, @formatter)
       handle.record(severity, progname, message, payload, @formatter)
-      true
     end
     alias_method :log, :add
 
@@ -160,37 +160,37 @@ module Godwit
     #   @param progname [Object, nil] the message; with a block, the program's name
     #   @param payload [Hash, nil] data to go with it
     #   @param keywords [Hash] the same; alone, they are the message
-    #   @return [true]
+    #   @return [true] as {#add}
     # @!method info(progname = nil, payload = nil, **keywords, &block)
     #   {#add} at level INFO.
     #   @param progname [Object, nil] the message; with a block, the program's name
     #   @param payload [Hash, nil] data to go with it
     #   @param keywords [Hash] the same; alone, they are the message
-    #   @return [true]
+    #   @return [true] as {#add}
     # @!method warn(progname = nil, payload = nil, **keywords, &block)
     #   {#add} at level WARN.
     #   @param progname [Object, nil] the message; with a block, the program's name
     #   @param payload [Hash, nil] data to go with it
     #   @param keywords [Hash] the same; alone, they are the message
-    #   @return [true]
+    #   @return [true] as {#add}
     # @!method error(progname = nil, payload = nil, **keywords, &block)
     #   {#add} at level ERROR.
     #   @param progname [Object, nil] the message; with a block, the program's name
     #   @param payload [Hash, nil] data to go with it
     #   @param keywords [Hash] the same; alone, they are the message
-    #   @return [true]
+    #   @return [true] as {#add}
     # @!method fatal(progname = nil, payload = nil, **keywords, &block)
     #   {#add} at level FATAL.
     #   @param progname [Object, nil] the message; with a block, the program's name
     #   @param payload [Hash, nil] data to go with it
     #   @param keywords [Hash] the same; alone, they are the message
-    #   @return [true]
+    #   @return [true] as {#add}
     # @!method unknown(progname = nil, payload = nil, **keywords, &block)
     #   {#add} at level UNKNOWN.
     #   @param progname [Object, nil] the message; with a block, the program's name
     #   @param payload [Hash, nil] data to go with it
     #   @param keywords [Hash] the same; alone, they are the message
-    #   @return [true]
+    #   @return [true] as {#add}
     %w[debug info warn error fatal unknown].each do |name|
       class_eval <<~RUBY, __FILE__, __LINE__ + 1
         def #{name}(progname = nil, payload = nil, **keywords, &block)                 # def info(progname = nil, payload = nil, **keywords, &block)

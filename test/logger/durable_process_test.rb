@@ -27,6 +27,36 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_child(run_child(PRELUDE + program, [scratch_dir], **options)).stdout.lines(chomp: true)
   end
 
+  # How a process ends while other threads log: what `info` said true of is on the disk, whatever comes after.
+  {
+    "the process ends, and lingers in vain" => "",
+    "another thread closes the logger" => "log.close",
+    "an at_exit block that comes first waits" => "at_exit { sleep 0.2 }"
+  }.each do |how, ending|
+    test "what is confirmed while #{how} is on the disk, and nothing else" do
+      result = assert_child(run_child(PRELUDE + <<~RUBY, [scratch_dir]))
+        log = Godwit::Logger.new("ipc://\#{FOLDER}/nobody", durable: "\#{FOLDER}/durable", linger: 0.3)
+        $stderr.reopen(File::NULL)
+        told = File.open("\#{FOLDER}/told", "w")
+        4.times do |thread|
+          Thread.new do
+            1.step { |index| told.syswrite("\#{log.info("<\#{thread}.\#{index}>").inspect} <\#{thread}.\#{index}>\n"); Thread.pass }
+          end
+        end
+        await { File.size(told) > 1000 }
+        #{ending}
+      RUBY
+      assert_empty result.stdout
+      told = File.readlines("#{scratch_dir}/told", chomp: true).map(&:split)
+      stored = Dir["#{scratch_dir}/durable/**/*"].select { |path| File.file?(path) }.flat_map { |path| File.binread(path).scan(/<\d\.\d+>/) }
+      confirmed, others = told.partition { |answer, _| answer == "true" }.map { |some| some.map(&:last) }
+      assert_operator confirmed.size, :>, 50
+      assert_empty confirmed - stored
+      assert_empty others & stored, "refused, and stored"
+      assert_equal stored.uniq, stored
+    end
+  end
+
   test "forked children log on, each under an id and in a folder of its own, which goes when all is taken" do
     not_on :jruby, "it cannot fork"
     lines = run_program(<<~'RUBY')

@@ -97,6 +97,15 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal 0, @receiver.stats.not_forwarded
   end
 
+  test "what comes after the close is refused, and counted" do
+    log = open_log(nowhere)
+    assert_equal true, log.info("in time")
+    _, told = capture_io { log.close }
+    assert_match(/1 record is kept/, told)
+    capture_io { assert_equal [false, false], [log.info("late"), log.error("too")] }
+    assert_equal [1, 2], [log.stats.queued, log.stats.dropped]
+  end
+
   test "counts of topics go on even when all records of them are gone" do
     Segments.stub(:new, ->(*arguments, **options, &block) { Segments.allocate.tap { |one| one.__send__(:initialize, *arguments, segment_bytes: 2_000, **options, &block) } }) do
       pull = open_socket(:PULL).bind(endpoint_for(:inproc))

@@ -45,6 +45,7 @@ module Godwit
       # @param message [Object]
       # @param payload [Hash, nil]
       # @param formatter [#call, nil]
+      # @return [Boolean, nil] true, unless it is durable: then whether it is on the disk; nil: a trap handler's, which is there in a moment
       def record(level, prog, message, payload, formatter)
         writer = @held[0]
         writer = renew(writer) unless writer.alive?
@@ -74,7 +75,9 @@ module Godwit
         bytes += tags.bytesize if tags
         bytes += payload.bytesize if payload
         bytes += error.size if error
-        writer.push([stream, t_ns, mono_ns, thread_id, text, tags, payload, error], bytes)
+        stored = writer.push([stream, t_ns, mono_ns, thread_id, text, tags, payload, error], bytes)
+        return true unless @settings.durable
+        (stored == :sealed) ? record(level, prog, message, payload, formatter) : stored
       rescue DurableWriter::Interruption => interruption
         raise interruption.cause
       end
@@ -152,6 +155,7 @@ module Godwit
       def late
         @held[0].count_late
         @complaint.call("it is closed: records are dropped")
+        !@settings.durable
       end
 
       # @return [Array(String, String)] text, and what goes into the header's error, or {Encoder::LINE}

@@ -64,7 +64,8 @@ module Godwit
 
       def own? = @pid == Process.pid
 
-      def closed? = @closing ? true : false
+      # While it lingers its store is open, and takes what is logged.
+      def closed? = @sealed ? true : false
 
       # Anew, if its thread was killed.
       def start
@@ -83,13 +84,17 @@ module Godwit
 
       # Callers.
       # @param entry [Array] see {Encoder}
+      # @return [Boolean, Symbol, nil] whether it is stored; :sealed: nothing was done, another has to take it; nil: a trap handler's, which is stored
+      #   in a moment
       def push(entry, _bytes)
         # A kill that came once the record is stored may not spare the courier the bell.
         Thread.handle_interrupt(Object => :never) do
-          @lock.synchronize { room? ? store(entry) : drop(entry) }
+          stored = @lock.synchronize { take(entry) }
           @courier&.ring
+          stored
         rescue ThreadError
           to_lane(entry)
+          nil
         end
       end
 
@@ -145,13 +150,22 @@ module Godwit
 
       # @raise [ThreadError] in a trap handler, with nothing done
       def conclude
-        @lock.synchronize { @freed.broadcast }
         take_lane
         return forget if deleted?
+        seal
         rest = pending
         @in_vain = rest.positive?
         @complaint.call("#{Text.count(rest, "is", "are")} kept in #{@store.folder} for the next start", always: true) if rest.positive?
         @store.close
+      end
+
+      # From here on nothing is stored; who waits for room or acknowledgements goes on.
+      # @raise [ThreadError] in a trap handler, with nothing done
+      def seal
+        @lock.synchronize do
+          @sealed = true
+          @freed.broadcast
+        end
       end
 
       def deleted? = !File.exist?(File.join(@store.folder, Lock::NAME))
@@ -169,7 +183,7 @@ module Godwit
 
       # @raise [ThreadError] in a trap handler, with nothing done
       def forget
-        @lock.synchronize { @freed.broadcast }
+        seal
         @gone = pending
         @complaint.call("#{Text.count(@gone, "was", "were")} in #{@store.folder}, which is gone", always: true) if @gone.positive?
         @store.close
@@ -196,6 +210,17 @@ module Godwit
       def pending = [@store.segments.last - @store.segments.released - @gone, 0].max
 
       # With the lock.
+      # @return [Boolean, Symbol] as {#push}
+      def take(entry)
+        return :sealed if @sealed
+        has_room = room?
+        return :sealed if @sealed # it waited for room
+        return store(entry) if has_room
+        drop(entry)
+        false
+      end
+
+      # With the lock.
       # @return [Boolean]
       def room?
         return true if @store.segments.bytes < @most
@@ -220,15 +245,18 @@ module Godwit
       end
 
       # With the lock.
+      # @return [Boolean] whether it is on the disk
       def store(entry)
         report if @encoder.dropped + @failed > @reported
         put(entry)
+        true
       rescue SystemCallError => error
         @deleted = error.is_a?(Errno::ENOENT) && deleted?
         @failed += 1
         @first_drop ||= Timeout.now
         @last_dropped = entry[0]
         trouble(error)
+        false
       end
 
       def put(entry)
