@@ -172,6 +172,35 @@ class LoggerThreadsTest < Godwit::TestCase
     assert_equal 2, heard.map(&:writer).uniq.size
   end
 
+  {"a queue" => {}, "a spool" => {overflow: :spool}}.each do |name, options|
+    test "reopen with another endpoint, beside threads that log, with #{name}: each record comes once, and is counted" do
+      ears = Array.new(3) { open_socket(:PULL, recv_hwm: 0).bind("tcp://127.0.0.1:*") }
+      options = options.merge(spool: "#{scratch_dir}/spool") if options.any?
+      log = logger(ears.first.last_endpoint, linger: 5, **options)
+      stop = false
+      logged = Array.new(4, 0)
+      threads = Array.new(4) { |thread| in_thread { log.info("#{thread} #{logged[thread] += 1}") && Thread.pass until stop } }
+      20.times do |number|
+        await { logged.sum >= 100 * number }
+        endpoint = ears[(number + 1) % 3].last_endpoint
+        log.reopen(endpoint)
+        assert_includes log.inspect, endpoint
+      end
+      stop = true
+      threads.each(&:join)
+      log.close
+      assert_equal [0, logged.sum], [log.stats.queued, log.stats.sent + log.stats.dropped]
+      heard = []
+      poller = open_poller(*ears)
+      while heard.size < logged.sum - log.stats.dropped
+        ready = poller.wait(5)
+        assert ready.any?, "only #{heard.size} of #{logged.sum} came"
+        ready.each { |event| heard << Godwit::Logger::Record.parse(event.object.recv).text }
+      end
+      assert_equal heard.uniq, heard
+    end
+  end
+
   test "clones share the queue and the connection" do
     log = logger(progname: "one")
     copy = log.clone

@@ -16,6 +16,8 @@ module Godwit
       def initialize(settings)
         @settings = settings
         @complaint = Complaint.new(settings.endpoint)
+        @reopening = Mutex.new
+        @earlier = [] # stats of the writers that {#reopen} ended
         @held = [new_writer]
         # The finalizer must hold what changes, not the handle.
         ObjectSpace.define_finalizer(self, self.class.__send__(:finalizer, @held))
@@ -49,7 +51,7 @@ module Godwit
       def record(level, prog, message, payload, formatter)
         writer = @held[0]
         writer = renew(writer) unless writer.alive?
-        return late if writer.closed?
+        return reopened? ? record(level, prog, message, payload, formatter) : late if writer.closed?
         t_ns = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
         mono_ns = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
         stream = writer.encoder.stream(level, prog)
@@ -76,8 +78,8 @@ module Godwit
         bytes += payload.bytesize if payload
         bytes += error.size if error
         stored = writer.push([stream, t_ns, mono_ns, thread_id, text, tags, payload, error], bytes)
-        return true unless @settings.durable
-        (stored == :sealed) ? record(level, prog, message, payload, formatter) : stored
+        return record(level, prog, message, payload, formatter) if stored == :sealed
+        !@settings.durable || stored
       rescue DurableWriter::Interruption => interruption
         raise interruption.cause
       end
@@ -98,7 +100,12 @@ module Godwit
       end
 
       # @return [Stats]
-      def stats = @held[0].stats
+      def stats
+        [*@earlier, @held[0].stats].reduce do |sum, one|
+          Stats.new(queued: one.queued, sent: sum.sent + one.sent, dropped: sum.dropped + one.dropped, spooled: one.spooled,
+            last_error: one.last_error || sum.last_error)
+        end
+      end
 
       # @return [Writer] the last, maybe of the parent process
       def writer = @held[0]
@@ -115,9 +122,7 @@ module Godwit
 
       # @param settings [Settings, nil] where to from now on
       def reopen(settings = nil)
-        @held[0].close if settings
-        @settings = settings if settings
-        @complaint = Complaint.new(@settings.endpoint) if settings
+        move(settings) if settings
         Thread.handle_interrupt(Object => :never) { @held[0] = new_writer if @held[0].closed? }
         @closed = false
       end
@@ -142,9 +147,34 @@ module Godwit
         writer
       end
 
-      def new_writer
-        return DurableWriter.new(@settings, @complaint) if @settings.durable
-        Writer.new(@settings, @complaint, (@settings.overflow == :spool) ? SpoolOutlet.new(@settings, @complaint) : PushOutlet.new(@settings))
+      # Where the new writer needs nothing of the old one, it is there before that ends; else callers wait for the end.
+      # @raise [ThreadError] in a trap handler, in the midst of another's
+      def move(settings)
+        @reopening.try_lock || @reopening.lock
+        complaint = Complaint.new(settings.endpoint)
+        former = @held[0]
+        fresh = new_writer(settings, complaint) unless settings.bind? || settings.durable
+        @settings, @complaint = settings, complaint # first: what another thread begins anew begins there
+        @held[0] = fresh if fresh
+        former.close
+        Thread.handle_interrupt(Object => :never) { @held[0] = new_writer if @held[0].closed? }
+        @earlier = [*@earlier, former.stats]
+      ensure
+        @reopening.unlock if @reopening.owned?
+      end
+
+      # Waits for a {#reopen} in another thread.
+      # @return [Boolean] whether there is another writer
+      def reopened?
+        return false unless @reopening.locked? && !@reopening.owned?
+        @reopening.synchronize { !@held[0].closed? }
+      rescue ThreadError
+        false # a trap handler
+      end
+
+      def new_writer(settings = @settings, complaint = @complaint)
+        return DurableWriter.new(settings, complaint) if settings.durable
+        Writer.new(settings, complaint, (settings.overflow == :spool) ? SpoolOutlet.new(settings, complaint) : PushOutlet.new(settings))
       end
 
       def start

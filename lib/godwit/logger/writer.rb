@@ -68,9 +68,10 @@ module Godwit
       # Callers.
       # @param entry [Array] see {Encoder}
       # @param bytes [Integer] of its texts
+      # @return [Object] :sealed: it takes no more, and nothing was done
       def push(entry, bytes)
         return overflow(entry, bytes) if @room.full?
-        drop(entry) unless @room.push(entry, bytes)
+        @room.push(entry, bytes) || :sealed
       end
 
       # @return [Stats]
@@ -103,16 +104,17 @@ module Godwit
       private
 
       def overflow(entry, bytes)
-        return @room.push(entry, bytes) || drop(entry) if @room.give_way
+        return @room.push(entry, bytes) || :sealed if @room.give_way
         case @settings.overflow
         when :block
-          return @room.push(entry, bytes) || drop(entry) if @room.wait(@settings.block_timeout, mute: true)
+          return @room.push(entry, bytes) || :sealed if @room.wait(@settings.block_timeout, mute: true)
         when :drop_old
           oldest = @room.shift
           drop(oldest.is_a?(::String) ? entry : oldest) if oldest # a line has no account of its own
-          return @room.push(entry, bytes) || drop(entry)
+          return @room.push(entry, bytes) || :sealed
         end
         drop(entry)
+        nil
       end
 
       def spawn

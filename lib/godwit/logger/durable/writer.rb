@@ -152,19 +152,21 @@ module Godwit
       def conclude
         take_lane
         return forget if deleted?
-        seal
-        rest = pending
+        rest = nil
+        seal { rest = pending }
         @in_vain = rest.positive?
         @complaint.call("#{Text.count(rest, "is", "are")} kept in #{@store.folder} for the next start", always: true) if rest.positive?
-        @store.close
       end
 
-      # From here on nothing is stored; who waits for room or acknowledgements goes on.
+      # From here on nothing is stored, and another may have the folder. Who waits for room or acknowledgements goes on.
       # @raise [ThreadError] in a trap handler, with nothing done
       def seal
         @lock.synchronize do
           @sealed = true
           @freed.broadcast
+          yield
+        ensure
+          @store.close if @sealed
         end
       end
 
@@ -183,10 +185,8 @@ module Godwit
 
       # @raise [ThreadError] in a trap handler, with nothing done
       def forget
-        seal
-        @gone = pending
+        seal { @gone = pending }
         @complaint.call("#{Text.count(@gone, "was", "were")} in #{@store.folder}, which is gone", always: true) if @gone.positive?
-        @store.close
       end
 
       def check(settings)
