@@ -259,7 +259,9 @@ take_turn(gw_proxy_t *proxy, way_t *way, const int *events, bool *progress)
         if (!error) *progress = true;
         return error == EAGAIN ? 0 : error;
     }
-    if (!way->live || !(events[way->from] & ZMQ_POLLIN) || !(events[way->to] & ZMQ_POLLOUT)) return 0;
+    if (!way->live || !(events[way->from] & ZMQ_POLLIN)) return 0;
+    bool echoes = way->from == way->to; /* a REP has room once it has taken a request */
+    if (!echoes && !(events[way->to] & ZMQ_POLLOUT)) return 0;
     if (proxy->native[CAPTURE] && !(events[CAPTURE] & ZMQ_POLLOUT)) return 0;
     *progress = true;
     for (int i = 0; i < BURST; i++) {

@@ -48,7 +48,7 @@ module Godwit
 
     # Nothing runs yet.
     # @param frontend [Socket] any type but REQ, REP (take DEALER, ROUTER) and the draft types
-    # @param backend [Socket] may be the same. A {PUB} keeps the subscriptions of its peers to itself: behind an XSUB take an {XPUB}
+    # @param backend [Socket] may be the same, which then gets back what it received: a REP may be both, and echoes. A {PUB} keeps the subscriptions of its peers to itself: behind an XSUB take an {XPUB}
     # @param capture [Socket, nil] a PUB, XPUB, PUSH, PAIR or DEALER that gets a copy of each message, both ways. One that blocks
     #   makes the messages wait, the proxy can still be stopped; nothing that it receives is read
     # @raise [ArgumentTypeError] when one is no socket
@@ -56,8 +56,9 @@ module Godwit
     # @raise [ClosedError, ForkedError, BusyError] when a socket cannot be used
     def initialize(frontend, backend, capture: nil)
       raise Errors.build(StateError, :proxy, nil, "Proxy.new makes another") if @frontend
-      check_side("frontend", frontend)
-      check_side("backend", backend)
+      echo = frontend.equal?(backend)
+      check_side("frontend", frontend, echo)
+      check_side("backend", backend, echo)
       check_directions(frontend, backend)
       check_capture(capture, frontend, backend) if capture
       @frontend = frontend
@@ -225,9 +226,9 @@ module Godwit
       error.is_a?(ClosedError) || error.is_a?(ContextTerminatedError)
     end
 
-    def check_side(name, socket)
+    def check_side(name, socket, echo)
       raise Errors.bad_type(:proxy, name, "a Godwit::Socket", socket) unless socket.is_a?(Socket)
-      other = IN_TURN[socket.type]
+      other = IN_TURN[socket.type] unless echo && socket.type == :REP
       raise Errors.bad_value(:proxy, name, "no #{socket.type}, which speaks in turn: take a #{other}", socket) if other
       raise Errors.bad_value(:proxy, name, "no #{socket.type}", socket) if UNFIT.include?(socket.type)
     end

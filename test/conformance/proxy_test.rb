@@ -346,4 +346,16 @@ class ProxyTest < Godwit::TestCase
     worker.send([id, "found"])
     assert_equal "found", client.recv(timeout: 5)
   end
+  each_transport("one REP on both sides echoes") do |transport|
+    rep, req = connected_pair(:REP, :REQ, transport: transport)
+    proxy = own(Godwit::Proxy.new(rep, rep)).start
+    ["one", %w[two parts], ""].each do |message|
+      req.send(message)
+      assert_equal message, req.recv(timeout: 5)
+    end
+    proxy.close
+    req.send("mine again")
+    assert_equal "mine again", rep.recv(timeout: 5)
+    assert_raises(Godwit::ArgumentValueError) { Godwit::Proxy.new(req, req) }
+  end
 end

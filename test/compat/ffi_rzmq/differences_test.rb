@@ -330,4 +330,34 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal ZMQ::ENOTSOCK, device.value
     assert_equal ZMQ::EFAULT, in_thread { ZMQ::Proxy.new(pull, push) && ZMQ::Util.errno }.value
   end
+
+  {
+    "Device.new(rep, rep)" => ->(rep) { ZMQ::Device.new(rep, rep) }, "zmq_proxy(rep.socket, rep.socket, nil)" => ->(rep) { LibZMQ.zmq_proxy(rep.socket, rep.socket, nil) }
+  }.each do |name, echo|
+    test "#{name} echoes until the context is terminated, as Jupyter's heartbeat wants it" do
+      rep, req = old_pair(ZMQ::REP, ZMQ::REQ)
+      proxy = next_made(Godwit::Proxy)
+      running = in_thread { echo.call(rep) }
+      until_waiting(proxy.pop)
+      3.times do |i|
+        assert_operator req.send_strings(["ping", i.to_s]), :>=, 0
+        assert_operator req.recv_strings(got = []), :>=, 0
+        assert_equal ["ping", i.to_s], got
+      end
+      rep.close
+      ended(running)
+    end
+  end
+
+  test "zmq_proxy carries between the pointers of any two sockets" do
+    front, in_front = old_pair(ZMQ::PULL, ZMQ::PUSH)
+    behind, back = old_pair(ZMQ::PULL, ZMQ::PUSH)
+    running = in_thread { [LibZMQ.zmq_proxy(front.socket, back.socket), ZMQ::Util.errno] }
+    in_front.send_string("through")
+    behind.recv_string(got = +"")
+    assert_equal "through", got
+    front.close
+    assert_equal [-1, ZMQ::ENOTSOCK], running.value
+    assert_equal [-1, ZMQ::EFAULT], [LibZMQ.zmq_proxy(nil, back.socket), ZMQ::Util.errno]
+  end
 end

@@ -95,6 +95,17 @@ class RbczmqFunctionsTest < Godwit::RbczmqCase
     assert_equal(-1, running.value)
   end
 
+  test "proxy with one REP on both sides echoes" do
+    rep, req = pair(:REP, :REQ)
+    running = in_thread { ZMQ.proxy(rep, rep) }
+    2.times do |i|
+      req.send("ping #{i}")
+      assert_equal "ping #{i}", req.recv
+    end
+    ctx.destroy
+    assert_equal(-1, running.value)
+  end
+
   test "proxy takes sockets" do
     front, = pair(:PULL, :PUSH)
     back, = pair(:PUSH, :PULL)

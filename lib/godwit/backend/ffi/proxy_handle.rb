@@ -161,7 +161,8 @@ module Godwit
             return @progress = true if done?(way.pass)
             return
           end
-          return unless way.live? && events[way.from].anybits?(READABLE) && events[way.to].anybits?(WRITABLE)
+          return unless way.live? && events[way.from].anybits?(READABLE)
+          return if events[way.to].nobits?(WRITABLE) && !way.to.equal?(way.from) # a REP has room once it has taken a request
           return if @capture && events[@capture].nobits?(WRITABLE)
           @progress = true
           BURST.times { break if @stopping || @ended || @paused || !done?(way.take) || !done?(way.pass) }

@@ -65,6 +65,18 @@ module LibZMQ
       Godwit::Compat::FFIRzmq::Monitors.start(ZMQ::Handle.owner_of(socket, ZMQ::Socket), endpoint, events)
     end
 
+    # Carries messages between two sockets, as {ZMQ::Device}, until their context is terminated or one of them is closed. One socket on both
+    # sides gets back what it received: a REP echoes.
+    # @param frontend [ZMQ::Handle] a socket's pointer
+    # @param backend [ZMQ::Handle] a socket's pointer
+    # @param capture [ZMQ::Handle, nil] gets a copy of each message
+    # @return [Integer] -1, with the errno of the end
+    def zmq_proxy(frontend, backend, capture = nil)
+      sockets = [frontend, backend, *capture].map { |pointer| ZMQ::Handle.owner_of(pointer, ZMQ::Socket) }
+      sockets.include?(nil) ? Godwit::Compat::FFIRzmq::Failures.note(ZMQ::EFAULT) : ZMQ::Device.new(*sockets)
+      -1
+    end
+
     private
 
     def method_missing(name, *)
