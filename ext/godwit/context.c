@@ -104,10 +104,15 @@ context_linger(VALUE self)
     return INT2NUM(atomic_load(&gw_context_open(self, "linger")->linger));
 }
 
+/* _set_linger(ms, ms of one without limit at the end of the process: as it is unless given) */
 static VALUE
-context_set_linger(VALUE self, VALUE milliseconds)
+context_set_linger(int argc, VALUE *argv, VALUE self)
 {
-    atomic_store(&gw_context_open(self, "linger=")->linger, NUM2INT(milliseconds));
+    VALUE milliseconds, at_exit;
+    gw_context_t *native = gw_context_open(self, "linger=");
+    rb_scan_args(argc, argv, "11", &milliseconds, &at_exit);
+    atomic_store(&native->linger, NUM2INT(milliseconds));
+    if (!NIL_P(at_exit)) atomic_store(&native->exit_linger, NUM2INT(at_exit));
     return milliseconds;
 }
 
@@ -223,7 +228,7 @@ gw_init_context(void)
     rb_define_private_method(class, "_get_option", context_get, 1);
     rb_define_private_method(class, "_set_option", context_set, 2);
     rb_define_private_method(class, "_linger", context_linger, 0);
-    rb_define_private_method(class, "_set_linger", context_set_linger, 1);
+    rb_define_private_method(class, "_set_linger", context_set_linger, -1);
     rb_define_private_method(class, "_shutdown", context_shutdown, 0);
     rb_define_private_method(class, "_close", context_close, 0);
     rb_define_private_method(class, "_closed?", context_closed_p, 0);

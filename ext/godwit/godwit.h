@@ -42,6 +42,7 @@ typedef struct gw_context {
     atomic_int max_sockets;       /* of the user's; libzmq's own limit leaves room for monitors and for those not yet reaped */
     atomic_int linger;            /* ms, default of its sockets; -1: forever */
     atomic_int longest_linger;    /* ms, of the sockets closed so far: what close and exit wait for */
+    atomic_int exit_linger;       /* ms that exit waits for one without limit; -1: forever */
     atomic_bool terminated;
     atomic_flag lock;             /* guards `sockets`; never held across a call that may block */
     struct gw_socket *sockets;    /* borrowed: each unlinks itself before it is freed */

@@ -72,6 +72,7 @@ gw_context_create(void)
     atomic_init(&context->refs, 1);
     atomic_init(&context->holders, 1);
     atomic_init(&context->linger, 5000);
+    atomic_init(&context->exit_linger, GW_FOREVER);
     atomic_flag_clear(&context->lock);
     gw_threads_init(&context->threads);
 
@@ -199,6 +200,7 @@ at_exit(ruby_vm_t *vm)
         for (context = contexts; context; context = context->next) {
             if (atomic_load(&context->holders) != 0) continue; /* one that its reaper works on */
             int longest = atomic_load(&context->longest_linger);
+            if (longest == GW_FOREVER) longest = atomic_load(&context->exit_linger);
             if (longest == GW_FOREVER) break;
             int64_t ms = start + longest + GRACE - milliseconds_now();
             if (ms <= 0) continue; /* its time is up; others may have more */

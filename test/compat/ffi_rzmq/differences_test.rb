@@ -56,12 +56,74 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal [-1, ZMQ::ENOTSOCK], [pull.recv_string(+""), errno]
   end
 
-  test "linger is 5 s unless it is set" do
-    socket = old_context.socket(ZMQ::PUSH)
-    assert_equal 5000, option(socket, :LINGER)
-    assert_equal 0, socket.setsockopt(ZMQ::LINGER, -1)
-    assert_equal(-1, option(socket, :LINGER))
-    socket.close
+  test "linger is without limit unless it is set, and terminate waits until all is sent" do
+    context = ZMQ::Context.new
+    push = context.socket(ZMQ::PUSH)
+    assert_equal(-1, option(push, :LINGER))
+    endpoint = endpoint_for(:ipc)
+    push.connect(endpoint)
+    push.send_string("kept")
+    push.close
+    native = context.godwit
+    terminating = in_thread { context.terminate }
+    await { native.closed? }
+    assert_predicate terminating, :alive?
+    pull = open_socket(:PULL).bind(endpoint)
+    assert_equal "kept", pull.recv(timeout: 30)
+    assert_equal 0, terminating.value
+  end
+
+  test "the end of the process gives what was sent 5 s, with linger without limit" do
+    result = assert_child run_child(<<~RUBY, gems: true)
+      require "godwit/compat/ffi_rzmq"
+      require "ffi-rzmq"
+      push = ZMQ::Context.new.socket(ZMQ::PUSH)
+      push.connect("ipc://@godwit-nobody-\#{Process.pid}")
+      push.send_string("lost")
+      p push.close
+    RUBY
+    assert_equal "0\n", result.stdout
+  end
+
+  test "terminate waits until the other threads have closed their sockets" do
+    context = ZMQ::Context.new
+    ready, go, closed = Array.new(3) { Thread::Queue.new }
+    threads = Array.new(3) do |number|
+      in_thread do
+        socket = context.socket(ZMQ::PULL)
+        socket.bind(endpoint_for(:inproc))
+        number.zero? ? ZMQ::Poller.new.tap { |poller| poller.register_readable(socket) }.poll : socket.recv_string(+"")
+        ready << ZMQ::Util.errno
+        go.pop # works on for a while
+        assert_equal(-1, socket.setsockopt(ZMQ::LINGER, 0))
+        closed << socket.close
+      end
+    end
+    mine = context.socket(ZMQ::PUSH)
+    await { context.instance_variable_get(:@sockets).keys.count { |one| one.godwit.__send__(:_waiters).positive? } >= 2 }
+    terminating = in_thread { context.terminate }
+    mine.use # this thread's, which is alive: it is waited for too
+    assert_equal [ZMQ::ETERM] * 3, Array.new(3) { ready.pop }
+    assert_predicate terminating, :alive?
+    3.times { go << true }
+    assert_equal [0, 0, 0], Array.new(3) { closed.pop }
+    assert_predicate terminating, :alive?
+    mine.close
+    assert_equal 0, terminating.value
+    threads.each(&:join)
+  end
+
+  test "terminate closes what other threads leave open, after 5 s" do
+    context = ZMQ::Context.new
+    go = Thread::Queue.new
+    socket = nil
+    in_thread { (socket = context.socket(ZMQ::PULL)) && go.pop }
+    await { socket }
+    native = socket.godwit
+    with_clock(Godwit::TestSupport::ManualClock.new(tick: 1)) { assert_equal 0, context.terminate }
+    assert_predicate native, :closed?
+    assert_equal [-1, ZMQ::ETERM], [socket.recv_string(+""), errno]
+    go << true
   end
 
   test "what was sent before the close still goes" do
@@ -359,5 +421,34 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     front.close
     assert_equal [-1, ZMQ::ENOTSOCK], running.value
     assert_equal [-1, ZMQ::EFAULT], [LibZMQ.zmq_proxy(nil, back.socket), ZMQ::Util.errno]
+  end
+
+  # What a program has of its own.
+  class Numbered
+    attr_reader :posix_fileno
+    attr_writer :closed
+
+    def initialize(number) = @posix_fileno = number
+
+    def closed? = @closed
+  end
+  Held = Struct.new(:io)
+
+  test "a poller takes what has posix_fileno, or an io, and drops one that is closed" do
+    reader, writer = pipe
+    number = Numbered.new(reader.fileno)
+    [number, Held.new(reader), Held.new(number)].each do |thing|
+      poller = ZMQ::Poller.new
+      assert_equal ZMQ::POLLIN, poller.register_readable(thing)
+      assert_equal 0, poller.poll(0)
+      writer << "x"
+      assert_equal [1, [thing]], [poller.poll(5000), poller.readables]
+      reader.getc
+    end
+    poller = ZMQ::Poller.new
+    poller.register(number, ZMQ::POLLIN | ZMQ::POLLOUT)
+    number.closed = true
+    assert_equal true, poller.deregister(number, ZMQ::POLLOUT)
+    assert_equal 0, poller.size
   end
 end

@@ -73,8 +73,11 @@ module Godwit
 
     def _linger = opened(:linger).linger
 
-    def _set_linger(milliseconds)
-      opened(:linger=).linger = milliseconds
+    # @param at_exit [Integer, nil] ms of a linger without limit at the end of the process; nil: as it is
+    def _set_linger(milliseconds, at_exit = nil)
+      handle = opened(:linger=)
+      handle.exit_linger = at_exit if at_exit
+      handle.linger = milliseconds
     end
 
     def _shutdown

@@ -16,6 +16,7 @@ module Godwit
         # call the two at once would wait for one another for good (libzmq#3048). CRuby's lock keeps them apart, on JRuby this one does.
         attr_reader :lock_of_thread_safe
         attr_accessor :linger # ms, the default of its sockets
+        attr_accessor :exit_linger # ms that exit waits for one without limit; -1: for ever
 
         def initialize
           @zmq = Zmq.zmq_ctx_new
@@ -25,6 +26,7 @@ module Godwit
           @lock_of_thread_safe = Lock.new
           @holders = {self => true}.compare_by_identity # with its open sockets
           @linger = 5000
+          @exit_linger = -1
           @longest_linger = 0
           @closed = false
           @started = false

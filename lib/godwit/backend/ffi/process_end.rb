@@ -67,6 +67,7 @@ module Godwit
             contexts.each(&:close)
             contexts.each do |context|
               linger = context.longest_linger
+              linger = context.exit_linger if linger < 0
               context.join((linger < 0) ? nil : [start + linger / 1000.0 + GRACE - Clock.now, 0].max)
             end
           end

@@ -1,8 +1,17 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # Makes sockets, and ends them. Each is a Godwit::Context, whose sockets start with a linger of 5 s.
+  # Makes sockets, and ends them. Each is a Godwit::Context, whose sockets start with a linger without limit, as in libzmq. The process
+  # itself waits at its end for {EXIT_LINGER} at most.
   class Context
+    # Milliseconds that the end of the process gives what was sent, where linger is without limit.
+    EXIT_LINGER = 5000
+    # Seconds that {#terminate} gives other threads to close their sockets.
+    PATIENCE = 5
+    # Seconds between two looks at them.
+    LOOK = 0.01
+    private_constant :LOOK
+
     # @return [Handle, nil] stands for libzmq's context; nil once it is terminated
     attr_reader :context
     alias_method :pointer, :context
@@ -25,23 +34,32 @@ module ZMQ
       opts = {io_threads: opts} unless opts.respond_to?(:empty?)
       @io_threads = opts[:io_threads] || IO_THREADS_DFLT
       @max_sockets = opts[:max_sockets] || MAX_SOCKETS_DFLT
-      @godwit = Godwit::Context.new(io_threads: @io_threads, max_sockets: @max_sockets)
+      @godwit = Godwit::Context.new(io_threads: @io_threads, max_sockets: @max_sockets, linger: nil)
+      @godwit.__send__(:_set_linger, -1, EXIT_LINGER)
+      @sockets = ObjectSpace::WeakMap.new
       @context = Handle.new(self, @godwit.pointer)
     rescue Godwit::OptionError, Godwit::TooManySocketsError => error
       failed("zmq_ctx_set", error)
     end
 
-    # Ends the calls that wait on its sockets, and all later ones: they give -1 and ETERM. Closes the sockets that are still open, then
-    # waits until all that was sent has gone, at most their longest linger and a second. (ffi-rzmq waits for ever for sockets that nobody
-    # closes.)
+    # Ends the calls that wait on its sockets, and all later ones: they give -1 and ETERM. Waits until other threads have closed the sockets
+    # that they used last, {PATIENCE} at most, and closes those that are left. Then waits until all that was sent has gone, as long as the
+    # sockets' linger says. (ffi-rzmq waits for ever for sockets that nobody closes.)
     # @return [Integer] 0
     def terminate
       godwit, @godwit = @godwit, nil
       @context = nil
       return 0 if godwit.nil? || !godwit.__send__(:_own?) # a forked child leaves it to its parent
+      godwit.shutdown
+      finish = Godwit::Timeout.now + PATIENCE
+      sleep(LOOK) while Godwit::Timeout.now < finish && @sockets.keys.any?(&:used_elsewhere?)
       godwit.close
       0
     end
+
+    # @private
+    # A socket of its own was made.
+    def note(socket) = @sockets[socket] = true
 
     # @param type [Integer] such as `REQ`
     # @return [Socket, nil] nil when it cannot be made

@@ -25,6 +25,7 @@ module ZMQ
       {"frontend" => frontend, "backend" => backend}.each do |name, socket|
         raise ArgumentError, "the #{name} is to be a ZMQ::Socket, not a #{socket.class}" unless socket.is_a?(Socket)
       end
+      [frontend, backend, *capture].each(&:use)
       sockets = [frontend, backend, *capture].map(&:godwit)
       if sockets.include?(nil)
         Godwit::Compat::FFIRzmq::Failures.note(EFAULT)

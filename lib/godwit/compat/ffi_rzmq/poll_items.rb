@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # One thing that a {Poller} watches: a {Socket}, something whose method `socket` gives one or its pointer, an IO, something whose method
-  # `io` gives one, or the number of a descriptor.
+  # One thing that a {Poller} watches: a {Socket}, something whose method `socket` gives one or its pointer, an IO, the number of a
+  # descriptor, something whose method `posix_fileno` gives one, or something whose method `io` gives one of these.
   class PollItem
     # @return [Object] as registered
     attr_accessor :pollable
@@ -41,8 +41,11 @@ module ZMQ
     # @return [Boolean] at the last poll
     def writable? = @revents.anybits?(POLLOUT)
 
-    # @return [Boolean]
-    def closed? = @target ? @target.socket.nil? : @io.closed?
+    # @return [Boolean] as the thing itself says, where it does
+    def closed?
+      return @target.socket.nil? if @target
+      @pollable.respond_to?(:closed?) ? @pollable.closed? : @io.closed?
+    end
 
     # @private
     attr_writer :revents
@@ -69,7 +72,8 @@ module ZMQ
       thing = thing.socket if !thing.is_a?(Socket) && thing.respond_to?(:socket)
       @target = Handle.owner_of(thing, Socket)
       return if @target
-      thing = thing.io if thing.respond_to?(:io)
+      thing = thing.io if !thing.respond_to?(:posix_fileno) && thing.respond_to?(:io)
+      thing = thing.posix_fileno if IO.try_convert(thing).nil? && thing.respond_to?(:posix_fileno)
       @io = thing.is_a?(Integer) ? IO.for_fd(thing, autoclose: false) : IO.try_convert(thing)
       raise TypeError, "a poller takes sockets, IOs and descriptors, not #{@pollable.inspect}" unless @io
     end

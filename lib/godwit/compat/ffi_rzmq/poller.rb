@@ -20,6 +20,7 @@ module ZMQ
     def poll(timeout = :blocking)
       return 0 if @items.empty?
       return failed(ENOTSOCK) if @items.any?(&:closed?)
+      @items.each { |item| item.target&.use }
       milliseconds = (timeout == :blocking) ? -1 : timeout.to_i
       milliseconds = 0 if @items.any? { |item| begun?(item) }
       update(wait(milliseconds.negative? ? nil : milliseconds / 1000.0))

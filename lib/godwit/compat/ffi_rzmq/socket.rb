@@ -44,6 +44,8 @@ module ZMQ
       @rest = []
       @turn = {"REQ" => :send, "REP" => :receive}[@name]
       take_over(Godwit.const_get(@name).new(context: home))
+      @user = Thread.current
+      @context.note(self)
     rescue Godwit::Error => error
       refused(errno_of(error), error.message)
     end
@@ -97,6 +99,14 @@ module ZMQ
     def terminated? = @context.terminated?
 
     # @private
+    # @return [Boolean] whether it is open, and another thread used it last, which can still close it
+    def used_elsewhere? = !@godwit.nil? && !@user.equal?(Thread.current) && @user.alive?
+
+    # @private
+    # This thread uses it.
+    def use = @user = Thread.current
+
+    # @private
     def note_monitor(monitor)
       @monitor = monitor
     end
@@ -120,6 +130,7 @@ module ZMQ
 
     def attach(how, address)
       return failed(ENOTSOCK) unless @godwit
+      use
       @godwit.public_send(how, address)
       0
     rescue Godwit::Error => error

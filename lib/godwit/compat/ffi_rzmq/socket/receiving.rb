@@ -93,6 +93,7 @@ module ZMQ
           failed(ENOTSOCK)
           return
         end
+        @user = Thread.current
         message = godwit.__send__(primitive, dontwait?(flags) ? 0 : nil)
         message ? @turn &&= :send : failed(EAGAIN)
         message

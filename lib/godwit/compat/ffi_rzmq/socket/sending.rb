@@ -83,6 +83,7 @@ module ZMQ
 
       # When nobody can take it, what is held stays held, and the last part can be sent again.
       def deliver(godwit, message, flags)
+        @user = Thread.current
         if @turn && !@rest.empty?
           failed(EFSM) # the rest of what was received is to be read first
           return false
