@@ -21,7 +21,7 @@ module Godwit
       case what
       when Errno::EOPNOTSUPP::Errno then direction(operation, object)
       when Errno::EMFILE::Errno then room(object)
-      when Header::EFSM then turn(object)
+      when Header::EFSM then turn(object, operation)
       when Errno::ENODEV::Errno then device(object) || ipv6(object, endpoint)
       when Errno::EINVAL::Errno then ipv6(object, endpoint)
       when Errno::ETIMEDOUT::Errno then patience(object, operation)
@@ -113,10 +113,12 @@ module Godwit
         "are used up: close some, or raise the limit"
     end
 
-    def turn(socket)
+    def turn(socket, operation)
       return unless socket.is_a?(Socket)
       case socket.type
-      when :REQ then "a REQ sends and receives in turn: receive the reply first, use `request`, or make it with relaxed: true, correlate: true"
+      when :REQ
+        return "a REQ sends and receives in turn: send a request first, then receive its reply" if operation.match?(/\Arecv/)
+        "a REQ sends and receives in turn: receive the reply first, use `request`, or make it with relaxed: true, correlate: true"
       when :REP then "a REP receives and sends in turn: receive a request first, then send its reply"
       end
     end
@@ -125,6 +127,8 @@ module Godwit
       return unless socket.is_a?(Socket)
       if socket.endpoints.empty?
         "the socket is neither bound nor connected"
+      elsif socket.type == :SUB && !socket.__send__(:subscribed?)
+        "a SUB receives nothing before it subscribes: subscribe(\"\") asks for all messages"
       elsif operation.to_s.start_with?("send")
         "no peer took it: none is connected, or its high-water mark is reached"
       end

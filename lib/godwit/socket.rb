@@ -45,8 +45,15 @@ module Godwit
       # @return [Socket] or the block's value
       def new(*arguments, **options, &block)
         raise NoMethodError, "#{self} is abstract: use Godwit::REQ, Godwit::PUB…" if equal?(Socket)
+        raise misplaced(arguments.first) if arguments.first.is_a?(String)
         within(super, &block)
       end
+
+      # @private
+      def misplaced(endpoint)
+        ArgumentValueError.new("new: an endpoint is given to #{self}.bind or #{self}.connect: #{self}.connect(#{endpoint.inspect})", operation: :new)
+      end
+      private :misplaced
 
       # Makes a socket and binds it.
       # @param endpoints [Array<String>] one or several

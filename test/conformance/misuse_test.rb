@@ -220,4 +220,34 @@ class MisuseTest < Godwit::TestCase
   test "io_threads has a limit" do
     assert_named(Godwit::OptionError, /from 0 to 256/) { Godwit::Context.new(io_threads: 2_147_483_647) }
   end
+
+  test "a SUB without a subscription says so when time is up" do
+    pub = open_socket(:PUB).bind(endpoint_for(:inproc))
+    sub = open_socket(:SUB).connect(pub.last_endpoint)
+    hint = /receives nothing before it subscribes: subscribe\(""\)/
+    assert_named(Godwit::TimeoutError, hint) { sub.recv(timeout: 0.01) }
+    sub.subscribe("a", "a")
+    sub.unsubscribe("a")
+    assert_named(Godwit::TimeoutError, /the peer may be away/) { sub.recv(timeout: 0.01) }
+    sub.unsubscribe("a")
+    assert_named(Godwit::TimeoutError, hint) { sub.recv_many(timeout: 0.01) }
+    chosen = open_socket(:SUB, subscribe: "a").connect(pub.last_endpoint)
+    assert_named(Godwit::TimeoutError, /the peer may be away/) { chosen.recv(timeout: 0.01) }
+  end
+
+  test "a PUB says that it waits for subscriptions" do
+    pub = open_socket(:PUB).bind(endpoint_for(:inproc))
+    assert_named(Godwit::TimeoutError, /a PUB waits for subscriptions, and 0 of 2 have come/) { pub.wait_connected(count: 2, timeout: 0.01) }
+  end
+
+  test "a REQ that receives first is told to send" do
+    req = open_socket(:REQ).connect("tcp://127.0.0.1:5")
+    assert_named(Godwit::StateError, /send a request first/) { req.recv(timeout: 1) }
+  end
+
+  test "new with an endpoint names bind and connect" do
+    error = assert_raises(Godwit::ArgumentValueError) { Godwit::PULL.new("tcp://127.0.0.1:5555") }
+    assert_match(/Godwit::PULL.bind or Godwit::PULL.connect/, error.message)
+    assert_kind_of ArgumentError, error
+  end
 end

@@ -35,7 +35,7 @@ module Godwit
         raise untold if untold?
         now = _wait_peers(count, milliseconds) or raise not_counted
         return self if now >= count
-        raise Errors.build(TimeoutError, :wait_connected, endpoints.join(", "), "#{now} of #{count} peers are connected")
+        raise Errors.build(TimeoutError, :wait_connected, endpoints.join(", "), too_few(now, count))
       end
 
       private
@@ -48,6 +48,11 @@ module Godwit
       # libzmq's monitor says nothing of inproc.
       def untold?
         type != :PUB && @counts && !@endpoints.empty? && endpoints.all? { |endpoint| endpoint.start_with?("inproc:") } && !closed?
+      end
+
+      def too_few(now, count)
+        return "#{now} of #{count} peers are connected" unless type == :PUB
+        "a PUB waits for subscriptions, and #{now} of #{count} have come: a SUB sends one for each topic that it subscribes to"
       end
 
       def untold

@@ -127,8 +127,9 @@ module Godwit
       #
       #   rep.serve { |message| message.upcase }
       #
-      # A block that raises does not end it: `on_error` makes the reply then; by default the error is warned of, a REP replies
-      # with an empty message and a ROUTER with nothing. (Interrupts such as `Thread#kill` do end it.)
+      # A block that raises does not end it: `on_error` makes the reply then; by default the error is warned of, the client of a REP
+      # receives an empty message, and that of a ROUTER nothing. (Interrupts such as `Thread#kill` do end it.) A block that gives a
+      # REP nil, or what is no message, counts as one that raised: a REP has to reply before it receives again, and its client waits.
       # With a ROUTER the message and the reply begin with the peer's routing id.
       #
       # @param on_error [#call, nil] takes the error and the message, gives the reply; nil: no reply (ROUTER)
