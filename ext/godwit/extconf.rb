@@ -30,18 +30,12 @@ module Godwit
       If it is there in an unusual place: gem install godwit -- --with-libzmq-dir=/its/prefix
     TEXT
 
-    # What the C files ask for with #ifdef HAVE_…; absent ones have a way round, or a clear #error.
-    HEADERS = %w[ruby/fiber/scheduler.h sys/eventfd.h sys/epoll.h sys/event.h].freeze
-    RUBY_FUNCTIONS = %w[rb_nogvl rb_fiber_scheduler_current].freeze
-    SYSTEM_FUNCTIONS = {"eventfd" => "sys/eventfd.h", "epoll_create1" => "sys/epoll.h", "kqueue" => "sys/event.h", "ppoll" => "poll.h"}.freeze
-
     class << self
       def configure
         help if ARGV.include?("--help") || ARGV.include?("-h")
         check_system
         find_libzmq
         check_libzmq
-        check_functions
         set_flags
         create_makefile("godwit/godwit_ext")
       end
@@ -86,12 +80,6 @@ module Godwit
           #endif
         C
         give_up("libzmq was found, but it is older than #{OLDEST_LIBZMQ}.")
-      end
-
-      def check_functions
-        HEADERS.each { |header| have_header(header) }
-        RUBY_FUNCTIONS.each { |function| have_func(function) }
-        SYSTEM_FUNCTIONS.each { |function, header| have_func(function, header) }
       end
 
       def set_flags

@@ -194,6 +194,7 @@ frame_initialize_copy(VALUE self, VALUE original)
     gw_frame_t *frame = get(self), *other = live(original, "dup");
     if (self == original) return self;
     rb_check_frozen(self);
+    if (frame->live) let_go(unshared(self, "dup"));
     int error = gw_frame_share(original, &frame->message);
     if (error) gw_raise(error, "dup", self, Qnil);
     if (other->pin) gw_pin_retain(frame->pin = other->pin);

@@ -143,8 +143,9 @@ gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made)
     atomic_init(&pin->watches, NULL);
     atomic_init(&pin->refs, 2);
     if (zmq_msg_init_data(message, RSTRING_PTR(string), RSTRING_LEN(string), gw_unpin, pin) != 0) {
+        int error = zmq_errno();
         free(pin);
-        return zmq_errno();
+        return error;
     }
     push(pin, pin);
     if (made) *made = pin;

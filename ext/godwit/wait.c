@@ -514,7 +514,9 @@ gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline)
                 .self = self, .operation = operation, .waiter = &waiter, .fd = fd, .deadline = deadline,
             };
             rb_protect(wait_for_io, (VALUE)&wait, &state);
-            if (!NIL_P(waiter.io)) rb_io_close(waiter.io);
+            int failed = 0;
+            if (!NIL_P(waiter.io)) rb_protect(rb_io_close, waiter.io, &failed);
+            if (!state) state = failed;
         }
         close(waiter.wake_fd);
         if (state) rb_jump_tag(state);
