@@ -117,7 +117,7 @@ module Godwit
       return unless socket.is_a?(Socket)
       case socket.type
       when :REQ
-        return "a REQ sends and receives in turn: send a request first, then receive its reply" if operation.match?(/\Arecv/)
+        return "a REQ sends and receives in turn: send a request first, then receive its reply" if operation.start_with?("recv")
         "a REQ sends and receives in turn: receive the reply first, use `request`, or make it with relaxed: true, correlate: true"
       when :REP then "a REP receives and sends in turn: receive a request first, then send its reply"
       end

@@ -178,6 +178,15 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal ["reader.state"], Dir.children(scratch_dir).grep(/state/)
   end
 
+  # JSON makes such a String of a lone surrogate, but not in each of its versions.
+  test "a stranger's id that is no UTF-8 does not end the state file" do
+    state = Reader.const_get(:State).new(File.join(scratch_dir, "reader.state"))
+    accounts = ["a\xED\xBF\xBF", "\e[2J", "ab" * 16].map { |writer| Reader::Account.new(writer, 1, prog: "pr\xffog", host: "h") }
+    state.save(accounts)
+    assert_nil state.error
+    assert_equal ["\e[2J", "ab" * 16], state.load.map(&:writer).drop(1)
+  end
+
   test "what had come and was not read is no record received: the next reader with that state file reports it" do
     file = File.join(scratch_dir, "reader.state")
     one = reader(state: file)

@@ -83,6 +83,13 @@ class LoggerViewTest < Godwit::TestCase
     assert_equal "t\ufffdx", JSON.parse(line(broken, format: :json))["text"]
   end
 
+  test "no field of a stranger's record steers the terminal, whatever the format" do
+    header = {v: 1, writer: "id\e[2J\u202e", seq: 7, tseq: 3, t_ns: 1, pid: 42, thread: "\e]0;x\a", tags: ["\e[1m"], payload: {"k\e" => "\u009b2J"}}
+    hostile = Record.parse(["WARN.pr\e[og.ho\u0085st.".b, JSON.generate(header).b, "te\e[xt".b])
+    formats = [nil, :json, *View::FIELDS.map { |name| "%{#{name}}" }]
+    formats.each { |format| refute_match(/[\e\a\u0080-\u009f\u202e]/, line(hostile, format: format), format.inspect) }
+  end
+
   test "a time that is none" do
     [0, 10**18, 9_999_999_999_999_999_999].each { |ns| assert_match(/\A(\d\d:\d\d:\d\d\.\d{6}|--:--:--\.------) ERROR/, line(record(time: ns))) }
     assert_equal "----------\n", line(record(time: 10**40), format: "%{date}")

@@ -57,6 +57,7 @@ module Godwit
         # @param lines [Boolean] whether newlines and tabs stay
         # @return [String] with nothing in it that steers a terminal
         def escape(text, lines: false)
+          text = text.dup.force_encoding(Encoding::UTF_8).scrub unless text.encoding == Encoding::UTF_8 && text.valid_encoding?
           text = text.gsub(UNSAFE) { |character| sequence(character) } if text.match?(UNSAFE)
           text = text.gsub(/[\n\t]/, "\n" => '\n', "\t" => '\t') if !lines && text.match?(/[\n\t]/)
           text
@@ -154,9 +155,9 @@ module Godwit
       def fields(record)
         {
           date: clock(record, "%Y-%m-%d", NO_DATE), time: clock(record, "%H:%M:%S.%6N", NO_TIME), level: record.label,
-          host: View.escape(record.host.to_s), prog: View.escape(record.prog.to_s), pid: record.pid.to_s, thread: View.escape(record.thread.to_s.scrub),
-          writer: record.writer.to_s, seq: record.seq.to_s, tags: View.escape(View.tags(record.tags)),
-          text: shown(record.text.chomp), payload: View.escape(View.payload(record.payload)), message: message(record)
+          **%i[host prog pid thread writer seq].to_h { |name| [name, View.escape(record.public_send(name).to_s)] },
+          tags: View.escape(View.tags(record.tags)), text: shown(record.text.chomp), payload: View.escape(View.payload(record.payload)),
+          message: message(record)
         }
       end
 

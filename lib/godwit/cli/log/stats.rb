@@ -50,7 +50,7 @@ module Godwit
         def row(account)
           names = account.values_at("prog", "host").map { |name| name.to_s.empty? ? "-" : Godwit::Logger::View.escape(name.to_s) }
           counts = [*account.values_at("received", "lost", "late"), *account["levels"].values_at("WARN", "ERROR", "FATAL")]
-          [*names, account["writer"][0, 8], *counts.map { |count| number(count) }, *account.values_at("lag", "idle").map { |seconds| duration(seconds) }]
+          [*names, Godwit::Logger::View.escape(account["writer"].to_s[0, 8]), *counts.map { |count| number(count) }, *account.values_at("lag", "idle").map { |seconds| duration(seconds) }]
         end
 
         # Names to the left, numbers to the right.

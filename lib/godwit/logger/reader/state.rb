@@ -2,6 +2,7 @@
 
 require "json"
 require_relative "account"
+require_relative "../view"
 
 module Godwit
   class Logger < ::Logger
@@ -48,7 +49,7 @@ module Godwit
           @due = Timeout.now + PERIOD
           writers = accounts.to_h { |one| [one.writer, one.to_h.slice("first", *FIELDS)] }
           temporary = "#{@path}.#{Process.pid}.new"
-          File.write(temporary, JSON.generate("v" => 1, "writers" => writers))
+          File.write(temporary, View.json({"v" => 1, "writers" => writers})) # a stranger's id may be no UTF-8
           File.rename(temporary, @path)
           @error = nil
         rescue SystemCallError => error
