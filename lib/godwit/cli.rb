@@ -46,7 +46,7 @@ module Godwit
       # @param arguments [Array<String>] such as ["version", "--json"]; not changed
       # @return [Integer] exit status, one of {EXIT}
       def run(arguments)
-        guard { dispatch(arguments.dup).tap { $stdout.flush } }
+        guard(arguments) { dispatch(arguments.dup).tap { $stdout.flush } }
       end
 
       # @param name [String] of a command
@@ -56,6 +56,26 @@ module Godwit
         constant = COMMANDS[name] or raise UsageError, unknown(name)
         require_relative "cli/#{name}"
         const_get(constant)
+      end
+
+      # @param error [Exception] of the library
+      # @return [String] its message, without the Ruby method at its head
+      def words_of(error)
+        operation = error.respond_to?(:operation) && error.operation
+        operation ? error.message.sub(/\A#{Regexp.escape(operation.to_s)}:? /, "") : error.message
+      end
+
+      # @param name [String] that nobody knows
+      # @param known [Array<String>]
+      # @return [String] a question that names the nearest; empty where there is none
+      def nearest(name, known)
+        require "did_you_mean"
+        name = name.scrub
+        found = DidYouMean::SpellChecker.new(dictionary: known).correct(name).first
+        found ||= known.min_by { |one| DidYouMean::Levenshtein.distance(name, one) }.then { |one| one if DidYouMean::Levenshtein.distance(name, one) < 3 }
+        found ? "; did you mean #{found.inspect}?" : ""
+      rescue LoadError # a Ruby started without it
+        ""
       end
 
       private
@@ -72,10 +92,10 @@ module Godwit
       end
 
       # Errors that a user may meet end in one line and a status; others are bugs and keep their backtrace.
-      def guard
+      def guard(arguments)
         yield
       rescue UsageError, OptionParser::ParseError => error
-        complain(error.message, "`godwit help` lists the commands, `godwit COMMAND --help` their options.")
+        complain(error.message, where_to_look(arguments))
         EXIT[:usage]
       rescue Interrupt
         EXIT[:interrupted]
@@ -87,6 +107,10 @@ module Godwit
         EXIT[:output_closed]
       rescue => error
         raise unless known?(error)
+        if error.is_a?(::ArgumentError) || endpoint?(error)
+          complain(words_of(error), where_to_look(arguments))
+          return EXIT[:usage]
+        end
         complain(error.message)
         drop_output if error.is_a?(Errno::ENOSPC)
         timed_out?(error) ? EXIT[:timed_out] : EXIT[:failed]
@@ -95,6 +119,20 @@ module Godwit
       # The library may not be loaded: not every command needs it.
       def known?(error)
         error.is_a?(SystemCallError) || (defined?(Godwit::Error) && error.is_a?(Godwit::Error))
+      end
+
+      # What the library refuses of an endpoint stood on the command line.
+      def endpoint?(error)
+        defined?(Godwit::Error) && [Godwit::EndpointError, Godwit::ProtocolError].any? { |klass| error.is_a?(klass) }
+      end
+
+      # @return [String] which names the whole command, as far as it is one
+      def where_to_look(arguments)
+        command, part = arguments
+        return "`godwit help` lists the commands, `godwit COMMAND --help` their options." unless COMMANDS.key?(command)
+        family = command(command)
+        words = [command, *(part if family.const_defined?(:PARTS) && family::PARTS.key?(part))]
+        "`godwit #{words.join(" ")} --help` tells its options."
       end
 
       def timed_out?(error) = defined?(Godwit::TimeoutError) && error.is_a?(Godwit::TimeoutError)
@@ -108,13 +146,7 @@ module Godwit
         IO.for_fd(1, "w", autoclose: false).reopen(File::NULL, "w")
       end
 
-      def unknown(name)
-        require "did_you_mean"
-        nearest = DidYouMean::SpellChecker.new(dictionary: COMMANDS.keys).correct(name.scrub).first
-        "no command #{name.inspect}#{"; did you mean #{nearest.inspect}?" if nearest}"
-      rescue LoadError # a Ruby started without it
-        "no command #{name.inspect}"
-      end
+      def unknown(name) = "no command #{name.inspect}#{nearest(name, COMMANDS.keys)}"
     end
   end
 end

@@ -35,6 +35,15 @@ module Godwit
       endpoint
     end
 
+    # Fills in an empty host, which is 127.0.0.1 for the logger and on the command line, so that nothing listens to the network unless told to.
+    # With a source address (tcp://SOURCE:PORT;HOST:PORT) the host stands behind the semicolon.
+    # @return [String]
+    def with_host(endpoint)
+      transport, found, address = endpoint.partition("://")
+      return endpoint if found.empty? || !(WITH_PORT - %w[udp]).include?(transport)
+      "#{transport}://#{address.sub(/(\A|;):(?=\d|\*)/, "\\1127.0.0.1:")}"
+    end
+
     # @raise [ArgumentValueError] when there is no endpoint at all
     def check_any(endpoints, operation)
       return unless endpoints.empty?

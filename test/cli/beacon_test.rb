@@ -73,7 +73,7 @@ class CLIBeaconTest < NetworkCase
       assert_includes result.stderr, says
     end
     [["publish", 99_999, "--payload", "x"], ["publish", port, "--payload", "x" * 256], ["publish", port, "--payload", "x", "--interval", 0]].each do |arguments|
-      assert_equal 1, beacon(*arguments).finish.status.exitstatus
+      assert_equal 2, beacon(*arguments).finish.status.exitstatus
     end
   end
 end

@@ -32,6 +32,27 @@ class CLITest < Godwit::TestCase
     assert_empty result.stdout
   end
 
+  def test_an_unknown_part_and_option_name_the_nearest_and_the_whole_command
+    {%w[lgo] => 'no command "lgo"; did you mean "log"?', %w[log tal] => 'not "tal"; did you mean "tail"?', %w[sh pusch tcp://:1] => 'did you mean "push"?',
+     %w[log tail tcp://:1 --conut 3] => "invalid option: --conut\nDid you mean?  count\n`godwit log tail --help` tells its options."}.each do |arguments, says|
+      result = godwit(*arguments)
+      assert_equal 2, result.status.exitstatus
+      assert_includes result.stderr, says
+    end
+  end
+
+  def test_an_option_of_the_command_that_sh_push_runs_says_where_the_dashes_belong
+    result = godwit("sh", "push", "tcp://:1", "ls", "-la")
+    assert_equal 2, result.status.exitstatus
+    assert_includes result.stderr, "-- goes before it: godwit sh push tcp://:1 -- ls -la"
+  end
+
+  def test_what_the_library_refuses_of_a_command_line_is_wrong_usage_and_names_no_method
+    result = godwit("log", "tail", "tcp://host:99999")
+    assert_equal [2, "godwit: tcp://host:99999: Malformed endpoint (a port is a number from 1 to 65535)\n`godwit log tail --help` tells its options.\n"],
+      [result.status.exitstatus, result.stderr]
+  end
+
   def test_an_unknown_option_and_a_superfluous_argument_are_wrong_usage
     assert_equal 2, godwit("version", "--nope").status.exitstatus
     result = godwit("version", "please")

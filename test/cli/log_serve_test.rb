@@ -87,12 +87,19 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal 130, again.finish.status.exitstatus
   end
 
-  test "nobody answers: status 1, and it says what to look at" do
+  test "nobody answers: status 124, and it says what to look at" do
     {["stats", "ipc://#{scratch_dir}/nobody", "--timeout", 0.1] => /no answer from ipc:.* in 0.1 s/, ["tail", "ipc://#{scratch_dir}/nobody", "--last", 1, "--control", "ipc://#{scratch_dir}/c", "--timeout", 0.1] => /no answer from ipc:.* in 0.1 s/}.each do |arguments, says|
       result = log(*arguments).finish
-      assert_equal [1, 1], [result.status.exitstatus, result.stderr.lines.size], result
+      assert_equal [124, 1], [result.status.exitstatus, result.stderr.lines.size], result
       assert_match says, result.stderr
     end
+  end
+
+  test "several --in are all listened to" do
+    child = serve("--in", "ipc://#{scratch_dir}/two", "--file", file)
+    [child.stdout[/in (tcp:\S+)/, 1], "ipc://#{scratch_dir}/two"].each_with_index { |endpoint, index| assert_child log("send", endpoint, "to #{index}").finish }
+    assert_equal ["to 0", "to 1"], lines(2).map { |line| line[/to \d/] }
+    assert_child stop(child)
   end
 
   test "tail --last: what it keeps, chosen, then what comes, each once" do
@@ -266,7 +273,7 @@ class CLILogServeTest < Godwit::TestCase
     tail = log("tail", @out, "--last", 1, "--control", @control, "--server-key", keys.public_key, "--count", 1, "--format", "%{text}")
     assert_equal "hello\n", assert_child(tail.finish).stdout
     assert_child log("stats", @control, "--server-key", keys.public_key).finish
-    assert_equal 1, log("stats", @control, "--timeout", 0.3).finish.status.exitstatus
+    assert_equal 124, log("stats", @control, "--timeout", 0.3).finish.status.exitstatus
     assert_equal 124, log("tail", @out, "--timeout", 0.3).finish.status.exitstatus
     assert_match(/^godwit: handshake_failed_\w+ /, stop(child).stdout)
   end
@@ -283,8 +290,9 @@ class CLILogServeTest < Godwit::TestCase
   test "a wrong command line is told" do
     {[] => "needs --in", %w[--in tcp://:1] => "needs --out", %w[--in foo --file f] => "is no endpoint", %w[--in tcp://:1 --out tcp://:2 --keep 3] => "need --file", %w[--in tcp://:1 --file f --keep 3] => "need --rotate",
      %w[--in tcp://:1 --file f --rotate hourly] => "hourly", %w[--in tcp://:1 --file f --rotate 0] => "\"0\"", %w[--in tcp://:1 --file f --rotate daily --keep 0] => "1 or more",
-     %w[--durable-in tcp://:1 --out tcp://:2] => "--durable-in needs --file", %w[--in tcp://:1 --file f x] => "unexpected: x", %w[--in tcp://:1 --file f --server-key x] => "not the server",
-     %w[--in tcp://:1 --out tcp://:2 --last -1] => "0 or more",
+     %w[--durable-in tcp://:1 --out tcp://:2] => "--durable-in needs --file", %w[--in tcp://:1 --file f x] => "unexpected: x", %w[--in tcp://:1 --file f --server-key x] => "invalid option: --server-key",
+     %w[--in tcp://:1 --out tcp://:2 --last -1] => "0 or more", %w[--in tcp://:1 --out tcp://:2 --last 1000001] => "0 to 1,000,000",
+     %w[--in tcp://:99999 --out tcp://:2] => "a port is a number",
      %w[--in tcp://:1 --file - --rotate daily] => "need a file", %w[--in tcp://:1 --file - --fsync] => "need a file", %w[--durable-in tcp://:1 --file -] => "need a file"}.each do |options, says|
       status, out, err = run_here("serve", *options)
       assert_equal [2, ""], [status, out], options.inspect

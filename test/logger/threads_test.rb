@@ -201,6 +201,16 @@ class LoggerThreadsTest < Godwit::TestCase
     end
   end
 
+  test "an empty host is this machine, as on the command line" do
+    log = logger(ear.last_endpoint.sub("127.0.0.1", ""))
+    assert_includes log.inspect, ear.last_endpoint
+    log.info("here")
+    assert_equal "here", record.text
+    log.reopen(ear.last_endpoint.sub("127.0.0.1", ""))
+    log.info("again")
+    assert_equal "again", record.text
+  end
+
   test "clones share the queue and the connection" do
     log = logger(progname: "one")
     copy = log.clone

@@ -68,7 +68,8 @@ module Godwit
 
       def number(port)
         raise UsageError, "which UDP port?" unless port
-        Integer(port, 10, exception: false) or raise UsageError, "#{port.inspect} is no port"
+        number = Integer(port, 10, exception: false)
+        number&.between?(1, 65_535) ? number : raise(UsageError, "#{port.inspect} is no port: 1 to 65535")
       end
 
       def not_negative(seconds)

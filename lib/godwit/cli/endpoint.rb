@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../endpoint"
+
 module Godwit
   module CLI
     # Endpoints as they are typed in a shell.
@@ -17,8 +19,7 @@ module Godwit
         unless found && transport.match?(/\A[a-z][a-z0-9+]*\z/) && !address.empty?
           raise UsageError, "#{text.inspect} is no endpoint: type tcp://HOST:PORT, tcp://:PORT, ipc://PATH or inproc://NAME"
         end
-        # With a source address (tcp://SOURCE:PORT;HOST:PORT) the host stands behind the semicolon.
-        "#{transport}://#{%w[tcp ws wss].include?(transport) ? address.sub(/(\A|;):(?=\d|\*)/, "\\1127.0.0.1:") : address}"
+        Godwit::Endpoint.with_host(text)
       end
     end
   end

@@ -62,7 +62,7 @@ module Godwit
       end
 
       def call(arguments)
-        raise UsageError, "type #{parts.each_value.map { |part| "`#{part.usage}`" }.join(", ")}#{", not #{arguments.first.inspect}" if arguments.any?}"
+        raise UsageError, "type #{parts.each_value.map { |part| "`#{part.usage}`" }.join(", ")}#{", not #{arguments.first.inspect}#{CLI.nearest(arguments.first, parts.keys)}" if arguments.any?}"
       end
     end
   end

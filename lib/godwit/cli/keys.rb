@@ -11,8 +11,10 @@ module Godwit
 
       private
 
-      def define_keys(options)
+      # @param server [Boolean] whether it is the server in any case
+      def define_keys(options, server: false)
         options.on("--keys FILE", "CURVE: own secret key, in a file (as docs/security.md makes it, or CZMQ's certificate)") { |path| @keys = path }
+        return if server
         options.on("--server-key KEY", "CURVE: the server's public key, or a file that holds it") { |key| @server_key = key }
       end
 

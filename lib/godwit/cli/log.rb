@@ -40,11 +40,13 @@ module Godwit
 
         # Asks a `log serve`.
         # @yieldparam control [Logger::Control]
-        def ask(endpoint, seconds)
+        # @param told [Boolean] whether these seconds are those of --timeout
+        def ask(endpoint, seconds, told:)
           control = Godwit::Logger::Control.new(endpoint, timeout: seconds, **client_security)
           yield control
         rescue Godwit::TimeoutError
-          raise Godwit::StateError.new("no answer from #{endpoint} in #{seconds} s: a `godwit log serve` has its --control there?", operation: :control)
+          text = "no answer from #{endpoint} in #{seconds} s: a `godwit log serve` has its --control there?"
+          raise (told ? Godwit::TimeoutError : Godwit::StateError).new(text, operation: :control)
         ensure
           control&.close
         end
@@ -62,7 +64,7 @@ module Godwit
         def check(option)
           yield
         rescue ArgumentError, RegexpError => error
-          raise UsageError, "#{option}: #{error.message}"
+          raise UsageError, "#{option}: #{CLI.words_of(error)}"
         end
       end
 

@@ -66,6 +66,7 @@ module Godwit
       end
 
       def check_endpoint(endpoint, operation)
+        endpoint = Endpoint.with_host(endpoint) if endpoint.is_a?(::String)
         checked = Endpoint.check(endpoint, operation).dup.force_encoding(Encoding::UTF_8).freeze
         return checked unless checked.start_with?(*NOT_FOR_PUSH)
         raise Errors.build(ProtocolError, operation, endpoint, "records go over tcp, ipc or inproc")

@@ -21,7 +21,6 @@ module Godwit
           @left = count
           @finish = timeout && Timeout.now + timeout
           @tell_at = Timeout.now + 1 if stats
-          @stats = stats
           @summary = Godwit::Logger::Summary.new(host: ::Socket.gethostname)
           @shown = {}
         end
@@ -33,7 +32,7 @@ module Godwit
           records.each { |record| @shown[record.writer] = record.seq unless record.plain? }
           follow until done? || late?
           @io.flush
-          tell if @stats || @reader.lost.positive?
+          tell
           done? ? EXIT[:ok] : EXIT[:timed_out]
         rescue SignalException # Ctrl-C among them
           tell

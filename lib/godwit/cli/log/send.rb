@@ -23,7 +23,7 @@ module Godwit
           @tags = []
           @payload = {}
           @patience = 5
-          options.on("--level LEVEL", LEVELS, "#{LEVELS.join(", ")}; info unless told") { |level| @level = level }
+          options.on("--level LEVEL", "#{LEVELS.join(", ")}; info unless told") { |level| @level = known_level(level.downcase) }
           options.on("--prog NAME", "the record's program; the user's name unless told") { |name| @prog = text(name) }
           options.on("--host NAME", "the record's host; this machine's name unless told") { |name| @host = text(name) }
           options.on("--tag TAG", "any number of times") { |tag| @tags << text(tag) }
@@ -50,6 +50,11 @@ module Godwit
 
         # What a durable writer had to say does not matter once all is acknowledged.
         def all_sent?(stats) = stats.dropped.zero? && stats.queued.zero? && (@durable || stats.last_error.nil?)
+
+        def known_level(level)
+          raise UsageError, "--level takes #{LEVELS.join(", ")}: got #{level.inspect}" unless LEVELS.include?(level)
+          level
+        end
 
         def settings
           {overflow: :block, block_timeout: @patience, host: @host, durable: @durable, **client_security}.compact

@@ -22,7 +22,7 @@ module Godwit
         def define(options)
           define_sides(options)
           define_file(options)
-          define_keys(options)
+          define_keys(options, server: true)
           options.on("--verbose", "tells who comes and goes, and what is no record") { @verbose = true }
           options.separator ""
           options.separator "An empty host is 127.0.0.1: to take records from the network say tcp://*:7000. SIGTERM and Ctrl-C end it,"
@@ -31,7 +31,7 @@ module Godwit
         end
 
         def define_sides(options)
-          options.on("--in ENDPOINT", "where writers send to (Godwit::Logger.new)") { |input| @in = Endpoint.expand(input) }
+          options.on("--in ENDPOINT", "where writers send to (Godwit::Logger.new); any number of times") { |input| (@in ||= []) << Endpoint.expand(input) }
           options.on("--out ENDPOINT", "where `log tail` listens") { |output| @out = Endpoint.expand(output) }
           options.on("--control ENDPOINT", "where `log stats` and `log tail --last` ask; one port above --out unless told") { |control| @control = Endpoint.expand(control) }
           options.on("--no-control", "answers nobody") { @no_control = true }
@@ -58,7 +58,7 @@ module Godwit
         def build(security, signals)
           file = open_file(signals) if @file
           receiver = Godwit::Logger::Receiver.new(@durable_in, file, forward: FORWARDED, **security) if @durable_in
-          inputs = [@in, (FORWARDED if receiver)].compact
+          inputs = [*@in, *(FORWARDED if receiver)]
           [Godwit::Logger::Broadcaster.new(inputs, @out, control: control, last: @last || 1000, sink: receiver ? receiver.sink : file, on_foreign: (method(:tell_foreign) if @verbose), **security), file, receiver]
         rescue
           receiver&.close

@@ -8,13 +8,15 @@ module Godwit
         summary "Shows what `log serve` has received, of whom, and what is lost."
         usage "log stats ENDPOINT [options]"
 
+        PATIENCE = 5 # seconds for an answer
+        private_constant :PATIENCE
+
         private
 
         def define(options)
-          @patience = 5
           options.on("--json", "one JSON object a line") { @json = true }
           options.on("--interval SECONDS", Float, "again and again, till Ctrl-C") { |seconds| @interval = positive(seconds, "--interval") }
-          options.on("--timeout SECONDS", Float, "how long it waits for an answer; 5 unless told") { |seconds| @patience = not_negative(seconds, "--timeout") }
+          options.on("--timeout SECONDS", Float, "how long it waits for an answer; 5 unless told") { |seconds| @timeout = not_negative(seconds, "--timeout") }
           define_keys(options)
           options.separator ""
           options.separator "ENDPOINT is where `log serve` has its --control. LAG is between the writer's clock and that of `log serve`, IDLE the"
@@ -25,7 +27,7 @@ module Godwit
         def call(arguments)
           target = endpoint(arguments)
           load_library
-          ask(target, @patience) do |control|
+          ask(target, @timeout || PATIENCE, told: !@timeout.nil?) do |control|
             loop do
               show(control.statistics)
               io.flush

@@ -33,7 +33,9 @@ module Godwit
           define_keys(options)
           options.separator ""
           options.separator "ENDPOINT is where `log serve` has its --out. Of --prog, --host, --tag and --grep there may be several:"
-          options.separator "one of each must fit. At its end it tells on standard error how many came and how many were lost."
+          options.separator "one of each must fit. At its end it tells on standard error how many came and how many were lost. `log stats` and"
+          options.separator "this say LATE of a record that came again, or after a later one; plain of a line that is no record, as Ruby's own"
+          options.separator "Logger writes it; foreign of what is neither; sent of what `log serve` has handed on to those that tail."
           options.separator ""
         end
 
@@ -77,7 +79,7 @@ module Godwit
         def last_records(reader, source)
           control = @control || next_port(source) or raise UsageError, "--last needs --control ENDPOINT where #{source} has no port"
           seconds = [PATIENCE, @timeout].compact.min
-          ask(control, seconds) do |asked|
+          ask(control, seconds, told: seconds == @timeout) do |asked|
             reader.wait_connected(timeout: seconds) # from here on nothing is missed
             asked.last(@last, **@choice.slice(:level, :prog, :host, :tag))
           end

@@ -11,6 +11,15 @@ module Godwit
         # Bytes of a message; a longer row goes as several.
         LIMIT = 65_536
 
+        # @raise [UsageError, OptionParser::ParseError] as {Command#run}
+        def run(arguments, **options)
+          super
+        rescue OptionParser::ParseError => error
+          raise if arguments.include?("--") || arguments.size < 2
+          endpoint, *command = arguments
+          raise UsageError, "#{error.message.lines.first.chomp}: an option of COMMAND? Then -- goes before it: godwit sh push #{endpoint} -- #{command.join(" ")}"
+        end
+
         private
 
         def define(options)
@@ -49,7 +58,7 @@ module Godwit
           Shell.rows(*command, shell: @shell, chomp: @chomp || false, sep: @separator, long: :split, limit: LIMIT, encoding: Encoding::BINARY,
             err: @err ? :rows : :inherit, input: input, timeout: @timeout)
         rescue ArgumentError => error
-          raise UsageError, error.message
+          raise UsageError, CLI.words_of(error)
         end
 
         def push(socket, target, stream)
