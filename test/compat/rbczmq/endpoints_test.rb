@@ -62,16 +62,26 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
     assert_equal true, req.real_connect(rep.endpoint)
   end
 
-  test "endpoints are as they were told, in one live Array" do
+  test "a ROUTER without endpoints is writable, with router_mandatory too" do
+    router = ctx.socket(:ROUTER)
+    router.router_mandatory = true
+    assert_equal 2, router.events
+  end
+
+  test "endpoints are as they were told, with the port that was bound, in one live Array" do
     rep = ctx.socket(:REP)
     list = rep.endpoints
     assert_equal [], list
     assert_nil rep.endpoint
-    rep.bind("tcp://127.0.0.1:*")
+    port = rep.bind("tcp://127.0.0.1:*")
     rep.bind(endpoint = spot)
     assert_same list, rep.endpoints
-    assert_equal ["tcp://127.0.0.1:*", endpoint], list
-    assert_equal "tcp://127.0.0.1:*", rep.endpoint
+    assert_equal ["tcp://127.0.0.1:#{port}", endpoint], list
+    assert_equal "tcp://127.0.0.1:#{port}", rep.endpoint
+    assert_equal "REP socket bound to tcp://127.0.0.1:#{port}, #{endpoint}", rep.to_s
+    assert_equal 0, rep.bind("tcp://127.0.0.1:0")
+    assert_equal rep.last_endpoint, list.last
+    refute_includes rep.to_s, ":0"
   end
 
   test "unbind and disconnect" do

@@ -127,7 +127,7 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
 
   test "out of turn" do
     rep, req = pair(:REP, :REQ)
-    assert_misuse(/\AREP sockets allows only an alternating sequence/) { rep.send("first") }
+    assert_misuse(/\AREP sockets allows only an alternating sequence of receive and subsequent send calls\. Please assert .* REQ \/ REP socket pairs\.\z/) { rep.send("first") }
     assert_misuse(/\AREP sockets allows only/) { rep.send_frame(ZMQ::Frame("first")) }
     assert_nil rep.send_message(ZMQ::Message("first"))
     assert_nil req.recv
@@ -283,11 +283,10 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
     stream = ctx.socket(:STREAM)
     port = stream.bind("tcp://127.0.0.1:*")
     client = TCPSocket.new("127.0.0.1", port)
-    identity = stream.recv
-    assert_equal "", stream.recv
     client.write("hello")
-    assert_equal identity, stream.recv
-    assert_equal "hello", stream.recv
+    identity = stream.recv
+    refute_empty identity
+    assert_equal "hello", stream.recv # no empty message told of the connection
     stream.sendm(identity)
     stream.send("world")
     assert_equal "world", client.readpartial(100)

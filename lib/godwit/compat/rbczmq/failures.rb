@@ -7,7 +7,9 @@ module Godwit
       # @private
       module Failures
         FOLDER = __dir__
-        private_constant :FOLDER
+        REP_OUT_OF_TURN = "REP sockets allows only an alternating sequence of receive and subsequent send calls. Please assert that you're not " \
+          "sending / receiving out of band data when using the REQ / REP socket pairs."
+        private_constant :FOLDER, :REP_OUT_OF_TURN
 
         module_function
 
@@ -67,6 +69,7 @@ module Godwit
           case error
           when StateError
             return ::ZMQ::Error.new(error.message) unless socket
+            return ::ZMQ::Error.new(REP_OUT_OF_TURN) if socket.type == ::ZMQ::REP
             ::ZMQ::Error.new("#{socket.type_str} sockets allows only an alternating sequence of send and receive calls: #{error.message}")
           when ForkedError then ::ZMQ::Error.new("this socket's context belongs to another process: make a new one in this process")
           when NoIOThreadError

@@ -39,6 +39,7 @@ module Godwit
 
             public(*PRIMITIVES)
           end
+          klass.const_set(:STARTS_WITH, (name == :STREAM) ? {stream_notify: false} : {}) # its libzmq told of no connection by an empty message
           [number, const_set(name, klass)]
         end.freeze
       end

@@ -61,7 +61,7 @@ module ZMQ
 
       def open(context, inner_class, inner_context)
         socket = allocate
-        socket.__send__(:open, context, inner_class.new(context: inner_context, count_peers: false))
+        socket.__send__(:open, context, inner_class.new(context: inner_context, count_peers: false, **inner_class::STARTS_WITH))
         Socket.know(socket)
         socket.__send__(:initialize)
         socket
@@ -80,7 +80,7 @@ module ZMQ
       @state
     end
 
-    # @return [Array<String>] where it is bound and connected, as it was told
+    # @return [Array<String>] where it is bound and connected, as it was told; with the port that a wildcard became
     def endpoints
       alive!
       @endpoints
@@ -178,6 +178,7 @@ module ZMQ
       @state = PENDING
       @endpoints = []
       @places = []
+      @given = []
       @closed = @verbose = false
       @owner = @sender = @held = nil
       @rest = []

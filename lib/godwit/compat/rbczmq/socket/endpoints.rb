@@ -70,15 +70,22 @@ module ZMQ
     # libzmq knows a wildcard by what it became.
     def attached(state, uri)
       @state = state
-      @endpoints << uri
+      @given << uri
       @places << @inner.last_endpoint
+      @endpoints << with_port(uri)
       look
+    end
+
+    # A port that the system chose stands for the wildcard.
+    def with_port(uri)
+      port = Godwit::Endpoint.port(@places.last) if uri.match?(%r{\Atcp://.*:[*0]\z})
+      port ? "#{uri.delete_suffix("*").delete_suffix("0")}#{port}" : uri
     end
 
     def detach(uri)
       ready_to_attach
       Arguments.type(uri, String)
-      index = @endpoints.rindex(uri) || @places.rindex(uri)
+      index = @endpoints.rindex(uri) || @places.rindex(uri) || @given.rindex(uri)
       place = index ? @places[index] : uri
       option { yield place }
       trace { "left \"#{uri}\"" }
@@ -89,8 +96,7 @@ module ZMQ
     # Godwit ends those that are alike at once.
     def forget(place)
       @places.each_index.select { |index| @places[index] == place }.reverse_each do |index|
-        @places.delete_at(index)
-        @endpoints.delete_at(index)
+        [@places, @endpoints, @given].each { |list| list.delete_at(index) }
       end
       @state = DISCONNECTED if @endpoints.empty?
       look

@@ -87,6 +87,7 @@ module ZMQ
     # @return [Integer] of POLLIN and POLLOUT
     def events
       bits = read_option(EVENTS)
+      bits |= POLLOUT if @endpoints.empty? && type == ROUTER # with router_mandatory too, as libzmq 3 has it
       rest? ? bits | POLLIN : bits
     end
 
