@@ -140,6 +140,7 @@ module Godwit
       end
       severity ||= UNKNOWN
       return true if severity < level
+      severity = UNKNOWN if Integer === severity && severity > UNKNOWN
       progname = @progname if NilClass === progname # asks no object that has no such method
       if NilClass === message
         if block

@@ -131,4 +131,52 @@ class LoggerOddObjectsTest < Godwit::TestCase
     ODD.values.grep(Hash).each { |odd| log.info("text", odd) } # rubocop:disable Style/HashEachMethods
     assert_equal ODD.size + ODD.values.grep(Hash).size, out.string.scan(" -- : text  ").size
   end
+
+  {
+    "an error behind the text" => ->(log, error) { log.error("saving failed", error) },
+    "exception: error" => ->(log, error) { log.error("saving failed", exception: error) },
+    "exception: error beside other data" => ->(log, error) { log.error("saving failed", exception: error, user: 42) }
+  }.each do |name, call|
+    test "#{name} keeps class, message, backtrace and cause" do
+      begin
+        begin
+          raise KeyError, "no such key"
+        rescue KeyError
+          raise ArgumentError, "no user"
+        end
+      rescue ArgumentError => error
+        call.call(logger, error)
+      end
+      one = record
+      assert_equal ["saving failed", "ArgumentError", "no user"], [one.text, one.error["class"], one.error["message"]]
+      assert_includes one.error["backtrace"].first, __FILE__
+      assert_equal [["KeyError", "no such key"]], one.error["causes"].map { |cause| cause.values_at("class", "message") }
+      assert_equal name.include?("beside") ? {"user" => 42} : nil, one.payload
+    end
+  end
+
+  test "error data that are too long are cut within, and stay an object" do
+    error = RuntimeError.new("m\e" * 100_000)
+    error.set_backtrace(Array.new(500) { |index| "line #{index} #{"x" * 1000}" })
+    logger.error(error)
+    one = record
+    assert_operator JSON.generate(one.error).bytesize, :<=, 64 * 1024
+    assert_equal "RuntimeError", one.error["class"]
+    assert_match(/\Am\e.*\(cut \d+ bytes\)\z/m, one.error["message"])
+    assert_match(/\Aline 0 x+\.\.\.\(cut/, one.error["backtrace"].first)
+    assert_match(/\(cut \d+ lines\)/, one.error["backtrace"].last)
+  end
+
+  test "a level beyond all is ANY" do
+    log = logger
+    [2**5000, 6, 10].each { |level| assert_equal true, log.add(level, "loud") }
+    assert_equal ["ANY"] * 3, records(3).map(&:label)
+  end
+
+  test "a Time, a Symbol, a Set and a Struct have one form each, as docs/logging.md has it" do
+    point = Struct.new(:x, :at).new(1, Time.at(0, 5, :usec, in: "+02:00"))
+    logger.info("x", at: Time.at(0, 5, :usec, in: "UTC"), kind: :plain, some: Set[1, :two], point: point, list: [{point: point}])
+    form = {"x" => 1, "at" => "1970-01-01T02:00:00.000005+02:00"}
+    assert_equal({"at" => "1970-01-01T00:00:00.000005+00:00", "kind" => "plain", "some" => [1, "two"], "point" => form, "list" => [{"point" => form}]}, record.payload)
+  end
 end

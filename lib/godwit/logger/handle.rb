@@ -55,15 +55,20 @@ module Godwit
         t_ns = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
         mono_ns = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
         stream = writer.encoder.stream(level, prog)
+        if payload
+          given, payload = error_in(payload)
+          error = Text.error_field(given) if given
+        end
         if raw?(formatter)
           text = Text.of(message)
           case message
           when ::String # the usual one
-          when ::Exception then error = Text.field("error", Text.error(message))
+          when ::Exception then error ||= Text.error_field(message)
           when ::Hash then payload ||= message
           end
         else
-          text, error = formatted(formatter, stream.label, t_ns, prog, message)
+          text, formatted_error = formatted(formatter, stream.label, t_ns, prog, message)
+          error = formatted_error if formatted_error
         end
         text = Text.cut(text) if text.bytesize > Text::MOST_BYTES
         if @settings.plain?
@@ -188,12 +193,26 @@ module Godwit
         !@settings.durable
       end
 
+      # An error beside a text: `log.error("saving failed", error)`, `log.error("saving failed", exception: error)`.
+      # @return [Array(Exception, Object)] nil where there is none, and what is left of the payload
+      def error_in(payload)
+        case payload
+        when ::Exception then [payload, nil]
+        when ::Hash
+          given = payload[:exception]
+          (::Exception === given) ? [given, payload.except(:exception).then { |rest| rest unless rest.empty? }] : [nil, payload]
+        else [nil, payload]
+        end
+      rescue *Text::FAULTS # a Hash's own methods
+        [nil, payload]
+      end
+
       # @return [Array(String, String)] text, and what goes into the header's error, or {Encoder::LINE}
       def formatted(formatter, label, t_ns, prog, message)
         line = own_call(formatter).call(label, Time.at(0, t_ns, :nsec), prog, message)
         line = Text.line(Text.name(line))
         return [line, Encoder::LINE] if @settings.plain?
-        [line, (Text.field("error", Text.error(message)) if ::Exception === message)]
+        [line, (Text.error_field(message) if ::Exception === message)]
       rescue *Text::FAULTS => error
         told = Text.field("error", {class: Text.class_of(error), message: "the formatter raised: #{Text.message(error)}"}) unless @settings.plain?
         [Text.of(message), told]

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require "set"
 require "java" if RUBY_ENGINE == "jruby"
 
 module Godwit
@@ -15,6 +16,8 @@ module Godwit
       # Causes of an error that are told, and lines of its backtrace.
       MOST_CAUSES = 10
       MOST_LINES = 200
+      # Bytes of such a line, where the error is too long.
+      MOST_LINE = 256
       # Has JSON's generator refuse what it does not write by itself; nil: it cannot, before json 2.7.
       STRICT = begin
         JSON.generate([::Object.new], strict: true) && nil
@@ -70,6 +73,7 @@ module Godwit
       # @param payload [Object]
       # @return [String]
       def with(message, payload)
+        return "#{utf8(of(message))}  #{of(payload)}" if ::Exception === payload
         data = (::Hash === payload) ? payload.map { |key, value| "#{utf8(name(key))}=#{bare(value)}" }.join(" ") : json(payload)
         "#{utf8(of(message))}  #{data}"
       rescue *FAULTS # a Hash's own methods
@@ -107,6 +111,33 @@ module Godwit
         json = json(value)
         json = JSON.generate(cut(json)) if json.bytesize > MOST_BYTES
         ",\"#{key}\":#{json}"
+      end
+
+      # As {field}, for an error; what is too long is cut within it, so that it stays an object.
+      # @return [String]
+      def error_field(exception)
+        data = error(exception)
+        json = json(data)
+        room = MOST_BYTES
+        json = json(short_error(data, room /= 2)) while json.bytesize > MOST_BYTES
+        ",\"error\":#{json}"
+      end
+
+      # @param data [Hash] of {error}
+      # @param room [Integer] bytes, about
+      def short_error(data, room)
+        causes = data[:causes] || []
+        each = room / (1 + causes.size)
+        {**one_short(data, each), causes: causes.map { |one| one_short(one, each) }}
+      end
+
+      def one_short(data, room)
+        lines = data[:backtrace]
+        if lines
+          kept = lines.first(room / 2 / MOST_LINE).map { |line| cut(utf8(name(line)), MOST_LINE) }
+          kept << "...(cut #{lines.size - kept.size} lines)" if kept.size < lines.size
+        end
+        {class: cut(data[:class], MOST_LINE), message: cut(data[:message], room / 2), backtrace: kept}
       end
 
       # What JSON refuses becomes its `inspect`.
@@ -169,9 +200,22 @@ module Godwit
 
       # @raise [JSON::ParserError] when it is none
       def read_again(value)
-        json = utf8(JSON.generate(value))
+        json = utf8(JSON.generate(in_json(value)))
         JSON.parse(json)
         json
+      end
+
+      # Ruby's own kinds that JSON has none for have one form, whatever other libraries make of them.
+      def in_json(value, depth = 0)
+        return value if depth > DEPTH
+        case value
+        when ::Time then value.strftime("%Y-%m-%dT%H:%M:%S.%6N%:z")
+        when ::Set then value.map { |one| in_json(one, depth + 1) }
+        when ::Struct then value.to_h.transform_values { |one| in_json(one, depth + 1) }
+        when ::Hash then value.transform_values { |one| in_json(one, depth + 1) }
+        when ::Array then value.map { |one| in_json(one, depth + 1) }
+        else value
+        end
       end
 
       # @return [Boolean] whether JSON's generator writes it all by itself
