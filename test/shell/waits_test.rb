@@ -185,6 +185,36 @@ class WaitsTest < ShellCase
     assert_equal [(0...10).map(&:to_s), :late], result.value
   end
 
+  test "under async no task vanishes, though commands leave others behind" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    require "async"
+    result = in_thread do
+      Sync do |task|
+        Array.new(30) { |number| task.async { sh("sleep 30 & sleep 30 & echo #{number}", drain: 0).to_a } }.flat_map(&:wait)
+      end
+    end
+    assert_equal (0...30).map(&:to_s), result.value
+  end
+
+  test "a scan of /proc, and a look at a child, are nothing to a fiber scheduler" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    hooks = []
+    scheduler = Class.new(Godwit::TestSupport::TinyScheduler) do
+      %i[io_read io_wait blocking_operation_wait].each do |hook|
+        define_method(hook) do |*arguments|
+          hooks << hook
+          defined?(super) ? super(*arguments) : nil
+        end
+      end
+    end
+    in_thread do
+      Fiber.set_scheduler(scheduler.new)
+      Fiber.schedule { Shell.const_get(:Members).then { |members| [members.living([Process.getpgrp]), members.stopped?(Process.pid)] } }
+      Fiber.scheduler.run
+    end.join
+    assert_empty hooks
+  end
+
   test "a command whose rows nobody takes waits" do
     stream = sh("i=0; while :; do i=$((i+1)); echo $i; echo $i >&3; done 3>#{path = File.join(scratch_dir, "count")}")
     assert_equal "1", stream.next

@@ -41,7 +41,7 @@ module Godwit
       # @return [Boolean] whether it waits to be given the terminal
       def wants_terminal?
         return false if @settled || !Members.stopped?(@pid)
-        _, status = waited(Process::WNOHANG | Process::WUNTRACED)
+        _, status = Unscheduled.call { Process.wait2(@pid, Process::WNOHANG | Process::WUNTRACED) }
         return TERMINAL.include?(status&.stopsig) if status.nil? || status.stopped?
         @settled = true # it was ended meanwhile
         @status = status
@@ -64,18 +64,10 @@ module Godwit
         return true if @settled
         return false unless exited?
         return true if @settled # exited? found it gone
-        _, @status = waited(Process::WNOHANG)
+        _, @status = Unscheduled.call { Process.wait2(@pid, Process::WNOHANG) }
         @settled = !@status.nil?
       rescue Errno::ECHILD
         @settled = true
-      end
-
-      private
-
-      # In a fiber of its own, since a scheduler would have others run, under the lock.
-      def waited(flags)
-        return Process.wait2(@pid, flags) unless Fiber.respond_to?(:scheduler) && Fiber.scheduler
-        Fiber.new(blocking: true) { Process.wait2(@pid, flags) }.resume
       end
     end
   end

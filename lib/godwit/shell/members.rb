@@ -2,6 +2,17 @@
 
 module Godwit
   module Shell
+    # Runs a block where no fiber scheduler sees it: it would have other fibers run, under the caller's lock; and on Ruby 3.1 the gem async
+    # loses a fiber that reads a file.
+    # @private
+    module Unscheduled
+      # @return [Object] what the block gives
+      def self.call(&block)
+        return block.call unless Fiber.respond_to?(:current_scheduler) && Fiber.current_scheduler
+        Fiber.new(blocking: true, &block).resume
+      end
+    end
+
     # Who is in a process group.
     # @private
     module Members
@@ -10,9 +21,11 @@ module Godwit
       # @param groups [Array<Integer>] whose leaders have ended
       # @return [Array<Integer>] those that have not ended
       def living(groups)
-        Dir.children("/proc").filter_map do |name|
-          pid = name.to_i
-          pid if pid.positive? && !groups.include?(pid) && groups.include?(group(pid)) && lives?(pid)
+        Unscheduled.call do
+          Dir.children("/proc").filter_map do |name|
+            pid = name.to_i
+            pid if pid.positive? && !groups.include?(pid) && groups.include?(group(pid)) && lives?(pid)
+          end
         end
       rescue Errno::ENOENT, Errno::EACCES
         [] # no /proc here
@@ -30,7 +43,7 @@ module Godwit
 
       # @return [String, nil] as proc(5) has it; nil when there is no such process, or no /proc
       def state(pid)
-        File.binread("/proc/#{pid}/stat")[/\) (\w)/n, 1]
+        Unscheduled.call { File.binread("/proc/#{pid}/stat") }[/\) (\w)/n, 1]
       rescue SystemCallError
         nil
       end
