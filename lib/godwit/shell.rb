@@ -49,7 +49,8 @@ module Godwit
 
     # The rows of a command's stdout. How the command ends is no error here: `status` says it.
     #
-    # @param command [Array<String>] program and arguments, which no shell sees; one String with `shell: true`
+    # @param command [Array<String>] program and arguments, which no shell sees, one by one or as one Array; one String with `shell: true`. A Hash
+    #   before them holds variables, as `env:` does
     # @param options [Hash] of the following
     # @option options [Boolean] :shell (false) whether the command is one String for /bin/sh
     # @option options [Hash{String => String, nil}] :env variables on top of the process's own; nil removes one
@@ -72,6 +73,8 @@ module Godwit
     # @option options [Numeric] :drain (1) seconds without output that are waited when the command has ended and something it left behind holds its stdout
     #   open; `status.truncated?` says that it was not awaited any longer. nil: for ever
     # @option options [Boolean] :pty (false) whether it gets a terminal, so that it writes each line at once; rows are its stdout and stderr. Not on JRuby
+    # @option options [Integer, Array<Integer>] :ok ([0]) exit statuses that are no failure, such as `[0, 1]` for grep
+    # @option options [Integer] :umask as Process.spawn
     # @option options [Boolean] :foreground (false) whether it has this process's terminal, for passwords, pagers and editors (`ssh`, `sudo`, `less`): it stays in
     #   this process's group, so that Ctrl-C and Ctrl-Z reach both, reads the process's own stdin without `input:`, and is itself alone sent the
     #   signals that end it. Without it, a command that uses the terminal is stopped by the system, and that raises
@@ -101,6 +104,23 @@ module Godwit
       status
     end
 
+    # Runs a command to its end, and gives all that it wrote. How it ends is no error here: the status says it.
+    #
+    # @param command [Array<String>] as {rows}
+    # @param options [Hash] as {rows}, without those on rows and stderr: `err:`, `sep:`, `chomp:`, `limit:`, `long:`, `reuse:`, `pty:`
+    # @return [Array(String, String, Status)] stdout, stderr, and how it ended
+    # @raise [SystemCallError, ArgumentValueError, ArgumentTypeError] as {rows}
+    # @example
+    #   out, err, status = Godwit::Shell.capture("git", "status", "--short")
+    def capture(*command, **options)
+      wrong = options.keys & %i[err sep chomp limit long reuse pty]
+      raise ArgumentValueError.new("capture: gives all of stdout and stderr: leave out #{wrong.map { |name| "#{name}:" }.join(", ")}", operation: :capture) if wrong.any?
+      plan = Plan.new(:capture, [command], {**options, err: :rows, sep: :chunk})
+      texts = Hash.new { |all, kind| all[kind] = String.new(encoding: plan.encoding) }
+      status = Stream.new(plan).each { |kind, chunk| texts[kind] << chunk }
+      [texts[:out], texts[:err], status]
+    end
+
     # The rows of the last of several commands, each of which reads what the one before it writes; no shell is between them. It ends when
     # all have ended. `status.stages` has each one's; the whole failed as the last one that did (one that ended by SIGPIPE did not).
     #
@@ -110,7 +130,8 @@ module Godwit
     # @return [Stream, Status] without a block, with one
     # @raise [SystemCallError, ArgumentValueError, ArgumentTypeError, RowTooLongError] as {rows}
     def pipe(*commands, **options, &block)
-      stream = Stream.new(Plan.new(:pipe, commands.map { |command| Array(command) }, options))
+      commands = commands.map { |command| command.is_a?(Hash) ? [command] : Array(command) }
+      stream = Stream.new(Plan.new(:pipe, commands, options))
       block ? stream.each(&block) : stream
     end
 

@@ -148,7 +148,7 @@ class ShellStreamTest < ShellCase
     "stderr beside a terminal" => [["ls"], {pty: true, err: :tail}]
   }.freeze
   BAD_TYPES = {
-    "nil" => [[nil], {}], "an Array" => [[%w[ls -l]], {}], "a timeout in words" => [["ls"], {timeout: "1"}], "no grace" => [["ls"], {grace: nil}],
+    "nil" => [[nil], {}], "an Array behind the program" => [["ls", %w[-l]], {}], "a timeout in words" => [["ls"], {timeout: "1"}], "no grace" => [["ls"], {grace: nil}],
     "env that is no Hash" => [["ls"], {env: ["A"]}], "input that is a number" => [["ls"], {input: 1}]
   }.freeze
 

@@ -95,6 +95,41 @@ class StreamsTest < ShellCase
     assert_equal %w[a ü], Shell.rows("cat", input: sh("echo a; echo ü", chomp: false, err: :rows), encoding: "UTF-8").to_a
   end
 
+  test "capture gives stdout, stderr and the status" do
+    assert_equal ["out\ntwo", "err\n", 3], Shell.capture("sh", "-c", "echo out; echo err >&2; printf two; exit 3").then { |out, err, status| [out, err, status.exitstatus] }
+    out, err, status = Shell.capture("grün", shell: true, ok: 127)
+    assert_equal ["", Encoding::UTF_8, true], [out, out.encoding, status.success?] if Encoding.default_external == Encoding::UTF_8
+    refute_empty err
+    assert_equal ["x" * 300_000, ""], Shell.capture("cat", input: "x" * 300_000).first(2)
+    assert_match(/leave out err:, sep:/, assert_raises(Godwit::ArgumentValueError) { Shell.capture("ls", err: :tail, sep: "\0") }.message)
+  end
+
+  test "ok: says which exit statuses are no failure" do
+    assert_predicate Shell.run("sh", "-c", "exit 1", ok: [0, 1]) { nil }, :success?
+    refute_predicate Shell.rows("sh", "-c", "exit 2", ok: [0, 1]) { nil }, :success?
+    assert_raises(Godwit::CommandError) { Shell.run("true", ok: 1) { nil } }
+    assert_equal [true, 1], Shell.pipe(%w[sh -c] + ["exit 1"], %w[cat], ok: [0, 1]) { nil }.then { |status| [status.success?, status.stages.first.exitstatus] }
+    [[], [256], ["0"], nil].each { |wrong| assert_match(/ok: takes exit statuses/, assert_raises(Godwit::ArgumentValueError) { Shell.rows("ls", ok: wrong) }.message) }
+  end
+
+  test "an Array is a command, and a Hash before it its environment" do
+    assert_equal ["a b"], Shell.rows(["echo", "a b"]).to_a
+    assert_equal ["1 2"], Shell.rows({"A" => "1"}, "sh", "-c", "echo $A $B", env: {"B" => "2"}).to_a
+    assert_equal ["1"], Shell.rows({"A" => "1"}, ["sh", "-c", "echo $A"]).to_a
+    assert_equal ["1"], Shell.rows({"A" => "1"}, "echo $A", shell: true).to_a
+    assert_equal ["1"], Shell.pipe({"A" => "1"}, ["sh", "-c", "echo $A"], %w[cat]).to_a
+    assert_equal ["mine"], Shell.rows({"A" => "theirs"}, "sh", "-c", "echo $A", env: {"A" => "mine"}).to_a
+    assert_raises(Godwit::ArgumentValueError) { Shell.rows({"A" => "1"}) }
+  end
+
+  test "umask: is the command's" do
+    not_on :jruby, "its spawn has none"
+    before = File.umask
+    assert_equal ["0077"], Shell.rows("umask", shell: true, umask: 0o077).to_a
+    assert_equal before, File.umask
+    assert_match(/umask: takes a number from 0 to 0777/, assert_raises(Godwit::ArgumentValueError) { Shell.rows("ls", umask: 0o1000) }.message)
+  end
+
   test "an IO that is closed is refused, before anything starts" do
     reader, writer = pipe
     [reader, writer].each(&:close)

@@ -7,7 +7,7 @@ module Godwit
     class Plan
       DEFAULTS = {
         shell: false, env: nil, chdir: nil, unsetenv_others: false, pty: false, foreground: false, input: nil, err: :inherit, sep: "\n", chomp: true,
-        limit: 1 << 20, long: :raise, encoding: nil, reuse: false, timeout: nil, idle: nil, grace: 2, drain: 1
+        limit: 1 << 20, long: :raise, encoding: nil, reuse: false, timeout: nil, idle: nil, grace: 2, drain: 1, ok: [0].freeze, umask: nil
       }.freeze
       LONGER = {raise: 0, split: 1, cut: 2}.freeze
       STREAMS = %i[inherit merge discard tail rows].freeze
@@ -30,6 +30,8 @@ module Godwit
             "#{DEFAULTS.keys.map { |name| "#{name}:" }.join(", ")}", operation: operation)
         end
         @options = DEFAULTS.merge(options)
+        @options[:ok] = Array(@options[:ok])
+        commands = with_environment(commands)
         raise value("the commands", "one Array for each, with its program and arguments", commands) if commands.empty?
         @commands = commands.map { |command| words(command).freeze }.freeze
         check_places
@@ -53,7 +55,8 @@ module Godwit
 
       # @return [Hash] of Process.spawn
       def place
-        {pgroup: (true unless foreground), close_others: true, unsetenv_others: @options[:unsetenv_others] && true, chdir: @options[:chdir]&.to_s}.compact
+        {pgroup: (true unless foreground), close_others: true, unsetenv_others: @options[:unsetenv_others] && true, chdir: @options[:chdir]&.to_s,
+         umask: umask}.compact
       end
 
       # @return [Boolean] whether stderr has a pipe of its own
@@ -74,7 +77,18 @@ module Godwit
         raise Errors.build(UnsupportedError, operation, nil, "commands run in the main Ractor only")
       end
 
+      # A Hash before the first command holds variables, as with Process.spawn.
+      def with_environment(commands)
+        first, *rest = commands
+        return commands unless first.is_a?(Array) && first.first.is_a?(Hash)
+        variables, *words = first
+        check_environment # of env:
+        @options[:env] = {**variables, **env.to_h}
+        words.empty? ? rest : [words, *rest]
+      end
+
       def words(command)
+        command = command.first if command.size == 1 && command.first.is_a?(Array)
         raise value("a command", "a program and its arguments", command) if command.empty?
         if shell
           text = command.first
@@ -95,8 +109,14 @@ module Godwit
         text
       end
 
-      def check_places
+      def check_environment
         raise type("env:", "a Hash of Strings", env) unless env.nil? || env.is_a?(Hash)
+      end
+
+      def check_places
+        check_environment
+        raise value("ok:", "exit statuses, each 0 to 255", ok) if ok.empty? || ok.any? { |one| !number?(one, 0..255) }
+        raise value("umask:", "a number from 0 to 0777", umask) if umask && !number?(umask, 0..0o777)
         raise value("env:", "names without \"=\" and NUL, values without NUL", env) if env&.any? { |name, text| name.to_s.match?(/[=\0]|\A\z/) || text.to_s.include?("\0") }
         raise value("chdir:", "a path without NUL", chdir) if chdir.to_s.include?("\0")
         raise value("pty: true", "one command", name) if pty && @commands.size > 1
@@ -107,6 +127,8 @@ module Godwit
         return if input.nil? || input.is_a?(String) || input.respond_to?(:each) || input.respond_to?(:read)
         raise type("input:", "a String, an IO, or what has each", input)
       end
+
+      def number?(value, range) = value.is_a?(Integer) && range.cover?(value)
 
       def check_framing
         separates = sep.is_a?(String) ? !sep.empty? : sep == :chunk

@@ -24,8 +24,9 @@ module Godwit
       attr_reader :stages
 
       # @private
-      def initialize(command:, process: nil, stages: nil, **facts)
+      def initialize(command:, process: nil, stages: nil, ok: [0], **facts)
         @command = command
+        @ok = ok
         @exitstatus = process&.exitstatus
         @signal = process&.termsig && (Signal.signame(process.termsig) || process.termsig.to_s).to_sym
         @unknown = process.nil?
@@ -40,9 +41,9 @@ module Godwit
         freeze
       end
 
-      # @return [Boolean] whether it ended by itself with exit status 0; of a pipeline every stage (one that ended by SIGPIPE, since
+      # @return [Boolean] whether it ended by itself with exit status 0, or one of `ok:`; of a pipeline every stage (one that ended by SIGPIPE, since
       #   nobody read on, is no failure)
-      def success? = !@stopped && !timed_out? && !@unknown && @exitstatus == 0
+      def success? = !@stopped && !timed_out? && !@unknown && @ok.include?(@exitstatus)
 
       # @return [Boolean] whether {Shell.run} raises for it: it failed, and not because it was stopped on purpose
       def failed? = timed_out? || !(@stopped || @unknown || success?)
