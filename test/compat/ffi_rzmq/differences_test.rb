@@ -100,7 +100,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
       end
     end
     mine = context.socket(ZMQ::PUSH)
-    await { context.instance_variable_get(:@sockets).keys.count { |one| one.godwit.__send__(:_waiters).positive? } >= 2 }
+    await { context.open_sockets.count { |one| one.godwit.__send__(:_waiters).positive? } >= 2 }
     terminating = in_thread { context.terminate }
     mine.use # this thread's, which is alive: it is waited for too
     assert_equal [ZMQ::ETERM] * 3, Array.new(3) { ready.pop }

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "weakref"
+
 module ZMQ
   # Makes sockets, and ends them. Each is a Godwit::Context, whose sockets start with a linger without limit, as in libzmq. The process
   # itself waits at its end for {EXIT_LINGER} at most.
@@ -36,7 +38,9 @@ module ZMQ
       @max_sockets = opts[:max_sockets] || MAX_SOCKETS_DFLT
       @godwit = Godwit::Context.new(io_threads: @io_threads, max_sockets: @max_sockets, linger: nil)
       @godwit.__send__(:_set_linger, -1, EXIT_LINGER)
-      @sockets = ObjectSpace::WeakMap.new
+      @sockets = [] # WeakRefs
+      @lock = Mutex.new
+      @sweep_at = 16
       @context = Handle.new(self, @godwit.pointer)
     rescue Godwit::OptionError, Godwit::TooManySocketsError => error
       failed("zmq_ctx_set", error)
@@ -52,14 +56,33 @@ module ZMQ
       return 0 if godwit.nil? || !godwit.__send__(:_own?) # a forked child leaves it to its parent
       godwit.shutdown
       finish = Godwit::Timeout.now + PATIENCE
-      sleep(LOOK) while Godwit::Timeout.now < finish && @sockets.keys.any?(&:used_elsewhere?)
+      sleep(LOOK) while Godwit::Timeout.now < finish && open_sockets.any?(&:used_elsewhere?)
       godwit.close
       0
     end
 
     # @private
     # A socket of its own was made.
-    def note(socket) = @sockets[socket] = true
+    def note(socket)
+      @lock.synchronize do
+        if @sockets.size >= @sweep_at
+          @sockets.select!(&:weakref_alive?)
+          @sweep_at = 16 + 2 * @sockets.size
+        end
+        @sockets << WeakRef.new(socket)
+      end
+    end
+
+    # @private
+    # @return [Array<Socket>]
+    def open_sockets
+      @lock.synchronize { @sockets.dup }.filter_map do |one|
+        socket = one.__getobj__
+        socket if socket.godwit
+      rescue WeakRef::RefError
+        nil # it was collected
+      end
+    end
 
     # @param type [Integer] such as `REQ`
     # @return [Socket, nil] nil when it cannot be made
