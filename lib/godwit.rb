@@ -5,6 +5,7 @@ require_relative "godwit/generated/header"
 require_relative "godwit/errors"
 require_relative "godwit/hints"
 require_relative "godwit/options"
+require_relative "godwit/keywords"
 require_relative "godwit/backend"
 require_relative "godwit/descriptor"
 require_relative "godwit/endpoint"
@@ -42,7 +43,7 @@ module Godwit
   # @return [Boolean]
   # @see http://api.zeromq.org/4-3:zmq-has zmq_has(3)
   def has?(feature)
-    name = feature.to_s
+    name = feature.to_s.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
     return false if name.include?("\0")
     Backend::IMPLEMENTATION.has(name) || Backend::IMPLEMENTATION.has(name.upcase) # libzmq knows "WS" and "WSS", all else in small letters
   end

@@ -23,6 +23,7 @@ module Godwit
   # @see https://rfc.zeromq.org/spec/20/ ZRE, which puts its own payload into such beacons
   # @see http://czmq.zeromq.org/manual:zbeacon zbeacon(3)
   class Beacon
+    extend Keywords
     include Enumerable
 
     # Bytes that a payload may have.

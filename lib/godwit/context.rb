@@ -13,6 +13,7 @@ module Godwit
   #
   # @see http://api.zeromq.org/4-3:zmq-ctx-new zmq_ctx_new(3)
   class Context
+    extend Keywords
     include Options::ContextAccessors
 
     # Seconds that a closed socket goes on trying to deliver, where nothing else is said.

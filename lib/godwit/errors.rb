@@ -47,6 +47,16 @@ module Godwit
       @text || super
     end
 
+    # For pattern matching.
+    # @return [Array] class, message
+    def deconstruct = [self.class, message]
+
+    # @param _keys [Array<Symbol>, nil]
+    # @return [Hash] `message:`, `operation:`, `endpoint:`, `errno:`, `sent:`, `retriable:`
+    def deconstruct_keys(_keys)
+      {message: message, operation: operation, endpoint: endpoint, errno: errno, sent: sent, retriable: retriable?}
+    end
+
     # Ruby calls this for `raise error, "other message"`.
     # @param message [String] at most one
     # @return [Exception] self, or a copy with another message

@@ -20,6 +20,7 @@ module Godwit
   #
   # @see http://api.zeromq.org/4-3:zmq-msg-init zmq_msg_init(3)
   class Frame
+    extend Keywords
     include Comparable
 
     # From this size on (bytes) a frozen String is sent in place and not copied, where nothing else is said: bench/frames.rb

@@ -67,6 +67,7 @@ module Godwit
       # @yieldparam handle [Handle]
       def handle(endpoint, **options)
         handle = nil
+        Keywords.check(Settings, options, Logger)
         settings = Settings.new(endpoint, **options)
         Thread.handle_interrupt(Object => :never) { yield(handle = Handle.new(settings)) }
         done = true

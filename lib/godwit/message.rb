@@ -189,9 +189,21 @@ module Godwit
     # @return [Integer]
     def hash = @frames.hash
 
-    # @return [String]
+    # For pattern matching: `in [address, "", body]`.
+    # @return [Array<String>] as {#to_a}
+    def deconstruct = to_a
+
+    # @param _keys [Array<Symbol>, nil]
+    # @return [Hash] `frames:` (Strings), `size:` (how many), `content_size:` (their bytes)
+    def deconstruct_keys(_keys) = {frames: to_a, size: size, content_size: content_size}
+
+    # Bytes of a frame that {#inspect} shows.
+    SHOWN = 16
+    private_constant :SHOWN
+
+    # @return [String] size and first bytes of each frame
     def inspect
-      "#<#{self.class} #{@frames.map { |frame| frame.gone? ? "gone" : frame.size }.inspect}>"
+      "#<#{self.class}#{@frames.map { |frame| " #{shown(frame)}" }.join(",")}>"
     end
 
     private
@@ -199,6 +211,11 @@ module Godwit
     # A copy has frames of its own, which share their bytes.
     def initialize_copy(original)
       @frames = original.frames.map(&:dup)
+    end
+
+    def shown(frame)
+      return "gone" if frame.gone?
+      "#{frame.size} bytes#{" #{frame.byteslice(0, SHOWN).inspect}#{"..." if frame.size > SHOWN}" unless frame.size.zero?}"
     end
 
     def frame(part, operation)

@@ -199,7 +199,7 @@ module Godwit
     end
 
     def bits(operation, events)
-      events = events.flatten
+      events = events.flatten(1)
       bits = events.sum { |event| Event::BITS[event] || raise(Errors.bad_value(operation, "events", ":readable, :writable or both", event)) }
       return bits if events.any? && events.uniq.size == events.size
       raise Errors.bad_value(operation, "events", ":readable, :writable or both", events)
@@ -217,7 +217,7 @@ module Godwit
       possible &= ~Event::WRITABLE if Hints::RECEIVE_ONLY.include?(thing.type)
       return possible unless possible.zero?
       never = (bits == Event::READABLE) ? :readable : :writable
-      raise Errors.build(UnsupportedError, operation, thing.endpoints.first, "a #{thing.type} is never #{never}")
+      raise Errors.build(UnsupportedError, operation, thing.endpoints.first, "a #{thing.type} is never #{never}: register(it, #{(never == :readable) ? ":writable" : ":readable"})")
     end
 
     def io(thing)

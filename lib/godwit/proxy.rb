@@ -30,6 +30,7 @@ module Godwit
   #
   # @see http://api.zeromq.org/4-3:zmq-proxy zmq_proxy(3)
   class Proxy
+    extend Keywords
     extend Patterns
 
     # Types that speak in turn, which a proxy cannot.

@@ -28,6 +28,8 @@ module Godwit
   #
   # @see http://api.zeromq.org/4-3:zmq-socket zmq_socket(3)
   class Socket
+    extend Keywords
+    include Enumerable
     include Options::SocketAccessors
     include RoutingNames
     include Endpoints
@@ -78,7 +80,7 @@ module Godwit
       # @return [Class] the class of that name
       # @raise [ArgumentValueError] when there is none; it names those there are
       def class_of(type)
-        name = type.to_s.upcase.to_sym
+        name = type.to_s.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).upcase.to_sym
         return Godwit.const_get(name) if SOCKET_TYPES.key?(name)
         raise ArgumentValueError, "no socket type #{type.inspect}: there are #{SOCKET_TYPES.keys.join(", ")}"
       end

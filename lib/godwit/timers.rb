@@ -27,17 +27,21 @@ module Godwit
   # of timers that others make meanwhile. In a `trap` block no timer can be made or changed ({StateError}): Ruby allows no lock there;
   # {Loop#post} works. **Fork**: a child has a copy of its own.
   class Timers
+    extend Keywords
+
     singleton_class.undef_method(:allocate) # without initialize it is nothing
 
     # The longest time that {#wait} sleeps in one go: Ruby takes no number of any size.
     LONGEST = 1e6
-    private_constant :LONGEST
+    # The shortest that is not 0: the clock's own step.
+    SHORTEST = 1e-9
+    private_constant :LONGEST, :SHORTEST
 
     # @private
     def self.seconds(operation, value)
       raise Errors.bad_type(operation, "the interval", "a number of seconds", value) unless value.is_a?(Numeric) && value.real?
-      return value if value.to_f.finite? && !value.negative?
-      raise Errors.bad_value(operation, "the interval", "at least 0 seconds", value)
+      return value if value.zero? || (value.to_f.finite? && value >= SHORTEST)
+      raise Errors.bad_value(operation, "the interval", "at least 0 seconds, and none between 0 and a nanosecond", value)
     end
 
     # @param clock [#call, nil] gives seconds that never go back; nil: the monotonic clock. For tests and simulations, with {#fire}

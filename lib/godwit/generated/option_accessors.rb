@@ -771,14 +771,14 @@ module Godwit
         set(:gssapi_plaintext, value)
       end
 
-      # A connection whose handshake takes longer is dropped.
+      # A connection whose handshake takes longer is dropped. 0 means no limit.
       # (ZMQ_HANDSHAKE_IVL; since libzmq 4.1; for later binds and connects.)
       # @return [Float, nil] seconds, from 0; nil: forever; default 30
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def handshake_timeout = get(:handshake_timeout)
 
-      # A connection whose handshake takes longer is dropped.
+      # A connection whose handshake takes longer is dropped. 0 means no limit.
       # (ZMQ_HANDSHAKE_IVL; since libzmq 4.1; for later binds and connects.)
       # @param value [Float, Integer, nil] seconds, from 0; nil: forever; default 30
       # @raise [OptionError] when the value is not allowed
@@ -924,14 +924,14 @@ module Godwit
         set(:xpub_verboser, value)
       end
 
-      # How long one TCP connection attempt may take.
+      # How long one TCP connection attempt may take. 0 means no limit but the operating system's own.
       # (ZMQ_CONNECT_TIMEOUT; since libzmq 4.2; for later binds and connects.)
       # @return [Float, nil] seconds, from 0; nil: the operating system's own; default nil
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def connect_timeout = get(:connect_timeout)
 
-      # How long one TCP connection attempt may take.
+      # How long one TCP connection attempt may take. 0 means no limit but the operating system's own.
       # (ZMQ_CONNECT_TIMEOUT; since libzmq 4.2; for later binds and connects.)
       # @param value [Float, Integer, nil] seconds, from 0; nil: the operating system's own; default nil
       # @raise [OptionError] when the value is not allowed

@@ -24,6 +24,8 @@ module Godwit
     # **Threads, signals**: any may call any method; {#stop} also works in a `trap` block. **Fork**: in a child every method raises {ForkedError}; the
     # parent's goes on. **Garbage collector**: it is closed by nobody but its user; the process's end ends it. **Ractors**: it belongs to the one that made it.
     class Broadcaster
+      extend Keywords
+
       # Messages that libzmq holds for each writer and each reader, unless `recv_hwm:` and `send_hwm:` say otherwise.
       HWM = 10_000
       # Writers that have an account; the one that was idle for longest is forgotten.

@@ -22,6 +22,8 @@ module Godwit
     # **Threads, fibers**: any may ask; one question at a time, others wait for their turn. Waits end as those of {Socket}. **Fork**: in a child every method
     # raises {ForkedError}.
     class Control
+      extend Keywords
+
       # Makes one; it connects in the background.
       # @param endpoint [String]
       # @param timeout [Integer, Float, nil] seconds that an answer may take; nil: for ever

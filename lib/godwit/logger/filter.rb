@@ -15,6 +15,8 @@ module Godwit
     #
     # Frozen; any number of threads, fibers and Ractors may use one.
     class Filter
+      extend Keywords
+
       # @return [Array<Integer>, nil] ascending; nil: all
       attr_reader :levels
       # @return [Array<String>, nil] nil: all

@@ -28,6 +28,7 @@ module Godwit
     # `Timeout`, signals, {#close} and {Context#shutdown}; under a `Fiber.scheduler` other fibers run meanwhile. **Fork**: in a child what reads, waits or
     # closes raises {ForkedError}. **Kills**: as {Socket} says. **Ractors**: it belongs to the one that made it.
     class Reader
+      extend Keywords
       include Enumerable
 
       # Records per crossing into libzmq, at most; fewer while each takes its time, so that no writer's records wait behind those of another.

@@ -23,6 +23,8 @@ module Godwit
     #
     # Its thread runs from {#initialize} to {#close}. **Threads**: any may call. **Fork**: a child has no part in it.
     class Receiver
+      extend Keywords
+
       BATCH = 64
       # Bytes that are written in one go, about.
       MOST_BYTES = 4 << 20

@@ -139,6 +139,18 @@ module Godwit
       # @return [Array<String>] as it came
       attr_reader :frames
 
+      # For pattern matching.
+      # @return [Array] label, program, text
+      def deconstruct = [label, prog, text]
+
+      # What a pattern may name.
+      NAMES = %i[level label prog host pid thread time text tags payload error writer seq].freeze
+      private_constant :NAMES
+
+      # @param keys [Array<Symbol>, nil] nil: all
+      # @return [Hash]
+      def deconstruct_keys(keys) = ((keys || NAMES) & NAMES).to_h { |name| [name, public_send(name)] }
+
       # @return [String]
       def inspect = "#<#{self.class.name} #{plain? ? "plain" : "#{writer}:#{seq}"} #{label} #{prog.inspect} #{text.inspect}>"
 

@@ -22,6 +22,8 @@ module Godwit
     # Any number of threads may write; each call's records stay together. A kill or `Timeout` waits until the file is whole. After a fork the
     # child must open its own.
     class Sink
+      extend Keywords
+
       # Bytes of one write(2), about.
       CHUNK = 1 << 20
       # Bytes at the file's end by which it is known again.

@@ -18,6 +18,8 @@ module Godwit
     #
     # Any number of threads and fibers may use one.
     class View
+      extend Keywords
+
       # What a format may name.
       FIELDS = %i[date time level host prog pid thread writer seq tags text payload message].freeze
       # What shows as an escape sequence: C0 but tab and newline, DEL, C1, line separators, marks of direction.

@@ -85,7 +85,7 @@ module Godwit
       # @return [Integer] the bits of these events
       # @raise [ArgumentValueError] naming those there are
       def bits(names, operation)
-        names.flatten.uniq.sum do |name|
+        names.flatten(1).uniq.sum do |name|
           kind = KINDS.find { |one| one.name == name } or
             raise Errors.bad_value(operation, "an event", "one of #{EVENTS.map(&:inspect).join(", ")}", name)
           kind.bit

@@ -78,7 +78,7 @@ module Godwit
 
       # Rounded to what libzmq can tell apart, but what is more than nothing never becomes nothing.
       def encode_duration(option, value)
-        return unless value.is_a?(Numeric) && value.real? && value.finite? && !value.negative?
+        return unless value.is_a?(Numeric) && value.real? && value.finite? && !value.negative? && value <= MAX.fetch(:duration)
         raw = (value * ((option.unit == "s") ? 1 : 1000)).round
         raw = (Rational(raw, option.step).round * option.step) if option.step > 1
         raw = option.step if raw.zero? && value.positive?

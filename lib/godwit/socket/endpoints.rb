@@ -67,12 +67,12 @@ module Godwit
 
       # @return [String, nil] the endpoint last bound or connected, wildcards replaced
       def last_endpoint
-        @endpoints.last&.last
+        @endpoints&.last&.last
       end
 
       # @return [Integer, nil] port of the tcp endpoint last bound
       def port
-        @endpoints.reverse_each do |how, _, endpoint|
+        @endpoints&.reverse_each do |how, _, endpoint|
           found = Endpoint.port(endpoint) if how == :bind
           return found if found
         end

@@ -16,19 +16,22 @@ module Godwit
       #   which share their bytes
       # @param timeout [Integer, Float, nil] seconds for each try, sending included; nil: for ever; not given: `recv_timeout`
       # @param retries [Integer] how often to try again after the first time-out
-      # @return [String, Array<String>] the reply
+      # @param exception [Boolean] false: nil instead of a TimeoutError
+      # @return [String, Array<String>] the reply; nil when the last try got none and `exception: false`
       # @raise [TimeoutError] when the last try got no reply
       # @raise [ArgumentValueError, ArgumentTypeError] when `retries:` or `timeout:` is not allowed
       # @raise [UnsupportedError] in a trap handler, where it could not wait for its turn: start a Thread there
       # @raise [Error] as {Messages#send} and {Messages#recv}
       # @see https://zguide.zeromq.org/docs/chapter4/#Client-Side-Reliability-Lazy-Pirate-Pattern
-      def request(message, timeout: Timeout::UNSET, retries: 0)
+      def request(message, timeout: Timeout::UNSET, retries: 0, exception: true)
         unless retries.is_a?(Integer) && !retries.negative?
           raise Errors.bad_value(:request, "retries:", "a number, 0 or more", retries)
         end
         limit = timeout_or(timeout, :recv_timeout)
         Timeout.milliseconds(limit) # refuses what is no duration
         in_turn { try_often(message, limit, retries) }
+      rescue TimeoutError
+        raise if exception
       end
 
       private

@@ -54,7 +54,7 @@ module Godwit
 
       # All are checked before libzmq makes a socket, whose place in the context would be free again only some time later.
       def starting_options(options, topics)
-        defaults = @context.socket_options.select { |name, _| Options.fetch(name).for_type?(type) }
+        defaults = @context.socket_options.to_h.select { |name, _| Options.fetch(name).for_type?(type) }
         wanted = defaults.merge(options).to_a + topics.map { |topic| [:subscribe, topic] }
         wanted.map do |name, value|
           option = Options.fetch(name)
