@@ -20,6 +20,9 @@ module Godwit
   # `Fiber.scheduler`, what waits lets other fibers run. Every waiting call ends on `Thread#kill`, `Thread#raise`, `Timeout`,
   # a signal, {#close} (with {ClosedError}) and {Context#shutdown} (with {ContextTerminatedError}).
   #
+  # **Enumerable**: by {Messages#each}, as long as it is open: `first(3)`, `lazy`, `each_slice`…; without `to_a`, so that `[*socket]` is
+  # an Array of that socket.
+  #
   # **Kill**: CRuby may drop the result of a method when a kill arrives as it returns, and the message with it. Consumers that
   # may be killed run under `Thread.handle_interrupt(Object => :on_blocking)`: then an interrupt is taken while they wait,
   # before a message is theirs, and nowhere else.
@@ -30,6 +33,8 @@ module Godwit
   class Socket
     extend Keywords
     include Enumerable
+
+    undef_method :to_a, :entries # by which `[*socket]` and `Array(socket)` would wait until it is closed
     include Options::SocketAccessors
     include RoutingNames
     include Endpoints

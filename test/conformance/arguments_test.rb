@@ -114,7 +114,7 @@ class ArgumentsTest < Godwit::TestCase
     assert_equal "#<Godwit::Tracker of no send>", Godwit::Tracker.allocate.inspect
     assert_named(Godwit::StateError, /track: true/) { Godwit::Tracker.allocate.wait(0) }
     assert_named(Godwit::GoneError, /gone/) { Godwit::Frame.allocate.size }
-    assert_equal ["#<Godwit::Message []>", ["x"]], [Godwit::Message.allocate.inspect, Godwit::Message.allocate.push("x").to_a]
+    assert_equal ["#<Godwit::Message>", ["x"]], [Godwit::Message.allocate.inspect, Godwit::Message.allocate.push("x").to_a]
   end
 
   test "a frame's places and prefixes are checked before its bytes are read" do

@@ -14,6 +14,7 @@ class EvenApiTest < Godwit::TestCase
     assert_equal %w[a bb], pull.first(2)
     assert_equal %w[CCC], pull.lazy.map(&:upcase).first(1)
     assert_equal "d", pull.find { |message| message == "d" }
+    assert_equal [[pull], [pull]], [[*pull], Array(pull)]
   end
 
   test "messages, records and errors match patterns" do

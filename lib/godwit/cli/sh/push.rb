@@ -11,6 +11,9 @@ module Godwit
         # Bytes of a message; a longer row goes as several.
         LIMIT = 65_536
 
+        # @param arguments [Array<String>] as {Command#run}
+        # @param options [Hash] as {Command#run}
+        # @return [Integer] exit status
         # @raise [UsageError, OptionParser::ParseError] as {Command#run}
         def run(arguments, **options)
           super
