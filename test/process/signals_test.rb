@@ -53,8 +53,10 @@ class SignalsTest < Godwit::TestCase
       push = Godwit::PUSH.connect(pull.last_endpoint, context: context)
       waiters = Array.new(4) { Thread.new { pull.recv } }
       until_waiting(pull, 4)
+      go = Thread::Queue.new
+      2.times { Thread.new { go.pop && Process.kill(:INT, Process.pid) } } # sent here itself, it would raise in kill
       begin
-        Process.kill(:INT, Process.pid)
+        go << true
         sleep
       rescue Interrupt
         nil
@@ -64,7 +66,7 @@ class SignalsTest < Godwit::TestCase
       waiter = Thread.new { pull.recv }
       until_waiting(pull)
       begin
-        Process.kill(:INT, Process.pid)
+        go << true
         loop {}
       rescue Interrupt
         waiter.kill.join

@@ -14,8 +14,7 @@ module Godwit
       # @return [Array<String>, nil] paths, committed or not; nil without a note, or when its commit is gone
       def paths
         return unless File.exist?(@note)
-        commit = File.read(@note).strip
-        changed = git("diff", "--name-only", commit) or return
+        changed = git("diff", "--name-only", "--no-renames", File.read(@note).strip) or return
         changed.lines(chomp: true) + git("ls-files", "--others", "--exclude-standard").lines(chomp: true)
       end
 
@@ -25,11 +24,15 @@ module Godwit
         (@paths ||= paths || []).any? { |path| globs.any? { |glob| File.fnmatch?(glob, path) } }
       end
 
-      # Notes the commit of the working tree, if all of it is committed.
-      def note_green
-        return unless git("status", "--porcelain") == ""
+      # @return [String, nil] the commit of the working tree; nil when not all of it is committed
+      def commit = (git("rev-parse", "HEAD")&.strip if git("status", "--porcelain") == "")
+
+      # Notes the commit, if the working tree is still as it was when the tests began.
+      # @param begun_at [String, nil] what {#commit} gave then
+      def note_green(begun_at)
+        return if begun_at.nil? || begun_at != commit
         FileUtils.mkdir_p(File.dirname(@note))
-        File.write(@note, git("rev-parse", "HEAD"))
+        File.write(@note, begun_at)
       end
 
       private

@@ -21,10 +21,11 @@ module Godwit
       # @return [Integer] exit status: 0 when all passed, 1 when something failed, 130 when interrupted
       def run
         puts "Seed #{@seed} decides the order of the tests, and what the gate chooses among transports and files."
+        commit = @changes.commit
         started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
         interrupted = catch_interrupt { run_stages }
         @seconds = Process.clock_gettime(Process::CLOCK_MONOTONIC) - started
-        @changes.note_green if @whole && !interrupted && total(:failed).zero?
+        @changes.note_green(commit) if @whole && !interrupted && total(:failed).zero?
         sum_up
         return 130 if interrupted
         total(:failed).zero? ? 0 : 1

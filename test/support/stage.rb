@@ -4,6 +4,7 @@ require "fileutils"
 require "io/wait"
 require "json"
 require "rbconfig"
+require "zlib"
 require_relative "../../rakelib/support/jruby"
 
 module Godwit
@@ -82,7 +83,7 @@ module Godwit
         return {"GODWIT_TEST_LONG" => "1"} if long
         @files = files.each_slice(3).map { |three| three[seed % three.size] } if @third
         return {} unless @transport
-        {"GODWIT_TEST_TRANSPORT" => (@transport == :any) ? %w[tcp ipc inproc][seed % 3] : @transport.to_s}
+        {"GODWIT_TEST_TRANSPORT" => (@transport == :any) ? %w[tcp ipc inproc][(seed + Zlib.crc32(name)) % 3] : @transport.to_s}
       end
 
       def why_not

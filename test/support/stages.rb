@@ -30,6 +30,7 @@ module Godwit
     ON_JRUBY = [*FFI_BACKEND, "lib/godwit/worker/jruby.rb"].freeze
     RBCZMQ = %w[lib/godwit/compat/rbczmq.rb lib/godwit/compat/rbczmq/** test/compat/rbczmq/**].freeze
     FFI_RZMQ = %w[lib/godwit/compat/ffi_rzmq.rb lib/godwit/compat/ffi_rzmq/** test/compat/ffi_rzmq/**].freeze
+    LOGGER = %w[lib/godwit/logger.rb lib/godwit/logger/** lib/godwit/backend/ffi/log_queue.rb lib/godwit/backend/ffi/ledger.rb test/logger/**].freeze
     SHELL = %w[lib/godwit/shell/** test/shell/**].freeze
     DRAFT = %w[lib/godwit/socket/drafts.rb lib/godwit/backend/ffi/drafts.rb ext/godwit/draft*].freeze
 
@@ -77,7 +78,7 @@ module Godwit
     # What `--full` adds: slow, repeated on other backends, or timed. Each names the paths whose change brings it into the gate.
     FULL = [
       Stage.new("ffi waits", "what ends a wait, and what is the FFI backend's own", files: "test/{waits,ffi}/**/*_test.rb", env: FFI,
-        full: FFI_BACKEND),
+        full: [*FFI_BACKEND, "test/ffi/**"]),
       Stage.new("ffi draft", "draft types, and what else differs with drafts, on the FFI backend",
         files: "{#{WITH_DRAFTS},test/native/draft_waits_test.rb,test/ffi/draft_waits_test.rb}",
         prepare: -> { DRAFTS.call.merge(FFI) }, full: DRAFT),
@@ -95,11 +96,10 @@ module Godwit
       Stage.new("logger ffi", "Godwit::Logger on the FFI backend, where it matters", env: FFI,
         files: "test/logger/{broadcaster,control,drop_in,durable,durable_process,exit,fork,journal,ledger,old_writers,overflow," \
           "pipeline,reader,reading_process,sender,spool,threads,trap,wire,writer}_test.rb",
-        full: %w[lib/godwit/backend/ffi/log_queue.rb lib/godwit/backend/ffi/ledger.rb]),
+        full: LOGGER),
       # What threads that run side by side, signals and waits can break; `rake jruby:logger` runs all files.
       Stage.new("logger jruby", "the same on JRuby, where it matters", jruby: true,
-        files: "test/logger/{broadcaster,control,overflow,reader,sender,threads,trap,writer}_test.rb",
-        full: %w[lib/godwit/backend/ffi/log_queue.rb lib/godwit/backend/ffi/ledger.rb]),
+        files: "test/logger/{broadcaster,control,overflow,reader,sender,threads,trap,writer}_test.rb", full: LOGGER),
       Stage.new("shell types", "the command line and Shell, with every call compared with its type in sig/",
         files: "test/{cli/**/*,shell/{bridges,push_pull,status,stream,streams}}_test.rb",
         env: {"GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"}, full: %w[sig/**]),
@@ -122,7 +122,7 @@ module Godwit
         files: "test/native/**/*_test.rb", env: {"GODWIT_TEST_GC" => "shuffle"}, full: C),
       Stage.new("memory", "valgrind over a few files; memory that must not grow, short forms", rake: ["memory:short", "soak:short"],
         full: [*C, "test/memory/**"]),
-      Stage.new("timing", "what must measure time: a call ends at once, linger, exit", files: "test/timing/**/*_test.rb", alone: true, full: []),
+      Stage.new("timing", "what must measure time: a call ends at once, linger, exit", files: "test/timing/**/*_test.rb", alone: true, full: ["test/timing/**"]),
       Stage.new("bench", "the benchmarks run (no numbers)", rake: ["bench"], env: {"BENCH_QUICK" => "1"}, alone: true,
         full: ["bench/**"])
     ].freeze

@@ -49,7 +49,7 @@ class StagesTest < Godwit::TestCase
 
   test "what was committed, changed or added since the green commit counts as changed" do
     repository("ext/a.c", "lib/b.rb", "docs/c.md")
-    changes.note_green
+    changes.note_green(changes.commit)
     assert_equal [], changes.paths
     write("ext/a.c", "2")
     commit
@@ -64,7 +64,7 @@ class StagesTest < Godwit::TestCase
   test "a working tree that is not committed is not noted as green" do
     repository("ext/a.c")
     write("ext/a.c", "2")
-    changes.note_green
+    changes.note_green(changes.commit)
     assert_nil changes.paths
   end
 

@@ -57,11 +57,11 @@ class RbczmqSocketTest < Godwit::RbczmqCase
     port = rep.bind("tcp://127.0.0.1:*")
     req = ctx.socket(:REQ)
     req.connect("tcp://127.0.0.1:#{port}")
-    assert_equal "REP socket bound to tcp://127.0.0.1:*", rep.to_s
+    assert_equal "REP socket bound to tcp://127.0.0.1:#{port}", rep.to_s
     assert_equal "REQ socket connected to tcp://127.0.0.1:#{port}", req.to_s
     other = rep.bind("tcp://127.0.0.1:*")
     req.connect("tcp://127.0.0.1:#{other}")
-    assert_equal "REP socket bound to tcp://127.0.0.1:*, tcp://127.0.0.1:*", rep.to_s
+    assert_equal "REP socket bound to tcp://127.0.0.1:#{port}, tcp://127.0.0.1:#{other}", rep.to_s
     assert_equal "REQ socket connected to tcp://127.0.0.1:#{port}, tcp://127.0.0.1:#{other}", req.to_s
   end
 
