@@ -3,7 +3,7 @@
 require "yaml"
 
 # A test that no fault of the product makes fail is worth nothing.
-desc "Break the product as test/faults.yml says, one fault after the other, in a copy of the last commit: the stages named there must fail"
+desc "Break the product as test/faults.yml says, one fault after the other, in a copy of the last commit: each stage that is named there must fail"
 task :faults, [:only] do |_, arguments|
   copy = File.expand_path("tmp/faults")
   rm_rf copy, verbose: false
@@ -16,13 +16,14 @@ task :faults, [:only] do |_, arguments|
     whole = File.read(path)
     abort "#{name}: #{fault["file"]} has no such lines any more" unless whole.scan(fault.fetch("lines")).one?
     File.write(path, whole.sub(fault["lines"]) { fault.fetch("instead") })
-    told = Bundler.with_unbundled_env { IO.popen(["bin/test", *fault.fetch("stages").split(", "), {chdir: copy, err: [:child, :out]}], &:read) }
+    stages = fault.fetch("stages").split(", ")
+    told = Bundler.with_unbundled_env { IO.popen(["bin/test", *stages, {chdir: copy, err: [:child, :out]}], &:read) }
     File.write(path, whole)
     left = Dir["/proc/[0-9]*/cwd"].select { |cwd| File.readlink(cwd).start_with?(copy) rescue false } # standard:disable Style/RescueModifier
     left.each { |cwd| Process.kill(:KILL, cwd[/\d+/].to_i) } # a fault may leave daemons behind
     found = told[/^Failed:\n.*/m].to_s.scan(/^  \[(.+?)\] (\S+)/).uniq
     puts "#{name}: found by #{found.size}: #{found.first(3).map { |stage, test| "[#{stage}] #{test}" }.join(" ")}"
-    found.any?
+    (stages - found.map(&:first)).empty?
   end
   abort "not found: #{unseen.keys.join(", ")}" if unseen.any?
 end

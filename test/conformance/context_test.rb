@@ -190,7 +190,7 @@ class ContextTest < Godwit::TestCase
   end
 
   test "closing one while other threads make sockets in it" do
-    5.times do
+    Godwit::TestSupport::Length.of(5, long: 20).times do
       doomed = own(Godwit::Context.new(linger: 0))
       started = Queue.new
       makers = Array.new(3) do

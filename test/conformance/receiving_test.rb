@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/tiny_scheduler"
 require_relative "assertions"
 
 # recv's relatives: recv_multipart, recv_string, recv_into, recv_many, recv_nonblock, each, events, waits.
@@ -179,5 +180,19 @@ class ReceivingTest < Godwit::TestCase
     assert_same pull, waiting.value
     assert_same pull, pull.wait_readable(0)
     assert_equal "x", pull.recv(timeout: 0)
+  end
+
+  # libzmq signals a message once. The call that takes the signal has to wake the others.
+  test "a fiber that waits hears of a message that another call of its thread has seen first" do
+    not_on :jruby, "JRuby has no fiber scheduler"
+    pull, push = pair
+    received = nil
+    thread = Godwit::TestSupport::TinyScheduler.thread do
+      Fiber.schedule { received = pull.recv(timeout: HANG) }
+      push.send("x")
+      eventually { pull.readable? }
+    end
+    ended(thread)
+    assert_equal "x", received
   end
 end

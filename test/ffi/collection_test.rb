@@ -8,8 +8,6 @@ class FFICollectionTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     require "godwit"
 
-    def descriptors = Dir.children("/proc/self/fd").size
-
     def resident = File.read("/proc/self/status")[/VmRSS:\\s+(\\d+)/, 1].to_i / 1024 # MiB
 
     def collected
@@ -86,8 +84,5 @@ class FFICollectionTest < Godwit::TestCase
 
   private
 
-  def assert_done(source)
-    result = assert_child(run_child("#{PRELUDE}\n#{source}\nputs 'done'", gems: true, deadline: 60, env: {"GODWIT_BACKEND" => "ffi"}))
-    assert_includes result.stdout, "done"
-  end
+  def assert_done(source) = super(source, gems: true, env: {"GODWIT_BACKEND" => "ffi"})
 end

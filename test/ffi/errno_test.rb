@@ -80,9 +80,5 @@ class FFIErrnoTest < Godwit::TestCase
 
   private
 
-  def assert_done(source)
-    program = "#{PRELUDE}\n#{source}\nputs 'done'"
-    result = assert_child(run_child(program, gems: true, deadline: 40, env: {"GODWIT_BACKEND" => "ffi"}))
-    assert_includes result.stdout, "done"
-  end
+  def assert_done(source) = super(source, gems: true, env: {"GODWIT_BACKEND" => "ffi"})
 end

@@ -278,7 +278,7 @@ class LoggerDropInTest < Godwit::TestCase
   end
 
   test "a device for any other logger: level, program and text of Ruby's line; other lines as they are" do
-    device = Godwit::LogDevice.new(ear.last_endpoint, progname: "fallback", linger: 2)
+    device = Godwit::LogDevice.new(ear.last_endpoint, progname: "fallback", linger: 10)
     (@loggers ||= []) << device
     log = ::Logger.new(device)
     log.warn("two\nlines")
@@ -297,7 +297,7 @@ class LoggerDropInTest < Godwit::TestCase
   end
 
   test "a plain device" do
-    device = Godwit::LogDevice.new(ear.last_endpoint, wire: :plain, linger: 2)
+    device = Godwit::LogDevice.new(ear.last_endpoint, wire: :plain, linger: 10)
     (@loggers ||= []) << device
     ::Logger.new(device).info("x")
     assert_match(/\AI, \[.*\]  INFO -- : x\z/, ear.recv(timeout: 5))

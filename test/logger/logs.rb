@@ -14,7 +14,7 @@ module Godwit
       def ear(**options) = @ear ||= open_socket(:PULL, recv_hwm: 100_000, **options).bind("tcp://127.0.0.1:*")
 
       # @return [Godwit::Logger] closed at the test's end
-      def logger(endpoint = ear.last_endpoint, linger: 2, **options)
+      def logger(endpoint = ear.last_endpoint, linger: 10, **options)
         log = Godwit::Logger.new(endpoint, linger: linger, **options)
         (@loggers ||= []) << log
         log

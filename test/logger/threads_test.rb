@@ -113,6 +113,7 @@ class LoggerThreadsTest < Godwit::TestCase
       first = in_thread { log.close }
       ending.pop
       second = in_thread { log.close }
+      refute second.join(0.05), "it did not wait"
       go << true
       second.join
       assert_match(/1 record not sent/, $stderr.string) # so the first has come to his end

@@ -14,7 +14,7 @@ class LostWakeupTest < Godwit::TestCase
 
   # Settling the others reads ZMQ_EVENTS, and with it swallows what the caller itself is about to wait for.
   test "a receiver beside a blocked sender hears of a message that comes as it settles the sender" do
-    child = start_child(<<~RUBY, [ROUNDS], deadline: 60, env: Shim.windows(events: 200))
+    child = start_child(<<~RUBY, [ROUNDS], env: Shim.windows(events: 200))
       require "godwit"
       #{ONE_CORE}
       context = Godwit::Context.new(linger: 0)
@@ -39,7 +39,7 @@ class LostWakeupTest < Godwit::TestCase
   end
 
   test "a sender beside a waiting receiver hears of room that comes as it settles the receiver" do
-    child = start_child(<<~RUBY, [ROUNDS], deadline: 60, env: Shim.windows(any: 300))
+    child = start_child(<<~RUBY, [ROUNDS], env: Shim.windows(any: 300))
       require "godwit"
       #{ONE_CORE}
       context = Godwit::Context.new(linger: 0)

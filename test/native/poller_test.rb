@@ -20,7 +20,7 @@ class NativePollerTest < Godwit::TestCase
   test "what the poller asks does not swallow the edge of a blocked receiver" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     poller = open_poller(pull)
-    got = in_fiber(-> { pull.recv(timeout: 3, exception: false) }) do
+    got = in_fiber(-> { pull.recv(timeout: HANG, exception: false) }) do
       push.send("x")
       assert_equal [pull], poller.wait(0).map(&:object)
     end

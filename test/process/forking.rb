@@ -50,11 +50,6 @@ module Godwit
           true
         end
       RUBY
-
-      def assert_done(source, **options)
-        result = assert_child(run_child("#{PRELUDE}\n#{source}\nputs 'done'", **options))
-        assert_includes result.stdout, "done"
-      end
     end
   end
 end

@@ -9,11 +9,6 @@ class ProxyProcessTest < Godwit::TestCase
     def streamer(name = "", **options) = Godwit::Proxy.streamer("inproc://front\#{name}", "inproc://back\#{name}", linger: 0, **options)
   RUBY
 
-  def assert_done(program)
-    result = assert_child(run_child("#{PRELUDE}\n#{program}\nputs 'done'"))
-    assert_includes result.stdout, "done"
-  end
-
   {INT: "Interrupt", TERM: "SignalException"}.each do |signal, error|
     [false, true].each do |blocked|
       test "SIG#{signal} ends run #{"with a back end that blocks " if blocked}and gives the sockets back" do

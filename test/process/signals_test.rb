@@ -17,7 +17,6 @@ class SignalsTest < Godwit::TestCase
     require "timeout"
     require "./test/support/waiting_calls"
     include Godwit::TestSupport::WaitingCalls
-    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
     def each_call(only: ALL.keys)
       only.each do |name|
@@ -216,10 +215,5 @@ class SignalsTest < Godwit::TestCase
     eventually { child.signal(:INT) && !File.read("/proc/#{child.pid}/stat").match?(/\) [^Z]/) }
     result = child.finish
     refute result.timed_out, result.to_s
-  end
-
-  def assert_done(source)
-    result = assert_child(run_child("#{PRELUDE}\n#{source}\nputs 'done'"))
-    assert_includes result.stdout, "done"
   end
 end

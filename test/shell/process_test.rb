@@ -12,7 +12,6 @@ class ProcessTest < ShellCase
     def sh(script, grace: 60, **options, &block) = Godwit::Shell.rows(script, shell: true, grace: grace, **options, &block)
     def alive(group) = Dir.children("/proc").grep(/\A\d+\z/).count { |pid| File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split.then { |f| f[2] == group && !%w[Z X].include?(f[0]) } rescue false }
     def mine = Dir.children("/proc").grep(/\A\d+\z/).count { |pid| File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split[1] == $$.to_s rescue false }
-    def descriptors = Dir.children("/proc/self/fd").size
   RUBY
 
   # How a stream may be left so that no ensure of it runs.

@@ -106,7 +106,7 @@ class StatusTest < ShellCase
     rows = 0
     status = sh("echo a; exec sleep 1000", idle: 0.2) { rows += 1 }
     assert_equal [:idle, rows, true], [status.timed_out, status.rows, status.failed?]
-    status = sh("for i in 1 2 3 4 5; do sleep 0.1; echo $i; done", idle: 2) { nil }
+    status = sh("for i in 1 2 3 4 5; do sleep 0.1; echo $i; done", idle: 10) { nil }
     assert_equal [nil, 5], [status.timed_out, status.rows]
     status = sh("while :; do printf x; sleep 0.05; done", idle: 0.3) { nil }
     assert_equal :idle, status.timed_out # bytes are no row
@@ -140,7 +140,7 @@ class StatusTest < ShellCase
 
   test "a grandchild that holds the pipe is waited for as long as it writes, and drain: longer" do
     rows = []
-    status = sh("echo a; (for i in 1 2 3 4; do sleep 0.2; echo $i; done) &", drain: 3) { |row| rows << row }
+    status = sh("echo a; (for i in 1 2 3 4; do sleep 0.2; echo $i; done) &", drain: 10) { |row| rows << row }
     assert_equal [%w[a 1 2 3 4], true, false], [rows, status.success?, status.truncated?]
     status = sh("sleep 1000 & echo a", drain: 0.2) { nil }
     assert_equal [true, true, 1], [status.success?, status.truncated?, status.rows]

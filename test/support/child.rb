@@ -134,7 +134,7 @@ module Godwit
       # @param deadline [Numeric] seconds after which it is killed
       # @param network [Boolean] in a network of its own (see {Network})
       # @return [Child]
-      def start_child(program, args = [], deadline: 60, env: {}, gems: false, network: false)
+      def start_child(program, args = [], deadline: 90, env: {}, gems: false, network: false)
         source = (program.end_with?(".rb") && !program.include?("\n")) ? [program] : ["-e", program]
         command = [*RUBY, *GEMS.fetch(gems), "-Ilib", "-r./test/support/child_prelude", *source, *args.map(&:to_s)]
         command = Network.command(*command) if network
@@ -142,7 +142,7 @@ module Godwit
       end
 
       # Starts any program. Beside other tests of JRuby's, which runs many of them, it gets the same time to start.
-      def start_command(command, deadline: 60, env: {})
+      def start_command(command, deadline: 90, env: {})
         Watchdog.allow(START)
         child = Child.new(command, env: NO_BUNDLER.merge(env), deadline: deadline + START)
         (@children ||= []) << child
@@ -153,7 +153,7 @@ module Godwit
       # @param signal [Symbol, nil] sent as soon as the program has written a line "ready"
       # @param stdin [String, nil]
       # @return [Result] status, stdout, stderr
-      def run_child(program, args = [], deadline: 60, signal: nil, stdin: nil, **options)
+      def run_child(program, args = [], deadline: 90, signal: nil, stdin: nil, **options)
         child = start_child(program, args, deadline: deadline, **options)
         child.stdin.write(stdin) if stdin
         child.wait_for(/^ready$/).signal(signal) if signal
@@ -163,6 +163,14 @@ module Godwit
       # Asserts that the child ended well, and shows what it wrote when not.
       def assert_child(result)
         assert result.success?, result.to_s
+        result
+      end
+
+      # Asserts that a program, after its class's PRELUDE, comes to its last line.
+      # @return [Result]
+      def assert_done(source, **options)
+        result = assert_child(run_child("#{self.class::PRELUDE}\n#{source}\nputs 'done'", **options))
+        assert_includes result.stdout, "done"
         result
       end
 

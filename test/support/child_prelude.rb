@@ -19,6 +19,10 @@ $stdout.sync = true
 require "jruby" if RUBY_ENGINE == "jruby"
 def collect_garbage = (RUBY_ENGINE == "jruby") ? JRuby.gc : GC.start
 
+def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+def descriptors = Dir.children("/proc/self/fd").size
+
 # A program waits for its own waiting threads as a test does.
 require_relative "waiters"
 Object.include Godwit::TestSupport::Waiters

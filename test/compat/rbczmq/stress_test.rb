@@ -1,12 +1,13 @@
 # frozen_string_literal: true
 
+require "native/counting"
 require_relative "rbczmq_case"
 
 class RbczmqStressTest < Godwit::RbczmqCase
+  include Godwit::TestSupport::Counting
+
   SOCKETS = 20_000
   AT_ONCE = 100
-
-  def descriptors = Dir.children("/proc/self/fd").size
 
   test "twenty thousand sockets, opened and closed" do
     ctx.linger = 0
