@@ -57,6 +57,7 @@ class EvenApiTest < Godwit::TestCase
     "Control" => -> { Godwit::Logger::Control.new("inproc://x", timout: 1) }, "Broadcaster" => -> { Godwit::Logger::Broadcaster.new("inproc://x", contrl: 1) }
   }.each do |name, make|
     test "#{name} refuses an unknown keyword, and names the nearest" do
+      skip "the checks of types take the place of initialize" if ENV["GODWIT_TEST_TYPES"]
       error = assert_raises(ArgumentError, &make)
       assert_kind_of Godwit::Error, error
       assert_match(/did you mean \w+:?\?/, error.message)
@@ -81,6 +82,7 @@ class EvenApiTest < Godwit::TestCase
   end
 
   test "methods of an object made by allocate" do
+    skip "the checks of types want what initialize sets" if ENV["GODWIT_TEST_TYPES"]
     socket = Godwit::PULL.allocate
     assert_equal [nil, nil, []], [socket.last_endpoint, socket.port, socket.endpoints]
     [-> { socket.recv }, -> { socket.linger }, -> { socket.bind("inproc://x") }, -> { Godwit::Context.allocate.socket(:PULL) }].each do |call|
