@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { LEVELS = 6, ID_SIZE = 16, HEX = 2 * ID_SIZE, NAME = 63, DIGITS = 19, FIRST_WRITERS = 64, FRAMES = 3 };
+enum { LEVELS = 6, ID_SIZE = 16, HEX = 2 * ID_SIZE, NAME = 63, DIGITS = 19, FIRST_WRITERS = 64, FRAMES = 3, GAPS = 8 };
 #define NONE UINT32_MAX
 
 typedef struct {
@@ -24,6 +24,11 @@ typedef struct {
     int level;
 } head_t;
 
+/* Numbers of records that have not come: a record may come after a later one. lib/godwit/logger/gaps.rb is its twin. */
+typedef struct {
+    uint64_t first, last;
+} gap_t;
+
 typedef struct {
     unsigned char id[ID_SIZE];
     uint64_t first, last, received, lost, late, bytes, levels[LEVELS];
@@ -31,7 +36,8 @@ typedef struct {
     int64_t heard;                 /* ms, monotonic */
     uint32_t newer, older;         /* places in `accounts`, in the order in which they were heard */
     uint32_t chain;                /* next in the same bucket */
-    uint8_t prog_size, host_size;
+    gap_t gaps[GAPS];              /* ascending */
+    uint8_t gap_count, prog_size, host_size;
     char prog[NAME], host[NAME];   /* cut when they are longer */
 } account_t;
 
@@ -299,6 +305,45 @@ account_of(gw_ledger_t *ledger, const head_t *head)
 }
 
 static void
+drop_gap(account_t *account, int at)
+{
+    account->gap_count--;
+    memmove(&account->gaps[at], &account->gaps[at + 1], (account->gap_count - at) * sizeof *account->gaps);
+}
+
+static void
+add_gap(account_t *account, uint64_t first, uint64_t last)
+{
+    if (account->gap_count == GAPS) drop_gap(account, 0);
+    account->gaps[account->gap_count++] = (gap_t){first, last};
+}
+
+/* Whether the number was missing; now it is not. */
+static bool
+fill_gap(account_t *account, uint64_t number)
+{
+    int at = 0;
+    while (at < account->gap_count && number > account->gaps[at].last) at++;
+    gap_t *gap = &account->gaps[at];
+    if (at == account->gap_count || number < gap->first) return false;
+    if (number == gap->first && number == gap->last) {
+        drop_gap(account, at);
+    }
+    else if (number == gap->last) {
+        gap->last--;
+    }
+    else {
+        uint64_t first = gap->first;
+        gap->first = number + 1;
+        if (number == first || account->gap_count == GAPS) return true; /* no room for the other half */
+        memmove(gap + 1, gap, (account->gap_count - at) * sizeof *gap);
+        *gap = (gap_t){first, number - 1};
+        account->gap_count++;
+    }
+    return true;
+}
+
+static void
 count_record(gw_ledger_t *ledger, const head_t *head, size_t bytes)
 {
     struct timespec now;
@@ -308,6 +353,7 @@ count_record(gw_ledger_t *ledger, const head_t *head, size_t bytes)
     if (!account) return;
     if (head->seq > account->last) {
         uint64_t lost = head->seq - account->last - 1;
+        if (lost) add_gap(account, account->last + 1, head->seq - 1);
         account->lost += lost;
         ledger->lost += lost;
         account->last = head->seq;
@@ -316,6 +362,11 @@ count_record(gw_ledger_t *ledger, const head_t *head, size_t bytes)
     else {
         account->late++;
         ledger->late++;
+        if (fill_gap(account, head->seq)) {
+            account->lost--;
+            ledger->lost--;
+            account->received++;
+        }
     }
     account->bytes += bytes;
     account->levels[head->level]++;

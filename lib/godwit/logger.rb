@@ -45,7 +45,8 @@ module Godwit
 
     # How far a logger has come.
     #
-    # queued: Integer, records that wait to be sent; sent: Integer, handed to libzmq; dropped: Integer, by overflow or since it was closed; spooled: Integer, on disk;
+    # queued: Integer, records that wait to be sent; sent: Integer, handed to libzmq, also those of an earlier process's spool; dropped: Integer, by
+    # overflow or since it was closed; spooled: Integer, on disk;
     # last_error: Exception or nil, its own last trouble, such as an address in use.
     Stats = Struct.new(:queued, :sent, :dropped, :spooled, :last_error, keyword_init: true)
 

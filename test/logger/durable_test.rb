@@ -515,4 +515,23 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal 100, other
     assert_equal (0...60).map { |index| "record #{index}" }, texts
   end
+
+  test "receiver.close and then sink.close, as documented, leave the journal to the next; so does a receiver that could not begin" do
+    2.times do
+      sink = Sink.new(file)
+      receiver = Receiver.new(endpoint_for(:tcp), sink, context: context)
+      assert_raises(Godwit::BusyError) { Receiver.new(endpoint_for(:tcp), sink, context: context) }
+      receiver.close
+      sink.close
+      assert_predicate receiver.sink, :closed?
+    end
+    sink = keep(Sink.new(file))
+    assert_raises(Godwit::EndpointError) { Receiver.new(endpoint_for(:tcp), sink, forward: "nonsense", context: context) }
+    assert_raises(Godwit::AddressInUseError) do
+      taken = open_socket(:PULL).bind(endpoint_for(:tcp))
+      Receiver.new(taken.last_endpoint, sink, context: context)
+    end
+    keep(Receiver.new(endpoint_for(:tcp), sink, context: context)).close
+    context.close # which a socket that was left open would hold up
+  end
 end

@@ -204,4 +204,20 @@ class LoggerOverflowTest < Godwit::TestCase
     assert_equal [line, "#{line} (and 2 more since the last such line)"], said.lines.map(&:chomp)
     assert_equal 4, log.stats.dropped
   end
+
+  test "what was logged is what the reader gets and what counts as dropped, wherever the close finds the sender" do
+    may_lose
+    1.upto(6) do |taken|
+      @ear = open_socket(:PULL, recv_hwm: 1).bind(endpoint_for(:inproc))
+      log = logger(@ear.last_endpoint, context: context, queue: 5, send_hwm: 1, linger: 0)
+      with_constants(Godwit::Logger.const_get(:Room), VAIN: 0.01) { 30.times { |number| log.info(number.to_s) } }
+      texts = Array.new(taken) { record.text }
+      capture_io { log.close }
+      while (message = @ear.recv(timeout: 0, exception: false))
+        texts << Godwit::Logger::Record.parse(message).text
+      end
+      assert_equal 30, texts.grep(/\A\d+\z/).size + log.stats.dropped, "after #{taken}: #{texts}"
+      @ear.close
+    end
+  end
 end

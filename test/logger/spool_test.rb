@@ -42,10 +42,11 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_equal (0..2_001).map { |index| "record #{index}" }, heard.map(&:text)
     assert_equal (1..2_002).to_a, heard.map(&:seq)
     eventually { log.stats.spooled.zero? }
-    assert_equal 0, log.stats.dropped
-    eventually { Dir["#{folder}/*"].empty? }
     log.info("direct")
     assert_equal "direct", record.text
+    log.close
+    assert_equal [0, 2_003], log.stats.to_h.values_at(:dropped, :sent)
+    assert_empty Dir["#{folder}/*"]
   end
 
   test "what a process leaves is sent by the next one, under its own id, before newer records" do
@@ -63,7 +64,8 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_equal ["first 0", "first 1", "first 2", "second 0", "second 1"], heard.map(&:text)
     assert_equal [1, 2, 3, 1, 2], heard.map(&:seq)
     assert_equal 2, heard.map(&:writer).uniq.size
-    eventually { Dir["#{folder}/*"].empty? }
+    again.close
+    assert_empty Dir["#{folder}/*"]
   end
 
   test "what cannot be taken over of one process holds up nothing of others" do
@@ -81,7 +83,7 @@ class LoggerSpoolTest < Godwit::TestCase
 
   test "a folder that is full: further records are dropped, and counted" do
     may_lose
-    log = spooling(nowhere, queue: 10, spool_bytes: 20_000)
+    log = spooling(nowhere, queue: 10, spool_bytes: 20_000, linger: 0)
     eventually { log.info("x" * 100) && log.stats.dropped > 5 }
     assert_operator Dir["#{folder}/*/*.seg"].sum { |name| File.size(name) }, :<, 30_000
     assert_operator log.stats.spooled, :>, 50
@@ -206,5 +208,47 @@ class LoggerSpoolTest < Godwit::TestCase
   test "a disk that is full is as a folder that is full" do
     not_on :jruby, "it has no Process.setrlimit"
     assert_equal "true\ntrue\nnil\n", assert_child(run_child(FULL, [nowhere, folder])).stdout
+  end
+
+  ROOM_AGAIN = <<~RUBY
+    require "godwit"
+    trap("XFSZ", "IGNORE")
+    Process.setrlimit(:FSIZE, 3_000, 1_000_000)
+    log = Godwit::Logger.new(ARGV[0], overflow: :spool, spool: ARGV[1], linger: 0)
+    20.times { log.info("x" * 1_000) }
+    await { log.stats.spooled == 2 }
+    50.times { log.flush(timeout: 0.01) } # each has the sender try again, or wait for the disk
+    puts Dir[ARGV[1] + "/*"].size
+    Process.setrlimit(:FSIZE, 1_000_000)
+    await { log.stats.spooled == 20 }
+  RUBY
+
+  test "a disk that was full takes what fits, and the rest once it has room again, in one folder" do
+    not_on :jruby, "it has no Process.setrlimit"
+    may_lose
+    endpoint = endpoint_for(:ipc_file)
+    assert_equal "1\n", assert_child(run_child(ROOM_AGAIN, [endpoint, folder])).stdout
+    @ear = open_socket(:PULL).bind(endpoint)
+    spooling(endpoint).info("next")
+    assert_equal [*1..20, 1], records(21).map(&:seq)
+  end
+
+  test "what libzmq still had at the end comes again at the next start: none is lost" do
+    may_lose
+    endpoint = endpoint_for(:ipc_file)
+    log = spooling(endpoint, linger: 0.05)
+    3_000.times { |index| log.info("record #{index} #{"x" * 1_000}") }
+    spooled(log, 3_000)
+    former = open_socket(:PULL, recv_hwm: 1).bind(endpoint)
+    accounts = Godwit::Logger::Reader.const_get(:Accounts).new
+    accounts.take(former.recv(timeout: 5))
+    eventually { log.stats.sent > 500 }
+    capture_io { log.close } # the reader takes nothing meanwhile
+    assert_operator log.stats.spooled, :>, 3_000 - log.stats.sent
+    log = spooling(endpoint)
+    log.info("next")
+    accounts.take(former.recv(timeout: 5)) until accounts.received == 3_001
+    assert_equal 0, accounts.lost
+    assert_operator log.stats.sent, :<=, 3_001
   end
 end

@@ -6,10 +6,24 @@ module Godwit
     # {#wait}, and only who has seen it end calls {#close}.
     # @private
     class PushOutlet
+      # libzmq writes 8 KiB at once; a record has 100 bytes or more.
+      WRITTEN_AT_ONCE = 100
+      private_constant :WRITTEN_AT_ONCE
+
       def initialize(settings)
         @settings = settings
         @heard = @full = false
+        @sent = 0
       end
+
+      # @return [Integer] records that libzmq took
+      attr_reader :sent
+
+      # @return [Integer] records that libzmq may hold for one reader: those in its queue, and those of the batch that it is writing
+      def depth = @settings.options.fetch(:send_hwm, 1000) + WRITTEN_AT_ONCE
+
+      # @return [Boolean] after {#close}: whether libzmq had passed on all that it had taken, as far as can be told
+      attr_reader :emptied
 
       # Makes the socket, if it is not there.
       # @raise [Error]
@@ -34,6 +48,7 @@ module Godwit
         return 0 unless @heard
         count = @socket.__send__(:_send_many, messages, from, 0)
         @full = from + count < messages.size
+        @sent += count
         count
       rescue ClosedError, ContextTerminatedError
         abandon
@@ -67,13 +82,15 @@ module Godwit
       # @return [Boolean] whether it all went, as far as can be told
       def close(seconds)
         return true unless @socket || @own_context
-        start = Timeout.now
+        linger = @heard ? [seconds, Context::BRIEF_LINGER].max : 0
+        finish = Timeout.now + linger
         if @socket
-          @socket.linger = @heard ? [seconds, Context::BRIEF_LINGER].max : 0
+          @socket.linger = linger
           @socket.close
         end
         @own_context&.close
-        !@heard || Timeout.now - start < seconds || seconds.zero? && !@full
+        @emptied = !@heard || Timeout.now < finish
+        @emptied || seconds.zero? && !@full
       rescue Error
         false # the context that was given is gone
       ensure

@@ -57,8 +57,9 @@ module Godwit
         @context = context || Godwit.context
         @socket = ROUTER.new(context: @context, linger: Context::BRIEF_LINGER, **options)
         @socket.bind(endpoint)
+        @own_forward = PUSH.new(context: @context, linger: Context::BRIEF_LINGER, send_hwm: FORWARD_HWM) if forward.is_a?(::String)
+        @forward = @own_forward ? @own_forward.connect(forward) : forward
         @sink = Journal.new(sink)
-        @forward = forward.is_a?(::String) ? (@own_forward = PUSH.new(context: @context, linger: Context::BRIEF_LINGER, send_hwm: FORWARD_HWM).connect(forward)) : forward
         Thread.handle_interrupt(Object => :never) { @thread = Worker.new { run } }
         @thread.name = "godwit log receiver"
       rescue

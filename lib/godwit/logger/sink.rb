@@ -103,8 +103,13 @@ module Godwit
           @file = nil
         end
         @shelf&.close
+        @journal&.release
         nil
       end
+
+      # What is closed with it.
+      # @private
+      attr_writer :journal
 
       # @return [Boolean]
       def closed? = @file.nil?

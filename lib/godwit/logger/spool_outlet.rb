@@ -8,6 +8,8 @@ module Godwit
   class Logger < ::Logger
     # A {PushOutlet} that puts on the disk what the socket does not take, and sends that, in order, before anything newer. What a process leaves there is sent by
     # the next that uses the folder, as it is: under its own id and numbers. Each process has a folder of its own within.
+    #
+    # What libzmq took stays on the disk until it must have left libzmq: it comes again after a kill, rather than never.
     # @private
     class SpoolOutlet
       BYTES = 1 << 30
@@ -19,6 +21,15 @@ module Godwit
       LINE = "L"
       FRAMES = "F"
 
+      # A store, and the number up to which libzmq has taken its records.
+      Part = Struct.new(:store, :taken) do
+        # @return [Integer] records that libzmq has not taken
+        def left = [store.segments.last - taken, 0].max
+      end
+      # Taken up to a number, when the socket had been given so many in all.
+      Taken = Struct.new(:part, :number, :sent)
+      private_constant :Part, :Taken
+
       # @raise [SystemError] when the folder cannot be made
       def initialize(settings, complaint)
         @push = PushOutlet.new(settings)
@@ -29,8 +40,9 @@ module Godwit
         raise Errors.bad_type(:logger, "spool:", "the path of a folder", @folder) unless @folder.is_a?(::String)
         raise Errors.bad_value(:logger, "spool_bytes:", "an Integer, 1 or more", @most) unless @most.is_a?(Integer) && @most.positive?
         make_folder
-        @stores = []
-        @ready = [] # messages of the first store that come next
+        @parts = [] # the oldest first
+        @taken = [] # what libzmq may still hold
+        @ready = [] # messages of the first part that come next
         @mute = true # until the socket has taken something
       end
 
@@ -39,9 +51,13 @@ module Godwit
 
       # @raise [Error]
       def open
+        @kept = nil
         @push.open
-        @stores = Store.leftovers(@folder) if @stores.empty?
+        @parts = Store.leftovers(@folder).map { |store| part_of(store) } if @parts.empty?
       end
+
+      # @return [Integer] records that libzmq took
+      def sent = @push.sent
 
       # As {PushOutlet#deliver}; what goes to the disk has gone.
       def deliver(messages, from)
@@ -50,6 +66,7 @@ module Godwit
         return put(messages, from) if backlog?
         sent = @push.deliver(messages, from)
         @mute = false if sent.positive?
+        release
         return sent if sent.positive?
         return 0 unless @mute # it has {PATIENCE}
         put(messages, from)
@@ -61,7 +78,7 @@ module Godwit
       end
 
       # @return [Boolean] whether something is on the disk
-      def backlog? = !@stores.empty?
+      def backlog? = !first.nil?
 
       # Sends some of it, once that is possible.
       # @param seconds [Numeric] to wait for the socket
@@ -69,20 +86,21 @@ module Godwit
         Thread.handle_interrupt(Object => :immediate) { @push.wait(seconds) } && replay
       end
 
-      # @return [Integer] records on the disk, as far as their numbers tell
-      def spooled = @stores.sum { |store| [store.segments.last - store.segments.released, 0].max }
+      # @return [Integer] records on the disk that libzmq has not taken, as far as their numbers tell; after {#close} those that are kept
+      def spooled = @kept || @parts.sum(&:left)
 
       # @param seconds [Numeric] in which what libzmq holds, and what is on the disk, may still go
-      # @return [Boolean] whether it all went, or is on the disk
+      # @return [Boolean, Integer] whether it all went; how many are kept on the disk
       def close(seconds)
         finish = Timeout.now + seconds
         replay_soon([finish - Timeout.now, 0].max) while backlog? && Timeout.now < finish
         forget_deleted
-        left = spooled
         all = @push.close([finish - Timeout.now, 0].max)
-        @stores.each(&:close)
-        @stores = []
-        left.zero? ? all : left
+        release(all: @push.emptied)
+        @kept = @parts.sum { |part| part.store.segments.last - part.store.segments.released }
+        @parts.each { |part| part.store.close }
+        @parts = []
+        @kept.zero? ? all : @kept
       end
 
       # @return [String, nil]
@@ -100,18 +118,39 @@ module Godwit
       # @return [Integer] how many went to the disk; 0 when there is no room
       def put(messages, from)
         forget_deleted
-        return 0 if @stores.sum { |store| store.segments.bytes } >= @most
+        return 0 if @parts.sum { |part| part.store.segments.bytes } >= @most
         make_folder unless File.directory?(@folder)
-        @own = Store.within(@folder, segment_bytes: [SEGMENT_BYTES, @most / 8 + 1].min) unless @stores.include?(@own)
-        segments = @own.segments
-        number = segments.last
-        entries = messages.drop(from).map { |message| Segments.entry(number += 1, pack(message)) }
-        segments.append(entries.join, number)
-        @stores << @own unless @stores.include?(@own)
-        messages.size - from
+        count = messages.size - from
+        until append(messages[from, count])
+          return 0 if (count /= 2).zero? # as with its own bound
+        end
+        count
       rescue Errno::ENOSPC, Errno::EDQUOT, Errno::EFBIG
-        0 # as with its own bound
+        0 # no room for a folder
       end
+
+      # @return [Boolean] whether there was room
+      def append(messages)
+        segments = own.store.segments
+        number = segments.last
+        segments.append(messages.map { |message| Segments.entry(number += 1, pack(message)) }.join, number)
+        true
+      rescue Errno::ENOSPC, Errno::EDQUOT, Errno::EFBIG
+        false
+      end
+
+      # @return [Part] this process's
+      def own
+        return @own if @parts.include?(@own)
+        @own = part_of(Store.within(@folder, segment_bytes: [SEGMENT_BYTES, @most / 8 + 1].min))
+        @parts << @own
+        @own
+      end
+
+      def part_of(store) = Part.new(store, store.segments.released)
+
+      # @return [Part, nil] the first of which libzmq has not taken all
+      def first = @parts.find { |part| part.left.positive? }
 
       def pack(message) = message.is_a?(::String) ? LINE + message.b : FRAMES + Wire.pack(message)
 
@@ -120,39 +159,52 @@ module Godwit
       # Hands over what goes without waiting, but no more than {CHUNK}.
       def replay
         forget_deleted
-        return unless backlog?
         fetch if @ready.empty?
-        return unless backlog?
-        sent = @ready.empty? ? 0 : @push.deliver(@ready.map(&:last), 0)
-        @mute = false if sent.positive?
-        done = @ready.shift(sent)
-        @stores.first.segments.release(done.last.first) unless done.empty?
-        finish_store if @ready.empty? && @stores.first.segments.empty?
+        return if @ready.empty?
+        sent = @push.deliver(@ready.map(&:last), 0)
+        return if sent.zero?
+        @mute = false
+        part = first
+        part.taken = @ready.shift(sent).last.first
+        @taken << Taken.new(part, part.taken, @push.sent)
+        release
       end
 
-      def forget_deleted = @stores.reject { |store| File.directory?(store.folder) }.each { |store| forget(store) }
+      # @param all [Boolean] whether libzmq holds nothing any more
+      def release(all: false)
+        while (taken = @taken.first) && (all || @push.sent - taken.sent >= @push.depth)
+          @taken.shift
+          taken.part.store.segments.release(taken.number)
+          remove(taken.part) if taken.part.store.segments.empty?
+        end
+      end
+
+      def forget_deleted = @parts.reject { |part| File.directory?(part.store.folder) }.each { |part| forget(part) }
 
       # Its records are gone; another is begun when one is needed.
-      def forget(store)
-        @ready = [] if store.equal?(@stores.first)
-        @stores.delete(store)
-        count = store.segments.last - store.segments.released
+      def forget(part)
+        count = part.left
+        @ready = [] if part.equal?(first)
         @lost += count
-        @complaint.call("#{Text.count(count, "was", "were")} in #{store.folder}, which is gone")
-        store.remove
+        @complaint.call("#{Text.count(count, "was", "were")} in #{part.store.folder}, which is gone") if count.positive?
+        remove(part)
+      end
+
+      def remove(part)
+        @taken.reject! { |taken| taken.part.equal?(part) }
+        @parts.delete_if { |one| one.equal?(part) }
+        part.store.remove
       end
 
       def fetch
-        segments = @stores.first.segments
-        entries, = segments.read(segments.after(segments.released), CHUNK)
-        return segments.release(segments.last) unless entries # the disk has spoilt the rest
-        Segments.each_entry(entries) { |number, bytes| (message = unpack(bytes)) && @ready << [number, message] }
-        segments.release(entries.unpack1("Q>", offset: 8)) if @ready.empty?
+        part = first or return
+        segments = part.store.segments
+        entries, last = segments.read(segments.after(part.taken), CHUNK)
+        Segments.each_entry(entries) { |number, bytes| (message = unpack(bytes)) && @ready << [number, message] } if entries
+        part.taken = entries ? last : segments.last if @ready.empty? # the disk has spoilt them
       rescue Errno::ENOENT
-        forget(@stores.first)
+        forget(part)
       end
-
-      def finish_store = @stores.shift.remove
     end
     private_constant :SpoolOutlet
   end

@@ -34,13 +34,13 @@ module Godwit
         @lines = @room.lines if settings.plain?
         @pending = []
         @marks = []
-        @gone = @sent = @reported = @lost = @late = 0
+        @gone = @reported = @lost = @late = 0
         @starting = Mutex.new
         @ending = Mutex.new
         @closing = @finished = false
       end
 
-      attr_reader :encoder, :outlet, :sent, :last_error
+      attr_reader :encoder, :outlet, :last_error
       # @return [#line, #learn, nil] takes usual lines, quicker than {#push}; nil: there is none
       attr_reader :lines
 
@@ -77,10 +77,10 @@ module Godwit
       # @return [Stats]
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
-        Stats.new(queued: queued, sent: @sent, dropped: @encoder.dropped + @lost + @late + @outlet.lost, spooled: @outlet.spooled, last_error: @last_error)
+        Stats.new(queued: queued, sent: @outlet.sent, dropped: @encoder.dropped + @lost + @late + @outlet.lost, spooled: @outlet.spooled, last_error: @last_error)
       end
 
-      def queued = @room.size + @pending.size - @gone
+      def queued = @room.size + unsent
 
       # Waits until all that was logged before has been handed to libzmq.
       # @param seconds [Numeric, nil] nil: for ever
@@ -103,12 +103,13 @@ module Godwit
 
       private
 
+      # @return [Integer] records that were taken from the queue and have not gone; a notice of drops, always the last, is none
+      def unsent = [@pending.size - @gone - (@noticed ? 1 : 0), 0].max
+
       def overflow(entry, bytes)
-        return @room.push(entry, bytes) || :sealed if @room.give_way
-        case @settings.overflow
-        when :block
-          return @room.push(entry, bytes) || :sealed if @room.wait(@settings.block_timeout, mute: true)
-        when :drop_old
+        room = (@settings.overflow == :block) ? @room.wait(@settings.block_timeout, mute: true) : @room.give_way
+        return @room.push(entry, bytes) || :sealed if room
+        if @settings.overflow == :drop_old
           oldest = @room.shift
           drop(oldest.is_a?(::String) ? entry : oldest) if oldest # a line has no account of its own
           return @room.push(entry, bytes) || :sealed
@@ -170,9 +171,8 @@ module Godwit
       def settle
         yield
       rescue => error
-        @lost += @pending.size - @gone
-        @pending.clear
-        @gone = 0
+        @lost += unsent
+        forget_pending
         trouble(error)
       ensure
         @marks.shift.tell(true) until @marks.empty? || @gone < @pending.size # a killed thread's are its follower's
@@ -193,19 +193,24 @@ module Godwit
         while @gone < @pending.size
           count = @outlet.deliver(@pending, @gone)
           @gone += count
-          @sent += count
           if count.zero?
             wait
           else
+            @accepted = true
             @room.progress
           end
         end
+        forget_pending
+      end
+
+      def forget_pending
         @pending.clear
         @gone = 0
+        @noticed = false
       end
 
       def wait
-        @room.stalled if @sent.positive?
+        @room.stalled if @accepted
         Thread.handle_interrupt(Object => :immediate) { @outlet.wait }
       end
 
@@ -216,6 +221,7 @@ module Godwit
         now = Timeout.now
         return unless always || @room.empty? || now - (@last_report || 0) >= REPORT_EVERY
         @pending << @encoder.encode(notice(dropped, now))
+        @noticed = true
         reported(dropped)
         @last_report = now
       end
@@ -229,11 +235,10 @@ module Godwit
         each_sender { |thread| thread.join([deadline - Timeout.now, 0].max) }
         each_sender { |thread| thread.kill.join }
         @finished = @in_vain = true # till it is counted, for who asks meanwhile
-        left = @pending.size - @gone + @room.clear
+        left = unsent + @room.clear
         @lost += left
         @in_vain = left.positive?
-        @pending = []
-        @gone = 0
+        forget_pending
         @marks.each { |mark| mark.tell(false) }
         all = @outlet.close(left.zero? ? [deadline - Timeout.now, 0].max : 0)
         tell_rest(all)

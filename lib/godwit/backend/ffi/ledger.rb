@@ -5,7 +5,7 @@ module Godwit
   # @private
   class Ledger
     # id, prog, host, first, last, received, lost, late, bytes, lag, longest lag (ns), when it was heard (ms), records of each level.
-    Account = Struct.new(:writer, :prog, :host, :first, :last, :received, :lost, :late, :bytes, :lag, :longest_lag, :heard, :levels)
+    Account = Struct.new(:writer, :prog, :host, :first, :last, :received, :lost, :late, :bytes, :lag, :longest_lag, :heard, :levels, :gaps)
     # Bytes of a program or host; a longer one is cut.
     NAME = 63
     TOTALS = %i[messages bytes records plain foreign lost late].freeze
@@ -16,6 +16,7 @@ module Godwit
     def _open(most, bytes, writers)
       raise "this ledger is open already" if @lock
       require_relative "../../logger/record"
+      require_relative "../../logger/gaps"
       @most = most
       @most_bytes = bytes
       @most_writers = writers
@@ -79,6 +80,7 @@ module Godwit
       seq = record.seq
       if seq > account.last
         lost = seq - account.last - 1
+        account.gaps.add(account.last + 1, seq - 1) if lost.positive?
         account.lost += lost
         @totals[:lost] += lost
         account.last = seq
@@ -86,6 +88,11 @@ module Godwit
       else
         account.late += 1
         @totals[:late] += 1
+        if account.gaps.fill?(seq)
+          account.lost -= 1
+          @totals[:lost] -= 1
+          account.received += 1
+        end
       end
       account.bytes += bytes
       account.levels[record.level] += 1
@@ -103,7 +110,7 @@ module Godwit
           @forgotten += 1
         end
         _, prog, host = record.frames.first.split(".", 3)
-        account = Account.new(writer, prog.b.byteslice(0, NAME), host.delete_suffix(".").b.byteslice(0, NAME), record.seq, record.seq - 1, 0, 0, 0, 0, 0, 0, 0, [0] * 6)
+        account = Account.new(writer, prog.b.byteslice(0, NAME), host.delete_suffix(".").b.byteslice(0, NAME), record.seq, record.seq - 1, 0, 0, 0, 0, 0, 0, 0, [0] * 6, Logger.const_get(:Gaps).new)
       end
       @accounts[account.writer] = account
     end

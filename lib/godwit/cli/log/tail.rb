@@ -34,7 +34,7 @@ module Godwit
           options.separator ""
           options.separator "ENDPOINT is where `log serve` has its --out. Of --prog, --host, --tag and --grep there may be several:"
           options.separator "one of each must fit. At its end it tells on standard error how many came and how many were lost. `log stats` and"
-          options.separator "this say LATE of a record that came again, or after a later one; plain of a line that is no record, as Ruby's own"
+          options.separator "this say LATE of a record that came again, or after a later one (which is lost no more); plain of a line that is no record, as Ruby's own"
           options.separator "Logger writes it; foreign of what is neither; sent of what `log serve` has handed on to those that tail."
           options.separator ""
         end

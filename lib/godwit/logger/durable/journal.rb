@@ -31,6 +31,7 @@ module Godwit
         place = read
         @cut = place ? restore(*place) : 0
         rewrite(sink.place)
+        sink.journal = self
       rescue
         @file&.close
         raise
@@ -89,9 +90,11 @@ module Godwit
       end
 
       # Closes the sink too.
-      def close
+      def close = @sink.close
+
+      # Another may have the journal from now on. The sink is closed, or gets nothing more through here.
+      def release
         @lock.synchronize do
-          @sink.close
           @file&.close
           @file = nil
         end

@@ -39,7 +39,7 @@ module Godwit
           id = SecureRandom.hex(16)
           inner = File.join(folder, id)
           Dir.mkdir("#{inner}#{BEGUN}", 0o700)
-          lock = Lock.take("#{inner}#{BEGUN}").move(inner)
+          lock = take_begun("#{inner}#{BEGUN}").move(inner)
           Folder.sync(folder) if options[:fsync]
           new(inner, lock, id: id, inner: true, **options, &block)
         end
@@ -55,6 +55,13 @@ module Godwit
         end
 
         private
+
+        def take_begun(folder)
+          Lock.take(folder)
+        rescue SystemCallError # a full disk
+          FileUtils.rm_rf(folder)
+          raise
+        end
 
         # A power cut may not take the whole folder.
         def make(folder, fsync)

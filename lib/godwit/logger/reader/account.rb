@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../gaps"
+
 module Godwit
   class Logger < ::Logger
     class Reader
@@ -16,7 +18,8 @@ module Godwit
         attr_reader :received
         # @return [Integer] records that did not
         attr_reader :lost
-        # @return [Integer] records that came again, or after a later one; they are not in {#received}
+        # @return [Integer] records that came again, or after a later one. One that had been missing is in {#received} too, where the reader
+        #   gets all topics and still knows that it was missing (it remembers 8 gaps of a writer)
         attr_reader :late
         # @return [Integer] seq from which on it counts: that of the first record, or 1
         attr_reader :first
@@ -36,6 +39,7 @@ module Godwit
           @lost = lost
           @late = late
           @time = time
+          @gaps = Gaps.new
           @topics = nil
         end
 
@@ -43,11 +47,13 @@ module Godwit
         def note(seq, time)
           @time = time
           if seq > @last
+            @gaps.add(@last + 1, seq - 1) if seq > @last + 1
             @lost += seq - @last - 1
             @last = seq
             @received += 1
           else
             @late += 1
+            fill(seq)
           end
         end
 
@@ -76,6 +82,15 @@ module Godwit
 
         # @return [String]
         def inspect = "#<#{self.class} #{writer} #{prog}@#{host} received #{received}, lost #{lost}, late #{late}, #{first}..#{last}>"
+
+        private
+
+        # One that had been missing is lost no more.
+        def fill(seq)
+          return unless @gaps.fill?(seq)
+          @lost -= 1
+          @received += 1
+        end
       end
     end
   end
