@@ -10,7 +10,6 @@ class StatusTest < ShellCase
     refute status.failed? || status.stopped? || status.timed_out? || status.unknown? || status.truncated?
     assert_equal [0, nil, 2, 5, nil, "echo a; echo bb"], [status.exitstatus, status.signal, status.rows, status.bytes, status.stderr_tail, status.command]
     assert_operator status.seconds, :>, 0
-    assert_operator status.seconds, :<, 5
     assert_equal [status], status.stages
     assert status.frozen?
     case status
@@ -67,7 +66,6 @@ class StatusTest < ShellCase
     assert_equal [:timeout, true, false, true, false, :TERM, rows],
       [status.timed_out, status.timed_out?, status.success?, status.failed?, status.stopped?, status.signal, status.rows]
     assert_operator status.seconds, :>=, 0.2
-    assert_operator status.seconds, :<, 5
     error = assert_raises(Godwit::CommandError) { Shell.run("sleep", "1000", timeout: 0.1) { nil } }
     assert_equal "run sleep 1000: no end in time (timeout:)", error.message
   end

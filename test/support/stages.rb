@@ -20,6 +20,7 @@ module Godwit
     FFI = {"GODWIT_BACKEND" => "ffi", "GODWIT_TEST_GC" => "none"}.freeze
 
     CONFORMANCE = "test/conformance/**/*_test.rb"
+    TIMING = "test/timing/**/*_test.rb"
     # The files that differ on a libzmq with drafts.
     WITH_DRAFTS = "test/conformance/{draft,monitor,monitor_forms,monitor_handshakes,context,options,option,library," \
       "constructors,frame,poller,wait_connected}_test.rb"
@@ -87,10 +88,10 @@ module Godwit
         prepare: DRAFTS, full: DRAFT),
       Stage.new("compat rbczmq ffi", "rbczmq's layer on the FFI backend", files: "test/compat/rbczmq/**/*_test.rb", env: FFI,
         full: RBCZMQ),
-      Stage.new("compat rbczmq jruby", "the same on JRuby", files: "test/compat/rbczmq/**/*_test.rb", jruby: true, full: RBCZMQ),
+      Stage.new("compat rbczmq jruby", "rbczmq's layer on JRuby", files: "test/compat/rbczmq/**/*_test.rb", jruby: true, full: RBCZMQ),
       Stage.new("compat ffi-rzmq ffi", "ffi-rzmq's layer on the FFI backend",
         files: "test/compat/ffi_rzmq/{differences,waits,fork}_test.rb", env: FFI, full: FFI_RZMQ),
-      Stage.new("compat ffi-rzmq jruby", "the same on JRuby", files: "test/compat/ffi_rzmq/{differences,waits}_test.rb", jruby: true,
+      Stage.new("compat ffi-rzmq jruby", "ffi-rzmq's layer on JRuby", files: "test/compat/ffi_rzmq/{differences,waits}_test.rb", jruby: true,
         full: FFI_RZMQ),
       # Without the files whose subject is not the backend: kills in the midst of writing, others' tests and programs, cost.
       Stage.new("logger ffi", "Godwit::Logger on the FFI backend, where it matters", env: FFI,
@@ -98,14 +99,14 @@ module Godwit
           "pipeline,reader,reading_process,sender,spool,threads,trap,wire,writer}_test.rb",
         full: LOGGER),
       # What threads that run side by side, signals and waits can break; `rake jruby:logger` runs all files.
-      Stage.new("logger jruby", "the same on JRuby, where it matters", jruby: true,
+      Stage.new("logger jruby", "Godwit::Logger on JRuby, where it matters", jruby: true,
         files: "test/logger/{broadcaster,control,overflow,reader,sender,threads,trap,writer}_test.rb", full: LOGGER),
       Stage.new("shell types", "the command line and Shell, with every call compared with its type in sig/",
         files: "test/{cli/**/*,shell/{bridges,push_pull,status,stream,streams}}_test.rb",
         env: {"GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"}, full: %w[sig/**]),
       Stage.new("shell ffi", "Godwit::Shell on the FFI backend", env: FFI, full: SHELL,
         files: "test/shell/{bridges,interrupts,process,push_pull,rows,status,stopping,stream,streams,waits}_test.rb"),
-      Stage.new("shell jruby", "the same on JRuby", jruby: true, full: SHELL,
+      Stage.new("shell jruby", "Godwit::Shell on JRuby", jruby: true, full: SHELL,
         files: "test/shell/{bridges,rows,status,stopping,stream,streams,waits}_test.rb"),
       Stage.new("process ffi", "fork, exit, signals, kills on the FFI backend", files: "test/process/**/*_test.rb", env: FFI,
         full: FFI_BACKEND),
@@ -113,16 +114,20 @@ module Godwit
         jruby: true, full: ON_JRUBY),
       Stage.new("stress one core", "many threads and fibers on one core", files: "test/stress/**/*_test.rb",
         prefix: ["taskset", "-c", "0"], full: %w[ext/godwit/wait.c ext/godwit/poller.c]),
-      Stage.new("stress jruby", "the same on JRuby, whose threads run truly side by side", files: "test/stress/**/*_test.rb",
+      Stage.new("stress jruby", "many threads on JRuby, which run truly side by side", files: "test/stress/**/*_test.rb",
         jruby: true, full: ON_JRUBY),
-      Stage.new("stress ffi", "the same on the FFI backend of CRuby", files: "test/stress/**/*_test.rb", env: FFI, full: FFI_BACKEND),
+      Stage.new("stress ffi", "many threads and fibers on the FFI backend of CRuby", files: "test/stress/**/*_test.rb", env: FFI, full: FFI_BACKEND),
       Stage.new("gc stress", "conformance and native under GC.stress, the classes that say so",
         files: "test/{conformance/**/*,native/**/*,shell/rows}_test.rb", env: {"GODWIT_TEST_GC" => "stress"}, full: C),
       Stage.new("gc shuffle", "native with every object moved and all references checked before each test",
         files: "test/native/**/*_test.rb", env: {"GODWIT_TEST_GC" => "shuffle"}, full: C),
       Stage.new("memory", "valgrind over a few files; memory that must not grow, short forms", rake: ["memory:short", "soak:short"],
         full: [*C, "test/memory/**"]),
-      Stage.new("timing", "what must measure time: a call ends at once, linger, exit", files: "test/timing/**/*_test.rb", alone: true, full: ["test/timing/**"]),
+      Stage.new("timing", "what must measure time: a call ends at once, linger, exit", files: TIMING, alone: true, full: %w[test/timing/**],
+        prepare: DRAFTS_BUILT),
+      Stage.new("timing ffi", "what must measure time, on the FFI backend", files: TIMING, alone: true, full: [*FFI_BACKEND, "test/timing/**"],
+        prepare: -> { DRAFTS_BUILT.call.merge(FFI) }),
+      Stage.new("timing jruby", "how soon a wait ends, on JRuby", files: "test/timing/waits_test.rb", alone: true, full: ON_JRUBY, jruby: true),
       Stage.new("bench", "the benchmarks run (no numbers)", rake: ["bench"], env: {"BENCH_QUICK" => "1"}, alone: true,
         full: ["bench/**"])
     ].freeze

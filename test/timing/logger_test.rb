@@ -28,6 +28,31 @@ class LoggerTimingTest < Godwit::TestCase
     RUBY
   end
 
+  test "block_timeout: and linger: are what a caller waits, whether nobody comes or the reader is stuck" do
+    stuck = open_socket(:PULL, recv_hwm: 1, recv_buffer_size: 4096).bind(endpoint_for(:tcp)).last_endpoint
+    [nowhere, stuck].each do |endpoint|
+      log = logger(endpoint, overflow: :block, block_timeout: 0.3, queue: 10, linger: 0.5, send_hwm: 1)
+      may_lose
+      log.info("x" * 10_000) until log.stats.dropped.positive?
+      took = Array.new(3) { seconds { log.info("x") } }
+      assert_includes 0.29..0.4, took.sort[1], endpoint
+      capture_io { assert_includes 0.45..0.8, seconds { log.close }, endpoint }
+    end
+  end
+
+  test "`log serve` ends within a second of TERM, whether it has somebody to serve or not" do
+    [0, 1].each do |readers|
+      child = start_command(["sh", "-c", 'exec "$@" 2>&1', "-", RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "log", "serve", "--in", "tcp://:*", "--out", "tcp://:*"])
+      said = child.wait_for(/^godwit: in .*\n/).stdout
+      readers.times do
+        sub = open_socket(:SUB, subscribe: "").connect(said[/out (\S+?),/, 1])
+        push = open_socket(:PUSH).connect(said[/in (\S+?),/, 1])
+        eventually { push.send_nonblock("line", exception: false) && sub.recv(timeout: 0.01, exception: false) }
+      end
+      assert_operator seconds { child.signal(:TERM).finish }, :<, 1.0
+    end
+  end
+
   test "a call costs little while nobody reads and the queue is full" do
     result = assert_child(run_child(<<~RUBY))
       require "godwit"
@@ -41,7 +66,7 @@ class LoggerTimingTest < Godwit::TestCase
 
   test "a mute socket costs a caller no wait" do
     pull = open_socket(:PULL, recv_hwm: 10).bind(endpoint_for(:inproc))
-    log = logger(pull.last_endpoint, queue: 10, send_hwm: 10, context: context)
+    log = logger(pull.last_endpoint, queue: 10, send_hwm: 10, context: context, linger: 0)
     may_lose
     room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@room)
     log.info("x") until log.stats.dropped.positive?

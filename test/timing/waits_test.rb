@@ -11,6 +11,9 @@ class WaitsTimingTest < Godwit::TestCase
   # Seconds. With slices of 50 ms half of all would be later than 25; on a quiet machine it is below 1.
   AT_ONCE = 0.01
   TIMES = 21
+  Stop = Class.new(StandardError)
+  # One of the innermost calls of a thread that waits.
+  WAITS = /in `(join|_wait|_recv\w*|wait_poll|select)'/
 
   test "a message wakes recv at once" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
@@ -55,6 +58,49 @@ class WaitsTimingTest < Godwit::TestCase
       end
     end
   end
+
+  # What these wait for: a thread of the library's own, or a socket or poller inside.
+  OTHERS = {
+    "Proxy#run" => [->(test) { test.streamer }, :run], "Proxy#wait" => [->(test) { test.streamer.start }, :wait],
+    "Broadcaster#wait" => [->(test) { test.broadcaster.start }, :wait], "Reader#recv" => [->(test) { test.reader }, :recv],
+    "Loop#run" => [->(test) { test.waiting_loop }, :run]
+  }.freeze
+
+  {"Thread#kill" => ->(_, thread) { thread.kill }, "Thread#raise" => ->(_, thread) { thread.raise(Stop) },
+   "close" => ->(object, _) { object.close }}.each do |how, ending|
+    test "#{how} ends a wait for a proxy, a broadcaster, a reader or a loop at once" do
+      not_on :jruby, "code that it runs for the first time takes longer than the limit"
+      OTHERS.each do |name, (made, call)|
+        object = own(made.call(self))
+        thread = in_thread { object.public_send(call) }
+        eventually { thread.backtrace.to_a.first(6).grep(WAITS).any? }
+        took = seconds do
+          ending.call(object, thread)
+          thread.join(HANG)
+        rescue Stop, Godwit::ClosedError
+          nil
+        end
+        object.close
+        assert_operator took, :<, 0.1, name
+      end
+    end
+  end
+
+  test "Context#close waits for linger and a second at most" do
+    [0, 0.3].each do |linger|
+      home = own(Godwit::Context.new(linger: linger))
+      Godwit::PUSH.connect("tcp://127.0.0.1:1", context: home).send("never delivered")
+      assert_includes linger - 0.01..linger + 1, seconds { home.close }
+    end
+  end
+
+  def streamer = Godwit::Proxy.streamer(*%i[PULL PUSH].map { |type| open_socket(type).bind(endpoint_for(:inproc)) })
+
+  def broadcaster = Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", context: context)
+
+  def reader = Godwit::Logger::Reader.new("tcp://127.0.0.1:*", context: context)
+
+  def waiting_loop = Godwit::Loop.new.tap { |one| one.readable(open_socket(:PULL).bind(endpoint_for(:inproc))) { nil } }
 
   private
 
