@@ -63,6 +63,7 @@ module Generate
         `main = Thread.current; trap(:INT) { main.raise(Interrupt) }`. `GC.start` does nothing there; `JRuby.gc` collects.
       * A connection over inproc to a name that no socket has bound is libzmq's own: it outlives its socket, keeps its descriptors, and
         delivers what was sent to a socket that binds the name later. A ROUTER or REP that disconnected from it aborts the process then.
+      * Bytes in libzmq's queues are not counted: a logger's `queue_bytes:` and a broadcaster's `out_bytes:` do not hold for them. High-water marks do.
       * A REP is libzmq's own: after a message without a delimiter from a peer that has left, it loses the reply to the next request.
       * A ROUTER, REP, SUB or XSUB that was asked for its events and disconnects before it received a message of several frames aborts the
         process. Receive first, until nothing is readable.

@@ -205,7 +205,8 @@ log_queue_waiters(VALUE self)
     return INT2FIX(opened(self)->asleep);
 }
 
-/* _take(most) => entries; nil: closed, and empty. Sleeps until there is one; an interrupt that comes then finds nothing taken. */
+/* _take(most) => entries, of a quarter of the bound in bytes at most; nil: closed, and empty. Sleeps until there is one; an interrupt that comes
+ * then finds nothing taken. */
 static VALUE
 log_queue_take(VALUE self, VALUE most)
 {
@@ -220,7 +221,8 @@ log_queue_take(VALUE self, VALUE most)
     if ((size_t)limit > queue->count) limit = (long)queue->count;
     VALUE batch = rb_ary_new_capa(limit);
     queue->only_lines = true;
-    while (limit-- > 0) {
+    size_t before = queue->bytes;
+    while (limit-- > 0 && before - queue->bytes <= queue->most_bytes / 4) {
         VALUE entry = get(queue).entry;
         queue->only_lines &= RB_TYPE_P(entry, T_STRING);
         rb_ary_push(batch, entry);

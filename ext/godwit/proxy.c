@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 enum { FRONT, BACK, CAPTURE, PLACES };
+enum { LARGE = 4096 };                                     /* bytes; frames that are smaller are not worth an account */
 enum { BURST = 1000 };                                     /* messages one way before the other way has its turn, as zmq_proxy */
 enum { STOP = 1, PAUSE = 2, CLOSED = 4, INTERRUPTED = 8 }; /* bits of control */
 
@@ -21,12 +22,26 @@ typedef struct {
     atomic_ullong received, received_bytes, sent, sent_bytes;
 } traffic_t;
 
+/* How many bytes of large frames the back end's queues hold. Those frames may outlive the proxy. */
+typedef struct {
+    atomic_size_t held;
+    atomic_uint references;       /* the proxy's, and one for each frame */
+    size_t most;
+} budget_t;
+
+/* A large frame on its way to the back end: libzmq frees it when the last reader has it. */
+typedef struct {
+    zmq_msg_t frame;
+    budget_t *budget;
+} large_t;
+
 /* One way through the proxy, and the message that it has in hand: at most one, taken whole and not yet sent. */
 typedef struct {
     int from, to;                 /* places */
     bool live;                    /* the one can receive, the other send */
     bool captured;                /* the message in hand was copied to the capture socket */
     bool noted;                   /* and told to the ledger, which so counts what the capture socket got */
+    bool counted;                 /* its large frames are in the budget */
     int count, capacity;          /* frames in hand, and initialised */
     size_t bytes;
     zmq_msg_t *parts;             /* owned */
@@ -38,7 +53,8 @@ typedef struct gw_proxy {
     VALUE ledger;                 /* Qnil: none */
     struct gw_ledger *noted;      /* borrowed from `ledger`: what is told of each message */
     traffic_t traffic[PLACES];
-    atomic_ullong dropped;        /* replies whose peer is gone: a ROUTER with mandatory */
+    atomic_ullong dropped;        /* replies whose peer is gone: a ROUTER with mandatory; messages beyond the budget */
+    budget_t *budget;             /* owned, shared with frames; NULL: none */
     way_t ways[2];
     atomic_int control;
     int wake_fd;                  /* owned eventfd */
@@ -66,6 +82,12 @@ proxy_compact(void *pointer)
     proxy->ledger = rb_gc_location(proxy->ledger);
 }
 
+static void
+leave_budget(budget_t *budget)
+{
+    if (budget && atomic_fetch_sub(&budget->references, 1) == 1) free(budget);
+}
+
 /* Its thread holds it while it runs. */
 static void
 proxy_free(void *pointer)
@@ -75,6 +97,7 @@ proxy_free(void *pointer)
         for (int j = 0; j < proxy->ways[i].capacity; j++) zmq_msg_close(&proxy->ways[i].parts[j]);
         free(proxy->ways[i].parts);
     }
+    leave_budget(proxy->budget);
     if (proxy->wake_fd >= 0) close(proxy->wake_fd);
     xfree(proxy);
 }
@@ -202,7 +225,7 @@ take(gw_proxy_t *proxy, way_t *way)
 {
     gw_socket_t *from = proxy->native[way->from];
     way->bytes = 0;
-    way->captured = way->noted = false;
+    way->captured = way->noted = way->counted = false;
     do {
         if (way->count == way->capacity && !more_room(way)) return ENOMEM;
         int error = gw_receive_frame(from, &way->parts[way->count]);
@@ -215,6 +238,53 @@ take(gw_proxy_t *proxy, way_t *way)
     add(&proxy->traffic[way->from].received, 1);
     add(&proxy->traffic[way->from].received_bytes, way->bytes);
     return 0;
+}
+
+static void
+free_large(void *data, void *hint)
+{
+    large_t *large = hint;
+    (void)data;
+    atomic_fetch_sub(&large->budget->held, zmq_msg_size(&large->frame));
+    zmq_msg_close(&large->frame);
+    leave_budget(large->budget);
+    free(large);
+}
+
+/* Puts the frame into one that takes its bytes out of the budget when libzmq frees it. Without memory it stays uncounted. */
+static void
+count_frame(budget_t *budget, zmq_msg_t *part)
+{
+    size_t size = zmq_msg_size(part);
+    large_t *large = size >= LARGE ? malloc(sizeof *large) : NULL;
+    if (!large) return;
+    zmq_msg_init(&large->frame);
+    zmq_msg_move(&large->frame, part);
+    large->budget = budget;
+    atomic_fetch_add(&budget->references, 1);
+    atomic_fetch_add(&budget->held, size);
+    zmq_msg_close(part);
+    if (zmq_msg_init_data(part, zmq_msg_data(&large->frame), size, free_large, large) == 0) return;
+    zmq_msg_init(part);
+    zmq_msg_move(part, &large->frame);
+    free_large(NULL, large); /* of a frame that is empty now */
+    atomic_fetch_sub(&budget->held, size);
+}
+
+/* Whether the large frames in hand fit; then they are counted. */
+static bool
+within_budget(budget_t *budget, way_t *way)
+{
+    size_t bytes = 0;
+    if (way->counted) return true;
+    for (int i = 0; i < way->count; i++) {
+        size_t size = zmq_msg_size(&way->parts[i]);
+        if (size >= LARGE) bytes += size;
+    }
+    if (bytes && atomic_load(&budget->held) + bytes > budget->most) return false;
+    for (int i = 0; bytes && i < way->count; i++) count_frame(budget, &way->parts[i]);
+    way->counted = true;
+    return true;
 }
 
 /* Sends what is in hand; gives an errno. EAGAIN: it stays in hand. */
@@ -233,9 +303,10 @@ pass(gw_proxy_t *proxy, way_t *way)
         gw_ledger_note(proxy->noted, way->parts, way->count, way->bytes);
         way->noted = true;
     }
-    error = send_whole(proxy->native[way->to], way->parts, way->count, false);
-    if (error == EHOSTUNREACH) {
-        add(&proxy->dropped, 1); /* one peer that left is no reason to fail all others */
+    if (proxy->budget && way->to == BACK && !within_budget(proxy->budget, way)) error = ENOBUFS;
+    else error = send_whole(proxy->native[way->to], way->parts, way->count, false);
+    if (error == EHOSTUNREACH || error == ENOBUFS) {
+        add(&proxy->dropped, 1); /* one peer that left, or does not read, is no reason to fail all others */
         error = 0;
     }
     else if (!error) {
@@ -396,6 +467,23 @@ proxy_note_in(VALUE self, VALUE ledger)
     return self;
 }
 
+/* _bound(bytes): of large frames that the back end's queues hold; a message beyond that is dropped; not while it runs */
+static VALUE
+proxy_bound(VALUE self, VALUE bytes)
+{
+    gw_proxy_t *proxy = get(self, "proxy");
+    size_t most = NUM2SIZET(bytes);
+    if (proxy->running) gw_raise_busy("proxy", self);
+    budget_t *budget = malloc(sizeof *budget);
+    if (!budget) rb_memerror();
+    atomic_init(&budget->held, 0);
+    atomic_init(&budget->references, 1);
+    budget->most = most;
+    leave_budget(proxy->budget);
+    proxy->budget = budget;
+    return self;
+}
+
 /* _lend => true; false when it runs already. Takes all sockets or none. */
 static VALUE
 proxy_lend(VALUE self)
@@ -529,6 +617,7 @@ gw_init_proxy(void)
     rb_define_alloc_func(class, proxy_alloc);
     rb_define_private_method(class, "_open", proxy_open, 3);
     rb_define_private_method(class, "_note_in", proxy_note_in, 1);
+    rb_define_private_method(class, "_bound", proxy_bound, 1);
     rb_define_private_method(class, "_lend", proxy_lend, 0);
     rb_define_private_method(class, "_give_back", proxy_give_back, 0);
     rb_define_private_method(class, "_loop", proxy_loop, 0);

@@ -88,7 +88,7 @@ module Godwit
     # @param options [Hash] all that follow are for an endpoint alone; any other is an option of the PUSH socket (`send_hwm: 10_000`, `curve:`, `server_key:`…)
     # @option options [Symbol] :overflow (:drop_new) with the queue full: :drop_new, :drop_old, :block (the caller waits), :spool (to disk). While the socket accepts (it has taken something within a second in which callers waited), a caller first gives the sender up to half a second
     # @option options [Integer] :queue (100_000) bound in records
-    # @option options [Integer] :queue_bytes (8_388_608) bound in bytes of memory, about
+    # @option options [Integer] :queue_bytes (16_777_216) bound in bytes of memory, about, with libzmq's own queue
     # @option options [Numeric, nil] :block_timeout (nil) seconds that `:block` waits at most; nil: for ever
     # @option options [Numeric] :linger (5) seconds in which {#close} and the process's end let records go
     # @option options [Symbol] :wire (:records) or :plain, one frame with the line, as rsyslog and old readers want it

@@ -202,6 +202,36 @@ class CLILogServeTest < Godwit::TestCase
     assert_operator File.size("#{file}.0"), :<=, 1024
   end
 
+  test "--format json: an object on a line, with every field; on standard output too" do
+    child = serve("--file", file, "--format", "json")
+    push.send_many([frames(1, text: "two\nlines", tags: ["req-9"], payload: {user: 42}), line("plain")])
+    one, other = lines(2).map { |text| JSON.parse(text) }
+    assert_equal ["two\nlines", "billing", "web1", 1, ["req-9"], {"user" => 42}], one.values_at("text", "prog", "host", "seq", "tags", "payload")
+    assert_equal Godwit::Logger::Record.parse(frames(1)).to_h.keys - one.keys, []
+    assert_equal [true, "plain"], other.values_at("plain", "text")
+    stop(child)
+    child = serve("--file", "-", "--format", "json")
+    push.send(frames(7))
+    child.wait_for(/^\{.*"seq":7.*\}$/)
+  end
+
+  test "with a standard output that nobody reads it ends by itself, and what went and what did not is all that it took" do
+    fifo = "#{scratch_dir}/fifo"
+    File.mkfifo(fifo)
+    reader = own(File.open(fifo, File::RDONLY | File::NONBLOCK))
+    child = start_command(["sh", "-c", "exec \"$@\" 2>&1 >#{fifo}", "-", *COMMAND, "serve", "--in", "tcp://127.0.0.1:*", "--file", "-", "--control", "tcp://127.0.0.1:*"])
+    (@serving ||= []) << child
+    said = child.wait_for(/^godwit: in .*\n/).stdout
+    @in, @control = said.scan(%r{(?:in|control) (tcp://\S+?)(?:,|$)}).flatten
+    push.send_many(Array.new(700) { line("x" * 1_000) })
+    eventually { statistics["plain"] >= 512 } # so many stand before the sink
+    child.signal(:TERM).finish
+    received, failed = child.stdout.lines.last.delete(",").scan(/received (\d+) .* (\d+) not written/).flatten.map(&:to_i)
+    text = reader.read
+    assert_equal received, failed + text.count("\n")
+    assert_operator failed, :>, 0
+  end
+
   test "records that cannot be written are told and counted" do
     skip "this system has no /dev/full" unless File.exist?("/dev/full")
     child = serve("--file", "/dev/full")
@@ -293,6 +323,7 @@ class CLILogServeTest < Godwit::TestCase
      %w[--durable-in tcp://:1 --out tcp://:2] => "--durable-in needs --file", %w[--in tcp://:1 --file f x] => "unexpected: x", %w[--in tcp://:1 --file f --server-key x] => "invalid option: --server-key",
      %w[--in tcp://:1 --out tcp://:2 --last -1] => "0 or more", %w[--in tcp://:1 --out tcp://:2 --last 1000001] => "0 to 1,000,000",
      %w[--in tcp://:99999 --out tcp://:2] => "a port is a number",
+     %w[--in tcp://:1 --out tcp://:2 --format json] => "--format need --file", %w[--in tcp://:1 --out tcp://:2 --out-bytes 10x] => "--out-bytes takes a size",
      %w[--in tcp://:1 --file - --rotate daily] => "need a file", %w[--in tcp://:1 --file - --fsync] => "need a file", %w[--durable-in tcp://:1 --file -] => "need a file"}.each do |options, says|
       status, out, err = run_here("serve", *options)
       assert_equal [2, ""], [status, out], options.inspect

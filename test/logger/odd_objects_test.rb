@@ -134,6 +134,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
 
   {
     "an error behind the text" => ->(log, error) { log.error("saving failed", error) },
+    "an error behind the text, beside other data," => ->(log, error) { log.error("saving failed", error, user: 42) },
     "exception: error" => ->(log, error) { log.error("saving failed", exception: error) },
     "exception: error beside other data" => ->(log, error) { log.error("saving failed", exception: error, user: 42) }
   }.each do |name, call|

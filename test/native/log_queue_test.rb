@@ -204,6 +204,7 @@ class LogQueueTest < Godwit::TestCase
     assert one.line(INFO, "billing", "x" * 600, nil)
     assert_predicate one, :full?
     refute one.line(INFO, "billing", "x", nil)
+    assert_equal [1, 1], [all(one).size, one.size] # a quarter of the bytes at once, or one entry
     all(one)
     assert_predicate one, :roomy?
     refute_predicate one, :full?

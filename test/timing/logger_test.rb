@@ -53,6 +53,16 @@ class LoggerTimingTest < Godwit::TestCase
     end
   end
 
+  test "`log serve` ends within a second of TERM, too, when nobody reads its standard output" do
+    fifo = "#{scratch_dir}/fifo"
+    File.mkfifo(fifo)
+    own(File.open(fifo, File::RDONLY | File::NONBLOCK))
+    child = start_command(["sh", "-c", "exec \"$@\" 2>&1 >#{fifo}", "-", RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "log", "serve", "--in", "tcp://:*", "--file", "-"])
+    push = open_socket(:PUSH, send_hwm: 100).connect(child.wait_for(/^godwit: in .*\n/).stdout[/in (\S+?),/, 1])
+    nil while push.send("x" * 1_000, timeout: 0.5, exception: false)
+    assert_operator seconds { child.signal(:TERM).finish }, :<, 1.0
+  end
+
   test "a call costs little while nobody reads and the queue is full" do
     result = assert_child(run_child(<<~RUBY))
       require "godwit"

@@ -38,7 +38,7 @@ module Godwit
         _open _close _closed? _forked? _register _modify _remove _events _size _members _wait _waiters
       ].freeze
 
-      PROXY = %i[_open _note_in _lend _give_back _loop _stop _set_paused _paused? _running? _forked? _counters _waiters].freeze
+      PROXY = %i[_open _note_in _bound _lend _give_back _loop _stop _set_paused _paused? _running? _forked? _counters _waiters].freeze
 
       # What a proxy notes of the records of a logger that pass; see ext/godwit/ledger.c.
       LEDGER = %i[_open _note _messages _accounts _totals].freeze

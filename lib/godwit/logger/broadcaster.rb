@@ -26,8 +26,14 @@ module Godwit
     class Broadcaster
       extend Keywords
 
-      # Messages that libzmq holds for each writer and each reader, unless `recv_hwm:` and `send_hwm:` say otherwise.
+      # Messages that libzmq holds for each reader, unless `send_hwm:` says otherwise.
       HWM = 10_000
+      # Bytes of one frame; {Logger} cuts what is longer than a quarter.
+      MOST_FRAME = 256 << 10
+      # Bytes that libzmq holds: of each writer's messages, of large frames for all readers, of answers for one that asks.
+      HELD_BYTES = 64 << 20
+      # Messages that libzmq takes of each writer in any case: fewer would make it slow.
+      LEAST_HWM = 64
       # Writers that have an account; the one that was idle for longest is forgotten.
       MOST_WRITERS = 10_000
       # Most records, and bytes, that may be remembered.
@@ -38,7 +44,7 @@ module Godwit
       # Seconds for what has been received when it is closed.
       DRAIN = 0.3
       QUIET = 0.01
-      private_constant :HWM, :MOST_WRITERS, :MOST_LAST, :MOST_BYTES, :LINGER, :DRAIN, :QUIET
+      private_constant :HWM, :MOST_FRAME, :HELD_BYTES, :LEAST_HWM, :MOST_WRITERS, :MOST_LAST, :MOST_BYTES, :LINGER, :DRAIN, :QUIET
 
       class << self
         # Makes one; nothing runs yet. With a block: yields it, closes it afterwards, and gives the block's value.
@@ -66,21 +72,30 @@ module Godwit
       # @param sink [#write, nil] gets Arrays of {Record}, and is closed at the end; such as a {Sink}
       # @param on_foreign [#call, nil] is called with each message that is neither record nor line (Array<String>, or a String of one frame), in the sink's thread, and costs what a sink costs
       # @param context [Context, nil] of its sockets; nil: the process's own
-      # @param options [Hash] options of all its sockets, as {Socket#initialize}: `curve:`, `recv_hwm:`…; `linger:` is 0.3 seconds unless given
+      # @param in_bytes [Integer] bytes of each writer's messages that may wait here while the sink is busy, about; then the writer waits. It decides `recv_hwm:`
+      # @param out_bytes [Integer] bytes of frames over 4 KiB that may wait for readers, all together; a message beyond that goes to none of them, and counts as
+      #   `skipped`. Of smaller ones `send_hwm:` (10,000) may wait for each reader; what it misses, its own account shows. Not on the FFI backend
+      # @param answer_bytes [Integer] bytes of answers that may wait for one that asks and does not read, about; an answer beyond that counts as `unanswered`
+      # @param options [Hash] options of all its sockets, as {Socket#initialize}: `curve:`, `recv_hwm:`…; `linger:` is 0.3 seconds unless given, and
+      #   `max_message_size:` 256 KiB for a frame: libzmq ends the connection of a writer that sends a longer one
       # @raise [AddressInUseError] when somebody listens at one of them; the error's `endpoint` says at which
       # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
       # @raise [Error] as {Socket.bind}; nothing stays open then
-      def initialize(input, output = nil, control: nil, last: 1000, last_bytes: 4 << 20, sink: nil, on_foreign: nil, context: nil, **options)
+      def initialize(input, output = nil, control: nil, last: 1000, last_bytes: 4 << 20, in_bytes: HELD_BYTES, out_bytes: HELD_BYTES, answer_bytes: HELD_BYTES, sink: nil,
+        on_foreign: nil, context: nil, **options)
         check(last, last_bytes, sink, on_foreign)
-        @options = {context: context, recv_hwm: HWM, send_hwm: HWM, linger: LINGER, **options}
+        {in_bytes: in_bytes, out_bytes: out_bytes, answer_bytes: answer_bytes}.each { |name, bytes| check_bytes(name, bytes) }
+        frame = options[:max_message_size] || MOST_FRAME
+        @options = {context: context, recv_hwm: [in_bytes / frame, LEAST_HWM].max, send_hwm: HWM, linger: LINGER, max_message_size: frame, **options}
         @owned = []
         @begun = false
         begin
           @input = bind(PULL, input)
           @output = bind(PUB, output)
-          @control = Answers.new(bind(ROUTER, control, max_message_size: Answers::LONGEST), self) if control
+          @control = Answers.new(bind(ROUTER, control, **Answers.options(answer_bytes, last_bytes)), self) if control
           @feed = Feed.new(sink, context, on_foreign) if sink || on_foreign
           build_proxy(last, last_bytes)
+          @proxy.__send__(:_bound, out_bytes)
         rescue
           release
           raise
@@ -126,7 +141,7 @@ module Godwit
       def running? = @proxy.running?
 
       # What it knows: `input`, `output`, `control` (endpoints), `uptime` (seconds), `messages`, `bytes`, `records`, `plain` (lines), `foreign` (neither), `lost`, `late`, `levels`
-      # (records and lines of each), `sent` (to the publisher, which may drop), `kept` (as {#last} gives them), `writers`: their number, `forgotten`: that of those which
+      # (records and lines of each), `sent` (to the publisher, which may drop), `skipped` (see `out_bytes:`), `unanswered` (see `answer_bytes:`), `kept` (as {#last} gives them), `writers`: their number, `forgotten`: that of those which
       # were too many, `sink` (`written`, `failed`, `error`; or nil), and `accounts` of the writers that were heard last: `writer`, `prog`,
       # `host`, `first`, `last`, `received`, `lost`, `late`, `bytes`, `lag` and `longest_lag` (seconds between its clock and ours), `idle`
       # (seconds), `levels`.
@@ -137,8 +152,10 @@ module Godwit
       def statistics(accounts: 1000)
         raise Errors.bad_value(:statistics, "accounts:", "a number, 0 or more", accounts) unless accounts.is_a?(Integer) && !accounts.negative?
         totals = Report.totals(@ledger.__send__(:_totals))
+        moved = @proxy.statistics
         {"version" => VERSION, "uptime" => (Timeout.now - @began).round(3), "input" => @input.endpoints, "output" => @output.endpoints,
-         "control" => @control&.endpoints || [], "running" => running?, **totals, "sent" => @proxy.statistics.backend.sent, "sink" => @feed&.to_h,
+         "control" => @control&.endpoints || [], "running" => running?, **totals, "sent" => moved.backend.sent, "skipped" => moved.dropped,
+         "unanswered" => @control&.dropped || 0, "sink" => @feed&.to_h,
          "accounts" => @ledger.__send__(:_accounts, [accounts, MOST_WRITERS].min).map { |values| Report.account(values) }}
       end
 
@@ -216,8 +233,12 @@ module Godwit
         raise Errors.bad_type(:broadcaster, "on_foreign:", "what can be called with a message, or nil", on_foreign) unless on_foreign.nil? || on_foreign.respond_to?(:call)
       end
 
+      def check_bytes(name, bytes)
+        raise Errors.bad_value(:broadcaster, "#{name}:", "bytes, 1 or more", bytes) unless bytes.is_a?(Integer) && bytes.positive?
+      end
+
       def bind(type, endpoints, **options)
-        type.new(**options, **@options).tap do |socket|
+        type.new(**@options, **options).tap do |socket|
           @owned << socket
           socket.bind(*endpoints) if endpoints
         end

@@ -14,6 +14,21 @@ module Godwit
       # As Ruby's formatter writes them.
       STARTS = Levels::LABELS.to_h { |label| [label, ["#{label[0]}, [", "] #{label.rjust(5)} -- "]] }.freeze
 
+      # How many lines go in one write.
+      # @param lines [Array<String>]
+      # @param index [Integer] of the first
+      # @param most [Integer] bytes; one line may be longer
+      # @return [Array(Integer, Integer)] lines, and their bytes
+      def self.part(lines, index, most)
+        bytes = lines[index].bytesize
+        count = 1
+        while index + count < lines.size && bytes + lines[index + count].bytesize <= most
+          bytes += lines[index + count].bytesize
+          count += 1
+        end
+        [count, bytes]
+      end
+
       def initialize
         @second = [nil, nil]
       end

@@ -13,14 +13,15 @@ module Godwit
       def initialize(settings)
         @settings = settings
         @heard = @full = false
-        @sent = 0
+        @sent = @large_bytes = 0
+        @large = [] # of messages that libzmq has in place: a tracker and the bytes
       end
 
       # @return [Integer] records that libzmq took
       attr_reader :sent
 
       # @return [Integer] records that libzmq may hold for one reader: those in its queue, and those of the batch that it is writing
-      def depth = @settings.options.fetch(:send_hwm, 1000) + WRITTEN_AT_ONCE
+      def depth = @settings.options.fetch(:send_hwm) + WRITTEN_AT_ONCE
 
       # @return [Boolean] after {#close}: whether libzmq had passed on all that it had taken, as far as can be told
       attr_reader :emptied
@@ -46,8 +47,11 @@ module Godwit
       def deliver(messages, from)
         open
         return 0 unless @heard
-        count = @socket.__send__(:_send_many, messages, from, 0)
-        @full = from + count < messages.size
+        index = from
+        index += 1 until index == messages.size || large?(messages[index])
+        some = (index == messages.size) ? messages : messages.first(index)
+        count = (index == from) ? send_large(messages[from]) : @socket.__send__(:_send_many, some, from, 0)
+        @full = from + count < index
         @sent += count
         count
       rescue ClosedError, ContextTerminatedError
@@ -59,6 +63,7 @@ module Godwit
       # @return [Boolean] false when time is up
       def wait(seconds = nil)
         return true unless @socket # the next try opens one
+        return @large.first.first.wait(seconds) if @crowded
         return !@socket.wait_writable(seconds).nil? if @heard
         @socket.wait_connected(timeout: seconds)
         @heard = true
@@ -102,6 +107,23 @@ module Godwit
 
       private
 
+      def large?(message)
+        return message.bytesize >= Settings::LARGE if message.is_a?(::String)
+        message.any? { |frame| frame.bytesize >= Settings::LARGE }
+      end
+
+      # @return [Integer] 1, or 0 when there is no room, or libzmq has as many bytes as it may
+      def send_large(message)
+        frames = Array(message).each(&:freeze)
+        bytes = frames.sum(&:bytesize)
+        @large_bytes -= @large.shift.last while @large.any? && @large.first.first.done?
+        return 0 if (@crowded = @large.any? && @large_bytes + bytes > @settings.large_bytes)
+        tracker = @socket.send(message, track: true, timeout: 0, exception: false) or return 0
+        @large << [tracker, bytes]
+        @large_bytes += bytes
+        1
+      end
+
       # libzmq would take an ipc path from the parent.
       def refuse_child
         raise Errors.build(ForkedError, :bind, @settings.endpoint, "the parent process is bound to it; have the reader bind, then every process may connect")
@@ -110,6 +132,8 @@ module Godwit
       # The program closed the context that it gave: the next socket has one of its own.
       def abandon
         @socket = nil
+        @large = []
+        @large_bytes = 0
         @heard = false
         0
       end

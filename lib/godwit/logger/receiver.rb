@@ -26,14 +26,18 @@ module Godwit
       extend Keywords
 
       BATCH = 64
+      # Bytes of one frame: a writer's chunk, and a record that is longer.
+      MOST_FRAME = 1 << 20
+      # Messages of each writer that wait; it sends 256 KiB at once.
+      HWM = 256
       # Bytes that are written in one go, about.
       MOST_BYTES = 4 << 20
       # Records that wait to be handed on.
-      FORWARD_HWM = 10_000
+      FORWARD_HWM = 256
       # Seconds that who takes them has, when so many wait; then the rest is left out, and he has none until he takes one again.
       PATIENCE = 0.5
       SLICE = 0.05
-      private_constant :BATCH, :MOST_BYTES, :FORWARD_HWM, :PATIENCE, :SLICE
+      private_constant :BATCH, :MOST_FRAME, :HWM, :MOST_BYTES, :FORWARD_HWM, :PATIENCE, :SLICE
 
       # How it goes. written: Integer, records in the file; again: Integer, came a second time and were not written; foreign: Integer, messages of somebody else; forwarded: Integer, handed on;
       # not_forwarded: Integer, could not be handed on; cut: Integer, bytes that the start took off the file; last_error: Exception or nil
@@ -45,7 +49,7 @@ module Godwit
       # @param forward [String, #send_nonblock, nil] an endpoint or socket that gets each record once more, as three frames, after it was written: a broadcaster's input. What that
       #   does not take within half a second is left out there
       # @param context [Context, nil] nil: the process's own
-      # @param options [Hash] of the ROUTER socket (`curve:`…)
+      # @param options [Hash] of the ROUTER socket (`curve:`…); of each writer's messages `recv_hwm:` (256) wait, each of `max_message_size:` (1 MiB) at most
       # @raise [AddressInUseError] and other errors of {Godwit::Socket#bind}
       # @raise [BusyError] when another process has the file's journal
       # @raise [ArgumentValueError] when the sink is no regular file
@@ -55,7 +59,7 @@ module Godwit
         @written = @again = @foreign = @forwarded = @not_forwarded = 0
         @complaint = Complaint.new(sink.path)
         @context = context || Godwit.context
-        @socket = ROUTER.new(context: @context, linger: Context::BRIEF_LINGER, **options)
+        @socket = ROUTER.new(context: @context, linger: Context::BRIEF_LINGER, max_message_size: MOST_FRAME, recv_hwm: HWM, **options)
         @socket.bind(endpoint)
         @own_forward = PUSH.new(context: @context, linger: Context::BRIEF_LINGER, send_hwm: FORWARD_HWM) if forward.is_a?(::String)
         @forward = @own_forward ? @own_forward.connect(forward) : forward

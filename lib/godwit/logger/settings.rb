@@ -11,9 +11,13 @@ module Godwit
       OVERFLOWS = %i[drop_new drop_old block spool].freeze
       WIRES = %i[records plain].freeze
       QUEUE = 100_000
-      QUEUE_BYTES = 8 * 1024 * 1024
+      QUEUE_BYTES = 16 << 20
       # What libzmq would refuse when the first record is on its way.
       NOT_FOR_PUSH = %w[udp: pgm: epgm: norm:].freeze
+      # Bytes of a frame that libzmq gets in place, and that are counted as long as it has them.
+      LARGE = 8_192
+      # Frames of a record.
+      FRAMES = 3
       # Seconds, 23 days: libzmq's linger is 31 bits of milliseconds.
       LONGEST = 2_000_000
 
@@ -37,13 +41,20 @@ module Godwit
         raise Errors.bad_type(:logger, "context:", "a Godwit::Context, or nil for one of its own", context) unless context.nil? || context.is_a?(Context)
         @spool, @spool_bytes, @durable, @durable_bytes, @fsync = spool, spool_bytes, durable, durable_bytes, fsync
         check_disk
-        @options = {curve: curve, server_key: server_key, plain: plain}.compact.merge(options)
+        @options = {curve: curve, server_key: server_key, plain: plain}.compact.merge({send_hwm: hwm, copy_threshold: LARGE}, options)
         check_options(options)
         freeze
       end
 
       attr_reader :endpoint, :pid, :overflow, :wire, :queue, :queue_bytes, :block_timeout, :linger, :host, :context, :options, :spool, :spool_bytes, :durable,
         :durable_bytes, :fsync
+
+      # Bytes that may wait for the sender: half of queue_bytes:. An eighth it may have in hand; the rest is for libzmq's queue: an eighth for large
+      # frames, and what the high-water mark allows of others.
+      def room_bytes = (@queue_bytes / 2.0).ceil
+
+      # @return [Integer] bytes of large frames that libzmq may have
+      def large_bytes = @queue_bytes / 8
 
       def bind? = @bind
 
@@ -58,6 +69,8 @@ module Godwit
       end
 
       private
+
+      def hwm = (@queue_bytes / 4 / (FRAMES * LARGE)).clamp(1, 1000)
 
       # What sends at exit is the main Ractor's.
       def check_ractor

@@ -141,7 +141,7 @@ module Godwit
           @size = @file.size if @regular # it may have been truncated
           rotate if due?(lines[index])
           note(noted, index) unless @noted
-          count, bytes = next_part(lines, index)
+          count, bytes = Lines.part(lines, index, @limit ? [@limit - @size, CHUNK].min : CHUNK)
           index += put(lines[index, count], bytes, index, noted)
         end
       end
@@ -149,18 +149,6 @@ module Godwit
       def note(noted, count)
         noted&.call(count)
         @noted = true
-      end
-
-      # @return [Array(Integer, Integer)] how many lines go in the next write, and their bytes
-      def next_part(lines, index)
-        room = @limit ? [@limit - @size, CHUNK].min : CHUNK
-        bytes = lines[index].bytesize
-        count = 1
-        while index + count < lines.size && bytes + lines[index + count].bytesize <= room
-          bytes += lines[index + count].bytesize
-          count += 1
-        end
-        [count, bytes]
       end
 
       def put(lines, bytes, before, noted)

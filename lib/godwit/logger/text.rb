@@ -83,6 +83,7 @@ module Godwit
       # Both kinds of data that a call may have.
       # @return [Hash]
       def merge(payload, keywords)
+        return {exception: payload, **keywords} if ::Exception === payload
         (::Hash === payload) ? {**payload, **keywords} : keywords
       rescue *FAULTS # a key that is none
         {payload: payload, **keywords}

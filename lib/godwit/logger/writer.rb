@@ -30,7 +30,7 @@ module Godwit
         @outlet = outlet
         @encoder = encoder
         @pid = Process.pid
-        @room = Room.new(settings.queue, settings.queue_bytes)
+        @room = Room.new(settings.queue, settings.room_bytes)
         @lines = @room.lines if settings.plain?
         @pending = []
         @marks = []
@@ -254,7 +254,7 @@ module Godwit
       def tell_rest(all)
         @complaint.call("#{Text.count(all, "is", "are")} kept in #{@settings.spool} for the next start", always: true) if all.is_a?(Integer)
         return if @lost.zero? && all
-        some = "some of the last #{@settings.options.fetch(:send_hwm, 1000)} records may not have been sent"
+        some = "some of the last #{@settings.options.fetch(:send_hwm)} records may not have been sent"
         count = "#{@lost} #{(@lost == 1) ? "record" : "records"} not sent" if @lost.positive?
         text = [count, (some unless all)].compact.join("; ")
         @last_error ||= TimeoutError.new(text, operation: :close, endpoint: @settings.endpoint)

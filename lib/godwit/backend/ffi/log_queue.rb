@@ -49,7 +49,7 @@ module Godwit
           entry = Thread.handle_interrupt(Object => :on_blocking) { @queue.pop } or return
           bytes = weight(entry)
           batch = [entry]
-          while batch.size < most && !@queue.empty? && (entry = @queue.pop(true))
+          while batch.size < most && bytes <= @most_bytes / 4 && !@queue.empty? && (entry = @queue.pop(true))
             bytes += weight(entry)
             batch << entry
           end

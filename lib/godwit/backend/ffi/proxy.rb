@@ -38,6 +38,9 @@ module Godwit
       self
     end
 
+    # In Ruby no account of the bytes in libzmq's queues is kept: high-water marks alone bound them (docs/runtimes.md).
+    def _bound(_bytes) = self
+
     # False when it runs already.
     def _lend = told(:proxy) { handle!.lend }
 

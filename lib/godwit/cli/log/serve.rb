@@ -22,6 +22,7 @@ module Godwit
         def define(options)
           define_sides(options)
           define_file(options)
+          define_bounds(options)
           define_keys(options, server: true)
           options.on("--verbose", "tells who comes and goes, and what is no record") { @verbose = true }
           options.separator ""
@@ -41,10 +42,18 @@ module Godwit
 
         def define_file(options)
           options.on("--file FILE", "writes each record as the line that Ruby's Logger writes; - is standard output") { |path| @file = path }
+          options.on("--format FORM", %w[plain json], "plain: Ruby's line, without host, writer, number, thread, tags, payload and error;", "json: an object on a line, with all of them") { |form| @form = form.to_sym }
           options.on("--rotate WHEN", "daily, weekly, monthly, or a size: 10M") { |text| @rotate = rotation(text) }
           options.on("--keep N", OptionParser::DecimalInteger, "keeps so many old files; all unless told") { |count| @keep = positive(count, "--keep") }
           options.on("--gzip", "packs old files") { @gzip = true }
           options.on("--fsync", "has each batch on the disk before it is acknowledged") { @fsync = true }
+        end
+
+        def define_bounds(options)
+          options.on("--max-frame SIZE", "what --in takes in one frame (256k); a writer that sends more is disconnected") { |text| @max_frame = size(text, "--max-frame") }
+          options.on("--in-bytes SIZE", "what waits of each writer while the file is busy (64M); then the writer waits") { |text| @in_bytes = size(text, "--in-bytes") }
+          options.on("--out-bytes SIZE", "what waits for tails that do not read, in frames over 4k (64M); then such records", "are skipped, which `log stats` counts") { |text| @out_bytes = size(text, "--out-bytes") }
+          options.on("--answer-bytes SIZE", "what waits for one that asks --control and does not read (64M); then it gets", "no answer, which `log stats` counts") { |text| @answer_bytes = size(text, "--answer-bytes") }
         end
 
         def call(arguments)
@@ -59,16 +68,20 @@ module Godwit
           file = open_file(signals) if @file
           receiver = Godwit::Logger::Receiver.new(@durable_in, file, forward: FORWARDED, **security) if @durable_in
           inputs = [*@in, *(FORWARDED if receiver)]
-          [Godwit::Logger::Broadcaster.new(inputs, @out, control: control, last: @last || 1000, sink: receiver ? receiver.sink : file, on_foreign: (method(:tell_foreign) if @verbose), **security), file, receiver]
+          [Godwit::Logger::Broadcaster.new(inputs, @out, control: control, last: @last || 1000, sink: receiver ? receiver.sink : file, on_foreign: (method(:tell_foreign) if @verbose),
+            **bounds, **security), file, receiver]
         rescue
           receiver&.close
           file.close if file.respond_to?(:close)
           raise
         end
 
+        def bounds = {max_message_size: @max_frame, in_bytes: @in_bytes, out_bytes: @out_bytes, answer_bytes: @answer_bytes}.compact
+
         def open_file(signals)
-          return Output.new(io) { |error| signals << error } if @file == "-"
-          Godwit::Logger::Sink.new(@file, rotate: @rotate, keep: @keep, gzip: @gzip || false, fsync: @fsync || false)
+          json = :json if @form == :json
+          return Output.new(io, json) { |error| signals << error } if @file == "-"
+          Godwit::Logger::Sink.new(@file, rotate: @rotate, keep: @keep, gzip: @gzip || false, fsync: @fsync || false, format: json)
         end
 
         def control
@@ -81,16 +94,21 @@ module Godwit
           raise UsageError, "log serve needs --out ENDPOINT, --file FILE, or both" unless @out || @file
           raise UsageError, "--durable-in needs --file FILE" if @durable_in && !@file
           raise UsageError, "--file - is standard output: --durable-in, --rotate, --keep, --gzip and --fsync need a file" if @file == "-" && (@durable_in || @rotate || @keep || @gzip || @fsync)
-          raise UsageError, "--rotate, --keep, --gzip and --fsync need --file FILE" if !@file && (@rotate || @keep || @gzip || @fsync)
+          raise UsageError, "--rotate, --keep, --gzip, --fsync and --format need --file FILE" if !@file && (@rotate || @keep || @gzip || @fsync || @form)
           raise UsageError, "--keep and --gzip need --rotate" if !@rotate && (@keep || @gzip)
         end
 
         def rotation(text)
           ROTATIONS.fetch(text) do
-            digits, unit = text.match(/\A([1-9]\d*)([kMG]?)\z/)&.captures
-            raise UsageError, "--rotate takes daily, weekly, monthly, or a size such as 10M (k, M, G): got #{text.inspect}" unless digits
-            Integer(digits, 10) * UNITS.fetch(unit)
+            bytes(text) or raise UsageError, "--rotate takes daily, weekly, monthly, or a size such as 10M (k, M, G): got #{text.inspect}"
           end
+        end
+
+        def size(text, option) = bytes(text) || raise(UsageError, "#{option} takes a size such as 10M (k, M, G): got #{text.inspect}")
+
+        def bytes(text)
+          digits, unit = text.match(/\A([1-9]\d*)([kMG]?)\z/)&.captures
+          Integer(digits, 10) * UNITS.fetch(unit) if digits
         end
       end
     end

@@ -67,6 +67,7 @@ module Godwit
           sink = statistics["sink"]
           writers = "#{number(statistics["writers"])} #{(statistics["writers"] == 1) ? "writer" : "writers"}"
           parts = ["up #{duration(statistics["uptime"])}", writers, *%w[records lost late plain foreign sent].map { |name| "#{name} #{number(statistics[name])}" }]
+          parts.concat(%w[skipped unanswered].filter_map { |name| "#{name} #{number(statistics[name])}" if statistics[name].to_i.positive? })
           parts << "file: written #{number(sink["written"])}, failed #{number(sink["failed"])}" if sink
           parts << "the last trouble: #{Godwit::Logger::View.escape(sink["error"])}" if sink && sink["error"]
           parts.join(" · ")

@@ -12,11 +12,26 @@ module Godwit
         LONGEST = 65_536
         # What a question for the last may say.
         CHOICES = %w[level prog host tag].freeze
+        # Bytes of an answer beside the records in it: a thousand accounts.
+        ACCOUNTS = 1 << 20
+        # Questions of one that asks.
+        QUESTIONS = 100
+
+        # @param bytes [Integer] that may wait for one that does not read its answers
+        # @param longest [Integer] bytes of records that an answer may have
+        # @return [Hash{Symbol => Object}] of the ROUTER
+        def self.options(bytes, longest)
+          {max_message_size: LONGEST, recv_hwm: QUESTIONS, send_hwm: [bytes / (longest + ACCOUNTS), 1].max, mandatory: true}
+        end
 
         def initialize(socket, broadcaster)
           @socket = socket
           @broadcaster = broadcaster
+          @dropped = 0
         end
+
+        # @return [Integer] answers that were not sent, since too many wait for that one
+        attr_reader :dropped
 
         def endpoints = @socket.endpoints
 
@@ -34,13 +49,21 @@ module Godwit
 
         def work
           Thread.current.report_on_exception = false
-          @socket.serve(on_error: method(:excuse)) do |message|
+          @socket.each do |message|
             peer, *envelope, question = message
-            [peer, *envelope, *(envelope.all?(&:empty?) ? answer(question) : error("a question is one frame"))]
+            tell([peer, *envelope, *(envelope.all?(&:empty?) ? answer(question) : error("a question is one frame"))])
+          rescue ClosedError, ContextTerminatedError
+            break
+          rescue => trouble
+            tell([*message[0..-2], *error("#{trouble.message} (#{trouble.class})")])
           end
         end
 
-        def excuse(trouble, message) = [*message[0..-2], *error("#{trouble.message} (#{trouble.class})")]
+        def tell(answer)
+          @dropped += 1 if @socket.send_nonblock(answer, exception: false) == :wait_writable
+        rescue UnreachableError
+          nil # it has left
+        end
 
         def answer(question)
           question = JSON.parse(question.dup.force_encoding(Encoding::UTF_8), max_nesting: 10)

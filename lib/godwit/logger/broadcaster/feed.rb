@@ -10,9 +10,9 @@ module Godwit
       # hold the proxy back.
       # @private
       class Feed
-        # Records that the sink gets at once, at most.
-        BATCH = 512
-        # Seconds that close waits for the sink.
+        # Records that each of the two sockets holds, and that the sink gets at once, at most.
+        BATCH = 256
+        # Seconds that close waits for the sink, unless that has a `patience` of its own.
         PATIENCE = 3
         # @return [Socket] where copies go
         attr_reader :socket
@@ -38,14 +38,11 @@ module Godwit
         def close
           return if @source.closed?
           return close_sink unless @thread
-          finish = Timeout.now + PATIENCE
-          @socket.send(@last, timeout: PATIENCE, exception: false)
-          return if @thread.join([finish - Timeout.now, 0].max)
-          text = "it did not end within #{PATIENCE} s; what it has not written is lost"
-          @error = TimeoutError.new(text, operation: :close)
-          @complaint.call(text, always: true)
+          finish = Timeout.now + patience
+          @socket.send(@last, timeout: patience, exception: false)
+          give_up unless @thread.join([finish - Timeout.now, 0].max)
         rescue ClosedError, ContextTerminatedError
-          @thread.join(PATIENCE) # it hears of that too
+          @thread.join(patience) # it hears of that too
         end
 
         def release
@@ -57,6 +54,23 @@ module Godwit
         def to_h = @sink && {"written" => @written, "failed" => @failed, "error" => @error&.message}
 
         private
+
+        def patience = @sink.respond_to?(:patience) ? @sink.patience : PATIENCE
+
+        # What the sink has in hand, and what still waits for it, is lost.
+        def give_up
+          records = @in_hand.to_i - (sink_written - @before.to_i)
+          while (message = @source.recv_nonblock(exception: false)) != :wait_readable
+            records += 1 if message != @last && Record.parse(message)
+          end
+          @failed += records
+          text = "it did not end within #{patience} s; #{Text.count(records, "is", "are")} lost"
+          @error = TimeoutError.new(text, operation: :close)
+          @complaint.call(text, always: true)
+        end
+
+        # @return [Integer] records, where the sink counts them
+        def sink_written = @sink.respond_to?(:written) ? @sink.written : 0
 
         def name(sink)
           return "a broadcaster" unless sink
@@ -89,6 +103,8 @@ module Godwit
         end
 
         def write(records)
+          @before = sink_written
+          @in_hand = records.size
           @sink.write(records)
           @written += records.size
         rescue => error
@@ -97,6 +113,9 @@ module Godwit
           @failed += records.size - went
           @error = error
           @complaint.call("#{error.message} (#{error.class}); #{@failed} records were not written so far")
+        ensure
+          @in_hand = 0
+          @before = sink_written
         end
 
         def close_sink
