@@ -239,6 +239,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     heard = texts(4 * count).map { |text| text.delete_prefix("[t] ").split }
     threads.each(&:value)
     assert_equal [[*0...count]] * 4, heard.group_by(&:first).sort.map { |_, ones| ones.map { |one| one[1].to_i } }
+    assert log.flush(timeout: HANG) # the sender may not have counted yet what has arrived
     assert_equal [0, 4 * count, 0], log.stats.to_h.values_at(:queued, :sent, :dropped)
   end
 
