@@ -430,6 +430,12 @@ void gw_init_poller(void);
 void gw_proxy_end(struct gw_proxy *proxy); /* one of its sockets was closed */
 void gw_init_proxy(void);
 
+/* ---- json.c ---- */
+
+typedef void gw_json_member_t(void *argument, const char *key, size_t key_size, const char *value, size_t size);
+/* Whether the text is a JSON object; calls back with the raw text of each of its keys and values, also before it finds that it is none. */
+bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument);
+
 /* ---- ledger.c ---- */
 
 struct gw_ledger *gw_ledger_get(VALUE self, const char *operation); /* raises when it is none, or the parent process's */

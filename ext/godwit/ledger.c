@@ -51,7 +51,7 @@ typedef struct gw_ledger {
     account_t *accounts;           /* owned; `writers` of them */
     uint32_t *buckets;             /* owned; a power of two, twice `capacity` */
     uint32_t writers, capacity, most_writers, newest, oldest;
-    uint64_t seed;                 /* so that nobody can aim at one bucket */
+    uint64_t seed, other_seed;     /* so that nobody can aim at one bucket */
     slot_t *slots;                 /* owned: a ring of `most`, the oldest at `first_slot` */
     char *arena;                   /* owned: a ring of bytes, written at `head` */
     size_t most, first_slot, kept, arena_size, head;
@@ -177,14 +177,48 @@ parse_topic(bytes_t topic, head_t *head)
 
 #define SKIP(text, word) skip(text, word, sizeof word - 1)
 
-/* The header begins as Godwit writes it (lib/godwit/logger/record.rb); another order of keys is not looked for here. */
+/* A header that begins as Godwit writes it (lib/godwit/logger/record.rb). */
 static bool
-parse_header(bytes_t header, head_t *head)
+parse_own_header(bytes_t header, head_t *head)
 {
     uint64_t tseq;
     return SKIP(&header, "{\"v\":1,\"writer\":\"") && take_id(&header, head->id) && SKIP(&header, "\",\"seq\":") && take_number(&header, &head->seq) &&
         head->seq && SKIP(&header, ",\"tseq\":") && take_number(&header, &tseq) && SKIP(&header, ",\"t_ns\":") && take_number(&header, &head->t_ns) &&
         head->t_ns <= INT64_MAX;
+}
+
+typedef struct {
+    head_t *head;
+    uint64_t tseq;
+    bool id, seq, counted, timed; /* which members were there, and are what they should be */
+} members_t;
+
+static void
+note_member(void *argument, const char *key, size_t key_size, const char *value, size_t size)
+{
+    members_t *members = argument;
+    bytes_t text = {value, size};
+    if (key_size == 6 && memcmp(key, "writer", 6) == 0) {
+        members->id = SKIP(&text, "\"") && take_id(&text, members->head->id) && SKIP(&text, "\"") && !text.size;
+    }
+    else if (key_size == 3 && memcmp(key, "seq", 3) == 0) {
+        members->seq = take_number(&text, &members->head->seq) && members->head->seq && !text.size;
+    }
+    else if (key_size == 4 && memcmp(key, "tseq", 4) == 0) {
+        members->counted = take_number(&text, &members->tseq) && members->tseq && !text.size;
+    }
+    else if (key_size == 4 && memcmp(key, "t_ns", 4) == 0) {
+        members->timed = take_number(&text, &members->head->t_ns) && members->head->t_ns <= INT64_MAX && !text.size;
+    }
+}
+
+/* Any JSON object with these four: another program's keys have another order, and blanks between them. */
+static bool
+parse_header(bytes_t header, head_t *head)
+{
+    members_t members = {.head = head};
+    return parse_own_header(header, head) ||
+        (gw_json_members(header.data, header.size, note_member, &members) && members.id && members.seq && members.counted && members.timed);
 }
 
 /* A line of Ruby's Logger begins with its level's first letter. */
@@ -199,14 +233,23 @@ level_of_line(bytes_t line)
 
 /* ---- accounts ---- */
 
+/* Every bit of the result depends on every bit of the number (MurmurHash3's last steps). */
+static uint64_t
+mix(uint64_t number)
+{
+    number = (number ^ number >> 33) * UINT64_C(0xFF51AFD7ED558CCD);
+    number = (number ^ number >> 33) * UINT64_C(0xC4CEB9FE1A85EC53);
+    return number ^ number >> 33;
+}
+
 static uint32_t *
 bucket(gw_ledger_t *ledger, const unsigned char *id)
 {
     uint64_t half, other;
     memcpy(&half, id, sizeof half);
     memcpy(&other, id + sizeof half, sizeof other);
-    uint64_t hash = ((half ^ ledger->seed) * UINT64_C(0x9E3779B97F4A7C15)) ^ ((other + ledger->seed) * UINT64_C(0xC2B2AE3D27D4EB4F));
-    return &ledger->buckets[(hash >> 32) & (2 * (uint64_t)ledger->capacity - 1)];
+    uint64_t hash = mix(mix(half ^ ledger->seed) ^ other ^ ledger->other_seed);
+    return &ledger->buckets[hash & (2 * (uint64_t)ledger->capacity - 1)];
 }
 
 static void
@@ -452,6 +495,12 @@ gw_ledger_note(gw_ledger_t *ledger, zmq_msg_t *parts, int count, size_t bytes)
 
 /* ---- primitives ---- */
 
+static uint64_t
+random_number(void)
+{
+    return (uint64_t)rb_genrand_ulong_limited(UINT32_MAX) << 32 | rb_genrand_ulong_limited(UINT32_MAX);
+}
+
 /* _open(messages to keep, bytes for them, writers to remember) */
 static VALUE
 ledger_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
@@ -473,7 +522,8 @@ ledger_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     ledger->arena_size = size;
     ledger->most_writers = most_writers;
     ledger->newest = ledger->oldest = NONE;
-    ledger->seed = (uint64_t)rb_genrand_ulong_limited(UINT32_MAX) << 32 | rb_genrand_ulong_limited(UINT32_MAX);
+    ledger->seed = random_number();
+    ledger->other_seed = random_number();
     ledger->generation = atomic_load(&gw_generation);
     ledger->open = true;
     return self;
@@ -595,6 +645,22 @@ ledger_totals(VALUE self)
     return totals;
 }
 
+/* _longest_chain => accounts in the fullest bucket */
+static VALUE
+ledger_longest_chain(VALUE self)
+{
+    gw_ledger_t *ledger = gw_ledger_get(self, "accounts");
+    long longest = 0;
+    pthread_mutex_lock(&ledger->mutex);
+    for (uint64_t i = 0; i < 2 * (uint64_t)ledger->capacity; i++) {
+        long length = 0;
+        for (uint32_t place = ledger->buckets[i]; place != NONE; place = ledger->accounts[place].chain) length++;
+        if (length > longest) longest = length;
+    }
+    pthread_mutex_unlock(&ledger->mutex);
+    return LONG2FIX(longest);
+}
+
 /* Document-class: Godwit::Ledger
  * What a broadcaster remembers of the records that pass through its proxy.
  * @private */
@@ -608,5 +674,6 @@ gw_init_ledger(void)
     rb_define_private_method(class, "_messages", ledger_messages, 1);
     rb_define_private_method(class, "_accounts", ledger_accounts, 1);
     rb_define_private_method(class, "_totals", ledger_totals, 0);
+    rb_define_private_method(class, "_longest_chain", ledger_longest_chain, 0);
     rb_funcall(gw_mGodwit, rb_intern("private_constant"), 1, ID2SYM(rb_intern("Ledger")));
 }

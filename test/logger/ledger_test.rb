@@ -138,4 +138,24 @@ class LoggerLedgerTest < Godwit::TestCase
     ledger.__send__(:_open, 1, 1, 1)
     assert_raises(RuntimeError) { ledger.__send__(:_open, 1, 1, 1) }
   end
+
+  test "a header is any JSON object with the numbers, as Python writes it; what is none is foreign" do
+    numbers = {"writer" => WRITER, "seq" => 5, "tseq" => 5, "t_ns" => 1_795_177_867_123_456_789}
+    python = ->(object) { JSON.generate(object, space: " ", object_nl: " ", array_nl: " ") }
+    good = [numbers, numbers.to_a.reverse.to_h, {"v" => 1}.merge(numbers), numbers.merge("x" => {"a" => [1, -0.5e+3, "\u00e9\\\"", nil, true, []], "b" => {}}),
+      numbers.merge("writer" => WRITER.upcase)].flat_map { |object| [JSON.generate(object), python.call(object), "\t#{JSON.pretty_generate(object)}\r\n"] }
+    text = JSON.generate(numbers)
+    bad = ["", "{}", "[]", "null", text[0..-2], "#{text}}", "#{text[0..-2]},}", text.sub(",", ",,"), text.sub("{", "{x:1,"), *%w[05 -5 5.0 0 "5"].map { |number| text.sub("\"seq\":5", "\"seq\":#{number}") },
+      text.sub(WRITER, "x" * 32), text.sub(WRITER, "a" * 31), text.sub(/,"t_ns".*/, "}"), text.sub(/1795\d+/, "9" * 30),
+      text.sub("{", "{\"a\":\"\n\","), text.sub("{", "{\"a\":\"\\x\","), text.sub("{", "{\"a\":1.,"), text.sub("{", "{\"a\":tru,"), text.sub("{", "{\"a\":#{"[" * 101}#{"]" * 101},"),
+      text.sub("{", "{\"a\":\"\\u12g4\",")]
+    {good => true, bad => false}.each do |headers, records|
+      headers.each do |header|
+        ledger = Ledger.new
+        ledger.note(["INFO.billing.web1.", header, "text"])
+        assert_equal records ? [1, 0] : [0, 1], ledger.totals.values_at(:records, :foreign), header
+        assert_equal [WRITER, 5, 1], ledger.accounts.first.values_at(:writer, :last, :received) if records
+      end
+    end
+  end
 end

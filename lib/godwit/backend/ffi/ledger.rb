@@ -9,7 +9,9 @@ module Godwit
     # Bytes of a program or host; a longer one is cut.
     NAME = 63
     TOTALS = %i[messages bytes records plain foreign lost late].freeze
-    private_constant :Account, :NAME, :TOTALS
+    MOST_NUMBER = 10**19
+    MOST_TIME = (1 << 63) - 1
+    private_constant :Account, :NAME, :TOTALS, :MOST_NUMBER, :MOST_TIME
 
     private
 
@@ -65,13 +67,18 @@ module Godwit
     def milliseconds = Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond)
 
     def note_record(record, frames, bytes)
-      if record.nil? || !(record.plain? || record.ours?)
+      if record.nil? || !(record.plain? || record.ours? || within_bounds?(record))
         @totals[:foreign] += 1
         return
       end
       record.plain? ? @totals[:plain] += 1 : count(record, bytes)
       @levels[record.plain? ? @of_line.call(record.frames.first) : record.level] += 1
       keep(frames, bytes)
+    end
+
+    # Numbers of the width that C has for them, and an id.
+    def within_bounds?(record)
+      record.writer.match?(/\A\h{32}\z/) && [record.seq, record.tseq].all? { |number| number < MOST_NUMBER } && record.t_ns.between?(0, MOST_TIME)
     end
 
     def count(record, bytes)

@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require "semantic_logger"
+require_relative "../godwit"
+require_relative "logger"
+
+module SemanticLogger
+  module Appender
+    # Sends what semantic_logger logs as records of a {::Godwit::Logger}. semantic_logger finds it by its name:
+    #
+    #     require "godwit/semantic_logger"
+    #     SemanticLogger.add_appender(appender: :godwit, endpoint: "tcp://loghost:7000")
+    #
+    # The program is the application, or else the name of the class that logs. Tags and an exception stay what they are. The payload has
+    # what was given, and `name`, `thread`, `duration_ms`, `named_tags`, `metric` where there are such. A message at level trace is one at
+    # debug. The time is that at which this gets the message, a moment after the call.
+    #
+    # **Threads**: semantic_logger calls it from one thread of its own. **Fork**: the child's first record begins a writer of its own.
+    class Godwit < Subscriber
+      LEVELS = {trace: ::Logger::DEBUG, debug: ::Logger::DEBUG, info: ::Logger::INFO, warn: ::Logger::WARN, error: ::Logger::ERROR, fatal: ::Logger::FATAL}.freeze
+      # What semantic_logger's own {Subscriber} takes.
+      OWN = %i[level formatter filter application environment metrics].freeze
+      private_constant :LEVELS, :OWN
+
+      # @param endpoint [String] see {::Godwit::Logger#initialize}
+      # @param options [Hash] `level:`, `filter:`, `application:`… as every appender takes them; with `formatter:` that makes the text. All others are those
+      #   of {::Godwit::Logger}: `linger:`, `overflow:`, `durable:`, `curve:`…
+      # @raise [::Godwit::Error] as {::Godwit::Logger#initialize}
+      def initialize(endpoint:, **options, &block)
+        own, others = options.partition { |name, _| OWN.include?(name) }.map(&:to_h)
+        @formatted = !(own[:formatter] || block).nil?
+        @records = ::Godwit::Logger.new(endpoint, **others)
+        super(host: others[:host], **own, &block)
+      end
+
+      # @param log [SemanticLogger::Log]
+      # @return [Boolean]
+      def log(log)
+        return add(log) if log.tags.empty?
+        @records.tagged(*log.tags) { add(log) }
+      end
+
+      # Waits until all has been handed to libzmq.
+      # @return [Boolean]
+      def flush = @records.flush
+
+      # Lets what is there go, for linger.
+      # @return [nil]
+      def close = @records.close
+
+      # @return [::Godwit::Logger::Stats]
+      def stats = @records.stats
+
+      private
+
+      def add(log)
+        @records.add(LEVELS.fetch(log.level), @formatted ? formatter.call(log, self) : log.message.to_s, application || log.name, payload(log))
+      end
+
+      def payload(log)
+        given = log.payload.is_a?(Hash) ? log.payload : {payload: log.payload}
+        {exception: log.exception, **given, name: log.name, thread: log.thread_name, duration_ms: log.duration, metric: log.metric,
+         named_tags: (log.named_tags unless log.named_tags.nil? || log.named_tags.empty?)}.compact
+      end
+    end
+  end
+end

@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "logs"
+
+# semantic_logger's appender, with the gem.
+class SemanticLoggerTest < Godwit::TestCase
+  include Godwit::TestSupport::Logs
+
+  PRELUDE = <<~RUBY
+    require "godwit/semantic_logger"
+    SemanticLogger.default_level = :trace
+    class Billing
+      include SemanticLogger::Loggable
+    end
+  RUBY
+
+  def logs(source, **options)
+    program = "#{PRELUDE}SemanticLogger.add_appender(appender: :godwit, endpoint: #{ear.last_endpoint.inspect})\n#{source}\nSemanticLogger.flush\nSemanticLogger.close"
+    assert_child run_child(program, gems: true, **options)
+  end
+
+  test "the registry finds it by its name; level, class, text and payload arrive" do
+    logs(<<~RUBY)
+      Billing.logger.trace("seen")
+      Billing.logger.error("card refused", user: 42)
+    RUBY
+    one, other = records(2)
+    assert_equal ["DEBUG", "seen"], [one.label, one.text]
+    assert_equal ["ERROR", "card refused", 42, "Billing"], [other.label, other.text, *other.payload.values_at("user", "name")]
+    assert_equal "Billing", other.payload["name"]
+    refute_nil other.payload["thread"]
+  end
+
+  test "tags, named tags, an exception and a duration stay what they are" do
+    logs(<<~RUBY)
+      SemanticLogger.application = "shop"
+      SemanticLogger.tagged("req-9") { SemanticLogger.named_tagged(user: 7) { Billing.logger.info("tagged") } }
+      begin
+        raise KeyError, "no such key"
+      rescue => error
+        Billing.logger.fatal("saving failed", error)
+      end
+      Billing.logger.measure_info("slept") { nil }
+    RUBY
+    tagged, failed, measured = records(3)
+    assert_equal ["shop", ["req-9"], {"user" => 7}], [tagged.prog, tagged.tags, tagged.payload["named_tags"]]
+    assert_equal ["FATAL", "saving failed", "KeyError", "no such key"], [failed.label, failed.text, *failed.error.values_at("class", "message")]
+    assert_kind_of Float, measured.payload["duration_ms"]
+  end
+
+  test "a formatter, a level and a filter work as with every appender" do
+    assert_child run_child(<<~RUBY, gems: true)
+      #{PRELUDE}
+      SemanticLogger.add_appender(appender: :godwit, endpoint: #{ear.last_endpoint.inspect}, level: :warn, filter: /Billing/, formatter: ->(log, _) { "<\#{log.message}>" }, application: "shop")
+      Billing.logger.info("below")
+      SemanticLogger["Other"].error("filtered")
+      Billing.logger.warn("shown")
+      SemanticLogger.close
+    RUBY
+    assert_equal ["<shown>", "shop"], record.then { |one| [one.text, one.prog] }
+  end
+end
