@@ -11,6 +11,8 @@ class WaitsTimingTest < Godwit::TestCase
 
   # Seconds. With slices of 50 ms half of all would be later than 25; on a quiet machine it is below 1.
   AT_ONCE = 0.01
+  # Seconds that what is due may be late: it needs a turn of a processor that others use, too.
+  LATE = 0.05
   TIMES = 21
 
   test "a message wakes recv at once" do
@@ -42,14 +44,10 @@ class WaitsTimingTest < Godwit::TestCase
     told = Thread::Queue.new
     running = in_thread { loop.run(forever: true) }
     posted = median(TIMES) { until_waiting(loop) && seconds { loop.post { told << true } && told.pop } }
-    loop.post do
-      start = monotonic
-      loop.every(0.02, times: TIMES) { |timer| told << monotonic - start - timer.fired * 0.02 }
-    end
-    timed = median(TIMES) { told.pop }
+    timed = median(TIMES) { (start = monotonic) && loop.after(0.01) { told << monotonic - start - 0.01 } && told.pop }
     loop.stop
     ended(running)
-    assert_operator [posted, timed].max, :<, AT_ONCE
+    assert_operator [posted, timed].max, :<, LATE
   end
 
   # name => the wait, made in a context. All end on kill and raise, too.
@@ -110,7 +108,7 @@ class WaitsTimingTest < Godwit::TestCase
     proxy = own(Godwit::Proxy.new(*Array.new(2) { open_socket(:DEALER).bind(endpoint_for(:tcp)) })).start
     {recv: -> { pull.recv(timeout: 0.05, exception: false) }, send: -> { push.send("x", timeout: 0.05, exception: false) },
      poller: -> { poller.wait(0.05) }, proxy: -> { proxy.wait(0.05) }}.each do |name, call|
-      assert_operator median { seconds(&call) }, :<, 0.05 + AT_ONCE, name
+      assert_operator median { seconds(&call) }, :<, 0.05 + LATE, name
     end
     proxy.stop.wait
   end
