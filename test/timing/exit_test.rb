@@ -20,6 +20,24 @@ class ExitTimingTest < Godwit::TestCase
     end
   end
 
+  test "the compatibility layers end as their libraries did" do
+    assert_ends_within(0..SLACK, <<~RUBY)
+      require "godwit/compat/rbczmq"
+      require "zmq"
+      context = ZMQ::Context.new
+      context.linger = 1
+      context.connect(:PUSH, "tcp://127.0.0.1:1").send("never delivered")
+    RUBY
+    # What it sends lingers without limit, and the process waits for it for 5 seconds and the one beyond.
+    assert_ends_within(4.99..5 + 1 + SLACK, <<~RUBY)
+      require "godwit/compat/ffi_rzmq"
+      require "ffi-rzmq"
+      push = ZMQ::Context.new.socket(ZMQ::PUSH)
+      push.connect("tcp://127.0.0.1:1")
+      push.send_string("never delivered")
+    RUBY
+  end
+
   test "a peer that never comes holds the end, and Context#close, for linger, not longer" do
     assert_ends_within(1..1 + SLACK, unsent("linger: 1"))
     home = context_with(0.3)
