@@ -77,11 +77,9 @@ class CLILogTest < Godwit::TestCase
   end
 
   test "send says how many records could not be sent" do
-    start = monotonic
     result = log("send", endpoint, "--timeout", 0.3, "one").finish
     assert_equal 1, result.status.exitstatus
     assert_equal "godwit: log to #{endpoint}: 1 record not sent\n", result.stderr
-    assert_operator monotonic - start, :<, 5
     sender = log("send", endpoint, "--timeout", 0.3)
     sender.stdin.write("one\ntwo\nthree\n")
     result = sender.finish
@@ -175,11 +173,11 @@ class CLILogTest < Godwit::TestCase
     assert_child child.finish
   end
 
-  test "--stats tells each second" do
+  test "--stats tells again and again" do
     child = start_command(["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, "tail", endpoint, "--bind", "--stats"])
     push.send(frames(1))
     told = child.wait_for(/^received 1 .*\n/).stdout.scan(/^received /).size
-    assert_includes 1.5..10, seconds { child.wait_for(/(^received .*\n){#{told + 3}}/) } # 3 more, on a busy machine
+    child.wait_for(/(^received .*\n){#{told + 3}}/) # 3 more
     result = child.signal(:INT).finish
     assert_equal 130, result.status.exitstatus
     assert_match(/^received 1 · lost 0/, result.stdout.force_encoding("UTF-8").lines.last)

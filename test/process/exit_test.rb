@@ -42,7 +42,7 @@ class ExitTest < Godwit::TestCase
   end
 
   test "linger of 0 waits for nobody" do
-    assert_ends(unsent("linger: 0"))
+    assert_ends(unsent("linger: 0, context: Godwit::Context.new(linger: 1000)"))
   end
 
   test "a peer that never comes holds the end for linger" do
