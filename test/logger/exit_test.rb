@@ -77,7 +77,7 @@ class LoggerExitTest < Godwit::TestCase
     RUBY
   end
 
-  test "a thread that logs on does not hold up the end beyond linger" do
+  test "a thread that logs on takes nothing from the end's linger, and the process ends" do
     may_lose
     result = assert_child run_child(<<~RUBY)
       require "godwit"

@@ -33,6 +33,7 @@ module Godwit
     FFI_RZMQ = %w[lib/godwit/compat/ffi_rzmq.rb lib/godwit/compat/ffi_rzmq/** test/compat/ffi_rzmq/**].freeze
     LOGGER = %w[lib/godwit/logger.rb lib/godwit/logger/** lib/godwit/backend/ffi/log_queue.rb lib/godwit/backend/ffi/ledger.rb test/logger/**].freeze
     SHELL = %w[lib/godwit/shell/** test/shell/**].freeze
+    TIMED = %w[test/timing/** test/support/timed.rb].freeze
     DRAFT = %w[lib/godwit/socket/drafts.rb lib/godwit/backend/ffi/drafts.rb ext/godwit/draft*].freeze
 
     # The gate's stages, quickest first; those that take longest come early among the rest.
@@ -123,11 +124,13 @@ module Godwit
         files: "test/native/**/*_test.rb", env: {"GODWIT_TEST_GC" => "shuffle"}, full: C),
       Stage.new("memory", "valgrind over a few files; memory that must not grow, short forms", rake: ["memory:short", "soak:short"],
         full: [*C, "test/memory/**"]),
-      Stage.new("timing", "what must measure time: a call ends at once, linger, exit", files: TIMING, alone: true, full: %w[test/timing/**],
-        prepare: DRAFTS_BUILT),
-      Stage.new("timing ffi", "what must measure time, on the FFI backend", files: TIMING, alone: true, full: [*FFI_BACKEND, "test/timing/**"],
-        prepare: -> { DRAFTS_BUILT.call.merge(FFI) }),
-      Stage.new("timing jruby", "how soon a wait ends, on JRuby", files: "test/timing/waits_test.rb", alone: true, full: ON_JRUBY, jruby: true),
+      Stage.new("timing", "what must measure time: a call ends at once, linger, exit", files: TIMING, alone: true, prepare: DRAFTS_BUILT,
+        full: TIMED),
+      Stage.new("timing ffi", "the same on the FFI backend", files: TIMING, alone: true, env: FFI, prepare: DRAFTS_BUILT,
+        full: [*FFI_BACKEND, *TIMED]),
+      # Without what measures the start and the end of Ruby, or the processor's time, which is Java's.
+      Stage.new("timing jruby", "the same of waits, on JRuby", files: "test/timing/{beacon,waits}_test.rb", jruby: true, alone: true,
+        full: [*ON_JRUBY, *TIMED]),
       Stage.new("bench", "the benchmarks run (no numbers)", rake: ["bench"], env: {"BENCH_QUICK" => "1"}, alone: true,
         full: ["bench/**"])
     ].freeze

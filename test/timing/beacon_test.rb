@@ -2,25 +2,28 @@
 
 require "test_helper"
 require "conformance/beacons"
+require "support/timed"
 
-# How soon a wait for a beacon ends.
+# How soon what waits on a Godwit::Beacon ends, and what it is told to do is done.
 class BeaconTimingTest < NetworkCase
   include Conformance::Beacons
+  include Godwit::TestSupport::Timed
 
-  {"Thread#kill" => ->(_, thread) { thread.kill }, "Thread#raise" => ->(_, thread) { thread.raise(IndexError) },
-   "close" => ->(beacon, _) { beacon.close }}.each do |how, ending|
-    test "#{how} ends recv at once" do
-      beacon = open_beacon
-      readers = readers_of(beacon)
-      thread = in_thread { beacon.recv }
-      until_waiting(readers)
-      took = seconds do
-        ending.call(beacon, thread)
-        thread.join(HANG)
-      rescue IndexError, Godwit::ClosedError
-        nil
+  {recv: ->(beacon) { beacon.recv }, each: ->(beacon) { beacon.each { nil } }, wait_sent: ->(beacon) { beacon.wait_sent(1) }}.each do |name, call|
+    test "what ends #{name} does so at once" do
+      assert_ends_at_once do
+        beacon = open_beacon
+        readers = readers_of(beacon)
+        Wait.new(-> { call.call(beacon) }, -> { until_waiting(readers) }, {"close" => -> { beacon.close }})
       end
-      assert_operator took, :<, 0.1
     end
+  end
+
+  test "it publishes at once, and holds a new interval at once" do
+    took = median do
+      beacon = open_beacon(interval: 1000)
+      seconds { beacon.publish("x").wait_sent(1) && (beacon.interval = 0.01) && beacon.wait_sent(2) }.tap { beacon.close }
+    end
+    assert_operator took, :<, PROMISED
   end
 end

@@ -2,21 +2,50 @@
 
 require "test_helper"
 require "native/shim/shim"
+require "support/timed"
+require "support/waiting_calls"
 
-# A process ends as soon as linger allows (law 7).
+# A process and a context end as soon as linger allows, and at most a second later (law 7).
 class ExitTimingTest < Godwit::TestCase
-  SLACK = 1.0 # seconds
+  include Godwit::TestSupport::Timed
 
-  test "linger of 0 ends at once" do
-    assert_ends_within(0, unsent("linger: 0"))
+  SLACK = 1.0 # seconds
+  NOW = "def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)"
+
+  test "what needs not be waited for ends at once" do
+    ["", unsent("linger: 0"), "Godwit::PUSH.connect('tcp://127.0.0.1:1')"].each { |source| assert_ends_within(0..SLACK, source) }
+    [nil, 0].each do |linger|
+      took = median { context_with(linger).then { |home| seconds { home.close } } }
+      assert_operator took, :<, PROMISED, linger.inspect
+    end
   end
 
-  test "a peer that never comes holds the end for linger, not longer" do
-    assert_ends_within(1, unsent("linger: 1"))
+  test "the compatibility layers end as their libraries did" do
+    assert_ends_within(0..SLACK, <<~RUBY)
+      require "godwit/compat/rbczmq"
+      require "zmq"
+      context = ZMQ::Context.new
+      context.linger = 1
+      context.connect(:PUSH, "tcp://127.0.0.1:1").send("never delivered")
+    RUBY
+    # What it sends lingers without limit, and the process waits for it for 5 seconds and the one beyond.
+    assert_ends_within(4.99..5 + 1 + SLACK, <<~RUBY)
+      require "godwit/compat/ffi_rzmq"
+      require "ffi-rzmq"
+      push = ZMQ::Context.new.socket(ZMQ::PUSH)
+      push.connect("tcp://127.0.0.1:1")
+      push.send_string("never delivered")
+    RUBY
+  end
+
+  test "a peer that never comes holds the end, and Context#close, for linger, not longer" do
+    assert_ends_within(1..1 + SLACK, unsent("linger: 1"))
+    home = context_with(0.3)
+    assert_includes 0.29..0.3 + SLACK, seconds { home.close }
   end
 
   test "the longest linger of several contexts and closed sockets counts, not their sum" do
-    assert_ends_within(1.5, <<~RUBY)
+    assert_ends_within(1.5..1.5 + SLACK, <<~RUBY)
       3.times do |number|
         context = Godwit::Context.new(linger: 0.5 + number * 0.5)
         push = Godwit::PUSH.connect("tcp://127.0.0.1:1", context: context)
@@ -26,16 +55,18 @@ class ExitTimingTest < Godwit::TestCase
     RUBY
   end
 
-  test "a host name that is being resolved does not hold the end beyond linger and a second" do
-    {"" => 1, "push.close" => 1, "context.close" => 2}.each do |ending, waits| # close waits, and then the process once more
-      assert_ends_within(waits * (0.2 + 1), <<~RUBY, env: Godwit::TestSupport::Shim.windows(resolve: 20 * 1_000_000))
-        context = Godwit::Context.new(linger: 0.2)
-        push = Godwit::PUSH.connect("tcp://no.such.host.invalid:1", context: context)
-        push.send("x")
-        at_end
-        #{ending}
-      RUBY
-    end
+  # libzmq's own end waits for the name server: 20 seconds.
+  test "a host name that is being resolved does not hold the end, and Context#close, beyond linger and a second" do
+    slow = Godwit::TestSupport::Shim.windows(resolve: 20 * 1_000_000)
+    source = <<~RUBY
+      context = Godwit::Context.new(linger: 0.2)
+      push = Godwit::PUSH.connect("tcp://no.such.host.invalid:1", context: context)
+      push.send("x")
+    RUBY
+    # The end of Ruby itself takes some time, too.
+    ["", "push.close", "context.close"].each { |last| assert_ends_within(0.2..0.2 + 1 + 0.5, "#{source}\n#{last}", env: slow) }
+    result = assert_child(run_child("require 'godwit'\n#{source}\n#{NOW}\nbegan = now\ncontext.close\nputs now - began", env: slow))
+    assert_includes 0.2..0.2 + 1 + 0.1, Float(result.stdout)
   end
 
   test "Ctrl-C ends a program whose message nobody takes at once, without linger" do
@@ -43,13 +74,38 @@ class ExitTimingTest < Godwit::TestCase
     assert_operator seconds { assert_child(child.signal(:INT).finish) }, :<, 1 + SLACK
   end
 
+  test "the exception of a signal ends a wait of the main thread at once" do
+    result = assert_child(run_child(<<~RUBY))
+      require "godwit"
+      require "./test/support/waiting_calls"
+      include Godwit::TestSupport::WaitingCalls
+      #{NOW}
+      KINDS.product((1..#{TRIES}).to_a) do |name, _|
+        call = waiting_call(name) { |type, **options| Godwit.const_get(type).new(**options) }
+        sent = nil
+        when_waiting(call.waited_on) { (sent = now) && Process.kill(:INT, Process.pid) }
+        begin
+          call.run
+        rescue Interrupt
+          puts "\#{name}: \#{now - sent}"
+        end
+        call.socket.close
+      end
+    RUBY
+    tries = result.stdout.lines.map { |line| line.split(": ") }.group_by(&:first)
+    assert_equal Godwit::TestSupport::WaitingCalls::KINDS, tries.keys
+    assert_empty tries.reject { |_, times| times.map { |_, seconds| Float(seconds) }.sort[TRIES / 2] < PROMISED }
+  end
+
   private
 
   def unsent(options) = "push = Godwit::PUSH.connect('tcp://127.0.0.1:1', #{options})\npush.send('never delivered')"
 
-  # From the end of the program to the end of the process.
-  def assert_ends_within(seconds, source, **options)
-    result = assert_child(run_child("require 'godwit'\ndef at_end = puts(now)\n#{source}\nat_end", **options))
-    assert_operator monotonic - result.stdout.to_f, :<, seconds + SLACK # since the first line of it
+  # @param linger [Numeric, nil] of a message that nobody takes; nil: there is none
+  def context_with(linger)
+    own(Godwit::Context.new).tap do |home|
+      push = own(home.socket(:PUSH, **{linger: linger}.compact)).connect("tcp://127.0.0.1:1")
+      push.send("never delivered") if linger
+    end
   end
 end

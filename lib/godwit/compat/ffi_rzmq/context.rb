@@ -4,7 +4,7 @@ require "weakref"
 
 module ZMQ
   # Makes sockets, and ends them. Each is a Godwit::Context, whose sockets start with a linger without limit, as in libzmq. The process
-  # itself waits at its end for {EXIT_LINGER} at most.
+  # itself waits at its end for {EXIT_LINGER}, and a second at most beyond.
   class Context
     # Milliseconds that the end of the process gives what was sent, where linger is without limit.
     EXIT_LINGER = 5000

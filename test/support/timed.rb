@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+module Godwit
+  module TestSupport
+    # What the tests of duration share. They stand in test/timing and run alone.
+    module Timed
+      Stop = Class.new(StandardError)
+
+      # Seconds within which the docs promise that a wait ends.
+      PROMISED = 0.1
+
+      # A pause of the machine or of a collector may make one try late. The middle one of several tries counts.
+      TRIES = 5
+
+      # A wait. call: waits. begun: returns when it does. endings: what ends it, by name, beside {INTERRUPTS}.
+      Wait = Struct.new(:call, :begun, :endings)
+
+      # What ends every wait. The thread that waits is given.
+      INTERRUPTS = {"Thread#kill" => ->(thread) { thread.kill }, "Thread#raise" => ->(thread) { thread.raise(Stop) }}.freeze
+
+      # @return [Float] the middle one of what the block gives
+      def median(tries = TRIES) = Array.new(tries) { yield }.sort[tries / 2]
+
+      # That each ending ends the wait within 0.1 s.
+      # @yieldreturn [Wait] a new one each time
+      def assert_ends_at_once
+        INTERRUPTS.each { |how, ending| assert_operator median { after(yield, &ending) }, :<, PROMISED, how }
+        yield.endings.each_key { |how| assert_operator median { (wait = yield) && after(wait) { wait.endings[how].call } }, :<, PROMISED, how }
+        assert_operator median { after_a_kill_before(yield) }, :<, PROMISED, "a kill that was put off"
+      end
+
+      # That a program's process ends so many seconds after the program has. The lower bound shows that the clock was read before the wait.
+      # @param seconds [Range]
+      def assert_ends_within(seconds, source, **options)
+        tell = "$stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s)"
+        result = assert_child(run_child("require 'godwit'\n#{source}\n#{tell}", **options))
+        assert_includes seconds, monotonic - Float(result.stdout)
+      end
+
+      # @return [Float] seconds of processor time of all of this process, for the length of the block
+      def cpu
+        before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+        yield
+        Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before
+      end
+
+      private
+
+      # @return [Float] seconds from the ending until the thread that waited is over
+      def after(wait)
+        thread = in_thread(&wait.call)
+        wait.begun.call
+        seconds do
+          yield thread
+          over(thread)
+        end
+      end
+
+      # The kill comes before the wait, which takes it.
+      def after_a_kill_before(wait)
+        ready = Thread::Queue.new
+        go = false
+        thread = in_thread do
+          Thread.handle_interrupt(Object => :on_blocking) do
+            ready << true
+            Thread.pass until go # a Queue would be a wait
+            wait.call.call
+          end
+        end
+        ready.pop
+        thread.kill
+        go = true
+        seconds { over(thread) }
+      end
+
+      def over(thread)
+        assert thread.join(Waiters::HANG), "it waits on"
+      rescue Godwit::Error, Stop, StopIteration
+        nil # what ended it
+      end
+    end
+  end
+end

@@ -1,0 +1,91 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/timed"
+require "support/waiting_calls"
+
+# What waits uses no processor time.
+class ProcessorTimingTest < Godwit::TestCase
+  include Godwit::TestSupport::Timed
+  include Godwit::TestSupport::WaitingCalls
+
+  WINDOW = 0.5 # seconds
+  MOST = WINDOW / 4 # seconds: a wait that looks without a pause uses all of the window
+
+  test "every waiting call sleeps" do
+    calls = ALL.keys.map { |name| waiting_call(name) { |type, **more| open_socket(type, **more) } }
+    proxies, others = calls.partition { |call| call.waited_on.is_a?(Godwit::Proxy) }
+    others.each { |call| own(call.waited_on) if call.waited_on.is_a?(Godwit::Poller) }
+    calls.each { |call| in_thread { call.run } }
+    calls.each { |call| until_waiting(call.waited_on) }
+    used = cpu { sleep(WINDOW) }
+    proxies.each { |call| call.waited_on.stop.wait(HANG) }
+    assert_operator used, :<, MOST
+  end
+
+  test "an idle proxy sleeps, paused or not" do
+    streamer = own(Godwit::Proxy.streamer(*%i[PULL PUSH].map { |type| open_socket(type).bind(endpoint_for(:inproc)) })).start
+    until_waiting(streamer)
+    used = [cpu { sleep(WINDOW) }, streamer.pause && cpu { sleep(WINDOW) }]
+    streamer.stop.wait(HANG)
+    assert_operator used.max, :<, MOST
+  end
+
+  test "an idle loop, reader and broadcaster sleep" do
+    loop = own(Godwit::Loop.new)
+    reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*", context: context))
+    relay = own(Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", context: context)).start
+    running = in_thread { loop.run(forever: true) }
+    reading = in_thread { reader.recv }
+    [loop, reader.instance_variable_get(:@socket)].each { |waited_on| until_waiting(waited_on) }
+    assert_operator cpu { sleep(WINDOW) }, :<, MOST
+    [running, reading].each { |thread| thread.kill.join }
+    relay.stop
+  end
+
+  test "a wait sleeps, whatever was seen before" do
+    pull, push = connected_pair(:PULL, :PUSH)
+    push.send("x")
+    pull.recv(timeout: HANG)
+    assert_operator cpu { pull.recv(timeout: WINDOW, exception: false) }, :<, MOST
+  end
+
+  test "a wait from which a raise is held off sleeps" do
+    pull, = connected_pair(:PULL, :PUSH)
+    thread = in_thread { Thread.handle_interrupt(Object => :never) { pull.recv(timeout: WINDOW, exception: false) } }
+    until_waiting(pull)
+    thread.raise("held off")
+    assert_operator cpu { assert_raises(RuntimeError) { thread.value } }, :<, MOST
+  end
+
+  # libzmq's signal to a thread-safe socket stays until somebody takes it. A wait that leaves it there would be woken for ever.
+  test "draft sockets that wait sleep, whatever was seen before" do
+    library = ENV["GODWIT_DRAFT_LIBRARY"] or skip("the stage brings a libzmq with drafts: bin/test timing")
+    result = assert_child(run_child(<<~RUBY, env: {"LD_LIBRARY_PATH" => library}))
+      require "godwit"
+      require "./test/support/timed"
+      include Godwit::TestSupport::Timed
+      heard = {SERVER: :CLIENT, PEER: :PEER, GATHER: :SCATTER, DISH: :RADIO, CHANNEL: :CHANNEL}.each_with_index.map do |(type, other), number|
+        here = Godwit.const_get(type).bind("inproc://\#{number}")
+        here.join("group") if type == :DISH
+        there = Godwit.const_get(other).new
+        id = there.respond_to?(:connect_peer) ? there.connect_peer("inproc://\#{number}") : there.connect("inproc://\#{number}") && nil
+        # A DISH hears nothing before the RADIO knows of its group.
+        there.send("x", **{routing_id: id, group: ("group" if other == :RADIO)}.compact) until here.wait_readable(0.01)
+        nil while here.recv(timeout: 0.05, exception: false)
+        here
+      end
+      # Without a peer there is no room.
+      full = %i[CLIENT SCATTER CHANNEL].map { |type| Godwit.const_get(type).new }
+      {recv: [heard, ->(one) { one.recv(timeout: #{WINDOW}, exception: false) }],
+       wait_readable: [heard, ->(one) { one.wait_readable(#{WINDOW}) }],
+       poller: [heard, ->(one) { Godwit::Poller.new(one).wait(#{WINDOW}) }],
+       send: [full, ->(one) { one.send("x", timeout: #{WINDOW}, exception: false) }]}.each do |name, (sockets, call)|
+        puts "\#{name} \#{cpu { sockets.map { |one| Thread.new { call.call(one) } }.each(&:join) }}"
+      end
+    RUBY
+    used = result.stdout.lines.to_h { |line| line.split.then { |name, seconds| [name, Float(seconds)] } }
+    assert_equal %w[recv wait_readable poller send], used.keys
+    assert_empty used.select { |_, seconds| seconds > MOST }
+  end
+end
