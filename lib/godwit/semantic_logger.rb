@@ -4,7 +4,9 @@ require "semantic_logger"
 require_relative "../godwit"
 require_relative "logger"
 
+# The gem semantic_logger.
 module SemanticLogger
+  # Where the gem looks for its appenders.
   module Appender
     # Sends what semantic_logger logs as records of a {::Godwit::Logger}. semantic_logger finds it by its name:
     #
@@ -18,7 +20,7 @@ module SemanticLogger
     # **Threads**: semantic_logger calls it from one thread of its own. **Fork**: the child's first record begins a writer of its own.
     class Godwit < Subscriber
       LEVELS = {trace: ::Logger::DEBUG, debug: ::Logger::DEBUG, info: ::Logger::INFO, warn: ::Logger::WARN, error: ::Logger::ERROR, fatal: ::Logger::FATAL}.freeze
-      # What semantic_logger's own {Subscriber} takes.
+      # What semantic_logger's own Subscriber takes.
       OWN = %i[level formatter filter application environment metrics].freeze
       private_constant :LEVELS, :OWN
 
