@@ -339,7 +339,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     reader = open_socket(:SUB, subscribe: "").connect(relay.output.first)
     eventually { push.send(frames(1, text: "small")) && reader.recv(timeout: 0.01, exception: false) } # small ones still go
     stuck.close
-    eventually { push.send(frames(1, text: LARGE)) && reader.recv(timeout: 0.01, exception: false)&.last == LARGE }
+    assert(eventually { push.send(frames(1, text: LARGE)) && reader.recv(timeout: 0.01, exception: false)&.last == LARGE })
   end
 
   test "one that asks and does not read its answers gets no more than fit" do
