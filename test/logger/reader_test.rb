@@ -277,6 +277,38 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal 12, seq
   end
 
+  # @param records [Hash{Integer => Integer}] how many of each writer, one writer after the other
+  def sent_at_once(records, **options)
+    pub = open_socket(:PUB, send_hwm: 0).bind(endpoint_for(:inproc))
+    one = own(Reader.subscribe(pub.last_endpoint, context: context, recv_hwm: 0, **options))
+    pub.wait_connected(timeout: 5)
+    pub.send_many(records.flat_map { |number, count| Array.new(count) { |i| frames(i + 1, writer: writer(number)) } })
+    one
+  end
+
+  test "writers whose records come through one connection take turns" do
+    one = sent_at_once({1 => 4000, 2 => 3, 3 => 1})
+    order = one.first(4004).map { |record| [record.writer.to_i, record.seq] }
+    assert_equal [[1, 1], [2, 1], [3, 1], [1, 2], [2, 2], [1, 3], [2, 3], [1, 4]], order.first(8)
+    assert_equal (1..4000).to_a, order.filter_map { |number, seq| seq if number == 1 }
+    assert_equal [4004, 0, 0, 0], [one.received, one.lost, one.late, one.dropped]
+  end
+
+  test "what waits in a subscriber is bounded: the writer with most of it loses records" do
+    one = sent_at_once({1 => 4000, 2 => 100}, queue_bytes: 100_000)
+    records = one.first(200).group_by(&:writer)
+    assert_equal (1..100).to_a, records[writer(2)].map(&:seq)
+    rest = []
+    while (record = one.recv(timeout: 0, exception: false))
+      rest << record
+    end
+    assert_equal 4000, rest.size + 100 + one.dropped
+    assert_operator one.dropped, :>, 3000
+    assert_equal [writer(1)], rest.map(&:writer).uniq
+    error = assert_raises(Godwit::ArgumentValueError) { Reader.subscribe(endpoint_for(:inproc), context: context, queue_bytes: 0) }
+    assert_includes error.message, "queue_bytes: takes bytes, 1 or more"
+  end
+
   test "a subscriber to some topics counts the gaps within each" do
     pub = open_socket(:PUB).bind(endpoint_for(:tcp))
     one = subscriber(pub, level: "warn+")

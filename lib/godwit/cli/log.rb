@@ -11,6 +11,9 @@ module Godwit
 
       # What the four have in common.
       class Part < Family::Part
+        UNITS = {"" => 1, "k" => 1 << 10, "M" => 1 << 20, "G" => 1 << 30}.freeze
+        private_constant :UNITS
+
         # @param arguments [Array<String>] as {Command#run}
         # @param io [IO] where it prints
         # @return [Integer] exit status
@@ -55,6 +58,14 @@ module Godwit
         def next_port(endpoint)
           start, port = endpoint.match(%r{\A((?:tcp|wss?)://.*:)(\d+)\z})&.captures
           "#{start}#{Integer(port, 10) + 1}" if port && Integer(port, 10).between?(1, 65_534)
+        end
+
+        def size(text, option) = bytes(text) || raise(UsageError, "#{option} takes a size such as 10M (k, M, G): got #{text.inspect}")
+
+        # @return [Integer, nil] nil: that is no size
+        def bytes(text)
+          digits, unit = text.match(/\A([1-9]\d*)([kMG]?)\z/)&.captures
+          Integer(digits, 10) * UNITS.fetch(unit) if digits
         end
 
         # @param message [Array<String>, String] that is neither record nor line; nothing in it steers a terminal

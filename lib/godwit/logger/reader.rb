@@ -22,7 +22,10 @@ module Godwit
     #
     # **Foreign messages**, which are neither records nor lines of plain writers, are counted and left out: {#foreign}.
     #
-    # **Fair**: writers take turns, so that one which floods does not hold up the others. What a broadcaster sends comes in its order.
+    # **Fair**: writers take turns, so that one which floods does not hold up the others. Each writer's records come in
+    # their order. From a broadcaster all writers' records come through one connection: when the reader falls behind,
+    # it holds up to `queue_bytes:` of them in a queue for each writer, and drops those of the writers with most:
+    # {#dropped}.
     #
     # **Threads, fibers, signals**: any number may read; each record goes to one of them. Waits end within 0.1 s on `Thread#kill`, `Thread#raise`,
     # `Timeout`, signals, {#close} and {Context#shutdown}; under a `Fiber.scheduler` other fibers run meanwhile. **Fork**: in a child what reads, waits or
@@ -35,10 +38,14 @@ module Godwit
       BATCH = 256
       # Seconds that a batch may take.
       SLICE = 0.02
+      # Messages taken out of libzmq before the next batch, at most, when more wait than one batch.
+      BACKLOG = 32 * BATCH
+      # Bytes in the queues of a reader that is subscribed, unless `queue_bytes:` says otherwise.
+      QUEUE_BYTES = 32 << 20
       # Messages of each writer that libzmq holds, unless `recv_hwm:` says otherwise.
       HWM = 10_000
       NEVER = {Object => :never}.freeze
-      private_constant :BATCH, :SLICE, :HWM, :NEVER
+      private_constant :BATCH, :SLICE, :BACKLOG, :QUEUE_BYTES, :HWM, :NEVER
 
       class << self
         # Makes one that binds. With a block: yields it, closes it afterwards, and gives the block's value.
@@ -56,14 +63,17 @@ module Godwit
         # @param prog [String, Array<String>, nil] these programs; nil: all
         # @param host [String, Array<String>, nil] these hosts; nil: all
         # @param tag [String, Array<String>, nil] records with one of these tags; nil: all
+        # @param queue_bytes [Integer] bytes, 1 or more, that may wait in this reader when records come faster than it is read
         # @param options [Hash] socket options, as {Socket#initialize}
         # @return [Reader] or the block's value
         # @raise [ArgumentError] for a level that there is not
+        # @raise [ArgumentValueError] for a `queue_bytes:` that is not allowed
         # @raise [Error] as {Socket.connect}
-        def subscribe(*endpoints, level: nil, prog: nil, host: nil, tag: nil, **options, &block)
+        def subscribe(*endpoints, level: nil, prog: nil, host: nil, tag: nil, queue_bytes: QUEUE_BYTES, **options, &block)
+          raise Errors.bad_value(:subscribe, "queue_bytes:", "bytes, 1 or more", queue_bytes) unless queue_bytes.is_a?(Integer) && queue_bytes.positive?
           filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
           socket = SUB.connect(*endpoints, subscribe: filter.subscriptions, recv_hwm: HWM, **options)
-          within(allocate.tap { |reader| reader.__send__(:start, socket, filter) }, &block)
+          within(allocate.tap { |reader| reader.__send__(:start, socket, filter, queue_bytes: queue_bytes) }, &block)
         end
 
         private
@@ -89,7 +99,7 @@ module Godwit
       def initialize(*endpoints, state: nil, **options)
         state &&= State.new(state)
         known = state&.load
-        start(PULL.bind(*endpoints, recv_hwm: HWM, **options), nil, state, known)
+        start(PULL.bind(*endpoints, recv_hwm: HWM, **options), nil, state: state, known: known)
       end
 
       # Yields each record, until it is closed.
@@ -127,6 +137,10 @@ module Godwit
 
       # @return [Integer] records that came again, or after a later one
       def late = @lock.synchronize { @accounts.late }
+
+      # @return [Integer] messages that found no room within `queue_bytes:`; 0 for a reader that binds. Records among them
+      #   are {#lost} too, as soon as a later one of their writer is read
+      def dropped = @lock.synchronize { @turns ? @turns.dropped : 0 }
 
       # @return [Integer] lines of plain writers
       def plain = @accounts.plain
@@ -190,8 +204,9 @@ module Godwit
 
       private
 
-      def start(socket, filter, state = nil, known = nil)
+      def start(socket, filter, state: nil, known: nil, queue_bytes: nil)
         @socket = socket
+        @turns = Turns.new(queue_bytes) if queue_bytes
         @accounts = Accounts.new(topics: filter && filter.subscriptions != [""], known: known)
         @filter = filter unless !filter || filter.everything?
         @state = state
@@ -246,7 +261,7 @@ module Godwit
         @lock.synchronize do
           next true unless @pending.empty? || forked?
           adapt(Timeout.now)
-          batch = @socket.__send__(:_recv_many, @waiting.zero? ? @size : 1, 0)
+          batch = @waiting.zero? ? next_batch : take_out(1)
           save if @unsaved && @state.due_in.zero?
           next !(@waiting += 1) unless batch
           @unsaved = true if @state
@@ -255,6 +270,22 @@ module Godwit
           true
         end
       end
+
+      # A full batch means that more wait. They are taken at once, as one connection brings the records of all writers.
+      # @return [Array, nil] nil: nothing was there
+      def next_batch
+        batch = take_out(@size)
+        return batch if !@turns || (@turns.empty? && (batch.nil? || batch.size < @size))
+        left = BACKLOG
+        while batch
+          @turns.put(batch)
+          break unless (left -= batch.size).positive?
+          batch = take_out(BATCH)
+        end
+        @turns.take(@size)
+      end
+
+      def take_out(count) = @socket.__send__(:_recv_many, count, 0)
 
       def adapt(now)
         spent = now - @fetched
@@ -293,3 +324,4 @@ end
 # Below, since they open the class that is to be loaded by now.
 require_relative "reader/accounts"
 require_relative "reader/state"
+require_relative "reader/turns"

@@ -45,6 +45,14 @@ module Godwit
         rescue ArgumentError, Encoding::CompatibilityError # a socket with another `encoding:` than binary, and bytes that are not in it
           parse(frames.map(&:b), topics)
         end
+
+        # Spares {parse} where only the writer matters.
+        # @param frames [Array<String>, String] as {parse} takes them
+        # @return [String, nil] as {#writer}; nil when it is no record
+        def writer_of(frames)
+          return unless frames.is_a?(Array) && frames.size == 3
+          (frames[1].encoding == Encoding::BINARY && HEAD.match?(frames[1])) ? frames[1].byteslice(WRITER_AT, 32) : parse(frames)&.writer
+        end
       end
 
       # @private

@@ -12,10 +12,9 @@ module Godwit
         usage "log serve --in ENDPOINT [--out ENDPOINT] [--file FILE] [options]"
 
         ROTATIONS = {"daily" => :daily, "weekly" => :weekly, "monthly" => :monthly}.freeze
-        UNITS = {"" => 1, "k" => 1 << 10, "M" => 1 << 20, "G" => 1 << 30}.freeze
         # Where records of durable writers join the others, once they are in the file.
         FORWARDED = "inproc://godwit-log-durable"
-        private_constant :ROTATIONS, :UNITS, :FORWARDED
+        private_constant :ROTATIONS, :FORWARDED
 
         private
 
@@ -102,13 +101,6 @@ module Godwit
           ROTATIONS.fetch(text) do
             bytes(text) or raise UsageError, "--rotate takes daily, weekly, monthly, or a size such as 10M (k, M, G): got #{text.inspect}"
           end
-        end
-
-        def size(text, option) = bytes(text) || raise(UsageError, "#{option} takes a size such as 10M (k, M, G): got #{text.inspect}")
-
-        def bytes(text)
-          digits, unit = text.match(/\A([1-9]\d*)([kMG]?)\z/)&.captures
-          Integer(digits, 10) * UNITS.fetch(unit) if digits
         end
       end
     end
