@@ -283,7 +283,8 @@ socket_close(VALUE self)
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
     if (socket->state != GW_OPEN && socket->state != GW_LENT) return Qnil;
     if (gw_socket_forked(socket)) gw_raise_forked("close", self);
-    gw_socket_close(socket);
+    gw_line_close_spares(&socket->line);
+    if (socket->state == GW_OPEN || socket->state == GW_LENT) gw_socket_close(socket); /* other fibers may have run */
     return Qnil;
 }
 
@@ -318,11 +319,11 @@ socket_reopen(VALUE self)
     gw_monitor_move(socket, before);
     gw_poller_attach(socket);
     gw_wake_all(socket);
-    gw_line_free_spares(&socket->line); /* their epoll sets hold the old ZMQ_FD */
     forget_edges(socket);
     gw_inproc_leave(socket, before, none);
     zmq_setsockopt(before, ZMQ_LINGER, &none, sizeof none);
     zmq_close(before);
+    gw_line_close_spares(&socket->line); /* their epoll sets hold the old ZMQ_FD */
     return self;
 }
 

@@ -194,18 +194,18 @@ gw_line_free_spares(gw_line_t *line)
     line->spare = NULL;
 }
 
-/* What they wait for is closed: their epoll descriptors go now, not when the collector comes. Not called by it. */
+/* Their epoll descriptors go now, not when the collector comes. Not called by it. */
 void
 gw_line_close_spares(gw_line_t *line)
 {
     int state;
-    for (gw_waiter_t *waiter; (waiter = line->spare);) {
-        VALUE io = waiter->io;
-        line->spare = waiter->next;
-        free_waiter(waiter);
-        if (NIL_P(io)) continue;
-        VALUE error = rb_errinfo();
-        rb_protect(rb_io_close, io, &state); /* other fibers may run meanwhile */
+    VALUE error = rb_errinfo(), ios = rb_ary_new();
+    for (gw_waiter_t *waiter = line->spare; waiter; waiter = waiter->next) {
+        if (!NIL_P(waiter->io)) rb_ary_push(ios, waiter->io);
+    }
+    gw_line_free_spares(line); /* first: other fibers may run while an IO is closed */
+    for (VALUE io; !NIL_P(io = rb_ary_pop(ios));) {
+        rb_protect(rb_io_close, io, &state);
         if (state) rb_set_errinfo(error);
     }
 }

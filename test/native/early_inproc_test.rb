@@ -60,6 +60,26 @@ class EarlyInprocTest < Godwit::TestCase
     assert_equal "FRESH", req.request("fresh", timeout: 5)
   end
 
+  test "a main thread beside another leaves no descriptor of its waits" do
+    queue = Thread::Queue.new
+    in_thread { queue.pop }
+    req = open_socket(:REQ).connect(endpoint_for(:inproc))
+    assert_raises(Godwit::TimeoutError) { req.request("given up", timeout: 0.001) }
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    before = descriptors
+    GC.disable # which would close them too
+    assert_raises(Godwit::TimeoutError) { req.request("given up", timeout: 0.001, retries: 20) }
+    20.times do
+      assert_raises(Godwit::TimeoutError) { pull.recv(timeout: 0.001) }
+      pull.close
+      pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    end
+    assert eventually("descriptors of #{before} and more are left") { descriptors <= before + 2 }
+  ensure
+    GC.enable
+    queue.close
+  end
+
   %i[ROUTER REP].each do |type|
     test "a #{type} that disconnected before the name was bound does not abort the process" do
       assert_child run_child(<<~RUBY)
