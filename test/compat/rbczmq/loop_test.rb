@@ -65,6 +65,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
 
   test "run takes what can be called" do
     assert_equal(-1, ZMQ::Loop.run(-> { ZL.add_oneshot_timer(0) { false } }))
+    assert_equal(-1, ZMQ::Loop.run(-> { ZL.add_oneshot_timer(-1) { false } }))
   end
 
   test "a callback that gives false ends it, nil does not" do

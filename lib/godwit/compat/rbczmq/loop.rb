@@ -85,7 +85,7 @@ module ZMQ
       times = timer.times.zero? ? nil : timer.times
       told do
         @timers[timer]&.cancel
-        @timers[timer] = @inner.every(timer.delay, times: times) { |under| fire(timer, under) }
+        @timers[timer] = @inner.every([timer.delay, 0].max, times: times) { |under| fire(timer, under) }
       end
       true
     end
