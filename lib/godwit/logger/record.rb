@@ -46,6 +46,7 @@ module Godwit
           parse(frames.map(&:b), topics)
         end
 
+        # @private
         # Spares {parse} where only the writer matters.
         # @param frames [Array<String>, String] as {parse} takes them
         # @return [String, nil] as {#writer}; nil when it is no record
