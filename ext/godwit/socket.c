@@ -277,14 +277,20 @@ gw_socket_close(gw_socket_t *socket)
     if (!gw_socket_waited_on(socket)) gw_socket_release(socket); /* else the last to leave: the descriptor's number is reused at once */
 }
 
+static bool
+socket_in_use(const gw_socket_t *socket)
+{
+    return socket->state == GW_OPEN || socket->state == GW_LENT;
+}
+
 static VALUE
 socket_close(VALUE self)
 {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
-    if (socket->state != GW_OPEN && socket->state != GW_LENT) return Qnil;
+    if (!socket_in_use(socket)) return Qnil;
     if (gw_socket_forked(socket)) gw_raise_forked("close", self);
-    gw_line_close_spares(&socket->line);
-    if (socket->state == GW_OPEN || socket->state == GW_LENT) gw_socket_close(socket); /* other fibers may have run */
+    gw_line_close_spares(&socket->line); /* other fibers may run meanwhile */
+    if (socket_in_use(socket)) gw_socket_close(socket);
     return Qnil;
 }
 
@@ -292,7 +298,7 @@ static VALUE
 socket_closed_p(VALUE self)
 {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
-    return RBOOL(socket->state != GW_OPEN && socket->state != GW_LENT);
+    return RBOOL(!socket_in_use(socket));
 }
 
 static VALUE

@@ -133,6 +133,13 @@ module Godwit
       ArgumentValueError.new("#{operation}: #{argument} takes #{allowed}: got #{secret ? value.class : shown(value)}", operation: operation)
     end
 
+    # @param name [String] such as "in_bytes:"
+    # @raise [ArgumentValueError] unless the value is an Integer, 1 or more
+    def check_bytes(operation, name, value)
+      return if value.is_a?(Integer) && value.positive?
+      raise bad_value(operation, name, "bytes, 1 or more", value)
+    end
+
     # @return [ArgumentTypeError]
     # @see bad_value
     def bad_type(operation, argument, allowed, value)

@@ -39,9 +39,9 @@ class EarlyInprocTest < Godwit::TestCase
     open_socket(:PUSH).connect(endpoint).close
     before = descriptors
     50.times { open_socket(:PUSH, linger: 0.01).connect(endpoint).send("late").close }
-    over = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.02
+    over = monotonic + 0.02
     swept = eventually("more than #{before} descriptors are left") do
-      all_over = Process.clock_gettime(Process::CLOCK_MONOTONIC) > over
+      all_over = monotonic > over
       open_socket(:PUSH).connect(endpoint).close # the next such call ends what is over
       all_over && descriptors <= before + 2
     end
@@ -63,23 +63,22 @@ class EarlyInprocTest < Godwit::TestCase
   end
 
   test "a main thread beside another leaves no descriptor of its waits" do
-    queue = Thread::Queue.new
-    in_thread { queue.pop }
-    req = open_socket(:REQ).connect(endpoint_for(:inproc))
-    assert_raises(Godwit::TimeoutError) { req.request("given up", timeout: 0.001) }
-    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
-    before = descriptors
-    GC.disable # which would close them too
-    assert_raises(Godwit::TimeoutError) { req.request("given up", timeout: 0.001, retries: 20) }
-    20.times do
-      assert_raises(Godwit::TimeoutError) { pull.recv(timeout: 0.001) }
-      pull.close
+    beside_a_thread do
+      req = open_socket(:REQ).connect(endpoint_for(:inproc))
+      assert_raises(Godwit::TimeoutError) { req.request("given up", timeout: 0.001) }
       pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+      before = descriptors
+      GC.disable # which would close them too
+      assert_raises(Godwit::TimeoutError) { req.request("given up", timeout: 0.001, retries: 20) }
+      20.times do
+        assert_raises(Godwit::TimeoutError) { pull.recv(timeout: 0.001) }
+        pull.close
+        pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+      end
+      assert eventually("descriptors of #{before} and more are left") { descriptors <= before + 2 }
     end
-    assert eventually("descriptors of #{before} and more are left") { descriptors <= before + 2 }
   ensure
     GC.enable
-    queue.close
   end
 
   %i[ROUTER REP].each do |type|

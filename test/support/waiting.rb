@@ -49,6 +49,15 @@ module Godwit
         thread.value
       end
 
+      # Runs the block beside another thread. A main thread that is not alone waits by an IO.
+      def beside_a_thread
+        queue = Thread::Queue.new
+        in_thread { queue.pop }
+        yield
+      ensure
+        queue.close
+      end
+
       # Runs the block in a thread. The test's end joins it (after closing the sockets), raises what it raised unless
       # somebody has joined it, and fails when it does not end.
       def in_thread(&block)

@@ -158,7 +158,8 @@ module Godwit
       def work
         Thread.handle_interrupt(Object => :immediate) { turn until @stopping }
       rescue IOError, Errno::EBADF
-        raise unless [@bell_out, @radio.ear].any?(&:closed?) # by JRuby, which exits before it ends the threads
+        # JRuby closes all IOs when it exits, before it ends the threads.
+        raise unless [@bell_out, @radio.ear].any?(&:closed?)
       ensure
         @lock.synchronize do
           @closed = true

@@ -60,7 +60,9 @@ module Godwit
           "#{start}#{Integer(port, 10) + 1}" if port && Integer(port, 10).between?(1, 65_534)
         end
 
-        def size(text, option) = bytes(text) || raise(UsageError, "#{option} takes a size such as 10M (k, M, G): got #{text.inspect}")
+        def size(text, option)
+          bytes(text) || raise(UsageError, "#{option} takes a size such as 10M (k, M, G): got #{text.inspect}")
+        end
 
         # @return [Integer, nil] nil: that is no size
         def bytes(text)

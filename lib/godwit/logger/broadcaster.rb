@@ -84,7 +84,9 @@ module Godwit
       def initialize(input, output = nil, control: nil, last: 1000, last_bytes: 4 << 20, in_bytes: HELD_BYTES, out_bytes: HELD_BYTES, answer_bytes: HELD_BYTES, sink: nil,
         on_foreign: nil, context: nil, **options)
         check(last, last_bytes, sink, on_foreign)
-        {in_bytes: in_bytes, out_bytes: out_bytes, answer_bytes: answer_bytes}.each { |name, bytes| check_bytes(name, bytes) }
+        {in_bytes: in_bytes, out_bytes: out_bytes, answer_bytes: answer_bytes}.each do |name, bytes|
+          Errors.check_bytes(:broadcaster, "#{name}:", bytes)
+        end
         frame = options[:max_message_size] || MOST_FRAME
         @options = {context: context, recv_hwm: [in_bytes / frame, LEAST_HWM].max, send_hwm: HWM, linger: LINGER, max_message_size: frame, **options}
         @owned = []
@@ -231,10 +233,6 @@ module Godwit
         raise Errors.bad_value(:broadcaster, "last_bytes:", "bytes, 0 to 1 GiB", bytes) unless bytes.is_a?(Integer) && bytes.between?(0, MOST_BYTES)
         raise Errors.bad_type(:broadcaster, "sink:", "what has a method write, or nil", sink) unless sink.nil? || sink.respond_to?(:write)
         raise Errors.bad_type(:broadcaster, "on_foreign:", "what can be called with a message, or nil", on_foreign) unless on_foreign.nil? || on_foreign.respond_to?(:call)
-      end
-
-      def check_bytes(name, bytes)
-        raise Errors.bad_value(:broadcaster, "#{name}:", "bytes, 1 or more", bytes) unless bytes.is_a?(Integer) && bytes.positive?
       end
 
       def bind(type, endpoints, **options)

@@ -38,14 +38,12 @@ module Godwit
       BATCH = 256
       # Seconds that a batch may take.
       SLICE = 0.02
-      # Messages taken out of libzmq before the next batch, at most, when more wait than one batch.
-      BACKLOG = 32 * BATCH
       # Bytes in the queues of a reader that is subscribed, unless `queue_bytes:` says otherwise.
       QUEUE_BYTES = 32 << 20
       # Messages of each writer that libzmq holds, unless `recv_hwm:` says otherwise.
       HWM = 10_000
       NEVER = {Object => :never}.freeze
-      private_constant :BATCH, :SLICE, :BACKLOG, :QUEUE_BYTES, :HWM, :NEVER
+      private_constant :BATCH, :SLICE, :QUEUE_BYTES, :HWM, :NEVER
 
       class << self
         # Makes one that binds. With a block: yields it, closes it afterwards, and gives the block's value.
@@ -63,14 +61,16 @@ module Godwit
         # @param prog [String, Array<String>, nil] these programs; nil: all
         # @param host [String, Array<String>, nil] these hosts; nil: all
         # @param tag [String, Array<String>, nil] records with one of these tags; nil: all
-        # @param queue_bytes [Integer] bytes, 1 or more, that may wait in this reader when records come faster than it is read
+        # @param queue_bytes [Integer] bytes, 1 or more, that may wait in this reader when records come
+        #   faster than it is read
         # @param options [Hash] socket options, as {Socket#initialize}
         # @return [Reader] or the block's value
         # @raise [ArgumentError] for a level that there is not
         # @raise [ArgumentValueError] for a `queue_bytes:` that is not allowed
         # @raise [Error] as {Socket.connect}
-        def subscribe(*endpoints, level: nil, prog: nil, host: nil, tag: nil, queue_bytes: QUEUE_BYTES, **options, &block)
-          raise Errors.bad_value(:subscribe, "queue_bytes:", "bytes, 1 or more", queue_bytes) unless queue_bytes.is_a?(Integer) && queue_bytes.positive?
+        def subscribe(*endpoints, level: nil, prog: nil, host: nil, tag: nil, queue_bytes: QUEUE_BYTES,
+          **options, &block)
+          Errors.check_bytes(:subscribe, "queue_bytes:", queue_bytes)
           filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
           socket = SUB.connect(*endpoints, subscribe: filter.subscriptions, recv_hwm: HWM, **options)
           within(allocate.tap { |reader| reader.__send__(:start, socket, filter, queue_bytes: queue_bytes) }, &block)
@@ -271,18 +271,9 @@ module Godwit
         end
       end
 
-      # A full batch means that more wait. They are taken at once, as one connection brings the records of all writers.
       # @return [Array, nil] nil: nothing was there
       def next_batch
-        batch = take_out(@size)
-        return batch if !@turns || (@turns.empty? && (batch.nil? || batch.size < @size))
-        left = BACKLOG
-        while batch
-          @turns.put(batch)
-          break unless (left -= batch.size).positive?
-          batch = take_out(BATCH)
-        end
-        @turns.take(@size)
+        @turns ? @turns.batch(@size) { |count| take_out(count) } : take_out(@size)
       end
 
       def take_out(count) = @socket.__send__(:_recv_many, count, 0)

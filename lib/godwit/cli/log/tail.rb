@@ -26,7 +26,8 @@ module Godwit
           options.on("--control ENDPOINT", "where --last asks; one port above ENDPOINT unless told") { |control| @control = Endpoint.expand(control) }
           options.on("--bind", "binds ENDPOINT: writers send here, without a `log serve`") { @bind = true }
           options.on("--state FILE", "with --bind: keeps the accounts from one run to the next, so that what came in between is known as lost") { |path| @state = path }
-          options.on("--queue-bytes SIZE", "what waits here when records come faster than they are shown (32M); then the", "writers with most of it lose some") { |text| @queue_bytes = size(text, "--queue-bytes") }
+          options.on("--queue-bytes SIZE", "what waits here when records come faster than they are shown (32M); then the",
+            "writers with most of it lose some") { |text| @queue_bytes = size(text, "--queue-bytes") }
           options.on("--count N", OptionParser::DecimalInteger, "ends after so many were shown") { |count| @count = positive(count, "--count") }
           options.on("--timeout SECONDS", Float, "ends after this time, with status #{EXIT[:timed_out]}") { |seconds| @timeout = not_negative(seconds, "--timeout") }
           options.on("--stats", "tells each second on standard error what came") { @stats = true }
@@ -61,10 +62,10 @@ module Godwit
           source = endpoint(arguments)
           raise UsageError, "--last and --control are for what `log serve` keeps, not for --bind" if @bind && (@last || @control)
           raise UsageError, "--state is for --bind" if @state && !@bind
+          raise UsageError, "--queue-bytes is not for --bind: there writers wait" if @bind && @queue_bytes
           load_library
           filter = check("--level") { Godwit::Logger::Filter.new(**@choice) }
           view = check("--format") { Godwit::Logger::View.new(format: @format, color: color?, highlight: filter.grep) }
-          raise UsageError, "--queue-bytes is for what `log serve` sends, not for --bind" if @bind && @queue_bytes
           reader = reader_at(source)
           reader.on_foreign { |message| tell_foreign(message) } if @verbose
           last = @last ? last_records(reader, source) : []
@@ -75,10 +76,10 @@ module Godwit
 
         def reader_at(source)
           return Godwit::Logger::Reader.new(source, state: @state, **server_security) if @bind
-          Godwit::Logger::Reader.subscribe(source, **@choice.slice(:level, :prog, :host, :tag), **bounds, **client_security)
+          bounds = {queue_bytes: @queue_bytes}.compact
+          choice = @choice.slice(:level, :prog, :host, :tag)
+          Godwit::Logger::Reader.subscribe(source, **choice, **bounds, **client_security)
         end
-
-        def bounds = {queue_bytes: @queue_bytes}.compact
 
         def last_records(reader, source)
           control = @control || next_port(source) or raise UsageError, "--last needs --control ENDPOINT where #{source} has no port"

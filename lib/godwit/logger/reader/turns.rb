@@ -9,11 +9,14 @@ module Godwit
       # One thread at a time uses it.
       # @private
       class Turns
+        # Messages that one connection brings at once, and before the next batch, at most.
+        BATCH = 256
+        BACKLOG = 32 * BATCH
         # Bytes that a message takes beside its frames, about.
         OVERHEAD = 256
         # Messages of one writer, and their bytes.
         Waiting = Struct.new(:messages, :bytes)
-        private_constant :OVERHEAD, :Waiting
+        private_constant :BATCH, :BACKLOG, :OVERHEAD, :Waiting
 
         # @return [Integer] messages that found no room
         attr_reader :dropped
@@ -26,7 +29,24 @@ module Godwit
           @waiting = {}
         end
 
-        def empty? = @waiting.empty?
+        # A full batch means that more wait. They are taken at once, as one connection brings the records of
+        # all writers.
+        # @yieldparam count [Integer] at most so many
+        # @yieldreturn [Array, nil] messages; nil: nothing was there
+        # @return [Array, nil] as the block
+        def batch(size)
+          batch = yield(size)
+          return batch if @waiting.empty? && (batch.nil? || batch.size < size)
+          left = BACKLOG
+          while batch
+            put(batch)
+            break unless (left -= batch.size).positive?
+            batch = yield(BATCH)
+          end
+          take(size)
+        end
+
+        private
 
         # @param messages [Array<Array<String>, String>] as Socket#recv gives them
         def put(messages)
@@ -55,8 +75,6 @@ module Godwit
           end
           taken
         end
-
-        private
 
         def size_of(message) = OVERHEAD + (message.is_a?(String) ? message.bytesize : message.sum(&:bytesize))
       end
