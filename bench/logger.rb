@@ -156,5 +156,4 @@ Bench.section("logger", "Logger: records from writers to readers") do |section|
   section.target "records lost in these runs", flows.select { |(label, *), _| label == RECORD }.values.sum { |figures| figures[:lost].most }, at_most: 0, digits: 0
   section.target "beside a writer that floods: the latest of a slow one's records, ms", late[:most_us].median / 1e3, at_most: 100, digits: 1
   section.target "broadcaster, records/s to one reader", passed.dig(["C", 1], :rate)&.median, at_least: 100_000, digits: 0
-  section.target "plain lines/s, times the plain way's", ratio(flows, [PLAIN, "lines", 1], [WAY, "lines", 1], :rate), at_least: 3, digits: 2
 end

@@ -50,17 +50,7 @@ module Godwit
     # last_error: Exception or nil, its own last trouble, such as an address in use.
     Stats = Struct.new(:queued, :sent, :dropped, :spooled, :last_error, keyword_init: true)
 
-    # The calls of a plain logger in C, where there are any; a subclass's are its own.
-    CALLS = Backend::IMPLEMENTATION::LogQueue.const_defined?(:Calls, false) ? Backend::IMPLEMENTATION::LogQueue::Calls : nil
-    private_constant :CALLS
-
     class << self
-      # @private
-      def prepend(*)
-        CALLS&.step_aside if equal?(Logger)
-        super
-      end
-
       private
 
       # Makes what a logger or a device with an endpoint holds: a folder, or a port, maybe. So an interrupt (`Timeout`) waits until the block has it, and then
@@ -113,11 +103,7 @@ module Godwit
         @default_formatter = Formatter.new
         @formatter = formatter || @default_formatter
         self.datetime_format = datetime_format
-        Logger.__send__(:handle, target, **options) do |handle|
-          @handle = handle
-          @plain = handle.settings.plain?
-          extend(CALLS) if @plain && CALLS && instance_of?(Logger)
-        end
+        Logger.__send__(:handle, target, **options) { |handle| @handle = handle }
       else
         super
       end
@@ -153,7 +139,6 @@ module Godwit
         end
       end
       payload = Text.merge(payload, keywords) unless keywords.empty?
-      return true if @plain && NilClass === payload && handle.line(severity, progname, message, @formatter)
       handle.record(severity, progname, message, payload, @formatter)
     end
     alias_method :log, :add
@@ -265,13 +250,5 @@ module Godwit
     def inspect
       @handle ? "#<#{self.class} #{@handle.settings.endpoint} level=#{level}#{" (closed)" if @handle.closed?}>" : super
     end
-
-    # Who defines one of these methods anew has it called.
-    # @private
-    def self.method_added(name)
-      CALLS&.step_aside if equal?(Logger) && CALLS&.method_defined?(name, false)
-      super
-    end
-    private_class_method :method_added
   end
 end

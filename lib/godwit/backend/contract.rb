@@ -47,9 +47,9 @@ module Godwit
       # rows that are there, and gives a number of Shell::Source.
       ROWS = %i[open take close bytes rows].freeze
 
-      # A class of the backend's own, for Logger: entries from callers to the sender. open(bound in records, in bytes, entries after which a caller
-      # lets others run, class of formatter), push(entry, bytes of its texts) gives false once closed, take(most) waits for the first, gives nil when it is closed and
-      # empty. One that also makes lines has served=, learn, line and only_lines?, as ext/godwit/log_queue.c.
+      # A class of the backend's own, for Logger: entries from callers to the sender. open(bound in records, in bytes, entries after which
+      # a caller lets others run), push(entry, bytes of its texts) gives false once closed, take(most) waits for the first, gives nil when
+      # it is closed and empty.
       LOG_QUEUE = %i[open push shift take close closed? size full? roomy? stalled=].freeze
 
       CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR, Poller: POLLER, Proxy: PROXY, Ledger: LEDGER}.freeze

@@ -35,13 +35,6 @@ module Godwit
 
       attr_reader :settings
 
-      # The quick way of a usual line, where there is one.
-      # @return [Boolean] false: nothing was done
-      def line(level, prog, message, formatter)
-        lines = @held[0].lines
-        lines ? lines.line(level, prog, message, formatter) : false
-      end
-
       # Nothing here rescues but what stands around the program's own methods: an error that another thread raises into this one is the program's.
       # @param level [Integer]
       # @param message [Object]
@@ -73,7 +66,6 @@ module Godwit
         text = Text.cut(text) if text.bytesize > Text::MOST_BYTES
         if @settings.plain?
           payload = nil # a line has no place for it
-          writer.lines&.learn(level, stream.prog, stream.line_head, stream.line_middle)
         else
           tags = tags_field(formatter) if formatter
           payload &&= Text.field("payload", payload)

@@ -20,16 +20,13 @@ module Godwit
       # @param records [Integer] bound
       # @param bytes [Integer] bound
       def initialize(records, bytes)
-        @queue = Backend::IMPLEMENTATION::LogQueue.new.open(records, bytes, PASS_EVERY, Formatter)
+        @queue = Backend::IMPLEMENTATION::LogQueue.new.open(records, bytes, PASS_EVERY)
         @waiters = 0
         @stalled = @mute = false
         @mute_from = @steps = 0
         @lock = Mutex.new
         @freed = ConditionVariable.new
       end
-
-      # @return [#line, nil] what makes lines in their caller; nil where none does
-      def lines = @queue.respond_to?(:line) ? @queue : nil
 
       # @return [Integer] entries
       def size = @queue.size
@@ -49,7 +46,7 @@ module Godwit
       end
 
       # Callers: gives up the oldest.
-      # @return [Array, String, nil] an entry
+      # @return [Array, nil] an entry
       def shift
         while (entry = @queue.shift)
           return entry if entry[0]
@@ -58,7 +55,7 @@ module Godwit
       end
 
       # The sender: waits for one, takes what else is there.
-      # @return [Array<Array>, Array<String>, nil] nil: closed, and empty
+      # @return [Array<Array>, nil] nil: closed, and empty
       def take(most)
         @queue.take(most)
       ensure

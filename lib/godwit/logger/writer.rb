@@ -31,7 +31,6 @@ module Godwit
         @encoder = encoder
         @pid = Process.pid
         @room = Room.new(settings.queue, settings.room_bytes)
-        @lines = @room.lines if settings.plain?
         @pending = []
         @marks = []
         @gone = @reported = @lost = @late = 0
@@ -41,8 +40,6 @@ module Godwit
       end
 
       attr_reader :encoder, :outlet, :last_error
-      # @return [#line, #learn, nil] takes usual lines, quicker than {#push}; nil: there is none
-      attr_reader :lines
 
       # @return [Boolean] whether entries go anywhere; false in a forked child, and after a kill of the thread
       def alive? = @thread&.alive?
@@ -111,7 +108,7 @@ module Godwit
         return @room.push(entry, bytes) || :sealed if room
         if @settings.overflow == :drop_old
           oldest = @room.shift
-          drop(oldest.is_a?(::String) ? entry : oldest) if oldest # a line has no account of its own
+          drop(oldest) if oldest
           return @room.push(entry, bytes) || :sealed
         end
         drop(entry)
@@ -128,11 +125,9 @@ module Godwit
 
       # One that is killed has a follower, unless the process ends.
       def work
-        @lines&.served = true
         run
         over = true
       ensure
-        @lines&.served = false
         spawn unless over || @closing || Exit.over?
       end
 
@@ -179,9 +174,7 @@ module Godwit
       end
 
       def encode(batch)
-        return @pending.concat(batch) if @lines&.only_lines?
         batch.each do |entry|
-          next @pending << entry if entry.is_a?(::String)
           entry[0] ? @pending << @encoder.encode(entry) : @marks << entry[1]
         rescue => error # the others go
           @lost += 1

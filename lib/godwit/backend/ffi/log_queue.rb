@@ -3,13 +3,13 @@
 module Godwit
   module Backend
     module FFI
-      # What a logger's callers have given and its sender has not yet taken, as ext/godwit/log_queue.c; it makes no lines, which all go the encoder's way.
+      # What a logger's callers have given and its sender has not yet taken, as ext/godwit/log_queue.c.
       # @private
       class LogQueue
         # That an entry takes besides its texts: an Array of eight, and the slots and the slack of up to four Strings.
         ENTRY_BYTES = 448
 
-        def open(records, bytes, pass_every, _formatter)
+        def open(records, bytes, pass_every)
           @queue = Thread::Queue.new
           @records = records
           @most_bytes = bytes

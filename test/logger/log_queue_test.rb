@@ -1,0 +1,137 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "godwit/logger"
+
+# The queue between a logger's callers and its sender: in C, and in Ruby for the FFI backend.
+class LoggerLogQueueTest < Godwit::TestCase
+  QUEUE = Godwit::Backend::IMPLEMENTATION::LogQueue
+
+  def queue(records: 1000, bytes: 1 << 20) = QUEUE.new.open(records, bytes, 256)
+
+  def entry(number, text = "") = [number, 0, 0, 0, text, nil, nil, nil]
+
+  def all(one) = one.size.zero? ? [] : one.take(1 << 20)
+
+  test "entries come out in the order in which they went in, and as many as are asked for" do
+    one = queue
+    700.times { |number| assert one.push(entry(number), 0) }
+    taken = [one.take(100), one.take(300), one.take(1000)]
+    assert_equal [100, 300, 300], taken.map(&:size)
+    assert_equal [*0...700], taken.flatten(1).map(&:first)
+  end
+
+  test "none goes in once it is closed; what is in comes out" do
+    one = queue
+    one.push(entry(1), 0)
+    one.close
+    assert_equal false, one.push(entry(2), 0)
+    assert_predicate one, :closed?
+    assert_equal [entry(1)], one.take(5)
+    assert_nil one.take(5)
+    assert_nil one.shift
+    one.close
+  end
+
+  test "a sender that was killed and has no follower, since there was no thread to be had: the next record sees to one" do
+    pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
+    log = own(Godwit::Logger.new(pull.last_endpoint, wire: :plain))
+    2.times { log.info("before") && pull.recv(timeout: 5) }
+    writer = log.instance_variable_get(:@handle).writer
+    refused = 0
+    writer.define_singleton_method(:spawn) { ((refused += 1) == 1) ? raise(ThreadError, "can't create Thread") : super() }
+    assert_raises(ThreadError) { writer.instance_variable_get(:@thread).kill.join }
+    log.info("after")
+    assert_match(/after\z/, pull.recv(timeout: 5))
+    assert_equal 2, refused
+  end
+
+  test "the bounds hold: in records, and in bytes" do
+    one = queue(records: 8)
+    8.times do |number|
+      refute_predicate one, :full?
+      one.push(entry(number), 0)
+    end
+    assert_predicate one, :full?
+    one.shift
+    refute_predicate one, :full?
+    assert_predicate one.tap(&:shift), :roomy?
+    one = queue(bytes: 20_000)
+    one.push(entry(1, "x" * 19_000), 19_000)
+    refute_predicate one, :full?
+    refute_predicate one, :roomy?
+    one.push(entry(2, "x" * 600), 600)
+    assert_predicate one, :full?
+    assert_equal [1, 1], [all(one).size, one.size] # a quarter of the bytes at once, or one entry
+    all(one)
+    assert_predicate one, :roomy?
+    refute_predicate one, :full?
+    assert_nil one.shift
+  end
+
+  test "who waits is woken by an entry and by the end, and every entry comes out once" do
+    one = queue(records: 100_000)
+    count = rounds(3_000, stressed: 100)
+    taker = in_thread do
+      taken = []
+      while (batch = one.take(7))
+        taken.concat(batch)
+      end
+      taken
+    end
+    count.times do |number|
+      one.push(entry(number), 0)
+      until_waiting(one) if (number % 100).zero?
+    end
+    until_waiting(one)
+    one.close
+    assert_equal [*0...count], taker.value.map(&:first)
+  end
+
+  test "an interrupt where it waits takes nothing, and the next one hears of what came" do
+    one = queue
+    3.times do |number|
+      sleeper = in_thread { one.take(1) }
+      until_waiting(one)
+      sleeper.kill
+      assert sleeper.join(5)
+      one.push(entry(number), 0)
+      assert_equal [entry(number)], one.take(1)
+      sleeper = in_thread { one.take(1) }
+      until_waiting(one)
+      one.push(entry(-1), 0)
+      assert_equal [entry(-1)], sleeper.value
+    end
+  end
+
+  test "entries outlive the collector, wherever it moves them" do
+    one = queue(records: 10_000, bytes: 1 << 24)
+    4.times { GC.start } # it is old, and what comes into it is young
+    count = rounds(2_000, stressed: 50)
+    count.times do |number|
+      one.push(entry(Object.new, "n#{number}"), 4)
+      one.shift if number < 100
+    end
+    GC.start(full_mark: false)
+    GC.start
+    GC.compact if GC.respond_to?(:compact)
+    GC.start
+    Array.new(1000) { |number| "filler #{number}" * 10 }
+    first = [count, 100].min
+    assert_equal (first...count).map { |number| "n#{number}" }, all(one).map { |one_entry| one_entry[4] }
+  end
+
+  test "wrong arguments raise; what was not opened says so; memory is told" do
+    not_on :ffi, "its queue is a Thread::Queue"
+    one = QUEUE.allocate
+    %i[size shift close].each { |name| assert_raises(Godwit::Error, name) { one.public_send(name) } }
+    [["x", 1, 1], [1, nil, 1], [1, 1, nil]].each { |arguments| assert_raises(RangeError, TypeError) { one.open(*arguments) } }
+    one.open(10, 1000, 256)
+    assert_raises(Godwit::StateError) { one.open(10, 1000, 256) }
+    assert_raises(TypeError) { one.push(entry(1), nil) }
+    require "objspace"
+    full = queue(records: 10_000, bytes: 1 << 24)
+    10_000.times { |number| full.push(entry(number), 4) }
+    assert_operator ObjectSpace.memsize_of(full), :>, 160_000
+  end
+end
