@@ -79,8 +79,8 @@ Init_godwit_ext(void)
     gw_init_send(takeover, owned);
     gw_init_recv(takeover, owned);
     gw_init_proxy();
-    gw_init_ledger();
     gw_init_draft(native);
-    gw_init_rows(native);
+    gw_init_statistics(native);
     gw_init_log_queue(native);
+    gw_init_rows(native);
 }

@@ -428,27 +428,25 @@ void gw_init_poller(void);
 /* ---- proxy.c ---- */
 
 void gw_proxy_end(struct gw_proxy *proxy); /* one of its sockets was closed */
+
+/* What a proxy tells of each message that it has taken, without the GVL. */
+typedef struct gw_observer {
+    void (*observe)(struct gw_observer *observer, zmq_msg_t *parts, int count, size_t bytes); /* NULL: not open */
+    unsigned generation;
+} gw_observer_t;
+
+extern const rb_data_type_t gw_observer_type; /* the parent of an observer's own type */
 void gw_init_proxy(void);
 
-/* ---- json.c ---- */
+/* ---- accelerators of the logger and the shell ---- */
 
 typedef void gw_json_member_t(void *argument, const char *key, size_t key_size, const char *value, size_t size);
 /* Whether the text is a JSON object; calls back with the raw text of each of its keys and values, also before it finds that it is none. */
 bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument);
 
-/* ---- ledger.c ---- */
-
-struct gw_ledger *gw_ledger_get(VALUE self, const char *operation); /* raises when it is none, or the parent process's */
-void gw_ledger_note(struct gw_ledger *ledger, zmq_msg_t *parts, int count, size_t bytes); /* without the GVL */
-void gw_init_ledger(void);
-
-/* ---- rows.c ---- */
-
-void gw_init_rows(VALUE native);
-
-/* ---- log_queue.c ---- */
-
+void gw_init_statistics(VALUE native);
 void gw_init_log_queue(VALUE native);
+void gw_init_rows(VALUE native);
 
 /* ---- error.c ---- */
 

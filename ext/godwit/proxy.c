@@ -40,7 +40,7 @@ typedef struct {
     int from, to;                 /* places */
     bool live;                    /* the one can receive, the other send */
     bool captured;                /* the message in hand was copied to the capture socket */
-    bool noted;                   /* and told to the ledger, which so counts what the capture socket got */
+    bool observed;                /* and told to the observer, which so counts what the capture socket got */
     bool counted;                 /* its large frames are in the budget */
     int count, capacity;          /* frames in hand, and initialised */
     size_t bytes;
@@ -50,8 +50,8 @@ typedef struct {
 typedef struct gw_proxy {
     VALUE sockets[PLACES];        /* Qnil: none; the back end may be the front end */
     gw_socket_t *native[PLACES];  /* borrowed from `sockets`, which keep them while we live */
-    VALUE ledger;                 /* Qnil: none */
-    struct gw_ledger *noted;      /* borrowed from `ledger`: what is told of each message */
+    VALUE observer;               /* Qnil: none */
+    gw_observer_t *told;          /* borrowed from `observer` */
     traffic_t traffic[PLACES];
     atomic_ullong dropped;        /* replies whose peer is gone: a ROUTER with mandatory; messages beyond the budget */
     budget_t *budget;             /* owned, shared with frames; NULL: none */
@@ -71,7 +71,7 @@ proxy_mark(void *pointer)
 {
     gw_proxy_t *proxy = pointer;
     for (int i = 0; i < PLACES; i++) rb_gc_mark_movable(proxy->sockets[i]);
-    rb_gc_mark_movable(proxy->ledger);
+    rb_gc_mark_movable(proxy->observer);
 }
 
 static void
@@ -79,7 +79,7 @@ proxy_compact(void *pointer)
 {
     gw_proxy_t *proxy = pointer;
     for (int i = 0; i < PLACES; i++) proxy->sockets[i] = rb_gc_location(proxy->sockets[i]);
-    proxy->ledger = rb_gc_location(proxy->ledger);
+    proxy->observer = rb_gc_location(proxy->observer);
 }
 
 static void
@@ -121,7 +121,7 @@ proxy_alloc(VALUE class)
     gw_proxy_t *proxy;
     VALUE self = TypedData_Make_Struct(class, gw_proxy_t, &proxy_type, proxy);
     for (int i = 0; i < PLACES; i++) proxy->sockets[i] = Qnil;
-    proxy->ledger = Qnil;
+    proxy->observer = Qnil;
     proxy->wake_fd = -1;
     return self;
 }
@@ -225,7 +225,7 @@ take(gw_proxy_t *proxy, way_t *way)
 {
     gw_socket_t *from = proxy->native[way->from];
     way->bytes = 0;
-    way->captured = way->noted = way->counted = false;
+    way->captured = way->observed = way->counted = false;
     do {
         if (way->count == way->capacity && !more_room(way)) return ENOMEM;
         int error = gw_receive_frame(from, &way->parts[way->count]);
@@ -299,9 +299,9 @@ pass(gw_proxy_t *proxy, way_t *way)
         add(&proxy->traffic[CAPTURE].sent, 1);
         add(&proxy->traffic[CAPTURE].sent_bytes, way->bytes);
     }
-    if (proxy->noted && !way->noted) {
-        gw_ledger_note(proxy->noted, way->parts, way->count, way->bytes);
-        way->noted = true;
+    if (proxy->told && !way->observed) {
+        proxy->told->observe(proxy->told, way->parts, way->count, way->bytes);
+        way->observed = true;
     }
     if (proxy->budget && way->to == BACK && !within_budget(proxy->budget, way)) error = ENOBUFS;
     else error = send_whole(proxy->native[way->to], way->parts, way->count, false);
@@ -455,15 +455,20 @@ proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture)
     return self;
 }
 
-/* _note_in(ledger): what it takes from now on is told there; not while it runs */
+/* An observer's struct begins with a gw_observer_t. */
+const rb_data_type_t gw_observer_type = {.wrap_struct_name = "Godwit observer"};
+
+/* _observe(observer): it is told of each message from now on; not while the proxy runs */
 static VALUE
-proxy_note_in(VALUE self, VALUE ledger)
+proxy_observe(VALUE self, VALUE observer)
 {
     gw_proxy_t *proxy = get(self, "proxy");
-    struct gw_ledger *noted = gw_ledger_get(ledger, "proxy");
+    gw_observer_t *told = rb_check_typeddata(observer, &gw_observer_type);
+    if (!told->observe) rb_raise(rb_eRuntimeError, "this observer was never opened");
+    if (told->generation != atomic_load(&gw_generation)) gw_raise_forked("proxy", observer);
     if (proxy->running) gw_raise_busy("proxy", self);
-    RB_OBJ_WRITE(self, &proxy->ledger, ledger);
-    proxy->noted = noted;
+    RB_OBJ_WRITE(self, &proxy->observer, observer);
+    proxy->told = told;
     return self;
 }
 
@@ -616,7 +621,7 @@ gw_init_proxy(void)
     VALUE class = rb_define_class_under(gw_mGodwit, "Proxy", rb_cObject);
     rb_define_alloc_func(class, proxy_alloc);
     rb_define_private_method(class, "_open", proxy_open, 3);
-    rb_define_private_method(class, "_note_in", proxy_note_in, 1);
+    rb_define_private_method(class, "_observe", proxy_observe, 1);
     rb_define_private_method(class, "_bound", proxy_bound, 1);
     rb_define_private_method(class, "_lend", proxy_lend, 0);
     rb_define_private_method(class, "_give_back", proxy_give_back, 0);

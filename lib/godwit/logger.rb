@@ -37,6 +37,7 @@ module Godwit
     autoload :Reader, "godwit/logger/reader"
     autoload :Filter, "godwit/logger/filter"
     autoload :View, "godwit/logger/view"
+    autoload :Native, "godwit/logger/native"
     autoload :Summary, "godwit/logger/summary"
     autoload :Broadcaster, "godwit/logger/broadcaster"
     autoload :Control, "godwit/logger/control"

@@ -3,17 +3,28 @@
 require "test_helper"
 require "godwit/logger"
 
-# The queue between a logger's callers and its sender: in C, and in Ruby for the FFI backend.
+# The queue between a logger's callers and its sender. The extension's and Ruby's do the same.
 class LoggerLogQueueTest < Godwit::TestCase
-  QUEUE = Godwit::Backend::IMPLEMENTATION::LogQueue
+  require "godwit/logger/log_queue"
+  NATIVE = Godwit::Logger.const_get(:Native)::LogQueue
+  KINDS = [NATIVE, Godwit::Logger.const_get(:LogQueue)].uniq
 
-  def queue(records: 1000, bytes: 1 << 20) = QUEUE.new.open(records, bytes, 256)
+  def self.each_kind(name, &block)
+    KINDS.each do |kind|
+      test("#{kind}: #{name}") do
+        @kind = kind
+        instance_exec(&block)
+      end
+    end
+  end
+
+  def queue(records: 1000, bytes: 1 << 20) = @kind.new.open(records, bytes, 256)
 
   def entry(number, text = "") = [number, 0, 0, 0, text, nil, nil, nil]
 
   def all(one) = one.size.zero? ? [] : one.take(1 << 20)
 
-  test "entries come out in the order in which they went in, and as many as are asked for" do
+  each_kind "entries come out in the order in which they went in, and as many as are asked for" do
     one = queue
     700.times { |number| assert one.push(entry(number), 0) }
     taken = [one.take(100), one.take(300), one.take(1000)]
@@ -21,7 +32,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     assert_equal [*0...700], taken.flatten(1).map(&:first)
   end
 
-  test "none goes in once it is closed; what is in comes out" do
+  each_kind "none goes in once it is closed; what is in comes out" do
     one = queue
     one.push(entry(1), 0)
     one.close
@@ -46,7 +57,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     assert_equal 2, refused
   end
 
-  test "the bounds hold: in records, and in bytes" do
+  each_kind "the bounds hold: in records, and in bytes" do
     one = queue(records: 8)
     8.times do |number|
       refute_predicate one, :full?
@@ -69,7 +80,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     assert_nil one.shift
   end
 
-  test "who waits is woken by an entry and by the end, and every entry comes out once" do
+  each_kind "who waits is woken by an entry and by the end, and every entry comes out once" do
     one = queue(records: 100_000)
     count = rounds(3_000, stressed: 100)
     taker = in_thread do
@@ -88,7 +99,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     assert_equal [*0...count], taker.value.map(&:first)
   end
 
-  test "an interrupt where it waits takes nothing, and the next one hears of what came" do
+  each_kind "an interrupt where it waits takes nothing, and the next one hears of what came" do
     one = queue
     3.times do |number|
       sleeper = in_thread { one.take(1) }
@@ -104,7 +115,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     end
   end
 
-  test "entries outlive the collector, wherever it moves them" do
+  each_kind "entries outlive the collector, wherever it moves them" do
     one = queue(records: 10_000, bytes: 1 << 24)
     4.times { GC.start } # it is old, and what comes into it is young
     count = rounds(2_000, stressed: 50)
@@ -123,14 +134,14 @@ class LoggerLogQueueTest < Godwit::TestCase
 
   test "wrong arguments raise; what was not opened says so; memory is told" do
     not_on :ffi, "its queue is a Thread::Queue"
-    one = QUEUE.allocate
+    one = NATIVE.allocate
     %i[size shift close].each { |name| assert_raises(Godwit::Error, name) { one.public_send(name) } }
     [["x", 1, 1], [1, nil, 1], [1, 1, nil]].each { |arguments| assert_raises(RangeError, TypeError) { one.open(*arguments) } }
     one.open(10, 1000, 256)
     assert_raises(Godwit::StateError) { one.open(10, 1000, 256) }
     assert_raises(TypeError) { one.push(entry(1), nil) }
     require "objspace"
-    full = queue(records: 10_000, bytes: 1 << 24)
+    full = NATIVE.new.open(10_000, 1 << 24, 256)
     10_000.times { |number| full.push(entry(number), 4) }
     assert_operator ObjectSpace.memsize_of(full), :>, 160_000
   end

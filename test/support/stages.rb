@@ -31,7 +31,7 @@ module Godwit
     ON_JRUBY = [*FFI_BACKEND, "lib/godwit/worker/jruby.rb"].freeze
     RBCZMQ = %w[lib/godwit/compat/rbczmq.rb lib/godwit/compat/rbczmq/** test/compat/rbczmq/**].freeze
     FFI_RZMQ = %w[lib/godwit/compat/ffi_rzmq.rb lib/godwit/compat/ffi_rzmq/** test/compat/ffi_rzmq/**].freeze
-    LOGGER = %w[lib/godwit/logger.rb lib/godwit/logger/** lib/godwit/backend/ffi/log_queue.rb lib/godwit/backend/ffi/ledger.rb test/logger/**].freeze
+    LOGGER = %w[lib/godwit/logger.rb lib/godwit/logger/** test/logger/**].freeze
     SHELL = %w[lib/godwit/shell/** test/shell/**].freeze
     TIMED = %w[test/timing/** test/support/timed.rb].freeze
     DRAFT = %w[lib/godwit/socket/drafts.rb lib/godwit/backend/ffi/drafts.rb ext/godwit/draft*].freeze
@@ -96,7 +96,7 @@ module Godwit
         full: FFI_RZMQ),
       # Without the files whose subject is not the backend: kills in the midst of writing, others' tests and programs, cost.
       Stage.new("logger ffi", "Godwit::Logger on the FFI backend, where it matters", env: FFI,
-        files: "test/logger/{broadcaster,control,drop_in,durable,durable_process,exit,fork,journal,ledger,old_writers,overflow," \
+        files: "test/logger/{broadcaster,control,drop_in,durable,durable_process,exit,fork,journal,log_queue,old_writers,overflow," \
           "pipeline,reader,reading_process,sender,spool,threads,trap,wire,writer}_test.rb",
         full: LOGGER),
       # What threads that run side by side, signals and waits can break; `rake jruby:logger` runs all files.

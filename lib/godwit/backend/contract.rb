@@ -38,27 +38,20 @@ module Godwit
         _open _close _closed? _forked? _register _modify _remove _events _size _members _wait _waiters
       ].freeze
 
-      PROXY = %i[_open _note_in _bound _lend _give_back _loop _stop _set_paused _paused? _running? _forked? _counters _waiters].freeze
-
-      # What a proxy notes of the records of a logger that pass; see ext/godwit/ledger.c.
-      LEDGER = %i[_open _note _messages _accounts _totals].freeze
+      # _observe takes an object whose `record` is told of each message. With the extension it is one of the extension's.
+      PROXY = %i[_open _observe _bound _lend _give_back _loop _stop _set_paused _paused? _running? _forked? _counters _waiters].freeze
 
       # A class of the backend's own, for Shell. take(deadline in ms of the monotonic clock, -1 for none) reads once at most, yields the
       # rows that are there, and gives a number of Shell::Source.
       ROWS = %i[open take close bytes rows].freeze
 
-      # A class of the backend's own, for Logger: entries from callers to the sender. open(bound in records, in bytes, entries after which
-      # a caller lets others run), push(entry, bytes of its texts) gives false once closed, take(most) waits for the first, gives nil when
-      # it is closed and empty.
-      LOG_QUEUE = %i[open push shift take close closed? size full? roomy? stalled=].freeze
-
-      CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR, Poller: POLLER, Proxy: PROXY, Ledger: LEDGER}.freeze
+      CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR, Poller: POLLER, Proxy: PROXY}.freeze
 
       # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)
         missing = MODULE.reject { |name| backend.respond_to?(name) }
         missing += CONTEXT_CLASS.reject { |name| Context.respond_to?(name, true) }.map { |name| "Context.#{name}" }
-        {Rows: ROWS, LogQueue: LOG_QUEUE}.each do |name, primitives|
+        {Rows: ROWS}.each do |name, primitives|
           missing += primitives.reject { |primitive| backend.const_defined?(name) && backend.const_get(name).method_defined?(primitive) }.map { |primitive| "#{name}##{primitive}" }
         end
         CLASSES.each do |name, primitives|

@@ -43,12 +43,6 @@ module Godwit
 
       load_extension
 
-      # @private
-      class LogQueue
-        # Waits for an entry, and is interrupted only where it waits.
-        def take(most) = Thread.handle_interrupt(Object => :on_blocking) { _take(most) }
-      end
-
       # There is no lock: a trap handler may do all of this too.
       # @private
       module Alone

@@ -153,12 +153,12 @@ module Godwit
       # @raise [ForkedError]
       def statistics(accounts: 1000)
         raise Errors.bad_value(:statistics, "accounts:", "a number, 0 or more", accounts) unless accounts.is_a?(Integer) && !accounts.negative?
-        totals = Report.totals(@ledger.__send__(:_totals))
+        totals = Report.totals(@passed.totals)
         moved = @proxy.statistics
         {"version" => VERSION, "uptime" => (Timeout.now - @began).round(3), "input" => @input.endpoints, "output" => @output.endpoints,
          "control" => @control&.endpoints || [], "running" => running?, **totals, "sent" => moved.backend.sent, "skipped" => moved.dropped,
          "unanswered" => @control&.dropped || 0, "sink" => @feed&.to_h,
-         "accounts" => @ledger.__send__(:_accounts, [accounts, MOST_WRITERS].min).map { |values| Report.account(values) }}
+         "accounts" => @passed.accounts([accounts, MOST_WRITERS].min).map { |values| Report.account(values) }}
       end
 
       # The last records that passed, the oldest first; what is chosen counts, so ten errors may be further back than ten records.
@@ -244,10 +244,9 @@ module Godwit
 
       def build_proxy(last, bytes)
         @began = Timeout.now
-        @ledger = Godwit.const_get(:Ledger).new
-        @ledger.__send__(:_open, last, bytes, MOST_WRITERS)
+        @passed = Native::Statistics.new.open(last, bytes, MOST_WRITERS)
         @proxy = Proxy.new(@input, @output, capture: @feed&.socket)
-        @proxy.__send__(:_note_in, @ledger)
+        @proxy.__send__(:_observe, @passed)
       end
 
       def begin_helpers
@@ -274,7 +273,7 @@ module Godwit
         nil # the context is gone
       end
 
-      def remembered(most) = @ledger.__send__(:_messages, most).map { |frames| Record.parse(frames) }
+      def remembered(most) = @passed.messages(most).map { |frames| Record.parse(frames) }
 
       def forked? = @input.__send__(:_forked?)
 

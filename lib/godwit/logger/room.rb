@@ -20,7 +20,7 @@ module Godwit
       # @param records [Integer] bound
       # @param bytes [Integer] bound
       def initialize(records, bytes)
-        @queue = Backend::IMPLEMENTATION::LogQueue.new.open(records, bytes, PASS_EVERY)
+        @queue = Native::LogQueue.new.open(records, bytes, PASS_EVERY)
         @waiters = 0
         @stalled = @mute = false
         @mute_from = @steps = 0

@@ -30,10 +30,11 @@ module Godwit
     end
 
     # What it takes from now on is told there; not while it runs.
-    def _note_in(ledger)
+    # @param observer [#record] gets the frames of each message
+    def _observe(observer)
       told(:proxy) do
         raise Backend::FFI::Failed, BusyError if handle!.running?
-        @handle.ledger = ledger
+        @handle.observer = observer
       end
       self
     end

@@ -12,7 +12,7 @@ module Godwit
         attr_reader :dropped
         attr_accessor :paused
         # What is told of each message.
-        attr_writer :ledger
+        attr_writer :observer
 
         # @param places [Array] front end, back end, capture or nil
         # @raise [Failed]
@@ -26,7 +26,7 @@ module Godwit
           @counter_order = places
           @dropped = 0
           @ways = [way(front, back, true), way(back, front, !front.equal?(back))]
-          @ledger = nil
+          @observer = nil
           @paused = @stopping = @ended = @running = @dozing = false
         end
 
@@ -45,7 +45,7 @@ module Godwit
 
         def sent(place, bytes) = count(place, 2, bytes)
 
-        def note = @ledger&.__send__(:_note, yield)
+        def observe = @observer&.record(yield)
 
         def drop
           @dropped += 1

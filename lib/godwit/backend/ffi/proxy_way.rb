@@ -29,7 +29,7 @@ module Godwit
         # Takes one message whole.
         # @return [Integer] an errno, or 0
         def take
-          @captured = @noted = false
+          @captured = @observed = false
           @bytes = 0
           loop do
             part = (@parts[@count] ||= Zmq.new_message)
@@ -55,8 +55,8 @@ module Godwit
             @captured = true
             @counters.sent(@capture, @bytes)
           end
-          # So the ledger counts what the capture socket got.
-          @noted ||= @counters.note { @parts.first(@count).map { |part| bytes_of(part) } } || true
+          # So the observer counts what the capture socket got.
+          @observed ||= @counters.observe { @parts.first(@count).map { |part| bytes_of(part) } } || true
           error = send_whole(@to, false)
           if error == EHOSTUNREACH
             @counters.drop # one peer that left is no reason to fail all others

@@ -3,7 +3,7 @@
 module Godwit
   class Logger < ::Logger
     class Broadcaster
-      # From the ledger's numbers to what {Broadcaster#statistics} says.
+      # From the statistics' numbers to what {Broadcaster#statistics} says.
       # @private
       module Report
         TOTALS = %w[messages bytes records plain foreign lost late writers forgotten kept].freeze

@@ -235,7 +235,7 @@ log_queue_set_stalled(VALUE self, VALUE stalled)
     return stalled;
 }
 
-/* By id, as in rows.c. */
+/* By id, as in shell_rows.c. */
 void
 gw_init_log_queue(VALUE native)
 {

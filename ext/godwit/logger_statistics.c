@@ -1,6 +1,6 @@
-/* Godwit::Ledger: what a broadcaster remembers of the records that pass through its proxy: an account for each writer, and the last of
- * them. The proxy's loop writes into it without the GVL; Ruby reads copies. One mutex guards all of it. It is held for a fraction of a
- * microsecond by the loop, for a memcpy by a reader, and nobody who holds it waits for the GVL. After a fork nobody takes it. */
+/* Godwit::Logger::Native::Statistics: what a broadcaster remembers of the records that pass through its
+ * proxy: an account for each writer, and the last records. The proxy's loop writes into it without the
+ * GVL, under one mutex, which no thread holds while it waits for the GVL. After a fork none takes it. */
 #include "godwit.h"
 #include <pthread.h>
 #include <ruby/random.h>
@@ -46,7 +46,8 @@ typedef struct {
     size_t offset, size;
 } slot_t;
 
-typedef struct gw_ledger {
+typedef struct {
+    gw_observer_t observer;        /* first: a proxy knows no more of it */
     pthread_mutex_t mutex;
     account_t *accounts;           /* owned; `writers` of them */
     uint32_t *buckets;             /* owned; a power of two, twice `capacity` */
@@ -56,57 +57,57 @@ typedef struct gw_ledger {
     char *arena;                   /* owned: a ring of bytes, written at `head` */
     size_t most, first_slot, kept, arena_size, head;
     uint64_t messages, bytes, records, plain, foreign, lost, late, forgotten, levels[LEVELS];
-    unsigned generation;
     bool open;
-} gw_ledger_t;
+} statistics_t;
 
 static const char *const labels[LEVELS] = {"DEBUG", "INFO", "WARN", "ERROR", "FATAL", "ANY"};
 
 /* ---- memory ---- */
 
 static void
-ledger_free(void *pointer)
+statistics_free(void *pointer)
 {
-    gw_ledger_t *ledger = pointer;
-    if (ledger->open && ledger->generation == atomic_load(&gw_generation)) pthread_mutex_destroy(&ledger->mutex);
-    free(ledger->accounts);
-    free(ledger->buckets);
-    free(ledger->slots);
-    free(ledger->arena);
-    xfree(ledger);
+    statistics_t *statistics = pointer;
+    if (statistics->open && statistics->observer.generation == atomic_load(&gw_generation)) pthread_mutex_destroy(&statistics->mutex);
+    free(statistics->accounts);
+    free(statistics->buckets);
+    free(statistics->slots);
+    free(statistics->arena);
+    xfree(statistics);
 }
 
 static size_t
-ledger_size(const void *pointer)
+statistics_size(const void *pointer)
 {
-    const gw_ledger_t *ledger = pointer;
-    return sizeof *ledger + ledger->capacity * (sizeof(account_t) + 2 * sizeof(uint32_t)) + ledger->most * sizeof(slot_t) + ledger->arena_size;
+    const statistics_t *statistics = pointer;
+    return sizeof *statistics + statistics->capacity * (sizeof(account_t) + 2 * sizeof(uint32_t)) + statistics->most * sizeof(slot_t) + statistics->arena_size;
 }
 
 /* It holds no VALUE: nothing to mark or to move. */
-static const rb_data_type_t ledger_type = {
-    .wrap_struct_name = "Godwit::Ledger",
-    .function = {.dmark = NULL, .dfree = ledger_free, .dsize = ledger_size, .dcompact = NULL},
+static const rb_data_type_t statistics_type = {
+    .wrap_struct_name = "Godwit::Logger::Native::Statistics",
+    .function = {.dmark = NULL, .dfree = statistics_free, .dsize = statistics_size, .dcompact = NULL},
+    .parent = &gw_observer_type,
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
 static VALUE
-ledger_alloc(VALUE class)
+statistics_alloc(VALUE class)
 {
-    gw_ledger_t *ledger;
-    return TypedData_Make_Struct(class, gw_ledger_t, &ledger_type, ledger);
+    statistics_t *statistics;
+    return TypedData_Make_Struct(class, statistics_t, &statistics_type, statistics);
 }
 
-gw_ledger_t *
-gw_ledger_get(VALUE self, const char *operation)
+static statistics_t *
+statistics_get(VALUE self, const char *operation)
 {
-    gw_ledger_t *ledger = rb_check_typeddata(self, &ledger_type);
-    if (!ledger->open) rb_raise(rb_eRuntimeError, "this ledger was never opened");
-    if (ledger->generation != atomic_load(&gw_generation)) gw_raise_forked(operation, self);
-    return ledger;
+    statistics_t *statistics = rb_check_typeddata(self, &statistics_type);
+    if (!statistics->open) rb_raise(rb_eRuntimeError, "these statistics were never opened");
+    if (statistics->observer.generation != atomic_load(&gw_generation)) gw_raise_forked(operation, self);
+    return statistics;
 }
 
-/* ---- parsing; from here on to gw_ledger_note nothing may touch Ruby ---- */
+/* ---- parsing; from here on to statistics_observe nothing may touch Ruby ---- */
 
 /* Takes a word off the front. */
 static bool
@@ -243,54 +244,54 @@ mix(uint64_t number)
 }
 
 static uint32_t *
-bucket(gw_ledger_t *ledger, const unsigned char *id)
+bucket(statistics_t *statistics, const unsigned char *id)
 {
     uint64_t half, other;
     memcpy(&half, id, sizeof half);
     memcpy(&other, id + sizeof half, sizeof other);
-    uint64_t hash = mix(mix(half ^ ledger->seed) ^ other ^ ledger->other_seed);
-    return &ledger->buckets[hash & (2 * (uint64_t)ledger->capacity - 1)];
+    uint64_t hash = mix(mix(half ^ statistics->seed) ^ other ^ statistics->other_seed);
+    return &statistics->buckets[hash & (2 * (uint64_t)statistics->capacity - 1)];
 }
 
 static void
-unlink_account(gw_ledger_t *ledger, uint32_t place)
+unlink_account(statistics_t *statistics, uint32_t place)
 {
-    account_t *account = &ledger->accounts[place];
-    if (account->newer == NONE) ledger->newest = account->older;
-    else ledger->accounts[account->newer].older = account->older;
-    if (account->older == NONE) ledger->oldest = account->newer;
-    else ledger->accounts[account->older].newer = account->newer;
+    account_t *account = &statistics->accounts[place];
+    if (account->newer == NONE) statistics->newest = account->older;
+    else statistics->accounts[account->newer].older = account->older;
+    if (account->older == NONE) statistics->oldest = account->newer;
+    else statistics->accounts[account->older].newer = account->newer;
 }
 
 static void
-link_newest(gw_ledger_t *ledger, uint32_t place)
+link_newest(statistics_t *statistics, uint32_t place)
 {
-    account_t *account = &ledger->accounts[place];
+    account_t *account = &statistics->accounts[place];
     account->newer = NONE;
-    account->older = ledger->newest;
-    if (ledger->newest == NONE) ledger->oldest = place;
-    else ledger->accounts[ledger->newest].newer = place;
-    ledger->newest = place;
+    account->older = statistics->newest;
+    if (statistics->newest == NONE) statistics->oldest = place;
+    else statistics->accounts[statistics->newest].newer = place;
+    statistics->newest = place;
 }
 
 /* Both or neither grow. */
 static bool
-more_accounts(gw_ledger_t *ledger)
+more_accounts(statistics_t *statistics)
 {
-    uint32_t capacity = ledger->capacity ? 2 * ledger->capacity : FIRST_WRITERS;
+    uint32_t capacity = statistics->capacity ? 2 * statistics->capacity : FIRST_WRITERS;
     uint32_t *buckets = malloc(2 * (size_t)capacity * sizeof *buckets);
-    account_t *accounts = buckets ? realloc(ledger->accounts, capacity * sizeof *accounts) : NULL;
-    if (accounts) ledger->accounts = accounts;
+    account_t *accounts = buckets ? realloc(statistics->accounts, capacity * sizeof *accounts) : NULL;
+    if (accounts) statistics->accounts = accounts;
     if (!accounts) {
         free(buckets);
         return false;
     }
-    free(ledger->buckets);
-    ledger->buckets = buckets;
-    ledger->capacity = capacity;
+    free(statistics->buckets);
+    statistics->buckets = buckets;
+    statistics->capacity = capacity;
     memset(buckets, 0xff, 2 * (size_t)capacity * sizeof *buckets); /* NONE */
-    for (uint32_t i = 0; i < ledger->writers; i++) {
-        uint32_t *head = bucket(ledger, accounts[i].id);
+    for (uint32_t i = 0; i < statistics->writers; i++) {
+        uint32_t *head = bucket(statistics, accounts[i].id);
         accounts[i].chain = *head;
         *head = i;
     }
@@ -299,13 +300,13 @@ more_accounts(gw_ledger_t *ledger)
 
 /* The one that was idle for longest goes; its numbers stay in the totals. */
 static uint32_t
-forget_oldest(gw_ledger_t *ledger)
+forget_oldest(statistics_t *statistics)
 {
-    uint32_t place = ledger->oldest, *at = bucket(ledger, ledger->accounts[place].id);
-    while (*at != place) at = &ledger->accounts[*at].chain;
-    *at = ledger->accounts[place].chain;
-    unlink_account(ledger, place);
-    ledger->forgotten++;
+    uint32_t place = statistics->oldest, *at = bucket(statistics, statistics->accounts[place].id);
+    while (*at != place) at = &statistics->accounts[*at].chain;
+    *at = statistics->accounts[place].chain;
+    unlink_account(statistics, place);
+    statistics->forgotten++;
     return place;
 }
 
@@ -319,22 +320,22 @@ copy_name(char *to, bytes_t from)
 
 /* NULL: no memory. */
 static account_t *
-account_of(gw_ledger_t *ledger, const head_t *head)
+account_of(statistics_t *statistics, const head_t *head)
 {
-    uint32_t place = ledger->capacity ? *bucket(ledger, head->id) : NONE;
-    while (place != NONE && memcmp(ledger->accounts[place].id, head->id, ID_SIZE) != 0) place = ledger->accounts[place].chain;
+    uint32_t place = statistics->capacity ? *bucket(statistics, head->id) : NONE;
+    while (place != NONE && memcmp(statistics->accounts[place].id, head->id, ID_SIZE) != 0) place = statistics->accounts[place].chain;
     if (place != NONE) {
-        if (place != ledger->newest) {
-            unlink_account(ledger, place);
-            link_newest(ledger, place);
+        if (place != statistics->newest) {
+            unlink_account(statistics, place);
+            link_newest(statistics, place);
         }
-        return &ledger->accounts[place];
+        return &statistics->accounts[place];
     }
-    if (ledger->writers >= ledger->most_writers) place = forget_oldest(ledger);
-    else if (ledger->writers < ledger->capacity || more_accounts(ledger)) place = ledger->writers++;
+    if (statistics->writers >= statistics->most_writers) place = forget_oldest(statistics);
+    else if (statistics->writers < statistics->capacity || more_accounts(statistics)) place = statistics->writers++;
     else return NULL;
-    account_t *account = &ledger->accounts[place];
-    uint32_t *first = bucket(ledger, head->id);
+    account_t *account = &statistics->accounts[place];
+    uint32_t *first = bucket(statistics, head->id);
     memset(account, 0, sizeof *account);
     memcpy(account->id, head->id, ID_SIZE);
     account->first = head->seq;
@@ -343,7 +344,7 @@ account_of(gw_ledger_t *ledger, const head_t *head)
     account->host_size = copy_name(account->host, head->host);
     account->chain = *first;
     *first = place;
-    link_newest(ledger, place);
+    link_newest(statistics, place);
     return account;
 }
 
@@ -387,27 +388,27 @@ fill_gap(account_t *account, uint64_t number)
 }
 
 static void
-count_record(gw_ledger_t *ledger, const head_t *head, size_t bytes)
+count_record(statistics_t *statistics, const head_t *head, size_t bytes)
 {
     struct timespec now;
-    account_t *account = account_of(ledger, head);
-    ledger->records++;
-    ledger->levels[head->level]++;
+    account_t *account = account_of(statistics, head);
+    statistics->records++;
+    statistics->levels[head->level]++;
     if (!account) return;
     if (head->seq > account->last) {
         uint64_t lost = head->seq - account->last - 1;
         if (lost) add_gap(account, account->last + 1, head->seq - 1);
         account->lost += lost;
-        ledger->lost += lost;
+        statistics->lost += lost;
         account->last = head->seq;
         account->received++;
     }
     else {
         account->late++;
-        ledger->late++;
+        statistics->late++;
         if (fill_gap(account, head->seq)) {
             account->lost--;
-            ledger->lost--;
+            statistics->lost--;
             account->received++;
         }
     }
@@ -422,34 +423,34 @@ count_record(gw_ledger_t *ledger, const head_t *head, size_t bytes)
 /* ---- the last messages ---- */
 
 static slot_t *
-slot(gw_ledger_t *ledger, size_t index)
+slot(statistics_t *statistics, size_t index)
 {
-    return &ledger->slots[(ledger->first_slot + index) % ledger->most];
+    return &statistics->slots[(statistics->first_slot + index) % statistics->most];
 }
 
 static void
-drop_first(gw_ledger_t *ledger)
+drop_first(statistics_t *statistics)
 {
-    ledger->first_slot = (ledger->first_slot + 1) % ledger->most;
-    ledger->kept--;
+    statistics->first_slot = (statistics->first_slot + 1) % statistics->most;
+    statistics->kept--;
 }
 
 /* Messages follow one another in the arena; behind the last one stands the oldest, which makes room. One that would fill
  * a quarter of it is not kept. */
 static void
-keep(gw_ledger_t *ledger, const bytes_t *frames, int count, size_t bytes)
+keep(statistics_t *statistics, const bytes_t *frames, int count, size_t bytes)
 {
     uint32_t header[1 + FRAMES];
     size_t head_size = (1 + count) * sizeof *header, size = head_size + bytes;
-    if (!ledger->most || bytes > ledger->arena_size / 4 || size > ledger->arena_size) return;
-    if (ledger->head + size > ledger->arena_size) {
-        while (ledger->kept && slot(ledger, 0)->offset >= ledger->head) drop_first(ledger); /* what stands up to the end is older than what stands at the start */
-        ledger->head = 0;
+    if (!statistics->most || bytes > statistics->arena_size / 4 || size > statistics->arena_size) return;
+    if (statistics->head + size > statistics->arena_size) {
+        while (statistics->kept && slot(statistics, 0)->offset >= statistics->head) drop_first(statistics); /* what stands up to the end is older than what stands at the start */
+        statistics->head = 0;
     }
-    while (ledger->kept == ledger->most || (ledger->kept && slot(ledger, 0)->offset >= ledger->head && slot(ledger, 0)->offset < ledger->head + size)) {
-        drop_first(ledger);
+    while (statistics->kept == statistics->most || (statistics->kept && slot(statistics, 0)->offset >= statistics->head && slot(statistics, 0)->offset < statistics->head + size)) {
+        drop_first(statistics);
     }
-    char *at = ledger->arena + ledger->head;
+    char *at = statistics->arena + statistics->head;
     header[0] = count;
     for (int i = 0; i < count; i++) header[1 + i] = frames[i].size;
     memcpy(at, header, head_size);
@@ -458,39 +459,40 @@ keep(gw_ledger_t *ledger, const bytes_t *frames, int count, size_t bytes)
         if (frames[i].size) memcpy(at, frames[i].data, frames[i].size);
         at += frames[i].size;
     }
-    *slot(ledger, ledger->kept++) = (slot_t){ledger->head, size};
-    ledger->head += size;
+    *slot(statistics, statistics->kept++) = (slot_t){statistics->head, size};
+    statistics->head += size;
 }
 
 /* `frames` has the first FRAMES of `count`. */
 static void
-note(gw_ledger_t *ledger, const bytes_t *frames, int count, size_t bytes)
+statistics_record(statistics_t *statistics, const bytes_t *frames, int count, size_t bytes)
 {
     head_t head;
-    pthread_mutex_lock(&ledger->mutex);
-    ledger->messages++;
-    ledger->bytes += bytes;
+    pthread_mutex_lock(&statistics->mutex);
+    statistics->messages++;
+    statistics->bytes += bytes;
     if (count == FRAMES && parse_topic(frames[0], &head) && parse_header(frames[1], &head)) {
-        count_record(ledger, &head, bytes);
-        keep(ledger, frames, count, bytes);
+        count_record(statistics, &head, bytes);
+        keep(statistics, frames, count, bytes);
     }
     else if (count == 1) {
-        ledger->plain++;
-        ledger->levels[level_of_line(frames[0])]++;
-        keep(ledger, frames, count, bytes);
+        statistics->plain++;
+        statistics->levels[level_of_line(frames[0])]++;
+        keep(statistics, frames, count, bytes);
     }
     else {
-        ledger->foreign++;
+        statistics->foreign++;
     }
-    pthread_mutex_unlock(&ledger->mutex);
+    pthread_mutex_unlock(&statistics->mutex);
 }
 
-void
-gw_ledger_note(gw_ledger_t *ledger, zmq_msg_t *parts, int count, size_t bytes)
+static void
+statistics_observe(gw_observer_t *observer, zmq_msg_t *parts, int count, size_t bytes)
 {
+    statistics_t *statistics = (statistics_t *)observer;
     bytes_t frames[FRAMES];
     for (int i = 0; i < count && i < FRAMES; i++) frames[i] = (bytes_t){zmq_msg_data(&parts[i]), zmq_msg_size(&parts[i])};
-    note(ledger, frames, count, bytes);
+    statistics_record(statistics, frames, count, bytes);
 }
 
 /* ---- primitives ---- */
@@ -501,39 +503,40 @@ random_number(void)
     return (uint64_t)rb_genrand_ulong_limited(UINT32_MAX) << 32 | rb_genrand_ulong_limited(UINT32_MAX);
 }
 
-/* _open(messages to keep, bytes for them, writers to remember) */
+/* open(messages to keep, bytes for them, writers to remember) */
 static VALUE
-ledger_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
+statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
 {
-    gw_ledger_t *ledger = rb_check_typeddata(self, &ledger_type);
+    statistics_t *statistics = rb_check_typeddata(self, &statistics_type);
     size_t kept = NUM2SIZET(most), size = kept ? NUM2SIZET(bytes) : 0;
     uint32_t most_writers = NUM2UINT(writers);
-    if (ledger->open) rb_raise(rb_eRuntimeError, "this ledger is open already");
+    if (statistics->open) rb_raise(rb_eRuntimeError, "these statistics are open already");
     slot_t *slots = kept ? calloc(kept, sizeof *slots) : NULL;
     char *arena = size ? malloc(size) : NULL; /* pages that nobody wrote cost nothing */
-    if ((kept && !slots) || (size && !arena) || pthread_mutex_init(&ledger->mutex, NULL) != 0) {
+    if ((kept && !slots) || (size && !arena) || pthread_mutex_init(&statistics->mutex, NULL) != 0) {
         free(slots);
         free(arena);
         rb_memerror();
     }
-    ledger->slots = slots;
-    ledger->arena = arena;
-    ledger->most = kept;
-    ledger->arena_size = size;
-    ledger->most_writers = most_writers;
-    ledger->newest = ledger->oldest = NONE;
-    ledger->seed = random_number();
-    ledger->other_seed = random_number();
-    ledger->generation = atomic_load(&gw_generation);
-    ledger->open = true;
+    statistics->slots = slots;
+    statistics->arena = arena;
+    statistics->most = kept;
+    statistics->arena_size = size;
+    statistics->most_writers = most_writers;
+    statistics->newest = statistics->oldest = NONE;
+    statistics->seed = random_number();
+    statistics->other_seed = random_number();
+    statistics->observer.generation = atomic_load(&gw_generation);
+    statistics->observer.observe = statistics_observe;
+    statistics->open = true;
     return self;
 }
 
-/* _note(frames): as the loop does it */
+/* record(frames): as the loop does it */
 static VALUE
-ledger_note(VALUE self, VALUE parts)
+statistics_record_frames(VALUE self, VALUE parts)
 {
-    gw_ledger_t *ledger = gw_ledger_get(self, "note");
+    statistics_t *statistics = statistics_get(self, "note");
     bytes_t frames[FRAMES];
     size_t bytes = 0;
     Check_Type(parts, T_ARRAY);
@@ -544,28 +547,28 @@ ledger_note(VALUE self, VALUE parts)
         bytes += RSTRING_LEN(part);
         if (i < FRAMES) frames[i] = (bytes_t){RSTRING_PTR(part), RSTRING_LEN(part)};
     }
-    note(ledger, frames, (int)count, bytes);
+    statistics_record(statistics, frames, (int)count, bytes);
     RB_GC_GUARD(parts);
     return self;
 }
 
-/* _messages(most) => the last ones, the oldest first: Arrays of Strings */
+/* messages(most) => the last ones, the oldest first: Arrays of Strings */
 static VALUE
-ledger_messages(VALUE self, VALUE wanted)
+statistics_messages(VALUE self, VALUE wanted)
 {
-    gw_ledger_t *ledger = gw_ledger_get(self, "last");
+    statistics_t *statistics = statistics_get(self, "last");
     size_t most = NUM2SIZET(wanted), used = 0;
-    VALUE buffer = rb_str_buf_new(ledger->arena_size);
+    VALUE buffer = rb_str_buf_new(statistics->arena_size);
     char *copy = RSTRING_PTR(buffer);
 
-    pthread_mutex_lock(&ledger->mutex);
-    size_t count = ledger->kept < most ? ledger->kept : most;
-    for (size_t i = ledger->kept - count; i < ledger->kept; i++) {
-        slot_t *one = slot(ledger, i);
-        memcpy(copy + used, ledger->arena + one->offset, one->size);
+    pthread_mutex_lock(&statistics->mutex);
+    size_t count = statistics->kept < most ? statistics->kept : most;
+    for (size_t i = statistics->kept - count; i < statistics->kept; i++) {
+        slot_t *one = slot(statistics, i);
+        memcpy(copy + used, statistics->arena + one->offset, one->size);
         used += one->size;
     }
-    pthread_mutex_unlock(&ledger->mutex);
+    pthread_mutex_unlock(&statistics->mutex);
 
     VALUE messages = rb_ary_new_capa(count);
     for (const char *at = copy; count; count--) {
@@ -597,20 +600,20 @@ hex(const unsigned char *id)
     return rb_usascii_str_new(text, HEX);
 }
 
-/* _accounts(most) => of the writers that were heard last, the newest first: [id, prog, host (as in a topic), first, last, received, lost, late,
+/* accounts(most) => of the writers that were heard last, the newest first: [id, prog, host (as in a topic), first, last, received, lost, late,
  * bytes, lag in ns, longest lag, ms since it was heard, records of each level] */
 static VALUE
-ledger_accounts(VALUE self, VALUE wanted)
+statistics_accounts(VALUE self, VALUE wanted)
 {
-    gw_ledger_t *ledger = gw_ledger_get(self, "accounts");
+    statistics_t *statistics = statistics_get(self, "accounts");
     uint32_t most = NUM2UINT(wanted), count = 0;
-    if (most > ledger->most_writers) most = ledger->most_writers;
+    if (most > statistics->most_writers) most = statistics->most_writers;
     VALUE buffer = rb_str_buf_new(most * sizeof(account_t));
     account_t *copy = (account_t *)RSTRING_PTR(buffer);
 
-    pthread_mutex_lock(&ledger->mutex);
-    for (uint32_t place = ledger->newest; place != NONE && count < most; place = ledger->accounts[place].older) copy[count++] = ledger->accounts[place];
-    pthread_mutex_unlock(&ledger->mutex);
+    pthread_mutex_lock(&statistics->mutex);
+    for (uint32_t place = statistics->newest; place != NONE && count < most; place = statistics->accounts[place].older) copy[count++] = statistics->accounts[place];
+    pthread_mutex_unlock(&statistics->mutex);
 
     int64_t now = gw_milliseconds_now();
     VALUE accounts = rb_ary_new_capa(count);
@@ -629,17 +632,17 @@ ledger_accounts(VALUE self, VALUE wanted)
     return accounts;
 }
 
-/* _totals => [messages, bytes, records, plain, foreign, lost, late, writers, forgotten, kept, messages of each level] */
+/* totals => [messages, bytes, records, plain, foreign, lost, late, writers, forgotten, kept, messages of each level] */
 static VALUE
-ledger_totals(VALUE self)
+statistics_totals(VALUE self)
 {
-    gw_ledger_t *ledger = gw_ledger_get(self, "totals");
+    statistics_t *statistics = statistics_get(self, "totals");
     uint64_t numbers[10 + LEVELS];
-    pthread_mutex_lock(&ledger->mutex);
-    uint64_t first[] = {ledger->messages, ledger->bytes, ledger->records, ledger->plain, ledger->foreign, ledger->lost, ledger->late, ledger->writers, ledger->forgotten, ledger->kept};
+    pthread_mutex_lock(&statistics->mutex);
+    uint64_t first[] = {statistics->messages, statistics->bytes, statistics->records, statistics->plain, statistics->foreign, statistics->lost, statistics->late, statistics->writers, statistics->forgotten, statistics->kept};
     memcpy(numbers, first, sizeof first);
-    memcpy(numbers + 10, ledger->levels, sizeof ledger->levels);
-    pthread_mutex_unlock(&ledger->mutex);
+    memcpy(numbers + 10, statistics->levels, sizeof statistics->levels);
+    pthread_mutex_unlock(&statistics->mutex);
     VALUE totals = rb_ary_new_capa(10 + LEVELS);
     for (int i = 0; i < 10 + LEVELS; i++) rb_ary_push(totals, ULL2NUM(numbers[i]));
     return totals;
@@ -647,33 +650,29 @@ ledger_totals(VALUE self)
 
 /* _longest_chain => accounts in the fullest bucket */
 static VALUE
-ledger_longest_chain(VALUE self)
+statistics_longest_chain(VALUE self)
 {
-    gw_ledger_t *ledger = gw_ledger_get(self, "accounts");
+    statistics_t *statistics = statistics_get(self, "accounts");
     long longest = 0;
-    pthread_mutex_lock(&ledger->mutex);
-    for (uint64_t i = 0; i < 2 * (uint64_t)ledger->capacity; i++) {
+    pthread_mutex_lock(&statistics->mutex);
+    for (uint64_t i = 0; i < 2 * (uint64_t)statistics->capacity; i++) {
         long length = 0;
-        for (uint32_t place = ledger->buckets[i]; place != NONE; place = ledger->accounts[place].chain) length++;
+        for (uint32_t place = statistics->buckets[i]; place != NONE; place = statistics->accounts[place].chain) length++;
         if (length > longest) longest = length;
     }
-    pthread_mutex_unlock(&ledger->mutex);
+    pthread_mutex_unlock(&statistics->mutex);
     return LONG2FIX(longest);
 }
 
-/* Document-class: Godwit::Ledger
- * What a broadcaster remembers of the records that pass through its proxy.
- * @private */
 void
-gw_init_ledger(void)
+gw_init_statistics(VALUE native)
 {
-    VALUE class = rb_define_class_under(gw_mGodwit, "Ledger", rb_cObject);
-    rb_define_alloc_func(class, ledger_alloc);
-    rb_define_private_method(class, "_open", ledger_open, 3);
-    rb_define_private_method(class, "_note", ledger_note, 1);
-    rb_define_private_method(class, "_messages", ledger_messages, 1);
-    rb_define_private_method(class, "_accounts", ledger_accounts, 1);
-    rb_define_private_method(class, "_totals", ledger_totals, 0);
-    rb_define_private_method(class, "_longest_chain", ledger_longest_chain, 0);
-    rb_funcall(gw_mGodwit, rb_intern("private_constant"), 1, ID2SYM(rb_intern("Ledger")));
+    VALUE class = rb_define_class_id_under(native, rb_intern("Statistics"), rb_cObject);
+    rb_define_alloc_func(class, statistics_alloc);
+    rb_define_method_id(class, rb_intern("open"), statistics_open, 3);
+    rb_define_method_id(class, rb_intern("record"), statistics_record_frames, 1);
+    rb_define_method_id(class, rb_intern("messages"), statistics_messages, 1);
+    rb_define_method_id(class, rb_intern("accounts"), statistics_accounts, 1);
+    rb_define_method_id(class, rb_intern("totals"), statistics_totals, 0);
+    rb_define_private_method(class, "_longest_chain", statistics_longest_chain, 0);
 }

@@ -4,21 +4,21 @@ require "test_helper"
 require "godwit/logger"
 require_relative "../logger/made_records"
 
-# The ledger's C: beside a running proxy, under the collector, over a fork.
-class LedgerTest < Godwit::TestCase
+# A broadcaster's statistics in C: beside a running proxy, under the collector, over a fork.
+class StatisticsTest < Godwit::TestCase
   include MadeRecords
 
   under_gc_stress
 
-  LEDGER = Godwit.const_get(:Ledger)
+  STATISTICS = Godwit::Logger.const_get(:Native)::Statistics
 
-  def ledger(most: 100, bytes: 50_000, writers: 20) = LEDGER.new.tap { |one| one.__send__(:_open, most, bytes, writers) }
+  def statistics(most: 100, bytes: 50_000, writers: 20) = STATISTICS.new.open(most, bytes, writers)
 
-  # A proxy from a PULL to nowhere, that notes in the ledger; and a PUSH for it.
-  def noted(ledger, **options)
+  # A proxy from a PULL to nowhere, that tells the statistics; and a PUSH for it.
+  def observed(statistics, **options)
     pull = open_socket(:PULL, **options).bind(endpoint_for(:inproc))
     proxy = Godwit::Proxy.new(pull, open_socket(:PUB))
-    proxy.__send__(:_note_in, ledger)
+    proxy.__send__(:_observe, statistics)
     [proxy, open_socket(:PUSH, **options).connect(pull.last_endpoint)]
   end
 
@@ -31,7 +31,7 @@ class LedgerTest < Godwit::TestCase
   def stopped(proxy) = proxy.stop.wait(5)
 
   test "no Ruby object is made for a message that passes" do
-    proxy, push = noted(ledger)
+    proxy, push = observed(statistics)
     messages = Array.new(rounds(5_000, stressed: 50)) { |i| frames(i + 1) }
     proxy.start
     push.send_many(messages.first(10))
@@ -53,17 +53,17 @@ class LedgerTest < Godwit::TestCase
     total = rounds(20_000, stressed: 50)
     sent = Array.new(total) { |i| frames(i + 1, tseq: 1, writer: writer(i % 30), text: "x" * ((i + 1) % 700)) }
     rounds(8, stressed: 2).times do
-      one = ledger(most: 1_000, bytes: 1 << 20)
-      proxy, push = noted(one, send_hwm: 0, recv_hwm: 0)
+      one = statistics(most: 1_000, bytes: 1 << 20)
+      proxy, push = observed(one, send_hwm: 0, recv_hwm: 0)
       proxy.pause.start # all of it is there before it goes on, since nothing can be sent while this thread reads
       push.send_many(sent)
       proxy.resume
-      until one.__send__(:_totals).first == total
-        seen = Array.new(5) { [one.__send__(:_messages, 1_000), one.__send__(:_accounts, 100)] } # looked at later: it goes on meanwhile
+      until one.totals.first == total
+        seen = Array.new(5) { [one.messages(1_000), one.accounts(100)] } # looked at later: it goes on meanwhile
         seen.each { |messages, accounts| assert_whole(messages) && assert_sums(accounts) }
       end
       stopped(proxy)
-      assert_equal [total, 0], one.__send__(:_totals).values_at(2, 4)
+      assert_equal [total, 0], one.totals.values_at(2, 4)
     end
   end
 
@@ -78,8 +78,8 @@ class LedgerTest < Godwit::TestCase
     accounts.each { |account| flunk account.inspect unless account[4] - account[3] + 1 == account[5] + account[6] && account.last(6).sum == account[5] }
   end
 
-  test "a proxy keeps its ledger alive, wherever the collector moves it" do
-    proxy, push = noted(ledger)
+  test "a proxy keeps its statistics alive, wherever the collector moves it" do
+    proxy, push = observed(statistics)
     GC.start
     GC.compact if GC.respond_to?(:compact)
     proxy.start
@@ -89,48 +89,48 @@ class LedgerTest < Godwit::TestCase
     end
     eventually { proxy.statistics.frontend.received == rounds(200, stressed: 5) }
     stopped(proxy)
-    assert_equal 1, ObjectSpace.each_object(LEDGER).count { |one| one.__send__(:_totals).first == rounds(200, stressed: 5) }
+    assert_equal 1, ObjectSpace.each_object(STATISTICS).count { |one| one.totals.first == rounds(200, stressed: 5) }
   end
 
-  test "a proxy that runs takes no other ledger, and nothing else for one" do
-    proxy, = noted(ledger)
-    assert_raises(TypeError) { proxy.__send__(:_note_in, "ledger") }
-    unopened = LEDGER.allocate
-    assert_raises(RuntimeError) { proxy.__send__(:_note_in, unopened) }
-    unopened.__send__(:_open, 1, 1_000, 1) # another test asks all that there are
+  test "a proxy that runs takes no other observer, and nothing else for one" do
+    proxy, = observed(statistics)
+    assert_raises(TypeError) { proxy.__send__(:_observe, "x") }
+    unopened = STATISTICS.allocate
+    assert_raises(RuntimeError) { proxy.__send__(:_observe, unopened) }
+    unopened.open(1, 1_000, 1) # another test asks all that there are
     proxy.start
-    assert_raises(Godwit::BusyError) { proxy.__send__(:_note_in, ledger) }
+    assert_raises(Godwit::BusyError) { proxy.__send__(:_observe, statistics) }
   ensure
     stopped(proxy)
   end
 
   test "wrong arguments raise, and memory is told" do
-    one = LEDGER.allocate
-    [["x", 1, 1], [1, nil, 1], [1, 1, nil], [1 << 70, 1, 1]].each { |arguments| assert_raises(RangeError, TypeError) { one.__send__(:_open, *arguments) } }
-    one.__send__(:_open, 10, 1_000, 10)
-    [nil, "x", [1], ["a", nil]].each { |frames| assert_raises(TypeError) { one.__send__(:_note, frames) } }
-    assert_raises(TypeError) { one.__send__(:_messages, "x") }
+    one = STATISTICS.allocate
+    [["x", 1, 1], [1, nil, 1], [1, 1, nil], [1 << 70, 1, 1]].each { |arguments| assert_raises(RangeError, TypeError) { one.open(*arguments) } }
+    one.open(10, 1_000, 10)
+    [nil, "x", [1], ["a", nil]].each { |frames| assert_raises(TypeError) { one.record(frames) } }
+    assert_raises(TypeError) { one.messages("x") }
     require "objspace"
-    assert_operator ObjectSpace.memsize_of(ledger(bytes: 1 << 20)), :>, 1 << 20
+    assert_operator ObjectSpace.memsize_of(statistics(bytes: 1 << 20)), :>, 1 << 20
   end
 
   test "many writers, in and out of few places" do
-    one = ledger(writers: 7)
+    one = statistics(writers: 7)
     random = Random.new(3)
     known = []
     rounds(3_000, stressed: 60).times do
       id = random.rand(40)
-      one.__send__(:_note, frames(1 + random.rand(50), writer: writer(id)))
+      one.record(frames(1 + random.rand(50), writer: writer(id)))
       known.delete(id)
       known << id
     end
-    assert_equal known.last(7).reverse.map { |id| writer(id) }, one.__send__(:_accounts, 100).map(&:first)
+    assert_equal known.last(7).reverse.map { |id| writer(id) }, one.accounts(100).map(&:first)
   end
 
   test "in a child it says so" do
-    one = ledger
+    one = statistics
     pid = fork do
-      one.__send__(:_totals)
+      one.totals
       exit!(1)
     rescue Godwit::ForkedError
       GC.start
@@ -143,11 +143,11 @@ class LedgerTest < Godwit::TestCase
 
   # Random ids have five or six in the fullest bucket.
   test "ids that differ in their last bytes only are spread as others are" do
-    one = ledger(most: 0, writers: 4_096)
-    4_096.times { |number| one.__send__(:_note, frames(1, writer: "#{"0" * 24}#{format("%08x", number)}")) }
+    one = statistics(most: 0, writers: 4_096)
+    4_096.times { |number| one.record(frames(1, writer: "#{"0" * 24}#{format("%08x", number)}")) }
     assert_operator one.__send__(:_longest_chain), :<, 20
-    other = ledger(most: 0, writers: 4_096)
-    4_096.times { |number| other.__send__(:_note, frames(1, writer: "#{"0" * 29}#{format("%03x", number)}")) }
+    other = statistics(most: 0, writers: 4_096)
+    4_096.times { |number| other.record(frames(1, writer: "#{"0" * 29}#{format("%03x", number)}")) }
     assert_operator other.__send__(:_longest_chain), :<, 20
   end
 end

@@ -1,0 +1,26 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Logger < ::Logger
+    # What the extension does for the logger, where it is loaded. Elsewhere {Statistics} and {LogQueue} in Ruby do the same.
+    # @private
+    module Native
+      if BACKEND == :native
+        Statistics = Backend::Native::Statistics
+        LogQueue = Backend::Native::LogQueue
+
+        # @private
+        class LogQueue
+          # Waits for an entry, and is interrupted only where it waits.
+          def take(most) = Thread.handle_interrupt(Object => :on_blocking) { _take(most) }
+        end
+      else
+        require_relative "statistics"
+        require_relative "log_queue"
+        Statistics = Logger.const_get(:Statistics)
+        LogQueue = Logger.const_get(:LogQueue)
+      end
+    end
+    private_constant :Native
+  end
+end

@@ -1,0 +1,143 @@
+# frozen_string_literal: true
+
+require_relative "record"
+require_relative "gaps"
+
+module Godwit
+  class Logger < ::Logger
+    # What a broadcaster remembers of the records that pass through its proxy. ext/godwit/logger_statistics.c does the same.
+    # @private
+    class Statistics
+      # id, prog, host, first, last, received, lost, late, bytes, lag, longest lag (ns), when it was heard (ms), records of each level.
+      Account = Struct.new(:writer, :prog, :host, :first, :last, :received, :lost, :late, :bytes, :lag, :longest_lag, :heard, :levels, :gaps)
+      # Bytes of a program or host; a longer one is cut.
+      NAME = 63
+      TOTALS = %i[messages bytes records plain foreign lost late].freeze
+      MOST_NUMBER = 10**19
+      MOST_TIME = (1 << 63) - 1
+      private_constant :Account, :NAME, :TOTALS, :MOST_NUMBER, :MOST_TIME
+
+      # @param most [Integer] records to keep
+      # @param bytes [Integer] for them
+      # @param writers [Integer] to remember
+      def open(most, bytes, writers)
+        raise "these statistics are open already" if @lock
+        @most = most
+        @most_bytes = bytes
+        @most_writers = writers
+        @accounts = {} # in the order in which they were heard
+        @kept = []
+        @kept_bytes = @forgotten = 0
+        @totals = TOTALS.to_h { |name| [name, 0] }
+        @levels = [0] * 6
+        @memory = Topic.memory
+        @of_line = Levels.method(:of_line)
+        @pid = Process.pid
+        @lock = Mutex.new
+        self
+      end
+
+      # As the proxy does it.
+      # @param frames [Array<String>] of a message
+      def record(frames)
+        guarded(:record) do
+          bytes = frames.sum(&:bytesize)
+          @totals[:messages] += 1
+          @totals[:bytes] += bytes
+          take(Record.parse(frames, @memory), frames, bytes)
+        end
+        self
+      end
+
+      # @return [Array<Array<String>>] the last ones, the oldest first
+      def messages(most) = guarded(:last) { @kept.last(most).map(&:dup) }
+
+      # @return [Array<Array>] of the writers that were heard last, the newest first
+      def accounts(most)
+        now = milliseconds
+        guarded(:accounts) { @accounts.each_value.to_a.last(most).reverse }.map do |one|
+          values = one.to_a
+          [*values[0, 11], now - one.heard, *one.levels]
+        end
+      end
+
+      # @return [Array<Integer>] messages, bytes, records, plain, foreign, lost, late, writers, forgotten, kept, and of each level
+      def totals = guarded(:totals) { [*@totals.values, @accounts.size, @forgotten, @kept.size, *@levels] }
+
+      private
+
+      # In a forked child the lock may be one that nobody will release.
+      def guarded(operation, &block)
+        raise "these statistics were never opened" unless @lock
+        raise Errors.build(ForkedError, operation) if @pid != Process.pid
+        @lock.synchronize(&block)
+      end
+
+      def milliseconds = Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond)
+
+      def take(record, frames, bytes)
+        if record.nil? || !(record.plain? || record.ours? || within_bounds?(record))
+          @totals[:foreign] += 1
+          return
+        end
+        record.plain? ? @totals[:plain] += 1 : count(record, bytes)
+        @levels[record.plain? ? @of_line.call(record.frames.first) : record.level] += 1
+        keep(frames, bytes)
+      end
+
+      # Numbers of the width that C has for them, and an id.
+      def within_bounds?(record)
+        record.writer.match?(/\A\h{32}\z/) && [record.seq, record.tseq].all? { |number| number < MOST_NUMBER } && record.t_ns.between?(0, MOST_TIME)
+      end
+
+      def count(record, bytes)
+        @totals[:records] += 1
+        account = account_of(record)
+        seq = record.seq
+        if seq > account.last
+          lost = seq - account.last - 1
+          account.gaps.add(account.last + 1, seq - 1) if lost.positive?
+          account.lost += lost
+          @totals[:lost] += lost
+          account.last = seq
+          account.received += 1
+        else
+          account.late += 1
+          @totals[:late] += 1
+          if account.gaps.fill?(seq)
+            account.lost -= 1
+            @totals[:lost] -= 1
+            account.received += 1
+          end
+        end
+        account.bytes += bytes
+        account.levels[record.level] += 1
+        account.lag = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond) - record.t_ns
+        account.longest_lag = account.lag if account.lag > account.longest_lag
+        account.heard = milliseconds
+      end
+
+      def account_of(record)
+        writer = record.writer.downcase
+        account = @accounts.delete(writer)
+        unless account
+          if @accounts.size >= @most_writers
+            @accounts.shift
+            @forgotten += 1
+          end
+          _, prog, host = record.frames.first.split(".", 3)
+          account = Account.new(writer, prog.b.byteslice(0, NAME), host.delete_suffix(".").b.byteslice(0, NAME), record.seq, record.seq - 1, 0, 0, 0, 0, 0, 0, 0, [0] * 6, Gaps.new)
+        end
+        @accounts[account.writer] = account
+      end
+
+      def keep(frames, bytes)
+        return if @most.zero? || bytes > @most_bytes / 4
+        @kept << frames
+        @kept_bytes += bytes
+        @kept_bytes -= @kept.shift.sum(&:bytesize) while @kept.size > @most || @kept_bytes > @most_bytes
+      end
+    end
+    private_constant :Statistics
+  end
+end
