@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "pty" unless RUBY_ENGINE == "jruby"
+require_relative "shell/native"
 require_relative "shell/plan"
 require_relative "shell/tail"
 require_relative "shell/child"

@@ -11,7 +11,7 @@ module Godwit
     # A backend may also take over a public method of Socket::Messages, in a module Takeover, where a benchmark shows the gain.
     # @private
     module Contract
-      MODULE = %i[libzmq_version has draft? curve_keypair curve_public socket_facts exited? pidfd].freeze
+      MODULE = %i[libzmq_version has draft? curve_keypair curve_public socket_facts].freeze
 
       CONTEXT = %i[
         _open _get_option _set_option _linger _set_linger _shutdown _close _closed? _own? _pointer
@@ -41,19 +41,12 @@ module Godwit
       # _observe takes an object whose `record` is told of each message. With the extension it is one of the extension's.
       PROXY = %i[_open _observe _bound _lend _give_back _loop _stop _set_paused _paused? _running? _forked? _counters _waiters].freeze
 
-      # A class of the backend's own, for Shell. take(deadline in ms of the monotonic clock, -1 for none) reads once at most, yields the
-      # rows that are there, and gives a number of Shell::Source.
-      ROWS = %i[open take close bytes rows].freeze
-
       CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR, Poller: POLLER, Proxy: PROXY}.freeze
 
       # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)
         missing = MODULE.reject { |name| backend.respond_to?(name) }
         missing += CONTEXT_CLASS.reject { |name| Context.respond_to?(name, true) }.map { |name| "Context.#{name}" }
-        {Rows: ROWS}.each do |name, primitives|
-          missing += primitives.reject { |primitive| backend.const_defined?(name) && backend.const_get(name).method_defined?(primitive) }.map { |primitive| "#{name}##{primitive}" }
-        end
         CLASSES.each do |name, primitives|
           missing += primitives.reject { |primitive| Godwit.const_get(name).private_method_defined?(primitive) }.map { |primitive| "#{name}##{primitive}" }
         end

@@ -28,7 +28,7 @@ module Godwit
       # @return [Boolean] it ended, or nobody can know any more
       def exited?
         return true if @settled || @ended
-        case Backend::IMPLEMENTATION.exited?(@pid)
+        case Native.exited?(@pid)
         when true then @ended = true
         when nil then @settled = true
         else false

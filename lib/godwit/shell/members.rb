@@ -58,7 +58,7 @@ module Godwit
 
       # @return [IO, nil] nil where there is none to be had
       def of(pid)
-        number = Backend::IMPLEMENTATION.pidfd(pid)
+        number = Native.pidfd(pid)
         number && IO.for_fd(number, "r")
       end
 

@@ -24,7 +24,7 @@ module Godwit
         @io = io
         @kind = kind
         @taker = taker
-        @rows = Backend::IMPLEMENTATION::Rows.new
+        @rows = Native::Rows.new
         @rows.open(io, (sep == :chunk) ? nil : sep.b, plan.limit, Plan::LONGER.fetch(plan.long), plan.chomp, encoding, reuse)
       end
 

@@ -1,0 +1,172 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Shell
+    # The rows of what comes out of a pipe. ext/godwit/shell_rows.c does the same. Nothing here waits, and nothing
+    # asks a fiber scheduler.
+    # @private
+    class Rows
+      PIPE = 65_536
+      MORE, WAIT, ENDED, LATE, TOO_LONG = 0, 1, 2, 3, 4
+      RAISES, CUT = 0, 2
+
+      # @return [Integer] read, yielded
+      attr_reader :bytes, :rows
+
+      def open(io, separator, limit, longer, chomp, encoding, reuse)
+        @io = io
+        @separator = separator
+        @limit = limit
+        @longer = longer
+        @chomp = chomp
+        @carriage = separator == "\n"
+        @encoding = encoding
+        @reused = String.new(encoding: encoding) if reuse
+        @buffer = String.new(encoding: Encoding::BINARY)
+        @start = @scanned = @bytes = @rows = 0
+        @lock = Mutex.new # the descriptor's number may be another's once it is closed
+      end
+
+      def take(deadline)
+        read_once = false
+        loop do
+          return ENDED if @closed
+          row = next_row
+          if row.is_a?(String)
+            @rows += 1
+            yield finished(row)
+            return LATE if past?(deadline)
+            next
+          end
+          return row unless row == WAIT
+          return MORE if read_once
+          what = fill
+          return what unless what == MORE
+          read_once = true
+        end
+      end
+
+      def close
+        @lock.synchronize { @closed = true }
+      end
+
+      private
+
+      def past?(deadline)
+        return false if deadline < 0
+        Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond) >= deadline
+      end
+
+      # WAIT when more has to be read, ENDED, TOO_LONG, or the bytes of a row.
+      def next_row
+        return chunk unless @separator
+        loop do
+          found = @buffer.index(@separator, @scanned)
+          known = found || @buffer.bytesize
+          part = (found || @over) ? 0 : @separator.bytesize - 1
+          @scanned = [known - part, @start].max
+          if @dropping
+            @start = @scanned = found ? known + @separator.bytesize : @scanned
+            @dropping = !found && !@over
+            next if found
+            return @over ? ENDED : WAIT
+          end
+          carriage = carriage_before(known, found)
+          return too_long if known - @start - part - carriage > @limit
+          return row_until(known, carriage, known + @separator.bytesize) if found
+          return WAIT unless @over
+          return (known > @start) ? rest(known) : ENDED
+        end
+      end
+
+      # Bytes of "\r" that are a part of what ends the row, or may be one, where no more was read yet.
+      def carriage_before(known, found)
+        return 0 if @over && !found
+        (@chomp && @carriage && known > @start && @buffer.getbyte(known - 1) == 13) ? 1 : 0
+      end
+
+      def row_until(known, carriage, following)
+        from = @start
+        @start = @scanned = following
+        @buffer.byteslice(from, (@chomp ? known - carriage : following) - from)
+      end
+
+      def rest(known)
+        row = @buffer.byteslice(@start, known - @start)
+        @start = @scanned = known
+        row
+      end
+
+      def too_long
+        return TOO_LONG if @longer == RAISES
+        row = @buffer.byteslice(@start, whole(@start, @limit))
+        @start += row.bytesize
+        @scanned = [@scanned, @start].max
+        @dropping = @longer == CUT
+        row
+      end
+
+      def chunk
+        left = @buffer.bytesize - @start
+        return @over ? ENDED : WAIT if left == 0
+        size = @over ? left : whole(@start, left)
+        size = whole(@start, @limit) if size > @limit
+        return WAIT if size == left && !@over && beginning_only?(left)
+        @start += size
+        @buffer.byteslice(@start - size, size)
+      end
+
+      # How many bytes of these to take so that the last character is whole.
+      def whole(from, size)
+        return size unless @encoding == Encoding::UTF_8
+        (1..[3, size].min).each do |back|
+          byte = @buffer.getbyte(from + size - back)
+          next if byte & 0xc0 == 0x80
+          return (wanted(byte) > back && size > back) ? size - back : size
+        end
+        size
+      end
+
+      def beginning_only?(left)
+        @encoding == Encoding::UTF_8 && left <= 3 && wanted(@buffer.getbyte(@start)) > left
+      end
+
+      def wanted(byte)
+        return 1 if byte < 0xc0
+        return 2 if byte < 0xe0
+        (byte < 0xf0) ? 3 : 4
+      end
+
+      def finished(row)
+        return row.force_encoding(@encoding) unless @reused
+        @reused = +"" if @reused.frozen?
+        @reused.replace(row).force_encoding(@encoding)
+      end
+
+      def fill
+        @lock.synchronize do
+          return ENDED if @over || @closed
+          @buffer = @buffer.byteslice(@start..)
+          @scanned -= @start
+          @start = 0
+          got = @io.read_nonblock(PIPE, exception: false)
+          return WAIT if got == :wait_readable
+          if got
+            @buffer << got
+            @bytes += got.bytesize
+          else
+            @over = true
+          end
+          MORE
+        rescue Errno::EIO # the end of a terminal
+          @over = true
+          MORE
+        rescue SystemCallError => error
+          @over = true
+          raise Errors.build(error.errno, :rows)
+        end
+      end
+    end
+    private_constant :Rows
+  end
+end
