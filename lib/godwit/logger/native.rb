@@ -9,8 +9,7 @@ module Godwit
         Statistics = Backend::Native::Statistics
         LogQueue = Backend::Native::LogQueue
 
-        # @private
-        class LogQueue
+        LogQueue.class_eval do
           # Waits for an entry, and is interrupted only where it waits.
           def take(most) = Thread.handle_interrupt(Object => :on_blocking) { _take(most) }
         end
