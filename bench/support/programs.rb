@@ -22,11 +22,12 @@ module Bench
 
     # @param role [Symbol] :runtimes, :push, :pull, :inproc, :req, :rep, :busy, :frames_push, :frames_pull, :sockets, :proxy, :queue_push, :queue_pull,
     #   :logger, :log_calls, :log_writer, :log_reader, :log_fair, :log_slow, :log_broadcaster, :log_sub, :shell
+    # @param root [String] the checkout whose library a :godwit program loads
     # @return [Array<String>] the command, without its arguments
-    def command(kind, role)
+    def command(kind, role, root: ROOT)
       case kind
       when :c then [c(C_NAMES.fetch(role))]
-      when :godwit then [RbConfig.ruby, "-I", File.join(ROOT, "lib"), ruby("godwit_#{role}")]
+      when :godwit then [RbConfig.ruby, "-I", File.join(root, "lib"), ruby("godwit_#{role}")]
       when :pyzmq then [PYTHON, File.join(FOLDER, "python", "pyzmq_#{role}.py")]
       when :rbczmq then [RbConfig.ruby, "-I", File.join(ROOT, "lib"), "-rgodwit/compat/rbczmq", ruby("rbczmq_#{role}")]
       when :semantic_logger then [RbConfig.ruby, *load_path(*gem_paths("semantic_logger", "concurrent-ruby")), ruby("semantic_logger_#{role}")]
