@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# godwit_log_writer.rb records|plain|way|stored COUNT ENDPOINT: writes COUNT records, tells what they cost until the last was sent.
+# godwit_log_writer.rb records|numbers|plain|way|stored COUNT ENDPOINT: writes COUNT records, tells what they cost until the last was sent.
 #   stored: records that were encoded before, as fast as a PUSH takes them, to have the broadcaster alone at work
 require_relative "log_loop"
 require "godwit"
@@ -31,7 +31,9 @@ result = Common.measure do
     log = Logger.new(LogLoop::Device.new(target), progname: "billing")
     LogLoop.write_plain(log, count)
   else
-    log = Godwit::Logger.new(target, progname: "billing", wire: kind.to_sym)
+    wire = (kind == "plain") ? :plain : :records
+    log = Godwit::Logger.new(target, progname: "billing", wire: wire)
+    next LogLoop.write_numbers(log, count).tap { log.close } if kind == "numbers"
     (kind == "records") ? log.tagged("req-9") { LogLoop.write_full(log, count) } : LogLoop.write_plain(log, count)
     sleep 0.002 until (stats = log.stats).sent + stats.dropped >= count
     dropped = stats.dropped

@@ -50,6 +50,15 @@ module LogLoop
     count
   end
 
+  def write_numbers(log, count)
+    written = 0
+    while written < count
+      log.info(TEXT, user: 42, cents: 1995)
+      written += 1
+    end
+    count
+  end
+
   def stamp_plain(log, times)
     times.size.times do |index|
       before = Common.now

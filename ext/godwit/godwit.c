@@ -82,5 +82,6 @@ Init_godwit_ext(void)
     gw_init_draft(native);
     gw_init_statistics(native);
     gw_init_log_queue(native);
+    gw_init_packing(native);
     gw_init_rows(native);
 }

@@ -432,6 +432,11 @@ void gw_proxy_end(struct gw_proxy *proxy); /* one of its sockets was closed */
 /* What a proxy tells of each message that it has taken, without the GVL. */
 typedef struct gw_observer {
     void (*observe)(struct gw_observer *observer, zmq_msg_t *parts, int count, size_t bytes); /* NULL: not open */
+    /* How many messages the proxy makes of this one; 0: it passes as it is. */
+    int (*count)(const zmq_msg_t *parts, int count);
+    /* Makes the next of them out of the last frame, from the offset on; gives how many frames it has,
+     * 0 without memory. */
+    int (*next)(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *parts);
     unsigned generation;
 } gw_observer_t;
 
@@ -444,6 +449,18 @@ typedef void gw_json_member_t(void *argument, const char *key, size_t key_size, 
 /* Whether the text is a JSON object; calls back with the raw text of each of its keys and values, also before it finds that it is none. */
 bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument);
 
+/* A record in a batch: topic, header and text. */
+typedef struct {
+    const char *frames[3]; /* borrowed from the batch */
+    size_t sizes[3];
+} gw_packed_t;
+
+/* How many records the two frames hold; 0: they are no batch. Needs no lock. */
+int gw_packing_count(const char *mark, size_t mark_size, const char *data, size_t size);
+/* Reads the record at the offset, and moves that on. Needs no lock. */
+bool gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t *record);
+
+void gw_init_packing(VALUE native);
 void gw_init_statistics(VALUE native);
 void gw_init_log_queue(VALUE native);
 void gw_init_rows(VALUE native);

@@ -495,6 +495,30 @@ statistics_observe(gw_observer_t *observer, zmq_msg_t *parts, int count, size_t 
     statistics_record(statistics, frames, count, bytes);
 }
 
+/* A batch goes on as its records. */
+static int
+statistics_count(const zmq_msg_t *parts, int count)
+{
+    if (count != 2) return 0;
+    return gw_packing_count(zmq_msg_data((zmq_msg_t *)&parts[0]), zmq_msg_size(&parts[0]),
+        zmq_msg_data((zmq_msg_t *)&parts[1]), zmq_msg_size(&parts[1]));
+}
+
+static int
+statistics_next(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *parts)
+{
+    gw_packed_t record;
+    if (!gw_packing_next(zmq_msg_data((zmq_msg_t *)batch), zmq_msg_size(batch), offset, &record)) return 0;
+    for (int i = 0; i < FRAMES; i++) {
+        if (zmq_msg_init_size(&parts[i], record.sizes[i]) != 0) {
+            while (i >= 0) zmq_msg_init(&parts[i--]);
+            return 0;
+        }
+        if (record.sizes[i]) memcpy(zmq_msg_data(&parts[i]), record.frames[i], record.sizes[i]);
+    }
+    return FRAMES;
+}
+
 /* ---- primitives ---- */
 
 static uint64_t
@@ -528,6 +552,8 @@ statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     statistics->other_seed = random_number();
     statistics->observer.generation = atomic_load(&gw_generation);
     statistics->observer.observe = statistics_observe;
+    statistics->observer.count = statistics_count;
+    statistics->observer.next = statistics_next;
     statistics->open = true;
     return self;
 }

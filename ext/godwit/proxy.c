@@ -45,6 +45,9 @@ typedef struct {
     int count, capacity;          /* frames in hand, and initialised */
     size_t bytes;
     zmq_msg_t *parts;             /* owned */
+    zmq_msg_t batch;              /* owned while `left`: the rest of a message that goes on as several */
+    size_t offset;                /* of that rest */
+    int left;                     /* messages in it */
 } way_t;
 
 typedef struct gw_proxy {
@@ -96,6 +99,7 @@ proxy_free(void *pointer)
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < proxy->ways[i].capacity; j++) zmq_msg_close(&proxy->ways[i].parts[j]);
         free(proxy->ways[i].parts);
+        if (proxy->ways[i].left) zmq_msg_close(&proxy->ways[i].batch);
     }
     leave_budget(proxy->budget);
     if (proxy->wake_fd >= 0) close(proxy->wake_fd);
@@ -219,6 +223,17 @@ more_room(way_t *way)
     return true;
 }
 
+/* Takes the next message out of a batch; gives an errno. */
+static int
+take_from_batch(gw_proxy_t *proxy, way_t *way)
+{
+    int count = proxy->told->next(&way->batch, &way->offset, way->parts);
+    if (!count) return ENOMEM;
+    for (way->count = 0; way->count < count; way->count++) way->bytes += zmq_msg_size(&way->parts[way->count]);
+    if (--way->left == 0) zmq_msg_close(&way->batch);
+    return 0;
+}
+
 /* Takes one message whole; gives an errno. */
 static int
 take(gw_proxy_t *proxy, way_t *way)
@@ -226,6 +241,7 @@ take(gw_proxy_t *proxy, way_t *way)
     gw_socket_t *from = proxy->native[way->from];
     way->bytes = 0;
     way->captured = way->observed = way->counted = false;
+    if (way->left) return take_from_batch(proxy, way);
     do {
         if (way->count == way->capacity && !more_room(way)) return ENOMEM;
         int error = gw_receive_frame(from, &way->parts[way->count]);
@@ -235,9 +251,15 @@ take(gw_proxy_t *proxy, way_t *way)
         }
         way->bytes += zmq_msg_size(&way->parts[way->count]);
     } while (zmq_msg_more(&way->parts[way->count++]));
-    add(&proxy->traffic[way->from].received, 1);
+    way->left = proxy->told ? proxy->told->count(way->parts, way->count) : 0;
+    add(&proxy->traffic[way->from].received, way->left ? way->left : 1);
     add(&proxy->traffic[way->from].received_bytes, way->bytes);
-    return 0;
+    if (!way->left) return 0;
+    zmq_msg_init(&way->batch);
+    zmq_msg_move(&way->batch, &way->parts[way->count - 1]);
+    let_go(way);
+    way->offset = way->bytes = 0;
+    return take_from_batch(proxy, way);
 }
 
 static void
@@ -330,7 +352,7 @@ take_turn(gw_proxy_t *proxy, way_t *way, const int *events, bool *progress)
         if (!error) *progress = true;
         return error == EAGAIN ? 0 : error;
     }
-    if (!way->live || !(events[way->from] & ZMQ_POLLIN)) return 0;
+    if (!way->left && (!way->live || !(events[way->from] & ZMQ_POLLIN))) return 0;
     bool echoes = way->from == way->to; /* a REP has room once it has taken a request */
     if (!echoes && !(events[way->to] & ZMQ_POLLOUT)) return 0;
     if (proxy->native[CAPTURE] && !(events[CAPTURE] & ZMQ_POLLOUT)) return 0;

@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "stringio"
+require_relative "logs"
 
 # Godwit::Logger beside ActiveSupport: what a Rails application does with two of Ruby's Loggers it does with one of them and ours, to the same effect.
 class ActiveSupportLoggerTest < Godwit::TestCase
@@ -30,7 +31,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     LAST = "the last one"
 
     def initialize(pull, **options)
-      @pull = pull
+      @pull = Godwit::TestSupport::Logs::RecordPull.new(pull)
       @options = options
       @logger = Godwit::Logger.new(pull.last_endpoint, **options)
     end
@@ -236,7 +237,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
 
   test "silence: a class of Godwit::Logger with LoggerSilence" do
     type = Class.new(Godwit::Logger) { include ActiveSupport::LoggerSilence }
-    pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
+    pull = Godwit::TestSupport::Logs::RecordPull.new(open_socket(:PULL).bind("tcp://127.0.0.1:*"))
     log = own(type.new(pull.last_endpoint))
     value = log.silence { |inner| inner.info("not heard") && inner.error("heard") && :value }
     log.info("heard again")

@@ -81,6 +81,23 @@ class LoggerBroadcasterTest < Godwit::TestCase
     assert_nil prog.recv(timeout: 0, exception: false)
   end
 
+  test "a batch goes on as its records: each reader gets those that it asked for, the sink all, in order" do
+    sink = Sink.new
+    relay = broadcaster(sink: sink).start
+    errors = subscriber(relay, level: "error+")
+    push = push_to(relay)
+    made = (1..300).map { |i| frames(i, tseq: (i + 5) / 6, level: i % 6) }
+    push.send(batch(made.first(200)))
+    push.send(["godwit-log-batch", "no batch"])
+    push.send(batch(made.drop(200)))
+    assert_equal made.select.with_index(1) { |_, i| i % 6 >= 3 }, records_of(errors, [WRITER], 150).map(&:frames)
+    assert_equal 0, errors.lost
+    eventually { relay.statistics["sink"]["written"] == relay.statistics["records"] }
+    assert_equal made, sink.records.select { |record| record.writer == WRITER }.map(&:frames)
+    assert_equal [1, 300], [relay.statistics["foreign"], relay.statistics["accounts"].find { |one| one["writer"] == WRITER }["received"]]
+    assert_equal made.last(5), relay.last(5).map(&:frames)
+  end
+
   test "it runs, stops, and goes on" do
     relay = broadcaster
     refute_predicate relay, :running?

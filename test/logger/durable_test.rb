@@ -13,6 +13,7 @@ class LoggerDurableTest < Godwit::TestCase
   Receiver = Godwit::Logger::Receiver
   Sink = Godwit::Logger::Sink
   Wire = Godwit::Logger.const_get(:Wire)
+  Packing = Godwit::Logger.const_get(:Packing)
   Segments = Godwit::Logger.const_get(:Segments)
   Courier = Godwit::Logger.const_get(:Courier)
 
@@ -322,7 +323,7 @@ class LoggerDurableTest < Godwit::TestCase
   end
 
   def data(dealer, key, before, *seqs)
-    entries = seqs.map { |seq| Segments.entry(seq, Wire.pack(record("record #{seq}", seq: seq, writer: key.unpack1("H*")).frames)) }
+    entries = seqs.map { |seq| Segments.entry(seq, Packing.pack(*record("record #{seq}", seq: seq, writer: key.unpack1("H*")).frames)) }
     dealer << [Wire::DATA, key, Wire.number(before), entries.join]
     answer(dealer)
   end

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "logger"
+require "delegate"
+require "godwit/logger"
 require_relative "constants"
 
 module Godwit
@@ -10,8 +11,20 @@ module Godwit
     module Logs
       include Constants
 
+      # A PULL that gives the frames of one record at a time, also of those that come in one message.
+      class RecordPull < SimpleDelegator
+        PACKING = Godwit::Logger.const_get(:Packing)
+
+        def recv(**options)
+          return @left.shift if @left&.any?
+          message = super
+          @left = PACKING.split(message)
+          @left ? @left.shift : message
+        end
+      end
+
       # @return [Godwit::PULL]
-      def ear(**options) = @ear ||= open_socket(:PULL, recv_hwm: 100_000, **options).bind("tcp://127.0.0.1:*")
+      def ear(**options) = @ear ||= RecordPull.new(open_socket(:PULL, recv_hwm: 100_000, **options).bind("tcp://127.0.0.1:*"))
 
       # @return [Godwit::Logger] closed at the test's end
       def logger(endpoint = ear.last_endpoint, linger: 10, **options)

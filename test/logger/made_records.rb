@@ -14,6 +14,13 @@ module MadeRecords
     [TOPIC.build(level, prog, host), JSON.generate(header), text]
   end
 
+  # @param records [Array<Array<String>>] frames of each
+  # @return [Array<String>] one message
+  def batch(records)
+    packing = Godwit::Logger.const_get(:Packing)
+    [packing::BATCH, packing.join(records.map { |frames| packing.pack(*frames) }, 0, 1 << 30).first]
+  end
+
   # @return [String] an id of its own for each number
   def writer(number) = format("%032x", number)
 

@@ -10,7 +10,7 @@ class LoggerOverflowTest < Godwit::TestCase
 
   # @return [Array<Godwit::Logger::Record>] all that a reader gets who comes now, up to the one that says so
   def hear(endpoint, count)
-    pull = open_socket(:PULL).bind(endpoint)
+    pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     Array.new(count) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
   end
 
@@ -44,7 +44,7 @@ class LoggerOverflowTest < Godwit::TestCase
   end
 
   test "a reader that takes nothing for a fifth of a second, again and again, costs no record" do
-    pull = open_socket(:PULL, recv_hwm: 10).bind("inproc://#{Godwit::TestSupport::Sockets.unique_name}")
+    pull = RecordPull.new(open_socket(:PULL, recv_hwm: 10).bind("inproc://#{Godwit::TestSupport::Sockets.unique_name}"))
     log = logger(pull.last_endpoint, queue: 100, send_hwm: 10, context: context)
     heard = []
     patient_callers do
@@ -61,7 +61,7 @@ class LoggerOverflowTest < Godwit::TestCase
   end
 
   test "a socket that takes nothing while callers waited for a second is mute, until it takes something" do
-    pull = open_socket(:PULL, recv_hwm: 10).bind("inproc://#{Godwit::TestSupport::Sockets.unique_name}")
+    pull = RecordPull.new(open_socket(:PULL, recv_hwm: 10).bind("inproc://#{Godwit::TestSupport::Sockets.unique_name}"))
     log = logger(pull.last_endpoint, queue: 10, send_hwm: 10, context: context)
     may_lose
     impatient { log.info("x") until room(log).mute? }
@@ -79,7 +79,7 @@ class LoggerOverflowTest < Godwit::TestCase
       10.times { log.info("i") }
       3.times { log.error("e") }
     end
-    pull = open_socket(:PULL).bind(endpoint)
+    pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     heard = Array.new(7) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
     assert log.flush(timeout: 5)
     log.error("later")
@@ -208,7 +208,7 @@ class LoggerOverflowTest < Godwit::TestCase
   test "what was logged is what the reader gets and what counts as dropped, wherever the close finds the sender" do
     may_lose
     1.upto(6) do |taken|
-      @ear = open_socket(:PULL, recv_hwm: 1).bind(endpoint_for(:inproc))
+      @ear = RecordPull.new(open_socket(:PULL, recv_hwm: 1).bind(endpoint_for(:inproc)))
       log = logger(@ear.last_endpoint, context: context, queue: 5, send_hwm: 1, linger: 0)
       with_constants(Godwit::Logger.const_get(:Room), VAIN: 0.01) { 30.times { |number| log.info(number.to_s) } }
       texts = Array.new(taken) { record.text }
@@ -225,7 +225,7 @@ class LoggerOverflowTest < Godwit::TestCase
     not_on :ffi, "every String is copied when it is sent, and not counted there"
     not_on :jruby, "every String is copied when it is sent, and not counted there"
     may_lose
-    @ear = open_socket(:PULL, recv_hwm: 100_000).bind(endpoint_for(:inproc))
+    @ear = RecordPull.new(open_socket(:PULL, recv_hwm: 100_000).bind(endpoint_for(:inproc)))
     log = logger(@ear.last_endpoint, context: context, queue_bytes: 2_000_000, linger: 0)
     log.info("first")
     assert_equal "first", record.text

@@ -28,7 +28,7 @@ class LoggerPlainLineTest < Godwit::TestCase
       text = TEXTS[index % TEXTS.size]
       prog = [nil, "billing", "ä b"][index % 3]
       wanted = formatter.call(%w[DEBUG INFO WARN ERROR FATAL ANY][level], Time.at(0, t_ns, :nsec), prog, utf8(text)).delete_suffix("\n")
-      assert_equal wanted, one.encode([one.stream(level, prog), t_ns, 0, 0, text, nil, nil, nil])
+      assert_equal [wanted], one.encode([one.stream(level, prog), t_ns, 0, 0, text, nil, nil, nil])
     end
   end
 

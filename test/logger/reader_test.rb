@@ -64,7 +64,7 @@ class LoggerReaderTest < Godwit::TestCase
     one = reader
     loops = Array.new(2) { in_thread { one.each { flunk } } }
     waiting = in_thread { assert_raises(Godwit::ClosedError) { one.recv } }
-    until_waiting(one.instance_variable_get(:@socket), 3)
+    until_waiting(one, 3)
     one.close
     one.close
     assert_equal [one, one], loops.map(&:value)
@@ -334,17 +334,32 @@ class LoggerReaderTest < Godwit::TestCase
     threads = Array.new(4) { in_thread { one.each.map(&:seq) } }
     push_to(one).send_many(Array.new(2_000) { |i| frames(i + 1) })
     eventually { one.received == 2_000 }
-    until_waiting(one.instance_variable_get(:@socket), 4)
+    until_waiting(one, 4)
     one.close
     assert_equal (1..2_000).to_a, threads.flat_map(&:value).sort
     assert_equal [2_000, 0, 0], [one.received, one.lost, one.late]
+  end
+
+  test "threads that wait share the records of one message" do
+    one = reader
+    push = push_to(one)
+    taken = Queue.new
+    threads = Array.new(3) { in_thread { taken << one.recv(timeout: 5).seq } }
+    until_waiting(one, 3)
+    push.send(batch(Array.new(4) { |i| frames(i + 1) }))
+    threads.each(&:join)
+    assert_equal [1, 2, 3], Array.new(3) { taken.pop }.sort
+    assert_equal 4, one.recv(timeout: 0).seq
+    push.send(["godwit-log-batch", "no batch"])
+    push.send(frames(5))
+    assert_equal [5, 1, 0], [one.recv(timeout: 5).seq, one.foreign, one.lost]
   end
 
   test "a thread that waits is told of what another left behind" do
     one = reader
     push = push_to(one)
     waiting = in_thread { one.recv(timeout: 5).seq }
-    until_waiting(one.instance_variable_get(:@socket))
+    until_waiting(one)
     push.send_many(Array.new(300) { |i| frames(i + 1) })
     mine = one.each { |record| break record.seq }
     refute_equal waiting.value, mine
@@ -366,9 +381,9 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal (1..100).to_a, seen.sort
   end
 
-  test "who takes his time over each record is not given many of one writer at once" do
+  test "a slow block is not given many records of one writer at once" do
     one = own(Reader.new(endpoint_for(:inproc), context: context)) # sent is arrived
-    push_to(one).send_many(Array.new(3_000) { |i| frames(i + 1, writer: writer(1)) })
+    push_to(one, send_hwm: 3_000).send_many(Array.new(3_000) { |i| frames(i + 1, writer: writer(1)) })
     slow = nil
     behind = 0
     one.each do |record|

@@ -52,14 +52,14 @@ class LoggerSenderTest < Godwit::TestCase
   test "a reader that goes and comes back: what is logged meanwhile arrives" do
     endpoint = "ipc://#{scratch_dir}/reader"
     log = logger(endpoint, reconnect_interval: 0.01)
-    first = open_socket(:PULL).bind(endpoint)
+    first = RecordPull.new(open_socket(:PULL).bind(endpoint))
     log.info("1")
     assert_equal "1", first.recv(timeout: 5).last
     first.close
     5_000.times { |number| log.info("while away #{number}") }
     second = nil
     eventually do
-      second = open_socket(:PULL).bind(endpoint)
+      second = RecordPull.new(open_socket(:PULL).bind(endpoint))
     rescue Godwit::AddressInUseError
       nil # the first is closing yet
     end
@@ -105,6 +105,6 @@ class LoggerSenderTest < Godwit::TestCase
     assert log.flush(timeout: 5)
     10_000.times { log.info("x" * 1000) }
     _, said = capture_io { log.close }
-    assert_match(/: \d+ records not sent; some of the last 10 records may not have been sent\n\z/, said)
+    assert_match(/: \d+ records not sent; some of the last \d+ records may not have been sent\n\z/, said)
   end
 end

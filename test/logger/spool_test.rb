@@ -36,7 +36,7 @@ class LoggerSpoolTest < Godwit::TestCase
     end
     spooled(log, 2_001)
     assert_equal 1, Dir["#{folder}/*"].size
-    @ear = open_socket(:PULL).bind(endpoint)
+    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
     log.info("record 2001")
     heard = records(2_002)
     assert_equal (0..2_001).map { |index| "record #{index}" }, heard.map(&:text)
@@ -57,7 +57,7 @@ class LoggerSpoolTest < Godwit::TestCase
     spooled(log, 3)
     _, said = capture_io { log.close }
     assert_match(/3 records are kept in .*spool for the next start/, said)
-    @ear = open_socket(:PULL).bind(endpoint)
+    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
     again = spooling(endpoint)
     2.times { |index| again.info("second #{index}") }
     heard = records(5)
@@ -76,7 +76,7 @@ class LoggerSpoolTest < Godwit::TestCase
     spooled(log, 1)
     capture_io { log.close }
     %w[0 f].each { |digit| Dir.mkdir("#{folder}/#{digit * 32}") && Dir.mkdir("#{folder}/#{digit * 32}/lock") } # as another user's is
-    @ear = open_socket(:PULL).bind(endpoint)
+    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
     spooling(endpoint).info("new")
     assert_equal %w[left new], records(2).map(&:text)
   end
@@ -101,7 +101,7 @@ class LoggerSpoolTest < Godwit::TestCase
       eventually { log.stats.to_h.values_at(:spooled, :dropped) == [2, 2] }
     end
     assert_match(/\Agodwit: log to .*2 records were in .*spool\S+, which is gone\n\z/, said)
-    @ear = open_socket(:PULL).bind(endpoint)
+    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
     assert_equal [["three", 3], ["four", 4]], records(2).map { |one| [one.text, one.seq] }
     eventually { log.stats.spooled.zero? }
   end
@@ -113,7 +113,7 @@ class LoggerSpoolTest < Godwit::TestCase
     spooled(log, 1)
     FileUtils.rm(Dir["#{folder}/*/*.seg"])
     _, said = capture_io do
-      @ear = open_socket(:PULL).bind(endpoint)
+      @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
       eventually { log.stats.dropped == 1 }
       log.info("two")
       assert_equal ["two", 2], record.then { |one| [one.text, one.seq] }
@@ -126,7 +126,7 @@ class LoggerSpoolTest < Godwit::TestCase
     log = spooling(endpoint, wire: :plain)
     log.info("first")
     spooled(log, 1)
-    @ear = open_socket(:PULL).bind(endpoint)
+    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
     assert_match(/INFO -- : first$/, ear.recv(timeout: 5))
   end
 
@@ -151,7 +151,7 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_equal 9, run_child(KILLED, [endpoint, folder]).status.termsig
     log = spooling(endpoint)
     log.info("next")
-    @ear = open_socket(:PULL).bind(endpoint)
+    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
     assert_equal [*(0...300).map { |index| "record #{index}" }, "next"], texts(301)
   end
 
@@ -185,7 +185,7 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_equal "100\n3\n", assert_child(run_child(FORKED, [endpoint, folder])).stdout
     log = spooling(endpoint)
     log.info("next")
-    @ear = open_socket(:PULL).bind(endpoint)
+    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
     heard = texts(301)
     assert_equal "next", heard.pop
     assert_equal %w[child0 child1 parent], heard.map { |text| text[/\w+/] }.uniq.sort
@@ -228,7 +228,7 @@ class LoggerSpoolTest < Godwit::TestCase
     may_lose
     endpoint = endpoint_for(:ipc_file)
     assert_equal "1\n", assert_child(run_child(ROOM_AGAIN, [endpoint, folder])).stdout
-    @ear = open_socket(:PULL).bind(endpoint)
+    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
     spooling(endpoint).info("next")
     assert_equal [*1..20, 1], records(21).map(&:seq)
   end
@@ -239,7 +239,7 @@ class LoggerSpoolTest < Godwit::TestCase
     log = spooling(endpoint, linger: 0.05)
     3_000.times { |index| log.info("record #{index} #{"x" * 1_000}") }
     spooled(log, 3_000)
-    former = open_socket(:PULL, recv_hwm: 1).bind(endpoint)
+    former = RecordPull.new(open_socket(:PULL, recv_hwm: 1).bind(endpoint))
     accounts = Godwit::Logger::Reader.const_get(:Accounts).new
     accounts.take(former.recv(timeout: 5))
     eventually { log.stats.sent > 100 }

@@ -32,7 +32,24 @@ class LoggerWireTest < Godwit::TestCase
   end
 
   test "what is foreign" do
-    vectors("foreign").each { |vector| assert_nil Record.parse(vector["foreign"].map(&:b)), vector["foreign"].last }
+    vectors("foreign").each do |vector|
+      message = vector["foreign"].map(&:b)
+      assert_nil Record.parse(message), vector["foreign"].last
+      assert_empty Record.parse_all(message)
+    end
+  end
+
+  test "a batch" do
+    packing = Godwit::Logger.const_get(:Native)::Packing
+    vectors("batch").each do |vector|
+      mark, digits = vector["batch"]
+      records = vector["records"].map { |frames| frames.map(&:b) }
+      assert_equal records, packing.split([mark.b, [digits].pack("H*")])
+    end
+    frames = vectors("frames").first["frames"].map(&:b)
+    batch, = packing.join([Godwit::Logger.const_get(:Packing).pack(*frames)] * 2, 0, 1 << 16)
+    assert_equal [frames] * 2, Record.parse_all(["godwit-log-batch", batch]).map(&:frames)
+    assert_equal [["a line"]], Record.parse_all("a line").map(&:frames)
   end
 
   test "questions and answers" do

@@ -7,8 +7,9 @@ require_relative "text"
 
 module Godwit
   class Logger < ::Logger
-    # From entries to what goes over the wire: three frames, or one line. It numbers the records, so one thread alone uses it, the one that
-    # sends; only {#stream}, {#drop} and {#dropped} are for callers, who hold no lock.
+    # From entries to what goes over the wire: a packed record, or a line. It numbers the records, so
+    # the thread that sends is the only one that uses it; callers use {#stream}, {#drop} and
+    # {#dropped}, without a lock.
     #
     # An entry is an Array: stream, t_ns, mono_ns, thread, text, tags, payload, error. The last three are nil or what stands in the header for
     # them, with key and comma; {LINE} for `error` says that the text is a formatter's whole line.
@@ -53,19 +54,18 @@ module Godwit
       end
 
       # @param entry [Array]
-      # @return [Array(String, String, String), String] frames, or a line
+      # @return [String, Array(String)] a packed record (see {Packing}), or a line's only frame
       def encode(entry)
         stream, t_ns, mono_ns, thread, text, tags, payload, error = entry
         begin_as(SecureRandom.hex(16), 0) if @count > MOST_STREAMS
-        return line(stream, t_ns, text, error) if @plain
+        return [line(stream, t_ns, text, error)] if @plain
         if @dropped != @counted
           dropped = @dropped
           @seq += dropped - @counted
           @counted = dropped
         end
-        header = "#{@head}#{@seq += 1},\"tseq\":#{stream.next_tseq},\"t_ns\":#{t_ns},\"mono_ns\":#{mono_ns}" \
-          "#{stream.before_thread}#{thread}#{stream.after_thread}#{tags}#{payload}#{error}}"
-        [stream.topic, header, Text.utf8(text)]
+        Native::Packing.record(@head, @seq += 1, stream.next_tseq, stream.topic, stream.before_thread,
+          stream.after_thread, t_ns, mono_ns, thread, Text.utf8(text), tags, payload, error)
       end
 
       private

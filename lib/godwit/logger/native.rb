@@ -1,13 +1,16 @@
 # frozen_string_literal: true
 
+require_relative "packing"
+
 module Godwit
   class Logger < ::Logger
-    # What the extension does for the logger, where it is loaded. Elsewhere {Statistics} and {LogQueue} in Ruby do the same.
+    # What the extension does for the logger, where it is loaded. Elsewhere {Statistics}, {LogQueue} and {Packing} in Ruby do the same.
     # @private
     module Native
       if BACKEND == :native
         Statistics = Backend::Native::Statistics
         LogQueue = Backend::Native::LogQueue
+        Packing = Backend::Native::Packing
 
         LogQueue.class_eval do
           # Waits for an entry, and is interrupted only where it waits.
@@ -18,6 +21,7 @@ module Godwit
         require_relative "log_queue"
         Statistics = Logger.const_get(:Statistics)
         LogQueue = Logger.const_get(:LogQueue)
+        Packing = Logger.const_get(:Packing)
       end
     end
     private_constant :Native

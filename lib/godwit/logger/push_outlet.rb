@@ -1,27 +1,39 @@
 # frozen_string_literal: true
 
+require_relative "packing"
+
 module Godwit
   class Logger < ::Logger
-    # Where a sender puts its messages: a PUSH socket. Another outlet (a spool) has the same methods. Only the sender calls {#open}, {#deliver} and
-    # {#wait}, and only who has seen it end calls {#close}.
+    # Where a sender puts its records: a PUSH socket. Records that wait go together in one message.
+    # Another outlet (a spool) has the same methods. Only the sender calls {#open}, {#deliver} and
+    # {#wait}; {#close} is called once the sender has ended.
     # @private
     class PushOutlet
-      # libzmq writes 8 KiB at once; a record has 100 bytes or more.
+      # Bytes of records in one message, at most; a longer record is a message of its own.
+      BATCH_BYTES = 64 << 10
+      # libzmq writes 8 KiB at once; a message has 100 bytes or more.
       WRITTEN_AT_ONCE = 100
-      private_constant :WRITTEN_AT_ONCE
+      private_constant :BATCH_BYTES, :WRITTEN_AT_ONCE
 
       def initialize(settings)
         @settings = settings
         @heard = @full = false
-        @sent = @large_bytes = 0
+        @sent = @messages = @large_bytes = 0
+        @recent = [] # records in each of the last messages
         @large = [] # of messages that libzmq has in place: a tracker and the bytes
       end
 
       # @return [Integer] records that libzmq took
       attr_reader :sent
 
-      # @return [Integer] records that libzmq may hold for one reader: those in its queue, and those of the batch that it is writing
-      def depth = @settings.options.fetch(:send_hwm) + WRITTEN_AT_ONCE
+      # @return [Integer] messages that libzmq took
+      attr_reader :messages
+
+      # @return [Integer] messages that libzmq may hold for one reader: those in its queue, and those that it is writing
+      def depth = hwm + WRITTEN_AT_ONCE
+
+      # @return [Integer] records that libzmq may hold in its queue
+      def held = @settings.plain? ? hwm : @recent.sum
 
       # @return [Boolean] after {#close}: whether libzmq had passed on all that it had taken, as far as can be told
       attr_reader :emptied
@@ -40,22 +52,26 @@ module Godwit
         raise
       end
 
-      # Hands over as many as go without waiting. None before a reader has been there: who ends before that can tell how many were lost.
-      # @param messages [Array]
+      # Hands over as many as go without waiting. None before a reader has been there: a writer that
+      # ends before that can tell how many were lost.
+      # @param records [Array<String, Array<String>>] packed records (see {Packing}), and lines as messages of one frame
       # @param from [Integer] index of the first
       # @return [Integer] how many went
-      def deliver(messages, from)
+      def deliver(records, from)
         open
-        return 0 unless @heard
         index = from
-        index += 1 until index == messages.size || large?(messages[index])
-        some = (index == messages.size) ? messages : messages.first(index)
-        count = (index == from) ? send_large(messages[from]) : @socket.__send__(:_send_many, some, from, 0)
-        @full = from + count < index
-        @sent += count
-        count
+        while @heard && index < records.size
+          count = records[index].is_a?(::String) ? send_records(records, index) : send_lines(records, index)
+          break if count.zero?
+          index += count
+        end
+        @full = @heard && index < records.size
+        index - from
       rescue ClosedError, ContextTerminatedError
         abandon
+        index ? index - from : 0
+      ensure
+        @sent += index - from if index
       end
 
       # Waits until some may go. Interrupts end it.
@@ -107,20 +123,45 @@ module Godwit
 
       private
 
-      def large?(message)
-        return message.bytesize >= Settings::LARGE if message.is_a?(::String)
-        message.any? { |frame| frame.bytesize >= Settings::LARGE }
+      def hwm = @settings.options.fetch(:send_hwm)
+
+      # Packs those that wait into one message. A record that waits alone goes as its three frames.
+      # @return [Integer] how many records went
+      def send_records(records, from)
+        batch, count = Native::Packing.join(records, from, BATCH_BYTES)
+        message = (count > 1) ? [Packing::BATCH, batch] : Packing.frames(records[from])
+        return 0 if (large?(message) ? send_large(message) : send_small([message])).zero?
+        @recent.shift if @recent.size > hwm
+        @recent << count
+        count
       end
+
+      # @return [Integer] how many lines went
+      def send_lines(lines, from)
+        return send_large(lines[from]) if large?(lines[from])
+        index = from + 1
+        index += 1 until index == lines.size || lines[index].is_a?(::String) || large?(lines[index])
+        send_small(lines[from...index])
+      end
+
+      # @return [Integer] how many messages went
+      def send_small(messages)
+        count = @socket.__send__(:_send_many, messages, 0, 0)
+        @messages += count
+        count
+      end
+
+      def large?(message) = message.any? { |frame| frame.bytesize >= Settings::LARGE }
 
       # @return [Integer] 1, or 0 when there is no room, or libzmq has as many bytes as it may
       def send_large(message)
-        frames = Array(message).each(&:freeze)
-        bytes = frames.sum(&:bytesize)
+        bytes = message.each(&:freeze).sum(&:bytesize)
         @large_bytes -= @large.shift.last while @large.any? && @large.first.first.done?
         return 0 if (@crowded = @large.any? && @large_bytes + bytes > @settings.large_bytes)
         tracker = @socket.send(message, track: true, timeout: 0, exception: false) or return 0
         @large << [tracker, bytes]
         @large_bytes += bytes
+        @messages += 1
         1
       end
 
@@ -135,7 +176,6 @@ module Godwit
         @large = []
         @large_bytes = 0
         @heard = false
-        0
       end
 
       def inproc? = @settings.endpoint.start_with?("inproc:")

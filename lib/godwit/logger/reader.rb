@@ -3,6 +3,7 @@
 require_relative "../logger"
 require_relative "record"
 require_relative "filter"
+require_relative "packing"
 
 module Godwit
   class Logger < ::Logger
@@ -34,16 +35,21 @@ module Godwit
       extend Keywords
       include Enumerable
 
-      # Records per crossing into libzmq, at most; fewer while each takes its time, so that no writer's records wait behind those of another.
+      # Messages per crossing into libzmq, at first and at most. There are fewer while their records take
+      # time, so that no writer's records wait behind those of another.
+      FIRST = 4
       BATCH = 256
       # Seconds that a batch may take.
       SLICE = 0.02
       # Bytes in the queues of a reader that is subscribed, unless `queue_bytes:` says otherwise.
       QUEUE_BYTES = 32 << 20
-      # Messages of each writer that libzmq holds, unless `recv_hwm:` says otherwise.
-      HWM = 10_000
+      # Messages of each writer that libzmq holds, unless `recv_hwm:` says otherwise. A message may have
+      # 64 KiB of records.
+      HWM = 1_000
+      # The same of each broadcaster, whose messages have one record.
+      SUBSCRIBED_HWM = 10_000
       NEVER = {Object => :never}.freeze
-      private_constant :BATCH, :SLICE, :QUEUE_BYTES, :HWM, :NEVER
+      private_constant :FIRST, :BATCH, :SLICE, :QUEUE_BYTES, :HWM, :SUBSCRIBED_HWM, :NEVER
 
       class << self
         # Makes one that binds. With a block: yields it, closes it afterwards, and gives the block's value.
@@ -72,7 +78,7 @@ module Godwit
           **options, &block)
           Errors.check_bytes(:subscribe, "queue_bytes:", queue_bytes)
           filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
-          socket = SUB.connect(*endpoints, subscribe: filter.subscriptions, recv_hwm: HWM, **options)
+          socket = SUB.connect(*endpoints, subscribe: filter.subscriptions, recv_hwm: SUBSCRIBED_HWM, **options)
           within(allocate.tap { |reader| reader.__send__(:start, socket, filter, queue_bytes: queue_bytes) }, &block)
         end
 
@@ -91,7 +97,8 @@ module Godwit
       # @param endpoints [Array<String>] one or several to bind; writers connect there
       # @param state [String, nil] a file that keeps the accounts from one reader to the next; written once a second and at {#close}. Writers that it does
       #   not know begin with 1; without it, with the first record that comes
-      # @param options [Hash] socket options, as {Socket#initialize}; `recv_hwm:` is 10,000 unless given
+      # @param options [Hash] socket options, as {Socket#initialize}; `recv_hwm:` is 1,000 unless given, in
+      #   messages of up to 64 KiB of records each
       # @raise [AddressInUseError] when somebody listens there
       # @raise [ArgumentValueError] when the state file is something else
       # @raise [SystemCallError] when it cannot be read, or written
@@ -183,6 +190,7 @@ module Godwit
         @socket.close
         @lock.synchronize do
           @pending = []
+          @arrived.broadcast
           save
         end
         nil
@@ -211,11 +219,16 @@ module Godwit
         @filter = filter unless !filter || filter.everything?
         @state = state
         @lock = Mutex.new
+        @arrived = ConditionVariable.new
         @pending = []
         @waiting = 0
-        @size = BATCH
+        @led = false
+        @size = FIRST
         @fetched = Timeout.now
       end
+
+      # @return [Integer] callers that wait for a record
+      def _waiters = @waiting
 
       def forked? = @socket.__send__(:_forked?)
 
@@ -240,6 +253,7 @@ module Godwit
       # @return [Record, Array<String>, nil] an Array is foreign
       def from_pending
         while (message = @pending.shift)
+          @arrived.signal if @waiting.positive? && @pending.any?
           record = @accounts.take(message)
           return record || message if !record || !@filter || @filter.fits?(record)
         end
@@ -248,26 +262,31 @@ module Godwit
       # Takes what is there, or waits for it.
       # @return [Boolean] false: time is up
       def fetch(finish)
-        waits = false
-        Thread.handle_interrupt(NEVER) { waits = !fetched? } # which takes a pending interrupt as it ends
-        !waits || await(finish)
+        role = nil
+        Thread.handle_interrupt(NEVER) { role = fetch_or_wait } # which takes a pending interrupt as it ends
+        role == :fetched || await(role, finish)
       ensure
-        Thread.handle_interrupt(NEVER) { stop_waiting if waits }
+        Thread.handle_interrupt(NEVER) { stop_waiting(role) if %i[leads follows].include?(role) }
       end
 
-      # While others wait, only one message: who stops reading then leaves nothing behind of which they are not told.
-      # @return [Boolean] false: nothing was there, and the caller counts as one who waits
-      def fetched?
+      # One of the callers that wait does so on the socket, the others for that one.
+      # @return [Symbol] :fetched; or :leads or :follows: nothing was there, and the caller counts as waiting
+      def fetch_or_wait
         @lock.synchronize do
-          next true unless @pending.empty? || forked?
+          next :fetched unless @pending.empty? || forked?
           adapt(Timeout.now)
           batch = @waiting.zero? ? next_batch : take_out(1)
           save if @unsaved && @state.due_in.zero?
-          next !(@waiting += 1) unless batch
-          @unsaved = true if @state
-          @accounts.time = Process.clock_gettime(Process::CLOCK_REALTIME)
-          @pending = batch
-          true
+          if batch
+            @unsaved = true if @state
+            @accounts.time = Process.clock_gettime(Process::CLOCK_REALTIME)
+            @pending = batch
+            next :fetched
+          end
+          @waiting += 1
+          next :follows if @led
+          @led = true
+          :leads
         end
       end
 
@@ -276,7 +295,15 @@ module Godwit
         @turns ? @turns.batch(@size) { |count| take_out(count) } : take_out(@size)
       end
 
-      def take_out(count) = @socket.__send__(:_recv_many, count, 0)
+      # @param count [Integer] messages; each may hold several records
+      # @return [Array, nil] what {Record.parse} takes
+      def take_out(count)
+        messages = @socket.__send__(:_recv_many, count, 0) or return
+        messages.each_with_object([]) do |message, taken|
+          records = Native::Packing.split(message)
+          records ? taken.concat(records) : taken << message
+        end
+      end
 
       def adapt(now)
         spent = now - @fetched
@@ -289,18 +316,24 @@ module Godwit
       end
 
       # @return [Boolean] false: time is up
-      def await(finish)
+      def await(role, finish)
         left = finish && [finish - Timeout.now, 0].max
-        due = @state.due_in if @unsaved
-        seconds = [left, due].compact.min
-        readable = @socket.wait_readable(seconds)
+        if role == :follows
+          @lock.synchronize { @arrived.wait(@lock, left) if @led && @pending.empty? }
+        else
+          due = @state.due_in if @unsaved
+          readable = @socket.wait_readable([left, due].compact.min)
+        end
         readable || !finish || Timeout.now < finish
       end
 
-      def stop_waiting
+      # Another that waits goes on where there is something to take, or nobody waits on the socket.
+      def stop_waiting(role)
         @lock.synchronize do
           @waiting -= 1
           @fetched = Timeout.now
+          @led = false if role == :leads
+          @arrived.signal unless @led && @pending.empty?
         end
       end
 

@@ -6,6 +6,7 @@ require_relative "record"
 require_relative "segments"
 require_relative "durable/journal"
 require_relative "durable/wire"
+require_relative "packing"
 
 module Godwit
   class Logger < ::Logger
@@ -159,7 +160,7 @@ module Godwit
         Segments.each_entry(bytes) do |seq, record|
           next @again += 1 if seq <= last
           last = seq
-          @entries << [key, seq, Record.parse(Wire.unpack(record) || record) || Record.parse(record)]
+          @entries << [key, seq, Record.parse(Packing.frames(record) || record) || Record.parse(record)]
         end
         @lasts[key] = last
         @heard[key] = peer

@@ -30,7 +30,7 @@ module Godwit
       private_constant :HEAD, :LINE, :WRITER_AT, :SEQ_AT, :DIGITS
 
       class << self
-        # @param frames [Array<String>, String] a message as {Godwit::Socket#recv} gives it
+        # @param frames [Array<String>, String] a message of one record as {Godwit::Socket#recv} gives it; see {parse_all}
         # @param topics [Hash, nil] what `Topic.memory` gave, for use within Godwit: spares who parses many records most of the work
         # @return [Record, nil] nil when it is neither a record nor a line
         def parse(frames, topics = nil)
@@ -45,6 +45,11 @@ module Godwit
         rescue ArgumentError, Encoding::CompatibilityError # a socket with another `encoding:` than binary, and bytes that are not in it
           parse(frames.map(&:b), topics)
         end
+
+        # The records of a message, of which a writer may send several together.
+        # @param message [Array<String>, String] a message as {Godwit::Socket#recv} gives it
+        # @return [Array<Record>] empty when it is neither a record, nor a line, nor a batch
+        def parse_all(message) = (Native::Packing.split(message) || [message]).filter_map { |frames| parse(frames) }
 
         # @private
         # Spares {parse} where only the writer matters.

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "durable/store"
-require_relative "durable/wire"
+require_relative "packing"
 require_relative "push_outlet"
 
 module Godwit
@@ -26,8 +26,8 @@ module Godwit
         # @return [Integer] records that libzmq has not taken
         def left = [store.segments.last - taken, 0].max
       end
-      # Taken up to a number, when the socket had been given so many in all.
-      Taken = Struct.new(:part, :number, :sent)
+      # Taken up to a number, when the socket had been given so many messages in all.
+      Taken = Struct.new(:part, :number, :messages)
       private_constant :Part, :Taken
 
       # @raise [SystemError] when the folder cannot be made
@@ -58,6 +58,9 @@ module Godwit
 
       # @return [Integer] records that libzmq took
       def sent = @push.sent
+
+      # @return [Integer] records that libzmq may hold in its queue
+      def held = @push.held
 
       # As {PushOutlet#deliver}; what goes to the disk has gone.
       def deliver(messages, from)
@@ -152,9 +155,13 @@ module Godwit
       # @return [Part, nil] the first of which libzmq has not taken all
       def first = @parts.find { |part| part.left.positive? }
 
-      def pack(message) = message.is_a?(::String) ? LINE + message.b : FRAMES + Wire.pack(message)
+      def pack(record) = record.is_a?(::String) ? FRAMES + record : LINE + record.first.b
 
-      def unpack(bytes) = bytes.start_with?(LINE) ? bytes.byteslice(1..) : Wire.unpack(bytes.byteslice(1..))
+      # @return [String, Array<String>, nil] nil: the disk has spoilt it
+      def unpack(bytes)
+        record = bytes.byteslice(1..)
+        bytes.start_with?(LINE) ? [record] : (record if Packing.frames(record))
+      end
 
       # Hands over what goes without waiting, but no more than {CHUNK}.
       def replay
@@ -166,13 +173,13 @@ module Godwit
         @mute = false
         part = first
         part.taken = @ready.shift(sent).last.first
-        @taken << Taken.new(part, part.taken, @push.sent)
+        @taken << Taken.new(part, part.taken, @push.messages)
         release
       end
 
       # @param all [Boolean] whether libzmq holds nothing any more
       def release(all: false)
-        while (taken = @taken.first) && (all || @push.sent - taken.sent >= @push.depth)
+        while (taken = @taken.first) && (all || @push.messages - taken.messages >= @push.depth)
           @taken.shift
           taken.part.store.segments.release(taken.number)
           remove(taken.part) if taken.part.store.segments.empty?

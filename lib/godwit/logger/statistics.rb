@@ -2,6 +2,7 @@
 
 require_relative "record"
 require_relative "gaps"
+require_relative "packing"
 
 module Godwit
   class Logger < ::Logger
@@ -48,6 +49,9 @@ module Godwit
         end
         self
       end
+
+      # @return [Array<Array<String>>, nil] what a proxy passes on instead of a batch; nil: the message as it is
+      def split(frames) = Packing.split(frames)
 
       # @return [Array<Array<String>>] the last ones, the oldest first
       def messages(most) = guarded(:last) { @kept.last(most).map(&:dup) }

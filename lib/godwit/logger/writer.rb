@@ -247,7 +247,7 @@ module Godwit
       def tell_rest(all)
         @complaint.call("#{Text.count(all, "is", "are")} kept in #{@settings.spool} for the next start", always: true) if all.is_a?(Integer)
         return if @lost.zero? && all
-        some = "some of the last #{@settings.options.fetch(:send_hwm)} records may not have been sent"
+        some = "some of the last #{@outlet.held} records may not have been sent"
         count = "#{@lost} #{(@lost == 1) ? "record" : "records"} not sent" if @lost.positive?
         text = [count, (some unless all)].compact.join("; ")
         @last_error ||= TimeoutError.new(text, operation: :close, endpoint: @settings.endpoint)

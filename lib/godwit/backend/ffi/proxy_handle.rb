@@ -41,11 +41,14 @@ module Godwit
           [*@counter_order.flat_map { |place| place ? @counts[place] : [0, 0, 0, 0] }, @dropped]
         end
 
-        def received(place, bytes) = count(place, 0, bytes)
+        def received(place, bytes, messages) = count(place, 0, bytes, messages)
 
         def sent(place, bytes) = count(place, 2, bytes)
 
         def observe = @observer&.record(yield)
+
+        # @return [Array<Array<String>>, nil] what goes on instead of a message
+        def split = @observer&.split(yield)
 
         def drop
           @dropped += 1
@@ -120,9 +123,9 @@ module Godwit
           ProxyWay.new(from, to, @capture, live, self)
         end
 
-        def count(place, index, bytes)
+        def count(place, index, bytes, messages = 1)
           counts = @counts[place]
-          counts[index] += 1
+          counts[index] += messages
           counts[index + 1] += bytes
         end
 
@@ -161,7 +164,7 @@ module Godwit
             return @progress = true if done?(way.pass)
             return
           end
-          return unless way.live? && events[way.from].anybits?(READABLE)
+          return if !way.left? && (!way.live? || events[way.from].nobits?(READABLE))
           return if events[way.to].nobits?(WRITABLE) && !way.to.equal?(way.from) # a REP has room once it has taken a request
           return if @capture && events[@capture].nobits?(WRITABLE)
           @progress = true

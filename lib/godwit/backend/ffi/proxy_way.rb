@@ -7,6 +7,7 @@ module Godwit
       # @private
       class ProxyWay
         EHOSTUNREACH = Errno::EHOSTUNREACH::Errno
+        ENOMEM = Errno::ENOMEM::Errno
 
         attr_reader :from, :to
 
@@ -20,7 +21,11 @@ module Godwit
           @counters = counters
           @parts = []
           @count = 0
+          @left = [] # frames of the messages that go on instead of the last one
         end
+
+        # Whether there is something to take that has been received.
+        def left? = @left.any?
 
         def live? = @live
 
@@ -31,6 +36,7 @@ module Godwit
         def take
           @captured = @observed = false
           @bytes = 0
+          return take_left if left?
           loop do
             part = (@parts[@count] ||= Zmq.new_message)
             size = @from.receive_part(part)
@@ -42,8 +48,12 @@ module Godwit
             @count += 1
             break if Zmq.zmq_msg_more(part).zero?
           end
-          @counters.received(@from, @bytes)
-          0
+          @left = (@counters.split { frames } if @count == 2) || []
+          @counters.received(@from, @bytes, [@left.size, 1].max)
+          return 0 unless left?
+          let_go
+          @bytes = 0
+          take_left
         end
 
         # Sends what is in hand.
@@ -56,7 +66,7 @@ module Godwit
             @counters.sent(@capture, @bytes)
           end
           # So the observer counts what the capture socket got.
-          @observed ||= @counters.observe { @parts.first(@count).map { |part| bytes_of(part) } } || true
+          @observed ||= @counters.observe { frames } || true
           error = send_whole(@to, false)
           if error == EHOSTUNREACH
             @counters.drop # one peer that left is no reason to fail all others
@@ -76,6 +86,19 @@ module Godwit
         end
 
         private
+
+        def take_left
+          @left.shift.each do |frame|
+            part = (@parts[@count] ||= Zmq.new_message)
+            return ENOMEM if Zmq.zmq_msg_init_size(part, frame.bytesize) != 0
+            Zmq.zmq_msg_data(part).write_bytes(frame) unless frame.empty?
+            @bytes += frame.bytesize
+            @count += 1
+          end
+          0
+        end
+
+        def frames = @parts.first(@count).map { |part| bytes_of(part) }
 
         def bytes_of(part)
           size = Zmq.zmq_msg_size(part)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../encoder"
-require_relative "wire"
+require_relative "../packing"
 
 module Godwit
   class Logger < ::Logger
@@ -22,7 +22,7 @@ module Godwit
         # @param known [Hash] topic to tseq
         def remember(known, seq, record)
           return known.replace(read(record)) if seq.zero?
-          topic, header = Wire.unpack(record)
+          topic, header = Packing.frames(record)
           tseq = header && header[/"tseq":(\d+)/n, 1]
           known[topic] = tseq.to_i if tseq
         end

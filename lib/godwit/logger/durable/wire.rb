@@ -29,21 +29,6 @@ module Godwit
 
       # @return [Integer, nil]
       def value(bytes) = (bytes&.bytesize == 8) ? bytes.unpack1("Q>") : nil
-
-      # @param frames [Array<String>] topic, header, text
-      # @return [String] a record as it is stored
-      def pack(frames)
-        topic, header, text = frames
-        [topic.bytesize, header.bytesize].pack("nN") << topic.b << header.b << text.b
-      end
-
-      # @return [Array<String>, nil] frames
-      def unpack(bytes)
-        return if bytes.bytesize < 6
-        topic, header = bytes.unpack("nN")
-        return if 6 + topic + header > bytes.bytesize
-        [bytes.byteslice(6, topic), bytes.byteslice(6 + topic, header), bytes.byteslice((6 + topic + header)..)]
-      end
     end
     private_constant :Wire
   end

@@ -260,7 +260,7 @@ module Godwit
       end
 
       def put(entry)
-        record = Wire.pack(@encoder.encode(entry))
+        record = @encoder.encode(entry)
         seq = @encoder.seq
         @store.segments.append(Segments.entry(seq, record), seq)
         @stored += 1

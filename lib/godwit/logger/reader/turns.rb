@@ -15,7 +15,7 @@ module Godwit
         # Bytes that a message takes beside its frames, about.
         OVERHEAD = 256
         # Messages of one writer, and their bytes.
-        Waiting = Struct.new(:messages, :bytes)
+        Waiting = Struct.new(:messages, :sizes, :bytes)
         private_constant :BATCH, :BACKLOG, :OVERHEAD, :Waiting
 
         # @return [Integer] messages that found no room
@@ -52,10 +52,11 @@ module Godwit
         def put(messages)
           messages.each do |message|
             writer = Record.writer_of(message)
-            waiting = @waiting[writer] ||= Waiting.new([], 0)
+            waiting = @waiting[writer] ||= Waiting.new([], [], 0)
             size = size_of(message)
             next @dropped += 1 if @bytes + size > @most && waiting.bytes + size > @most / @waiting.size
             waiting.messages << message
+            waiting.sizes << size
             waiting.bytes += size
             @bytes += size
           end
@@ -67,8 +68,8 @@ module Godwit
           taken = []
           while taken.size < count && (writer, waiting = @waiting.shift)
             next if waiting.messages.empty?
-            taken << (message = waiting.messages.shift)
-            size = size_of(message)
+            taken << waiting.messages.shift
+            size = waiting.sizes.shift
             waiting.bytes -= size
             @bytes -= size
             @waiting[writer] = waiting unless waiting.messages.empty?

@@ -1,0 +1,186 @@
+/* Godwit::Logger::Native::Packing: records as one String each, and several of them as one message
+ * (docs/log-wire.md). lib/godwit/logger/packing.rb does the same in Ruby. The functions before
+ * "primitives" touch no Ruby: the proxy's loop calls them without the GVL. */
+#include "godwit.h"
+#include <arpa/inet.h>
+#include <string.h>
+
+enum { SIZE = 4, HEAD = 6 };          /* bytes before a packed record in a batch, and at its start */
+enum { DIGITS = 21, PARTS = 15 };
+
+static VALUE batch_mark;              /* the first frame of a batch */
+
+static const char mark_text[] = "godwit-log-batch";
+
+/* ---- a batch, without the GVL ---- */
+
+static size_t
+packing_number(const unsigned char *bytes, int count)
+{
+    size_t number = 0;
+    for (int i = 0; i < count; i++) number = number << 8 | bytes[i];
+    return number;
+}
+
+bool
+gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t *record)
+{
+    const unsigned char *at = (const unsigned char *)data + *offset;
+    size_t left = size - *offset;
+    if (left < SIZE + HEAD) return false;
+    size_t whole = packing_number(at, SIZE);
+    if (whole < HEAD || whole > left - SIZE) return false;
+    size_t topic = packing_number(at + SIZE, 2), header = packing_number(at + SIZE + 2, 4);
+    if (topic > whole - HEAD || header > whole - HEAD - topic) return false;
+    const char *start = (const char *)at + SIZE + HEAD;
+    *record = (gw_packed_t){
+        .frames = {start, start + topic, start + topic + header},
+        .sizes = {topic, header, whole - HEAD - topic - header},
+    };
+    *offset += SIZE + whole;
+    return true;
+}
+
+int
+gw_packing_count(const char *mark, size_t mark_size, const char *data, size_t size)
+{
+    size_t offset = 0;
+    int count = 0;
+    gw_packed_t record;
+    if (mark_size != sizeof mark_text - 1 || memcmp(mark, mark_text, mark_size) != 0) return 0;
+    while (offset < size) {
+        if (!gw_packing_next(data, size, &offset, &record)) return 0;
+        count++;
+    }
+    return count;
+}
+
+/* ---- primitives ---- */
+
+static void
+packing_put_size(char *to, size_t size)
+{
+    uint32_t number = htonl((uint32_t)size);
+    memcpy(to, &number, sizeof number);
+}
+
+typedef struct {
+    const char *data;
+    size_t size;
+} part_t;
+
+static part_t
+packing_digits(long long value, char *buffer)
+{
+    unsigned long long number = value < 0 ? 0ULL - (unsigned long long)value : (unsigned long long)value;
+    int at = DIGITS;
+    do buffer[--at] = (char)('0' + number % 10);
+    while ((number /= 10) && at > 1);
+    if (value < 0) buffer[--at] = '-';
+    return (part_t){buffer + at, (size_t)(DIGITS - at)};
+}
+
+static part_t
+packing_part(VALUE string)
+{
+    if (NIL_P(string)) return (part_t){"", 0};
+    Check_Type(string, T_STRING);
+    return (part_t){RSTRING_PTR(string), RSTRING_LEN(string)};
+}
+
+#define LITERAL(text) ((part_t){text, sizeof text - 1})
+
+/* record(head, seq, tseq, topic, before thread, after thread, t_ns, mono_ns, thread, text, tags,
+ * payload, error) => packed record; the texts stand in the header one after the other */
+static VALUE
+packing_record(int argc, VALUE *argv, VALUE self)
+{
+    char digits[5][DIGITS];
+    rb_check_arity(argc, 13, 13);
+    part_t topic = packing_part(argv[3]), text = packing_part(argv[9]);
+    part_t parts[PARTS] = {
+        packing_part(argv[0]), packing_digits(NUM2LL(argv[1]), digits[0]),
+        LITERAL(",\"tseq\":"), packing_digits(NUM2LL(argv[2]), digits[1]),
+        LITERAL(",\"t_ns\":"), packing_digits(NUM2LL(argv[6]), digits[2]),
+        LITERAL(",\"mono_ns\":"), packing_digits(NUM2LL(argv[7]), digits[3]),
+        packing_part(argv[4]), packing_digits(NUM2LL(argv[8]), digits[4]),
+        packing_part(argv[5]), packing_part(argv[10]), packing_part(argv[11]), packing_part(argv[12]), LITERAL("}"),
+    };
+    size_t header = 0;
+    for (int i = 0; i < PARTS; i++) header += parts[i].size;
+    VALUE packed = rb_str_new(NULL, HEAD + topic.size + header + text.size);
+    char *at = RSTRING_PTR(packed);
+    at[0] = (char)(topic.size >> 8);
+    at[1] = (char)topic.size;
+    packing_put_size(at + 2, header);
+    memcpy(at + HEAD, topic.data, topic.size);
+    at += HEAD + topic.size;
+    for (int i = 0; i < PARTS; i++) {
+        if (parts[i].size) memcpy(at, parts[i].data, parts[i].size);
+        at += parts[i].size;
+    }
+    memcpy(at, text.data, text.size);
+    for (int i = 0; i < argc; i++) RB_GC_GUARD(argv[i]);
+    return packed;
+}
+
+/* join(records, from, most) => [bytes, how many records are in them]: at most so many bytes, but one
+ * record at least; up to what is no String */
+static VALUE
+packing_join(VALUE self, VALUE records, VALUE from, VALUE most)
+{
+    long first = NUM2LONG(from), last = first;
+    size_t bytes = 0, limit = NUM2SIZET(most);
+    Check_Type(records, T_ARRAY);
+    for (; last < RARRAY_LEN(records); last++) {
+        VALUE record = RARRAY_AREF(records, last);
+        if (!RB_TYPE_P(record, T_STRING)) break;
+        size_t size = SIZE + RSTRING_LEN(record);
+        if (last > first && bytes + size > limit) break;
+        bytes += size;
+    }
+    VALUE batch = rb_str_new(NULL, bytes);
+    char *at = RSTRING_PTR(batch);
+    for (long i = first; i < last; i++) {
+        VALUE record = RARRAY_AREF(records, i);
+        size_t size = RSTRING_LEN(record);
+        packing_put_size(at, size);
+        memcpy(at + SIZE, RSTRING_PTR(record), size);
+        at += SIZE + size;
+    }
+    return rb_assoc_new(batch, LONG2NUM(last - first));
+}
+
+/* split(message) => the records in it, each an Array of three frames; nil when it is no batch. Equal
+ * topics in a row are one String. */
+static VALUE
+packing_split(VALUE self, VALUE message)
+{
+    if (!RB_TYPE_P(message, T_ARRAY) || RARRAY_LEN(message) != 2) return Qnil;
+    part_t mark = packing_part(RARRAY_AREF(message, 0)), batch = packing_part(RARRAY_AREF(message, 1));
+    int count = gw_packing_count(mark.data, mark.size, batch.data, batch.size);
+    if (!count) return Qnil;
+    VALUE records = rb_ary_new_capa(count), topic = Qnil;
+    gw_packed_t record;
+    for (size_t offset = 0; gw_packing_next(batch.data, batch.size, &offset, &record);) {
+        if (NIL_P(topic) || (size_t)RSTRING_LEN(topic) != record.sizes[0] || memcmp(RSTRING_PTR(topic), record.frames[0], record.sizes[0]) != 0) {
+            topic = rb_obj_freeze(rb_str_new(record.frames[0], record.sizes[0]));
+        }
+        VALUE header = rb_str_new(record.frames[1], record.sizes[1]), text = rb_str_new(record.frames[2], record.sizes[2]);
+        rb_ary_push(records, rb_ary_new_from_args(3, topic, header, text));
+    }
+    RB_GC_GUARD(message);
+    return records;
+}
+
+void
+gw_init_packing(VALUE native)
+{
+    VALUE module = rb_define_module_id_under(native, rb_intern("Packing"));
+    rb_gc_register_address(&batch_mark);
+    batch_mark = rb_obj_freeze(rb_str_new_cstr(mark_text));
+    rb_define_const(module, "BATCH", batch_mark);
+    rb_define_singleton_method(module, "record", packing_record, -1);
+    rb_define_singleton_method(module, "join", packing_join, 3);
+    rb_define_singleton_method(module, "split", packing_split, 1);
+}

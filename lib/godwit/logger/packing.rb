@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Logger < ::Logger
+    # Records as one String each, and several of them as one message. ext/godwit/logger_packing.c does the same.
+    # @private
+    module Packing
+      # The first frame of a batch.
+      BATCH = "godwit-log-batch".b.freeze
+
+      module_function
+
+      # @return [String] a packed record
+      def pack(topic, header, text)
+        [topic.bytesize, header.bytesize].pack("nN") << topic.b << header.b << text.b
+      end
+
+      # The header is one JSON object; tags, payload and error stand in it with key and comma, or are nil.
+      # @return [String] a packed record
+      def record(head, seq, tseq, topic, before_thread, after_thread, t_ns, mono_ns, thread, text, tags, payload, error)
+        header = "#{head}#{seq},\"tseq\":#{tseq},\"t_ns\":#{t_ns},\"mono_ns\":#{mono_ns}" \
+          "#{before_thread}#{thread}#{after_thread}#{tags}#{payload}#{error}}"
+        pack(topic, header, text)
+      end
+
+      # @param records [Array<String>] packed records; it stops at what is no String
+      # @param from [Integer] index of the first
+      # @param most [Integer] bytes; one record may be longer
+      # @return [Array(String, Integer)] the second frame of a batch, and how many records are in it
+      def join(records, from, most)
+        batch = "".b
+        count = 0
+        while from + count < records.size
+          record = records[from + count]
+          break unless record.is_a?(String)
+          break if count.positive? && batch.bytesize + 4 + record.bytesize > most
+          batch << [record.bytesize].pack("N") << record
+          count += 1
+        end
+        [batch, count]
+      end
+
+      # @param message [Array<String>, String] as a socket gives it
+      # @return [Array<Array<String>>, nil] the frames of each record; nil: it is no batch
+      def split(message)
+        return unless message.is_a?(Array) && message.size == 2 && message[0] == BATCH
+        batch = message[1].b
+        records = []
+        offset = 0
+        while offset < batch.bytesize
+          size = batch.byteslice(offset, 4).unpack1("N") if offset + 10 <= batch.bytesize
+          return unless size && size >= 6 && offset + 4 + size <= batch.bytesize
+          records << (frames(batch.byteslice(offset + 4, size)) or return)
+          offset += 4 + size
+        end
+        records unless records.empty?
+      end
+
+      # @param record [String] packed
+      # @return [Array<String>, nil] topic, header, text; nil: it is none
+      def frames(record)
+        return if record.bytesize < 6
+        topic, header = record.unpack("nN")
+        return if 6 + topic + header > record.bytesize
+        [record.byteslice(6, topic), record.byteslice(6 + topic, header), record.byteslice((6 + topic + header)..)]
+      end
+    end
+    private_constant :Packing
+  end
+end
