@@ -8,7 +8,14 @@ namespace :lint do
   task :shell do
     ["bin/setup", "bin/test", "bin/demo", ".ci/run"].each { |script| sh "sh", "-n", script, verbose: false }
   end
+
+  desc "Order of the C files, prefixes of static functions, one place for calls that consume an edge"
+  task :layers do
+    require_relative "support/c_layers"
+    problems = CLayers.problems
+    abort problems.join("\n") if problems.any?
+  end
 end
 
 desc "Style and syntax"
-task lint: ["lint:shell", "lint:ruby"]
+task lint: ["lint:shell", "lint:ruby", "lint:layers"]

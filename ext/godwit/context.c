@@ -1,11 +1,19 @@
 /* Godwit::Context: the Ruby object over a native context (process.c). */
-#include "godwit.h"
+#include "socket.h"
 #include <errno.h>
 
 typedef struct {
     gw_context_t *native; /* retained; NULL before _open */
     atomic_bool closed;   /* several Ractors may close it */
 } context_t;
+
+static void (*close_socket)(gw_socket_t *socket);
+
+void
+gw_context_closes_by(void (*close)(gw_socket_t *))
+{
+    close_socket = close;
+}
 
 static void
 context_free(void *pointer)
@@ -39,7 +47,7 @@ context_alloc(VALUE class)
 }
 
 static context_t *
-get(VALUE self)
+context_of(VALUE self)
 {
     return rb_check_typeddata(self, &context_type);
 }
@@ -47,7 +55,7 @@ get(VALUE self)
 gw_context_t *
 gw_context_open(VALUE self, const char *operation)
 {
-    context_t *context = get(self);
+    context_t *context = context_of(self);
     if (context->native && context->native->generation != atomic_load(&gw_generation)) gw_raise_forked(operation, self);
     if (!context->native || context->closed) gw_raise_closed(operation, self);
     return context->native;
@@ -56,7 +64,7 @@ gw_context_open(VALUE self, const char *operation)
 static VALUE
 context_open(VALUE self)
 {
-    context_t *context = get(self);
+    context_t *context = context_of(self);
     if (context->native) rb_raise(rb_eRuntimeError, "this context is open already");
     context->native = gw_context_create();
     if (!context->native && (errno == EMFILE || errno == ENFILE)) {
@@ -92,7 +100,7 @@ context_set(VALUE self, VALUE id, VALUE value)
     }
     else {
         rc = zmq_ctx_set(native->zmq, NUM2INT(id), NUM2INT(value));
-        if (rc == 0) gw_threads_note(&native->threads, NUM2INT(id), NUM2INT(value));
+        if (rc == 0) gw_threads_record(&native->threads, NUM2INT(id), NUM2INT(value));
     }
     if (rc != 0) gw_raise(errno, "set", self, Qnil);
     return Qnil;
@@ -119,7 +127,7 @@ context_set_linger(int argc, VALUE *argv, VALUE self)
 static VALUE
 context_shutdown(VALUE self)
 {
-    context_t *context = get(self);
+    context_t *context = context_of(self);
     if (context->native && context->closed && context->native->generation == atomic_load(&gw_generation)) return Qnil;
     zmq_ctx_shutdown(gw_context_open(self, "shutdown")->zmq);
     return Qnil;
@@ -128,7 +136,7 @@ context_shutdown(VALUE self)
 /* Closes the sockets of this Ractor. Those of others are theirs to close: they hear of the end at their next call, and a wait of
  * theirs ends now. */
 static void
-close_sockets(gw_context_t *native)
+context_close_sockets(gw_context_t *native)
 {
     const uint64_t mine = gw_ractor();
     bool others = false;
@@ -137,11 +145,11 @@ close_sockets(gw_context_t *native)
         gw_socket_t *socket = native->sockets;
         for (others = false; socket; socket = socket->next) {
             if (socket->ractor != mine) others = true;
-            else if (socket->state == GW_OPEN || socket->state == GW_LENT) break;
+            else if (socket->state == GW_OPEN || socket->state == GW_IN_PROXY) break;
         }
         gw_context_unlock(native);
         if (!socket) break;
-        gw_socket_close(socket);
+        close_socket(socket);
     }
     if (others) zmq_ctx_shutdown(native->zmq);
 }
@@ -150,13 +158,13 @@ close_sockets(gw_context_t *native)
 static VALUE
 context_close(VALUE self)
 {
-    context_t *context = get(self);
+    context_t *context = context_of(self);
     gw_context_t *native = context->native;
     if (!native) return Qnil;
     if (native->generation != atomic_load(&gw_generation)) gw_raise_forked("close", self);
 
     if (!atomic_exchange(&context->closed, true)) {
-        close_sockets(native);
+        context_close_sockets(native);
         gw_context_leave(native);
     }
     if (gw_wait_interrupted()) return Qnil; /* in a trap handler: the wait that it interrupted leaves its socket only afterwards */
@@ -168,7 +176,7 @@ context_close(VALUE self)
 static VALUE
 context_closed_p(VALUE self)
 {
-    context_t *context = get(self);
+    context_t *context = context_of(self);
     return RBOOL(!context->native || context->closed);
 }
 
@@ -176,7 +184,7 @@ context_closed_p(VALUE self)
 static VALUE
 context_own_p(VALUE self)
 {
-    context_t *context = get(self);
+    context_t *context = context_of(self);
     return RBOOL(!context->native || context->native->generation == atomic_load(&gw_generation));
 }
 
@@ -184,7 +192,7 @@ context_own_p(VALUE self)
 static _Atomic(VALUE) default_context = Qnil;
 
 static bool
-usable(VALUE self)
+context_usable(VALUE self)
 {
     return !NIL_P(self) && !RTEST(context_closed_p(self)) && RTEST(context_own_p(self));
 }
@@ -194,7 +202,7 @@ context_default(VALUE class)
 {
     VALUE known = atomic_load(&default_context);
     (void)class;
-    return usable(known) ? known : Qnil;
+    return context_usable(known) ? known : Qnil;
 }
 
 /* Gives the one that is the default now: `candidate`, or one that came before. */
@@ -203,9 +211,9 @@ context_propose(VALUE class, VALUE candidate)
 {
     VALUE known = atomic_load(&default_context);
     (void)class;
-    get(candidate);
+    context_of(candidate);
     do {
-        if (usable(known)) return known;
+        if (context_usable(known)) return known;
     } while (!atomic_compare_exchange_weak(&default_context, &known, candidate));
     return candidate;
 }

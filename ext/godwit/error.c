@@ -1,25 +1,28 @@
 /* The one place that raises. The classes, their messages and hints are Ruby's (api/errors.yml, lib/godwit/errors.rb). */
-#include "godwit.h"
+#include "process.h"
 
-static VALUE errors, hints;         /* Godwit::Errors, Godwit::Hints */
+VALUE gw_mGodwit;
+
+static VALUE errors, hints; /* Godwit::Errors, Godwit::Hints */
 static ID id_build, id_endpoints, id_join, id_for;
 
+/* A socket's endpoints are asked for; other objects have none. */
 static VALUE
-endpoint_of(VALUE self, VALUE endpoint)
+error_endpoint_of(VALUE self, VALUE endpoint)
 {
-    if (!NIL_P(endpoint) || !rb_typeddata_is_kind_of(self, &gw_socket_type)) return endpoint;
+    if (!NIL_P(endpoint) || !rb_respond_to(self, id_endpoints)) return endpoint;
     VALUE all = rb_funcall(self, id_endpoints, 0);
     return RARRAY_LEN(all) ? rb_funcall(all, id_join, 1, rb_str_new_cstr(", ")) : Qnil;
 }
 
 /* `what` is an errno, or the class of an error that libzmq has no errno for. */
-NORETURN(static void raise_with(VALUE what, const char *operation, VALUE self, VALUE endpoint));
+NORETURN(static void error_raise_with(VALUE what, const char *operation, VALUE self, VALUE endpoint));
 
 static void
-raise_with(VALUE what, const char *operation, VALUE self, VALUE endpoint)
+error_raise_with(VALUE what, const char *operation, VALUE self, VALUE endpoint)
 {
     VALUE name = ID2SYM(rb_intern(operation));
-    endpoint = endpoint_of(self, endpoint);
+    endpoint = error_endpoint_of(self, endpoint);
     VALUE hint = rb_funcall(hints, id_for, 4, what, name, self, endpoint);
     rb_exc_raise(rb_funcall(errors, id_build, 4, what, name, endpoint, hint));
 }
@@ -27,44 +30,39 @@ raise_with(VALUE what, const char *operation, VALUE self, VALUE endpoint)
 void
 gw_raise(int error, const char *operation, VALUE self, VALUE endpoint)
 {
-    /* Whoever hears first of the context's end swallowed the others' edge. */
-    if (error == ETERM && rb_typeddata_is_kind_of(self, &gw_socket_type)) {
-        gw_wake_all(RTYPEDDATA_DATA(self));
-        gw_wake_readers(RTYPEDDATA_DATA(self));
-    }
-    raise_with(INT2NUM(error), operation, self, endpoint);
+    error_raise_with(INT2NUM(error), operation, self, endpoint);
 }
 
 void
 gw_raise_closed(const char *operation, VALUE self)
 {
-    raise_with(rb_const_get(gw_mGodwit, rb_intern("ClosedError")), operation, self, Qnil);
+    error_raise_with(rb_const_get(gw_mGodwit, rb_intern("ClosedError")), operation, self, Qnil);
 }
 
 void
 gw_raise_forked(const char *operation, VALUE self)
 {
-    raise_with(rb_const_get(gw_mGodwit, rb_intern("ForkedError")), operation, self, Qnil);
+    error_raise_with(rb_const_get(gw_mGodwit, rb_intern("ForkedError")), operation, self, Qnil);
 }
 
 /* A frame that was sent or closed. */
 void
 gw_raise_gone(const char *operation, VALUE self)
 {
-    raise_with(rb_const_get(gw_mGodwit, rb_intern("GoneError")), operation, self, Qnil);
+    error_raise_with(rb_const_get(gw_mGodwit, rb_intern("GoneError")), operation, self, Qnil);
 }
 
 void
 gw_raise_busy(const char *operation, VALUE self)
 {
-    raise_with(rb_const_get(gw_mGodwit, rb_intern("BusyError")), operation, self, Qnil);
+    error_raise_with(rb_const_get(gw_mGodwit, rb_intern("BusyError")), operation, self, Qnil);
 }
 
 /* A high-water mark of a socket that has or had an endpoint. */
 void
 gw_raise_fixed(VALUE self)
 {
-    raise_with(rb_const_get(gw_mGodwit, rb_intern("StateError")), "set", self, Qnil);
+    error_raise_with(rb_const_get(gw_mGodwit, rb_intern("StateError")), "set", self, Qnil);
 }
 
 /* A message that libzmq was never asked to send: of the wrong type, without a frame, or of a form that the socket does not take. */

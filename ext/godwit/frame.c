@@ -1,6 +1,6 @@
 /* Godwit::Frame: one zmq_msg_t, looked at where it is (law 6). A frame never changes; it ends by being sent or closed. One that is
  * frozen may be read by several Ractors at once, so it never ends before it is collected: sent, it shares its bytes. */
-#include "godwit.h"
+#include "frame.h"
 #include <errno.h>
 #include <ruby/memory_view.h>
 #include <sched.h>
@@ -22,7 +22,7 @@ static VALUE frame_class;
 /* ---- memory ---- */
 
 static void
-let_go(gw_frame_t *frame)
+frame_let_go(gw_frame_t *frame)
 {
     if (!frame->live) return;
     frame->live = false;
@@ -36,7 +36,7 @@ let_go(gw_frame_t *frame)
 static void
 frame_free(void *pointer)
 {
-    let_go(pointer);
+    frame_let_go(pointer);
     xfree(pointer);
 }
 
@@ -63,30 +63,30 @@ frame_alloc(VALUE class)
 }
 
 static gw_frame_t *
-get(VALUE self)
+frame_get(VALUE self)
 {
     return rb_check_typeddata(self, &frame_type);
 }
 
 static gw_frame_t *
-live(VALUE self, const char *operation)
+frame_live(VALUE self, const char *operation)
 {
-    gw_frame_t *frame = get(self);
+    gw_frame_t *frame = frame_get(self);
     if (RB_UNLIKELY(!frame->live)) gw_raise_gone(operation, self);
     return frame;
 }
 
 static gw_frame_t *
-unshared(VALUE self, const char *operation)
+frame_unshared(VALUE self, const char *operation)
 {
-    gw_frame_t *frame = live(self, operation);
+    gw_frame_t *frame = frame_live(self, operation);
     if (RB_UNLIKELY(atomic_load(&frame->exports) != 0)) gw_raise(EBUSY, operation, self, Qnil);
     return frame;
 }
 
 /* `count` may be none: where bytes are another frame's too, or a String's that the collector knows. */
 static void
-fill(gw_frame_t *frame, rb_encoding *encoding, size_t count)
+frame_fill(gw_frame_t *frame, rb_encoding *encoding, size_t count)
 {
     frame->live = true;
     frame->encoding = encoding;
@@ -111,29 +111,29 @@ gw_frame_take(zmq_msg_t *message, rb_encoding *encoding)
     VALUE self = TypedData_Make_Struct(frame_class, gw_frame_t, &frame_type, frame);
     zmq_msg_init(&frame->message);
     zmq_msg_move(&frame->message, message);
-    fill(frame, encoding, zmq_msg_size(&frame->message));
+    frame_fill(frame, encoding, zmq_msg_size(&frame->message));
     return self;
 }
 
 bool
 gw_frame_sendable(VALUE self)
 {
-    gw_frame_t *frame = get(self);
+    gw_frame_t *frame = frame_get(self);
     return frame->live && (OBJ_FROZEN(self) || atomic_load(&frame->exports) == 0);
 }
 
 void
 gw_frame_check(VALUE self, const char *operation)
 {
-    if (OBJ_FROZEN(self)) live(self, operation);
-    else unshared(self, operation);
+    if (OBJ_FROZEN(self)) frame_live(self, operation);
+    else frame_unshared(self, operation);
 }
 
 /* Another message with the same bytes; gives an errno. Some are shared, which counts in the original. */
 int
 gw_frame_share(VALUE self, zmq_msg_t *message)
 {
-    gw_frame_t *frame = get(self);
+    gw_frame_t *frame = frame_get(self);
     zmq_msg_init(message);
     while (atomic_flag_test_and_set_explicit(&frame->copying, memory_order_acquire)) sched_yield();
     int error = zmq_msg_copy(message, &frame->message) == 0 ? 0 : zmq_errno();
@@ -145,19 +145,19 @@ gw_frame_share(VALUE self, zmq_msg_t *message)
 void
 gw_frame_sent(VALUE self)
 {
-    if (!OBJ_FROZEN(self)) let_go(get(self));
+    if (!OBJ_FROZEN(self)) frame_let_go(frame_get(self));
 }
 
 size_t
 gw_frame_bytes(VALUE self)
 {
-    return zmq_msg_size(&get(self)->message);
+    return zmq_msg_size(&frame_get(self)->message);
 }
 
 int
 gw_frame_watch(VALUE self, gw_tracker_t *tracker)
 {
-    gw_frame_t *frame = get(self);
+    gw_frame_t *frame = frame_get(self);
     return frame->pin ? gw_pin_watch(frame->pin, tracker) : 0;
 }
 
@@ -167,7 +167,7 @@ gw_frame_watch(VALUE self, gw_tracker_t *tracker)
 static VALUE
 frame_open(VALUE self, VALUE data, VALUE threshold)
 {
-    gw_frame_t *frame = get(self);
+    gw_frame_t *frame = frame_get(self);
     Check_Type(data, T_STRING);
     if (frame->live || OBJ_FROZEN(self)) rb_raise(rb_eRuntimeError, "this frame is made already");
     size_t size = RSTRING_LEN(data);
@@ -183,7 +183,7 @@ frame_open(VALUE self, VALUE data, VALUE threshold)
     }
     if (error) gw_raise(error, "new", self, Qnil);
     frame->pin = pin;
-    fill(frame, encoding, pin ? 0 : size);
+    frame_fill(frame, encoding, pin ? 0 : size);
     RB_GC_GUARD(data);
     return self;
 }
@@ -191,14 +191,14 @@ frame_open(VALUE self, VALUE data, VALUE threshold)
 static VALUE
 frame_initialize_copy(VALUE self, VALUE original)
 {
-    gw_frame_t *frame = get(self), *other = live(original, "dup");
+    gw_frame_t *frame = frame_get(self), *other = frame_live(original, "dup");
     if (self == original) return self;
     rb_check_frozen(self);
-    if (frame->live) let_go(unshared(self, "dup"));
+    if (frame->live) frame_let_go(frame_unshared(self, "dup"));
     int error = gw_frame_share(original, &frame->message);
     if (error) gw_raise(error, "dup", self, Qnil);
     if (other->pin) gw_pin_retain(frame->pin = other->pin);
-    fill(frame, other->encoding, frame->pin ? 0 : zmq_msg_size(&frame->message));
+    frame_fill(frame, other->encoding, frame->pin ? 0 : zmq_msg_size(&frame->message));
     frame->more = other->more;
     return self;
 }
@@ -206,14 +206,14 @@ frame_initialize_copy(VALUE self, VALUE original)
 static VALUE
 frame_bytesize(VALUE self)
 {
-    return SIZET2NUM(zmq_msg_size(&live(self, "size")->message));
+    return SIZET2NUM(zmq_msg_size(&frame_live(self, "size")->message));
 }
 
 /* _slice(start, length) => String of those bytes, both within the frame */
 static VALUE
 frame_slice(VALUE self, VALUE start, VALUE length)
 {
-    gw_frame_t *frame = live(self, "byteslice");
+    gw_frame_t *frame = frame_live(self, "byteslice");
     size_t size = zmq_msg_size(&frame->message), from = NUM2SIZET(start), count = NUM2SIZET(length);
     if (from > size || count > size - from) rb_raise(rb_eRangeError, "outside of the frame");
     VALUE string = rb_str_new((const char *)zmq_msg_data(&frame->message) + from, count);
@@ -224,7 +224,7 @@ frame_slice(VALUE self, VALUE start, VALUE length)
 static VALUE
 frame_string(VALUE self)
 {
-    gw_frame_t *frame = live(self, "to_s");
+    gw_frame_t *frame = frame_live(self, "to_s");
     VALUE string = rb_enc_str_new(zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), frame->encoding);
     RB_GC_GUARD(self);
     return string;
@@ -234,7 +234,7 @@ frame_string(VALUE self)
 static VALUE
 frame_byte(VALUE self, VALUE index)
 {
-    gw_frame_t *frame = live(self, "getbyte");
+    gw_frame_t *frame = frame_live(self, "getbyte");
     size_t at = NUM2SIZET(index);
     if (at >= zmq_msg_size(&frame->message)) rb_raise(rb_eRangeError, "outside of the frame");
     VALUE byte = INT2FIX(((const unsigned char *)zmq_msg_data(&frame->message))[at]);
@@ -243,16 +243,16 @@ frame_byte(VALUE self, VALUE index)
 }
 
 static VALUE
-end_read(VALUE self)
+frame_end_read(VALUE self)
 {
-    atomic_fetch_sub(&get(self)->exports, 1);
+    atomic_fetch_sub(&frame_get(self)->exports, 1);
     return Qnil;
 }
 
 static VALUE
-yield_in_place(VALUE self)
+frame_yield_in_place(VALUE self)
 {
-    gw_frame_t *frame = get(self);
+    gw_frame_t *frame = frame_get(self);
     return rb_yield(rb_enc_str_new_static(zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), rb_ascii8bit_encoding()));
 }
 
@@ -261,20 +261,20 @@ yield_in_place(VALUE self)
 static VALUE
 frame_in_place(VALUE self)
 {
-    gw_frame_t *frame = live(self, "read");
+    gw_frame_t *frame = frame_live(self, "read");
     atomic_fetch_add(&frame->exports, 1);
-    return rb_ensure(yield_in_place, self, end_read, self);
+    return rb_ensure(frame_yield_in_place, self, frame_end_read, self);
 }
 
 /* _compare(Frame or String) => -1, 0, 1 by bytes */
 static VALUE
 frame_compare(VALUE self, VALUE other)
 {
-    gw_frame_t *frame = live(self, "compare");
+    gw_frame_t *frame = frame_live(self, "compare");
     const void *data = zmq_msg_data(&frame->message), *others;
     size_t size = zmq_msg_size(&frame->message), length;
     if (gw_is_frame(other)) {
-        gw_frame_t *second = live(other, "compare");
+        gw_frame_t *second = frame_live(other, "compare");
         others = zmq_msg_data(&second->message);
         length = zmq_msg_size(&second->message);
     }
@@ -293,7 +293,7 @@ frame_compare(VALUE self, VALUE other)
 static VALUE
 frame_hash(VALUE self)
 {
-    gw_frame_t *frame = live(self, "hash");
+    gw_frame_t *frame = frame_live(self, "hash");
     st_index_t hash = rb_memhash(zmq_msg_data(&frame->message), (long)zmq_msg_size(&frame->message));
     RB_GC_GUARD(self);
     return ST2FIX(hash);
@@ -302,20 +302,20 @@ frame_hash(VALUE self)
 static VALUE
 frame_more_p(VALUE self)
 {
-    return RBOOL(live(self, "more?")->more);
+    return RBOOL(frame_live(self, "more?")->more);
 }
 
 static VALUE
 frame_gone_p(VALUE self)
 {
-    return RBOOL(!get(self)->live);
+    return RBOOL(!frame_get(self)->live);
 }
 
 /* _property(name) => String, or nil when there is none of that name */
 static VALUE
 frame_property(VALUE self, VALUE name)
 {
-    gw_frame_t *frame = live(self, "property");
+    gw_frame_t *frame = frame_live(self, "property");
     const char *value = zmq_msg_gets(&frame->message, StringValueCStr(name));
     VALUE string = value ? rb_utf8_str_new_cstr(value) : Qnil;
     RB_GC_GUARD(self);
@@ -326,7 +326,7 @@ frame_property(VALUE self, VALUE name)
 static VALUE
 frame_routing_id(VALUE self)
 {
-    uint32_t id = gw_draft_routing_id(&live(self, "routing_id")->message);
+    uint32_t id = gw_draft_routing_id(&frame_live(self, "routing_id")->message);
     RB_GC_GUARD(self);
     return id ? UINT2NUM(id) : Qnil;
 }
@@ -335,7 +335,7 @@ frame_routing_id(VALUE self)
 static VALUE
 frame_group(VALUE self)
 {
-    gw_frame_t *frame = live(self, "group");
+    gw_frame_t *frame = frame_live(self, "group");
     const char *group = gw_draft_group(&frame->message);
     VALUE name = group && *group ? rb_enc_str_new_cstr(group, frame->encoding) : Qnil;
     RB_GC_GUARD(self);
@@ -345,25 +345,25 @@ frame_group(VALUE self)
 static VALUE
 frame_encoding(VALUE self)
 {
-    return rb_enc_from_encoding(live(self, "encoding")->encoding);
+    return rb_enc_from_encoding(frame_live(self, "encoding")->encoding);
 }
 
 static VALUE
 frame_close(VALUE self)
 {
-    gw_frame_t *frame = get(self);
+    gw_frame_t *frame = frame_get(self);
     if (!frame->live) return Qnil;
     rb_check_frozen(self);
-    let_go(unshared(self, "close"));
+    frame_let_go(frame_unshared(self, "close"));
     return Qnil;
 }
 
 /* ---- memory views ---- */
 
 static bool
-view_get(VALUE self, rb_memory_view_t *view, int flags)
+frame_view_get(VALUE self, rb_memory_view_t *view, int flags)
 {
-    gw_frame_t *frame = get(self);
+    gw_frame_t *frame = frame_get(self);
     if (!frame->live || (flags & RUBY_MEMORY_VIEW_WRITABLE)) return false;
     rb_memory_view_init_as_byte_array(view, self, zmq_msg_data(&frame->message), (ssize_t)zmq_msg_size(&frame->message), true);
     atomic_fetch_add(&frame->exports, 1);
@@ -371,20 +371,20 @@ view_get(VALUE self, rb_memory_view_t *view, int flags)
 }
 
 static bool
-view_release(VALUE self, rb_memory_view_t *view)
+frame_view_release(VALUE self, rb_memory_view_t *view)
 {
     (void)view;
-    end_read(self);
+    frame_end_read(self);
     return true;
 }
 
 static bool
-view_available_p(VALUE self)
+frame_view_available_p(VALUE self)
 {
-    return get(self)->live;
+    return frame_get(self)->live;
 }
 
-static const rb_memory_view_entry_t view_entry = {view_get, view_release, view_available_p};
+static const rb_memory_view_entry_t view_entry = {frame_view_get, frame_view_release, frame_view_available_p};
 
 void
 gw_init_frame(void)

@@ -1,11 +1,9 @@
 /* The extension's entry, and what belongs to no object: version, features, keys. */
-#include "godwit.h"
+#include "proxy.h"
 #include <errno.h>
 
-VALUE gw_mGodwit;
-
 static VALUE
-libzmq_version(VALUE self)
+godwit_libzmq_version(VALUE self)
 {
     int major, minor, patch;
     (void)self;
@@ -14,7 +12,7 @@ libzmq_version(VALUE self)
 }
 
 static VALUE
-has(VALUE self, VALUE feature)
+godwit_has(VALUE self, VALUE feature)
 {
     (void)self;
     return RBOOL(zmq_has(StringValueCStr(feature)));
@@ -22,7 +20,7 @@ has(VALUE self, VALUE feature)
 
 /* Both keys as Z85, or nil where libzmq has no CURVE. */
 static VALUE
-curve_keypair(VALUE self)
+godwit_curve_keypair(VALUE self)
 {
     char public_key[41], secret_key[41];
     (void)self;
@@ -31,7 +29,7 @@ curve_keypair(VALUE self)
 }
 
 static VALUE
-curve_public(VALUE self, VALUE secret_key)
+godwit_curve_public(VALUE self, VALUE secret_key)
 {
     char public_key[41];
     (void)self;
@@ -39,9 +37,9 @@ curve_public(VALUE self, VALUE secret_key)
     return rb_usascii_str_new(public_key, 40);
 }
 
-/* swap(object, :@variable, known, next) => whether it was `known` still, and is `next` now. No other thread has its turn within. */
+/* godwit_swap(object, :@variable, known, next) => whether it was `known` still, and is `next` now. No other thread has its turn within. */
 static VALUE
-swap(VALUE self, VALUE object, VALUE variable, VALUE known, VALUE next)
+godwit_swap(VALUE self, VALUE object, VALUE variable, VALUE known, VALUE next)
 {
     ID name = rb_sym2id(variable);
     (void)self;
@@ -61,25 +59,30 @@ Init_godwit_ext(void)
     VALUE native = rb_define_module_under(backend, "Native");
     VALUE takeover = rb_define_module_under(native, "Takeover");
     VALUE owned = rb_define_module_under(native, "Owned");
-    rb_define_module_function(native, "libzmq_version", libzmq_version, 0);
-    rb_define_module_function(native, "has", has, 1);
-    rb_define_module_function(native, "curve_keypair", curve_keypair, 0);
-    rb_define_module_function(native, "curve_public", curve_public, 1);
-    rb_define_module_function(native, "swap", swap, 4);
+    rb_define_module_function(native, "libzmq_version", godwit_libzmq_version, 0);
+    rb_define_module_function(native, "has", godwit_has, 1);
+    rb_define_module_function(native, "curve_keypair", godwit_curve_keypair, 0);
+    rb_define_module_function(native, "curve_public", godwit_curve_public, 1);
+    rb_define_module_function(native, "swap", godwit_swap, 4);
     gw_init_error();
+    gw_init_draft_symbols(native);
     gw_init_process();
     gw_init_wait();
+    gw_init_inproc();
     gw_init_context();
+    gw_init_socket();
+    gw_init_endpoints();
+    gw_init_options();
     gw_init_pin();
     gw_init_frame();
-    gw_init_socket();
     gw_init_peers();
-    gw_init_monitor();
-    gw_init_poller();
     gw_init_send(takeover, owned);
     gw_init_recv(takeover, owned);
+    gw_init_poller();
+    gw_init_monitor_events();
+    gw_init_monitor();
     gw_init_proxy();
-    gw_init_draft(native);
+    gw_init_addressed();
     gw_init_statistics(native);
     gw_init_log_queue(native);
     gw_init_packing(native);

@@ -1,7 +1,7 @@
 /* Connections over inproc to names that no socket has bound yet. libzmq keeps such a connection until
  * a socket binds the name, even after its own socket was closed or disconnected, and may abort then.
  * So each gets an endpoint of its own, which is bound for a moment to complete or to end it. */
-#include "godwit.h"
+#include "socket.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ gw_inproc_name(const char *endpoint)
 
 /* The context's own socket, which ends connections: a DEALER takes any number of any type. */
 static void *
-ender(gw_context_t *context)
+inproc_ender(gw_context_t *context)
 {
     int none = 0, error = 0;
     if (context->ender) return context->ender;
@@ -38,13 +38,13 @@ ender(gw_context_t *context)
         return NULL;
     }
     context->ender = zmq_socket(context->zmq, ZMQ_DEALER);
-    if (context->ender) zmq_setsockopt(context->ender, ZMQ_LINGER, &none, sizeof none);
+    if (context->ender) gw_zmq_set(context->ender, ZMQ_LINGER, &none, sizeof none);
     return context->ender;
 }
 
 /* Binds and unbinds it, which leaves the connections that it got; -1 with errno set. */
 static int
-touch(void *zmq, const char *endpoint)
+inproc_touch(void *zmq, const char *endpoint)
 {
     int rc = zmq_bind(zmq, endpoint);
     if (rc == 0) zmq_unbind(zmq, endpoint);
@@ -53,25 +53,25 @@ touch(void *zmq, const char *endpoint)
 
 /* Drops what was sent to the ender, and lets it confirm that connections have ended. */
 static void
-drain(void *zmq)
+inproc_drain(void *zmq)
 {
     zmq_msg_t message;
     zmq_msg_init(&message);
-    while (zmq_msg_recv(&message, zmq, ZMQ_DONTWAIT) >= 0 || errno == EINTR) continue;
+    while (gw_zmq_receive(zmq, &message) == 0) continue;
     zmq_msg_close(&message);
 }
 
 /* Ends a connection whose name is not bound; `zmq` is its socket, NULL if closed. */
 static void
-end_early(gw_context_t *context, early_t *early, void *zmq)
+inproc_end_early(gw_context_t *context, early_t *early, void *zmq)
 {
-    if (!ender(context) || touch(context->ender, early->alias) != 0) return;
+    if (!inproc_ender(context) || inproc_touch(context->ender, early->alias) != 0) return;
     if (zmq) zmq_disconnect(zmq, early->alias);
-    drain(context->ender);
+    inproc_drain(context->ender);
 }
 
 static void
-unlink_early(early_t **link)
+inproc_unlink_early(early_t **link)
 {
     early_t *early = *link;
     *link = early->next;
@@ -80,7 +80,7 @@ unlink_early(early_t **link)
 
 /* Ends connections of closed sockets whose linger is over. */
 static void
-sweep(gw_context_t *context)
+inproc_sweep(gw_context_t *context)
 {
     int64_t now = gw_milliseconds_now();
     for (early_t **link = &context->early; *link;) {
@@ -89,8 +89,8 @@ sweep(gw_context_t *context)
             link = &early->next;
             continue;
         }
-        end_early(context, early, NULL);
-        unlink_early(link);
+        inproc_end_early(context, early, NULL);
+        inproc_unlink_early(link);
     }
 }
 
@@ -98,7 +98,7 @@ sweep(gw_context_t *context)
  * may have refused the pipe, and libzmq aborts for some types then. So it does where an XPUB has a
  * welcome message for a socket that is closed. */
 static bool
-takes(const gw_socket_t *socket, const early_t *early, int joined)
+inproc_takes(const gw_socket_t *socket, const early_t *early, int joined)
 {
     if (socket->type == GW_CHANNEL) return joined == 0;
     if (socket->type == ZMQ_PAIR || early->type == ZMQ_PAIR) return joined == 0 && socket->type == early->type;
@@ -106,23 +106,23 @@ takes(const gw_socket_t *socket, const early_t *early, int joined)
 }
 
 static void
-join_all(gw_socket_t *socket, const char *endpoint)
+inproc_join_all(gw_socket_t *socket, const char *endpoint)
 {
     int joined = 0;
     for (early_t **link = &socket->context->early; *link;) {
         early_t *early = *link;
-        bool fits = !early->joined && strcmp(early->name, endpoint) == 0 && takes(socket, early, joined);
-        if (fits && touch(socket->zmq, early->alias) == 0) {
+        bool fits = !early->joined && strcmp(early->name, endpoint) == 0 && inproc_takes(socket, early, joined);
+        if (fits && inproc_touch(socket->zmq, early->alias) == 0) {
             early->joined = true;
             joined++;
         }
-        if (early->joined && !early->socket) unlink_early(link);
+        if (early->joined && !early->socket) inproc_unlink_early(link);
         else link = &early->next;
     }
 }
 
 static bool
-awaited(gw_context_t *context, const char *endpoint)
+inproc_awaited(gw_context_t *context, const char *endpoint)
 {
     for (early_t *early = context->early; early; early = early->next) {
         if (!early->joined && strcmp(early->name, endpoint) == 0) return true;
@@ -137,9 +137,9 @@ gw_inproc_bind(gw_socket_t *socket, const char *endpoint)
 {
     gw_context_t *context = socket->context;
     gw_context_lock(context);
-    sweep(context);
+    inproc_sweep(context);
     /* The name itself comes last, since libzmq tells the last endpoint. */
-    if (awaited(context, endpoint) && touch(context->ender, endpoint) == 0) join_all(socket, endpoint);
+    if (inproc_awaited(context, endpoint) && inproc_touch(context->ender, endpoint) == 0) inproc_join_all(socket, endpoint);
     int rc = zmq_bind(socket->zmq, endpoint), error = errno;
     gw_context_unlock(context);
     errno = error;
@@ -154,9 +154,9 @@ gw_inproc_connect(gw_socket_t *socket, const char *endpoint, int64_t (*connect)(
     early_t *early = NULL, **last = &context->early;
     int64_t result = -1;
     gw_context_lock(context);
-    sweep(context);
-    if (!ender(context)) goto out;
-    bool unbound = touch(context->ender, endpoint) == 0;
+    inproc_sweep(context);
+    if (!inproc_ender(context)) goto out;
+    bool unbound = inproc_touch(context->ender, endpoint) == 0;
     if (!unbound && errno != EADDRINUSE) goto out;
     if (unbound) {
         size_t size = strlen(endpoint) + sizeof ALIAS + 24;
@@ -198,8 +198,8 @@ gw_inproc_disconnect(gw_socket_t *socket, const char *endpoint)
             continue;
         }
         if (early->joined) zmq_disconnect(socket->zmq, early->alias);
-        else end_early(context, early, socket->zmq);
-        unlink_early(link);
+        else inproc_end_early(context, early, socket->zmq);
+        inproc_unlink_early(link);
         rc = 0;
     }
     gw_context_unlock(context);
@@ -219,8 +219,8 @@ gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger)
             link = &early->next;
         }
         else if (early->joined || linger == 0 || !socket->sent) {
-            if (!early->joined) end_early(context, early, zmq);
-            unlink_early(link);
+            if (!early->joined) inproc_end_early(context, early, zmq);
+            inproc_unlink_early(link);
         }
         else {
             early->socket = NULL;
@@ -232,13 +232,19 @@ gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger)
 }
 
 /* Before the context is terminated: libzmq would make a socket for each, and abort without descriptors. */
-void
-gw_inproc_end(gw_context_t *context)
+static void
+inproc_end(gw_context_t *context)
 {
     while (context->early) {
-        if (!context->early->joined) end_early(context, context->early, NULL);
-        unlink_early(&context->early);
+        if (!context->early->joined) inproc_end_early(context, context->early, NULL);
+        inproc_unlink_early(&context->early);
     }
     if (context->ender) zmq_close(context->ender);
     context->ender = NULL;
+}
+
+void
+gw_init_inproc(void)
+{
+    gw_before_termination(inproc_end);
 }

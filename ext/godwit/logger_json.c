@@ -1,6 +1,6 @@
 /* A JSON object's members, without Ruby: for what reads headers beside the GVL. It checks the grammar of RFC 8259 but not UTF-8, and
  * keeps nothing. */
-#include "godwit.h"
+#include "proxy.h"
 #include <string.h>
 
 enum { MOST_NESTING = 100 }; /* as Ruby's JSON.parse */
@@ -10,13 +10,13 @@ typedef struct {
 } cursor_t;
 
 static void
-blanks(cursor_t *text)
+json_blanks(cursor_t *text)
 {
     while (text->at < text->end && strchr(" \t\r\n", *text->at) && *text->at) text->at++;
 }
 
 static bool
-character(cursor_t *text, char expected)
+json_character(cursor_t *text, char expected)
 {
     if (text->at == text->end || *text->at != expected) return false;
     text->at++;
@@ -24,7 +24,7 @@ character(cursor_t *text, char expected)
 }
 
 static bool
-word(cursor_t *text, const char *expected)
+json_word(cursor_t *text, const char *expected)
 {
     size_t size = strlen(expected);
     if ((size_t)(text->end - text->at) < size || memcmp(text->at, expected, size) != 0) return false;
@@ -33,7 +33,7 @@ word(cursor_t *text, const char *expected)
 }
 
 static bool
-digits(cursor_t *text)
+json_digits(cursor_t *text)
 {
     const char *start = text->at;
     while (text->at < text->end && *text->at >= '0' && *text->at <= '9') text->at++;
@@ -41,18 +41,18 @@ digits(cursor_t *text)
 }
 
 static bool
-number(cursor_t *text)
+json_number(cursor_t *text)
 {
-    character(text, '-');
-    if (!character(text, '0') && !digits(text)) return false;
-    if (character(text, '.') && !digits(text)) return false;
-    if (!character(text, 'e') && !character(text, 'E')) return true;
-    if (!character(text, '+')) character(text, '-');
-    return digits(text);
+    json_character(text, '-');
+    if (!json_character(text, '0') && !json_digits(text)) return false;
+    if (json_character(text, '.') && !json_digits(text)) return false;
+    if (!json_character(text, 'e') && !json_character(text, 'E')) return true;
+    if (!json_character(text, '+')) json_character(text, '-');
+    return json_digits(text);
 }
 
 static bool
-escape(cursor_t *text)
+json_escape(cursor_t *text)
 {
     if (text->at == text->end) return false;
     char kind = *text->at++;
@@ -64,74 +64,74 @@ escape(cursor_t *text)
 }
 
 static bool
-string(cursor_t *text)
+json_string(cursor_t *text)
 {
-    if (!character(text, '"')) return false;
+    if (!json_character(text, '"')) return false;
     while (text->at < text->end) {
         unsigned char byte = (unsigned char)*text->at++;
         if (byte == '"') return true;
-        if (byte < 0x20 || (byte == '\\' && !escape(text))) return false;
+        if (byte < 0x20 || (byte == '\\' && !json_escape(text))) return false;
     }
     return false;
 }
 
-static bool value(cursor_t *text, int nesting);
+static bool json_value(cursor_t *text, int nesting);
 
 static bool
-member(cursor_t *text, int nesting, gw_json_member_t *found, void *argument)
+json_member(cursor_t *text, int nesting, gw_json_member_t *found, void *argument)
 {
-    blanks(text);
+    json_blanks(text);
     const char *key = text->at;
-    if (!string(text)) return false;
+    if (!json_string(text)) return false;
     size_t key_size = text->at - key;
-    blanks(text);
-    if (!character(text, ':')) return false;
-    blanks(text);
+    json_blanks(text);
+    if (!json_character(text, ':')) return false;
+    json_blanks(text);
     const char *start = text->at;
-    if (!value(text, nesting)) return false;
+    if (!json_value(text, nesting)) return false;
     if (found) found(argument, key + 1, key_size - 2, start, text->at - start);
-    blanks(text);
+    json_blanks(text);
     return true;
 }
 
 static bool
-object(cursor_t *text, int nesting, gw_json_member_t *found, void *argument)
+json_object(cursor_t *text, int nesting, gw_json_member_t *found, void *argument)
 {
-    if (!character(text, '{')) return false;
-    blanks(text);
-    if (character(text, '}')) return true;
+    if (!json_character(text, '{')) return false;
+    json_blanks(text);
+    if (json_character(text, '}')) return true;
     do {
-        if (!member(text, nesting, found, argument)) return false;
-    } while (character(text, ','));
-    return character(text, '}');
+        if (!json_member(text, nesting, found, argument)) return false;
+    } while (json_character(text, ','));
+    return json_character(text, '}');
 }
 
 static bool
-array(cursor_t *text, int nesting)
+json_array(cursor_t *text, int nesting)
 {
-    if (!character(text, '[')) return false;
-    blanks(text);
-    if (character(text, ']')) return true;
+    if (!json_character(text, '[')) return false;
+    json_blanks(text);
+    if (json_character(text, ']')) return true;
     do {
-        blanks(text);
-        if (!value(text, nesting)) return false;
-        blanks(text);
-    } while (character(text, ','));
-    return character(text, ']');
+        json_blanks(text);
+        if (!json_value(text, nesting)) return false;
+        json_blanks(text);
+    } while (json_character(text, ','));
+    return json_character(text, ']');
 }
 
 static bool
-value(cursor_t *text, int nesting)
+json_value(cursor_t *text, int nesting)
 {
     if (text->at == text->end) return false;
     switch (*text->at) {
-    case '"': return string(text);
-    case '{': return nesting < MOST_NESTING && object(text, nesting + 1, NULL, NULL);
-    case '[': return nesting < MOST_NESTING && array(text, nesting + 1);
-    case 't': return word(text, "true");
-    case 'f': return word(text, "false");
-    case 'n': return word(text, "null");
-    default: return number(text);
+    case '"': return json_string(text);
+    case '{': return nesting < MOST_NESTING && json_object(text, nesting + 1, NULL, NULL);
+    case '[': return nesting < MOST_NESTING && json_array(text, nesting + 1);
+    case 't': return json_word(text, "true");
+    case 'f': return json_word(text, "false");
+    case 'n': return json_word(text, "null");
+    default: return json_number(text);
     }
 }
 
@@ -139,8 +139,8 @@ bool
 gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument)
 {
     cursor_t text = {data, data + size};
-    blanks(&text);
-    if (!object(&text, 1, found, argument)) return false;
-    blanks(&text);
+    json_blanks(&text);
+    if (!json_object(&text, 1, found, argument)) return false;
+    json_blanks(&text);
     return text.at == text.end;
 }

@@ -1,7 +1,7 @@
 /* Godwit::Logger::Native::Packing: records as one String each, and several of them as one message
  * (docs/log-wire.md). lib/godwit/logger/packing.rb does the same in Ruby. The functions before
  * "primitives" touch no Ruby: the proxy's loop calls them without the GVL. */
-#include "godwit.h"
+#include "proxy.h"
 #include <arpa/inet.h>
 #include <string.h>
 

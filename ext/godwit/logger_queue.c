@@ -1,7 +1,7 @@
 /* Godwit::Backend::Native::LogQueue: what a logger's callers have given and its sender has not yet taken,
  * counted in records and bytes. Nothing here waits but `take`, which sleeps in a Thread::Queue; nothing
  * is done by halves, since Ruby changes threads in no call of these. */
-#include "godwit.h"
+#include "proxy.h"
 
 enum {
     FIRST = 256,              /* slots, a power of two */
@@ -26,7 +26,7 @@ typedef struct {
 static ID id_pop, id_push;
 
 static void
-log_queue_mark(void *pointer)
+queue_mark(void *pointer)
 {
     log_queue_t *queue = pointer;
     if (!queue) return;
@@ -35,7 +35,7 @@ log_queue_mark(void *pointer)
 }
 
 static void
-log_queue_compact(void *pointer)
+queue_compact(void *pointer)
 {
     log_queue_t *queue = pointer;
     if (!queue) return;
@@ -47,7 +47,7 @@ log_queue_compact(void *pointer)
 }
 
 static void
-log_queue_free(void *pointer)
+queue_free(void *pointer)
 {
     log_queue_t *queue = pointer;
     if (!queue) return;
@@ -56,7 +56,7 @@ log_queue_free(void *pointer)
 }
 
 static size_t
-log_queue_size(const void *pointer)
+queue_size(const void *pointer)
 {
     const log_queue_t *queue = pointer;
     return queue ? sizeof *queue + queue->capacity * sizeof *queue->slots : 0;
@@ -64,18 +64,18 @@ log_queue_size(const void *pointer)
 
 static const rb_data_type_t log_queue_type = {
     .wrap_struct_name = "Godwit log queue",
-    .function = {.dmark = log_queue_mark, .dfree = log_queue_free, .dsize = log_queue_size, .dcompact = log_queue_compact},
+    .function = {.dmark = queue_mark, .dfree = queue_free, .dsize = queue_size, .dcompact = queue_compact},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
 static VALUE
-log_queue_alloc(VALUE class)
+queue_alloc(VALUE class)
 {
     return TypedData_Wrap_Struct(class, &log_queue_type, NULL);
 }
 
 static log_queue_t *
-opened(VALUE self)
+queue_opened(VALUE self)
 {
     log_queue_t *queue = rb_check_typeddata(self, &log_queue_type);
     if (!queue) gw_raise_closed("log", self);
@@ -84,7 +84,7 @@ opened(VALUE self)
 
 /* open(bound in records, in bytes, entries after which a caller lets others run) */
 static VALUE
-log_queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every)
+queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every)
 {
     if (rb_check_typeddata(self, &log_queue_type)) gw_raise_detail("StateError", "log", rb_str_new_cstr("this queue is open already"));
     size_t records = NUM2SIZET(most), bytes = NUM2SIZET(most_bytes);
@@ -103,7 +103,7 @@ log_queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every)
 /* ---- entries ---- */
 
 static void
-grow(log_queue_t *queue)
+queue_grow(log_queue_t *queue)
 {
     size_t capacity = queue->capacity ? queue->capacity * 2 : FIRST;
     slot_t *slots = ALLOC_N(slot_t, capacity);
@@ -117,9 +117,9 @@ grow(log_queue_t *queue)
 
 /* Rings when the sender sleeps, so an entry is never there without its knowing. */
 static void
-put(VALUE self, log_queue_t *queue, VALUE entry, size_t bytes)
+queue_put(VALUE self, log_queue_t *queue, VALUE entry, size_t bytes)
 {
-    if (queue->count == queue->capacity) grow(queue);
+    if (queue->count == queue->capacity) queue_grow(queue);
     queue->slots[(queue->first + queue->count++) & (queue->capacity - 1)] = (slot_t){entry, bytes};
     queue->bytes += bytes;
     RB_OBJ_WRITTEN(self, Qundef, entry);
@@ -129,13 +129,13 @@ put(VALUE self, log_queue_t *queue, VALUE entry, size_t bytes)
 }
 
 static void
-let_others_run(const log_queue_t *queue)
+queue_let_others_run(const log_queue_t *queue)
 {
     if (queue->count % queue->pass_every == 0 && !queue->stalled) rb_thread_schedule();
 }
 
 static slot_t
-get(log_queue_t *queue)
+queue_get(log_queue_t *queue)
 {
     slot_t slot = queue->slots[queue->first];
     queue->first = (queue->first + 1) & (queue->capacity - 1);
@@ -146,36 +146,36 @@ get(log_queue_t *queue)
 
 /* push(entry, bytes) => false: closed */
 static VALUE
-log_queue_push(VALUE self, VALUE entry, VALUE bytes)
+queue_push(VALUE self, VALUE entry, VALUE bytes)
 {
-    log_queue_t *queue = opened(self);
+    log_queue_t *queue = queue_opened(self);
     if (queue->closed) return Qfalse;
-    put(self, queue, entry, NUM2SIZET(bytes) + ENTRY_BYTES);
-    let_others_run(queue);
+    queue_put(self, queue, entry, NUM2SIZET(bytes) + ENTRY_BYTES);
+    queue_let_others_run(queue);
     return Qtrue;
 }
 
 /* shift => the oldest entry; nil: none */
 static VALUE
-log_queue_shift(VALUE self)
+queue_shift(VALUE self)
 {
-    log_queue_t *queue = opened(self);
-    return queue->count ? get(queue).entry : Qnil;
+    log_queue_t *queue = queue_opened(self);
+    return queue->count ? queue_get(queue).entry : Qnil;
 }
 
 /* _waiters => 1 while the sender sleeps, else 0 */
 static VALUE
-log_queue_waiters(VALUE self)
+queue_waiters(VALUE self)
 {
-    return INT2FIX(opened(self)->asleep);
+    return INT2FIX(queue_opened(self)->asleep);
 }
 
 /* _take(most) => entries, of a quarter of the bound in bytes at most; nil: closed, and empty. Sleeps until there is one; an interrupt that comes
  * then finds nothing taken. */
 static VALUE
-log_queue_take(VALUE self, VALUE most)
+queue_take(VALUE self, VALUE most)
 {
-    log_queue_t *queue = opened(self);
+    log_queue_t *queue = queue_opened(self);
     long limit = NUM2LONG(most);
     while (queue->count == 0) {
         if (queue->closed) return Qnil;
@@ -187,51 +187,51 @@ log_queue_take(VALUE self, VALUE most)
     VALUE batch = rb_ary_new_capa(limit);
     size_t before = queue->bytes;
     while (limit-- > 0 && before - queue->bytes <= queue->most_bytes / 4) {
-        rb_ary_push(batch, get(queue).entry);
+        rb_ary_push(batch, queue_get(queue).entry);
     }
     return batch;
 }
 
 static VALUE
-log_queue_close(VALUE self)
+queue_close(VALUE self)
 {
-    log_queue_t *queue = opened(self);
+    log_queue_t *queue = queue_opened(self);
     queue->closed = true;
     rb_funcall(queue->bell, rb_intern("close"), 0);
     return Qnil;
 }
 
 static VALUE
-log_queue_closed_p(VALUE self)
+queue_closed_p(VALUE self)
 {
-    return RBOOL(opened(self)->closed);
+    return RBOOL(queue_opened(self)->closed);
 }
 
 static VALUE
-log_queue_count(VALUE self)
+queue_count(VALUE self)
 {
-    return SIZET2NUM(opened(self)->count);
+    return SIZET2NUM(queue_opened(self)->count);
 }
 
 static VALUE
-log_queue_full_p(VALUE self)
+queue_full_p(VALUE self)
 {
-    const log_queue_t *queue = opened(self);
+    const log_queue_t *queue = queue_opened(self);
     return RBOOL(queue->count >= queue->most || queue->bytes >= queue->most_bytes);
 }
 
 /* Some room more than one: who waits shall not do so for each record. */
 static VALUE
-log_queue_roomy_p(VALUE self)
+queue_roomy_p(VALUE self)
 {
-    const log_queue_t *queue = opened(self);
+    const log_queue_t *queue = queue_opened(self);
     return RBOOL(queue->count <= queue->most / 8 * 7 + queue->most % 8 * 7 / 8 && queue->bytes <= queue->most_bytes / 8 * 7);
 }
 
 static VALUE
-log_queue_set_stalled(VALUE self, VALUE stalled)
+queue_set_stalled(VALUE self, VALUE stalled)
 {
-    opened(self)->stalled = RTEST(stalled);
+    queue_opened(self)->stalled = RTEST(stalled);
     return stalled;
 }
 
@@ -242,16 +242,16 @@ gw_init_log_queue(VALUE native)
     VALUE class = rb_define_class_id_under(native, rb_intern("LogQueue"), rb_cObject);
     id_pop = rb_intern("pop");
     id_push = rb_intern("push");
-    rb_define_alloc_func(class, log_queue_alloc);
-    rb_define_method_id(class, rb_intern("open"), log_queue_open, 3);
-    rb_define_method_id(class, rb_intern("push"), log_queue_push, 2);
-    rb_define_method_id(class, rb_intern("shift"), log_queue_shift, 0);
-    rb_define_private_method(class, "_take", log_queue_take, 1);
-    rb_define_private_method(class, "_waiters", log_queue_waiters, 0);
-    rb_define_method_id(class, rb_intern("close"), log_queue_close, 0);
-    rb_define_method_id(class, rb_intern("closed?"), log_queue_closed_p, 0);
-    rb_define_method_id(class, rb_intern("size"), log_queue_count, 0);
-    rb_define_method_id(class, rb_intern("full?"), log_queue_full_p, 0);
-    rb_define_method_id(class, rb_intern("roomy?"), log_queue_roomy_p, 0);
-    rb_define_method_id(class, rb_intern("stalled="), log_queue_set_stalled, 1);
+    rb_define_alloc_func(class, queue_alloc);
+    rb_define_method_id(class, rb_intern("open"), queue_open, 3);
+    rb_define_method_id(class, rb_intern("push"), queue_push, 2);
+    rb_define_method_id(class, rb_intern("shift"), queue_shift, 0);
+    rb_define_private_method(class, "_take", queue_take, 1);
+    rb_define_private_method(class, "_waiters", queue_waiters, 0);
+    rb_define_method_id(class, rb_intern("close"), queue_close, 0);
+    rb_define_method_id(class, rb_intern("closed?"), queue_closed_p, 0);
+    rb_define_method_id(class, rb_intern("size"), queue_count, 0);
+    rb_define_method_id(class, rb_intern("full?"), queue_full_p, 0);
+    rb_define_method_id(class, rb_intern("roomy?"), queue_roomy_p, 0);
+    rb_define_method_id(class, rb_intern("stalled="), queue_set_stalled, 1);
 }

@@ -1,7 +1,7 @@
 /* Godwit::Logger::Native::Statistics: what a broadcaster remembers of the records that pass through its
  * proxy: an account for each writer, and the last records. The proxy's loop writes into it without the
  * GVL, under one mutex, which no thread holds while it waits for the GVL. After a fork none takes it. */
-#include "godwit.h"
+#include "proxy.h"
 #include <pthread.h>
 #include <ruby/random.h>
 #include <stdlib.h>
@@ -111,7 +111,7 @@ statistics_get(VALUE self, const char *operation)
 
 /* Takes a word off the front. */
 static bool
-skip(bytes_t *text, const char *word, size_t size)
+statistics_skip(bytes_t *text, const char *word, size_t size)
 {
     if (text->size < size || memcmp(text->data, word, size) != 0) return false;
     text->data += size;
@@ -121,7 +121,7 @@ skip(bytes_t *text, const char *word, size_t size)
 
 /* Takes a part that ends in a dot off the front. */
 static bool
-take_part(bytes_t *text, bytes_t *part)
+statistics_take_part(bytes_t *text, bytes_t *part)
 {
     const char *dot = text->size ? memchr(text->data, '.', text->size) : NULL;
     if (!dot) return false;
@@ -132,7 +132,7 @@ take_part(bytes_t *text, bytes_t *part)
 }
 
 static bool
-take_number(bytes_t *text, uint64_t *number)
+statistics_take_number(bytes_t *text, uint64_t *number)
 {
     int digits = 0;
     for (*number = 0; text->size && *text->data >= '0' && *text->data <= '9'; text->data++, text->size--) {
@@ -143,7 +143,7 @@ take_number(bytes_t *text, uint64_t *number)
 }
 
 static int
-nibble(char c)
+statistics_nibble(char c)
 {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -152,11 +152,11 @@ nibble(char c)
 }
 
 static bool
-take_id(bytes_t *text, unsigned char *id)
+statistics_take_id(bytes_t *text, unsigned char *id)
 {
     if (text->size < HEX) return false;
     for (int i = 0; i < ID_SIZE; i++) {
-        int high = nibble(text->data[2 * i]), low = nibble(text->data[2 * i + 1]);
+        int high = statistics_nibble(text->data[2 * i]), low = statistics_nibble(text->data[2 * i + 1]);
         if (high < 0 || low < 0) return false;
         id[i] = high << 4 | low;
     }
@@ -166,25 +166,25 @@ take_id(bytes_t *text, unsigned char *id)
 }
 
 static bool
-parse_topic(bytes_t topic, head_t *head)
+statistics_parse_topic(bytes_t topic, head_t *head)
 {
     bytes_t label;
-    if (!take_part(&topic, &label) || !take_part(&topic, &head->prog) || !take_part(&topic, &head->host) || topic.size) return false;
+    if (!statistics_take_part(&topic, &label) || !statistics_take_part(&topic, &head->prog) || !statistics_take_part(&topic, &head->host) || topic.size) return false;
     for (head->level = 0; head->level < LEVELS; head->level++) {
         if (label.size == strlen(labels[head->level]) && memcmp(label.data, labels[head->level], label.size) == 0) return true;
     }
     return false;
 }
 
-#define SKIP(text, word) skip(text, word, sizeof word - 1)
+#define SKIP(text, word) statistics_skip(text, word, sizeof word - 1)
 
 /* A header that begins as Godwit writes it (lib/godwit/logger/record.rb). */
 static bool
-parse_own_header(bytes_t header, head_t *head)
+statistics_parse_own_header(bytes_t header, head_t *head)
 {
     uint64_t tseq;
-    return SKIP(&header, "{\"v\":1,\"writer\":\"") && take_id(&header, head->id) && SKIP(&header, "\",\"seq\":") && take_number(&header, &head->seq) &&
-        head->seq && SKIP(&header, ",\"tseq\":") && take_number(&header, &tseq) && SKIP(&header, ",\"t_ns\":") && take_number(&header, &head->t_ns) &&
+    return SKIP(&header, "{\"v\":1,\"writer\":\"") && statistics_take_id(&header, head->id) && SKIP(&header, "\",\"seq\":") && statistics_take_number(&header, &head->seq) &&
+        head->seq && SKIP(&header, ",\"tseq\":") && statistics_take_number(&header, &tseq) && SKIP(&header, ",\"t_ns\":") && statistics_take_number(&header, &head->t_ns) &&
         head->t_ns <= INT64_MAX;
 }
 
@@ -195,36 +195,36 @@ typedef struct {
 } members_t;
 
 static void
-note_member(void *argument, const char *key, size_t key_size, const char *value, size_t size)
+statistics_note_member(void *argument, const char *key, size_t key_size, const char *value, size_t size)
 {
     members_t *members = argument;
     bytes_t text = {value, size};
     if (key_size == 6 && memcmp(key, "writer", 6) == 0) {
-        members->id = SKIP(&text, "\"") && take_id(&text, members->head->id) && SKIP(&text, "\"") && !text.size;
+        members->id = SKIP(&text, "\"") && statistics_take_id(&text, members->head->id) && SKIP(&text, "\"") && !text.size;
     }
     else if (key_size == 3 && memcmp(key, "seq", 3) == 0) {
-        members->seq = take_number(&text, &members->head->seq) && members->head->seq && !text.size;
+        members->seq = statistics_take_number(&text, &members->head->seq) && members->head->seq && !text.size;
     }
     else if (key_size == 4 && memcmp(key, "tseq", 4) == 0) {
-        members->counted = take_number(&text, &members->tseq) && members->tseq && !text.size;
+        members->counted = statistics_take_number(&text, &members->tseq) && members->tseq && !text.size;
     }
     else if (key_size == 4 && memcmp(key, "t_ns", 4) == 0) {
-        members->timed = take_number(&text, &members->head->t_ns) && members->head->t_ns <= INT64_MAX && !text.size;
+        members->timed = statistics_take_number(&text, &members->head->t_ns) && members->head->t_ns <= INT64_MAX && !text.size;
     }
 }
 
 /* Any JSON object with these four: another program's keys have another order, and blanks between them. */
 static bool
-parse_header(bytes_t header, head_t *head)
+statistics_parse_header(bytes_t header, head_t *head)
 {
     members_t members = {.head = head};
-    return parse_own_header(header, head) ||
-        (gw_json_members(header.data, header.size, note_member, &members) && members.id && members.seq && members.counted && members.timed);
+    return statistics_parse_own_header(header, head) ||
+        (gw_json_members(header.data, header.size, statistics_note_member, &members) && members.id && members.seq && members.counted && members.timed);
 }
 
 /* A line of Ruby's Logger begins with its level's first letter. */
 static int
-level_of_line(bytes_t line)
+statistics_level_of_line(bytes_t line)
 {
     for (int level = 0; level < LEVELS; level++) {
         if (line.size > 3 && line.data[0] == labels[level][0] && memcmp(line.data + 1, ", [", 3) == 0) return level;
@@ -236,7 +236,7 @@ level_of_line(bytes_t line)
 
 /* Every bit of the result depends on every bit of the number (MurmurHash3's last steps). */
 static uint64_t
-mix(uint64_t number)
+statistics_mix(uint64_t number)
 {
     number = (number ^ number >> 33) * UINT64_C(0xFF51AFD7ED558CCD);
     number = (number ^ number >> 33) * UINT64_C(0xC4CEB9FE1A85EC53);
@@ -244,17 +244,17 @@ mix(uint64_t number)
 }
 
 static uint32_t *
-bucket(statistics_t *statistics, const unsigned char *id)
+statistics_bucket(statistics_t *statistics, const unsigned char *id)
 {
     uint64_t half, other;
     memcpy(&half, id, sizeof half);
     memcpy(&other, id + sizeof half, sizeof other);
-    uint64_t hash = mix(mix(half ^ statistics->seed) ^ other ^ statistics->other_seed);
+    uint64_t hash = statistics_mix(statistics_mix(half ^ statistics->seed) ^ other ^ statistics->other_seed);
     return &statistics->buckets[hash & (2 * (uint64_t)statistics->capacity - 1)];
 }
 
 static void
-unlink_account(statistics_t *statistics, uint32_t place)
+statistics_unlink_account(statistics_t *statistics, uint32_t place)
 {
     account_t *account = &statistics->accounts[place];
     if (account->newer == NONE) statistics->newest = account->older;
@@ -264,7 +264,7 @@ unlink_account(statistics_t *statistics, uint32_t place)
 }
 
 static void
-link_newest(statistics_t *statistics, uint32_t place)
+statistics_link_newest(statistics_t *statistics, uint32_t place)
 {
     account_t *account = &statistics->accounts[place];
     account->newer = NONE;
@@ -276,7 +276,7 @@ link_newest(statistics_t *statistics, uint32_t place)
 
 /* Both or neither grow. */
 static bool
-more_accounts(statistics_t *statistics)
+statistics_more_accounts(statistics_t *statistics)
 {
     uint32_t capacity = statistics->capacity ? 2 * statistics->capacity : FIRST_WRITERS;
     uint32_t *buckets = malloc(2 * (size_t)capacity * sizeof *buckets);
@@ -291,7 +291,7 @@ more_accounts(statistics_t *statistics)
     statistics->capacity = capacity;
     memset(buckets, 0xff, 2 * (size_t)capacity * sizeof *buckets); /* NONE */
     for (uint32_t i = 0; i < statistics->writers; i++) {
-        uint32_t *head = bucket(statistics, accounts[i].id);
+        uint32_t *head = statistics_bucket(statistics, accounts[i].id);
         accounts[i].chain = *head;
         *head = i;
     }
@@ -300,18 +300,18 @@ more_accounts(statistics_t *statistics)
 
 /* The one that was idle for longest goes; its numbers stay in the totals. */
 static uint32_t
-forget_oldest(statistics_t *statistics)
+statistics_forget_oldest(statistics_t *statistics)
 {
-    uint32_t place = statistics->oldest, *at = bucket(statistics, statistics->accounts[place].id);
+    uint32_t place = statistics->oldest, *at = statistics_bucket(statistics, statistics->accounts[place].id);
     while (*at != place) at = &statistics->accounts[*at].chain;
     *at = statistics->accounts[place].chain;
-    unlink_account(statistics, place);
+    statistics_unlink_account(statistics, place);
     statistics->forgotten++;
     return place;
 }
 
 static uint8_t
-copy_name(char *to, bytes_t from)
+statistics_copy_name(char *to, bytes_t from)
 {
     uint8_t size = from.size < NAME ? from.size : NAME;
     if (size) memcpy(to, from.data, size);
@@ -320,58 +320,58 @@ copy_name(char *to, bytes_t from)
 
 /* NULL: no memory. */
 static account_t *
-account_of(statistics_t *statistics, const head_t *head)
+statistics_account_of(statistics_t *statistics, const head_t *head)
 {
-    uint32_t place = statistics->capacity ? *bucket(statistics, head->id) : NONE;
+    uint32_t place = statistics->capacity ? *statistics_bucket(statistics, head->id) : NONE;
     while (place != NONE && memcmp(statistics->accounts[place].id, head->id, ID_SIZE) != 0) place = statistics->accounts[place].chain;
     if (place != NONE) {
         if (place != statistics->newest) {
-            unlink_account(statistics, place);
-            link_newest(statistics, place);
+            statistics_unlink_account(statistics, place);
+            statistics_link_newest(statistics, place);
         }
         return &statistics->accounts[place];
     }
-    if (statistics->writers >= statistics->most_writers) place = forget_oldest(statistics);
-    else if (statistics->writers < statistics->capacity || more_accounts(statistics)) place = statistics->writers++;
+    if (statistics->writers >= statistics->most_writers) place = statistics_forget_oldest(statistics);
+    else if (statistics->writers < statistics->capacity || statistics_more_accounts(statistics)) place = statistics->writers++;
     else return NULL;
     account_t *account = &statistics->accounts[place];
-    uint32_t *first = bucket(statistics, head->id);
+    uint32_t *first = statistics_bucket(statistics, head->id);
     memset(account, 0, sizeof *account);
     memcpy(account->id, head->id, ID_SIZE);
     account->first = head->seq;
     account->last = head->seq - 1;
-    account->prog_size = copy_name(account->prog, head->prog);
-    account->host_size = copy_name(account->host, head->host);
+    account->prog_size = statistics_copy_name(account->prog, head->prog);
+    account->host_size = statistics_copy_name(account->host, head->host);
     account->chain = *first;
     *first = place;
-    link_newest(statistics, place);
+    statistics_link_newest(statistics, place);
     return account;
 }
 
 static void
-drop_gap(account_t *account, int at)
+statistics_drop_gap(account_t *account, int at)
 {
     account->gap_count--;
     memmove(&account->gaps[at], &account->gaps[at + 1], (account->gap_count - at) * sizeof *account->gaps);
 }
 
 static void
-add_gap(account_t *account, uint64_t first, uint64_t last)
+statistics_add_gap(account_t *account, uint64_t first, uint64_t last)
 {
-    if (account->gap_count == GAPS) drop_gap(account, 0);
+    if (account->gap_count == GAPS) statistics_drop_gap(account, 0);
     account->gaps[account->gap_count++] = (gap_t){first, last};
 }
 
 /* Whether the number was missing; now it is not. */
 static bool
-fill_gap(account_t *account, uint64_t number)
+statistics_fill_gap(account_t *account, uint64_t number)
 {
     int at = 0;
     while (at < account->gap_count && number > account->gaps[at].last) at++;
     gap_t *gap = &account->gaps[at];
     if (at == account->gap_count || number < gap->first) return false;
     if (number == gap->first && number == gap->last) {
-        drop_gap(account, at);
+        statistics_drop_gap(account, at);
     }
     else if (number == gap->last) {
         gap->last--;
@@ -388,16 +388,16 @@ fill_gap(account_t *account, uint64_t number)
 }
 
 static void
-count_record(statistics_t *statistics, const head_t *head, size_t bytes)
+statistics_count_record(statistics_t *statistics, const head_t *head, size_t bytes)
 {
     struct timespec now;
-    account_t *account = account_of(statistics, head);
+    account_t *account = statistics_account_of(statistics, head);
     statistics->records++;
     statistics->levels[head->level]++;
     if (!account) return;
     if (head->seq > account->last) {
         uint64_t lost = head->seq - account->last - 1;
-        if (lost) add_gap(account, account->last + 1, head->seq - 1);
+        if (lost) statistics_add_gap(account, account->last + 1, head->seq - 1);
         account->lost += lost;
         statistics->lost += lost;
         account->last = head->seq;
@@ -406,7 +406,7 @@ count_record(statistics_t *statistics, const head_t *head, size_t bytes)
     else {
         account->late++;
         statistics->late++;
-        if (fill_gap(account, head->seq)) {
+        if (statistics_fill_gap(account, head->seq)) {
             account->lost--;
             statistics->lost--;
             account->received++;
@@ -423,13 +423,13 @@ count_record(statistics_t *statistics, const head_t *head, size_t bytes)
 /* ---- the last messages ---- */
 
 static slot_t *
-slot(statistics_t *statistics, size_t index)
+statistics_slot(statistics_t *statistics, size_t index)
 {
     return &statistics->slots[(statistics->first_slot + index) % statistics->most];
 }
 
 static void
-drop_first(statistics_t *statistics)
+statistics_drop_first(statistics_t *statistics)
 {
     statistics->first_slot = (statistics->first_slot + 1) % statistics->most;
     statistics->kept--;
@@ -438,17 +438,17 @@ drop_first(statistics_t *statistics)
 /* Messages follow one another in the arena; behind the last one stands the oldest, which makes room. One that would fill
  * a quarter of it is not kept. */
 static void
-keep(statistics_t *statistics, const bytes_t *frames, int count, size_t bytes)
+statistics_keep(statistics_t *statistics, const bytes_t *frames, int count, size_t bytes)
 {
     uint32_t header[1 + FRAMES];
     size_t head_size = (1 + count) * sizeof *header, size = head_size + bytes;
     if (!statistics->most || bytes > statistics->arena_size / 4 || size > statistics->arena_size) return;
     if (statistics->head + size > statistics->arena_size) {
-        while (statistics->kept && slot(statistics, 0)->offset >= statistics->head) drop_first(statistics); /* what stands up to the end is older than what stands at the start */
+        while (statistics->kept && statistics_slot(statistics, 0)->offset >= statistics->head) statistics_drop_first(statistics); /* what stands up to the end is older than what stands at the start */
         statistics->head = 0;
     }
-    while (statistics->kept == statistics->most || (statistics->kept && slot(statistics, 0)->offset >= statistics->head && slot(statistics, 0)->offset < statistics->head + size)) {
-        drop_first(statistics);
+    while (statistics->kept == statistics->most || (statistics->kept && statistics_slot(statistics, 0)->offset >= statistics->head && statistics_slot(statistics, 0)->offset < statistics->head + size)) {
+        statistics_drop_first(statistics);
     }
     char *at = statistics->arena + statistics->head;
     header[0] = count;
@@ -459,7 +459,7 @@ keep(statistics_t *statistics, const bytes_t *frames, int count, size_t bytes)
         if (frames[i].size) memcpy(at, frames[i].data, frames[i].size);
         at += frames[i].size;
     }
-    *slot(statistics, statistics->kept++) = (slot_t){statistics->head, size};
+    *statistics_slot(statistics, statistics->kept++) = (slot_t){statistics->head, size};
     statistics->head += size;
 }
 
@@ -471,14 +471,14 @@ statistics_record(statistics_t *statistics, const bytes_t *frames, int count, si
     pthread_mutex_lock(&statistics->mutex);
     statistics->messages++;
     statistics->bytes += bytes;
-    if (count == FRAMES && parse_topic(frames[0], &head) && parse_header(frames[1], &head)) {
-        count_record(statistics, &head, bytes);
-        keep(statistics, frames, count, bytes);
+    if (count == FRAMES && statistics_parse_topic(frames[0], &head) && statistics_parse_header(frames[1], &head)) {
+        statistics_count_record(statistics, &head, bytes);
+        statistics_keep(statistics, frames, count, bytes);
     }
     else if (count == 1) {
         statistics->plain++;
-        statistics->levels[level_of_line(frames[0])]++;
-        keep(statistics, frames, count, bytes);
+        statistics->levels[statistics_level_of_line(frames[0])]++;
+        statistics_keep(statistics, frames, count, bytes);
     }
     else {
         statistics->foreign++;
@@ -522,7 +522,7 @@ statistics_next(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *parts)
 /* ---- primitives ---- */
 
 static uint64_t
-random_number(void)
+statistics_random_number(void)
 {
     return (uint64_t)rb_genrand_ulong_limited(UINT32_MAX) << 32 | rb_genrand_ulong_limited(UINT32_MAX);
 }
@@ -548,8 +548,8 @@ statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     statistics->arena_size = size;
     statistics->most_writers = most_writers;
     statistics->newest = statistics->oldest = NONE;
-    statistics->seed = random_number();
-    statistics->other_seed = random_number();
+    statistics->seed = statistics_random_number();
+    statistics->other_seed = statistics_random_number();
     statistics->observer.generation = atomic_load(&gw_generation);
     statistics->observer.observe = statistics_observe;
     statistics->observer.count = statistics_count;
@@ -590,7 +590,7 @@ statistics_messages(VALUE self, VALUE wanted)
     pthread_mutex_lock(&statistics->mutex);
     size_t count = statistics->kept < most ? statistics->kept : most;
     for (size_t i = statistics->kept - count; i < statistics->kept; i++) {
-        slot_t *one = slot(statistics, i);
+        slot_t *one = statistics_slot(statistics, i);
         memcpy(copy + used, statistics->arena + one->offset, one->size);
         used += one->size;
     }
@@ -615,7 +615,7 @@ statistics_messages(VALUE self, VALUE wanted)
 }
 
 static VALUE
-hex(const unsigned char *id)
+statistics_hex(const unsigned char *id)
 {
     static const char digits[] = "0123456789abcdef";
     char text[HEX];
@@ -645,7 +645,7 @@ statistics_accounts(VALUE self, VALUE wanted)
     VALUE accounts = rb_ary_new_capa(count);
     for (uint32_t i = 0; i < count; i++) {
         account_t *one = &copy[i];
-        VALUE account = rb_ary_new_from_args(3, hex(one->id), rb_str_new(one->prog, one->prog_size), rb_str_new(one->host, one->host_size));
+        VALUE account = rb_ary_new_from_args(3, statistics_hex(one->id), rb_str_new(one->prog, one->prog_size), rb_str_new(one->host, one->host_size));
         uint64_t numbers[] = {one->first, one->last, one->received, one->lost, one->late, one->bytes};
         int64_t times[] = {one->lag, one->longest_lag, now - one->heard};
         for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++) rb_ary_push(account, ULL2NUM(numbers[j]));

@@ -1,7 +1,6 @@
 /* Counting peers for wait_connected: a PUB counts the subscriptions that reach it, the other types listen to libzmq's monitor
  * (monitor.c) from their first endpoint to their first message. */
-#include "godwit.h"
-#include <errno.h>
+#include "frame.h"
 #include <stdlib.h>
 
 enum {
@@ -29,33 +28,40 @@ struct gw_peers {
 
 /* ---- PUB ---- */
 
-/* Those who wait for peers wait for no message. */
-static void
-wake_those_who_count(gw_socket_t *socket)
+static const gw_event_source_t *events_of; /* set by monitor_events.c */
+
+void
+gw_peers_listen_to(const gw_event_source_t *source)
 {
-    for (gw_waiter_t *waiter = socket->line.first; waiter; waiter = waiter->next) {
-        if (waiter->events == 0) gw_wake(waiter);
+    events_of = source;
+}
+
+/* A waiter for peers waits for no message. */
+static void
+peers_wake_counting(gw_socket_t *socket)
+{
+    for (gw_waiter_t *waiter = socket->queue.first; waiter; waiter = waiter->next) {
+        if (waiter->events == 0) gw_waiter_wake(waiter);
     }
 }
 
-/* A Godwit PUB is an XPUB (ADR 2). What peers send up is counted if it is a subscription, and dropped. Gives the errno that
- * ended it: EAGAIN when there is nothing more. */
+/* A Godwit PUB is an XPUB (ADR 2). It counts the subscriptions of what peers send up, and drops the
+ * rest. Gives the errno that ended it: EAGAIN when there is nothing more. */
 int
 gw_drain_subscriptions(gw_socket_t *socket)
 {
     zmq_msg_t message;
     long before = socket->subscriptions;
+    int error;
     zmq_msg_init(&message);
-    while (zmq_msg_recv(&message, socket->zmq, ZMQ_DONTWAIT) >= 0) {
+    while ((error = gw_receive_frame(socket, &message)) == 0) {
         if (zmq_msg_size(&message) == 0) continue;
         char first = *(const char *)zmq_msg_data(&message);
         if (first == 1) socket->subscriptions++;
         else if (first == 0 && socket->subscriptions > 0) socket->subscriptions--;
     }
-    int error = errno;
     zmq_msg_close(&message);
-    if (socket->subscriptions != before) wake_those_who_count(socket);
-    gw_settle(socket); /* a sender may wait for the edge that this took */
+    if (socket->subscriptions != before) peers_wake_counting(socket);
     return error;
 }
 
@@ -69,19 +75,20 @@ gw_peers_stop(gw_socket_t *socket)
     socket->peers = NULL;
     free(peers->known);
     free(peers);
-    gw_wake_readers(socket);
-    gw_monitor_leave(socket);
+    gw_wake_monitor_waiters(socket);
+    events_of->leave(socket);
 }
 
 /* Before the first bind or connect, since a connection made earlier would be missed. Gives an errno. */
-int
-gw_peers_start(gw_socket_t *socket)
+static int
+peers_start(gw_socket_t *socket, const char *endpoint)
 {
+    if (gw_inproc(endpoint)) return 0; /* libzmq tells of no peer there */
     if (!socket->counting || socket->peers || socket->publisher) return 0;
     socket->counting = false; /* once */
     struct gw_peers *peers = calloc(1, sizeof *peers);
     if (!peers) return ENOMEM;
-    int error = gw_monitor_listen(socket, WATCHED);
+    int error = events_of->listen(socket, WATCHED);
     if (error) {
         free(peers);
         return error;
@@ -92,7 +99,7 @@ gw_peers_start(gw_socket_t *socket)
 }
 
 static connection_t *
-find(struct gw_peers *peers, int fd, bool gone)
+peers_find(struct gw_peers *peers, int fd, bool gone)
 {
     for (long i = 0; i < peers->count; i++) {
         if (peers->known[i].fd == fd && peers->known[i].gone == gone) return &peers->known[i];
@@ -101,7 +108,7 @@ find(struct gw_peers *peers, int fd, bool gone)
 }
 
 static void
-add(struct gw_peers *peers, connection_t connection)
+peers_add(struct gw_peers *peers, connection_t connection)
 {
     if (peers->count == peers->capacity) {
         long capacity = peers->capacity ? 2 * peers->capacity : 8;
@@ -114,13 +121,13 @@ add(struct gw_peers *peers, connection_t connection)
 }
 
 static void
-opened(struct gw_peers *peers, int fd)
+peers_opened(struct gw_peers *peers, int fd)
 {
-    connection_t *gone = find(peers, fd, true);
+    connection_t *gone = peers_find(peers, fd, true);
     peers->open++;
     if (gone) *gone = peers->known[--peers->count];
-    else if (peers->unordered) add(peers, (connection_t){.fd = fd, .successes = -1, .failures = -1});
-    else add(peers, (connection_t){.fd = fd, .successes = peers->successes, .failures = peers->failures});
+    else if (peers->unordered) peers_add(peers, (connection_t){.fd = fd, .successes = -1, .failures = -1});
+    else peers_add(peers, (connection_t){.fd = fd, .successes = peers->successes, .failures = peers->failures});
 }
 
 /* libzmq does not say whose handshake succeeded or failed, only whose connection ended. A connection since whose opening no
@@ -129,16 +136,16 @@ opened(struct gw_peers *peers, int fd)
  * cannot be told: a stranger whose handshake ended without a word of libzmq (a malformed frame), while others' were done, counts
  * as a peer that left. */
 static void
-closed(struct gw_peers *peers, int fd)
+peers_closed(struct gw_peers *peers, int fd)
 {
-    connection_t *found = find(peers, fd, false), connection = {.fd = fd, .gone = true, .successes = -1, .failures = -1};
+    connection_t *found = peers_find(peers, fd, false), connection = {.fd = fd, .gone = true, .successes = -1, .failures = -1};
     peers->open--;
     if (found) {
         connection = *found;
         *found = peers->known[--peers->count];
     }
     else {
-        add(peers, connection);
+        peers_add(peers, connection);
     }
     bool peer = connection.successes != peers->successes, failed = connection.failures != peers->failures;
     if (failed && peers->failing > 0) {
@@ -158,32 +165,31 @@ closed(struct gw_peers *peers, int fd)
 
 /* One event of the monitor. */
 void
-gw_peers_note(gw_socket_t *socket, uint64_t event, int value)
+gw_peers_record(gw_socket_t *socket, uint64_t event, int value)
 {
     struct gw_peers *peers = socket->peers;
-    if (event & OPENED) opened(peers, value);
+    if (event & OPENED) peers_opened(peers, value);
     else if (event & FAILED) peers->failing++, peers->failures++;
-    else if (event == ZMQ_EVENT_DISCONNECTED) closed(peers, value);
+    else if (event == ZMQ_EVENT_DISCONNECTED) peers_closed(peers, value);
     else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) peers->established++, peers->successes++;
 }
 
 /* Gives an errno as above. */
 static int
-drain_monitor(gw_socket_t *socket)
+peers_drain_monitor(gw_socket_t *socket)
 {
     bool news = false;
-    int error = gw_monitor_drain(socket, &news);
+    int error = events_of->drain(socket, &news);
     if (news) {
         /* A bound SUB subscribes at its new peer when libzmq next runs on this thread: now. */
         gw_socket_events(socket);
-        gw_settle(socket);
     }
     return error;
 }
 
 /* _count_peers: from the first endpoint on */
 static VALUE
-socket_count_peers(VALUE self)
+peers_count(VALUE self)
 {
     gw_socket_open(self, "wait_connected")->counting = true;
     return Qnil;
@@ -191,7 +197,7 @@ socket_count_peers(VALUE self)
 
 /* _wait_peers(count, timeout in ms) => how many peers there are, fewer than `count` when time is up; nil when they are not counted */
 static VALUE
-socket_wait_peers(VALUE self, VALUE count, VALUE timeout)
+peers_wait(VALUE self, VALUE count, VALUE timeout)
 {
     gw_call_t call = gw_call(self, "wait_connected", gw_milliseconds(timeout, GW_FOREVER));
     gw_socket_t *socket = call.socket;
@@ -200,18 +206,25 @@ socket_wait_peers(VALUE self, VALUE count, VALUE timeout)
     do {
         peers = socket->peers;
         if (!socket->publisher && !peers) return Qnil;
-        int error = socket->publisher ? gw_drain_subscriptions(socket) : drain_monitor(socket);
+        int error = socket->publisher ? gw_drain_subscriptions(socket) : peers_drain_monitor(socket);
         if (error != EAGAIN && error != EINTR) gw_raise(error, call.operation, self, Qnil);
         if (socket->publisher) now = socket->subscriptions;
         else now = socket->type == ZMQ_STREAM ? peers->open : peers->established; /* raw TCP has no handshake */
-    } while (now < wanted && gw_wait_on(&call, 0, socket->publisher ? socket->fd : gw_monitor_fd(socket)));
+    } while (now < wanted && gw_wait_on(&call, 0, socket->publisher ? socket->fd : events_of->fd(socket)));
     return LONG2NUM(now);
 }
+
+static const gw_socket_part_t peers_part = {
+    .before_endpoint = peers_start,
+    .reopening = gw_peers_stop,
+    .releasing = gw_peers_stop,
+};
 
 void
 gw_init_peers(void)
 {
+    gw_socket_add_part(&peers_part);
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
-    rb_define_private_method(class, "_count_peers", socket_count_peers, 0);
-    rb_define_private_method(class, "_wait_peers", socket_wait_peers, 2);
+    rb_define_private_method(class, "_count_peers", peers_count, 0);
+    rb_define_private_method(class, "_wait_peers", peers_wait, 2);
 }

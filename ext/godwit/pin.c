@@ -2,7 +2,7 @@
  *
  * A pin keeps one String alive and in its place. The list of pins is pushed to without a lock, by any Ractor; libzmq's threads
  * only mark a pin as done. Done pins leave the list at a collection, when all Ractors stand still, or every so many new pins. */
-#include "godwit.h"
+#include "frame.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static VALUE registry;
 /* ---- trackers; no Ruby in here, libzmq's threads call it ---- */
 
 static void
-tracker_release(gw_tracker_t *tracker)
+pin_tracker_release(gw_tracker_t *tracker)
 {
     if (atomic_fetch_sub(&tracker->refs, 1) != 1) return;
     close(tracker->fd);
@@ -47,7 +47,7 @@ tracker_release(gw_tracker_t *tracker)
 }
 
 static void
-tracker_finish_one(gw_tracker_t *tracker)
+pin_tracker_finish_one(gw_tracker_t *tracker)
 {
     uint64_t one = 1;
     if (atomic_fetch_sub(&tracker->pending, 1) != 1) return;
@@ -64,7 +64,7 @@ pin_release(gw_pin_t *pin)
 }
 
 static bool
-is_done(gw_pin_t *pin)
+pin_is_done(gw_pin_t *pin)
 {
     return atomic_load_explicit(&pin->watches, memory_order_acquire) == &done;
 }
@@ -77,8 +77,8 @@ gw_unpin(void *data, void *hint)
     watch_t *next, *watch = atomic_exchange_explicit(&pin->watches, &done, memory_order_acq_rel);
     for (; watch; watch = next) {
         next = watch->next;
-        tracker_finish_one(watch->tracker);
-        tracker_release(watch->tracker);
+        pin_tracker_finish_one(watch->tracker);
+        pin_tracker_release(watch->tracker);
         free(watch);
     }
     pin_release(pin);
@@ -86,13 +86,13 @@ gw_unpin(void *data, void *hint)
 
 /* Takes the done ones out of a list, and gives what is left. */
 static gw_pin_t *
-without_done(gw_pin_t *list, gw_pin_t **last)
+pin_without_done(gw_pin_t *list, gw_pin_t **last)
 {
     gw_pin_t *kept = NULL, *next;
     *last = NULL;
     for (gw_pin_t *pin = list; pin; pin = next) {
         next = pin->next;
-        if (is_done(pin)) {
+        if (pin_is_done(pin)) {
             pin_release(pin);
             continue;
         }
@@ -104,7 +104,7 @@ without_done(gw_pin_t *list, gw_pin_t **last)
 }
 
 static void
-push(gw_pin_t *first, gw_pin_t *last)
+pin_push(gw_pin_t *first, gw_pin_t *last)
 {
     last->next = atomic_load_explicit(&pins, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&pins, &last->next, first, memory_order_release, memory_order_relaxed)) continue;
@@ -112,13 +112,13 @@ push(gw_pin_t *first, gw_pin_t *last)
 
 /* No collection can begin in here: nothing is allocated by Ruby, no lock of Ruby's given up. */
 static void
-sweep(void)
+pin_sweep(void)
 {
     gw_pin_t *last;
     if (atomic_flag_test_and_set_explicit(&sweeping, memory_order_acquire)) return;
     atomic_store_explicit(&since_sweep, 0, memory_order_relaxed);
-    gw_pin_t *first = without_done(atomic_exchange_explicit(&pins, NULL, memory_order_acquire), &last);
-    if (first) push(first, last);
+    gw_pin_t *first = pin_without_done(atomic_exchange_explicit(&pins, NULL, memory_order_acquire), &last);
+    if (first) pin_push(first, last);
     atomic_flag_clear_explicit(&sweeping, memory_order_release);
 }
 
@@ -147,9 +147,9 @@ gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made)
         free(pin);
         return error;
     }
-    push(pin, pin);
+    pin_push(pin, pin);
     if (made) *made = pin;
-    if (atomic_fetch_add_explicit(&since_sweep, 1, memory_order_relaxed) >= SWEEP_EVERY) sweep();
+    if (atomic_fetch_add_explicit(&since_sweep, 1, memory_order_relaxed) >= SWEEP_EVERY) pin_sweep();
     return 0;
 }
 
@@ -178,8 +178,8 @@ gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker)
     while (watch->next != &done) {
         if (atomic_compare_exchange_weak(&pin->watches, &watch->next, watch)) return 0;
     }
-    tracker_finish_one(tracker);
-    tracker_release(tracker);
+    pin_tracker_finish_one(tracker);
+    pin_tracker_release(tracker);
     free(watch);
     return 0;
 }
@@ -188,16 +188,16 @@ gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker)
 
 /* Never moves a String: libzmq has its address. Done pins are left to the sweep, since a verifying mark may come at any time. */
 static void
-registry_mark(void *unused)
+pin_registry_mark(void *unused)
 {
     (void)unused;
     for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next) {
-        if (!is_done(pin)) rb_gc_mark(pin->string);
+        if (!pin_is_done(pin)) rb_gc_mark(pin->string);
     }
 }
 
 static size_t
-registry_size(const void *unused)
+pin_registry_size(const void *unused)
 {
     size_t size = 0;
     (void)unused;
@@ -207,21 +207,21 @@ registry_size(const void *unused)
 
 static const rb_data_type_t registry_type = {
     .wrap_struct_name = "Godwit pins",
-    .function = {.dmark = registry_mark, .dsize = registry_size}, /* no free: it lives as long as the process; no compact: nothing here moves */
+    .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size}, /* no free: it lives as long as the process; no compact: nothing here moves */
 };
 
 /* For tests: how many Strings libzmq holds, and how many pins there are. */
 static VALUE
-count_pins(VALUE self)
+pin_count_pins(VALUE self)
 {
     long held = 0, all = 0;
     (void)self;
-    for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next, all++) held += !is_done(pin);
+    for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next, all++) held += !pin_is_done(pin);
     return rb_ary_new_from_args(2, LONG2NUM(held), LONG2NUM(all));
 }
 
-void
-gw_pins_after_fork(void)
+static void
+pin_after_fork(void)
 {
     atomic_flag_clear(&sweeping);
 }
@@ -229,25 +229,25 @@ gw_pins_after_fork(void)
 /* ---- Godwit::Tracker ---- */
 
 static void
-tracker_free(void *pointer)
+pin_tracker_free(void *pointer)
 {
-    if (pointer) tracker_release(pointer);
+    if (pointer) pin_tracker_release(pointer);
 }
 
 static size_t
-tracker_size(const void *pointer)
+pin_tracker_size(const void *pointer)
 {
     return pointer ? sizeof(gw_tracker_t) : 0;
 }
 
 static const rb_data_type_t tracker_type = {
     .wrap_struct_name = "Godwit::Tracker",
-    .function = {.dfree = tracker_free, .dsize = tracker_size}, /* no mark, no compact: it holds no Ruby object */
+    .function = {.dfree = pin_tracker_free, .dsize = pin_tracker_size}, /* no mark, no compact: it holds no Ruby object */
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
 };
 
 static VALUE
-tracker_alloc(VALUE class)
+pin_tracker_alloc(VALUE class)
 {
     return TypedData_Wrap_Struct(class, &tracker_type, NULL);
 }
@@ -262,7 +262,7 @@ gw_tracker_get(VALUE self)
 
 /* _open: pending until the send under way says _sent */
 static VALUE
-tracker_open(VALUE self)
+pin_tracker_open(VALUE self)
 {
     if (rb_check_typeddata(self, &tracker_type)) rb_raise(rb_eRuntimeError, "this tracker is in use already");
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -281,21 +281,21 @@ tracker_open(VALUE self)
 
 /* _sent: the message went; from here on only pins are waited for */
 static VALUE
-tracker_sent(VALUE self)
+pin_tracker_sent(VALUE self)
 {
-    tracker_finish_one(gw_tracker_get(self));
+    pin_tracker_finish_one(gw_tracker_get(self));
     return self;
 }
 
 static VALUE
-tracker_done_p(VALUE self)
+pin_tracker_done_p(VALUE self)
 {
     return RBOOL(atomic_load(&gw_tracker_get(self)->pending) == 0);
 }
 
 /* _wait(timeout in ms) => whether it is done */
 static VALUE
-tracker_wait(VALUE self, VALUE timeout)
+pin_tracker_wait(VALUE self, VALUE timeout)
 {
     return RBOOL(gw_wait_fd(self, "wait", gw_tracker_get(self)->fd, gw_deadline(gw_milliseconds(timeout, GW_FOREVER))));
 }
@@ -303,13 +303,14 @@ tracker_wait(VALUE self, VALUE timeout)
 void
 gw_init_pin(void)
 {
+    gw_after_fork(pin_after_fork);
     VALUE class = rb_define_class_under(gw_mGodwit, "Tracker", rb_cObject);
-    rb_define_alloc_func(class, tracker_alloc);
-    rb_define_private_method(class, "_open", tracker_open, 0);
-    rb_define_private_method(class, "_sent", tracker_sent, 0);
-    rb_define_private_method(class, "_done?", tracker_done_p, 0);
-    rb_define_private_method(class, "_wait", tracker_wait, 1);
+    rb_define_alloc_func(class, pin_tracker_alloc);
+    rb_define_private_method(class, "_open", pin_tracker_open, 0);
+    rb_define_private_method(class, "_sent", pin_tracker_sent, 0);
+    rb_define_private_method(class, "_done?", pin_tracker_done_p, 0);
+    rb_define_private_method(class, "_wait", pin_tracker_wait, 1);
     registry = TypedData_Wrap_Struct(rb_cObject, &registry_type, &registry);
     rb_gc_register_mark_object(registry);
-    rb_define_private_method(rb_singleton_class(class), "_pins", count_pins, 0);
+    rb_define_private_method(rb_singleton_class(class), "_pins", pin_count_pins, 0);
 }

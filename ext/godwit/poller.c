@@ -1,9 +1,8 @@
 /* Godwit::Poller: sockets and IOs that are waited for together (ADR 13). The wait itself is gw_group_wait in wait.c.
  *
- * All is done with the GVL held, and no Ruby runs between the look at what is due and the wait, so the rule of godwit.h holds:
- * whoever sleeps sleeps with nothing due. */
-#include "godwit.h"
-#include <errno.h>
+ * All of it holds the GVL, and no Ruby runs between the look at what is due and the wait: a thread
+ * that waits has nothing due. */
+#include "proxy.h"
 #include <fcntl.h>
 #include <poll.h>
 #include <ruby/io.h>
@@ -23,22 +22,8 @@ typedef struct {
 
 /* ---- what is due ---- */
 
-void
-gw_watch_touch(gw_watch_t *watch)
-{
-    gw_group_t *group = watch->group;
-    if (watch->due) return;
-    watch->due = true;
-    watch->next_due = NULL;
-    watch->prev_due = group->last_due;
-    if (group->last_due) group->last_due->next_due = watch;
-    else group->due = watch;
-    group->last_due = watch;
-    gw_line_wake(&group->line);
-}
-
 static void
-settle(gw_watch_t *watch)
+poller_settle(gw_watch_t *watch)
 {
     gw_group_t *group = watch->group;
     if (!watch->due) return;
@@ -52,7 +37,7 @@ settle(gw_watch_t *watch)
 
 /* Of a thing that was taken out meanwhile there may still be an event: NULL. */
 static gw_watch_t *
-find_serial(poller_t *poller, uint64_t serial)
+poller_find_serial(poller_t *poller, uint64_t serial)
 {
     long low = 0, high = poller->count - 1;
     while (low <= high) {
@@ -67,7 +52,7 @@ find_serial(poller_t *poller, uint64_t serial)
 
 /* Whose descriptor was touched since the last look is due. */
 static void
-collect(poller_t *poller)
+poller_collect(poller_t *poller)
 {
     enum { MOST = 64 };
     struct epoll_event events[MOST];
@@ -75,7 +60,7 @@ collect(poller_t *poller)
     do {
         count = epoll_wait(poller->group.epoll_fd, events, MOST, 0);
         for (int i = 0; i < count; i++) {
-            gw_watch_t *watch = find_serial(poller, events[i].data.u64);
+            gw_watch_t *watch = poller_find_serial(poller, events[i].data.u64);
             if (watch) gw_watch_touch(watch);
         }
     } while (count == MOST);
@@ -86,7 +71,7 @@ collect(poller_t *poller)
 /* Edge-triggered, and for a ZMQ_FD for reading and writing: an eventfd is always writable, so that the epoll tells of each
  * edge, also when somebody else has swallowed it. Gives an errno. */
 static int
-attach(gw_watch_t *watch, int fd)
+poller_attach(gw_watch_t *watch, int fd)
 {
     struct epoll_event event = {.events = EPOLLET, .data.u64 = watch->serial};
     if (watch->socket || watch->events & READABLE) event.events |= EPOLLIN | EPOLLRDHUP;
@@ -98,30 +83,30 @@ attach(gw_watch_t *watch, int fd)
 
 /* Closing does not take a descriptor out of an epoll while a forked child has it open. */
 static void
-detach(gw_watch_t *watch)
+poller_detach(gw_watch_t *watch)
 {
     if (watch->fd >= 0) epoll_ctl(watch->group->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
     watch->fd = -1;
 }
 
-void
-gw_poller_detach(gw_socket_t *socket)
+static void
+poller_detach_all(gw_socket_t *socket)
 {
-    for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) detach(watch);
+    for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) poller_detach(watch);
 }
 
 /* An error shows when the socket is asked. */
-void
-gw_poller_attach(gw_socket_t *socket)
+static void
+poller_attach_all(gw_socket_t *socket, void *before)
 {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) {
-        detach(watch);
-        attach(watch, socket->fd);
+        poller_detach(watch);
+        poller_attach(watch, socket->fd);
     }
 }
 
-void
-gw_poller_forget(gw_socket_t *socket)
+static void
+poller_forget(gw_socket_t *socket)
 {
     gw_watch_t *next;
     for (gw_watch_t *watch = socket->watches; watch; watch = next) {
@@ -133,7 +118,7 @@ gw_poller_forget(gw_socket_t *socket)
 }
 
 static void
-leave_socket(gw_watch_t *watch)
+poller_leave_socket(gw_watch_t *watch)
 {
     gw_socket_t *socket = watch->socket;
     if (!socket) return;
@@ -144,16 +129,25 @@ leave_socket(gw_watch_t *watch)
 }
 
 static void
-drop_watches(poller_t *poller)
+poller_drop_watches(poller_t *poller)
 {
     for (long i = 0; i < poller->count; i++) {
-        leave_socket(poller->watches[i]);
+        poller_leave_socket(poller->watches[i]);
         xfree(poller->watches[i]);
     }
     xfree(poller->watches);
     poller->watches = NULL;
     poller->count = poller->capacity = poller->ios = 0;
     poller->group.due = poller->group.last_due = NULL;
+}
+
+static void
+poller_release(gw_group_t *group)
+{
+    gw_wait_queue_free_spares(&group->queue);
+    if (group->epoll_fd >= 0) close(group->epoll_fd);
+    group->epoll_fd = -1;
+    group->state = GW_CLOSED;
 }
 
 /* ---- memory ---- */
@@ -166,7 +160,7 @@ poller_mark(void *pointer)
         rb_gc_mark_movable(poller->watches[i]->object);
         rb_gc_mark_movable(poller->watches[i]->io);
     }
-    gw_line_mark(&poller->group.line);
+    gw_wait_queue_mark(&poller->group.queue);
 }
 
 static void
@@ -177,7 +171,7 @@ poller_compact(void *pointer)
         poller->watches[i]->object = rb_gc_location(poller->watches[i]->object);
         poller->watches[i]->io = rb_gc_location(poller->watches[i]->io);
     }
-    gw_line_compact(&poller->group.line);
+    gw_wait_queue_compact(&poller->group.queue);
 }
 
 /* In a child too: its descriptor is its own, and what it stands for the parent's alone. */
@@ -185,9 +179,9 @@ static void
 poller_free(void *pointer)
 {
     poller_t *poller = pointer;
-    drop_watches(poller);
-    gw_line_free(&poller->group.line);
-    gw_group_release(&poller->group);
+    poller_drop_watches(poller);
+    gw_wait_queue_free(&poller->group.queue);
+    poller_release(&poller->group);
     xfree(poller);
 }
 
@@ -195,7 +189,7 @@ static size_t
 poller_size(const void *pointer)
 {
     const poller_t *poller = pointer;
-    return sizeof *poller + poller->capacity * sizeof *poller->watches + poller->count * sizeof **poller->watches + gw_line_size(&poller->group.line);
+    return sizeof *poller + poller->capacity * sizeof *poller->watches + poller->count * sizeof **poller->watches + gw_wait_queue_size(&poller->group.queue);
 }
 
 static const rb_data_type_t poller_type = {
@@ -206,10 +200,10 @@ static const rb_data_type_t poller_type = {
 
 /* The last who waited was a fiber that is collected. */
 static void
-left(gw_line_t *line)
+poller_left(gw_wait_queue_t *queue)
 {
-    gw_group_t *group = (gw_group_t *)((char *)line - offsetof(gw_group_t, line));
-    if (group->state == GW_CLOSING) gw_group_release(group);
+    gw_group_t *group = (gw_group_t *)((char *)queue - offsetof(gw_group_t, queue));
+    if (group->state == GW_CLOSING) poller_release(group);
 }
 
 static VALUE
@@ -218,46 +212,37 @@ poller_alloc(VALUE class)
     poller_t *poller;
     VALUE self = TypedData_Make_Struct(class, poller_t, &poller_type, poller);
     poller->group.epoll_fd = -1;
-    poller->group.line.left = left;
+    poller->group.queue.emptied = poller_left;
     return self;
 }
 
 /* ---- open and close ---- */
 
-void
-gw_group_release(gw_group_t *group)
-{
-    gw_line_free_spares(&group->line);
-    if (group->epoll_fd >= 0) close(group->epoll_fd);
-    group->epoll_fd = -1;
-    group->state = GW_CLOSED;
-}
-
 static poller_t *
-get(VALUE self)
+poller_get(VALUE self)
 {
     return rb_check_typeddata(self, &poller_type);
 }
 
 static bool
-forked(const poller_t *poller)
+poller_forked(const poller_t *poller)
 {
     return poller->group.state != GW_NEW && poller->group.generation != atomic_load(&gw_generation);
 }
 
 static poller_t *
-opened(VALUE self, const char *operation)
+poller_opened(VALUE self, const char *operation)
 {
-    poller_t *poller = get(self);
+    poller_t *poller = poller_get(self);
     if (poller->group.state != GW_OPEN) gw_raise_closed(operation, self);
-    if (forked(poller)) gw_raise_forked(operation, self);
+    if (poller_forked(poller)) gw_raise_forked(operation, self);
     return poller;
 }
 
 static VALUE
 poller_open(VALUE self)
 {
-    gw_group_t *group = &get(self)->group;
+    gw_group_t *group = &poller_get(self)->group;
     if (group->state != GW_NEW) rb_raise(rb_eRuntimeError, "this poller is open already");
     group->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (group->epoll_fd < 0) gw_raise(errno, "new", self, Qnil);
@@ -269,34 +254,34 @@ poller_open(VALUE self)
 static VALUE
 poller_close(VALUE self)
 {
-    poller_t *poller = get(self);
+    poller_t *poller = poller_get(self);
     gw_group_t *group = &poller->group;
     if (group->state != GW_OPEN) return Qnil;
-    if (forked(poller)) gw_raise_forked("close", self);
-    drop_watches(poller);
+    if (poller_forked(poller)) gw_raise_forked("close", self);
+    poller_drop_watches(poller);
     group->state = GW_CLOSING;
-    gw_line_wake(&group->line);
-    gw_line_close_spares(&group->line);
-    if (!group->line.first && group->state == GW_CLOSING) gw_group_release(group); /* else the last to leave */
+    gw_wait_queue_wake(&group->queue);
+    gw_wait_queue_close_spares(&group->queue);
+    if (!group->queue.first && group->state == GW_CLOSING) poller_release(group); /* else the last to leave */
     return Qnil;
 }
 
 static VALUE
 poller_closed_p(VALUE self)
 {
-    return RBOOL(get(self)->group.state != GW_OPEN);
+    return RBOOL(poller_get(self)->group.state != GW_OPEN);
 }
 
 static VALUE
 poller_forked_p(VALUE self)
 {
-    return RBOOL(forked(get(self)));
+    return RBOOL(poller_forked(poller_get(self)));
 }
 
 /* ---- registrations ---- */
 
 static gw_watch_t *
-find(poller_t *poller, VALUE object)
+poller_find(poller_t *poller, VALUE object)
 {
     if (rb_typeddata_is_kind_of(object, &gw_socket_type)) {
         gw_watch_t *watch = ((gw_socket_t *)RTYPEDDATA_DATA(object))->watches;
@@ -310,39 +295,39 @@ find(poller_t *poller, VALUE object)
 }
 
 static VALUE
-fileno_of(VALUE io)
+poller_fileno_of(VALUE io)
 {
     return INT2NUM(rb_io_descriptor(io));
 }
 
 /* -1 when the IO is closed. */
 static int
-descriptor(VALUE io)
+poller_descriptor(VALUE io)
 {
     int state = 0;
-    VALUE fd = rb_protect(fileno_of, io, &state);
+    VALUE fd = rb_protect(poller_fileno_of, io, &state);
     if (!state) return NUM2INT(fd);
     rb_set_errinfo(Qnil);
     return -1;
 }
 
-NORETURN(static void raise_closed(VALUE object, const char *operation));
+NORETURN(static void poller_raise_closed(VALUE object, const char *operation));
 
 static void
-raise_closed(VALUE object, const char *operation)
+poller_raise_closed(VALUE object, const char *operation)
 {
     gw_raise_detail("ClosedError", operation, rb_sprintf("%+"PRIsVALUE" was closed while it was registered: remove it from the poller", object));
 }
 
 /* The IO's descriptor for these events; refuses what it was not opened for. */
 static int
-descriptor_for(VALUE object, VALUE io, int events, const char *operation)
+poller_descriptor_for(VALUE object, VALUE io, int events, const char *operation)
 {
     VALUE writer = rb_io_get_write_io(io);
     if (writer != io && events == (READABLE | WRITABLE)) {
         gw_raise_detail("PollerError", operation, rb_sprintf("%+"PRIsVALUE" has one descriptor to read and another to write: register it for one of them", object));
     }
-    int fd = descriptor(events & WRITABLE ? writer : io);
+    int fd = poller_descriptor(events & WRITABLE ? writer : io);
     if (fd < 0) gw_raise_detail("ClosedError", operation, rb_sprintf("%+"PRIsVALUE" is closed: register it while it is open", object));
     int mode = fcntl(fd, F_GETFL);
     if (mode >= 0 && (mode & O_ACCMODE) == O_RDONLY && events & WRITABLE) {
@@ -354,10 +339,10 @@ descriptor_for(VALUE object, VALUE io, int events, const char *operation)
     return fd;
 }
 
-NORETURN(static void raise_attach(int error, VALUE self, VALUE object, const char *operation));
+NORETURN(static void poller_raise_attach(int error, VALUE self, VALUE object, const char *operation));
 
 static void
-raise_attach(int error, VALUE self, VALUE object, const char *operation)
+poller_raise_attach(int error, VALUE self, VALUE object, const char *operation)
 {
     if (error != EEXIST) gw_raise(error, operation, self, Qnil);
     gw_raise_detail("PollerError", operation, rb_sprintf("another IO over the descriptor of %+"PRIsVALUE" is registered: remove that one first", object));
@@ -367,11 +352,11 @@ raise_attach(int error, VALUE self, VALUE object, const char *operation)
 static VALUE
 poller_register(VALUE self, VALUE object, VALUE io, VALUE events)
 {
-    poller_t *poller = opened(self, "register");
+    poller_t *poller = poller_opened(self, "register");
     int wanted = NUM2INT(events);
     gw_socket_t *socket = NIL_P(io) ? gw_socket_open(object, "register") : NULL;
-    if (find(poller, object)) return Qfalse;
-    int fd = socket ? socket->fd : descriptor_for(object, io, wanted, "register");
+    if (poller_find(poller, object)) return Qfalse;
+    int fd = socket ? socket->fd : poller_descriptor_for(object, io, wanted, "register");
 
     if (poller->count == poller->capacity) {
         long capacity = poller->capacity ? 2 * poller->capacity : 8;
@@ -382,10 +367,10 @@ poller_register(VALUE self, VALUE object, VALUE io, VALUE events)
     *watch = (gw_watch_t){
         .group = &poller->group, .socket = socket, .object = object, .io = io, .serial = ++poller->serial, .fd = -1, .events = wanted,
     };
-    int error = attach(watch, fd);
+    int error = poller_attach(watch, fd);
     if (error) {
         xfree(watch);
-        raise_attach(error, self, object, "register");
+        poller_raise_attach(error, self, object, "register");
     }
     if (socket) {
         watch->next = socket->watches;
@@ -404,19 +389,19 @@ poller_register(VALUE self, VALUE object, VALUE io, VALUE events)
 static VALUE
 poller_modify(VALUE self, VALUE object, VALUE events)
 {
-    poller_t *poller = opened(self, "modify");
+    poller_t *poller = poller_opened(self, "modify");
     int wanted = NUM2INT(events);
-    gw_watch_t *watch = find(poller, object);
+    gw_watch_t *watch = poller_find(poller, object);
     if (!watch) return Qfalse;
     if (!NIL_P(watch->io)) {
-        if (descriptor(watch->io) < 0) raise_closed(object, "modify");
-        int fd = descriptor_for(object, watch->io, wanted, "modify"), before = watch->events;
-        if (fd != watch->fd) detach(watch);
+        if (poller_descriptor(watch->io) < 0) poller_raise_closed(object, "modify");
+        int fd = poller_descriptor_for(object, watch->io, wanted, "modify"), before = watch->events;
+        if (fd != watch->fd) poller_detach(watch);
         watch->events = wanted;
-        int error = attach(watch, fd);
+        int error = poller_attach(watch, fd);
         if (error) {
             watch->events = before;
-            raise_attach(error, self, object, "modify");
+            poller_raise_attach(error, self, object, "modify");
         }
     }
     watch->events = wanted;
@@ -428,23 +413,23 @@ poller_modify(VALUE self, VALUE object, VALUE events)
 static VALUE
 poller_remove(VALUE self, VALUE object)
 {
-    poller_t *poller = opened(self, "remove");
-    gw_watch_t *watch = find(poller, object);
+    poller_t *poller = poller_opened(self, "remove");
+    gw_watch_t *watch = poller_find(poller, object);
     if (!watch) return Qfalse;
     long index = 0;
     while (poller->watches[index] != watch) index++;
     MEMMOVE(poller->watches + index, poller->watches + index + 1, gw_watch_t *, poller->count - index - 1);
     poller->count--;
-    settle(watch);
+    poller_settle(watch);
     if (NIL_P(watch->io)) {
-        detach(watch);
+        poller_detach(watch);
     }
     else {
         poller->ios--;
         VALUE io = watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io;
-        if (descriptor(io) == watch->fd) detach(watch); /* a closed IO's number may be another's by now */
+        if (poller_descriptor(io) == watch->fd) poller_detach(watch); /* a closed IO's number may be another's by now */
     }
-    leave_socket(watch);
+    poller_leave_socket(watch);
     xfree(watch);
     return Qtrue;
 }
@@ -453,20 +438,20 @@ poller_remove(VALUE self, VALUE object)
 static VALUE
 poller_events(VALUE self, VALUE object)
 {
-    gw_watch_t *watch = find(opened(self, "events"), object);
+    gw_watch_t *watch = poller_find(poller_opened(self, "events"), object);
     return watch ? INT2FIX(watch->events) : Qnil;
 }
 
 static VALUE
 poller_size_of(VALUE self)
 {
-    return LONG2NUM(opened(self, "size")->count);
+    return LONG2NUM(poller_opened(self, "size")->count);
 }
 
 static VALUE
 poller_members(VALUE self)
 {
-    poller_t *poller = opened(self, "each");
+    poller_t *poller = poller_opened(self, "each");
     VALUE members = rb_ary_new_capa(poller->count);
     for (long i = 0; i < poller->count; i++) rb_ary_push(members, poller->watches[i]->object);
     return members;
@@ -475,22 +460,20 @@ poller_members(VALUE self)
 /* ---- waiting ---- */
 
 static int
-ask_socket(VALUE self, gw_watch_t *watch)
+poller_ask_socket(VALUE self, gw_watch_t *watch)
 {
     gw_socket_t *socket = watch->socket;
-    if (socket && socket->state == GW_LENT) return 0; /* its proxy alone may ask it; given back it is due again */
-    if (!socket || socket->state != GW_OPEN) raise_closed(watch->object, "wait");
-    int error = watch->fd < 0 ? attach(watch, socket->fd) : 0; /* it was made anew, and that failed */
+    if (socket && socket->state == GW_IN_PROXY) return 0; /* its proxy alone may ask it; given back it is due again */
+    if (!socket || socket->state != GW_OPEN) poller_raise_closed(watch->object, "wait");
+    int error = watch->fd < 0 ? poller_attach(watch, socket->fd) : 0; /* it was made anew, and that failed */
     if (error) gw_raise(error, "wait", self, Qnil);
     int events = gw_socket_events(socket);
-    error = errno;
-    gw_settle(socket); /* those who wait on it elsewhere */
-    if (events < 0) gw_raise(error, "wait", watch->object, Qnil);
+    if (events < 0) gw_raise(errno, "wait", watch->object, Qnil);
     return events & watch->events; /* a PUB is never registered for reading */
 }
 
 static bool
-buffered(VALUE io)
+poller_buffered(VALUE io)
 {
     rb_io_t *file = RFILE(io)->fptr;
     return file && rb_io_read_pending(file);
@@ -498,15 +481,15 @@ buffered(VALUE io)
 
 /* As IO.select sees it: the end of a stream is readable, and so is what Ruby has in its own buffer. */
 static int
-ask_io(gw_watch_t *watch)
+poller_ask_io(gw_watch_t *watch)
 {
-    int ready = 0, fd = descriptor(watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io);
-    if (fd < 0) raise_closed(watch->object, "wait");
+    int ready = 0, fd = poller_descriptor(watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io);
+    if (fd < 0) poller_raise_closed(watch->object, "wait");
     struct pollfd look = {.fd = fd, .events = (watch->events & READABLE ? POLLIN : 0) | (watch->events & WRITABLE ? POLLOUT : 0)};
     poll(&look, 1, 0);
     if (look.revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) ready |= READABLE;
     if (look.revents & (POLLOUT | POLLERR | POLLNVAL)) ready |= WRITABLE;
-    if (watch->events & READABLE && buffered(watch->io)) ready |= READABLE;
+    if (watch->events & READABLE && poller_buffered(watch->io)) ready |= READABLE;
     ready &= watch->events;
     if (look.revents & (POLLERR | POLLNVAL)) ready |= FAULTY;
     return ready;
@@ -514,15 +497,15 @@ ask_io(gw_watch_t *watch)
 
 /* [object, events, object, events…] of those that are ready, and stay due; nil when none is. */
 static VALUE
-ask_due(VALUE self, poller_t *poller)
+poller_ask_due(VALUE self, poller_t *poller)
 {
     VALUE ready = Qnil;
     gw_watch_t *next;
     for (gw_watch_t *watch = poller->group.due; watch; watch = next) {
-        int events = NIL_P(watch->io) ? ask_socket(self, watch) : ask_io(watch);
+        int events = NIL_P(watch->io) ? poller_ask_socket(self, watch) : poller_ask_io(watch);
         next = watch->next_due;
         if (!events) {
-            settle(watch);
+            poller_settle(watch);
             continue;
         }
         if (NIL_P(ready)) ready = rb_ary_new();
@@ -534,20 +517,20 @@ ask_due(VALUE self, poller_t *poller)
 
 /* What no descriptor tells: an IO that was closed, and one that something was put back into (ungetbyte). */
 static void
-look_at_ios(poller_t *poller)
+poller_look_at_ios(poller_t *poller)
 {
     for (long i = 0, left = poller->ios; left > 0; i++) {
         gw_watch_t *watch = poller->watches[i];
         if (NIL_P(watch->io)) continue;
         left--;
-        if (descriptor(watch->io) < 0 || (watch->events & READABLE && buffered(watch->io))) gw_watch_touch(watch);
+        if (poller_descriptor(watch->io) < 0 || (watch->events & READABLE && poller_buffered(watch->io))) gw_watch_touch(watch);
     }
 }
 
 /* Nothing wakes the waiting thread when another thread closes an IO, so with IOs it looks every LOOK
  * milliseconds. False: time is up. */
 static bool
-wait_and_look(gw_call_t *call, poller_t *poller)
+poller_wait_and_look(gw_call_t *call, poller_t *poller)
 {
     enum { LOOK = 500 };
     gw_call_t slice = *call;
@@ -555,7 +538,7 @@ wait_and_look(gw_call_t *call, poller_t *poller)
     if (poller->ios && (call->deadline == GW_FOREVER || look < call->deadline)) slice.deadline = look;
     if (gw_group_wait(&slice, &poller->group)) return true;
     if (slice.deadline == call->deadline) return false;
-    look_at_ios(poller);
+    poller_look_at_ios(poller);
     return true;
 }
 
@@ -563,18 +546,18 @@ wait_and_look(gw_call_t *call, poller_t *poller)
 static VALUE
 poller_wait(VALUE self, VALUE timeout)
 {
-    poller_t *poller = opened(self, "wait");
+    poller_t *poller = poller_opened(self, "wait");
     gw_call_t call = {.self = self, .operation = "wait", .deadline = gw_deadline(gw_milliseconds(timeout, GW_FOREVER))};
-    if (gw_give_turn(&poller->group.turns)) opened(self, "wait");
+    if (gw_yield_turn(&poller->group.turns)) poller_opened(self, "wait");
     if (poller->count == 0 && call.deadline == GW_FOREVER) {
         gw_raise_detail("PollerError", "wait", rb_str_new_cstr("nothing is registered, so this would wait for ever: register something, or give a timeout"));
     }
-    look_at_ios(poller);
+    poller_look_at_ios(poller);
     VALUE ready;
     do {
-        collect(poller);
-        ready = ask_due(self, poller);
-    } while (NIL_P(ready) && wait_and_look(&call, poller));
+        poller_collect(poller);
+        ready = poller_ask_due(self, poller);
+    } while (NIL_P(ready) && poller_wait_and_look(&call, poller));
     RB_GC_GUARD(self);
     return ready;
 }
@@ -582,12 +565,19 @@ poller_wait(VALUE self, VALUE timeout)
 static VALUE
 poller_waiters(VALUE self)
 {
-    return LONG2NUM(gw_line_count(&get(self)->group.line));
+    return LONG2NUM(gw_wait_queue_count(&poller_get(self)->group.queue));
 }
+
+static const gw_socket_part_t poller_part = {
+    .reopened = poller_attach_all,
+    .releasing = poller_detach_all,
+    .freeing = poller_forget,
+};
 
 void
 gw_init_poller(void)
 {
+    gw_socket_add_part(&poller_part);
     VALUE class = rb_define_class_under(gw_mGodwit, "Poller", rb_cObject);
     rb_define_alloc_func(class, poller_alloc);
     rb_define_private_method(class, "_open", poller_open, 0);

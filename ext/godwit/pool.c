@@ -2,7 +2,7 @@
  * then fight over malloc's lock and hand cache lines to and fro, which costs more than the copy (bench/throughput.rb, ADR 8).
  * Messages are cut from slabs one after the other. A slab counts what comes back and is used again when all of it has.
  * Fork-safe: a child that finds the flag taken leaves messages to libzmq. */
-#include "godwit.h"
+#include "wait.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static atomic_int slabs;
 
 /* Whoever took the last reference: libzmq's threads or a sender. */
 static void
-give_slab(slab_t *slab)
+pool_give_slab(slab_t *slab)
 {
     if (atomic_fetch_add_explicit(&returned_count, 1, memory_order_relaxed) >= KEPT) {
         atomic_fetch_sub_explicit(&returned_count, 1, memory_order_relaxed);
@@ -45,21 +45,21 @@ give_slab(slab_t *slab)
 }
 
 static void
-drop(slab_t *slab, int refs)
+pool_drop(slab_t *slab, int refs)
 {
-    if (atomic_fetch_sub_explicit(&slab->refs, refs, memory_order_acq_rel) == refs) give_slab(slab);
+    if (atomic_fetch_sub_explicit(&slab->refs, refs, memory_order_acq_rel) == refs) pool_give_slab(slab);
 }
 
 /* Called by libzmq's threads. */
 static void
-give(void *data, void *slab)
+pool_give(void *data, void *slab)
 {
     (void)data;
-    drop(slab, 1);
+    pool_drop(slab, 1);
 }
 
 static slab_t *
-next_slab(void)
+pool_next_slab(void)
 {
     slab_t *slab = ready;
     if (!slab) {
@@ -80,14 +80,14 @@ next_slab(void)
 }
 
 static char *
-cut(size_t size, slab_t **from)
+pool_cut(size_t size, slab_t **from)
 {
     if (atomic_flag_test_and_set_explicit(&taking, memory_order_acquire)) return NULL;
     int needed = (int)(size + 15) & ~15;
     char *data = NULL;
     if (RB_UNLIKELY(!current || current->used + needed > (int)(SLAB - sizeof(slab_t)))) {
-        if (current) drop(current, OPEN - current->cut);
-        current = next_slab();
+        if (current) pool_drop(current, OPEN - current->cut);
+        current = pool_next_slab();
     }
     if (RB_LIKELY(current != NULL)) {
         data = current->data + current->used;
@@ -104,15 +104,15 @@ int
 gw_message_init(zmq_msg_t *message, const char *data, size_t size)
 {
     slab_t *slab;
-    char *copy = size > INLINE && size <= LARGEST ? cut(size, &slab) : NULL;
+    char *copy = size > INLINE && size <= LARGEST ? pool_cut(size, &slab) : NULL;
     if (!copy) {
         if (zmq_msg_init_size(message, size) != 0) return zmq_errno();
         memcpy(zmq_msg_data(message), data, size);
         return 0;
     }
     memcpy(copy, data, size);
-    if (zmq_msg_init_data(message, copy, size, give, slab) == 0) return 0;
+    if (zmq_msg_init_data(message, copy, size, pool_give, slab) == 0) return 0;
     int error = zmq_errno();
-    drop(slab, 1);
+    pool_drop(slab, 1);
     return error;
 }

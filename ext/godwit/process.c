@@ -1,6 +1,6 @@
-/* What belongs to the process: the fork counter, its native contexts, the reaper that terminates them, the numbers of its Ractors,
- * and the end. But for the numbers nothing here calls Ruby or needs the GVL. */
-#include "godwit.h"
+/* What belongs to the process: the fork counter, its native contexts, the reaper that terminates
+ * them, the numbers of its Ractors, and the end. Only the numbers call Ruby or need the GVL. */
+#include "process.h"
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -12,23 +12,32 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLOTS = 3, SLOTS_MOST = 65535, MAX_SOCKETS = 1023 }; /* a user's socket may need two more, and closed ones take a while to go */
-enum { GRACE = 1000 }; /* ms that close and exit wait beyond linger: an unreachable name server can hold zmq_ctx_term */
+enum {
+    SLOTS = 3, /* libzmq sockets for one of the user's: two internal ones; closed ones go later */
+    SLOTS_MOST = 65535,
+    MAX_SOCKETS = 1023,
+    GRACE = 1000, /* ms that close and exit wait beyond linger: a name server can hold zmq_ctx_term */
+};
 
 atomic_uint gw_generation = 1;
+
+/* Registered by higher layers, at load. */
+static void (*after_fork[4])(void);
+static int forks;
+static void (*before_termination)(gw_context_t *context);
 
 /* A flag and not a mutex: the child's handler below can always clear it, and it guards a few stores only. */
 static atomic_flag contexts_lock = ATOMIC_FLAG_INIT;
 static gw_context_t *contexts;
 
 static void
-spin(atomic_flag *flag)
+process_spin(atomic_flag *flag)
 {
     while (atomic_flag_test_and_set_explicit(flag, memory_order_acquire)) sched_yield();
 }
 
 static void
-unspin(atomic_flag *flag)
+process_unspin(atomic_flag *flag)
 {
     atomic_flag_clear_explicit(flag, memory_order_release);
 }
@@ -36,24 +45,23 @@ unspin(atomic_flag *flag)
 void
 gw_context_lock(gw_context_t *context)
 {
-    spin(&context->lock);
+    process_spin(&context->lock);
 }
 
 void
 gw_context_unlock(gw_context_t *context)
 {
-    unspin(&context->lock);
+    process_unspin(&context->lock);
 }
 
 /* The child forgets what it inherited: libzmq's threads are not there, its descriptors belong to the parent. */
 static void
-in_forked_child(void)
+process_in_forked_child(void)
 {
     atomic_fetch_add(&gw_generation, 1);
     contexts = NULL;
     atomic_flag_clear(&contexts_lock);
-    gw_pins_after_fork();
-    gw_wake_after_fork();
+    for (int i = 0; i < forks; i++) after_fork[i]();
 }
 
 gw_context_t *
@@ -78,10 +86,10 @@ gw_context_create(void)
 
     gw_context_set_max_sockets(context, MAX_SOCKETS);
 
-    spin(&contexts_lock);
+    process_spin(&contexts_lock);
     context->next = contexts;
     contexts = context;
-    unspin(&contexts_lock);
+    process_unspin(&contexts_lock);
     return context;
 
 fail:;
@@ -107,15 +115,15 @@ gw_context_release(gw_context_t *context)
 }
 
 static void
-forget(gw_context_t *context)
+process_forget(gw_context_t *context)
 {
-    spin(&contexts_lock);
+    process_spin(&contexts_lock);
     for (gw_context_t **link = &contexts; *link; link = &(*link)->next) {
         if (*link != context) continue;
         *link = context->next;
         break;
     }
-    unspin(&contexts_lock);
+    process_unspin(&contexts_lock);
 
     uint64_t one = 1;
     ssize_t written = write(context->done_fd, &one, sizeof one);
@@ -124,13 +132,13 @@ forget(gw_context_t *context)
 
 /* Runs on a thread of its own, since zmq_ctx_term may take as long as linger, or a name server. */
 static void *
-terminate(void *argument)
+process_terminate(void *argument)
 {
     gw_context_t *context = argument;
-    gw_inproc_end(context);
+    before_termination(context);
     while (zmq_ctx_term(context->zmq) != 0 && errno == EINTR) continue;
     atomic_store(&context->terminated, true);
-    forget(context);
+    process_forget(context);
     gw_context_release(context);
     return NULL;
 }
@@ -148,10 +156,10 @@ gw_context_leave(gw_context_t *context)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are Ruby's business */
-    int error = pthread_create(&thread, &attributes, terminate, context);
+    int error = pthread_create(&thread, &attributes, process_terminate, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    if (error) forget(context); /* no thread to be had: the context leaks (our reference too), nobody waits for it */
+    if (error) process_forget(context); /* no thread to be had: the context leaks (our reference too), nobody waits for it */
 }
 
 int
@@ -164,7 +172,7 @@ gw_context_set_max_sockets(gw_context_t *context, int count)
 }
 
 void
-gw_context_note_linger(gw_context_t *context, int linger)
+gw_context_record_linger(gw_context_t *context, int linger)
 {
     int longest = atomic_load(&context->longest_linger);
     while (longest != GW_FOREVER && (linger == GW_FOREVER || linger > longest)) {
@@ -173,7 +181,7 @@ gw_context_note_linger(gw_context_t *context, int linger)
 }
 
 static int64_t
-milliseconds_now(void)
+process_milliseconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -183,10 +191,10 @@ milliseconds_now(void)
 /* Runs when Ruby's objects are gone and only this thread is left: no GVL, no Ruby. Sockets that were still open have been
  * closed by their free functions; what remains is to give linger its time. */
 static void
-at_exit(ruby_vm_t *vm)
+process_at_exit(ruby_vm_t *vm)
 {
     (void)vm;
-    int64_t start = milliseconds_now();
+    int64_t start = process_milliseconds();
     sigset_t ignored; /* a child that ends (SIGCHLD) or a window that changes its size is no reason to lose messages */
     sigfillset(&ignored);
     sigdelset(&ignored, SIGINT);
@@ -196,13 +204,13 @@ at_exit(ruby_vm_t *vm)
     for (;;) {
         gw_context_t *context;
         struct timespec left, *timeout = NULL;
-        spin(&contexts_lock);
+        process_spin(&contexts_lock);
         for (context = contexts; context; context = context->next) {
             if (atomic_load(&context->holders) != 0) continue; /* one that its reaper works on */
             int longest = atomic_load(&context->longest_linger);
             if (longest == GW_FOREVER) longest = atomic_load(&context->exit_linger);
             if (longest == GW_FOREVER) break;
-            int64_t ms = start + longest + GRACE - milliseconds_now();
+            int64_t ms = start + longest + GRACE - process_milliseconds();
             if (ms <= 0) continue; /* its time is up; others may have more */
             left.tv_sec = ms / 1000;
             left.tv_nsec = ms % 1000 * 1000000;
@@ -210,7 +218,7 @@ at_exit(ruby_vm_t *vm)
             break;
         }
         if (context) gw_context_retain(context);
-        unspin(&contexts_lock);
+        process_unspin(&contexts_lock);
         if (!context) return;
         struct pollfd done = {.fd = context->done_fd, .events = POLLIN};
         if (ppoll(&done, 1, timeout, &ignored) < 0) return; /* a signal says not to wait */
@@ -235,10 +243,39 @@ gw_ractor(void)
     return *number;
 }
 
+/* Out of descriptors libzmq aborts the process: where its first socket starts its threads, and where
+ * it looks up an address. So Godwit opens that many first. */
+int
+gw_descriptors(int needed)
+{
+    int *fds = malloc(needed * sizeof *fds), count = 0, error = 0;
+    if (!fds) return ENOMEM;
+    while (count < needed && !error) {
+        int fd = eventfd(0, EFD_CLOEXEC);
+        if (fd < 0) error = errno;
+        else fds[count++] = fd;
+    }
+    while (count > 0) close(fds[--count]);
+    free(fds);
+    return error;
+}
+
+void
+gw_after_fork(void (*function)(void))
+{
+    after_fork[forks++] = function;
+}
+
+void
+gw_before_termination(void (*function)(gw_context_t *))
+{
+    before_termination = function;
+}
+
 void
 gw_init_process(void)
 {
     ractor_key = rb_ractor_local_storage_ptr_newkey(&ractor_number_type);
-    pthread_atfork(NULL, NULL, in_forked_child);
-    ruby_vm_at_exit(at_exit);
+    pthread_atfork(NULL, NULL, process_in_forked_child);
+    ruby_vm_at_exit(process_at_exit);
 }

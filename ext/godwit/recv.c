@@ -1,6 +1,5 @@
 /* Receiving: always ZMQ_DONTWAIT with the GVL held, whole messages only (laws 1 and 3). */
-#include "godwit.h"
-#include <errno.h>
+#include "message.h"
 
 enum {
     BATCH = 1024,              /* most messages of recv_many per crossing */
@@ -8,7 +7,7 @@ enum {
 };
 
 static VALUE
-to_string(gw_socket_t *socket, zmq_msg_t *message)
+recv_to_string(gw_socket_t *socket, zmq_msg_t *message)
 {
     size_t size = zmq_msg_size(message);
     const char *data = zmq_msg_data(message);
@@ -20,14 +19,14 @@ to_string(gw_socket_t *socket, zmq_msg_t *message)
 
 /* What a caller gets of one frame: a String, or a Frame that takes the message over. */
 static inline VALUE
-to_object(gw_socket_t *socket, zmq_msg_t *message, bool frames)
+recv_to_object(gw_socket_t *socket, zmq_msg_t *message, bool frames)
 {
-    return frames ? gw_frame_take(message, socket->encoding) : to_string(socket, message);
+    return frames ? gw_frame_take(message, socket->encoding) : recv_to_string(socket, message);
 }
 
 /* Adds the rest of a message to its first frame: libzmq hands out no first frame before the last one is there. */
 static void
-receive_rest(VALUE self, gw_socket_t *socket, const char *operation, VALUE parts, bool frames)
+recv_rest(VALUE self, gw_socket_t *socket, const char *operation, VALUE parts, bool frames)
 {
     zmq_msg_t message;
     bool more = true;
@@ -36,74 +35,72 @@ receive_rest(VALUE self, gw_socket_t *socket, const char *operation, VALUE parts
         int error = gw_receive_frame(socket, &message);
         if (error) gw_raise(error, operation, self, Qnil);
         more = zmq_msg_more(&message);
-        rb_ary_push(parts, to_object(socket, &message, frames));
+        rb_ary_push(parts, recv_to_object(socket, &message, frames));
     }
     zmq_msg_close(&message);
 }
 
 /* The whole of a message whose first frame was received; that stays the caller's to close. */
 static inline VALUE
-whole(VALUE self, gw_socket_t *socket, const char *operation, zmq_msg_t *first, bool frames)
+recv_whole(VALUE self, gw_socket_t *socket, const char *operation, zmq_msg_t *first, bool frames)
 {
     bool more = zmq_msg_more(first);
-    VALUE result = to_object(socket, first, frames);
+    VALUE result = recv_to_object(socket, first, frames);
     if (RB_LIKELY(!more)) return result;
     VALUE parts = rb_ary_new_from_args(1, result);
-    receive_rest(self, socket, operation, parts, frames);
+    recv_rest(self, socket, operation, parts, frames);
     return parts;
 }
 
 /* One try: a String or Frame, an Array of them, or Qundef when it would block. */
 static inline VALUE
-try_receive(VALUE self, gw_socket_t *socket, const char *operation, bool frames)
+recv_try(VALUE self, gw_socket_t *socket, const char *operation, bool frames)
 {
     zmq_msg_t frame;
     zmq_msg_init(&frame);
     if (RB_UNLIKELY(socket->stale_reply_pipe)) gw_socket_events(socket); /* lets libzmq forget the peer that is gone first */
     int error = gw_receive_frame(socket, &frame);
     if (RB_UNLIKELY(error)) {
-        gw_settle(socket);
         if (error == EAGAIN) return Qundef;
         gw_raise(error, operation, self, Qnil);
     }
     socket->stale_reply_pipe = false;
-    VALUE result = whole(self, socket, operation, &frame, frames);
+    VALUE result = recv_whole(self, socket, operation, &frame, frames);
     zmq_msg_close(&frame);
-    gw_settle_turn(socket);
     return result;
 }
 
 static void
-begin(gw_call_t *call)
+recv_begin(gw_call_t *call)
 {
-    gw_give_way(call);
+    gw_yield_fiber(call);
     if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
 }
 
 static void
-refuse_publisher(gw_call_t *call)
+recv_refuse_publisher(gw_call_t *call)
 {
     if (RB_UNLIKELY(call->socket->publisher)) gw_raise(ENOTSUP, call->operation, call->self, Qnil);
 }
 
 /* Qundef: time is up. */
 static VALUE
-receive_waiting(gw_call_t *call, bool frames)
+recv_waiting(gw_call_t *call, bool frames)
 {
     for (;;) {
-        VALUE message = try_receive(call->self, call->socket, call->operation, frames);
+        VALUE message = recv_try(call->self, call->socket, call->operation, frames);
         if (message != Qundef) return message;
         if (!gw_wait(call, ZMQ_POLLIN)) return Qundef;
     }
 }
 
 static gw_call_t
-call_to_receive(VALUE self, const char *operation, VALUE timeout)
+recv_call(VALUE self, const char *operation, VALUE timeout)
 {
     gw_call_t call = gw_call(self, operation, 0);
-    refuse_publisher(&call);
+    recv_refuse_publisher(&call);
     call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->receive_timeout));
-    begin(&call);
+    recv_begin(&call);
     return call;
 }
 
@@ -111,73 +108,91 @@ call_to_receive(VALUE self, const char *operation, VALUE timeout)
 
 /* _recv(timeout in ms, nil: the socket's own) => String, Array, or nil when time is up */
 static VALUE
-socket_recv(VALUE self, VALUE timeout)
+recv_message(VALUE self, VALUE timeout)
 {
-    gw_call_t call = call_to_receive(self, "recv", timeout);
-    VALUE message = receive_waiting(&call, false);
+    gw_call_t call = recv_call(self, "recv", timeout);
+    VALUE message = recv_waiting(&call, false);
     return message == Qundef ? Qnil : message;
 }
 
 /* _recv_frame(timeout) => Frame, Array of Frames when the message has several, or nil when time is up */
 static VALUE
-socket_recv_frame(VALUE self, VALUE timeout)
+recv_frame(VALUE self, VALUE timeout)
 {
-    gw_call_t call = call_to_receive(self, "recv_frame", timeout);
-    VALUE message = receive_waiting(&call, true);
+    gw_call_t call = recv_call(self, "recv_frame", timeout);
+    VALUE message = recv_waiting(&call, true);
     return message == Qundef ? Qnil : message;
 }
 
-/* Whole messages, up to `wanted` of them, or of frames, in one Array; Qnil when time is up before the first. */
-static VALUE
-receive_batch(gw_call_t *call, long wanted, bool frames)
-{
-    gw_socket_t *socket = call->socket;
-    size_t bytes = 0;
-    if (wanted > BATCH) wanted = BATCH;
-    VALUE message = receive_waiting(call, frames);
-    if (message == Qundef) return Qnil;
+typedef struct {
+    gw_call_t *call;
+    VALUE messages;
+    long wanted;
+    bool frames;
+} recv_batch_t;
 
-    bool several = frames && RB_TYPE_P(message, T_ARRAY);
-    VALUE batch = several ? message : rb_ary_new_capa(wanted < 64 ? wanted : 64);
-    if (!several) rb_ary_push(batch, message);
+/* An error waits for the next call: what came is handed out. */
+static VALUE
+recv_rest_of_batch(VALUE argument)
+{
+    recv_batch_t *batch = (recv_batch_t *)argument;
+    gw_call_t *call = batch->call;
+    size_t bytes = 0;
     zmq_msg_t first;
     zmq_msg_init(&first);
-    while (RARRAY_LEN(batch) < wanted && bytes < BATCH_BYTES && gw_receive_frame(socket, &first) == 0) {
-        bytes += zmq_msg_size(&first); /* an error waits for the next call: what came is handed out */
-        if (!frames) {
-            rb_ary_push(batch, whole(call->self, socket, call->operation, &first, false));
+    while (RARRAY_LEN(batch->messages) < batch->wanted && bytes < BATCH_BYTES
+        && gw_receive_frame(call->socket, &first) == 0) {
+        bytes += zmq_msg_size(&first);
+        if (!batch->frames) {
+            rb_ary_push(batch->messages,
+                recv_whole(call->self, call->socket, call->operation, &first, false));
             continue;
         }
         bool more = zmq_msg_more(&first);
-        rb_ary_push(batch, gw_frame_take(&first, socket->encoding));
-        if (more) receive_rest(call->self, socket, call->operation, batch, true);
+        rb_ary_push(batch->messages, gw_frame_take(&first, call->socket->encoding));
+        if (more) recv_rest(call->self, call->socket, call->operation, batch->messages, true);
     }
     zmq_msg_close(&first);
-    gw_settle_turn(socket);
-    return batch;
+    return Qnil;
+}
+
+/* Up to `wanted` whole messages, or frames of them, in one Array; Qnil: time was up before the first. */
+static VALUE
+recv_batch(gw_call_t *call, long wanted, bool frames)
+{
+    if (wanted > BATCH) wanted = BATCH;
+    VALUE message = recv_waiting(call, frames);
+    if (message == Qundef) return Qnil;
+    bool several = frames && RB_TYPE_P(message, T_ARRAY);
+    VALUE messages = several ? message : rb_ary_new_capa(wanted < 64 ? wanted : 64);
+    if (!several) rb_ary_push(messages, message);
+    recv_batch_t batch = {.call = call, .messages = messages, .wanted = wanted, .frames = frames};
+    gw_batch(call->socket, recv_rest_of_batch, (VALUE)&batch);
+    RB_GC_GUARD(messages);
+    return messages;
 }
 
 /* _recv_many(most, timeout) => Array of messages, or nil when time is up before the first */
 static VALUE
-socket_recv_many(VALUE self, VALUE most, VALUE timeout)
+recv_many(VALUE self, VALUE most, VALUE timeout)
 {
-    gw_call_t call = call_to_receive(self, "recv_many", timeout);
-    return receive_batch(&call, NUM2LONG(most), false);
+    gw_call_t call = recv_call(self, "recv_many", timeout);
+    return recv_batch(&call, NUM2LONG(most), false);
 }
 
 /* _recv_frames(most, timeout) => Array of the Frames of whole messages, or nil when time is up before the first */
 static VALUE
-socket_recv_frames(VALUE self, VALUE most, VALUE timeout)
+recv_frames(VALUE self, VALUE most, VALUE timeout)
 {
-    gw_call_t call = call_to_receive(self, "recv_frames", timeout);
-    return receive_batch(&call, NUM2LONG(most), true);
+    gw_call_t call = recv_call(self, "recv_frames", timeout);
+    return recv_batch(&call, NUM2LONG(most), true);
 }
 
 /* _recv_into(buffer, timeout) => bytes; an Array of frames when the message has several; nil when time is up */
 static VALUE
-socket_recv_into(VALUE self, VALUE buffer, VALUE timeout)
+recv_into(VALUE self, VALUE buffer, VALUE timeout)
 {
-    gw_call_t call = call_to_receive(self, "recv_into", timeout);
+    gw_call_t call = recv_call(self, "recv_into", timeout);
     Check_Type(buffer, T_STRING);
     zmq_msg_t message;
     zmq_msg_init(&message);
@@ -186,17 +201,12 @@ socket_recv_into(VALUE self, VALUE buffer, VALUE timeout)
         rb_str_modify(buffer); /* one that was frozen or copied, also while we waited, raises or gets its own memory before a message is taken */
         error = gw_receive_frame(call.socket, &message);
         if (error != EAGAIN) break;
-        gw_settle(call.socket);
         if (!gw_wait(&call, ZMQ_POLLIN)) return Qnil;
     }
-    if (error) {
-        gw_settle(call.socket);
-        gw_raise(error, "recv_into", self, Qnil);
-    }
+    if (error) gw_raise(error, "recv_into", self, Qnil);
     if (zmq_msg_more(&message)) {
-        VALUE frames = whole(self, call.socket, "recv_into", &message, false);
+        VALUE frames = recv_whole(self, call.socket, "recv_into", &message, false);
         zmq_msg_close(&message);
-        gw_settle_turn(call.socket);
         return frames;
     }
     size_t size = zmq_msg_size(&message);
@@ -204,30 +214,29 @@ socket_recv_into(VALUE self, VALUE buffer, VALUE timeout)
     rb_str_cat(buffer, zmq_msg_data(&message), size);
     rb_enc_associate(buffer, call.socket->encoding);
     zmq_msg_close(&message);
-    gw_settle_turn(call.socket);
     return SIZET2NUM(size);
 }
 
 /* ---- public methods that the extension takes over, for speed (bench/) ---- */
 
 static VALUE
-fast_recv(VALUE self)
+recv_fast(VALUE self)
 {
-    gw_socket_t *socket = gw_quick(self);
+    gw_socket_t *socket = gw_fast_socket(self);
     VALUE message;
     if (RB_LIKELY(socket != NULL)) {
-        message = try_receive(self, socket, "recv", false);
+        message = recv_try(self, socket, "recv", false);
         if (RB_LIKELY(message != Qundef)) return message;
     }
     gw_call_t call = gw_call(self, "recv", 0);
     call.deadline = gw_deadline(call.socket->receive_timeout);
     if (!socket) {
-        refuse_publisher(&call);
-        begin(&call);
-        message = receive_waiting(&call, false);
+        recv_refuse_publisher(&call);
+        recv_begin(&call);
+        message = recv_waiting(&call, false);
     }
     else { /* libzmq has just said EAGAIN */
-        message = gw_wait(&call, ZMQ_POLLIN) ? receive_waiting(&call, false) : Qundef;
+        message = gw_wait(&call, ZMQ_POLLIN) ? recv_waiting(&call, false) : Qundef;
     }
     if (message == Qundef) gw_raise(ETIMEDOUT, "recv", self, Qnil);
     return message;
@@ -236,11 +245,11 @@ fast_recv(VALUE self)
 /* _recv_own(owner, rest) => the first frame as a String, the message's others added to `rest`; false when there is none; nil when it has
  * to be looked at, with nothing done: also when `rest` still holds what was left of a message. See _send_own. */
 static VALUE
-socket_recv_own(VALUE self, VALUE owner, VALUE rest)
+recv_by_owner(VALUE self, VALUE owner, VALUE rest)
 {
-    gw_socket_t *socket = gw_quick(self);
+    gw_socket_t *socket = gw_fast_socket(self);
     if (RB_UNLIKELY(!socket || owner != rb_thread_current() || !RB_TYPE_P(rest, T_ARRAY) || RARRAY_LEN(rest) != 0)) return Qnil;
-    VALUE message = try_receive(self, socket, "recv", false);
+    VALUE message = recv_try(self, socket, "recv", false);
     if (RB_LIKELY(RB_TYPE_P(message, T_STRING))) return message;
     if (message == Qundef) return Qfalse;
     VALUE first = rb_ary_shift(message);
@@ -249,20 +258,20 @@ socket_recv_own(VALUE self, VALUE owner, VALUE rest)
 }
 
 static VALUE
-takeover_recv(int argc, VALUE *argv, VALUE self)
+recv_takeover(int argc, VALUE *argv, VALUE self)
 {
-    return argc == 0 ? fast_recv(self) : rb_call_super_kw(argc, argv, RB_PASS_CALLED_KEYWORDS);
+    return argc == 0 ? recv_fast(self) : rb_call_super_kw(argc, argv, RB_PASS_CALLED_KEYWORDS);
 }
 
 void
 gw_init_recv(VALUE takeover, VALUE owned)
 {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
-    rb_define_private_method(class, "_recv", socket_recv, 1);
-    rb_define_private_method(class, "_recv_many", socket_recv_many, 2);
-    rb_define_private_method(class, "_recv_frame", socket_recv_frame, 1);
-    rb_define_private_method(class, "_recv_frames", socket_recv_frames, 2);
-    rb_define_private_method(class, "_recv_into", socket_recv_into, 2);
-    rb_define_method(takeover, "recv", takeover_recv, -1);
-    rb_define_method(owned, "_recv_own", socket_recv_own, 2);
+    rb_define_private_method(class, "_recv", recv_message, 1);
+    rb_define_private_method(class, "_recv_many", recv_many, 2);
+    rb_define_private_method(class, "_recv_frame", recv_frame, 1);
+    rb_define_private_method(class, "_recv_frames", recv_frames, 2);
+    rb_define_private_method(class, "_recv_into", recv_into, 2);
+    rb_define_method(takeover, "recv", recv_takeover, -1);
+    rb_define_method(owned, "_recv_own", recv_by_owner, 2);
 }

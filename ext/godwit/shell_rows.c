@@ -1,6 +1,6 @@
 /* Godwit::Backend::Native::Rows: the rows of what comes out of a pipe, and the two questions about a child process that Ruby has no
  * method for. Nothing here waits: what would block is told, and lib/godwit/shell waits with a Poller. */
-#include "godwit.h"
+#include "proxy.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -77,7 +77,7 @@ rows_alloc(VALUE class)
 }
 
 static rows_t *
-opened(VALUE self)
+rows_opened(VALUE self)
 {
     rows_t *rows = rb_check_typeddata(self, &rows_type);
     if (!rows) gw_raise_closed("rows", self);
@@ -117,7 +117,7 @@ rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE longer, VALU
 /* ---- where rows end ---- */
 
 static char *
-separator_after(rows_t *rows)
+rows_separator_after(rows_t *rows)
 {
     char *from = rows->buffer + rows->scanned;
     size_t left = rows->end - rows->scanned;
@@ -127,7 +127,7 @@ separator_after(rows_t *rows)
 
 /* So many of these bytes that the last character is whole; all where there is no telling. */
 static size_t
-whole(const rows_t *rows, const char *text, size_t size)
+rows_whole(const rows_t *rows, const char *text, size_t size)
 {
     if (!rows->utf8) return size;
     for (size_t back = 1; back <= 3 && back <= size; back++) {
@@ -140,13 +140,13 @@ whole(const rows_t *rows, const char *text, size_t size)
 }
 
 static int
-chunk(rows_t *rows, const char **text, size_t *size)
+rows_chunk(rows_t *rows, const char **text, size_t *size)
 {
     size_t left = rows->end - rows->start;
     *text = rows->buffer + rows->start;
-    *size = rows->over ? left : whole(rows, *text, left);
+    *size = rows->over ? left : rows_whole(rows, *text, left);
     if (left == 0) return rows->over ? END : WAIT;
-    if (*size > rows->limit) *size = whole(rows, *text, rows->limit);
+    if (*size > rows->limit) *size = rows_whole(rows, *text, rows->limit);
     if (*size == left && !rows->over && left <= 3 && rows->utf8 && (unsigned char)**text >= 0xc0) {
         size_t wanted = (unsigned char)**text >= 0xf0 ? 4 : (unsigned char)**text >= 0xe0 ? 3 : 2;
         if (wanted > left) return WAIT; /* nothing but the beginning of a character */
@@ -157,10 +157,10 @@ chunk(rows_t *rows, const char **text, size_t *size)
 
 /* A row above the limit, of which so many bytes are there. */
 static int
-too_long(rows_t *rows, const char **text, size_t *size)
+rows_too_long(rows_t *rows, const char **text, size_t *size)
 {
     if (rows->longer == LONG_RAISES) return TOO_LONG;
-    *size = whole(rows, *text, rows->limit);
+    *size = rows_whole(rows, *text, rows->limit);
     rows->start += *size;
     if (rows->scanned < rows->start) rows->scanned = rows->start;
     rows->dropping = rows->longer == LONG_IS_CUT;
@@ -169,11 +169,11 @@ too_long(rows_t *rows, const char **text, size_t *size)
 
 /* ROW, END, TOO_LONG, or WAIT when more has to be read. */
 static int
-next_row(rows_t *rows, const char **text, size_t *size)
+rows_next_row(rows_t *rows, const char **text, size_t *size)
 {
-    if (rows->separator_size == 0) return chunk(rows, text, size);
+    if (rows->separator_size == 0) return rows_chunk(rows, text, size);
     for (;;) {
-        char *found = separator_after(rows);
+        char *found = rows_separator_after(rows);
         size_t known = found ? (size_t)(found - rows->buffer) : rows->end; /* bytes up to here are of this row, but for a part of a separator */
         size_t part = found || rows->over ? 0 : rows->separator_size - 1;
         rows->scanned = known - rows->start > part ? known - part : rows->start;
@@ -188,7 +188,7 @@ next_row(rows_t *rows, const char **text, size_t *size)
         *size = known - rows->start;
         /* "\r" counts as a part of what ends the row, and where no more was read yet it may be one */
         size_t carriage = rows->chomp && rows->carriage && *size > 0 && (*text)[*size - 1] == '\r' && (found || !rows->over);
-        if (*size > part + carriage && *size - part - carriage > rows->limit) return too_long(rows, text, size);
+        if (*size > part + carriage && *size - part - carriage > rows->limit) return rows_too_long(rows, text, size);
         if (found) {
             rows->start = rows->scanned = known + rows->separator_size;
             *size = rows->chomp ? *size - carriage : *size + rows->separator_size;
@@ -203,7 +203,7 @@ next_row(rows_t *rows, const char **text, size_t *size)
 /* ---- reading ---- */
 
 static void
-make_room(rows_t *rows)
+rows_make_room(rows_t *rows)
 {
     if (rows->start > 0) {
         memmove(rows->buffer, rows->buffer + rows->start, rows->end - rows->start);
@@ -218,10 +218,10 @@ make_room(rows_t *rows)
 
 /* MORE, WAIT or END. One that was closed is at its end. */
 static int
-fill(VALUE self, rows_t *rows)
+rows_fill(VALUE self, rows_t *rows)
 {
     if (rows->over || rows->fd < 0) return END;
-    make_room(rows);
+    rows_make_room(rows);
     ssize_t got = read(rows->fd, rows->buffer + rows->end, rows->capacity - rows->end);
     int error = errno;
     if (got > 0) {
@@ -236,7 +236,7 @@ fill(VALUE self, rows_t *rows)
 }
 
 static VALUE
-string_of(VALUE self, rows_t *rows, const char *text, size_t size)
+rows_string_of(VALUE self, rows_t *rows, const char *text, size_t size)
 {
     VALUE row = rows->row;
     if (NIL_P(row)) return rb_enc_str_new(text, (long)size, rows->encoding);
@@ -254,7 +254,7 @@ string_of(VALUE self, rows_t *rows, const char *text, size_t size)
 }
 
 static bool
-past(int64_t deadline)
+rows_past(int64_t deadline)
 {
     struct timespec now;
     if (deadline < 0) return false;
@@ -267,23 +267,23 @@ past(int64_t deadline)
 static VALUE
 rows_take(VALUE self, VALUE deadline)
 {
-    rows_t *rows = opened(self);
+    rows_t *rows = rows_opened(self);
     int64_t until = NUM2LL(deadline);
     bool read_once = false;
     const char *text;
     size_t size;
     for (;;) {
         if (rows->fd < 0) return INT2FIX(END);
-        int what = next_row(rows, &text, &size);
+        int what = rows_next_row(rows, &text, &size);
         if (what == ROW) {
             rows->rows++;
-            rb_yield(string_of(self, rows, text, size));
-            if (past(until)) return INT2FIX(LATE);
+            rb_yield(rows_string_of(self, rows, text, size));
+            if (rows_past(until)) return INT2FIX(LATE);
             continue;
         }
         if (what != WAIT) return INT2FIX(what);
         if (read_once) return INT2FIX(MORE);
-        what = fill(self, rows);
+        what = rows_fill(self, rows);
         if (what != MORE) return INT2FIX(what);
         read_once = true;
     }
@@ -292,27 +292,27 @@ rows_take(VALUE self, VALUE deadline)
 static VALUE
 rows_close(VALUE self)
 {
-    opened(self)->fd = -1;
+    rows_opened(self)->fd = -1;
     return Qnil;
 }
 
 static VALUE
 rows_bytes(VALUE self)
 {
-    return ULL2NUM(opened(self)->bytes);
+    return ULL2NUM(rows_opened(self)->bytes);
 }
 
 static VALUE
 rows_count(VALUE self)
 {
-    return ULL2NUM(opened(self)->rows);
+    return ULL2NUM(rows_opened(self)->rows);
 }
 
 /* ---- child processes ---- */
 
 /* exited?(pid) => true: it ended, and nobody has taken its status; false: it runs; nil: it is no child of ours, or no longer. */
 static VALUE
-exited_p(VALUE self, VALUE pid)
+rows_exited_p(VALUE self, VALUE pid)
 {
     siginfo_t info = {.si_pid = 0};
     (void)self;
@@ -322,9 +322,9 @@ exited_p(VALUE self, VALUE pid)
     return RBOOL(info.si_pid != 0);
 }
 
-/* pidfd(pid) => a descriptor that is readable once the process has ended; nil where the kernel has none (before Linux 5.3) */
+/* rows_pidfd(pid) => a descriptor that is readable once the process has ended; nil where the kernel has none (before Linux 5.3) */
 static VALUE
-pidfd(VALUE self, VALUE pid)
+rows_pidfd(VALUE self, VALUE pid)
 {
     (void)self;
 #ifdef SYS_pidfd_open
@@ -345,6 +345,6 @@ gw_init_rows(VALUE native)
     rb_define_method_id(class, rb_intern("close"), rows_close, 0);
     rb_define_method_id(class, rb_intern("bytes"), rows_bytes, 0);
     rb_define_method_id(class, rb_intern("rows"), rows_count, 0);
-    rb_define_module_function(native, "exited?", exited_p, 1);
-    rb_define_module_function(native, "pidfd", pidfd, 1);
+    rb_define_module_function(native, "exited?", rows_exited_p, 1);
+    rb_define_module_function(native, "pidfd", rows_pidfd, 1);
 }

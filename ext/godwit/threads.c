@@ -1,6 +1,6 @@
 /* How a context's threads are scheduled. libzmq aborts the process when the system refuses that, so a
  * thread of our own tries it first, in the order of libzmq's thread.cpp. */
-#include "godwit.h"
+#include "process.h"
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ gw_threads_init(gw_threads_t *threads)
 
 /* After zmq_ctx_set took it. */
 void
-gw_threads_note(gw_threads_t *threads, int option, int value)
+gw_threads_record(gw_threads_t *threads, int option, int value)
 {
     if (option == ZMQ_THREAD_SCHED_POLICY) threads->policy = value;
     if (option == ZMQ_THREAD_PRIORITY) threads->priority = value;
@@ -29,7 +29,7 @@ gw_threads_note(gw_threads_t *threads, int option, int value)
 }
 
 static int
-schedule(const gw_threads_t *threads)
+threads_schedule(const gw_threads_t *threads)
 {
     struct sched_param param;
     int policy, error = pthread_getschedparam(pthread_self(), &policy, &param);
@@ -41,7 +41,7 @@ schedule(const gw_threads_t *threads)
 }
 
 static int
-raise_priority(const gw_threads_t *threads)
+threads_raise_priority(const gw_threads_t *threads)
 {
     if (threads->policy == SCHED_FIFO || threads->policy == SCHED_RR || threads->priority <= 0) return 0;
     errno = 0;
@@ -49,15 +49,15 @@ raise_priority(const gw_threads_t *threads)
 }
 
 static void *
-try_it(void *argument)
+threads_try_it(void *argument)
 {
     trial_t *trial = argument;
     const gw_threads_t *threads = trial->threads;
     trial->fix = "thread_sched_policy: 1 (SCHED_FIFO) and 2 (SCHED_RR) need thread_priority: 1 to 99 and the "
                  "privilege CAP_SYS_NICE; 0 needs neither";
-    if ((trial->error = schedule(threads)) != 0) return NULL;
+    if ((trial->error = threads_schedule(threads)) != 0) return NULL;
     trial->fix = "thread_priority: needs the privilege CAP_SYS_NICE; leave it out";
-    if ((trial->error = raise_priority(threads)) != 0) return NULL;
+    if ((trial->error = threads_raise_priority(threads)) != 0) return NULL;
     trial->fix = "thread_affinity_add: names no CPU of this machine; take 0 to one less than what nproc prints";
     if (CPU_COUNT(&threads->cpus) > 0) {
         trial->error = pthread_setaffinity_np(pthread_self(), sizeof threads->cpus, &threads->cpus);
@@ -72,7 +72,7 @@ gw_threads_fix(const gw_threads_t *threads)
     bool plain = threads->policy < 0 && threads->priority <= 0 && CPU_COUNT(&threads->cpus) == 0;
     trial_t trial = {.threads = threads};
     pthread_t thread;
-    if (plain || pthread_create(&thread, NULL, try_it, &trial) != 0) return NULL;
+    if (plain || pthread_create(&thread, NULL, threads_try_it, &trial) != 0) return NULL;
     pthread_join(thread, NULL);
     return trial.error ? trial.fix : NULL;
 }

@@ -1,32 +1,103 @@
-/* One frame from libzmq or to it, where that is more than one call. A REP is libzmq's ROUTER here, and
- * keeps the envelope of a request itself: libzmq's REP loses the reply to the request that follows a
- * message without a delimiter from a peer that has left. Nothing here touches Ruby. */
-#include "godwit.h"
-#include <errno.h>
+/* Every libzmq call that can consume an edge of ZMQ_FD (law 2): frames, events, options. Each wakes the
+ * waiters that it may concern. A REP is libzmq's ROUTER here, and keeps the envelope of a request
+ * itself: libzmq's REP loses the reply to a request that follows a message without a delimiter from a
+ * peer that has left. */
+#include "socket.h"
 #include <stdlib.h>
 
-static int
-transfer_receive(void *zmq, zmq_msg_t *message)
+/* ---- waking the waiters ---- */
+
+/* After a call that may have consumed an edge, with waiters: wakes them if one passed. Pollers watch
+ * the descriptor themselves. No call consumes a thread-safe type's signals (ADR 14). */
+static void
+transfer_settle_edge(gw_socket_t *socket)
 {
-    while (zmq_msg_recv(message, zmq, ZMQ_DONTWAIT) < 0) {
-        if (errno != EINTR) return errno;
-    }
-    return 0;
+    if (!socket->poller && gw_edge_passed(socket)) gw_wait_queue_wake(&socket->queue);
 }
 
-static int
-transfer_send(void *zmq, zmq_msg_t *message, int flags)
+int
+gw_settle(gw_socket_t *socket, int error)
 {
-    while (zmq_msg_send(message, zmq, flags | ZMQ_DONTWAIT) < 0) {
-        if (errno != EINTR) return errno;
+    if (socket->state == GW_IN_PROXY) return error;
+    if (RB_UNLIKELY(error == ETERM)) { /* the first thread that gets it consumed the others' edge */
+        gw_wake_all(socket);
+        gw_wake_monitor_waiters(socket);
     }
-    return 0;
+    else if (RB_UNLIKELY(socket->queue.first != NULL) && !socket->in_batch) {
+        transfer_settle_edge(socket);
+    }
+    return error;
+}
+
+/* A whole message puts a REQ and a REP into another state, which serves others without an edge. */
+void
+gw_settle_message(gw_socket_t *socket)
+{
+    if (socket->state == GW_IN_PROXY || socket->in_batch) return;
+    if (socket->type == ZMQ_REQ || socket->type == ZMQ_REP) gw_wake_all(socket);
+    else if (socket->queue.first) transfer_settle_edge(socket);
+}
+
+/* The body moves messages and never waits. */
+VALUE
+gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument)
+{
+    int state;
+    socket->in_batch = true;
+    VALUE result = rb_protect(body, argument, &state);
+    socket->in_batch = false;
+    gw_settle_message(socket);
+    if (state) rb_jump_tag(state);
+    return result;
+}
+
+/* ---- options and events ---- */
+
+int
+gw_zmq_get(void *zmq, int option, void *value, size_t *size)
+{
+    return zmq_getsockopt(zmq, option, value, size) == 0 ? 0 : errno;
+}
+
+int
+gw_zmq_set(void *zmq, int option, const void *value, size_t size)
+{
+    return zmq_setsockopt(zmq, option, value, size) == 0 ? 0 : errno;
+}
+
+int
+gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size)
+{
+    return gw_settle(socket, gw_zmq_get(socket->zmq, option, value, size));
+}
+
+/* The socket may be readable or writable now, with no edge to tell of it. */
+int
+gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size)
+{
+    int error = gw_settle(socket, gw_zmq_set(socket->zmq, option, value, size));
+    gw_wake_all(socket);
+    return error;
+}
+
+/* ZMQ_EVENTS, or -1 with errno set. */
+static int
+transfer_events(gw_socket_t *socket)
+{
+    int events, error;
+    size_t size = sizeof events;
+    /* before libzmq empties its mailbox, never after */
+    if (RB_UNLIKELY(socket->poller != NULL)) gw_take_signal(socket);
+    while ((error = gw_zmq_get(socket->zmq, ZMQ_EVENTS, &events, &size)) == EINTR) continue;
+    if (!error) return events;
+    errno = error;
+    return -1;
 }
 
 /* ---- a list of frames ---- */
 
 static int
-add_frame(gw_frames_t *frames, zmq_msg_t *message)
+transfer_add_frame(gw_frames_t *frames, zmq_msg_t *message)
 {
     if (frames->last == frames->room) {
         int room = frames->room ? 2 * frames->room : 4;
@@ -42,16 +113,16 @@ add_frame(gw_frames_t *frames, zmq_msg_t *message)
 }
 
 static void
-clear_frames(gw_frames_t *frames)
+transfer_clear_frames(gw_frames_t *frames)
 {
     while (frames->first < frames->last) zmq_msg_close(&frames->messages[frames->first++]);
     frames->first = frames->last = 0;
 }
 
 static void
-free_frames(gw_frames_t *frames)
+transfer_free_frames(gw_frames_t *frames)
 {
-    clear_frames(frames);
+    transfer_clear_frames(frames);
     free(frames->messages);
     *frames = (gw_frames_t){0};
 }
@@ -60,18 +131,18 @@ free_frames(gw_frames_t *frames)
 
 /* A frame that was kept, else the next of libzmq's; gives an errno. */
 static int
-next_frame(gw_socket_t *socket, zmq_msg_t *message)
+transfer_next_frame(gw_socket_t *socket, zmq_msg_t *message)
 {
     gw_frames_t *kept = &socket->kept;
-    if (kept->first == kept->last) return transfer_receive(socket->zmq, message);
+    if (kept->first == kept->last) return gw_zmq_receive(socket->zmq, message);
     zmq_msg_move(message, &kept->messages[kept->first]);
     zmq_msg_close(&kept->messages[kept->first++]);
-    if (kept->first == kept->last) clear_frames(kept);
+    if (kept->first == kept->last) transfer_clear_frames(kept);
     return 0;
 }
 
 static bool
-reads_ahead(const gw_socket_t *socket)
+transfer_reads_ahead(const gw_socket_t *socket)
 {
     int type = socket->type;
     return type == ZMQ_ROUTER || type == ZMQ_REP || type == ZMQ_SUB || type == ZMQ_XSUB;
@@ -79,15 +150,15 @@ reads_ahead(const gw_socket_t *socket)
 
 /* Adds the frames up to the end of a message to those that are kept; gives an errno. */
 static int
-keep_to_end(gw_socket_t *socket)
+transfer_keep_to_end(gw_socket_t *socket)
 {
     bool more = true;
     int error = 0;
     zmq_msg_t message;
     zmq_msg_init(&message);
-    while (more && !(error = transfer_receive(socket->zmq, &message))) {
+    while (more && !(error = gw_zmq_receive(socket->zmq, &message))) {
         more = zmq_msg_more(&message);
-        error = add_frame(&socket->kept, &message);
+        error = transfer_add_frame(&socket->kept, &message);
     }
     zmq_msg_close(&message);
     socket->indirect = true;
@@ -99,48 +170,48 @@ keep_to_end(gw_socket_t *socket)
 int
 gw_keep_message(gw_socket_t *socket)
 {
-    if (!reads_ahead(socket)) return 0;
+    if (!transfer_reads_ahead(socket)) return 0;
     int error = 0;
-    if (socket->turn == GW_REP_READING && socket->kept.last == 0) error = keep_to_end(socket);
+    if (socket->turn == GW_REP_READING && socket->kept.last == 0) error = transfer_keep_to_end(socket);
     if (error) return error;
-    int events = gw_socket_libzmq_events(socket);
+    int events = transfer_events(socket);
     if (events < 0) return errno;
-    return events & ZMQ_POLLIN ? keep_to_end(socket) : 0;
+    return events & ZMQ_POLLIN ? transfer_keep_to_end(socket) : 0;
 }
 
 /* ---- a REP's turns ---- */
 
 /* Takes the envelope of the next request; messages without a delimiter are dropped. */
 static int
-take_envelope(gw_socket_t *socket)
+transfer_take_envelope(gw_socket_t *socket)
 {
     gw_frames_t *envelope = &socket->envelope;
     zmq_msg_t message;
     int error;
     zmq_msg_init(&message);
-    while (!(error = next_frame(socket, &message))) {
+    while (!(error = transfer_next_frame(socket, &message))) {
         bool more = zmq_msg_more(&message), delimiter = zmq_msg_size(&message) == 0 && envelope->last > 0;
-        error = add_frame(envelope, &message);
+        error = transfer_add_frame(envelope, &message);
         if (error) break;
-        if (!more) clear_frames(envelope);
+        if (!more) transfer_clear_frames(envelope);
         else if (delimiter) break;
     }
     zmq_msg_close(&message);
-    if (error) clear_frames(envelope);
+    if (error) transfer_clear_frames(envelope);
     else socket->turn = GW_REP_READING;
     return error;
 }
 
 static int
-send_envelope(gw_socket_t *socket)
+transfer_send_envelope(gw_socket_t *socket)
 {
     gw_frames_t *envelope = &socket->envelope;
     while (envelope->first < envelope->last) {
-        int error = transfer_send(socket->zmq, &envelope->messages[envelope->first], ZMQ_SNDMORE);
+        int error = gw_zmq_send(socket->zmq, &envelope->messages[envelope->first], ZMQ_SNDMORE);
         if (error) return error;
         envelope->first++;
     }
-    clear_frames(envelope);
+    transfer_clear_frames(envelope);
     socket->turn = GW_REP_REPLYING;
     return 0;
 }
@@ -149,13 +220,13 @@ int
 gw_receive_indirectly(gw_socket_t *socket, zmq_msg_t *message)
 {
     if (socket->type != ZMQ_REP) {
-        int error = next_frame(socket, message);
+        int error = transfer_next_frame(socket, message);
         if (socket->kept.last == 0) socket->indirect = false;
         return error;
     }
     if (socket->turn == GW_REP_OWES || socket->turn == GW_REP_REPLYING) return EFSM;
-    int error = socket->turn == GW_REP_READING ? 0 : take_envelope(socket);
-    if (!error) error = next_frame(socket, message);
+    int error = socket->turn == GW_REP_READING ? 0 : transfer_take_envelope(socket);
+    if (!error) error = transfer_next_frame(socket, message);
     if (!error && !zmq_msg_more(message)) socket->turn = GW_REP_OWES;
     return error;
 }
@@ -163,22 +234,22 @@ gw_receive_indirectly(gw_socket_t *socket, zmq_msg_t *message)
 int
 gw_send_indirectly(gw_socket_t *socket, zmq_msg_t *message, int flags)
 {
-    if (socket->type != ZMQ_REP) return transfer_send(socket->zmq, message, flags);
+    if (socket->type != ZMQ_REP) return gw_zmq_send(socket->zmq, message, flags);
     if (socket->turn == GW_REP_IDLE || socket->turn == GW_REP_READING) return EFSM;
-    int error = socket->turn == GW_REP_OWES ? send_envelope(socket) : 0;
-    if (!error) error = transfer_send(socket->zmq, message, flags);
+    int error = socket->turn == GW_REP_OWES ? transfer_send_envelope(socket) : 0;
+    if (!error) error = gw_zmq_send(socket->zmq, message, flags);
     if (!error && !(flags & ZMQ_SNDMORE)) socket->turn = GW_REP_IDLE;
     return error;
 }
 
-/* ZMQ_EVENTS as the socket's user sees them, of those that libzmq tells; -1 with errno set. */
-int
-gw_events_indirectly(gw_socket_t *socket, int events)
+/* Of the events that libzmq tells; -1 with errno set. */
+static int
+transfer_indirect_events(gw_socket_t *socket, int events)
 {
     bool kept = socket->kept.last > 0;
     if (socket->type != ZMQ_REP) return kept ? events | ZMQ_POLLIN : events;
     if (socket->turn == GW_REP_IDLE && (kept || events & ZMQ_POLLIN)) {
-        int error = take_envelope(socket);
+        int error = transfer_take_envelope(socket);
         if (error && error != EAGAIN) {
             errno = error;
             return -1;
@@ -188,11 +259,22 @@ gw_events_indirectly(gw_socket_t *socket, int events)
     return socket->turn == GW_REP_READING ? ZMQ_POLLIN : ZMQ_POLLOUT;
 }
 
+int
+gw_socket_events(gw_socket_t *socket)
+{
+    int events = transfer_events(socket);
+    if (RB_UNLIKELY(socket->indirect) && events >= 0) {
+        events = transfer_indirect_events(socket, events);
+    }
+    errno = gw_settle(socket, events < 0 ? errno : 0);
+    return events;
+}
+
 void
 gw_forget_frames(gw_socket_t *socket)
 {
-    free_frames(&socket->kept);
-    free_frames(&socket->envelope);
+    transfer_free_frames(&socket->kept);
+    transfer_free_frames(&socket->envelope);
     socket->turn = GW_REP_IDLE;
     socket->indirect = socket->type == ZMQ_REP;
 }

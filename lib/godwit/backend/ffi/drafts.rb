@@ -3,7 +3,7 @@
 module Godwit
   module Backend
     module FFI
-      # What only a libzmq built with drafts has (law 11): decided by zmq_has("draft") and by the functions found. ext/godwit/draft.c does the same.
+      # What only a libzmq built with drafts has (law 11): decided by zmq_has("draft") and by the functions found. ext/godwit/draft_symbols.c does the same.
       # @private
       module Drafts
         extend ::FFI::Library

@@ -1,0 +1,48 @@
+/* Layer 4: frames, Strings that libzmq sends in place, and the count of peers. */
+#ifndef GODWIT_FRAME_H
+#define GODWIT_FRAME_H
+
+#include "socket.h"
+
+/* ---- pin.c ---- */
+
+typedef struct gw_pin gw_pin_t;
+typedef struct gw_tracker gw_tracker_t;
+
+bool gw_can_pin(VALUE string);
+int gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made);
+void gw_pin_retain(gw_pin_t *pin);
+void gw_pin_release(gw_pin_t *pin);
+int gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker);
+gw_tracker_t *gw_tracker_get(VALUE self);
+void gw_init_pin(void);
+
+/* ---- frame.c ---- */
+
+bool gw_is_frame(VALUE object);
+VALUE gw_frame_take(zmq_msg_t *message, rb_encoding *encoding);
+bool gw_frame_sendable(VALUE self);
+void gw_frame_check(VALUE self, const char *operation); /* raises unless it is sendable */
+int gw_frame_share(VALUE self, zmq_msg_t *message);
+void gw_frame_sent(VALUE self);
+size_t gw_frame_bytes(VALUE self);
+int gw_frame_watch(VALUE self, gw_tracker_t *tracker);
+void gw_init_frame(void);
+
+/* ---- peers.c ---- */
+
+/* Where the events of connections come from (monitor.c). */
+typedef struct {
+    int (*listen)(gw_socket_t *socket, uint64_t events); /* gives an errno */
+    void (*leave)(gw_socket_t *socket);
+    int (*drain)(gw_socket_t *socket, bool *any); /* gives an errno, EAGAIN at the end */
+    int (*fd)(gw_socket_t *socket);
+} gw_event_source_t;
+
+void gw_peers_listen_to(const gw_event_source_t *source);
+void gw_peers_record(gw_socket_t *socket, uint64_t event, int value);
+void gw_peers_stop(gw_socket_t *socket);
+int gw_drain_subscriptions(gw_socket_t *socket); /* gives an errno, EAGAIN at the end */
+void gw_init_peers(void);
+
+#endif

@@ -1,0 +1,382 @@
+/* What libzmq tells of a socket's connections, and the queues of the Monitors that it goes to.
+ *
+ * libzmq has one monitor per socket, a PAIR that its I/O threads write to, and they wait when it is
+ * full. So the PAIR has no receive limit, set before it connects (law 12). Reads of a Monitor, every
+ * wait, bind and connect on the socket, and every 128th message empty it into the Monitors' queues,
+ * which have limits. Peers are counted from the same events. Godwit makes BIND_FAILED itself: libzmq's
+ * own spoils the errno of the bind (4.3.4). */
+#include "proxy.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LOOK_EVERY = 10 }; /* ms */
+
+struct gw_monitor {
+    void *pair;            /* owned */
+    int fd;                /* borrowed from libzmq: the pair's ZMQ_FD */
+    gw_listener_t *listeners;     /* borrowed: each unlinks itself before it is freed */
+    uint64_t events;       /* what libzmq is asked for */
+    int64_t looked;        /* when a look was last due, ms */
+    bool moving;           /* to another libzmq socket, which is no end for the listeners */
+    bool ended;
+};
+
+bool
+gw_monitor_versioned(void)
+{
+    return gw_draft.socket_monitor_versioned != NULL;
+}
+
+/* ---- one listener's queue ---- */
+
+static size_t
+monitor_events_size_of(const gw_event_t *event)
+{
+    return sizeof *event + event->local + event->remote;
+}
+
+gw_event_t *
+gw_monitor_take(gw_listener_t *listener)
+{
+    gw_event_t *event = listener->first;
+    if (!event) return NULL;
+    listener->first = event->next;
+    if (!listener->first) listener->last = NULL;
+    listener->count--;
+    listener->bytes -= monitor_events_size_of(event);
+    return event;
+}
+
+static void
+monitor_events_empty(gw_listener_t *listener)
+{
+    gw_event_t *event;
+    while ((event = gw_monitor_take(listener))) free(event);
+}
+
+/* The oldest makes room, as what is going on now matters more. */
+static void
+monitor_events_put(gw_listener_t *listener, const gw_event_t *event, const char *local, const char *remote)
+{
+    gw_event_t *copy = malloc(monitor_events_size_of(event));
+    if (!copy) {
+        listener->dropped++;
+        return;
+    }
+    *copy = *event;
+    copy->next = NULL;
+    memcpy(copy->text, local, event->local);
+    memcpy(copy->text + event->local, remote, event->remote);
+    if (listener->last) listener->last->next = copy;
+    else listener->first = copy;
+    listener->last = copy;
+    listener->count++;
+    listener->bytes += monitor_events_size_of(copy);
+    if (listener->limit == 0 || listener->count <= listener->limit) return;
+    free(gw_monitor_take(listener));
+    listener->dropped++;
+}
+
+static void
+monitor_events_tell(gw_socket_t *socket, const gw_event_t *event, const char *local, const char *remote)
+{
+    struct gw_monitor *monitor = socket->monitor;
+    if (monitor->moving && event->name == ZMQ_EVENT_MONITOR_STOPPED) return;
+    if (socket->peers) gw_peers_record(socket, event->name, (int)event->values[0]);
+    for (gw_listener_t *listener = monitor->listeners; listener; listener = listener->next) {
+        if (listener->wanted & event->name) monitor_events_put(listener, event, local, remote);
+    }
+}
+
+/* ---- libzmq's side ---- */
+
+static uint64_t
+monitor_events_number(zmq_msg_t *part)
+{
+    uint64_t value = 0;
+    if (zmq_msg_size(part) == sizeof value) memcpy(&value, zmq_msg_data(part), sizeof value);
+    return value;
+}
+
+/* One event: it is there whole once its first part is. Gives an errno. */
+static int
+monitor_events_receive_event(gw_socket_t *socket, void *pair)
+{
+    gw_event_t event = {.next = NULL};
+    zmq_msg_t part, last;
+    zmq_msg_init(&part);
+    zmq_msg_init(&last);
+    int error = gw_zmq_receive(pair, &part);
+    if (error) goto done;
+    if (gw_monitor_versioned()) {
+        event.name = monitor_events_number(&part);
+        if (zmq_msg_more(&part)) gw_zmq_receive(pair, &part);
+        uint64_t count = monitor_events_number(&part);
+        for (uint64_t i = 0; i < count && zmq_msg_more(&part); i++) {
+            gw_zmq_receive(pair, &part);
+            if (i < GW_EVENT_VALUES) event.values[event.count++] = monitor_events_number(&part);
+        }
+    }
+    else if (zmq_msg_size(&part) >= 6) {
+        const char *data = zmq_msg_data(&part);
+        uint16_t name;
+        uint32_t value;
+        memcpy(&name, data, sizeof name);
+        memcpy(&value, data + sizeof name, sizeof value);
+        event.name = name;
+        event.values[0] = value;
+        event.count = 1;
+    }
+    if (zmq_msg_more(&part)) {
+        gw_zmq_receive(pair, &part);
+        event.local = zmq_msg_size(&part);
+        if (zmq_msg_more(&part)) {
+            gw_zmq_receive(pair, &last);
+            event.remote = zmq_msg_size(&last);
+        }
+    }
+    monitor_events_tell(socket, &event, zmq_msg_data(&part), zmq_msg_data(&last));
+done:
+    zmq_msg_close(&part);
+    zmq_msg_close(&last);
+    return error;
+}
+
+static int
+monitor_events_drain_pair(gw_socket_t *socket, void *pair, bool *news)
+{
+    int error;
+    while ((error = monitor_events_receive_event(socket, pair)) == 0) *news = true;
+    return error;
+}
+
+int
+gw_monitor_drain(gw_socket_t *socket, bool *news)
+{
+    struct gw_monitor *monitor = socket->monitor;
+    if (!monitor || monitor->ended) return EAGAIN;
+    int error = monitor_events_drain_pair(socket, monitor->pair, news);
+    /* This drain consumed the edge that the other waiters wait for. */
+    if (*news || error != EAGAIN) gw_wake_monitor_waiters(socket);
+    return error;
+}
+
+static void
+monitor_events_look(gw_socket_t *socket)
+{
+    bool news = false;
+    int64_t now = gw_milliseconds_now();
+    if (now - socket->monitor->looked < LOOK_EVERY) return;
+    socket->monitor->looked = now;
+    gw_monitor_drain(socket, &news);
+}
+
+/* Gives an errno. */
+static int
+monitor_events_ask(gw_socket_t *socket, const char *name, uint64_t events)
+{
+    int rc = gw_monitor_versioned()
+        ? gw_draft.socket_monitor_versioned(socket->zmq, name, events, 2, ZMQ_PAIR)
+        : zmq_socket_monitor(socket->zmq, name, (int)events);
+    return rc == 0 ? 0 : errno;
+}
+
+/* Has libzmq tell of the socket into a new PAIR; the former PAIR gets nothing more. Gives an errno. */
+static int
+monitor_events_start(gw_socket_t *socket, struct gw_monitor *monitor)
+{
+    static atomic_ulong serial;
+    char name[64];
+    int no_limit = 0, error = gw_descriptors(2), fd;
+    size_t size = sizeof fd;
+    if (error) return error;
+    void *pair = zmq_socket(socket->context->zmq, ZMQ_PAIR);
+    if (!pair) return errno;
+    snprintf(name, sizeof name, "inproc://godwit.monitor.%lu", atomic_fetch_add(&serial, 1));
+    error = gw_zmq_set(pair, ZMQ_RCVHWM, &no_limit, sizeof no_limit);
+    if (!error) error = gw_zmq_set(pair, ZMQ_LINGER, &no_limit, sizeof no_limit);
+    if (!error) error = gw_zmq_get(pair, ZMQ_FD, &fd, &size);
+    if (!error) error = monitor_events_ask(socket, name, monitor->events);
+    if (!error && zmq_connect(pair, name) != 0) {
+        error = errno;
+        zmq_socket_monitor(socket->zmq, NULL, 0);
+    }
+    if (error) {
+        zmq_close(pair);
+        return error;
+    }
+    monitor->pair = pair;
+    monitor->fd = fd;
+    return 0;
+}
+
+static void
+monitor_events_set(gw_socket_t *socket, struct gw_monitor *monitor)
+{
+    socket->monitor = monitor;
+    socket->look = monitor ? monitor_events_look : NULL;
+}
+
+int
+gw_monitor_listen(gw_socket_t *socket, uint64_t events)
+{
+    struct gw_monitor *monitor = socket->monitor, wider;
+    events &= ~(uint64_t)ZMQ_EVENT_BIND_FAILED;
+    if (!monitor) {
+        monitor = calloc(1, sizeof *monitor);
+        if (!monitor) return ENOMEM;
+        monitor->events = events;
+        int error = monitor_events_start(socket, monitor);
+        if (error) free(monitor);
+        else monitor_events_set(socket, monitor);
+        return error;
+    }
+    if ((monitor->events & events) == events) return 0;
+    wider = *monitor;
+    wider.events |= events;
+    int error = monitor_events_start(socket, &wider);
+    if (error) return error;
+    bool news = false;
+    void *before = monitor->pair;
+    monitor_events_drain_pair(socket, before, &news); /* what came first is told first */
+    *monitor = wider;
+    gw_wake_monitor_waiters(socket); /* they wait on the descriptor that goes */
+    zmq_close(before);
+    return 0;
+}
+
+/* libzmq first: it waits for ever for a PAIR that nobody holds. */
+static void
+monitor_events_finish(gw_socket_t *socket)
+{
+    bool news = false;
+    zmq_socket_monitor(socket->zmq, NULL, 0);
+    monitor_events_drain_pair(socket, socket->monitor->pair, &news);
+}
+
+static void
+monitor_events_discard(gw_socket_t *socket)
+{
+    struct gw_monitor *monitor = socket->monitor;
+    monitor_events_set(socket, NULL);
+    if (!gw_socket_forked(socket)) zmq_close(monitor->pair);
+    free(monitor);
+}
+
+static void
+monitor_events_leave(gw_socket_t *socket)
+{
+    struct gw_monitor *monitor = socket->monitor;
+    if (!monitor || monitor->ended || monitor->listeners || socket->peers || gw_socket_forked(socket)) return;
+    gw_wake_monitor_waiters(socket);
+    monitor_events_finish(socket);
+    monitor_events_discard(socket);
+}
+
+void
+gw_monitor_add(gw_socket_t *socket, gw_listener_t *listener)
+{
+    listener->source = socket;
+    listener->next = socket->monitor->listeners;
+    if (listener->next) listener->next->prev = listener;
+    socket->monitor->listeners = listener;
+}
+
+static void
+monitor_events_detach(gw_listener_t *listener)
+{
+    if (!listener->source) return;
+    if (listener->prev) listener->prev->next = listener->next;
+    else listener->source->monitor->listeners = listener->next;
+    if (listener->next) listener->next->prev = listener->prev;
+    listener->prev = listener->next = NULL;
+    listener->source = NULL;
+}
+
+void
+gw_monitor_end(gw_socket_t *socket)
+{
+    struct gw_monitor *monitor = socket->monitor;
+    if (!monitor || monitor->ended) return;
+    monitor_events_finish(socket);
+    monitor->ended = true;
+    while (monitor->listeners) monitor_events_detach(monitor->listeners);
+}
+
+static void
+monitor_events_free(gw_socket_t *socket)
+{
+    if (!socket->monitor) return;
+    while (socket->monitor->listeners) monitor_events_detach(socket->monitor->listeners);
+    monitor_events_discard(socket);
+}
+
+/* The new libzmq socket has no endpoint yet, so nothing of it is missed. Without a descriptor left for it the monitor ends. */
+static void
+monitor_events_move(gw_socket_t *socket, void *before)
+{
+    struct gw_monitor *monitor = socket->monitor;
+    if (!monitor) return;
+    void *after = socket->zmq, *pair = monitor->pair;
+    socket->zmq = before;
+    monitor->moving = true;
+    monitor_events_finish(socket);
+    monitor->moving = false;
+    socket->zmq = after;
+    gw_wake_monitor_waiters(socket);
+    if (monitor_events_start(socket, monitor) == 0) {
+        zmq_close(pair);
+        return;
+    }
+    monitor_events_tell(socket, &(gw_event_t){.name = ZMQ_EVENT_MONITOR_STOPPED, .count = 1}, "", "");
+    monitor_events_free(socket);
+}
+
+static void
+monitor_events_bind_failed(gw_socket_t *socket, const char *endpoint, int error)
+{
+    bool news = false;
+    if (!socket->monitor || error == ETERM || gw_inproc(endpoint)) return; /* as libzmq */
+    gw_monitor_drain(socket, &news); /* what came first is told first */
+    gw_event_t event = {.name = ZMQ_EVENT_BIND_FAILED, .values = {error}, .count = 1, .local = strlen(endpoint)};
+    monitor_events_tell(socket, &event, endpoint, "");
+    gw_wake_monitor_waiters(socket);
+}
+
+int
+gw_monitor_fd(gw_socket_t *socket)
+{
+    return socket->monitor->fd;
+}
+
+/* When the last listener leaves, libzmq stops telling: neither that nor the PAIR's close waits. */
+void
+gw_monitor_remove(gw_listener_t *listener)
+{
+    gw_socket_t *socket = listener->source;
+    monitor_events_detach(listener);
+    monitor_events_empty(listener);
+    if (socket) monitor_events_leave(socket);
+}
+
+static const gw_event_source_t event_source = {
+    .listen = gw_monitor_listen,
+    .leave = monitor_events_leave,
+    .drain = gw_monitor_drain,
+    .fd = gw_monitor_fd,
+};
+
+static const gw_socket_part_t monitor_part = {
+    .bind_failed = monitor_events_bind_failed,
+    .reopened = monitor_events_move,
+    .closing = gw_monitor_end,
+    .releasing = monitor_events_free,
+    .freeing = monitor_events_free,
+};
+
+void
+gw_init_monitor_events(void)
+{
+    gw_peers_listen_to(&event_source);
+    gw_socket_add_part(&monitor_part);
+}

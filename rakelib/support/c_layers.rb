@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+# The order of the extension's C files (DESIGN.md, "C files depend downward only"): which file calls
+# which, and where a call goes up. It also checks the names of static functions, and that only
+# transfer.c calls the functions of libzmq that can consume an edge (law 2).
+module CLayers
+  FOLDER = File.expand_path("../../ext/godwit", __dir__)
+
+  # From below to above. A file may call the files of lower layers, and those before it in its own.
+  LAYERS = {
+    "process.h" => %w[error draft_symbols threads process],
+    "wait.h" => %w[pool wait_queue wait],
+    "socket.h" => %w[transfer inproc context draft_open socket endpoints options],
+    "frame.h" => %w[pin frame peers],
+    "message.h" => %w[send recv],
+    "proxy.h" => %w[poller monitor_events monitor proxy_loop proxy addressed]
+  }.freeze
+  ACCELERATORS = %w[logger_json logger_packing logger_queue logger_statistics shell_rows].freeze
+  TOP = "godwit"
+  ORDER = [*LAYERS.values.flatten, *ACCELERATORS, TOP].freeze
+
+  EDGES = %w[zmq_msg_recv zmq_msg_send zmq_recv zmq_send zmq_getsockopt zmq_setsockopt].freeze
+  EDGE_FILES = %w[transfer.c socket.h].freeze
+
+  module_function
+
+  # @return [Array<String>] what is wrong, a line each
+  def problems(folder = FOLDER)
+    files = Dir["#{folder}/*.c"].sort.to_h { |path| [File.basename(path, ".c"), code(path)] }
+    unknown = (files.keys - ORDER).map { |name| "#{name}.c is in no layer: rakelib/support/c_layers.rb" }
+    [*unknown, *upward(files), *includes(files), *prefixes(files), *edges(folder)]
+  end
+
+  # Without comments and the contents of Strings.
+  def code(path)
+    File.read(path).gsub(%r{/\*.*?\*/}m, "").gsub(/"(?:\\.|[^"\\\n])*"/) { |text| text.end_with?(".h\"") ? text : '""' }
+  end
+
+  def definitions(files)
+    files.each_with_object({}) do |(name, text), found|
+      functions = text.scan(/^(gw_\w+)\([^;{]*\)\s*\{/)
+      variables = text.scan(/^(?!static|extern|typedef|\s)[\w ]+ \*?(gw_\w+)(?:\[.*?\])?\s*[=;]/)
+      (functions + variables).flatten.each { |symbol| found[symbol] ||= name }
+    end
+  end
+
+  def upward(files)
+    defined_in = definitions(files)
+    files.flat_map do |name, text|
+      text.scan(/\bgw_\w+\b/).uniq.filter_map do |symbol|
+        target = defined_in[symbol]
+        next if target.nil? || target == name || place(target) < place(name)
+        "#{name}.c uses #{symbol} of #{target}.c, which is above it: register a function pointer instead"
+      end
+    end
+  end
+
+  def place(name) = ORDER.index(name) || ORDER.size
+
+  def includes(files)
+    files.filter_map do |name, text|
+      header = LAYERS.find { |_, names| names.include?(name) }&.first || "proxy.h"
+      own = text.scan(/^#include "(\w+\.h)"/).flatten - %w[option_table.h]
+      "#{name}.c includes #{own.join(", ")}: include #{header} alone" unless own == [header]
+    end
+  end
+
+  # poller_get in poller.c: grep, gdb and perf tell them apart.
+  def prefixes(files)
+    files.flat_map do |name, text|
+      prefix = name.delete_prefix("logger_").delete_prefix("shell_")
+      names = text.scan(/^static [^;={]*?\n(\w+)\(/).flatten.uniq
+      names.reject { |function| function.start_with?("#{prefix}_") }
+        .map { |function| "#{name}.c: the static function #{function} lacks the prefix #{prefix}_" }
+    end
+  end
+
+  def edges(folder)
+    Dir["#{folder}/*.{c,h}"].sort.flat_map do |path|
+      next [] if EDGE_FILES.include?(File.basename(path))
+      code(path).scan(/\b(?:#{EDGES.join("|")})\b(?=\()/).uniq.map do |call|
+        "#{File.basename(path)} calls #{call}: only transfer.c may, since its functions wake the waiters"
+      end
+    end
+  end
+end
