@@ -3,7 +3,7 @@
 require_relative "godwit/version"
 require_relative "godwit/generated/header"
 require_relative "godwit/errors"
-require_relative "godwit/hints"
+require_relative "godwit/error_hints"
 require_relative "godwit/options"
 require_relative "godwit/keywords"
 require_relative "godwit/backend"

@@ -11,26 +11,17 @@ addressed_group_name(VALUE group)
     return StringValueCStr(group);
 }
 
+/* _set_group(group, whether it joins or leaves it) */
 static VALUE
-addressed_groups(VALUE self, VALUE group, const char *operation, int (*function)(void *, const char *))
+addressed_set_group(VALUE self, VALUE group, VALUE joins)
 {
+    const char *operation = RTEST(joins) ? "join" : "leave";
     gw_socket_t *socket = gw_socket_open(self, operation);
-    if (!function) gw_raise(ENOTSUP, operation, self, Qnil);
+    if (!gw_draft.available) gw_raise(ENOTSUP, operation, self, Qnil);
+    int (*function)(void *, const char *) = RTEST(joins) ? gw_draft.join : gw_draft.leave;
     int error = function(socket->zmq, addressed_group_name(group)) == 0 ? 0 : errno;
     if (gw_settle(socket, error)) gw_raise(error, operation, self, Qnil);
     return Qnil;
-}
-
-static VALUE
-addressed_join(VALUE self, VALUE group)
-{
-    return addressed_groups(self, group, "join", gw_draft.join);
-}
-
-static VALUE
-addressed_leave(VALUE self, VALUE group)
-{
-    return addressed_groups(self, group, "leave", gw_draft.leave);
 }
 
 static int64_t
@@ -150,8 +141,7 @@ void
 gw_init_addressed(void)
 {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
-    rb_define_private_method(class, "_join", addressed_join, 1);
-    rb_define_private_method(class, "_leave", addressed_leave, 1);
+    rb_define_private_method(class, "_set_group", addressed_set_group, 2);
     rb_define_private_method(class, "_connect_peer", addressed_connect_peer, 1);
     rb_define_private_method(class, "_send_to", addressed_send_to, 4);
     rb_define_private_method(class, "_recv_from", addressed_recv_from, 1);

@@ -3,7 +3,7 @@
 
 VALUE gw_mGodwit;
 
-static VALUE errors, hints; /* Godwit::Errors, Godwit::Hints */
+static VALUE errors, hints; /* Godwit::Errors, Godwit::ErrorHints */
 static ID id_build, id_endpoints, id_join, id_for;
 
 /* A socket's endpoints are asked for; other objects have none. */
@@ -89,7 +89,7 @@ void
 gw_init_error(void)
 {
     errors = rb_const_get(gw_mGodwit, rb_intern("Errors"));
-    hints = rb_const_get(gw_mGodwit, rb_intern("Hints"));
+    hints = rb_const_get(gw_mGodwit, rb_intern("ErrorHints"));
     rb_gc_register_mark_object(errors);
     rb_gc_register_mark_object(hints);
     id_build = rb_intern("build");

@@ -18,23 +18,20 @@ godwit_has(VALUE self, VALUE feature)
     return RBOOL(zmq_has(StringValueCStr(feature)));
 }
 
-/* Both keys as Z85, or nil where libzmq has no CURVE. */
+/* curve_keypair(secret key or nil: a new one) => public and secret key as Z85; nil without CURVE */
 static VALUE
-godwit_curve_keypair(VALUE self)
+godwit_curve_keypair(VALUE self, VALUE given)
 {
     char public_key[41], secret_key[41];
     (void)self;
-    if (zmq_curve_keypair(public_key, secret_key) != 0) return Qnil;
-    return rb_ary_new_from_args(2, rb_usascii_str_new(public_key, 40), rb_usascii_str_new(secret_key, 40));
-}
-
-static VALUE
-godwit_curve_public(VALUE self, VALUE secret_key)
-{
-    char public_key[41];
-    (void)self;
-    if (zmq_curve_public(public_key, StringValueCStr(secret_key)) != 0) return Qnil;
-    return rb_usascii_str_new(public_key, 40);
+    if (NIL_P(given)) {
+        if (zmq_curve_keypair(public_key, secret_key) != 0) return Qnil;
+        given = rb_usascii_str_new(secret_key, 40);
+    }
+    else if (zmq_curve_public(public_key, StringValueCStr(given)) != 0) {
+        return Qnil;
+    }
+    return rb_ary_new_from_args(2, rb_usascii_str_new(public_key, 40), given);
 }
 
 /* godwit_swap(object, :@variable, known, next) => whether it was `known` still, and is `next` now. No other thread has its turn within. */
@@ -61,8 +58,7 @@ Init_godwit_ext(void)
     VALUE owned = rb_define_module_under(native, "Owned");
     rb_define_module_function(native, "libzmq_version", godwit_libzmq_version, 0);
     rb_define_module_function(native, "has", godwit_has, 1);
-    rb_define_module_function(native, "curve_keypair", godwit_curve_keypair, 0);
-    rb_define_module_function(native, "curve_public", godwit_curve_public, 1);
+    rb_define_module_function(native, "curve_keypair", godwit_curve_keypair, 1);
     rb_define_module_function(native, "swap", godwit_swap, 4);
     gw_init_error();
     gw_init_draft_symbols(native);

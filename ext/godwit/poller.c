@@ -434,26 +434,16 @@ poller_remove(VALUE self, VALUE object)
     return Qtrue;
 }
 
-/* _events(object) => bits, or nil when it is not registered */
+/* _members(operation) => [object, events, object, events…] in the order of registration */
 static VALUE
-poller_events(VALUE self, VALUE object)
+poller_members(VALUE self, VALUE operation)
 {
-    gw_watch_t *watch = poller_find(poller_opened(self, "events"), object);
-    return watch ? INT2FIX(watch->events) : Qnil;
-}
-
-static VALUE
-poller_size_of(VALUE self)
-{
-    return LONG2NUM(poller_opened(self, "size")->count);
-}
-
-static VALUE
-poller_members(VALUE self)
-{
-    poller_t *poller = poller_opened(self, "each");
-    VALUE members = rb_ary_new_capa(poller->count);
-    for (long i = 0; i < poller->count; i++) rb_ary_push(members, poller->watches[i]->object);
+    poller_t *poller = poller_opened(self, rb_id2name(rb_sym2id(operation)));
+    VALUE members = rb_ary_new_capa(2 * poller->count);
+    for (long i = 0; i < poller->count; i++) {
+        rb_ary_push(members, poller->watches[i]->object);
+        rb_ary_push(members, INT2FIX(poller->watches[i]->events));
+    }
     return members;
 }
 
@@ -587,9 +577,7 @@ gw_init_poller(void)
     rb_define_private_method(class, "_register", poller_register, 3);
     rb_define_private_method(class, "_modify", poller_modify, 2);
     rb_define_private_method(class, "_remove", poller_remove, 1);
-    rb_define_private_method(class, "_events", poller_events, 1);
-    rb_define_private_method(class, "_size", poller_size_of, 0);
-    rb_define_private_method(class, "_members", poller_members, 0);
+    rb_define_private_method(class, "_members", poller_members, 1);
     rb_define_private_method(class, "_wait", poller_wait, 1);
     rb_define_private_method(class, "_waiters", poller_waiters, 0);
 }

@@ -168,9 +168,9 @@ proxy_bound(VALUE self, VALUE bytes)
     return self;
 }
 
-/* _lend => true; false when it runs already. Takes all sockets or none. */
+/* _acquire => true; false when it runs already. Takes all sockets or none. */
 static VALUE
-proxy_lend(VALUE self)
+proxy_acquire(VALUE self)
 {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     if (proxy->running) return Qfalse;
@@ -194,9 +194,9 @@ proxy_lend(VALUE self)
     return Qtrue;
 }
 
-/* _give_back: the sockets are the caller's again; those closed meanwhile are closed now. A second call does nothing. */
+/* _release: the sockets are the caller's again; those closed meanwhile are closed now. A second call does nothing. */
 static VALUE
-proxy_give_back(VALUE self)
+proxy_release(VALUE self)
 {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     if (!proxy->running || proxy->generation != atomic_load(&gw_generation)) return Qnil;
@@ -232,20 +232,19 @@ proxy_loop(VALUE self)
     }
 }
 
+/* _control(:stop, :pause or :resume); to stop a proxy that does not run does nothing */
 static VALUE
-proxy_stop(VALUE self)
+proxy_control(VALUE self, VALUE command)
 {
-    gw_proxy_t *proxy = proxy_get(self, "stop");
-    if (proxy->running) gw_proxy_signal(proxy, GW_PROXY_STOP);
-    return Qnil;
-}
-
-static VALUE
-proxy_set_paused(VALUE self, VALUE paused)
-{
-    gw_proxy_t *proxy = proxy_get(self, RTEST(paused) ? "pause" : "resume");
-    if (!RTEST(paused)) atomic_fetch_and(&proxy->control, ~GW_PROXY_PAUSE);
-    gw_proxy_signal(proxy, RTEST(paused) ? GW_PROXY_PAUSE : 0);
+    const char *name = rb_id2name(rb_sym2id(command));
+    gw_proxy_t *proxy = proxy_get(self, name);
+    if (strcmp(name, "stop") == 0) {
+        if (proxy->running) gw_proxy_signal(proxy, GW_PROXY_STOP);
+        return Qnil;
+    }
+    bool pause = strcmp(name, "pause") == 0;
+    if (!pause) atomic_fetch_and(&proxy->control, ~GW_PROXY_PAUSE);
+    gw_proxy_signal(proxy, pause ? GW_PROXY_PAUSE : 0);
     return Qnil;
 }
 
@@ -305,11 +304,10 @@ gw_init_proxy(void)
     rb_define_private_method(class, "_open", proxy_open, 3);
     rb_define_private_method(class, "_observe", proxy_observe, 1);
     rb_define_private_method(class, "_bound", proxy_bound, 1);
-    rb_define_private_method(class, "_lend", proxy_lend, 0);
-    rb_define_private_method(class, "_give_back", proxy_give_back, 0);
+    rb_define_private_method(class, "_acquire", proxy_acquire, 0);
+    rb_define_private_method(class, "_release", proxy_release, 0);
     rb_define_private_method(class, "_loop", proxy_loop, 0);
-    rb_define_private_method(class, "_stop", proxy_stop, 0);
-    rb_define_private_method(class, "_set_paused", proxy_set_paused, 1);
+    rb_define_private_method(class, "_control", proxy_control, 1);
     rb_define_private_method(class, "_paused?", proxy_paused_p, 0);
     rb_define_private_method(class, "_running?", proxy_running_p, 0);
     rb_define_private_method(class, "_forked?", proxy_forked_p, 0);

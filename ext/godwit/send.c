@@ -85,7 +85,7 @@ send_set_relaxed(gw_socket_t *socket, bool relaxed)
 
 /* ---- a REQ that was cut in mid-message (ADR 3) ---- */
 
-/* Only for a REQ that is bound; one that is connected is made anew (send_mend). Brings it back to where a request begins. */
+/* Only for a REQ that is bound; one that is connected is made anew (send_recreate). Brings it back to where a request begins. */
 static int
 send_repair_request(gw_socket_t *socket)
 {
@@ -120,10 +120,10 @@ send_push_rest(gw_socket_t *socket, long left)
 
 /* Makes the REQ anew if it can be done without loss, as REQ#request does. */
 static void
-send_mend(VALUE self, gw_socket_t *socket)
+send_recreate(VALUE self, gw_socket_t *socket)
 {
     long left = socket->cut_left;
-    if (RTEST(rb_funcall(self, rb_intern("_renew"), 0))) return;
+    if (RTEST(rb_funcall(self, rb_intern("_recreate"), 0))) return;
     send_push_rest(socket, left);
     if (left > 0) socket->repair = GW_REQ_OWES_RELAX;
     else socket->repair = socket->correlate ? GW_REQ_OWES_END : GW_REQ_OWES_DELIMITER;
@@ -256,7 +256,7 @@ send_try(gw_call_t *call, VALUE message)
     int error;
     while ((error = send_try_parts(socket, message, call->tracker)) == EAGAIN
         && RB_UNLIKELY(socket->repair == GW_REQ_CUT)) {
-        send_mend(call->self, socket);
+        send_recreate(call->self, socket);
         gw_socket_open(call->self, call->operation); /* Ruby ran: it may have been closed, */
         send_check(call, message);                        /* and the message changed */
     }

@@ -56,7 +56,7 @@ module Godwit
     # @return [Keypair]
     # @raise [UnsupportedError] when libzmq was built without CURVE
     def keypair
-      public_key, secret_key = Backend::IMPLEMENTATION.curve_keypair
+      public_key, secret_key = Backend::IMPLEMENTATION.curve_keypair(nil)
       raise unsupported("keypair") unless public_key
       Keypair.new(public_key: public_key, secret_key: secret_key)
     end
@@ -66,7 +66,7 @@ module Godwit
     # @raise [CurveKeyError] when it is malformed
     # @raise [UnsupportedError] when libzmq was built without CURVE
     def public_key(secret_key)
-      Backend::IMPLEMENTATION.curve_public(z85(secret_key)) || raise(unsupported("public_key"))
+      Backend::IMPLEMENTATION.curve_keypair(z85(secret_key))&.first || raise(unsupported("public_key"))
     end
 
     # @param key [String] Z85 or raw

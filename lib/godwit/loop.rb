@@ -3,7 +3,7 @@
 require "socket"
 require_relative "loop/watch"
 require_relative "loop/registrations"
-require_relative "loop/turns"
+require_relative "loop/fair_yield"
 
 module Godwit
   # A reactor: one thread or fiber that waits for sockets, IOs and timers, and runs the callback of each that is ready.
@@ -36,7 +36,7 @@ module Godwit
   # @see https://zeromq.org/get-started/?language=c&library=czmq CZMQ's zloop
   class Loop
     include Registrations
-    include Turns
+    include FairYield
 
     class << self
       undef_method :allocate # without initialize it is nothing

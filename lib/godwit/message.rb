@@ -221,7 +221,7 @@ module Godwit
     def frame(part, operation)
       return part if part.is_a?(Frame)
       return Frame.new(part) if part.is_a?(String)
-      raise MessageTypeError.new("#{operation}: a message has frames and Strings: got #{Hints.name(part)}", operation: operation)
+      raise MessageTypeError.new("#{operation}: a message has frames and Strings: got #{ErrorHints.name(part)}", operation: operation)
     end
   end
 end

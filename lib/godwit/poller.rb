@@ -100,14 +100,14 @@ module Godwit
     # @param thing [Object]
     # @return [Boolean] whether that very object is registered
     def registered?(thing)
-      !_events(thing).nil?
+      !registered_events(thing).nil?
     end
 
     # @param thing [Socket, IO, #to_io] that is registered
     # @return [Array<Symbol>] what it is registered for, of :readable and :writable
     # @raise [PollerError] when it is not registered
     def events(thing)
-      symbols(_events(thing) || raise(unregistered(:events, thing, "register it first")))
+      symbols(registered_events(thing) || raise(unregistered(:events, thing, "register it first")))
     end
 
     # Yields each socket and IO that is registered, in the order in which they came.
@@ -115,13 +115,13 @@ module Godwit
     # @return [self] or, without a block, an Enumerator
     def each(&block)
       return to_enum(:each) { size } unless block
-      _members.each(&block)
+      _members(:each).each_slice(2).map(&:first).each(&block)
       self
     end
 
     # @return [Integer] how many are registered
     def size
-      _size
+      _members(:size).size / 2
     end
 
     # @return [Boolean] whether nothing is registered
@@ -213,8 +213,8 @@ module Godwit
     def possible(operation, thing, bits)
       return bits unless Socket === thing
       possible = bits
-      possible &= ~Event::READABLE if Hints::SEND_ONLY.include?(thing.type)
-      possible &= ~Event::WRITABLE if Hints::RECEIVE_ONLY.include?(thing.type)
+      possible &= ~Event::READABLE if ErrorHints::SEND_ONLY.include?(thing.type)
+      possible &= ~Event::WRITABLE if ErrorHints::RECEIVE_ONLY.include?(thing.type)
       return possible unless possible.zero?
       never = (bits == Event::READABLE) ? :readable : :writable
       raise Errors.build(UnsupportedError, operation, thing.endpoints.first, "a #{thing.type} is never #{never}: register(it, #{(never == :readable) ? ":writable" : ":readable"})")
@@ -222,6 +222,11 @@ module Godwit
 
     def io(thing)
       IO.try_convert(thing) || raise(Errors.bad_type(:register, "a poller", "sockets, IOs and what has to_io", thing))
+    end
+
+    def registered_events(thing)
+      _members(:events).each_slice(2) { |object, events| return events if object.equal?(thing) }
+      nil
     end
 
     def unregistered(operation, thing, fix)

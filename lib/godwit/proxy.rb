@@ -100,7 +100,7 @@ module Godwit
     # @return [self]
     # @raise [ForkedError]
     def stop
-      _stop
+      _control(:stop)
       self
     end
     alias_method :terminate, :stop
@@ -124,7 +124,7 @@ module Godwit
     # @return [self]
     # @raise [ForkedError]
     def pause
-      _set_paused(true)
+      _control(:pause)
       self
     end
 
@@ -132,7 +132,7 @@ module Godwit
     # @return [self]
     # @raise [ForkedError]
     def resume
-      _set_paused(false)
+      _control(:resume)
       self
     end
 
@@ -192,13 +192,13 @@ module Godwit
     # No interrupt may come between lending the sockets and having a thread that gives them back; it starts with the same mask.
     def launch(token)
       Thread.handle_interrupt(Object => :never) do
-        raise Errors.build(StateError, :proxy, nil, "this proxy runs already: stop it first") unless _lend
+        raise Errors.build(StateError, :proxy, nil, "this proxy runs already: stop it first") unless _acquire
         @error = nil
         begin
           @thread = Worker.new { work }
           @thread.name = "godwit proxy"
         rescue ThreadError
-          _give_back
+          _release
           raise
         end
         @token = token
@@ -211,14 +211,14 @@ module Godwit
     rescue Error => error
       @error = error
     ensure
-      _give_back
+      _release
     end
 
     # Whatever ended {#run}, the sockets are given back before it returns.
     def end_run
       return if _forked?
       Thread.handle_interrupt(Object => :never) do
-        _stop
+        _control(:stop)
         @thread.join
       end
     end
@@ -236,7 +236,7 @@ module Godwit
 
     def check_directions(frontend, backend)
       ways = frontend.equal?(backend) ? [[frontend, backend]] : [[frontend, backend], [backend, frontend]]
-      return if ways.any? { |from, to| !Hints::SEND_ONLY.include?(from.type) && !Hints::RECEIVE_ONLY.include?(to.type) }
+      return if ways.any? { |from, to| !ErrorHints::SEND_ONLY.include?(from.type) && !ErrorHints::RECEIVE_ONLY.include?(to.type) }
       raise Errors.bad_value(:proxy, "backend", "a socket to which, or from which, a #{frontend.type}'s messages can go", backend)
     end
 

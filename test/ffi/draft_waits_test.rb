@@ -73,7 +73,7 @@ class FFIDraftWaitsTest < Godwit::TestCase
   elsif Godwit::BACKEND == :ffi
     test "without drafts none of their functions is found, and the primitives say so" do
       pair = open_socket(:PAIR)
-      {_join: ["a"], _leave: ["a"], _connect_peer: ["tcp://127.0.0.1:9"]}.each do |name, arguments|
+      {_set_group: ["a", true], _connect_peer: ["tcp://127.0.0.1:9"]}.each do |name, arguments|
         assert_raises(Godwit::UnsupportedError, name) { pair.__send__(name, *arguments) }
       end
       assert_raises(Godwit::UnsupportedError) { pair.__send__(:_send_to, "x", 1, 0, nil) }

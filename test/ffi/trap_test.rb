@@ -59,7 +59,7 @@ class FFITrapTest < Godwit::TestCase
     objects.each do |object|
       handle = handle_of(object)
       refute handle.instance_variable_get(:@lock).mutex.owned?, "the lock of #{object.class}"
-      assert_empty handle.instance_variable_get(:@line) unless object.is_a?(Godwit::Context)
+      assert_empty handle.instance_variable_get(:@queue) unless object.is_a?(Godwit::Context)
     end
     @frames.each do |frame|
       refute Godwit::Frame.handle_of(frame).lock.mutex.owned?, "the lock of a frame"
@@ -92,7 +92,7 @@ class FFITrapTest < Godwit::TestCase
     assert terminator.join(5), "libzmq's context ends"
   end
 
-  # The first message ends the counting of peers; from then on a socket goes the short way.
+  # The first message ends the counting of peers; from then on a socket goes the fast path.
   CALLS.to_a.product(["at first", "after a message"]).each do |(name, call), time|
     test "what a trap handler raises, wherever that is, leaves no lock taken, nobody in a line, no message torn and nothing open: #{name}, #{time}" do
       not_on :jruby, "its trap handlers run in a thread of their own"

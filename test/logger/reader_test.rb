@@ -265,8 +265,8 @@ class LoggerReaderTest < Godwit::TestCase
   test "a subscriber gets the levels and programs that it asked for, and filters host and tag" do
     pub = open_socket(:PUB).bind(endpoint_for(:tcp))
     one = subscriber(pub, level: "error+", prog: "billing")
-    pub.send(frames(1, level: 1)).send(frames(2, level: 3, prog: "billing2")).send(frames(3, level: 4)).send(line("plain", prog: "billing"))
-    pub.send(line("plain", prog: "other")).send(frames(4, level: 3, text: "last"))
+    pub.send(line("plain", prog: "other")).send(frames(1, level: 1)).send(frames(2, level: 3, prog: "billing2"))
+    pub.send(frames(3, level: 4)).send(line("plain", prog: "billing")).send(frames(4, level: 3, text: "last"))
     assert_equal ["text 3", "plain", "last"], texts(one, 3)
     assert_equal 4, one.received # the publisher sent no more: the other program's line, which cannot be told by its beginning
     two = own(Reader.subscribe(pub.last_endpoint, context: context, host: %w[web1 web2], tag: "req-9"))

@@ -63,7 +63,7 @@ class DraftWaitsTest < Godwit::TestCase
   else
     test "without drafts the primitives say so" do
       pair = open_socket(:PAIR)
-      {_join: ["a"], _leave: ["a"], _connect_peer: ["tcp://127.0.0.1:9"], _send_to: ["x", 1, 0, nil]}.each do |name, arguments|
+      {_set_group: ["a", true], _connect_peer: ["tcp://127.0.0.1:9"], _send_to: ["x", 1, 0, nil]}.each do |name, arguments|
         assert_raises(Godwit::UnsupportedError, name) { pair.__send__(name, *arguments) }
       end
       assert_equal false, Godwit::Backend::IMPLEMENTATION.draft?

@@ -11,7 +11,7 @@ module Godwit
     # A backend may also take over a public method of Socket::Messages, in a module Takeover, where a benchmark shows the gain.
     # @private
     module Contract
-      MODULE = %i[libzmq_version has draft? curve_keypair curve_public socket_facts].freeze
+      MODULE = %i[libzmq_version has draft? curve_keypair socket_facts].freeze
 
       CONTEXT = %i[
         _open _get_option _set_option _linger _set_linger _shutdown _close _closed? _own? _pointer
@@ -20,9 +20,9 @@ module Godwit
       CONTEXT_CLASS = %i[_default _propose].freeze
 
       SOCKET = %i[
-        _open _reopen _close _closed? _forked? _alone _note _bind _connect _unbind _disconnect _get_option _set_option _encoding _set_encoding
+        _open _reopen _close _closed? _forked? _exclusive _record _bind _connect _unbind _disconnect _get_option _set_option _encoding _set_encoding
         _send _send_many _recv _recv_many _recv_into _recv_frame _recv_frames _copy_threshold _set_copy_threshold _wait _waiters _count_peers _wait_peers _fd _pointer
-        _join _leave _connect_peer _send_to _recv_from
+        _set_group _connect_peer _send_to _recv_from
       ].freeze
 
       FRAME = %i[
@@ -33,15 +33,21 @@ module Godwit
 
       MONITOR = %i[_open _next _close _closed? _dropped _pipes_stats _waiters].freeze
 
-      # _wait gives [object, events, object, events…]; events are bits: 1 readable, 2 writable, 4 error.
+      # _members and _wait give [object, events, object, events…]; events are bits: 1 readable, 2 writable, 4 error.
       POLLER = %i[
-        _open _close _closed? _forked? _register _modify _remove _events _size _members _wait _waiters
+        _open _close _closed? _forked? _register _modify _remove _members _wait _waiters
       ].freeze
 
-      # _observe takes an object whose `record` is told of each message. With the extension it is one of the extension's.
-      PROXY = %i[_open _observe _bound _lend _give_back _loop _stop _set_paused _paused? _running? _forked? _counters _waiters].freeze
+      # _control takes :stop, :pause or :resume. _observe takes an object whose `record` is told of each message. With the extension it is one of the extension's.
+      PROXY = %i[_open _observe _bound _acquire _release _loop _control _paused? _running? _forked? _counters _waiters].freeze
 
       CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR, Poller: POLLER, Proxy: PROXY}.freeze
+
+      # DESIGN.md: more names would mean that a backend holds more than libzmq gives.
+      MOST_NAMES = 100
+
+      # @return [Integer]
+      def self.size = MODULE.size + CONTEXT_CLASS.size + CLASSES.each_value.sum(&:size)
 
       # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)

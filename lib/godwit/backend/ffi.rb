@@ -16,7 +16,7 @@ require "io/wait"
 
 module Godwit
   module Backend
-    # libzmq through the gem ffi. No call into libzmq waits; each is made with its socket's lock held (Lock), each wait without it (Line).
+    # libzmq through the gem ffi. No call into libzmq waits; each is made with its socket's lock held (Lock), each wait without it (WaitQueue).
     # @private
     module FFI
       NAME = :ffi
@@ -61,12 +61,12 @@ end
 
 require_relative "ffi/library"
 require_relative "ffi/libc"
-require_relative "ffi/birth"
+require_relative "ffi/fork_detector"
 require_relative "ffi/failures"
 require_relative "ffi/lock"
 require_relative "ffi/collector"
 require_relative "ffi/interruptible_poll" if RUBY_ENGINE == "jruby"
-require_relative "ffi/line"
+require_relative "ffi/wait_queue"
 require_relative "ffi/process_end"
 require_relative "ffi/context_handle"
 require_relative "ffi/context"
@@ -74,11 +74,11 @@ require_relative "ffi/option_kinds"
 require_relative "ffi/frame"
 require_relative "ffi/socket_handle"
 require_relative "ffi/drafts"
-require_relative "ffi/lending"
+require_relative "ffi/proxied"
 require_relative "ffi/sender"
 require_relative "ffi/receiver"
-require_relative "ffi/short_way"
-require_relative "ffi/event_feed"
+require_relative "ffi/fast_path"
+require_relative "ffi/monitor_pump"
 require_relative "ffi/peer_count"
 require_relative "ffi/socket"
 require_relative "ffi/messages"
@@ -86,7 +86,7 @@ require_relative "ffi/takeover"
 require_relative "ffi/monitor"
 require_relative "ffi/poller_handle"
 require_relative "ffi/poller"
-require_relative "ffi/proxy_way"
+require_relative "ffi/proxy_direction"
 require_relative "ffi/proxy_handle"
 require_relative "ffi/proxy"
 require_relative "ffi/no_copy"

@@ -49,11 +49,11 @@ module Godwit
         private
 
         # Runs the block while no other thread is in a call of libzmq on this socket: Ruby's own lock sees to it.
-        def _alone(_operation) = yield
+        def _exclusive(_operation) = yield
 
         # Notes what the block makes of an instance variable's value. Ruby may let another thread have its turn after any method, those written in C
         # too; where that one has noted something meanwhile the block is asked again.
-        def _note(variable)
+        def _record(variable)
           loop do
             known = instance_variable_get(variable)
             break if Native.swap(self, variable, known, yield(known))

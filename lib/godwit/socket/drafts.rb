@@ -45,9 +45,9 @@ module Godwit
         def join(*groups)
           groups.each { |name| Drafts.group(name, :join) }
           groups.each do |name|
-            _alone(:join) do
-              _join(name)
-              _note(:@groups) { |known| known + [name.dup.freeze] }
+            _exclusive(:join) do
+              _set_group(name, true)
+              _record(:@groups) { |known| known + [name.dup.freeze] }
             end
           end
           self
@@ -62,9 +62,9 @@ module Godwit
         def leave(*groups)
           groups.each { |name| Drafts.group(name, :leave) }
           groups.each do |name|
-            _alone(:leave) do
-              _leave(name)
-              _note(:@groups) { |known| known.reject { |one| one.b == name.b } }
+            _exclusive(:leave) do
+              _set_group(name, false)
+              _record(:@groups) { |known| known.reject { |one| one.b == name.b } }
             end
           end
           self
@@ -92,7 +92,7 @@ module Godwit
         def frame(message, operation)
           message = message.frames if message.is_a?(Message)
           message = message.first if message.is_a?(Array) && message.size == 1
-          raise Hints.bad_message(message, operation, self) unless message.is_a?(String) || message.is_a?(Frame)
+          raise ErrorHints.bad_message(message, operation, self) unless message.is_a?(String) || message.is_a?(Frame)
           message
         end
 
@@ -109,7 +109,7 @@ module Godwit
         end
 
         def send_many_to(messages, to, timeout)
-          raise Hints.bad_batch(messages) unless messages.is_a?(Array)
+          raise ErrorHints.bad_batch(messages) unless messages.is_a?(Array)
           sent = 0
           frames = messages.map { |message| frame(message, :send_many) }
           Timeout.milliseconds(timeout) # refuses what is no duration
@@ -235,7 +235,7 @@ module Godwit
             raise OptionError.new("connect_peer: there is no number before the peer is there: set immediate: false", operation: :connect_peer)
           end
           endpoint = endpoint.dup.freeze # the caller may change his
-          _alone(:connect_peer) do
+          _exclusive(:connect_peer) do
             id = _connect_peer(endpoint)
             note_endpoint(:connect, endpoint)
             id

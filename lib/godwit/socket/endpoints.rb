@@ -36,7 +36,7 @@ module Godwit
         endpoints.each do |endpoint|
           check_endpoint(endpoint, :connect)
           endpoint = endpoint.dup.freeze # the caller may change his
-          _alone(:connect) do
+          _exclusive(:connect) do
             give_name { _connect(endpoint) }
             note_endpoint(:connect, endpoint)
           end
@@ -84,7 +84,7 @@ module Godwit
       def bind_one(endpoint)
         check_endpoint(endpoint, :bind)
         endpoint = endpoint.dup.freeze # the caller may change his
-        _alone(:bind) do
+        _exclusive(:bind) do
           check_given_descriptor(endpoint)
           resolved = _bind(endpoint).freeze
           peers_name_themselves
@@ -111,7 +111,7 @@ module Godwit
 
       # A new Array, since others may be reading the old one.
       def note_endpoint(how, given, resolved = given)
-        _note(:@endpoints) { |known| known + [[how, given, resolved]] }
+        _record(:@endpoints) { |known| known + [[how, given, resolved]] }
       end
 
       def check_given_descriptor(endpoint)
@@ -135,7 +135,7 @@ module Godwit
       # libzmq would unbind a connection and disconnect a bind: it does not tell the two apart.
       def detach(how, operation, endpoint)
         Endpoint.check(endpoint, operation)
-        _alone(operation) { detach_one(how, operation, endpoint) }
+        _exclusive(operation) { detach_one(how, operation, endpoint) }
         self
       end
 
@@ -145,7 +145,7 @@ module Godwit
         raise Errors.build(closed? ? ClosedError : NoEndpointError, operation, endpoint) unless resolved
         gone = known.select { |kind, _, other| kind == how && other == resolved } # libzmq ends all that are alike at once
         (operation == :unbind) ? _unbind(resolved) : _disconnect(resolved)
-        _note(:@endpoints) { |now| now - gone }
+        _record(:@endpoints) { |now| now - gone }
       rescue NoEndpointError
         raise unless resolved&.start_with?("udp://")
         raise Errors.build(UnsupportedError, operation, endpoint, "libzmq does not find an endpoint of udp again: close the socket"), cause: nil

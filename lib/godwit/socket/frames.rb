@@ -59,7 +59,7 @@ module Godwit
       # @return [self] nil when time is up and `exception: false`
       # @raise [Error] as {Messages#send}
       def send_frame(data, more: false, timeout: UNSET, exception: true)
-        raise Hints.bad_message([data], :send_frame) unless data.is_a?(String) || data.is_a?(Frame)
+        raise ErrorHints.bad_message([data], :send_frame) unless data.is_a?(String) || data.is_a?(Frame)
         return hold(data) if more
         mine = parts
         _send(mine&.held ? [*mine.held, data] : data, Timeout.milliseconds(timeout), nil) or return timed_out(:send_frame, exception)
@@ -98,8 +98,8 @@ module Godwit
       def new_parts
         fiber = Thread.current[:godwit_fiber] ||= Object.new
         mine = Parts.new(ObjectSpace::WeakMap.new.tap { |weak| weak[:fiber] = fiber }) # a WeakRef is not for Ractors
-        _alone(:frames) do
-          _note(:@parts) { |known| {**known.to_h.select { |_, one| one.fiber.key?(:fiber) }, fiber.__id__ => mine} }
+        _exclusive(:frames) do
+          _record(:@parts) { |known| {**known.to_h.select { |_, one| one.fiber.key?(:fiber) }, fiber.__id__ => mine} }
         end
         mine
       end

@@ -66,7 +66,7 @@ module Godwit
       # @raise [Error] as {#send}; the error's `sent` says how many went, and those went whole. (An interrupt such as `Timeout` cannot
       #   tell: use `timeout:`.)
       def send_many(messages, timeout: UNSET)
-        raise Hints.bad_batch(messages) unless messages.is_a?(Array)
+        raise ErrorHints.bad_batch(messages) unless messages.is_a?(Array)
         sent = 0
         Timeout.milliseconds(timeout) # refuses what is no duration
         start = Timeout.now unless UNSET.equal?(timeout)
@@ -192,7 +192,7 @@ module Godwit
       # @return [self, nil] nil when time is up, as IO#wait_readable
       # @raise [UnsupportedError] when the type only sends
       def wait_readable(timeout = nil)
-        refuse_to_wait(:wait_readable) if Hints::SEND_ONLY.include?(type)
+        refuse_to_wait(:wait_readable) if ErrorHints::SEND_ONLY.include?(type)
         _wait(READABLE, Timeout.milliseconds(timeout)) && self
       end
 
@@ -201,7 +201,7 @@ module Godwit
       # @return [self, nil] nil when time is up, as IO#wait_writable
       # @raise [UnsupportedError] when the type only receives
       def wait_writable(timeout = nil)
-        refuse_to_wait(:wait_writable) if Hints::RECEIVE_ONLY.include?(type)
+        refuse_to_wait(:wait_writable) if ErrorHints::RECEIVE_ONLY.include?(type)
         _wait(WRITABLE, Timeout.milliseconds(timeout)) && self
       end
 
@@ -210,7 +210,7 @@ module Godwit
       # What it would wait for never comes.
       def refuse_to_wait(operation)
         _wait(READABLE | WRITABLE, 0) # a socket that is closed says so
-        raise Errors.build(UnsupportedError, operation, endpoints.first, Hints.direction(operation, self))
+        raise Errors.build(UnsupportedError, operation, endpoints.first, ErrorHints.direction(operation, self))
       end
 
       def timed_out(operation, exception)
@@ -218,7 +218,7 @@ module Godwit
       end
 
       def timeout_error(operation)
-        Errors.build(TimeoutError, operation, endpoints.empty? ? nil : endpoints.join(", "), Hints.patience(self, operation))
+        Errors.build(TimeoutError, operation, endpoints.empty? ? nil : endpoints.join(", "), ErrorHints.patience(self, operation))
       end
 
       def timeout_or(timeout, option)

@@ -104,7 +104,7 @@ module Godwit
       def renew
         @renewal_due = true
         return @renewal_due = false if %i[relaxed correlate].all? { |name| @settings[Options.fetch(name).id] == 1 }
-        _renew || %i[relaxed correlate].each { |name| set(name, true) } # relaxed alone would take a late reply for the next
+        _recreate || %i[relaxed correlate].each { |name| set(name, true) } # relaxed alone would take a late reply for the next
         @renewal_due = false
       rescue ContextTerminatedError
         nil # there is nothing to be made anew; the caller hears of it
@@ -113,8 +113,8 @@ module Godwit
       # Makes the socket anew in its place, unless it is bound: its peers would lose it. The extension calls this too, when a peer
       # vanished in mid-message.
       # @return [Boolean] whether it did
-      def _renew
-        _alone(:request) do
+      def _recreate
+        _exclusive(:request) do
           next false if @endpoints.any? { |how, _, _| how == :bind }
           _reopen
           @settings.each { |id, raw| _set_option(id, raw) }

@@ -69,19 +69,19 @@ module Godwit
       end
 
       def store(option, raw, value)
-        _alone(:set) do
+        _exclusive(:set) do
           check_name(raw) if option.name == :connect_routing_id
           option.hand_over(value) { _set_option(option.id, raw) }
           note_name(option, raw)
           note_topic(option.name, raw)
-          _note(:@settings) { |settings| settings.merge(option.id => raw) } # for REQ#request, which may have to make the socket anew
+          _record(:@settings) { |settings| settings.merge(option.id => raw) } # for REQ#request, which may have to make the socket anew
         end
       end
 
       # How often a SUB asked for each topic.
       def note_topic(name, topic)
         return unless name == :subscribe || name == :unsubscribe
-        _note(:@topics) do |known|
+        _record(:@topics) do |known|
           count = (known || {}).fetch(topic, 0) + ((name == :subscribe) ? 1 : -1)
           {**known.to_h, topic => count}.select { |_, times| times.positive? }
         end

@@ -20,7 +20,7 @@ module Godwit
     private
 
     def _open
-      told(:new) do
+      with_error_translation(:new) do
         @handle = Backend::FFI::ContextHandle.new
       rescue Backend::FFI::Failed => failed
         raise unless [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(failed.what)
@@ -41,7 +41,7 @@ module Godwit
     def _get_option(id)
       handle = opened(:get)
       return handle.max_sockets if id == Backend::FFI::ContextHandle::MAX_SOCKETS
-      told(:get) do
+      with_error_translation(:get) do
         handle.use do |zmq|
           ::FFI.errno = 0 # -1 is a value too; of an unknown option libzmq says EINVAL
           value = Backend::FFI::Zmq.zmq_ctx_get(zmq, id)
@@ -51,13 +51,13 @@ module Godwit
       end
     end
 
-    def told(operation, &block)
-      Backend::FFI::Failures.told(operation, self, &block)
+    def with_error_translation(operation, &block)
+      Backend::FFI::Failures.with_error_translation(operation, self, &block)
     end
 
     def _set_option(id, value)
       handle = opened(:set)
-      told(:set) do
+      with_error_translation(:set) do
         next set_bytes(handle, id, value) if value.is_a?(String)
         raise Backend::FFI::Failed, Errno::EINVAL::Errno unless value.is_a?(Integer)
         next handle.max_sockets = value if id == Backend::FFI::ContextHandle::MAX_SOCKETS

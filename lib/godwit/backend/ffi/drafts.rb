@@ -182,11 +182,9 @@ module Godwit
     module FFIDrafts
       private
 
-      def _join(group) = change_groups(:join, :zmq_join, group)
-
-      def _leave(group) = change_groups(:leave, :zmq_leave, group)
-
-      def change_groups(operation, function, group)
+      # @param joins [Boolean] false: it leaves the group
+      def _set_group(group, joins)
+        operation, function = joins ? %i[join zmq_join] : %i[leave zmq_leave]
         with_handle(operation) do |handle|
           raise Backend::FFI::Failed, Backend::FFI::ENOTSUP unless Backend::FFI::Drafts::AVAILABLE
           code = Backend::FFI::Drafts.public_send(function, handle.zmq, group)
@@ -207,10 +205,10 @@ module Godwit
 
       # True, or false when time is up. `to` is a group or a routing id.
       def _send_to(body, to, timeout, _tracker)
-        told(:send) do
+        with_error_translation(:send) do
           handle = handle!
           handle.check
-          handle.give_way
+          handle.yield_turn
           deadline = Backend::FFI::Clock.deadline(timeout, handle.send_timeout)
           handle.use { handle.begin_send }
           body = snapshot(body)

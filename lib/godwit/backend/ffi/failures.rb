@@ -29,8 +29,8 @@ module Godwit
 
         # Runs the block; what fails in it is raised as the public error of this operation. The errno is kept for the call that a trap
         # handler has interrupted (keep_errno, without its block: this is on every path). At the end of the process Ruby kills all threads but the
-        # main one; those that the closing of contexts wakes a little earlier go the same way, and nothing is reported of them.
-        def told(operation, object, endpoint = nil)
+        # main one; those that the closing of contexts wakes a little earlier go the same direction, and nothing is reported of them.
+        def with_error_translation(operation, object, endpoint = nil)
           errno = ::FFI.errno # an interrupt that comes here finds nothing to put back
           begin
             yield
@@ -48,13 +48,13 @@ module Godwit
 
         def error(failed, operation, object, endpoint)
           object = failed.object || object
-          return Hints.bad_message(failed.detail, operation, object) if failed.what == :message
+          return ErrorHints.bad_message(failed.detail, operation, object) if failed.what == :message
           return Errors.build(failed.what, operation, nil, failed.detail) if failed.detail
           if endpoint.nil? && object.is_a?(Socket)
             places = object.endpoints
             endpoint = places.join(", ") unless places.empty?
           end
-          Errors.build(failed.what, operation, endpoint, Hints.for(failed.what, operation, object, endpoint))
+          Errors.build(failed.what, operation, endpoint, ErrorHints.for(failed.what, operation, object, endpoint))
         end
       end
     end

@@ -157,14 +157,14 @@ module Godwit
     # The threshold is the extension's: here all is copied.
     def _open(data, _threshold)
       raise "this frame is made already" if @handle
-      told(:new) { adopt(Backend::FFI::FrameHandle.of(data)) }
+      with_error_translation(:new) { adopt(Backend::FFI::FrameHandle.of(data)) }
       Backend::FFI::Collector.relieve
     end
 
     def initialize_copy(original)
       ObjectSpace.undefine_finalizer(self) # Ruby copies it, and the original needs its message
       @handle = nil
-      told(:dup) do
+      with_error_translation(:dup) do
         other = Frame.handle_of(original)
         raise Backend::FFI::Failed, GoneError unless other
         @handle = Backend::FFI::FrameHandle.new(other.share, other.encoding)
@@ -173,10 +173,10 @@ module Godwit
       self
     end
 
-    def told(operation, &block) = Backend::FFI::Failures.told(operation, self, &block)
+    def with_error_translation(operation, &block) = Backend::FFI::Failures.with_error_translation(operation, self, &block)
 
     def reading(operation, &block)
-      told(operation) do
+      with_error_translation(operation) do
         raise Backend::FFI::Failed, GoneError unless @handle
         @handle.reading(&block)
       end
@@ -202,7 +202,7 @@ module Godwit
 
     # A copy here; the frame stays meanwhile, as with the extension.
     def _in_place
-      told(:read) do
+      with_error_translation(:read) do
         raise Backend::FFI::Failed, GoneError unless @handle
         @handle.keep { yield @handle.bytes }
       end
@@ -236,7 +236,7 @@ module Godwit
     def _close
       return unless @handle&.live?
       raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self) if frozen?
-      told(:close) { @handle.close }
+      with_error_translation(:close) { @handle.close }
       nil
     end
   end

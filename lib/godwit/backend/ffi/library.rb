@@ -119,15 +119,12 @@ module Godwit
           [type, listens == 1, family] if type
         end
 
-        # Both keys as Z85, or nil where libzmq has no CURVE.
-        def curve_keypair
+        # @param secret_key [String, nil] nil: a new one
+        # @return [Array(String, String), nil] public and secret key as Z85; nil without CURVE
+        def curve_keypair(secret_key)
           keys = Array.new(2) { ::FFI::MemoryPointer.new(41) }
-          keys.map(&:read_string) if Zmq.zmq_curve_keypair(*keys).zero?
-        end
-
-        def curve_public(secret_key)
-          key = ::FFI::MemoryPointer.new(41)
-          key.read_string if Zmq.zmq_curve_public(key, secret_key).zero?
+          return keys.map(&:read_string) if secret_key.nil? && Zmq.zmq_curve_keypair(*keys).zero?
+          [keys.first.read_string, secret_key] if secret_key && Zmq.zmq_curve_public(keys.first, secret_key).zero?
         end
       end
     end

@@ -13,10 +13,10 @@ module Godwit
       # True, or false when time is up.
       def _send(message, timeout, _tracker)
         parts = parts_of(message)
-        told(:send) do
+        with_error_translation(:send) do
           handle = handle!
           handle.check
-          handle.give_way
+          handle.yield_turn
           deadline = Backend::FFI::Clock.deadline(timeout, handle.send_timeout)
           handle.use { handle.begin_send }
           send_waiting(handle, parts, deadline)
@@ -26,13 +26,13 @@ module Godwit
       # How many went, from `first` on; it raises only with none of these gone.
       def _send_many(messages, first, timeout)
         sent = 0
-        told(:send_many) do
+        with_error_translation(:send_many) do
           handle = handle!
           handle.check
           if first.zero? && !(handle.plain? && messages.all?(String))
             messages.each { |message| check_message(handle, parts_of(message)) }
           end
-          handle.give_way
+          handle.yield_turn
           deadline = Backend::FFI::Clock.deadline(timeout, handle.send_timeout)
           handle.use { handle.begin_send }
           next unless first < messages.size && send_waiting(handle, parts_of(messages[first]), deadline)
@@ -65,14 +65,14 @@ module Godwit
               next true
             end
             handle.settle
-            next :mend if handle.cut?
+            next :repair if handle.cut?
             raise Backend::FFI::Failed, error unless error == Backend::FFI::EAGAIN
             message = snapshot(message) unless kept || deadline == 0
             kept = true
             Backend::FFI::AGAIN
           end
           return false if Backend::FFI::AGAIN.equal?(outcome)
-          _renew || handle.use { handle.mend } if outcome == :mend
+          _recreate || handle.use { handle.repair } if outcome == :repair
         end
         true
       end
@@ -148,11 +148,11 @@ module Godwit
       end
 
       def receive(operation, timeout)
-        outcome = told(operation) do
+        outcome = with_error_translation(operation) do
           handle = handle!
           handle.check
           raise Backend::FFI::Failed, Backend::FFI::ENOTSUP if handle.publisher?
-          handle.give_way
+          handle.yield_turn
           deadline = Backend::FFI::Clock.deadline(timeout, handle.receive_timeout)
           handle.use { handle.peers&.stop } if handle.peers
           handle.attempt(deadline, Backend::FFI::READABLE) { yield handle }
@@ -162,7 +162,7 @@ module Godwit
 
       # Those of `events` that libzmq has, or nil when time is up. Takes no message.
       def _wait(events, timeout)
-        outcome = told(:wait) do
+        outcome = with_error_translation(:wait) do
           handle = handle!
           handle.attempt(Backend::FFI::Clock.deadline(timeout), events) do
             ready = public_events(handle, handle.events) & events

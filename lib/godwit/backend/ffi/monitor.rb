@@ -47,10 +47,10 @@ module Godwit
     def _open(socket, events, limit)
       raise "this monitor is open already" if @queue
       handle = Socket::FFIPrimitives.handle_of(socket)
-      Backend::FFI::Failures.told(:monitor, socket) do
+      Backend::FFI::Failures.with_error_translation(:monitor, socket) do
         raise Backend::FFI::Failed, ClosedError unless handle
         handle.use do
-          handle.listen(Backend::FFI::EventFeed.all)
+          handle.listen(Backend::FFI::MonitorPump.all)
           @queue = Backend::FFI::MonitorQueue.new(events, limit)
           handle.feed.add(@queue)
         end
@@ -70,10 +70,10 @@ module Godwit
     # first.
     def _next(timeout)
       deadline = Backend::FFI::Clock.deadline(timeout)
-      Backend::FFI::Failures.told(:next_event, self) do
+      Backend::FFI::Failures.with_error_translation(:next_event, self) do
         raise Backend::FFI::Failed, ClosedError if !@queue || @closed
         begin
-          outcome = @handle.attempt(deadline, 0, @handle.readers, lent: true) do
+          outcome = @handle.attempt(deadline, 0, @handle.monitor_waiters, in_proxy: true) do
             raise Backend::FFI::Failed, ClosedError if @closed
             @handle.feed&.drain if @queue.empty? && @queue.attached?
             event = @queue.take
@@ -98,13 +98,13 @@ module Godwit
 
     def _closed? = !@queue || !@queue.attached?
 
-    def _waiters = @handle ? @handle.readers.size : 0
+    def _waiters = @handle ? @handle.monitor_waiters.size : 0
 
     def _dropped = @queue ? @queue.dropped : 0
 
     # Has libzmq tell of the pipes of each connection; true: it will. nil where it has no such thing.
     def _pipes_stats
-      Backend::FFI::Failures.told(:pipes_stats, self) do
+      Backend::FFI::Failures.with_error_translation(:pipes_stats, self) do
         raise Backend::FFI::Failed, ClosedError if _closed?
         @handle.use do
           next unless Backend::FFI::Drafts.found?(:zmq_socket_monitor_pipes_stats)
@@ -129,7 +129,7 @@ module Godwit
             queue.detach
             queue.clear
             handle.feed&.remove(queue)
-            handle.readers.wake
+            handle.monitor_waiters.wake
             handle.leave_feed if handle.state == :open
           end
         rescue Failed # a trap handler within a call on the socket

@@ -34,7 +34,7 @@ module Godwit
         # @raise [Failed]
         def listen(events)
           return @feed.widen(events) if @feed
-          @feed = EventFeed.new(self, events)
+          @feed = MonitorPump.new(self, events)
           @feed.start # known here by now: what a trap handler raises leaves no PAIR behind
         ensure
           @feed = nil unless @feed&.io
@@ -51,14 +51,14 @@ module Godwit
 
         def stop_counting
           @peers = nil
-          @readers.wake
+          @monitor_waiters.wake
           leave_feed
         end
 
         # Ends the feed if nobody listens any more.
         def leave_feed
           return if @feed.nil? || @feed.ended? || !@feed.idle? || @peers || forked?
-          @readers.wake
+          @monitor_waiters.wake
           @feed.stop
           @feed = nil
         end

@@ -19,7 +19,7 @@ module Godwit
 
     def _open
       raise "this poller is open already" if @handle
-      told(:new) { @handle = Backend::FFI::PollerHandle.new }
+      with_error_translation(:new) { @handle = Backend::FFI::PollerHandle.new }
       # Guarded by the handle's lock, which is never held while a socket's is taken.
       @members = {}.compare_by_identity # object => Member
       @watched = {}.compare_by_identity # Watch => Member
@@ -27,7 +27,7 @@ module Godwit
       self
     end
 
-    def told(operation, &block) = Backend::FFI::Failures.told(operation, self, &block)
+    def with_error_translation(operation, &block) = Backend::FFI::Failures.with_error_translation(operation, self, &block)
 
     def failed(what, detail) = Backend::FFI::Failed.new(what, detail)
 
@@ -40,7 +40,7 @@ module Godwit
     def _close
       return if @handle.nil? || (_closed? && @handle.forked?)
       Backend::FFI::Failures.raise_for(ForkedError, :close, self) if @handle.forked?
-      told(:close) do
+      with_error_translation(:close) do
         members = @handle.locked { @members.values }
         members.each { |member| leave(member) }
         @handle.close
@@ -57,7 +57,7 @@ module Godwit
 
     # False when it is registered already.
     def _register(object, io, events)
-      told(:register) do
+      with_error_translation(:register) do
         handle = handle!
         socket = Socket::FFIPrimitives.handle_of(object) unless io
         raise Backend::FFI::Failed.new(ClosedError, object: object) if !io && (socket.nil? || socket.closed?)
@@ -112,7 +112,7 @@ module Godwit
 
     # False when it is not registered.
     def _modify(object, events)
-      told(:modify) do
+      with_error_translation(:modify) do
         handle!
         member = member(object) or next absent
         watch = member.watch
@@ -137,7 +137,7 @@ module Godwit
 
     # False when it is not registered.
     def _remove(object)
-      told(:remove) do
+      with_error_translation(:remove) do
         handle!
         member = member(object) or next absent
         leave(member) # first: what a trap handler's error leaves is removed once more
@@ -147,31 +147,20 @@ module Godwit
       end
     end
 
-    def _events(object)
-      told(:events) do
-        handle!
-        member = member(object)
-        member ? member.watch.events : absent || nil
-      end
-    end
-
-    def _size
-      told(:size) do
-        handle!.locked { @members.size }
-      end
-    end
-
-    def _members
-      told(:each) do
-        handle!.locked { @members.keys }
+    # [object, events, object, events…]
+    def _members(operation)
+      with_error_translation(operation) do
+        members = handle!.locked { @members.flat_map { |object, member| [object, member.watch.events] } }
+        handle! # another thread that has closed the poller since has taken out all
+        members
       end
     end
 
     # [object, events, object, events…], or nil when time is up.
     def _wait(timeout)
-      told(:wait) do
+      with_error_translation(:wait) do
         handle = handle!
-        handle.check if handle.give_way
+        handle.check if handle.yield_turn
         deadline = Backend::FFI::Clock.deadline(timeout)
         ios = ios(handle)
         if ios.empty? && deadline.nil? && handle.locked { @members.empty? }
@@ -224,7 +213,7 @@ module Godwit
     def ask_socket(member)
       socket = Socket::FFIPrimitives.handle_of(member.object)
       raise closed(member.object) if socket.closed?
-      return 0 if socket.lent? # its proxy alone may ask it; given back it is due again
+      return 0 if socket.in_proxy? # its proxy alone may ask it; given back it is due again
       socket.use do
         member.watch.attach(socket.fd) if member.watch.fd < 0 # it was made anew, and that failed
         events = socket.events
@@ -232,7 +221,7 @@ module Godwit
         events & member.watch.events # a PUB is never registered for reading
       end
     rescue Backend::FFI::Failed => error
-      return 0 if socket.lent? # a proxy took it just now
+      return 0 if socket.in_proxy? # a proxy took it just now
       raise closed(member.object) if error.what == ClosedError && error.detail.nil?
       raise Backend::FFI::Failed.new(error.what, error.detail, object: error.object || member.object)
     end

@@ -77,7 +77,7 @@ module Godwit
       # What a poller waits with (ADR 13). A socket's lock may be held when this one's is taken, never the other way round.
       # @private
       class PollerHandle
-        include Turns
+        include FairYield
 
         AT_ONCE = 64
 
@@ -86,7 +86,7 @@ module Godwit
           @epoll = LibC.epoll_io
           @pid = Process.pid
           @lock = Lock.new
-          @line = Line.new
+          @queue = WaitQueue.new
           @due = {}.compare_by_identity
           @watches = {} # serial => Watch
           @serial = 0
@@ -98,7 +98,7 @@ module Godwit
         def closed? = @state != :open
 
         # @return [Integer] threads and fibers that wait
-        def waiters = @line.size
+        def waiters = @queue.size
 
         def locked(&block)
           @lock.synchronize(&block)
@@ -170,8 +170,8 @@ module Godwit
               check
               next true unless @due.empty?
               next false if deadline == 0
-              waiter = Waiter.new(@line.spare, READABLE)
-              @line.enter(waiter)
+              waiter = Waiter.new(@queue.spare, READABLE)
+              @queue.enter(waiter)
               nil
             end
             return due unless waiter
@@ -189,8 +189,8 @@ module Godwit
             next if @state == :closed
             @state = :closing
             @due.clear
-            @line.wake
-            release if @line.empty?
+            @queue.wake
+            release if @queue.empty?
           end
         end
 
@@ -213,20 +213,20 @@ module Godwit
           watch.touched
           return if @due[watch]
           @due[watch] = true
-          @line.wake
+          @queue.wake
         end
 
         def leave(waiter)
           @lock.synchronize do
-            @line.leave(waiter, keep: @state == :open)
-            release if @state == :closing && @line.empty?
+            @queue.leave(waiter, keep: @state == :open)
+            release if @state == :closing && @queue.empty?
           end
         rescue Lock::Held
           nil
         end
 
         def release
-          @line.drop_spares
+          @queue.drop_spares
           @epoll.close
           @state = :closed
         end

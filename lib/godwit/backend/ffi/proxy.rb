@@ -5,7 +5,7 @@ module Godwit
   class Proxy
     private
 
-    def told(operation, &block) = Backend::FFI::Failures.told(operation, self, &block)
+    def with_error_translation(operation, &block) = Backend::FFI::Failures.with_error_translation(operation, self, &block)
 
     def handle!
       raise Backend::FFI::Failed, ClosedError unless @handle
@@ -15,7 +15,7 @@ module Godwit
 
     def _open(*sockets)
       raise "this proxy is open already" if @handle
-      told(:proxy) do
+      with_error_translation(:proxy) do
         places = sockets.map do |socket|
           next unless socket
           handle = Socket::FFIPrimitives.handle_of(socket)
@@ -32,7 +32,7 @@ module Godwit
     # What it takes from now on is told there; not while it runs.
     # @param observer [#record] gets the frames of each message
     def _observe(observer)
-      told(:proxy) do
+      with_error_translation(:proxy) do
         raise Backend::FFI::Failed, BusyError if handle!.running?
         @handle.observer = observer
       end
@@ -43,40 +43,38 @@ module Godwit
     def _bound(_bytes) = self
 
     # False when it runs already.
-    def _lend = told(:proxy) { handle!.lend }
+    def _acquire = with_error_translation(:proxy) { handle!.acquire }
 
-    def _give_back
-      @handle&.give_back
+    def _release
+      @handle&.release_from_proxy
       nil
     end
 
     # Until it is stopped; raises when one of its sockets or their context is closed, or this thread is interrupted.
     def _loop
-      told(:proxy) { handle!.run }
+      with_error_translation(:proxy) { handle!.run }
       nil
     end
 
-    def _stop
-      told(:stop) { handle!.stop if handle!.running? }
-      nil
-    end
-
-    def _set_paused(paused)
-      told(paused ? :pause : :resume) do
-        handle!.paused = paused
-        @handle.wake
+    # To stop a proxy that does not run does nothing.
+    def _control(command)
+      with_error_translation(command) do
+        handle = handle!
+        next (handle.stop if handle.running?) if command == :stop
+        handle.paused = command == :pause
+        handle.wake
       end
       nil
     end
 
-    def _paused? = told(:paused?) { handle!.paused }
+    def _paused? = with_error_translation(:paused?) { handle!.paused }
 
     def _running? = !@handle.nil? && @handle.running?
 
     def _forked? = !@handle.nil? && @handle.forked?
 
-    def _waiters = @handle&.dozing? ? 1 : 0
+    def _waiters = @handle&.asleep? ? 1 : 0
 
-    def _counters = told(:statistics) { handle!.counters }
+    def _counters = with_error_translation(:statistics) { handle!.counters }
   end
 end

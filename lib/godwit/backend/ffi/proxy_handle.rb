@@ -25,13 +25,13 @@ module Godwit
           @counts = places.compact.to_h { |place| [place, [0, 0, 0, 0]] }.compare_by_identity
           @counter_order = places
           @dropped = 0
-          @ways = [way(front, back, true), way(back, front, !front.equal?(back))]
+          @directions = [way(front, back, true), way(back, front, !front.equal?(back))]
           @observer = nil
-          @paused = @stopping = @ended = @running = @dozing = false
+          @paused = @stopping = @ended = @running = @asleep = false
         end
 
         # Whether its loop has nothing to do, and sleeps or is about to.
-        def dozing? = @dozing
+        def asleep? = @asleep
 
         def forked? = @pid != Process.pid
 
@@ -57,25 +57,25 @@ module Godwit
         # Takes all sockets or none.
         # @return [Boolean] false when it runs already
         # @raise [Failed]
-        def lend
+        def acquire
           return false if @running
-          lent = []
+          acquired = []
           begin
             @places.each do |place|
-              place.lend(self)
-              lent << place
+              place.acquire(self)
+              acquired << place
             end
             @stopping = @ended = false
             whole = @running = true
           ensure
-            lent.each(&:give_back) unless whole
+            acquired.each(&:release_from_proxy) unless whole
           end
         end
 
-        def give_back
+        def release_from_proxy
           return if !@running || forked?
           @running = false
-          @places.each(&:give_back)
+          @places.each(&:release_from_proxy)
         end
 
         def stop
@@ -95,27 +95,27 @@ module Godwit
         # @raise [Failed] when it cannot go on
         def run
           until Thread.handle_interrupt(Lock::NEVER) { turn } == :over
-            next unless @asleep
+            next unless @idle_ios
             begin
-              @dozing = true
+              @asleep = true
               doze
             ensure
-              @dozing = false
+              @asleep = false
             end
           end
         end
 
         # The Proxy was collected. Its thread holds it while it runs.
         def collected
-          @ways.each(&:free)
+          @directions.each(&:free)
         end
 
         private
 
         if RUBY_ENGINE == "jruby"
-          def doze = InterruptiblePoll.wait(@asleep, nil)
+          def doze = InterruptiblePoll.wait(@idle_ios, nil)
         else
-          def doze = IO.select(@asleep)
+          def doze = IO.select(@idle_ios)
         end
 
         def way(from, to, other)
@@ -136,12 +136,12 @@ module Godwit
           raise Failed, ClosedError if @ended
           return :over if @stopping
           @progress = false
-          in_hand = !@paused && @ways.any?(&:in_hand?)
+          in_hand = !@paused && @directions.any?(&:in_hand?)
           any_edge? if in_hand
           events = look
-          @ways.each { |way| take_turn(way, events) } unless @paused
+          @directions.each { |direction| take_turn(direction, events) } unless @paused
           idle = !@progress && !(in_hand && any_edge?)
-          @asleep = (@places.map(&:io) << @wake if idle)
+          @idle_ios = (@places.map(&:io) << @wake if idle)
           :on
         end
 
@@ -159,16 +159,16 @@ module Godwit
         end
 
         # Nothing is taken that has nowhere to go, as far as libzmq can tell beforehand: then high-water marks hold the senders back.
-        def take_turn(way, events)
-          if way.in_hand?
-            return @progress = true if done?(way.pass)
+        def take_turn(direction, events)
+          if direction.in_hand?
+            return @progress = true if done?(direction.pass)
             return
           end
-          return if !way.left? && (!way.live? || events[way.from].nobits?(READABLE))
-          return if events[way.to].nobits?(WRITABLE) && !way.to.equal?(way.from) # a REP has room once it has taken a request
+          return if !direction.left? && (!direction.live? || events[direction.from].nobits?(READABLE))
+          return if events[direction.to].nobits?(WRITABLE) && !direction.to.equal?(direction.from) # a REP has room once it has taken a request
           return if @capture && events[@capture].nobits?(WRITABLE)
           @progress = true
-          BURST.times { break if @stopping || @ended || @paused || !done?(way.take) || !done?(way.pass) }
+          BURST.times { break if @stopping || @ended || @paused || !done?(direction.take) || !done?(direction.pass) }
         end
 
         def done?(error)

@@ -84,7 +84,7 @@ module Godwit
 
         # Once it can be: another thread may be receiving now, and then @torn means nothing.
         # What is left of a message whose receiver was interrupted after its first frame. libzmq tells whether there is something.
-        def mend_torn
+        def repair_torn
           use { drop_torn }
         rescue Failed # it is closed
           nil

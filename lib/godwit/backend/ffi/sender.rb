@@ -49,7 +49,7 @@ module Godwit
         end
 
         # A REQ that was cut in mid-message, is bound and so was not made anew.
-        def mend
+        def repair
           push_rest(@cut_left)
           @repair = @correlate ? :owes_end : :owes_delimiter
           @repair = :owes_relax if @cut_left > 0
@@ -69,7 +69,7 @@ module Godwit
               @subscriptions -= 1
             end
           end
-          @line.wake_those_who_count if @subscriptions != before
+          @queue.wake_counting if @subscriptions != before
           settle # a sender may wait for the edge that this took
           -rc
         end

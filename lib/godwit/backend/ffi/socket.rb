@@ -14,13 +14,13 @@ module Godwit
 
       private
 
-      def told(operation, endpoint = nil, &block)
-        Backend::FFI::Failures.told(operation, self, endpoint, &block)
+      def with_error_translation(operation, endpoint = nil, &block)
+        Backend::FFI::Failures.with_error_translation(operation, self, endpoint, &block)
       end
 
       # Runs the block with the handle, open and locked.
       def with_handle(operation, endpoint = nil)
-        told(operation, endpoint) { handle!.use { yield @handle } }
+        with_error_translation(operation, endpoint) { handle!.use { yield @handle } }
       end
 
       def handle!
@@ -30,7 +30,7 @@ module Godwit
       def _open(context, type, conflate)
         raise "this socket is open already" if @handle
         native = context.__send__(:opened, :new)
-        told(:new) { @handle = Backend::FFI::SocketHandle.new(native, type, conflate) }
+        with_error_translation(:new) { @handle = Backend::FFI::SocketHandle.new(native, type, conflate) }
         ObjectSpace.define_finalizer(self, Backend::FFI::ProcessEnd.finalizer(@handle))
         self
       end
@@ -49,22 +49,22 @@ module Godwit
 
       def _closed? = @handle.nil? || @handle.closed?
 
-      def _waiters = @handle ? @handle.line.size + @handle.readers.size : 0
+      def _waiters = @handle ? @handle.queue.size + @handle.monitor_waiters.size : 0
 
       def _forked? = !@handle.nil? && @handle.forked?
 
       # Runs the block while no other thread is in such a block of this socket. Calls on it may be made meanwhile, so it is another lock.
-      def _alone(operation)
+      def _exclusive(operation)
         return yield unless @handle
         begin
-          @handle.alone.synchronize { yield }
+          @handle.exclusive.synchronize { yield }
         rescue Backend::FFI::Lock::Held
           Backend::FFI::Failures.raise_for(BusyError, operation, self)
         end
       end
 
-      # Notes what the block makes of an instance variable's value; within {_alone}, so that no other thread does meanwhile.
-      def _note(variable) = instance_variable_set(variable, yield(instance_variable_get(variable)))
+      # Notes what the block makes of an instance variable's value; within {_exclusive}, so that no other thread does meanwhile.
+      def _record(variable) = instance_variable_set(variable, yield(instance_variable_get(variable)))
 
       # Gives the endpoint that was bound, wildcards replaced.
       def _bind(endpoint)
@@ -198,10 +198,10 @@ module Godwit
       # How many peers there are, fewer than `count` when time is up; nil when they are not counted.
       def _wait_peers(count, timeout)
         now = nil
-        told(:wait_connected) do
+        with_error_translation(:wait_connected) do
           handle = handle!
-          line = handle.publisher? ? handle.line : handle.readers
-          handle.attempt(Backend::FFI::Clock.deadline(timeout), 0, line) do
+          queue = handle.publisher? ? handle.queue : handle.monitor_waiters
+          handle.attempt(Backend::FFI::Clock.deadline(timeout), 0, queue) do
             now = handle.count_peers
             (now.nil? || now >= count) ? now : Backend::FFI::AGAIN
           end

@@ -6,7 +6,7 @@ module Godwit
       # A libzmq socket and those who wait for it. It knows no Socket, so that this can be collected.
       # @private
       class SocketHandle
-        include Turns
+        include FairYield
 
         LINGER = Options.fetch(:linger).id
         EVENTS = Options.fetch(:events).id
@@ -21,7 +21,7 @@ module Godwit
         USE_FD = Options.fetch(:use_fd).id
         XPUB_VERBOSER = Options.fetch(:xpub_verboser).id
 
-        attr_reader :zmq, :alone, :context, :type, :fd, :io, :line, :readers, :state, :feed, :encoding
+        attr_reader :zmq, :exclusive, :context, :type, :fd, :io, :queue, :monitor_waiters, :state, :feed, :encoding
         attr_accessor :copy_threshold, :receive_timeout, :send_timeout, :relaxed, :correlate, :peers, :counting
 
         # @raise [Failed]
@@ -30,17 +30,17 @@ module Godwit
           @publisher = type == PUB && !conflate # a PUB is an XPUB inside (ADR 2); libzmq conflates no XPUB
           @takes_turns = type == REQ || type == REP
           @type = @publisher ? XPUB : type
-          @birth = Birth.now
+          @generation = ForkDetector.now
           @lock = thread_safe_type? ? context.lock_of_thread_safe : Lock.new
-          @alone = Lock.new
+          @exclusive = Lock.new
           @mutex = @lock.mutex
-          @line = Line.new
-          @waiters = @line.waiters
-          @readers = Line.new # who wait for its monitor
+          @queue = WaitQueue.new
+          @waiters = @queue.waiters
+          @monitor_waiters = WaitQueue.new # who wait for its monitor
           self.encoding = Encoding::BINARY
           @receive_timeout = @send_timeout = -1
           @counting = false
-          @turns = @alone_turn = 0
+          @turns = @only_turn = 0
           @incoming = Zmq.new_message
           @incoming_address = @incoming.address
           become :open
@@ -68,17 +68,17 @@ module Godwit
           @binary = encoding.equal?(Encoding::BINARY)
         end
 
-        def forked? = @birth != Birth::PAGE.get_int32(0)
+        def forked? = @generation != ForkDetector::PAGE.get_int32(0)
 
-        def closed? = @state != :open && @state != :lent
+        def closed? = @state != :open && @state != :in_proxy
 
-        def lent? = @state == :lent
+        def in_proxy? = @state == :in_proxy
 
         # @raise [Failed] when the socket may not be used
-        def check(lent: false)
+        def check(in_proxy: false)
           raise Failed, ClosedError if closed?
           raise Failed, ForkedError if forked?
-          raise Failed, BusyError if @state == :lent && !lent
+          raise Failed, BusyError if @state == :in_proxy && !in_proxy
         end
 
         # Runs the block with the lock held.
@@ -94,9 +94,9 @@ module Godwit
         # Runs the block with the lock held on an open socket. A call that fails may have emptied libzmq's mailbox all the same, when libzmq ends above all, and others
         # wait for what was in it.
         # @raise [Failed]
-        def use(lent: false)
+        def use(in_proxy: false)
           locked do
-            check(lent: lent)
+            check(in_proxy: in_proxy)
             begin
               yield
             rescue Failed
@@ -108,33 +108,33 @@ module Godwit
 
         # Tries until the block gives something else than AGAIN, or time is up: AGAIN. Between two tries it waits. The block must have
         # emptied libzmq's mailbox when it says so (ADR 1).
-        # @param lent whether it may be done while a proxy has the socket
+        # @param in_proxy whether it may be done while a proxy has the socket
         # @raise [Failed]
-        def attempt(deadline, events, line = @line, lent: false)
+        def attempt(deadline, events, queue = @queue, in_proxy: false)
           outcome = io = waiter = nil
           again = true
           while again
-            outcome = use(lent: lent) do
+            outcome = use(in_proxy: in_proxy) do
               tried = yield
               if AGAIN.equal?(tried) && deadline != 0
                 # A thread-safe socket's descriptor is still readable for what the last calls have seen, or for what came since this one.
-                next ONCE_MORE if line.equal?(@line) && take_signal
-                io = line.equal?(@line) ? @io : @feed.io
-                @feed&.look if line.equal?(@line)
-                waiter = Waiter.new(line.spare, events) # known here before he stands there: what a trap handler raises leaves none behind
-                line.enter(waiter)
+                next ONCE_MORE if queue.equal?(@queue) && take_signal
+                io = queue.equal?(@queue) ? @io : @feed.io
+                @feed&.look if queue.equal?(@queue)
+                waiter = Waiter.new(queue.spare, events) # known here before he stands there: what a trap handler raises leaves none behind
+                queue.enter(waiter)
               end
               tried
             end
             next if ONCE_MORE.equal?(outcome)
             break unless waiter
             again = waiter.pause(io, deadline) || !Clock.passed?(deadline)
-            leave(line, waiter)
+            leave(queue, waiter)
             waiter = nil
           end
           outcome.nil? ? AGAIN : outcome
         ensure
-          leave(line, waiter) if waiter
+          leave(queue, waiter) if waiter
         end
 
         # ---- who waits; called with the lock held ----
@@ -142,7 +142,7 @@ module Godwit
         # After each libzmq call on the socket: it may have swallowed the edge that another waits for. An edge-triggered epoll remembers
         # whether the descriptor was written or read since the last look.
         def settle
-          @line.wake if !@line.empty? && !@poller && edge_passed? # of a poller no call swallows a signal
+          @queue.wake if !@queue.empty? && !@poller && edge_passed? # of a poller no call swallows a signal
         end
 
         # A REQ and a REP are in another state after each message, which serves others with no edge to tell of it.
@@ -151,7 +151,7 @@ module Godwit
         end
 
         def wake_all
-          @line.wake
+          @queue.wake
           @watches&.each_key(&:touch)
         end
 
@@ -210,7 +210,7 @@ module Godwit
             end
             @feed&.end
             wake_all
-            @readers.wake
+            @monitor_waiters.wake
             release_unused
           end
         rescue Lock::Held # a trap handler interrupted a call on it: that one closes it
@@ -237,7 +237,7 @@ module Godwit
           @feed = nil unless @feed&.move(before)
           @watches&.each_key { |watch| watch.move(@fd) }
           wake_all
-          @line.drop_spares
+          @queue.drop_spares
         ensure
           supersede(before) if before && !before.equal?(@zmq)
         end
@@ -286,10 +286,10 @@ module Godwit
           nil
         end
 
-        def nobody_waits? = @line.empty? && @readers.empty?
+        def nobody_waits? = @queue.empty? && @monitor_waiters.empty?
 
-        def leave(line, waiter)
-          @lock.synchronize { depart(line, waiter) }
+        def leave(queue, waiter)
+          @lock.synchronize { depart(queue, waiter) }
         rescue Lock::Held
           nil
         end
@@ -305,8 +305,8 @@ module Godwit
           @feed&.end
           @peers&.stop
           @feed&.free
-          @line.drop_spares
-          @alone_waiter&.wake_up&.close
+          @queue.drop_spares
+          @only_waiter&.wake_up&.close
           @edges&.close
           @watches&.each_key(&:detach)
           close_drafts

@@ -56,8 +56,8 @@ module ZMQ
       return @events & (POLLIN | POLLOUT) unless @target
       type = @target.godwit&.type
       bits = @events & (POLLIN | POLLOUT)
-      bits &= ~POLLIN if Godwit::Hints::SEND_ONLY.include?(type)
-      bits &= ~POLLOUT if Godwit::Hints::RECEIVE_ONLY.include?(type)
+      bits &= ~POLLIN if Godwit::ErrorHints::SEND_ONLY.include?(type)
+      bits &= ~POLLOUT if Godwit::ErrorHints::RECEIVE_ONLY.include?(type)
       bits
     end
 

@@ -116,7 +116,7 @@ module ZMQ
 
       # @return [Integer, nil] an errno
       def refusal_of(godwit, flags)
-        return ENOTSUP if Godwit::Hints::RECEIVE_ONLY.include?(godwit.type)
+        return ENOTSUP if Godwit::ErrorHints::RECEIVE_ONLY.include?(godwit.type)
         return EFSM if @turn && ((@turn == :receive && !@relaxed) || !@rest.empty?)
         patience = dontwait?(flags) ? 0 : godwit.__send__(:_get_option, SNDTIMEO)
         EAGAIN unless godwit.__send__(:_wait, POLLOUT, patience)

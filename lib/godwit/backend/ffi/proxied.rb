@@ -8,26 +8,26 @@ module Godwit
       class SocketHandle
         # A proxy's loop alone uses it from here on. Who waits calls libzmq when he wakes.
         # @raise [Failed]
-        def lend(proxy)
+        def acquire(proxy)
           use do
-            raise Failed, BusyError unless @line.empty?
+            raise Failed, BusyError unless @queue.empty?
             @peers&.stop
             drop_torn
-            @lent_linger = get(LINGER)
+            @proxy_linger = get(LINGER)
             @proxy = proxy
-            become :lent
+            become :in_proxy
           end
         end
 
         # It is everybody's again; one that was closed meanwhile is closed now.
-        def give_back
+        def release_from_proxy
           @lock.synchronize do
             @proxy = nil
-            become(:open) if @state == :lent
+            become(:open) if @state == :in_proxy
             wake_all # pollers did not ask it meanwhile
             next unless @state == :closing
             @feed&.end
-            @readers.wake
+            @monitor_waiters.wake
             release_unused
           end
         end
@@ -41,7 +41,7 @@ module Godwit
 
         def end_proxy
           become :closing
-          @context.note_linger(@lent_linger)
+          @context.note_linger(@proxy_linger)
           @proxy.end
         end
       end

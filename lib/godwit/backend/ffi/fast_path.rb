@@ -9,11 +9,11 @@ module Godwit
       # @private
       class SocketHandle
         # No interrupt can leave the lock of Mutex#synchronize taken.
-        # @return [true, nil] nil: nothing was sent, and the whole way shall tell why
-        def send_in_turn(string)
+        # @return [true, nil] nil: nothing was sent, and the slow path shall tell why
+        def send_fast(string)
           return if (@turns += 1) >= MOST
           sent = guard.synchronize do
-            @open && (@simple || sends_simply?) && !@peers && @waiters.empty? && @birth == Birth::PAGE.get_int32(0) &&
+            @open && (@simple || sends_simply?) && !@peers && @waiters.empty? && @generation == ForkDetector::PAGE.get_int32(0) &&
               Zmq.send_string(@address, string, string.bytesize, DONTWAIT) >= 0
           end
           close if @close_due
@@ -23,18 +23,18 @@ module Godwit
         end
 
         # @param timeout [Integer, nil] as the primitives'
-        # @return [String, Array<String>, Object, nil] AGAIN when time is up; nil: nothing was taken, and the whole way shall tell why
-        def receive_in_turn(timeout)
+        # @return [String, Array<String>, Object, nil] AGAIN when time is up; nil: nothing was taken, and the slow path shall tell why
+        def receive_fast(timeout)
           return if (@turns += 1) >= MOST
           turn = message = nil
           guard.synchronize do
-            if @open && (@simple || receives_simply?) && !@peers && !@torn && @waiters.empty? && @birth == Birth::PAGE.get_int32(0)
+            if @open && (@simple || receives_simply?) && !@peers && !@torn && @waiters.empty? && @generation == ForkDetector::PAGE.get_int32(0)
               @torn = true
               size = Zmq.receive(@incoming_address, @address, DONTWAIT)
               if size < 0
                 if timeout != 0 && waits_simply?
-                  turn = @alone_turn += 1 # before he stands there, so that no interrupt leaves him behind
-                  @waiters << @alone_waiter
+                  turn = @only_turn += 1 # before he stands there, so that no interrupt leaves him behind
+                  @waiters << @only_waiter
                 end
               elsif @binary && size > 0 && size <= KEPT && Zmq.more(@incoming_address) == 0
                 message = Zmq::MEMORY.get_bytes(Zmq.data(@incoming_address) - 1, size)
@@ -45,12 +45,12 @@ module Godwit
             end
           end
           close if @close_due
-          turn ? wait_alone(turn, timeout) : message
+          turn ? wait_as_only(turn, timeout) : message
         rescue ThreadError, Lock::Held # in a trap handler
           nil
         ensure
-          leave_alone(turn) if turn && turn == @alone_turn && !@waiters.empty?
-          mend_torn if @torn
+          leave_as_only(turn) if turn && turn == @only_turn && !@waiters.empty?
+          repair_torn if @torn
         end
 
         if RUBY_ENGINE == "jruby"
@@ -58,7 +58,7 @@ module Godwit
           # looks for interrupts where a loop turns and a thread waits: never between the lock and its `ensure`.
 
           def send_at_once(string)
-            return send_in_turn(string) if Scheduler::POSSIBLE || !@mutex.try_lock
+            return send_fast(string) if Scheduler::POSSIBLE || !@mutex.try_lock
             begin
               sent = @open && (@simple || sends_simply?) && !@peers && @waiters.empty? && Zmq.send_string(@address, string, string.bytesize, DONTWAIT) >= 0
             ensure
@@ -69,7 +69,7 @@ module Godwit
           end
 
           def receive_at_once(timeout)
-            return receive_in_turn(timeout) if Scheduler::POSSIBLE || !@mutex.try_lock
+            return receive_fast(timeout) if Scheduler::POSSIBLE || !@mutex.try_lock
             turn = message = whole = nil
             begin
               begin
@@ -78,8 +78,8 @@ module Godwit
                   size = Zmq.receive(@incoming_address, @address, DONTWAIT)
                   if size < 0
                     if timeout != 0 && waits_simply?
-                      turn = @alone_turn += 1
-                      @waiters << @alone_waiter
+                      turn = @only_turn += 1
+                      @waiters << @only_waiter
                     end
                   elsif @binary && size > 0 && size <= KEPT && Zmq.more(@incoming_address) == 0
                     message = Zmq::MEMORY.get_bytes(Zmq.data(@incoming_address) - 1, size)
@@ -91,17 +91,17 @@ module Godwit
                 whole = true
               ensure
                 @mutex.unlock
-                mend_torn unless whole
+                repair_torn unless whole
               end
               close if @close_due
-              turn ? wait_alone(turn, timeout) : message
+              turn ? wait_as_only(turn, timeout) : message
             ensure
-              leave_alone(turn) if turn && turn == @alone_turn && !@waiters.empty?
+              leave_as_only(turn) if turn && turn == @only_turn && !@waiters.empty?
             end
           end
         else
-          alias_method :send_at_once, :send_in_turn
-          alias_method :receive_at_once, :receive_in_turn
+          alias_method :send_at_once, :send_fast
+          alias_method :receive_at_once, :receive_fast
         end
 
         private
@@ -124,26 +124,26 @@ module Godwit
         # Nothing was there, and nobody waits. A waiter who is alone is always the same one.
         def waits_simply?
           return false if ::FFI.errno != EAGAIN || @feed || Scheduler.here?
-          @alone_waiter ||= Waiter.new(@line.spare, READABLE)
+          @only_waiter ||= Waiter.new(@queue.spare, READABLE)
         rescue Failed # no descriptor is left
           false
         end
 
-        # Waits in the line, and takes the message, if all is as it was; else the whole way is taken.
+        # Waits in the line, and takes the message, if all is as it was; else the slow path is taken.
         # @param turn [Integer] whose place it is: one who is interrupted after he has left takes nobody else's
-        # @return as receive_in_turn
-        def wait_alone(turn, timeout)
+        # @return as receive_fast
+        def wait_as_only(turn, timeout)
           timeout ||= @receive_timeout
           deadline = Clock.deadline(timeout) if timeout >= 0
           message = nil
           nothing = again = true # at once: a flood brings the next meanwhile, and to sleep for each one costs both sides more
           while nothing
-            break message = AGAIN unless again || @alone_waiter.wake_up.pause(@io, deadline) || !Clock.passed?(deadline)
+            break message = AGAIN unless again || @only_waiter.wake_up.pause(@io, deadline) || !Clock.passed?(deadline)
             again = false
             @mutex.synchronize do
               nothing = false
-              if @open && (@simple || receives_simply?) && !@peers && !@torn && !@feed && @waiters.size == 1 && @birth == Birth::PAGE.get_int32(0)
-                @alone_waiter.wake_up.reset
+              if @open && (@simple || receives_simply?) && !@peers && !@torn && !@feed && @waiters.size == 1 && @generation == ForkDetector::PAGE.get_int32(0)
+                @only_waiter.wake_up.reset
                 @torn = true
                 size = Zmq.receive(@incoming_address, @address, DONTWAIT)
                 if size < 0
@@ -162,27 +162,27 @@ module Godwit
             close if @close_due
           end
           return message if message && !AGAIN.equal?(message)
-          leave_alone(turn)
+          leave_as_only(turn)
           message || attempt(deadline, READABLE) { try_receive(false) }
         rescue Failed
           nil
         ensure
-          mend_torn if @torn
+          repair_torn if @torn
         end
 
-        def leave_alone(turn)
+        def leave_as_only(turn)
           @lock.synchronize do
-            next unless turn == @alone_turn && @alone_waiter
-            waiter = @waiters.delete(@alone_waiter)
-            @alone_waiter = nil # his wake-up goes back to the others
-            @line.recycle(waiter, keep: @state == :open) if waiter
+            next unless turn == @only_turn && @only_waiter
+            waiter = @waiters.delete(@only_waiter)
+            @only_waiter = nil # his wake-up goes back to the others
+            @queue.recycle(waiter, keep: @state == :open) if waiter
             release_unused
           end
         end
 
         # The last to leave closes. The lock is held.
-        def depart(line, waiter)
-          line.leave(waiter, keep: line.equal?(@line) && @state == :open)
+        def depart(queue, waiter)
+          queue.leave(waiter, keep: queue.equal?(@queue) && @state == :open)
           release_unused
         end
       end

@@ -49,7 +49,7 @@ module Godwit
 
         def initialize
           @wake = LibC.event_io
-          @birth = Birth.now
+          @generation = ForkDetector.now
           @signalled = false
           @polled = ::FFI::MemoryPointer.new(2 * POLLFD)
           @polled.put_int16(4, 1) # POLLIN
@@ -109,7 +109,7 @@ module Godwit
             outer = thread.thread_variable_get(:godwit_wake_up) # of the wait that a trap handler interrupted
             thread.thread_variable_set(:godwit_wake_up, self)
             # A child that was forked since the caller looked has nobody to wake it.
-            @birth != Birth::PAGE.get_int32(0) || ready?(io, left)
+            @generation != ForkDetector::PAGE.get_int32(0) || ready?(io, left)
           ensure
             thread.thread_variable_set(:godwit_wake_up, outer)
           end
@@ -159,7 +159,7 @@ module Godwit
 
       # Those who wait for the same thing, guarded by its lock. ADR 1 tells why all are woken.
       # @private
-      class Line
+      class WaitQueue
         # The Array stays the same.
         attr_reader :waiters
 
@@ -198,7 +198,7 @@ module Godwit
         end
 
         # Those who wait for peers wait for no message.
-        def wake_those_who_count
+        def wake_counting
           @waiters.each { |waiter| waiter.wake if waiter.events.zero? }
         end
 
@@ -211,10 +211,10 @@ module Godwit
 
       # Lets other fibers run, every so many messages.
       # @private
-      module Turns
+      module FairYield
         MOST = 128
 
-        def give_way
+        def yield_turn
           @turns = (@turns || 0) + 1
           return false if @turns < MOST
           @turns = 0

@@ -6,7 +6,7 @@ module Godwit
       # What libzmq tells of a socket's connections, into a PAIR that is emptied into the queue of each Monitor; peers are counted from the
       # same. All is done with the socket's lock held. Of BIND_FAILED libzmq is not asked: telling it spoils the errno of the bind (4.3.4).
       # @private
-      class EventFeed
+      class MonitorPump
         LOOK_EVERY = 0.01 # seconds
         RECEIVE_HWM = Options.fetch(:recv_hwm).id
 
@@ -29,7 +29,7 @@ module Godwit
 
         def initialize(socket, events)
           @socket = socket
-          @readers = []
+          @listeners = []
           @ended = false
           @looked = 0
           @events = events & ~EVENT_BIND_FAILED
@@ -57,17 +57,17 @@ module Godwit
           supersede(before) if before && !before.equal?(@pair)
         end
 
-        def add(reader)
-          @readers << reader
+        def add(listener)
+          @listeners << listener
         end
 
-        def remove(reader)
-          @readers.delete_if { |other| other.equal?(reader) }
+        def remove(listener)
+          @listeners.delete_if { |other| other.equal?(listener) }
         end
 
         def ended? = @ended
 
-        def idle? = @readers.empty?
+        def idle? = @listeners.empty?
 
         # Empties the PAIR.
         # @return [Boolean] whether there was something
@@ -77,10 +77,10 @@ module Godwit
           begin
             news = drain_pair(@pair)
           rescue Failed
-            @socket.readers.wake
+            @socket.monitor_waiters.wake
             raise
           end
-          @socket.readers.wake if news # who drains took the others' edge
+          @socket.monitor_waiters.wake if news # who drains took the others' edge
           news
         end
 
@@ -99,14 +99,14 @@ module Godwit
           return if @ended
           finish(@socket.zmq)
           @ended = true
-          @readers.each(&:detach)
-          @readers.clear
+          @listeners.each(&:detach)
+          @listeners.clear
         end
 
         # Nobody waits any more.
         def free
-          @readers.each(&:detach)
-          @readers.clear
+          @listeners.each(&:detach)
+          @listeners.clear
           Zmq.zmq_close(@pair) if @pair
           @pair = nil
           Zmq.zmq_msg_close(@part)
@@ -119,7 +119,7 @@ module Godwit
           @moving = true
           finish(before)
           @moving = false
-          @socket.readers.wake
+          @socket.monitor_waiters.wake
           start
           Zmq.zmq_close(pair)
           true
@@ -138,14 +138,14 @@ module Godwit
           return if error == ETERM || endpoint.start_with?("inproc:") # as libzmq
           drain # what came first is told first
           tell(EVENT_BIND_FAILED, [error], endpoint)
-          @socket.readers.wake
+          @socket.monitor_waiters.wake
         end
 
         private
 
         def supersede(pair)
           drain_pair(pair) # what came first is told first
-          @socket.readers.wake # they wait on the descriptor that goes
+          @socket.monitor_waiters.wake # they wait on the descriptor that goes
         ensure
           Zmq.zmq_close(pair)
         end
@@ -153,7 +153,7 @@ module Godwit
         # libzmq waits when the PAIR is full: it has no limit, and that is set before it connects.
         def connect(pair)
           @told = nil
-          endpoint = EventFeed.endpoint
+          endpoint = MonitorPump.endpoint
           [RECEIVE_HWM, SocketHandle::LINGER].each { |id| OptionKinds.set(pair, OptionKinds.fetch(id), 0) }
           io = IO.for_fd(OptionKinds.get(pair, OptionKinds.fetch(SocketHandle::FD)) { |error| @socket.interrupted?(error) }, autoclose: false)
           raise Failed, ::FFI.errno if listen(endpoint) != 0
@@ -168,7 +168,7 @@ module Godwit
         end
 
         def listen(endpoint)
-          return @told = Zmq.zmq_socket_monitor(@socket.zmq, endpoint, @events) unless EventFeed.versioned?
+          return @told = Zmq.zmq_socket_monitor(@socket.zmq, endpoint, @events) unless MonitorPump.versioned?
           @told = Drafts.zmq_socket_monitor_versioned(@socket.zmq, endpoint, @events, 2, PAIR)
         end
 
@@ -190,7 +190,7 @@ module Godwit
         def receive(pair)
           parts = [part(pair) || (return false)]
           parts << (part(pair) || "") while Zmq.zmq_msg_more(@part) == 1
-          if EventFeed.versioned?
+          if MonitorPump.versioned?
             event, count = parts.shift(2).map { |bytes| bytes.unpack1("Q") }
             values = parts.shift(count.to_i).map { |bytes| bytes.unpack1("Q") }
           else
@@ -213,7 +213,7 @@ module Godwit
         def tell(event, values, local, remote = nil)
           return if @moving && event == EVENT_MONITOR_STOPPED
           @socket.peers&.note(event, values.first)
-          @readers.each { |reader| reader.put(event, values, local, remote || (EventFeed.versioned? ? "" : nil)) }
+          @listeners.each { |listener| listener.put(event, values, local, remote || (MonitorPump.versioned? ? "" : nil)) }
         end
       end
     end

@@ -3,7 +3,7 @@
 module Godwit
   # What to do about an error where the table (api/errors.yml) cannot know, since it depends on the socket.
   # @private
-  module Hints
+  module ErrorHints
     RECEIVE_ONLY = %i[SUB PULL GATHER DISH].freeze
     SEND_ONLY = %i[PUB PUSH SCATTER RADIO].freeze
     FIXED_MARK = "a high-water mark is fixed by the first bind or connect: give it to the constructor, " \

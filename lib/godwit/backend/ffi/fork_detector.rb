@@ -6,7 +6,7 @@ module Godwit
       # Tells a forked child from its parent. A page that the kernel empties in each child holds the process's number: reading that costs a
       # tenth of asking for the number, which is a system call, and no way to fork goes unseen.
       # @private
-      module Birth
+      module ForkDetector
         # Where no page can be had.
         class Asked
           def get_int32(_offset) = Process.pid

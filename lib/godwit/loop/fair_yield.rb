@@ -4,7 +4,7 @@ module Godwit
   class Loop
     # What {Loop#run} does, turn by turn: wait, call each callback whose socket or IO is ready once, fire timers, run what was posted.
     # @private
-    module Turns
+    module FairYield
       # More wait for the next turn, so that sockets come in between.
       TIMERS_PER_TURN = 256
       NOTHING = [].freeze

@@ -3,8 +3,8 @@
 require "test_helper"
 require "support/tiny_scheduler"
 
-# The short way of send, << and recv, which holds the lock but puts no interrupt off (ADR 15).
-class ShortWayTest < Godwit::TestCase
+# The fast path of send, << and recv, which holds the lock but puts no interrupt off (ADR 15).
+class FastPathTest < Godwit::TestCase
   # What a kill, a Timeout or a trap handler does, at a place that no test can hit from outside.
   class Interrupted < StandardError; end
 
@@ -50,7 +50,7 @@ class ShortWayTest < Godwit::TestCase
 
   def handle_of(socket) = Godwit::Socket::FFIPrimitives.handle_of(socket)
 
-  # Connected, with nothing there: until the first message peers are counted, which is no short way.
+  # Connected, with nothing there: until the first message peers are counted, which is no fast path.
   def warm_pair
     pull, push = connected_pair(:PULL, :PUSH)
     push << "first"
@@ -70,12 +70,12 @@ class ShortWayTest < Godwit::TestCase
   test "one who is interrupted as he stands in the line leaves it" do
     pull, push = warm_pair
     handle = handle_of(pull)
-    before_next(handle, :wait_alone) do
-      refute_empty handle.line
+    before_next(handle, :wait_as_only) do
+      refute_empty handle.queue
       raise Interrupted
     end
     assert_raises(Interrupted) { pull.recv(timeout: 5) }
-    assert_empty handle.line
+    assert_empty handle.queue
     push << "next"
     assert_equal "next", pull.recv(timeout: 5)
   end
@@ -90,7 +90,7 @@ class ShortWayTest < Godwit::TestCase
     until_waiting(pull)
     thread.raise(Interrupted)
     assert_equal :interrupted, thread.value
-    assert_empty handle_of(pull).line
+    assert_empty handle_of(pull).queue
     push << "next"
     assert_equal "next", pull.recv(timeout: 5)
   end
@@ -98,7 +98,7 @@ class ShortWayTest < Godwit::TestCase
   test "whose time is up leaves the line" do
     pull, push = warm_pair
     2.times { assert_nil pull.recv(timeout: 0.01, exception: false) }
-    assert_empty handle_of(pull).line
+    assert_empty handle_of(pull).queue
     push << "next"
     assert_equal "next", pull.recv(timeout: 5)
   end
@@ -112,9 +112,9 @@ class ShortWayTest < Godwit::TestCase
       until_waiting(pull)
       raise Interrupted
     end
-    handle.define_singleton_method(:wait_alone) do |*arguments|
-      singleton_class.remove_method(:wait_alone)
-      wait_alone(*arguments) # he has the message, and has left
+    handle.define_singleton_method(:wait_as_only) do |*arguments|
+      singleton_class.remove_method(:wait_as_only)
+      wait_as_only(*arguments) # he has the message, and has left
       stand.call
     end
     first = in_thread do
@@ -125,7 +125,7 @@ class ShortWayTest < Godwit::TestCase
     until_waiting(pull)
     push << "lost with its receiver"
     assert_equal :interrupted, first.value
-    refute_empty handle.line
+    refute_empty handle.queue
     push << "next"
     assert_equal "next", second.value
   end
@@ -135,11 +135,11 @@ class ShortWayTest < Godwit::TestCase
     handle = handle_of(pull)
     thread = in_thread { pull.recv }
     until_waiting(pull)
-    other = another_in(handle.line)
+    other = another_in(handle.queue)
     push << "next"
     assert_equal "next", thread.value
-    assert_equal [other], handle.line.waiters
-    handle.line.leave(other)
+    assert_equal [other], handle.queue.waiters
+    handle.queue.leave(other)
   end
 
   # @return [Godwit::Backend::FFI::Waiter] who waits for messages
@@ -148,10 +148,10 @@ class ShortWayTest < Godwit::TestCase
   test "two who wait each have a message" do
     pull, push = warm_pair
     threads = Array.new(2) { in_thread { pull.recv } }
-    eventually("they never waited") { handle_of(pull).line.waiters.size == 2 }
+    eventually("they never waited") { handle_of(pull).queue.waiters.size == 2 }
     push << "a" << "b"
     assert_equal %w[a b], threads.map(&:value).sort
-    assert_empty handle_of(pull).line
+    assert_empty handle_of(pull).queue
   end
 
   # libzmq's descriptor tells of a change once: who calls libzmq may have taken that from one who waits.
@@ -166,10 +166,10 @@ class ShortWayTest < Godwit::TestCase
       handle.define_singleton_method(:settle) { super().tap { looked += 1 } }
       call.call
       assert_equal 0, looked
-      waiter = another_in(handle.line)
+      waiter = another_in(handle.queue)
       call.call
       assert_operator looked, :>, 0
-      handle.line.leave(waiter)
+      handle.queue.leave(waiter)
     end
   end
 
@@ -197,8 +197,8 @@ class ShortWayTest < Godwit::TestCase
 
   # Whoever unlocks a Mutex that somebody waits for in a thread with a scheduler calls that, of which CRuby 3.1 may die (Lock).
   {
-    "the short way" => ->(push) { push.send("x", timeout: 5) },
-    "the whole way" => ->(push) { push.send_nonblock("x") }
+    "the fast path" => ->(push) { push.send("x", timeout: 5) },
+    "the slow path" => ->(push) { push.send_nonblock("x") }
   }.each do |name, use|
     test "who finds the lock taken, where there is a scheduler, leaves it to none: #{name}" do
       not_on :jruby, "JRuby has no fiber scheduler"
