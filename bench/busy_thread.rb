@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# What does a receiver still get when another Ruby thread computes without pause? See support/bench.rb for what narrows a run.
+# What does a receiver still get when another Ruby thread computes without pause? See
+# support/bench.rb for what narrows a run.
 require_relative "support/bench"
 
 RUNS = 7
@@ -12,22 +13,36 @@ PIPE = "IO.pipe, readpartial"
 
 # label => [kind, further arguments]
 CONTENDERS = {
-  "C, busy pthread" => [:c], RECV => [:godwit, :pipe], "godwit, recv_many(256)" => [:godwit, :pipe, "batches"], "pyzmq, busy Python thread" => [:pyzmq],
+  "C, busy pthread" => [:c], RECV => %i[godwit pipe],
+  "godwit, recv_many(256)" => [:godwit, :pipe, "batches"], "pyzmq, busy Python thread" => [:pyzmq],
   "ffi-rzmq" => [:ffi_rzmq]
 }.freeze
 
 def run_once(kind, further)
-  further = further.map { |argument| (argument == :pipe) ? Bench::Programs.c("stamp_pipe") : argument }
+  further =
+    further.map { |argument| (argument == :pipe) ? Bench::Programs.c("stamp_pipe") : argument }
   Bench::Child.together do |start|
-    receiver = start.call(*Bench::Programs.command(kind, :busy), "tcp://127.0.0.1:*", SIZE, SECONDS, HWM, *further)
-    start.call(Bench::Programs.c("stamp_push"), receiver.ready, SIZE, SECONDS + 30, HWM) # ended when the receiver has seen enough
-    receiver.result.slice("rate", "gap_ms", "age_ms", "pipe_rate", "pipe_gap_ms", "pipe_age_ms").transform_keys(&:to_sym)
+    receiver =
+      start.call(
+        *Bench::Programs.command(kind, :busy), "tcp://127.0.0.1:*", SIZE, SECONDS, HWM, *further
+      )
+    # Ended when the receiver has seen enough.
+    start.call(Bench::Programs.c("stamp_push"), receiver.ready, SIZE, SECONDS + 30, HWM)
+    receiver
+      .result
+      .slice("rate", "gap_ms", "age_ms", "pipe_rate", "pipe_gap_ms", "pipe_age_ms")
+      .transform_keys(&:to_sym)
   end
 end
 
 def row(label, figures, prefix = "")
   rate, gap, age = [:rate, :gap_ms, :age_ms].map { |key| figures[:"#{prefix}#{key}"] }
-  [label, format("%.0f", rate.median), *[gap, age].flat_map { |sample| [sample.median, sample.most] }.map { |value| format("%.1f", value) }]
+  [
+    label,
+    format("%.0f", rate.median),
+    *[gap, age].flat_map { |sample| [sample.median, sample.most] }
+      .map { |value| format("%.1f", value) }
+  ]
 end
 
 Bench.section("busy_thread", "Beside a busy thread") do |section|
@@ -42,9 +57,20 @@ Bench.section("busy_thread", "Beside a busy thread") do |section|
   results = contest.run(Bench.runs(RUNS))
   rows = results.map { |label, figures| row(label, figures) }
   rows << row(PIPE, results[RECV], "pipe_") if results.key?(RECV)
-  section.table ["", "messages/s", "worst gap, ms: median", "highest", "worst age, ms: median", "highest"], rows
+  section.table [
+    "",
+    "messages/s",
+    "worst gap, ms: median",
+    "highest",
+    "worst age, ms: median",
+    "highest"
+  ],
+    rows
   section.absent(contest.absent)
   mine = results[RECV]
   section.target "#{RECV}: messages/s", mine&.dig(:rate)&.median, at_least: 50_000, digits: 0
-  section.target "#{RECV}: worst gap of a run, ms (median of the runs)", mine&.dig(:gap_ms)&.median, at_most: 120, digits: 1
+  section.target "#{RECV}: worst gap of a run, ms (median of the runs)",
+    mine&.dig(:gap_ms)&.median,
+    at_most: 120,
+    digits: 1
 end

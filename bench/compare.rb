@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Is this checkout slower than an earlier commit? `bundle exec ruby bench/compare.rb COMMIT [RUNS [PART]]`
-# builds the commit in tmp/compare. The same programs then run on both libraries in turns.
+# Is this checkout slower than an earlier commit? `bundle exec ruby bench/compare.rb COMMIT [RUNS
+# [PART]]` builds the commit in tmp/compare. The same programs then run on both libraries in turns.
 require_relative "support/bench"
 
 COMMIT = ARGV.fetch(0) { abort "usage: bundle exec ruby bench/compare.rb COMMIT [RUNS]" }

@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
-# What do frames and Strings in place gain, beside C's own zero copy, and from which size on? See support/bench.rb for what narrows a run.
+# What do frames and Strings in place gain, beside C's own zero copy, and from which size on? See
+# support/bench.rb for what narrows a run.
 require_relative "support/bench"
 
 RUNS = 5
 TRANSPORTS = %w[tcp ipc].freeze
-SIZES = {1024 => "1 KiB", 4096 => "4 KiB", 16_384 => "16 KiB", 32_768 => "32 KiB", 65_536 => "64 KiB", 262_144 => "256 KiB",
-         1_048_576 => "1 MiB", 16_777_216 => "16 MiB"}.freeze
+SIZES = {
+  1024 => "1 KiB", 4096 => "4 KiB", 16_384 => "16 KiB", 32_768 => "32 KiB", 65_536 => "64 KiB",
+  262_144 => "256 KiB", 1_048_576 => "1 MiB", 16_777_216 => "16 MiB"
+}.freeze
 C = "C, in place"
 
 # label => [sender, its form, receiver, its form]
@@ -29,17 +32,21 @@ end
 
 def run_once(endpoint, size, sender, send_form, receiver, receive_form)
   numbers = [size, count(size), [count(size) / 10, 1].max]
-  pull, push = Bench::Child.pair(
-    Bench::Programs.command(receiver, :frames_pull), Bench::Programs.command(sender, :frames_push), endpoint,
-    *numbers, *receive_form, client_arguments: [*numbers, send_form]
-  )
+  pull, push =
+    Bench::Child.pair(
+      Bench::Programs.command(receiver, :frames_pull),
+      Bench::Programs.command(sender, :frames_push), endpoint, *numbers, *receive_form,
+      client_arguments: [*numbers, send_form]
+    )
   {rate: pull["rate"], send_cpu: push["cpu_ns"], recv_cpu: pull["cpu_ns"]}
 end
 
 def contest(transport, size, next_endpoint)
   contest = Bench::Contest.new("frames, #{transport}, #{SIZES[size]}")
   CONTENDERS.each do |label, (sender, send_form, receiver, receive_form)|
-    contest.add(label, *[sender, receiver].uniq) { run_once(next_endpoint.call(transport), size, sender, send_form, receiver, receive_form) }
+    contest.add(label, *[sender, receiver].uniq) do
+      run_once(next_endpoint.call(transport), size, sender, send_form, receiver, receive_form)
+    end
   end
   contest.run(Bench.runs(RUNS))
 end
@@ -63,28 +70,45 @@ Bench.section("frames", "Large messages: frames, and Strings in place") do |sect
   MARKDOWN
   all = Bench.endpoints do |next_endpoint|
     Bench.transports(TRANSPORTS).to_h do |transport|
-      [transport, Bench.sizes(SIZES.keys, quick: [1024, 1_048_576]).to_h { |size| [size, contest(transport, size, next_endpoint)] }]
+      [
+        transport,
+        Bench
+          .sizes(SIZES.keys, quick: [1024, 1_048_576])
+          .to_h { |size| [size, contest(transport, size, next_endpoint)] }
+      ]
     end
   end
   all.each do |transport, by_size|
     section.heading transport
     section.table ["MB/s · ratio to C", *by_size.keys.map { |size| SIZES[size] }],
-      CONTENDERS.keys.map { |label| [label, *by_size.map { |size, results| cell(results, size, label) }] }
+      CONTENDERS.keys.map { |label|
+        [label, *by_size.map { |size, results| cell(results, size, label) }]
+      }
   end
   if all["tcp"]
     section.heading "Where the threshold lies"
-    section.text "godwit to C: in place, in messages/s and processor time of the sender, over copied. Above 1 in the first row, or below in the second, sending in place pays."
-    section.table ["", *all["tcp"].keys.map { |size| SIZES[size] }], all.flat_map { |transport, by_size|
-      [
-        ["#{transport}: messages/s", *by_size.each_value.map { |results| ratio(results, "godwit in place to C", "godwit copied to C")&.then { |value| format("%.2f", value) } || "-" }],
-        ["#{transport}: processor time", *by_size.each_value.map { |results|
-          in_place, copied = ["godwit in place to C", "godwit copied to C"].map { |label| results.dig(label, :send_cpu)&.median }
-          (in_place && copied) ? format("%.2f", in_place / copied) : "-"
-        }]
-      ]
-    }
+    section.text "godwit to C: in place, in messages/s and processor time of the sender, over " \
+      "copied. Above 1 in the first row, or below in the second, sending in place pays."
+    section.table ["", *all["tcp"].keys.map { |size| SIZES[size] }],
+      all.flat_map { |transport, by_size|
+        [
+          ["#{transport}: messages/s",
+            *by_size.each_value.map { |results|
+              ratio(results, "godwit in place to C",
+                "godwit copied to C")&.then { |value| format("%.2f", value) } || "-"
+            }],
+          ["#{transport}: processor time", *by_size.each_value.map { |results|
+            in_place, copied =
+              ["godwit in place to C", "godwit copied to C"].map do |label|
+                results.dig(label, :send_cpu)&.median
+              end
+            (in_place && copied) ? format("%.2f", in_place / copied) : "-"
+          }]
+        ]
+      }
     all["tcp"].select { |size, _| size >= LARGE }.each do |size, results|
-      ["godwit in place to C", "C to godwit frames", "godwit in place to godwit frames"].each do |label|
+      ["godwit in place to C", "C to godwit frames",
+        "godwit in place to godwit frames"].each do |label|
         section.target "tcp, #{SIZES[size]}: #{label}, of C", ratio(results, label), at_least: 0.9
       end
     end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# What does a record cost its writer, how many come through, and how many does the broadcaster pass on? See support/bench.rb for what narrows a run.
+# What does a record cost its writer, how many come through, and how many does the broadcaster pass
+# on? See support/bench.rb for what narrows a run.
 require_relative "support/bench"
 
 RUNS = 5
@@ -26,9 +27,12 @@ def figures(fields, *keys) = keys.to_h { |key| [key, fields.fetch(key.to_s)] }
 def calls(command, how = nil)
   Bench::Child.together do |start|
     # It is ended with the run: how many come it does not know, where some are dropped.
-    target = how ? start.call(*godwit(:log_reader, how, 1_000_000_000, "tcp://127.0.0.1:*")).ready : nil
+    target =
+      how ? start.call(*godwit(:log_reader, how, 1_000_000_000, "tcp://127.0.0.1:*")).ready : nil
     fields = start.call(*command.map { |word| (word == :target) ? target : word }).result
-    figures(fields, "calls", "cpu_ns", "p50_us", "p99_us").transform_keys(&:to_sym).merge(rss: (fields["rss_kib"] - fields["bare_kib"]) / 1024.0, dropped: fields["dropped"] || 0)
+    figures(fields, "calls", "cpu_ns", "p50_us", "p99_us").transform_keys(&:to_sym).merge(
+      rss: (fields["rss_kib"] - fields["bare_kib"]) / 1024.0, dropped: fields["dropped"] || 0
+    )
   end
 end
 
@@ -37,11 +41,14 @@ def call_contest(folder)
   own = Bench::Programs.command(:godwit, :log_calls)
   contest.add(NULL, :godwit) { calls([*own, "null", CALLS]) }
   contest.add(FILE, :godwit) { calls([*own, "file", CALLS, "#{folder}/ruby.log"]) }
-  contest.add(SEMANTIC, :semantic_logger) { calls([*Bench::Programs.command(:semantic_logger, :log_calls), CALLS, "#{folder}/semantic.log"]) }
+  contest.add(SEMANTIC, :semantic_logger) do
+    calls([*Bench::Programs.command(:semantic_logger, :log_calls), CALLS, "#{folder}/semantic.log"])
+  end
   contest.add(WAY, :godwit) { calls([*own, "way", CALLS, :target], "lines") }
   contest.add(RECORD, :godwit) { calls([*own, "records", CALLS, :target], "fields") }
   contest.add(PLAIN, :godwit) { calls([*own, "plain", CALLS, :target], "lines") }
-  contest.add(FULL, :godwit) { calls([*own, "full", CALLS, "tcp://127.0.0.1:9"]) } # the port of `discard`: nobody listens
+  # The port of `discard`: nobody listens.
+  contest.add(FULL, :godwit) { calls([*own, "full", CALLS, "tcp://127.0.0.1:9"]) }
   contest.run(Bench.runs(RUNS))
 end
 
@@ -55,34 +62,52 @@ def through(kind, how, writers)
     result = reader.result(children.first)
     children.each(&:release)
     results = children.map(&:result)
-    {rate: result["rate"], reader_cpu: result["cpu_ns"], writer_cpu: results.sum { |fields| fields["cpu_ns"] } / writers,
-     lost: each * writers - result["seen"], rss: results.map { |fields| fields["rss_kib"] - fields["bare_kib"] }.max / 1024.0}
+    {
+      rate: result["rate"], reader_cpu: result["cpu_ns"],
+      writer_cpu: results.sum { |fields| fields["cpu_ns"] } / writers,
+      lost: each * writers - result["seen"],
+      rss: results.map { |fields| fields["rss_kib"] - fields["bare_kib"] }.max / 1024.0
+    }
   end
 end
 
 def through_contest
   contest = Bench::Contest.new("logger, end to end")
   contest.add([RECORD, "parsed", 1], :godwit) { through("records", "parsed", 1) }
-  WRITERS.each { |writers| contest.add([RECORD, "fields", writers], :godwit) { through("records", "fields", writers) } }
+  WRITERS.each do |writers|
+    contest.add([RECORD, "fields", writers], :godwit) { through("records", "fields", writers) }
+  end
   contest.add([PLAIN, "lines", 1], :godwit) { through("plain", "lines", 1) }
   contest.add([WAY, "lines", 1], :godwit) { through("way", "lines", 1) }
   contest.run(Bench.runs(RUNS))
 end
 
-# Stored records through the broadcaster, to readers in C: nothing but it is Ruby at work. Then to Godwit's own reader.
+# Stored records through the broadcaster, to readers in C: nothing but it is Ruby at work. Then to
+# Godwit's own reader.
 def broadcast(readers, own: false)
   count = RECORDS / ((readers > 1) ? 4 : 1)
   Bench::Child.together do |start|
     input, output = start.call(*godwit(:log_broadcaster)).ready.split
     children = Array.new(readers) do
-      start.call(*(own ? godwit(:log_reader, "fields", count, output, "subscribe") : [*Bench::Programs.command(:c, :log_sub), output, count]))
+      start.call(
+        *(
+          if own
+            godwit(:log_reader, "fields", count, output, "subscribe")
+          else
+            [*Bench::Programs.command(:c, :log_sub), output, count]
+          end
+        )
+      )
     end
     children.each(&:ready)
     writer = start.call(*godwit(:log_writer, "stored", count, input))
     results = children.map { |child| child.result(writer) }
     writer.release
     writer.result
-    {rate: results.sum { |fields| fields["rate"] } / readers, lost: results.sum { |fields| count - fields["seen"] } * 100.0 / count / readers}
+    {
+      rate: results.sum { |fields| fields["rate"] } / readers,
+      lost: results.sum { |fields| count - fields["seen"] } * 100.0 / count / readers
+    }
   end
 end
 
@@ -127,33 +152,80 @@ Bench.section("logger", "Logger: records from writers to readers") do |section|
   MARKDOWN
   section.heading "One call of info"
   results = Dir.mktmpdir("godwit-bench") { |folder| call_contest(folder) }
-  section.table ["", "calls/s", "p50, µs", "p99, µs", "CPU, ns", "memory, MiB", "dropped"], results.map { |label, figures|
-    [label, kilo(figures[:calls]), number(figures[:p50_us], 2), number(figures[:p99_us], 1), number(figures[:cpu_ns]), number(figures[:rss], 1), number(figures[:dropped])]
-  }
+  section.table ["", "calls/s", "p50, µs", "p99, µs", "CPU, ns", "memory, MiB", "dropped"],
+    results.map { |label, figures|
+      [
+        label, kilo(figures[:calls]), number(figures[:p50_us], 2), number(figures[:p99_us], 1),
+        number(figures[:cpu_ns]), number(figures[:rss], 1), number(figures[:dropped])
+      ]
+    }
   section.heading "End to end, one reader"
   flows = through_contest
-  section.table ["", "writers", "records/s", "CPU of a writer, ns", "CPU of the reader, ns", "lost", "memory of a writer, MiB"], flows.map { |(label, how, writers), figures|
-    ["#{label}, #{{"fields" => "level, program and number read", "parsed" => "everything read", "lines" => "as they come"}.fetch(how)}", writers, kilo(figures[:rate]),
-      number(figures[:writer_cpu]), number(figures[:reader_cpu]), number(figures[:lost]), number(figures[:rss], 1)]
-  }
+  section.table ["", "writers", "records/s", "CPU of a writer, ns", "CPU of the reader, ns",
+    "lost", "memory of a writer, MiB"], flows.map { |(label, how, writers), figures|
+                                          [
+                                            "#{label}, #{{"fields" => "level, program and number read", "parsed" => "everything read", "lines" => "as they come"}.fetch(how)}",
+                                            writers, kilo(figures[:rate]),
+                                            number(figures[:writer_cpu]),
+                                            number(figures[:reader_cpu]), number(figures[:lost]),
+                                            number(figures[:rss], 1)
+                                          ]
+                                        }
   section.heading "Broadcaster"
-  section.text "Records encoded before, as fast as a PUSH takes them. Rate: what one reader receives; a PUB drops what a reader does not take in time."
+  section.text "Records encoded before, as fast as a PUSH takes them. Rate: what one reader " \
+    "receives; a PUB drops what a reader does not take in time."
   passed = broadcast_contest
-  section.table ["reader", "readers", "records/s each", "lost, %"], passed.map { |(label, readers), figures| [label, readers, kilo(figures[:rate]), number(figures[:lost], 1)] }
+  section.table ["reader", "readers", "records/s each", "lost, %"],
+    passed.map { |(label, readers), figures|
+      [label, readers, kilo(figures[:rate]), number(figures[:lost], 1)]
+    }
 
   section.heading "A writer that floods, three slow ones, one reader"
   section.text "How late the slow ones' records come, from `info` to the reader's block."
   late = fair_contest
-  section.table ["records/s of all", "p50, ms", "p99, ms", "the latest, ms"], [[kilo(late[:rate]), *%i[p50_us p99_us most_us].map { |key| format("%.1f", late[key].median / 1e3) }]]
+  section.table ["records/s of all", "p50, ms", "p99, ms", "the latest, ms"],
+    [
+      [
+        kilo(late[:rate]),
+        *%i[p50_us p99_us most_us].map { |key| format("%.1f", late[key].median / 1e3) }
+      ]
+    ]
 
-  section.target "median of one info, of ::Logger's to /dev/null", ratio(results, RECORD, NULL, :p50_us), at_most: 1.0, digits: 2
-  section.target "CPU of a writer per record, of ::Logger's to /dev/null", ratio(results, RECORD, NULL, :cpu_ns), at_most: 2.5, digits: 2
-  section.target "no reader: p99 of info, µs", results.dig(FULL, :p99_us)&.median, at_most: 50, digits: 1
-  section.target "no reader, queue at its bound: MiB above a bare Ruby", results.dig(FULL, :rss)&.median, at_most: 20, digits: 1
+  section.target "median of one info, of ::Logger's to /dev/null",
+    ratio(results, RECORD, NULL, :p50_us),
+    at_most: 1.0,
+    digits: 2
+  section.target "CPU of a writer per record, of ::Logger's to /dev/null",
+    ratio(results, RECORD, NULL, :cpu_ns),
+    at_most: 2.5,
+    digits: 2
+  section.target "no reader: p99 of info, µs",
+    results.dig(FULL, :p99_us)&.median,
+    at_most: 50,
+    digits: 1
+  section.target "no reader, queue at its bound: MiB above a bare Ruby",
+    results.dig(FULL, :rss)&.median,
+    at_most: 20,
+    digits: 1
   WRITERS.each do |writers|
-    section.target "records/s in sum, #{writers} #{(writers == 1) ? "writer" : "writers"}", flows.dig([RECORD, "fields", writers], :rate)&.median, at_least: 100_000, digits: 0
+    section.target "records/s in sum, #{writers} #{(writers == 1) ? "writer" : "writers"}",
+      flows.dig([RECORD, "fields", writers], :rate)&.median,
+      at_least: 100_000,
+      digits: 0
   end
-  section.target "records lost in these runs", flows.select { |(label, *), _| label == RECORD }.values.sum { |figures| figures[:lost].most }, at_most: 0, digits: 0
-  section.target "beside a writer that floods: the latest of a slow one's records, ms", late[:most_us].median / 1e3, at_most: 100, digits: 1
-  section.target "broadcaster, records/s to one reader", passed.dig(["C", 1], :rate)&.median, at_least: 100_000, digits: 0
+  section.target "records lost in these runs",
+    flows
+      .select { |(label, *), _| label == RECORD }
+      .values
+      .sum { |figures| figures[:lost].most },
+    at_most: 0,
+    digits: 0
+  section.target "beside a writer that floods: the latest of a slow one's records, ms",
+    late[:most_us].median / 1e3,
+    at_most: 100,
+    digits: 1
+  section.target "broadcaster, records/s to one reader",
+    passed.dig(["C", 1], :rate)&.median,
+    at_least: 100_000,
+    digits: 0
 end

@@ -18,7 +18,10 @@ def run_once(kind, pattern, transport, size, next_endpoint)
   sender, receiver = PATTERNS[pattern].map { |role| Bench::Programs.command(:c, role) }
   Bench::Child.together do |start|
     pull = start.call(*receiver, next_endpoint.call(transport), *arguments)
-    proxy = start.call(*Bench::Programs.command(kind, :proxy), pattern, pull.ready, next_endpoint.call(transport))
+    proxy =
+      start.call(
+        *Bench::Programs.command(kind, :proxy), pattern, pull.ready, next_endpoint.call(transport)
+      )
     push = start.call(*sender, proxy.ready, *arguments)
     result = pull.result(proxy)
     push.release
@@ -29,7 +32,9 @@ end
 
 def contest(pattern, transport, size, next_endpoint)
   contest = Bench::Contest.new("proxy, #{pattern}, #{transport}, #{SIZES[size]}")
-  PROXIES.each { |label, kind| contest.add(label, kind) { run_once(kind, pattern, transport, size, next_endpoint) } }
+  PROXIES.each do |label, kind|
+    contest.add(label, kind) { run_once(kind, pattern, transport, size, next_endpoint) }
+  end
   contest.run(Bench.runs(RUNS))
 end
 
@@ -54,12 +59,17 @@ Bench.section("proxy", "Proxy: messages a second through a third process") do |s
         Bench.sizes(SIZES.keys, quick: [100]).map { |size|
           results = contest(pattern, transport, size, next_endpoint)
           found = ratios["#{pattern}, #{transport}, #{SIZES[size]}"] = ratio(results)
-          ["#{transport}, #{SIZES[size]}", *PROXIES.keys.map { |label| results[label] ? rate(results[label][:rate]) : "-" },
-            found ? format("%.3f", found) : "-"]
+          [
+            "#{transport}, #{SIZES[size]}",
+            *PROXIES.keys.map { |label| results[label] ? rate(results[label][:rate]) : "-" },
+            found ? format("%.3f", found) : "-"
+          ]
         }
       }
       section.table ["messages/s", *PROXIES.keys, "ratio"], rows
     end
   end
-  ratios.each { |label, value| section.target "#{label}: godwit, of zmq_proxy in C", value, at_least: GOAL }
+  ratios.each do |label, value|
+    section.target "#{label}: godwit, of zmq_proxy in C", value, at_least: GOAL
+  end
 end

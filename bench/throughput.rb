@@ -8,7 +8,8 @@ TRANSPORTS = %w[tcp ipc inproc].freeze
 SIZES = {8 => "8 B", 100 => "100 B", 1024 => "1 KiB", 65_536 => "64 KiB"}.freeze
 C = "C"
 
-# What the issue says of rbczmq on a like machine: its best figure and that of C. It cannot be installed here.
+# What the issue says of rbczmq on a like machine: its best figure and that of C. It cannot be
+# installed here.
 RBCZMQ = 1.5
 RBCZMQ_C = 2.6
 
@@ -19,17 +20,31 @@ COUNTS = {
   "inproc" => {8 => 2_000_000, 100 => 2_000_000, 1024 => 1_000_000, 65_536 => 40_000}
 }.freeze
 
-# The same count for all but the slowest, which would take up to a minute a run; all of them run for long after their warm-up.
-SHARES = {"tcp" => {ffi_rzmq: 4}, "ipc" => {ffi_rzmq: 4}, "inproc" => {ffi_rzmq: 20, pyzmq: 4}}.freeze
+# The same count for all but the slowest, which would take up to a minute a run; all of them run for
+# long after their warm-up.
+SHARES = {
+  "tcp" => {
+    ffi_rzmq: 4
+  },
+  "ipc" => {
+    ffi_rzmq: 4
+  },
+  "inproc" => {
+    ffi_rzmq: 20, pyzmq: 4
+  }
+}.freeze
 
 # label => [sender, receiver, form]
 BOTH_SIDES = {
-  C => [:c, :c, nil], "godwit, strings" => [:godwit, :godwit, "strings"], "godwit, batches" => [:godwit, :godwit, "batches"],
-  "pyzmq" => [:pyzmq, :pyzmq, nil], "ffi-rzmq" => [:ffi_rzmq, :ffi_rzmq, nil]
+  C => [:c, :c, nil], "godwit, strings" => [:godwit, :godwit, "strings"],
+  "godwit, batches" => [:godwit, :godwit, "batches"], "pyzmq" => [:pyzmq, :pyzmq, nil],
+  "ffi-rzmq" => [:ffi_rzmq, :ffi_rzmq, nil]
 }.freeze
 ONE_SIDE = {
-  "godwit to C, strings" => [:godwit, :c, "strings"], "godwit to C, batches" => [:godwit, :c, "batches"],
-  "C to godwit, strings" => [:c, :godwit, "strings"], "C to godwit, batches" => [:c, :godwit, "batches"]
+  "godwit to C, strings" => [:godwit, :c, "strings"],
+  "godwit to C, batches" => [:godwit, :c, "batches"],
+  "C to godwit, strings" => [:c, :godwit, "strings"],
+  "C to godwit, batches" => [:c, :godwit, "batches"]
 }.freeze
 
 def arguments(transport, size, kind, form)
@@ -39,13 +54,19 @@ end
 
 def run_once(transport, endpoint, size, sender, receiver, form)
   if transport == "inproc"
-    result = Bench::Child.result(*Bench::Programs.command(receiver, :inproc), endpoint, *arguments(transport, size, receiver, form))
+    result =
+      Bench::Child.result(
+        *Bench::Programs.command(receiver, :inproc), endpoint,
+        *arguments(transport, size, receiver, form)
+      )
     return {rate: result["rate"], recv_cpu: result["cpu_ns"]}
   end
-  pull, push = Bench::Child.pair(
-    Bench::Programs.command(receiver, :pull), Bench::Programs.command(sender, :push), endpoint,
-    *arguments(transport, size, receiver, form), client_arguments: arguments(transport, size, sender, form)
-  )
+  pull, push =
+    Bench::Child.pair(
+      Bench::Programs.command(receiver, :pull), Bench::Programs.command(sender, :push), endpoint,
+      *arguments(transport, size, receiver, form),
+      client_arguments: arguments(transport, size, sender, form)
+    )
   {rate: pull["rate"], send_cpu: push["cpu_ns"], recv_cpu: pull["cpu_ns"]}
 end
 
@@ -53,7 +74,9 @@ def contest(transport, size, next_endpoint)
   contest = Bench::Contest.new("throughput, #{transport}, #{SIZES[size]}")
   contenders = (transport == "inproc") ? BOTH_SIDES : BOTH_SIDES.merge(ONE_SIDE)
   contenders.each do |label, (sender, receiver, form)|
-    contest.add(label, *[sender, receiver].uniq) { run_once(transport, next_endpoint.call(transport), size, sender, receiver, form) }
+    contest.add(label, *[sender, receiver].uniq) do
+      run_once(transport, next_endpoint.call(transport), size, sender, receiver, form)
+    end
   end
   [contest.run(Bench.runs(RUNS)), contest.absent]
 end
@@ -67,11 +90,17 @@ end
 
 def cell(results, label)
   return "-" unless results.key?(label)
-  [rate(results[label][:rate].median), *ratio(results, label)&.then { |value| format("%.2f", value) }].join(" · ")
+  [
+    rate(results[label][:rate].median),
+    *ratio(results, label)&.then { |value| format("%.2f", value) }
+  ].join(" · ")
 end
 
 def table(section, by_size)
-  labels = (BOTH_SIDES.keys + ONE_SIDE.keys).select { |label| by_size.each_value.any? { |results| results.key?(label) } }
+  labels =
+    (BOTH_SIDES.keys + ONE_SIDE.keys).select do |label|
+      by_size.each_value.any? { |results| results.key?(label) }
+    end
   section.table ["messages/s · ratio to C", *by_size.keys.map { |size| SIZES[size] }],
     labels.map { |label| [label, *by_size.each_value.map { |results| cell(results, label) }] }
 end
@@ -79,20 +108,33 @@ end
 def detail(section, results)
   section.heading "tcp at 100 B, more closely"
   section.text "CPU: nanoseconds per message of the whole process, libzmq's own thread included."
-  section.table ["", "median", "lowest", "highest", "ratio to C", "CPU sending", "CPU receiving"], results.map { |label, figures|
-    values = figures[:rate]
-    [label, *[values.median, values.least, values.most].map { |value| rate(value) }, ratio(results, label)&.then { |value| format("%.2f", value) } || "-",
-      *[:send_cpu, :recv_cpu].map { |key| format("%.0f", figures[key].median) }]
-  }
+  section.table ["", "median", "lowest", "highest", "ratio to C", "CPU sending", "CPU receiving"],
+    results.map { |label, figures|
+      values = figures[:rate]
+      [
+        label, *[values.median, values.least, values.most].map { |value| rate(value) },
+        ratio(results, label)&.then { |value| format("%.2f", value) } || "-",
+        *%i[send_cpu recv_cpu].map { |key| format("%.0f", figures[key].median) }
+      ]
+    }
 end
 
 def targets(section, results)
-  goals = {"godwit, strings" => 0.9, "godwit, batches" => 1.0, "godwit to C, strings" => 0.9, "godwit to C, batches" => 1.0,
-           "C to godwit, strings" => 0.9, "C to godwit, batches" => 1.0}
-  goals.each { |label, goal| section.target "tcp, 100 B: #{label}, of C", ratio(results, label), at_least: goal }
-  section.target "tcp, 100 B: godwit, strings, times pyzmq", ratio(results, "godwit, strings", "pyzmq"), at_least: 2
-  section.target "tcp, 100 B: godwit, strings, times ffi-rzmq", ratio(results, "godwit, strings", "ffi-rzmq"), at_least: 6
-  section.target "tcp, 100 B: ahead of rbczmq's published share of C (not measured here)", ratio(results, "godwit, strings"),
+  goals = {
+    "godwit, strings" => 0.9, "godwit, batches" => 1.0, "godwit to C, strings" => 0.9,
+    "godwit to C, batches" => 1.0, "C to godwit, strings" => 0.9, "C to godwit, batches" => 1.0
+  }
+  goals.each do |label, goal|
+    section.target "tcp, 100 B: #{label}, of C", ratio(results, label), at_least: goal
+  end
+  section.target "tcp, 100 B: godwit, strings, times pyzmq",
+    ratio(results, "godwit, strings", "pyzmq"),
+    at_least: 2
+  section.target "tcp, 100 B: godwit, strings, times ffi-rzmq",
+    ratio(results, "godwit, strings", "ffi-rzmq"),
+    at_least: 6
+  section.target "tcp, 100 B: ahead of rbczmq's published share of C (not measured here)",
+    ratio(results, "godwit, strings"),
     more_than: (RBCZMQ / RBCZMQ_C).round(2)
 end
 

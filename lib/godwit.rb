@@ -45,7 +45,8 @@ module Godwit
   def has?(feature)
     name = feature.to_s.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
     return false if name.include?("\0")
-    Backend::IMPLEMENTATION.has(name) || Backend::IMPLEMENTATION.has(name.upcase) # libzmq knows "WS" and "WSS", all else in small letters
+    # libzmq knows "WS" and "WSS", all else in small letters
+    Backend::IMPLEMENTATION.has(name) || Backend::IMPLEMENTATION.has(name.upcase)
   end
 
   # @return [String] version of the libzmq that is running, such as "4.3.4"
@@ -53,8 +54,8 @@ module Godwit
     Backend::IMPLEMENTATION.libzmq_version.join(".")
   end
 
-  # The process's own context, which every socket uses that is given none. It is made at the first call, and anew in a forked
-  # child or after it was closed. It is closed at exit (see {Context}).
+  # The process's own context, which every socket uses that is given none. It is made at the first
+  # call, and anew in a forked child or after it was closed. It is closed at exit (see {Context}).
   #
   # @return [Context]
   def context

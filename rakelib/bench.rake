@@ -1,8 +1,11 @@
 # frozen_string_literal: true
 
-benchmarks = %w[throughput latency frames proxy loop runtimes sockets busy_thread allocations compat logger shell]
+benchmarks = %w[
+  throughput latency frames proxy loop runtimes sockets busy_thread allocations compat logger shell
+]
 
-desc "Run all benchmarks, print ratios to libzmq's own C, write bench/RESULTS.md (BENCH_QUICK=1: short form, writes bench/build/RESULTS.md)"
+desc "Run all benchmarks, print ratios to libzmq's own C, write bench/RESULTS.md (BENCH_QUICK=1: " \
+  "short form, writes bench/build/RESULTS.md)"
 task bench: benchmarks.map { |name| "bench:#{name}" } do
   Rake::Task["readme:figures"].invoke unless ENV["BENCH_QUICK"]
 end

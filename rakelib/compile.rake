@@ -8,7 +8,8 @@ Rake::ExtensionTask.new("godwit_ext") do |ext|
   ext.source_pattern = "*.{c,h}" # a changed header rebuilds too
 end
 
-# The Makefile names the sources that there were when it was made; a new or vanished one must make it anew.
+# The Makefile names the sources that there were when it was made; a new or vanished one must make
+# it anew.
 sources = "tmp/extension-sources"
 names = Dir["ext/godwit/*.c"].sort.join("\n")
 unless File.exist?(sources) && File.read(sources) == names
@@ -24,11 +25,17 @@ namespace :compile do
     rm_rf build, verbose: false
     mkdir_p build, verbose: false
     Dir.chdir(build) do
-      sh RbConfig.ruby, "../../ext/godwit/extconf.rb", "--enable-werror", verbose: false, out: "extconf.log"
+      sh RbConfig.ruby,
+        "../../ext/godwit/extconf.rb",
+        "--enable-werror",
+        verbose: false,
+        out: "extconf.log"
       sh "make", "--silent", verbose: false
     end
     exported = `nm -D --defined-only #{build}/godwit_ext.so`.lines.map { |line| line.split.last }
     # Anything else exported could shadow, or be shadowed by, another library's function.
-    abort "godwit_ext.so exports #{exported.join(", ")}, not Init_godwit_ext alone" unless exported == ["Init_godwit_ext"]
+    unless exported == ["Init_godwit_ext"]
+      abort "godwit_ext.so exports #{exported.join(", ")}, not Init_godwit_ext alone"
+    end
   end
 end

@@ -3,7 +3,8 @@
 require "yaml"
 
 # A test that no fault of the product makes fail is worth nothing.
-desc "Break the product as test/faults.yml says, one fault after the other, in a copy of the last commit: each stage that is named there must fail"
+desc "Break the product as test/faults.yml says, one fault after the other, in a copy of the " \
+  "last commit: each stage that is named there must fail"
 task :faults, [:only] do |_, arguments|
   copy = File.expand_path("tmp/faults")
   rm_rf copy, verbose: false
@@ -14,15 +15,26 @@ task :faults, [:only] do |_, arguments|
     next true if arguments[:only] && !name.include?(arguments[:only])
     path = File.join(copy, fault.fetch("file"))
     whole = File.read(path)
-    abort "#{name}: #{fault["file"]} has no such lines any more" unless whole.scan(fault.fetch("lines")).one?
+    unless whole.scan(fault.fetch("lines")).one?
+      abort "#{name}: #{fault["file"]} has no such lines any more"
+    end
     File.write(path, whole.sub(fault["lines"]) { fault.fetch("instead") })
     stages = fault.fetch("stages").split(", ")
-    told = Bundler.with_unbundled_env { IO.popen(["bin/test", *stages, {chdir: copy, err: [:child, :out]}], &:read) }
+    told =
+      Bundler.with_unbundled_env do
+        IO.popen(["bin/test", *stages, {chdir: copy, err: %i[child out]}], &:read)
+      end
     File.write(path, whole)
-    left = Dir["/proc/[0-9]*/cwd"].select { |cwd| File.readlink(cwd).start_with?(copy) rescue false } # standard:disable Style/RescueModifier
+    left =
+      Dir["/proc/[0-9]*/cwd"].select do |cwd|
+        File.readlink(cwd).start_with?(copy)
+      rescue
+        false
+      end # standard:disable Style/RescueModifier
     left.each { |cwd| Process.kill(:KILL, cwd[/\d+/].to_i) } # a fault may leave daemons behind
     found = told[/^Failed:\n.*/m].to_s.scan(/^  \[(.+?)\] (\S+)/).uniq
-    puts "#{name}: found by #{found.size}: #{found.first(3).map { |stage, test| "[#{stage}] #{test}" }.join(" ")}"
+    puts "#{name}: found " \
+      "by #{found.size}: #{found.first(3).map { |stage, test| "[#{stage}] #{test}" }.join(" ")}"
     (stages - found.map(&:first)).empty?
   end
   abort "not found: #{unseen.keys.join(", ")}" if unseen.any?

@@ -5,7 +5,9 @@ namespace :gc do
   run = lambda do |level, files|
     bad = files.reject do |file|
       puts "== #{level}: #{file}"
-      sh({"GODWIT_TEST_GC" => level}, RbConfig.ruby, "-Ilib", "-Itest", file, verbose: false) { |ok, _| ok }
+      sh(
+        {"GODWIT_TEST_GC" => level}, RbConfig.ruby, "-Ilib", "-Itest", file, verbose: false
+      ) { |ok, _| ok }
     end
     abort "rake gc: #{level}: #{bad.join(" ")}" if bad.any?
   end
@@ -17,5 +19,6 @@ namespace :gc do
   task(stress: :compile) { run.call("stress-all", Dir["test/native/**/*_test.rb"].sort) }
 end
 
-desc "All of test/native under a collector that does its worst: GC.verify_compaction_references and GC.stress"
+desc "All of test/native under a collector that does its worst: GC.verify_compaction_references " \
+  "and GC.stress"
 task gc: ["gc:shuffle", "gc:stress"]

@@ -6,10 +6,11 @@ namespace :lint do
 
   desc "Shell syntax of bin/* and .ci/run"
   task :shell do
-    ["bin/setup", "bin/test", "bin/demo", ".ci/run"].each { |script| sh "sh", "-n", script, verbose: false }
+    %w[bin/setup bin/test bin/demo .ci/run].each { |script| sh "sh", "-n", script, verbose: false }
   end
 
-  desc "Order of the C files, prefixes of static functions, one place for calls that consume an edge"
+  desc "Order of the C files, prefixes of static functions, one place for calls that consume an " \
+    "edge"
   task :layers do
     require_relative "support/c_layers"
     problems = CLayers.problems

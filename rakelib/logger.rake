@@ -1,26 +1,44 @@
 # frozen_string_literal: true
 
 namespace :logger do
-  desc "The logger's tests at full size: eight threads with 50,000 records each, a million calls with no reader"
+  desc "The logger's tests at full size: eight threads with 50,000 records each, a million calls " \
+    "with no reader"
   task long: :compile do
-    %w[threads cost].each { |name| sh({"GODWIT_TEST_RECORDS" => "50000", "GODWIT_TEST_CALLS" => "900000"}, RbConfig.ruby, "-Ilib", "-Itest", "test/logger/#{name}_test.rb") }
+    %w[threads cost].each do |name|
+      sh(
+        {"GODWIT_TEST_RECORDS" => "50000", "GODWIT_TEST_CALLS" => "900000"}, RbConfig.ruby,
+        "-Ilib", "-Itest", "test/logger/#{name}_test.rb"
+      )
+    end
   end
 
   desc "The tests with ActiveSupport on 7.1, which runs some blocks twice (Gemfile has 7.2)"
   task active_support_7_1: :compile do
     # Its own bundle, which this task installs: the lists of gems must not mix.
-    environment = {"BUNDLE_GEMFILE" => File.expand_path("test/logger/active_support_7_1.gemfile"), "BUNDLE_PATH" => File.expand_path("vendor/bundle"),
-                   "RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLER_SETUP" => nil}
+    environment = {
+      "BUNDLE_GEMFILE" => File.expand_path("test/logger/active_support_7_1.gemfile"),
+      "BUNDLE_PATH" => File.expand_path("vendor/bundle"), "RUBYOPT" => nil, "RUBYLIB" => nil,
+      "BUNDLER_SETUP" => nil
+    }
     Bundler.with_unbundled_env do
       sh environment, "bundle", "install", "--quiet", verbose: false
-      sh environment, RbConfig.ruby, "-Ilib", "-Itest", "test/logger/active_support_test.rb", verbose: false
+      sh environment,
+        RbConfig.ruby,
+        "-Ilib",
+        "-Itest",
+        "test/logger/active_support_test.rb",
+        verbose: false
     end
   end
 end
 
 namespace :soak do
-  desc "Writers of logs and their reader killed and started again for a minute: the accounts balance"
+  desc "Writers of logs and their reader killed and started again for a minute: the accounts " \
+    "balance"
   task logger: :compile do
-    sh({"GODWIT_LOGGER_BALANCE_SECONDS" => "60"}, RbConfig.ruby, "-Ilib", "-Itest", "test/logger/balance_test.rb", verbose: false)
+    sh(
+      {"GODWIT_LOGGER_BALANCE_SECONDS" => "60"}, RbConfig.ruby, "-Ilib", "-Itest",
+      "test/logger/balance_test.rb", verbose: false
+    )
   end
 end

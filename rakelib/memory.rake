@@ -4,12 +4,17 @@ namespace :memory do
   task(:load) { require_relative "../test/memory/valgrind" }
 
   # A few files whose tests send, receive, wait and drop in most ways there are.
-  short = [%w[push_pull_test zero_copy_test], %w[frames_test]].map { |names| names.map { |name| "test/conformance/#{name}.rb" } }
+  short =
+    [%w[push_pull_test zero_copy_test], %w[frames_test]].map do |names|
+      names.map { |name| "test/conformance/#{name}.rb" }
+    end
 
   # @param groups [Array<Array<String>>] files for one process each
   check = lambda do |groups, jobs|
     $stdout.sync = true
-    abort "rake memory: valgrind is not installed: bin/setup --force installs it" unless Godwit::TestSupport::Valgrind.installed?
+    unless Godwit::TestSupport::Valgrind.installed?
+      abort "rake memory: valgrind is not installed: bin/setup --force installs it"
+    end
     Godwit::TestSupport::Valgrind.build
     queue = Thread::Queue.new(groups).close
     bad = Thread::Queue.new
@@ -19,14 +24,19 @@ namespace :memory do
           run = Godwit::TestSupport::Valgrind.new(files)
           findings = run.run
           slow = run.failures
-          lines = ["#{files.join(" ")}: #{run.summary}; valgrind: #{findings.empty? ? "nothing" : findings.size}"]
+          lines = [
+            "#{files.join(" ")}: #{run.summary}; " \
+            "valgrind: #{findings.empty? ? "nothing" : findings.size}"
+          ]
           lines << "  (failed, as tests; in time without valgrind? #{slow.join(", ")})" if slow.any?
           puts [*lines, *findings].join("\n")
           bad << files if findings.any? || !run.ended?
         end
       end
     end.each(&:join)
-    abort "rake memory: #{bad.size} of #{groups.size} processes are not clean; see tmp/memory" unless bad.empty?
+    unless bad.empty?
+      abort "rake memory: #{bad.size} of #{groups.size} processes are not clean; see tmp/memory"
+    end
     puts "rake memory: #{groups.size} processes, nothing of ours"
   end
 
@@ -37,11 +47,16 @@ namespace :memory do
   task(of: :load) { |_, arguments| check.call(arguments.extras.each_slice(1).to_a, 1) }
 
   task all: :load do
-    files = Dir["test/{conformance,native}/**/*_test.rb"].sort - ["test/native/widened_test.rb"] # all in processes of their own, without valgrind
-    groups = files.partition { |file| Godwit::TestSupport::Valgrind.fibers?(file) }.flat_map { |some| some.each_slice(3).to_a }
+    # All in processes of their own, without valgrind.
+    files = Dir["test/{conformance,native}/**/*_test.rb"].sort - ["test/native/widened_test.rb"]
+    groups =
+      files
+        .partition { |file| Godwit::TestSupport::Valgrind.fibers?(file) }
+        .flat_map { |some| some.each_slice(3).to_a }
     check.call(groups, Integer(ENV.fetch("GODWIT_MEMORY_JOBS", "2")))
   end
 end
 
-desc "All of test/conformance and test/native under valgrind: finds nothing of ours (GODWIT_MEMORY_JOBS, 2)"
+desc "All of test/conformance and test/native under valgrind: finds nothing of ours " \
+  "(GODWIT_MEMORY_JOBS, 2)"
 task memory: "memory:all"

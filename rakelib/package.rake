@@ -18,25 +18,37 @@ first_words = <<~RUBY
   strangers = $LOADED_FEATURES.grep(%r{/godwit[/.]}).reject { |path| path.start_with?(home) }
   abort "loaded from elsewhere: \#{strangers.join(" ")}" unless strangers.empty?
   abort "the extension needs no ffi" if backend == "native" && defined?(::FFI)
-  puts "PUSH and PULL, REQ and REP understand each other, \#{backend} on \#{RUBY_ENGINE} \#{RUBY_VERSION}, from \#{home}"
+  puts "PUSH and PULL, REQ and REP understand each other, \#{backend} on \#{RUBY_ENGINE} " \
+    "\#{RUBY_VERSION}, from \#{home}"
 RUBY
 
 # Away from the bundle and the checkout's lib/: only what the gem carries may be found.
-clean = ->(home) { {"RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLE_GEMFILE" => nil, "BUNDLER_SETUP" => nil, "GODWIT_BACKEND" => nil, "GEM_HOME" => home, "GEM_PATH" => home} }
+clean = ->(home) do
+  {
+    "RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLE_GEMFILE" => nil, "BUNDLER_SETUP" => nil,
+    "GODWIT_BACKEND" => nil, "GEM_HOME" => home, "GEM_PATH" => home
+  }
+end
 
 build = lambda do |file, env|
   mkdir_p "pkg", verbose: false
-  sh({"RUBYOPT" => nil, "BUNDLER_SETUP" => nil, **env}, RbConfig.ruby, "-S", "gem", "build", "--quiet", "godwit.gemspec", "--output", "pkg/#{file}", verbose: false)
+  sh(
+    {"RUBYOPT" => nil, "BUNDLER_SETUP" => nil, **env}, RbConfig.ruby, "-S", "gem", "build",
+    "--quiet", "godwit.gemspec", "--output", "pkg/#{file}", verbose: false
+  )
 end
 
 desc "Build the gem into pkg/"
 task(:gem) { build.call("godwit-#{version}.gem", {"GODWIT_GEM_PLATFORM" => nil}) }
 
-# Neither gem needs another one than Ruby's own logger: CRuby's has its extension, JRuby has an ffi of its own.
+# Neither gem needs another one than Ruby's own logger: CRuby's has its extension, JRuby has an ffi
+# of its own.
 contents = lambda do |file, platform, extensions|
   spec = Gem::Package.new("pkg/#{file}").spec
   facts = [spec.platform.to_s, spec.extensions, spec.runtime_dependencies.map(&:name)]
-  abort "package:check: #{file} has #{facts.inspect}" unless facts == [platform, extensions, ["logger"]]
+  unless facts == [platform, extensions, ["logger"]]
+    abort "package:check: #{file} has #{facts.inspect}"
+  end
   c = spec.files.grep(%r{\.(?:c|h|so|jar)\z|\Aext/})
   abort "package:check: #{file} carries #{c.join(" ")}" unless c.empty? == extensions.empty?
 end
@@ -44,11 +56,24 @@ end
 # Installs a built gem into an empty folder, checks what it carries and has it speak.
 try = lambda do |file, home, ruby, backend|
   rm_rf home, verbose: false
-  sh clean[home], *ruby, "-S", "gem", "install", "--local", "--no-document", "--quiet", File.expand_path("pkg/#{file}"), verbose: false
+  sh clean[home],
+    *ruby,
+    "-S",
+    "gem",
+    "install",
+    "--local",
+    "--no-document",
+    "--quiet",
+    File.expand_path("pkg/#{file}"),
+    verbose: false
   folders = Dir["#{home}/gems/*"]
-  abort "package:check: #{file} brought #{folders.join(" ")}" unless folders == ["#{home}/gems/#{file.delete_suffix(".gem")}"]
+  unless folders == ["#{home}/gems/#{file.delete_suffix(".gem")}"]
+    abort "package:check: #{file} brought #{folders.join(" ")}"
+  end
   shipped = Dir["sig/**/*.rbs", base: folders.first].sort
-  abort "package:check: the gem's types are #{shipped.join(" ")}" unless shipped.any? && shipped == Dir["sig/**/*.rbs"].sort
+  unless shipped.any? && shipped == Dir["sig/**/*.rbs"].sort
+    abort "package:check: the gem's types are #{shipped.join(" ")}"
+  end
   Dir.chdir("/") do
     sh clean[home], *ruby, "#{home}/bin/godwit", "version", verbose: false
     sh clean[home], *ruby, "-e", first_words, home, backend, verbose: false
@@ -66,6 +91,9 @@ namespace :package do
     contents.call("godwit-#{version}-java.gem", "java", [])
     try.call("godwit-#{version}.gem", File.expand_path("tmp/package"), [RbConfig.ruby], "native")
     abort "package:check: #{Godwit::JRuby.missing}" if Godwit::JRuby.missing
-    try.call("godwit-#{version}-java.gem", File.expand_path("tmp/package-java"), Godwit::JRuby.command, "ffi")
+    try.call(
+      "godwit-#{version}-java.gem", File.expand_path("tmp/package-java"), Godwit::JRuby.command,
+      "ffi"
+    )
   end
 end

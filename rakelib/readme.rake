@@ -10,6 +10,8 @@ namespace :readme do
   desc "Fail when README.md's figures are not those of bench/RESULTS.md"
   task :check do
     require_relative "../bench/support/excerpts"
-    abort "README.md's figures are not those of bench/RESULTS.md: rake readme:figures" unless Bench::Excerpts.new.current?
+    unless Bench::Excerpts.new.current?
+      abort "README.md's figures are not those of bench/RESULTS.md: rake readme:figures"
+    end
   end
 end

@@ -5,7 +5,9 @@ namespace :soak do
 
   run = lambda do |form|
     bad = programs.reject do |name|
-      sh(RbConfig.ruby, "-Ilib", "test/memory/soak/#{name}.rb", *form, verbose: false) { |ok, _| ok }
+      sh(RbConfig.ruby, "-Ilib", "test/memory/soak/#{name}.rb", *form, verbose: false) do |ok, _|
+        ok
+      end
     end
     abort "rake soak: #{bad.join(", ")} not flat" if bad.any?
   end
@@ -16,5 +18,6 @@ namespace :soak do
   task(long: :compile) { run.call([]) }
 end
 
-desc "Memory over ten million messages, 10,000 sockets, contexts, waits: it must not grow (three minutes)"
+desc "Memory over ten million messages, 10,000 sockets, contexts, waits: it must not grow (three " \
+  "minutes)"
 task soak: "soak:long"

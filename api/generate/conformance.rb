@@ -11,17 +11,28 @@ module Generate
   def tags
     Dir.glob("test/**/*_test.rb", base: ROOT).sort.each_with_object({}) do |path, found|
       # The head: what stands before the first line of code.
-      head = File.foreach(File.join(ROOT, path)).take_while { |line| line.start_with?("#") || line.strip.empty? }.join
-      head.scan(TAG).flatten.flat_map { |names| names.split(", ") }.each { |name| (found[name] ||= []) << path }
+      head =
+        File
+          .foreach(File.join(ROOT, path))
+          .take_while { |line| line.start_with?("#") || line.strip.empty? }
+          .join
+      head
+        .scan(TAG)
+        .flatten
+        .flat_map { |names| names.split(", ") }
+        .each { |name| (found[name] ||= []) << path }
     end
   end
 
   # @return [Array<String>] what is wrong with the tags and the reasons
   def conformance_faults(tests, tags)
     tests.flat_map do |name, reason|
-      next ["#{name} has a tag, and in api/libzmq_tests.yml a reason why there is none: drop one"] if tags[name] && reason
+      if tags[name] && reason
+        next ["#{name} has a tag, and in api/libzmq_tests.yml a reason why there is none: drop one"]
+      end
       next [] if tags[name] || reason.to_s.match?(REASON)
-      ["no test has the tag \"# libzmq: #{name}\", and api/libzmq_tests.yml does not say why (\"not covered: …\", \"not applicable: …\")"]
+      ["no test has the tag \"# libzmq: #{name}\", and api/libzmq_tests.yml does not say why " \
+        "(\"not covered: …\", \"not applicable: …\")"]
     end + (tags.keys - tests.keys).map { |name| "#{tags[name].join(", ")}: libzmq has no #{name}" }
   end
 

@@ -133,11 +133,17 @@ module Generate
   def range(option)
     low, high = bounds(option)
     case option[:type]
-    when :bool then nil
-    when :enum, :flags then option[:values].keys.map { |k| "`:#{k}`" }.join(", ")
-    when :key then "40 characters of Z85#{" or 32 raw bytes" if access(option) != :r}"
-    when :text, :bytes then "#{low ? "#{low} to " : "up to "}#{high} bytes#{", #{option[:format_means]}" if option[:format_means]}"
-    when :prefix then "a number, or 1 to 16 bytes"
+    when :bool
+      nil
+    when :enum, :flags
+      option[:values].keys.map { |k| "`:#{k}`" }.join(", ")
+    when :key
+      "40 characters of Z85#{" or 32 raw bytes" if access(option) != :r}"
+    when :text, :bytes
+      "#{low ? "#{low} to " : "up to "}#{high} " \
+      "bytes#{", #{option[:format_means]}" if option[:format_means]}"
+    when :prefix
+      "a number, or 1 to 16 bytes"
     else
       unit = (option[:type] == :duration) ? "seconds" : option[:unit]
       numbers = high ? "#{low} to #{high}" : ("from #{low}" if low)
@@ -166,8 +172,11 @@ module Generate
   def options_md(options)
     sections = options.map do |scope, list|
       rows = list.sort_by { |o| o[:name] }.map do |o|
-        cells = ["`#{o[:name]}`", "#{o[:const]} #{o[:id]}", ruby_type(o, writing: access(o) != :r), meaning(o), access(o),
-          "#{o[:doc]}#{" Secret." if o[:secret]} *#{facts_of(o).join("; ")}.*"]
+        cells = [
+          "`#{o[:name]}`", "#{o[:const]} #{o[:id]}", ruby_type(o, writing: access(o) != :r),
+          meaning(o), access(o),
+          "#{o[:doc]}#{" Secret." if o[:secret]} *#{facts_of(o).join("; ")}.*"
+        ]
         "| #{cells.map { |cell| cell.to_s.gsub("|", "\\|") }.join(" | ")} |"
       end
       <<~MD

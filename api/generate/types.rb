@@ -7,7 +7,8 @@ module Generate
   def accessors_rbs(options)
     modules = options.map do |scope, list|
       lines = list.reject { |o| o[:by_hand] }.flat_map { |o| accessor_types(o) }
-      "    module #{scope.capitalize}Accessors\n#{lines.map { |line| "      #{line}\n" }.join}    end\n"
+      "    module #{scope.capitalize}Accessors\n#{lines.map { |line| "      #{line}\n" }.join}   " \
+      " end\n"
     end
     <<~RBS
       #{notice("options.yml")}
@@ -35,21 +36,31 @@ module Generate
 
   # The same as {ruby_type} says to YARD, and closer where RBS can: names are literals.
   def rbs_type(option, writing: false)
-    type = case option[:type]
-    when :bool then "bool"
-    when :duration then writing ? "seconds" : duration_type(option, false)
-    when :enum then names_of(option, writing ? "String" : "Integer")
-    when :flags then writing ? "Array[#{names_of(option)}] | #{names_of(option)}" : "Array[#{names_of(option)}]"
-    when :text, :bytes, :key then "String"
-    when :prefix then "Integer | String"
-    else "Integer"
-    end
+    type =
+      case option[:type]
+      when :bool
+        "bool"
+      when :duration
+        writing ? "seconds" : duration_type(option, false)
+      when :enum
+        names_of(option, writing ? "String" : "Integer")
+      when :flags
+        writing ? "Array[#{names_of(option)}] | #{names_of(option)}" : "Array[#{names_of(option)}]"
+      when :text, :bytes, :key
+        "String"
+      when :prefix
+        "Integer | String"
+      else
+        "Integer"
+      end
     return "(#{type})" if type.include?(" | ") && !nil_type?(option, writing)
     return type unless nil_type?(option, writing)
     type.include?(" | ") ? "(#{type})?" : "#{type}?"
   end
 
-  def nil_type?(option, writing) = nil_allowed?(option, writing) || (option[:type] == :key && !writing)
+  def nil_type?(option, writing)
+    nil_allowed?(option, writing) || (option[:type] == :key && !writing)
+  end
 
   # An enum is also set by a String, and a value that the table does not know reads as its number.
   def names_of(option, other = nil)

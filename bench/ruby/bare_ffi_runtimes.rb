@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# See runtimes.rb: one call through the gem ffi for a message and nothing else: no check, no lock, no String made of what comes. It waits in
-# zmq_poll. What a library over FFI adds stands beside this. Whole: the calls without which no library can give a String of a message of any size, and
+# See runtimes.rb: one call through the gem ffi for a message and nothing else: no check, no lock,
+# no String made of what comes. It waits in zmq_poll. What a library over FFI adds stands beside
+# this. Whole: the calls without which no library can give a String of a message of any size, and
 # know whether more of the message follows.
 require "ffi"
 require_relative "runtimes"
@@ -116,7 +117,8 @@ module BareFFI
   end
 
   def receive_whole(pull, count)
-    @message = FFI::MemoryPointer.new(MESSAGE_SIZE) # kept: Java collects what a method will not look at again
+    # kept: Java collects what a method will not look at again
+    @message = FFI::MemoryPointer.new(MESSAGE_SIZE)
     check zmq_msg_init(@message)
     address = @message.address
     socket = pull.address

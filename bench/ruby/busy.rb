@@ -9,7 +9,9 @@ module Busy
   module_function
 
   def run(arguments)
-    abort "usage: #{File.basename($PROGRAM_NAME)} ENDPOINT SIZE SECONDS HWM [STAMP_PIPE]" unless (4..5).cover?(arguments.size)
+    unless (4..5).cover?(arguments.size)
+      abort "usage: #{File.basename($PROGRAM_NAME)} ENDPOINT SIZE SECONDS HWM [STAMP_PIPE]"
+    end
     Run.new(arguments[0], Integer(arguments[1]), Float(arguments[2]), Integer(arguments[3]))
   end
 
@@ -20,7 +22,8 @@ module Busy
     end
   end
 
-  # Calls the block for arrays of messages until `seconds` are over; each message begins with the sender's clock.
+  # Calls the block for arrays of messages until `seconds` are over; each message begins with the
+  # sender's clock.
   def watch(seconds)
     yield # the first message may be late for reasons of its own
     count = gap = age = 0
@@ -52,7 +55,8 @@ module Busy
     Process.wait(child)
   end
 
-  # `messages` gives the next ones; prints what the receiver saw and, with STAMP_PIPE, what the pipe's reader saw.
+  # `messages` gives the next ones; prints what the receiver saw and, with STAMP_PIPE, what the
+  # pipe's reader saw.
   def report(program, run, pipe_program, &messages)
     result = watch(run.seconds, &messages)
     if pipe_program

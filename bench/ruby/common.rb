@@ -2,7 +2,8 @@
 
 require "json"
 
-# What the Ruby programs of the benchmarks share: clocks, arguments, the lines that they print. They print what the C programs print.
+# What the Ruby programs of the benchmarks share: clocks, arguments, the lines that they print. They
+# print what the C programs print.
 module Common
   # How many messages cross at once in the batch forms.
   BATCH = 256
@@ -20,15 +21,20 @@ module Common
 
   # CPU time of the whole process, libzmq's own threads included. JRuby knows it by the tick.
   def cpu
-    return Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID, :nanosecond) if defined?(Process::CLOCK_PROCESS_CPUTIME_ID)
+    if defined?(Process::CLOCK_PROCESS_CPUTIME_ID)
+      return Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID, :nanosecond)
+    end
     times = Process.times
     ((times.utime + times.stime) * 1e9).round
   end
 
   def run(arguments)
-    usage = "usage: #{File.basename($PROGRAM_NAME)} ENDPOINT SIZE COUNT [WARMUP=0] [strings|batches]"
+    usage =
+      "usage: #{File.basename($PROGRAM_NAME)} ENDPOINT SIZE COUNT [WARMUP=0] [strings|batches]"
     abort usage unless (3..5).cover?(arguments.size)
-    Run.new(arguments[0], *arguments[1, 2].map { |text| Integer(text) }, Integer(arguments[3] || "0"))
+    Run.new(
+      arguments[0], *arguments[1, 2].map { |text| Integer(text) }, Integer(arguments[3] || "0")
+    )
   end
 
   def batches?(arguments) = arguments[4] == "batches"
@@ -56,15 +62,18 @@ module Common
 
   # Checked once, after the clock has stopped.
   def check_size(message, size)
-    abort "a message of #{message.bytesize} bytes came, not of #{size}" unless message.bytesize == size
+    unless message.bytesize == size
+      abort "a message of #{message.bytesize} bytes came, not of #{size}"
+    end
   end
 
   # Round trips: `stamps` holds the clock before the first and after each.
   def round_trips(stamps, cpu_ns)
     times = stamps.each_cons(2).map { |before, after| after - before }.sort
     {
-      seconds: (stamps.last - stamps.first) / 1e9, mean_us: (stamps.last - stamps.first) / 1e3 / times.size,
-      p50_us: percentile(times, 50), p99_us: percentile(times, 99), cpu_ns: cpu_ns / times.size.to_f
+      seconds: (stamps.last - stamps.first) / 1e9,
+      mean_us: (stamps.last - stamps.first) / 1e3 / times.size, p50_us: percentile(times, 50),
+      p99_us: percentile(times, 99), cpu_ns: cpu_ns / times.size.to_f
     }
   end
 

@@ -3,7 +3,8 @@
 require "ffi-rzmq"
 require_relative "common"
 
-# ffi-rzmq as its README uses it, its return codes checked; one buffer for all that is received, the cheapest that it offers.
+# ffi-rzmq as its README uses it, its return codes checked; one buffer for all that is received, the
+# cheapest that it offers.
 module FFIRzmq
   module_function
 

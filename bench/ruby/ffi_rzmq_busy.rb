@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# ffi_rzmq_busy.rb ENDPOINT SIZE SECONDS HWM: as bench/c/busy_pull.c, with ffi-rzmq beside a busy Ruby thread.
+# ffi_rzmq_busy.rb ENDPOINT SIZE SECONDS HWM: as bench/c/busy_pull.c, with ffi-rzmq beside a busy
+# Ruby thread.
 require_relative "ffi_rzmq"
 require_relative "busy"
 

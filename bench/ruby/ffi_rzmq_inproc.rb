@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# ffi_rzmq_inproc.rb ENDPOINT SIZE COUNT [WARMUP]: as bench/c/inproc_thr.c, with ffi-rzmq and two Ruby threads.
+# ffi_rzmq_inproc.rb ENDPOINT SIZE COUNT [WARMUP]: as bench/c/inproc_thr.c, with ffi-rzmq and two
+# Ruby threads.
 require_relative "ffi_rzmq"
 
 run = Common.run(ARGV)

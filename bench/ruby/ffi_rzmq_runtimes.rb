@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# See runtimes.rb: ffi-rzmq. Frames: a Message is made, sent, closed; received, asked for its size and closed without being copied out.
+# See runtimes.rb: ffi-rzmq. Frames: a Message is made, sent, closed; received, asked for its size
+# and closed without being copied out.
 require_relative "ffi_rzmq"
 require_relative "runtimes"
 
@@ -17,7 +18,9 @@ module FFIRzmqRuntimes
 
   def client(push, req)
     @context = ZMQ::Context.new
-    @sockets = [FFIRzmq.connect(@context, ZMQ::PUSH, push), FFIRzmq.connect(@context, ZMQ::REQ, req)]
+    @sockets = [
+      FFIRzmq.connect(@context, ZMQ::PUSH, push), FFIRzmq.connect(@context, ZMQ::REQ, req)
+    ]
   end
 
   def close

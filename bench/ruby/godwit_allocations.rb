@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# godwit_allocations.rb COUNT: objects that Ruby allocates per call of recv, send, recv_many, send_many and recv_frames without keywords (GC.stat counts).
+# godwit_allocations.rb COUNT: objects that Ruby allocates per call of recv, send, recv_many,
+# send_many and recv_frames without keywords (GC.stat counts).
 require "godwit"
 require_relative "common"
 
@@ -38,7 +39,8 @@ pull = Godwit::PULL.bind(endpoint)
 push = Godwit::PUSH.connect(endpoint)
 payload = "x" * 100
 batch = Array.new(CHUNK / 2, payload)
-idle = Array.new(2) { allocated { repeat(CHUNK) { nil } } }.last # what the counting itself allocates, once it has run
+# What the counting itself allocates, once it has run.
+idle = Array.new(2) { allocated { repeat(CHUNK) { nil } } }.last
 
 sends, recvs = chunks(count) do
   [allocated { repeat(CHUNK) { push.send(payload) } }, allocated { repeat(CHUNK) { pull.recv } }]
@@ -69,8 +71,8 @@ _, recv_frames = chunks(count) do
   [0, (received - got) / calls.to_f]
 end
 Common.say(
-  program: "godwit_allocations", idle: idle,
-  send: (sends - idle) / CHUNK, recv: (recvs - idle) / CHUNK, send_many: send_many, recv_many_beyond_strings: recv_many,
+  program: "godwit_allocations", idle: idle, send: (sends - idle) / CHUNK,
+  recv: (recvs - idle) / CHUNK, send_many: send_many, recv_many_beyond_strings: recv_many,
   recv_frames_beyond_frames: recv_frames
 )
 [push, pull].each(&:close)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# godwit_busy.rb ENDPOINT SIZE SECONDS HWM [STAMP_PIPE] [batches]: as bench/c/busy_pull.c, with godwit beside a busy Ruby thread.
+# godwit_busy.rb ENDPOINT SIZE SECONDS HWM [STAMP_PIPE] [batches]: as bench/c/busy_pull.c, with
+# godwit beside a busy Ruby thread.
 require "godwit"
 require_relative "busy"
 

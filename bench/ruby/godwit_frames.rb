@@ -11,10 +11,14 @@ module GodwitFrames
 
   # @param form [String] copied or in-place
   def push(run, form)
-    Godwit::PUSH.connect(run.endpoint, send_hwm: mark(run.size), copy_threshold: (form == "copied") ? nil : 0) do |push|
+    Godwit::PUSH.connect(run.endpoint, send_hwm: mark(run.size),
+      copy_threshold: (form == "copied") ? nil : 0) do |push|
       payload = run.payload.freeze
       GodwitLoops.push_strings(push, payload, run.warmup)
-      Common.say(program: "godwit_frames_push", **Common.measure { GodwitLoops.push_strings(push, payload, run.count) })
+      Common.say(
+        program: "godwit_frames_push",
+        **Common.measure { GodwitLoops.push_strings(push, payload, run.count) }
+      )
       Common.hold
     end
   end
@@ -23,7 +27,16 @@ module GodwitFrames
   def pull(run, form)
     Godwit::PULL.bind(run.endpoint, recv_hwm: mark(run.size)) do |pull|
       Common.ready(pull.last_endpoint)
-      Common.say(program: "godwit_frames_pull", **((form == "strings") ? GodwitLoops.pull_strings(pull, run) : frames(pull, run, form == "batches")))
+      Common.say(
+        program: "godwit_frames_pull",
+        **(
+          if form == "strings"
+            GodwitLoops.pull_strings(pull, run)
+          else
+            frames(pull, run, form == "batches")
+          end
+        )
+      )
     end
   end
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# godwit_log_calls.rb null|file|way|records|plain|full COUNT ENDPOINT-OR-PATH: what one call of `info` costs.
+# godwit_log_calls.rb null|file|way|records|plain|full COUNT ENDPOINT-OR-PATH: what one call of
+# `info` costs.
 #   null, file     Ruby's Logger to an opened /dev/null, to a file
 #   way            Ruby's Logger whose device sends each line
 #   records, plain Godwit::Logger, in either form on the wire
@@ -20,10 +21,19 @@ result =
     sent = lambda do |goal|
       sleep 0.002 until (stats = log.stats).sent + stats.dropped >= goal
     end
-    result = (kind == "records") ? log.tagged("req-9") { LogLoop.run(log, count, true, &sent) } : LogLoop.run(log, count, false, &sent)
+    result =
+      (
+        if kind == "records"
+          log.tagged("req-9") { LogLoop.run(log, count, true, &sent) }
+        else
+          LogLoop.run(log, count, false, &sent)
+        end
+      )
     result.merge(dropped: log.stats.dropped)
   when "full"
     log = Godwit::Logger.new(target, progname: "billing", linger: 0)
-    log.tagged("req-9") { LogLoop.run(log, count, true, &nothing) }.merge(dropped: log.stats.dropped)
+    log
+      .tagged("req-9") { LogLoop.run(log, count, true, &nothing) }
+      .merge(dropped: log.stats.dropped)
   end
 Common.say(program: "godwit_log_calls", **result)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# godwit_log_fair.rb COUNT ENDPOINT: reads records until COUNT of the program "slow" have come, and tells how late those were.
-# It says that it is ready again when the flood is there.
+# godwit_log_fair.rb COUNT ENDPOINT: reads records until COUNT of the program "slow" have come, and
+# tells how late those were. It says that it is ready again when the flood is there.
 require_relative "common"
 require "godwit"
 
@@ -21,4 +21,8 @@ source.each do |record|
   break if lags.size == count
 end
 sorted = lags.drop(count / 10).sort # the first of all warm up
-Common.say(program: "godwit_log_fair", rate: (seen - 10_000) / ((Common.now - first) / 1e9), p50_us: Common.percentile(sorted, 50), p99_us: Common.percentile(sorted, 99), most_us: sorted.last / 1e3)
+Common.say(
+  program: "godwit_log_fair", rate: (seen - 10_000) / ((Common.now - first) / 1e9),
+  p50_us: Common.percentile(sorted, 50), p99_us: Common.percentile(sorted, 99),
+  most_us: sorted.last / 1e3
+)

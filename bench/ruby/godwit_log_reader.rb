@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
-# godwit_log_reader.rb fields|parsed|lines COUNT ENDPOINT [subscribe]: reads COUNT records, of which the first tenth only warms up.
-#   fields: level, program and number of each; parsed: everything; lines: what a PULL receives, as it is
+# godwit_log_reader.rb fields|parsed|lines COUNT ENDPOINT [subscribe]: reads COUNT records, of which
+# the first tenth only warms up.
+#   fields: level, program and number of each; parsed: everything; lines: what a PULL receives, as
+#   it is
 # When nothing has come for 5 s it tells what it got: COUNT less what was lost.
 require_relative "common"
 require "godwit"
@@ -33,9 +35,19 @@ step = lambda do |_|
 end
 take =
   case how
-  when "fields" then ->(record) { step.call([record.level, record.prog, record.seq]) }
-  when "parsed" then ->(record) { step.call([record.level, record.prog, record.seq, record.time, record.text, record.tags, record.payload, record.pid, record.host]) }
-  else step
+  when "fields"
+    ->(record) { step.call([record.level, record.prog, record.seq]) }
+  when "parsed"
+    ->(record) do
+      step.call(
+        [
+          record.level, record.prog, record.seq, record.time, record.text, record.tags,
+          record.payload, record.pid, record.host
+        ]
+      )
+    end
+  else
+    step
   end
 source.each do |record|
   take.call(record)
@@ -45,4 +57,7 @@ end
 watch.kill
 abort "only #{seen} of #{count} records came" if seen < count / 4
 counted = seen - warmup
-Common.say(program: "godwit_log_reader", seen: seen, rate: counted / ((last - first) / 1e9), cpu_ns: (Common.cpu - cpu) / counted.to_f)
+Common.say(
+  program: "godwit_log_reader", seen: seen, rate: counted / ((last - first) / 1e9),
+  cpu_ns: (Common.cpu - cpu) / counted.to_f
+)

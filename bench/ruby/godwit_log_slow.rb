@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# godwit_log_slow.rb WRITERS COUNT ENDPOINT: that many loggers of the program "slow", which write COUNT records together, one in a millisecond.
+# godwit_log_slow.rb WRITERS COUNT ENDPOINT: that many loggers of the program "slow", which write
+# COUNT records together, one in a millisecond.
 require_relative "common"
 require "godwit"
 

@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
-# godwit_log_writer.rb records|numbers|plain|way|stored COUNT ENDPOINT: writes COUNT records, tells what they cost until the last was sent.
-#   stored: records that were encoded before, as fast as a PUSH takes them, to have the broadcaster alone at work
+# godwit_log_writer.rb records|numbers|plain|way|stored COUNT ENDPOINT: writes COUNT records, tells
+# what they cost until the last was sent.
+#   stored: records that were encoded before, as fast as a PUSH takes them, to have the broadcaster
+#   alone at work
 require_relative "log_loop"
 require "godwit"
 
@@ -12,7 +14,8 @@ module Stored
   def messages(count)
     writer = format("%032x", Process.pid)
     Array.new(count) do |index|
-      header = %({"v":1,"writer":"#{writer}","seq":#{index + 1},"tseq":#{index + 1},"t_ns":#{Common.now},"mono_ns":#{Common.now},"level":1,"pid":#{Process.pid},) +
+      header =
+        %({"v":1,"writer":"#{writer}","seq":#{index + 1},"tseq":#{index + 1},"t_ns":#{Common.now},"mono_ns":#{Common.now},"level":1,"pid":#{Process.pid},) +
         %("thread":1,"host":"web1","prog":"billing","tags":["req-9"],"payload":{"user":42,"order":"A-17"}})
       ["INFO.billing.web1.", header, LogLoop::TEXT]
     end
@@ -34,11 +37,18 @@ result = Common.measure do
     wire = (kind == "plain") ? :plain : :records
     log = Godwit::Logger.new(target, progname: "billing", wire: wire)
     next LogLoop.write_numbers(log, count).tap { log.close } if kind == "numbers"
-    (kind == "records") ? log.tagged("req-9") { LogLoop.write_full(log, count) } : LogLoop.write_plain(log, count)
+    if kind == "records"
+      log.tagged("req-9") { LogLoop.write_full(log, count) }
+    else
+      LogLoop.write_plain(log, count)
+    end
     sleep 0.002 until (stats = log.stats).sent + stats.dropped >= count
     dropped = stats.dropped
   end
   count
 end
-Common.say(program: "godwit_log_writer", **result, dropped: dropped, rss_kib: Memory.rss_kib, bare_kib: Memory::BARE_KIB)
+Common.say(
+  program: "godwit_log_writer", **result, dropped: dropped, rss_kib: Memory.rss_kib,
+  bare_kib: Memory::BARE_KIB
+)
 Common.hold

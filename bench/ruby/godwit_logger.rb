@@ -18,4 +18,6 @@ end
 
 pull = Godwit::PULL.new(recv_hwm: 0).bind("inproc://log")
 push = Godwit::PUSH.new(send_hwm: 0).connect("inproc://log")
-Common.say(program: "godwit_logger", **LoggerLoop.run(Logger.new(Device.new(push)), pull, Integer(ARGV[0])))
+Common.say(
+  program: "godwit_logger", **LoggerLoop.run(Logger.new(Device.new(push)), pull, Integer(ARGV[0]))
+)

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# godwit_loop.rb WHAT COUNT: messages a second out of one socket, each waited for, in one thread. WHAT: "poller" (a hand-written loop of
-# Poller#wait), "loop" (Godwit::Loop), "loop_timers" (the same with 10,000 timers that are far off).
+# godwit_loop.rb WHAT COUNT: messages a second out of one socket, each waited for, in one thread.
+# WHAT: "poller" (a hand-written loop of Poller#wait), "loop" (Godwit::Loop), "loop_timers" (the
+# same with 10,000 timers that are far off).
 require_relative "common"
 require "godwit"
 

@@ -3,7 +3,8 @@
 require "godwit"
 require_relative "common"
 
-# The loops of godwit_push, godwit_pull and godwit_inproc. `while`, because a block's call would be measured with the message.
+# The loops of godwit_push, godwit_pull and godwit_inproc. `while`, because a block's call would be
+# measured with the message.
 module GodwitLoops
   module_function
 

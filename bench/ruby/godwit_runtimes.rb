@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# See runtimes.rb: Godwit, by the backend that GODWIT_BACKEND names. Frames: each is made, sent; received, looked at in place, closed.
+# See runtimes.rb: Godwit, by the backend that GODWIT_BACKEND names. Frames: each is made, sent;
+# received, looked at in place, closed.
 require "godwit"
 require_relative "runtimes"
 

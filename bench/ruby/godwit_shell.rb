@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# godwit_shell.rb WAY cost|speed PATTERN COMMAND…: takes a command's rows in one of the ways below. `cost`: bytes and objects that Ruby allocates, with
-# the garbage collector off; `speed`: seconds and memory, with it on.
+# godwit_shell.rb WAY cost|speed PATTERN COMMAND…: takes a command's rows in one of the ways below.
+# `cost`: bytes and objects that Ruby allocates, with the garbage collector off; `speed`: seconds
+# and memory, with it on.
 require "godwit"
 require_relative "common"
 
@@ -28,11 +29,18 @@ WANTED = 10
 WAYS = {
   "backticks" => ->(command, pattern, seen) { `#{command.join(" ")}`.each_line { |row| seen.see(row, pattern) } },
   "popen" => ->(command, pattern, seen) { IO.popen(command) { |io| io.each_line { |row| seen.see(row, pattern) } } },
-  "rows" => ->(command, pattern, seen) { Godwit::Shell.rows(*command) { |row| seen.see(row, pattern) } },
+  "rows" => ->(command, pattern, seen) {
+    Godwit::Shell.rows(*command) { |row|
+      seen.see(row,
+        pattern)
+    }
+  },
   "reuse" => ->(command, pattern, seen) { Godwit::Shell.rows(*command, reuse: true) { |row| seen.see(row, pattern) } },
   "ten-backticks" => ->(command, pattern, seen) { `#{command.join(" ")}`.each_line.lazy.select { |row| seen.see(row, pattern) }.first(WANTED) },
   "ten-popen" => lambda { |command, pattern, seen|
-    IO.popen(command) { |io| io.each_line { |row| break if seen.see(row, pattern) && seen.matches == WANTED } }
+    IO.popen(command) do |io|
+      io.each_line { |row| break if seen.see(row, pattern) && seen.matches == WANTED }
+    end
   },
   "ten-rows" => ->(command, pattern, seen) { Godwit::Shell.rows(*command).lazy.select { |row| seen.see(row, pattern) }.first(WANTED) },
   # Nothing is looked for: what a row itself costs.
@@ -53,7 +61,13 @@ def cost
   yield
   bytes = GC.stat(:malloc_increase_bytes) - bytes
   objects = GC.stat(:total_allocated_objects) - objects
-  {objects: objects, bytes: bytes + objects * GC::INTERNAL_CONSTANTS.fetch(:RVALUE_SIZE) { GC::INTERNAL_CONSTANTS[:BASE_SLOT_SIZE] }}
+  {
+    objects: objects,
+    bytes:
+      bytes +
+        objects *
+          GC::INTERNAL_CONSTANTS.fetch(:RVALUE_SIZE) { GC::INTERNAL_CONSTANTS[:BASE_SLOT_SIZE] }
+  }
 end
 
 def speed
@@ -65,7 +79,10 @@ def speed
   yield
   cpu = Common.cpu - cpu
   finish = Common.now
-  {seconds: (finish - start) / 1e9, cpu: cpu / 1e9, finish: finish, growth_mib: memory("VmHWM") - before, peak_mib: memory("VmHWM")}
+  {
+    seconds: (finish - start) / 1e9, cpu: cpu / 1e9, finish: finish,
+    growth_mib: memory("VmHWM") - before, peak_mib: memory("VmHWM")
+  }
 end
 
 way, what, pattern, *command = ARGV
@@ -73,6 +90,10 @@ pattern = Regexp.new(pattern)
 work = WAYS.fetch(way) { abort "there are the ways #{WAYS.keys.join(", ")}" }
 work.call(%w[echo warm], /warm/, Seen.new(0, 0))
 seen = Seen.new(0, 0)
-figures = ((what == "cost") ? method(:cost) : method(:speed)).call { work.call(command, pattern, seen) }
+figures =
+  ((what == "cost") ? method(:cost) : method(:speed)).call { work.call(command, pattern, seen) }
 figures[:after_ms] = (figures.delete(:finish) - seen.at) / 1e6 if seen.at && figures[:finish]
-Common.say(program: "godwit_shell", way: way, rows: seen.rows, matches: seen.matches, **figures.except(:finish))
+Common.say(
+  program: "godwit_shell", way: way, rows: seen.rows, matches: seen.matches,
+  **figures.except(:finish)
+)

@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
-# godwit_sockets.rb idle COUNT | closed COUNT | churn ENDPOINT COUNT: as bench/c/sockets.c. And what has no like in C:
-# rss COUNT: resident memory while COUNT messages of mixed sizes go through, a part of them in place.
-# together|apart ENDPOINT SIZE COUNT: PUSH to PULL between two threads of one Ractor, or between two Ractors.
+# godwit_sockets.rb idle COUNT | closed COUNT | churn ENDPOINT COUNT: as bench/c/sockets.c. And what
+# has no like in C: rss COUNT: resident memory while COUNT messages of mixed sizes go through, a
+# part of them in place. together|apart ENDPOINT SIZE COUNT: PUSH to PULL between two threads of one
+# Ractor, or between two Ractors.
 require "fiddle"
 require "godwit"
 require_relative "common"
@@ -49,7 +50,10 @@ module Jobs
   def rss(count)
     pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
     push = Godwit::PUSH.connect(pull.last_endpoint)
-    batch = Array.new(ROUND) { |number| ("x" * ((number == 0) ? LARGE : SIZES[number % SIZES.size])).freeze }
+    batch =
+      Array.new(ROUND) do |number|
+        ("x" * ((number == 0) ? LARGE : SIZES[number % SIZES.size])).freeze
+      end
     before = nil
     rounds = Integer(count) / ROUND
     rounds.times do |round|
@@ -76,7 +80,9 @@ module Jobs
   def trimmed
     sleep 1
     GC.start
-    Fiddle::Function.new(Fiddle::Handle::DEFAULT["malloc_trim"], [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_INT).call(0)
+    Fiddle::Function.new(
+      Fiddle::Handle::DEFAULT["malloc_trim"], [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_INT
+    ).call(0)
     resident
   end
 
@@ -112,5 +118,7 @@ module Jobs
 end
 
 job, *arguments = ARGV
-abort "usage: godwit_sockets.rb idle|churn|rss|closed|together|apart …" unless Jobs.singleton_methods.include?(job&.to_sym)
+unless Jobs.singleton_methods.include?(job&.to_sym)
+  abort "usage: godwit_sockets.rb idle|churn|rss|closed|together|apart …"
+end
 Common.say(**Jobs.public_send(job, *arguments))

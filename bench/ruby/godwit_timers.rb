@@ -29,4 +29,7 @@ rounds.times do
   timers.fire
 end
 firing = clock.call - start
-Common.say(making: making / rounds * 1e6, cancelling: cancelling / rounds * 1e6, firing: firing / rounds * 1e6)
+Common.say(
+  making: making / rounds * 1e6, cancelling: cancelling / rounds * 1e6,
+  firing: firing / rounds * 1e6
+)

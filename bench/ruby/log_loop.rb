@@ -10,9 +10,14 @@ end
 require "logger"
 require_relative "common"
 
-# What the programs of bench/logger.rb share: the record (100 B of text, one tag, two values beside), and the loops that write it.
+# What the programs of bench/logger.rb share: the record (100 B of text, one tag, two values
+# beside), and the loops that write it.
 module LogLoop
-  TEXT = "card refused by the bank of the customer, who was told so and will try again with another one today".ljust(100, ".")
+  TEXT =
+    "card refused by the bank of the customer, who was told so and will try again with another " \
+    "one today".ljust(
+      100, "."
+    )
 
   # Each takes a logger and writes one record; the text alone where a logger knows nothing else.
   PLAIN = ->(log) { log.info(TEXT) }
@@ -29,7 +34,8 @@ module LogLoop
     def close = @socket.close
   end
 
-  # Both loops are alike but for what they call: a lambda between them and the logger would cost as much as some of them.
+  # Both loops are alike but for what they call: a lambda between them and the logger would cost as
+  # much as some of them.
   module_function
 
   def write_plain(log, count)
@@ -75,7 +81,8 @@ module LogLoop
     end
   end
 
-  # Writes, and tells: calls a second, nanoseconds of CPU a record for all threads until the block says that all is out, percentiles of one call.
+  # Writes, and tells: calls a second, nanoseconds of CPU a record for all threads until the block
+  # says that all is out, percentiles of one call.
   def run(log, count, full)
     kind = full ? "full" : "plain"
     __send__(:"write_#{kind}", log, count / 10)
@@ -89,6 +96,9 @@ module LogLoop
     times = Array.new(count / 2, 0)
     __send__(:"stamp_#{kind}", log, times)
     times.sort!
-    {calls: count / seconds, cpu_ns: cpu / count.to_f, p50_us: Common.percentile(times, 50), p99_us: Common.percentile(times, 99), rss_kib: Memory.rss_kib, bare_kib: Memory::BARE_KIB}
+    {
+      calls: count / seconds, cpu_ns: cpu / count.to_f, p50_us: Common.percentile(times, 50),
+      p99_us: Common.percentile(times, 99), rss_kib: Memory.rss_kib, bare_kib: Memory::BARE_KIB
+    }
   end
 end

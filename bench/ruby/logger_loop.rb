@@ -3,7 +3,8 @@
 require "logger"
 require_relative "common"
 
-# The loop of godwit_logger and rbczmq_logger: lines into a PUSH whose PULL takes them when the clock has stopped.
+# The loop of godwit_logger and rbczmq_logger: lines into a PUSH whose PULL takes them when the
+# clock has stopped.
 module LoggerLoop
   module_function
 

@@ -11,4 +11,6 @@ pull.bind("inproc://log")
 push = context.socket(:PUSH)
 push.sndhwm = 0
 push.connect("inproc://log")
-Common.say(program: "rbczmq_logger", **LoggerLoop.run(ZMQ::Logger.new(push), pull, Integer(ARGV[0])))
+Common.say(
+  program: "rbczmq_logger", **LoggerLoop.run(ZMQ::Logger.new(push), pull, Integer(ARGV[0]))
+)

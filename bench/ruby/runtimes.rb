@@ -2,9 +2,10 @@
 
 require_relative "common"
 
-# NAME_runtimes.rb server|client ENDPOINTS FORM:SIZE:COUNT:WARMUP…: one process goes through all steps, so that a runtime with a JIT is started
-# and warmed once. Throughput goes from the client's PUSH to the server's PULL, a round trip (the form latency) from the client's REQ to the
-# server's REP and back. Each side prints what it timed.
+# NAME_runtimes.rb server|client ENDPOINTS FORM:SIZE:COUNT:WARMUP…: one process goes through all
+# steps, so that a runtime with a JIT is started and warmed once. Throughput goes from the client's
+# PUSH to the server's PULL, a round trip (the form latency) from the client's REQ to the server's
+# REP and back. Each side prints what it timed.
 module Runtimes
   Step = Struct.new(:form, :size, :count, :warmup) do
     def latency? = form == "latency"
@@ -21,7 +22,14 @@ module Runtimes
       form, *numbers = text.split(":")
       Step.new(form, *numbers.map { |number| Integer(number) })
     end
-    results = (side == "server") ? server(library, endpoints, steps) : client(library, endpoints.split(","), steps)
+    results =
+      (
+        if side == "server"
+          server(library, endpoints, steps)
+        else
+          client(library, endpoints.split(","), steps)
+        end
+      )
     Common.say(results)
     Common.hold if side == "client"
     library.close

@@ -10,8 +10,9 @@ require "tmpdir"
 #
 #     Bench.section("latency", "REQ and REP: round trips") { |section| … }
 #
-# BENCH_QUICK=1 is the short form: it shows that everything runs, its figures say nothing. BENCH_RUNS=3 BENCH_ONLY=c,godwit BENCH_SIZES=100
-# BENCH_TRANSPORTS=tcp narrow a run for a look at one thing. Only a whole run writes RESULTS.md.
+# BENCH_QUICK=1 is the short form: it shows that everything runs, its figures say nothing.
+# BENCH_RUNS=3 BENCH_ONLY=c,godwit BENCH_SIZES=100 BENCH_TRANSPORTS=tcp narrow a run for a look at
+# one thing. Only a whole run writes RESULTS.md.
 module Bench
   ROOT = File.expand_path("../..", __dir__)
   FOLDER = File.join(ROOT, "bench")
@@ -25,7 +26,10 @@ module Bench
   def quick? = !ENV.fetch("BENCH_QUICK", "").empty?
 
   # Whether this run covers all that RESULTS.md shows.
-  def whole? = !quick? && %w[BENCH_RUNS BENCH_ONLY BENCH_SIZES BENCH_TRANSPORTS].none? { |name| ENV.key?(name) }
+  def whole?
+    !quick? &&
+      %w[BENCH_RUNS BENCH_ONLY BENCH_SIZES BENCH_TRANSPORTS].none? { |name| ENV.key?(name) }
+  end
 
   # How often each contender runs, alternating with the others.
   def runs(full) = Integer(ENV.fetch("BENCH_RUNS") { quick? ? 1 : full })
@@ -34,7 +38,9 @@ module Bench
 
   # The short form does not need all sizes to show that everything runs.
   def sizes(all, quick:)
-    return all & ENV["BENCH_SIZES"].split(",").map { |text| Integer(text) } if ENV.key?("BENCH_SIZES")
+    if ENV.key?("BENCH_SIZES")
+      return all & ENV["BENCH_SIZES"].split(",").map { |text| Integer(text) }
+    end
     quick? ? quick : all
   end
 

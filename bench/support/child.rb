@@ -3,15 +3,17 @@
 require "tempfile"
 
 module Bench
-  # A program of the benchmarks as a child process: prints JSON lines, has a deadline, is ended by its pid whatever happens.
+  # A program of the benchmarks as a child process: prints JSON lines, has a deadline, is ended by
+  # its pid whatever happens.
   class Child
     # Longer than the slowest program takes on a slow machine, in seconds.
     DEADLINE = 120
 
-    # Bundler's hold on us is not theirs: it would slow their start, and C and Python need none of it.
+    # Bundler's hold on us is not theirs: it would slow their start, and C and Python need none of
+    # it.
     ENVIRONMENT = {
-      "RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLE_GEMFILE" => nil, "BUNDLE_BIN_PATH" => nil, "BUNDLER_SETUP" => nil,
-      "BUNDLER_VERSION" => nil, "PYTHONDONTWRITEBYTECODE" => "1",
+      "RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLE_GEMFILE" => nil, "BUNDLE_BIN_PATH" => nil,
+      "BUNDLER_SETUP" => nil, "BUNDLER_VERSION" => nil, "PYTHONDONTWRITEBYTECODE" => "1",
       "BENCH_HOLD" => "1"
     }.freeze
 
@@ -26,7 +28,8 @@ module Bench
     # One child alone, to its last line.
     def self.result(*command) = together { |start| start.call(*command).result }
 
-    # The two ends of a connection: the server says where it is bound, the client connects there; both take the same arguments.
+    # The two ends of a connection: the server says where it is bound, the client connects there;
+    # both take the same arguments.
     # @return [Array<Hash>] what the server printed and what the client printed
     def self.pair(server, client, endpoint, *arguments, client_arguments: arguments)
       together do |start|
@@ -56,7 +59,8 @@ module Bench
     # Lets a sender go that waits until the receiver has all.
     def release = @input.close
 
-    # What the program printed last; waits for its end. A partner that fails meanwhile is told at once, not at the deadline.
+    # What the program printed last; waits for its end. A partner that fails meanwhile is told at
+    # once, not at the deadline.
     def result(partner = nil)
       fields = line(partner)
       fail!("took longer than #{DEADLINE} s") unless @waiter.join(left)

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 module Bench
-  # Contenders that take turns: run 1 of each, run 2 of each…, so that what the machine does meanwhile meets all of them alike.
+  # Contenders that take turns: run 1 of each, run 2 of each…, so that what the machine does
+  # meanwhile meets all of them alike.
   class Contest
     Contender = Struct.new(:label, :kind, :run)
 
@@ -42,7 +43,9 @@ module Bench
           contender.run.call.each { |key, value| figures[contender.label][key] << value }
         end
       end
-      @contenders.to_h { |contender| [contender.label, figures[contender.label].transform_values { |values| Sample.new(values) }] }
+      @contenders.to_h do |contender|
+        [contender.label, figures[contender.label].transform_values { |values| Sample.new(values) }]
+      end
     end
 
     # Asked once for each kind.

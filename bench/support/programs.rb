@@ -3,67 +3,108 @@
 require_relative "../../rakelib/support/jruby"
 
 module Bench
-  # Finds and builds the programs that are compared. A kind is :c, :godwit, :pyzmq, :ffi_rzmq, or :rbczmq, Godwit's own door; :semantic_logger; or one of those that only runtimes.rb compares:
+  # Finds and builds the programs that are compared. A kind is :c, :godwit, :pyzmq, :ffi_rzmq, or
+  # :rbczmq, Godwit's own door; :semantic_logger; or one of those that only runtimes.rb compares:
   # :godwit_ffi, :bare_ffi, and :godwit_jruby, :ffi_rzmq_jruby, :bare_ffi_jruby.
   module Programs
     PYTHON = "/usr/bin/python3"
     FLAGS = %w[-O2 -Wall -Wextra -pthread].freeze
 
     # What each role is called in C; the other languages have one scheme.
-    C_NAMES = {push: "thr_push", pull: "thr_pull", inproc: "inproc_thr", req: "lat_req", rep: "lat_rep", busy: "busy_pull",
-               frames_push: "frames_push", frames_pull: "frames_pull", sockets: "sockets",
-               proxy: "proxy", queue_push: "queue_push", queue_pull: "queue_pull", log_sub: "log_sub"}.freeze
+    C_NAMES = {
+      push: "thr_push", pull: "thr_pull", inproc: "inproc_thr", req: "lat_req", rep: "lat_rep",
+      busy: "busy_pull", frames_push: "frames_push", frames_pull: "frames_pull", sockets: "sockets",
+      proxy: "proxy", queue_push: "queue_push", queue_pull: "queue_pull", log_sub: "log_sub"
+    }.freeze
 
     module_function
 
     # What a kind's programs are called, where that is not its own name.
-    LIBRARIES = {godwit_ffi: :godwit, godwit_jruby: :godwit, ffi_rzmq_jruby: :ffi_rzmq, bare_ffi_jruby: :bare_ffi}.freeze
+    LIBRARIES = {
+      godwit_ffi: :godwit, godwit_jruby: :godwit, ffi_rzmq_jruby: :ffi_rzmq,
+      bare_ffi_jruby: :bare_ffi
+    }.freeze
     JRUBY = %i[godwit_jruby ffi_rzmq_jruby bare_ffi_jruby].freeze
 
-    # @param role [Symbol] :runtimes, :push, :pull, :inproc, :req, :rep, :busy, :frames_push, :frames_pull, :sockets, :proxy, :queue_push, :queue_pull,
-    #   :logger, :log_calls, :log_writer, :log_reader, :log_fair, :log_slow, :log_broadcaster, :log_sub, :shell
+    # @param role [Symbol] :runtimes, :push, :pull, :inproc, :req, :rep, :busy, :frames_push,
+    #   :frames_pull, :sockets, :proxy, :queue_push, :queue_pull, :logger, :log_calls, :log_writer,
+    #   :log_reader, :log_fair, :log_slow, :log_broadcaster, :log_sub, :shell
     # @param root [String] the checkout whose library a :godwit program loads
     # @return [Array<String>] the command, without its arguments
     def command(kind, role, root: ROOT)
       case kind
-      when :c then [c(C_NAMES.fetch(role))]
-      when :godwit then [RbConfig.ruby, "-I", File.join(root, "lib"), ruby("godwit_#{role}")]
-      when :pyzmq then [PYTHON, File.join(FOLDER, "python", "pyzmq_#{role}.py")]
-      when :rbczmq then [RbConfig.ruby, "-I", File.join(ROOT, "lib"), "-rgodwit/compat/rbczmq", ruby("rbczmq_#{role}")]
-      when :semantic_logger then [RbConfig.ruby, *load_path(*gem_paths("semantic_logger", "concurrent-ruby")), ruby("semantic_logger_#{role}")]
-      when :ffi_rzmq then [RbConfig.ruby, *load_path(*ffi_rzmq_paths), ruby("ffi_rzmq_#{role}")]
-      when :godwit_ffi then ["env", "GODWIT_BACKEND=ffi", RbConfig.ruby, *load_path(File.join(ROOT, "lib"), *gem_paths("ffi")), ruby("godwit_#{role}")]
-      when :bare_ffi then [RbConfig.ruby, *load_path(*gem_paths("ffi")), ruby("bare_ffi_#{role}")]
-      when :ffi_rzmq_jruby then Godwit::JRuby.command(*load_path(*gem_paths("ffi-rzmq", "ffi-rzmq-core")), ruby("ffi_rzmq_#{role}"))
-      when *JRUBY then Godwit::JRuby.command("-I", File.join(ROOT, "lib"), ruby("#{LIBRARIES.fetch(kind)}_#{role}"))
+      when :c
+        [c(C_NAMES.fetch(role))]
+      when :godwit
+        [RbConfig.ruby, "-I", File.join(root, "lib"), ruby("godwit_#{role}")]
+      when :pyzmq
+        [PYTHON, File.join(FOLDER, "python", "pyzmq_#{role}.py")]
+      when :rbczmq
+        [
+          RbConfig.ruby, "-I", File.join(ROOT, "lib"), "-rgodwit/compat/rbczmq",
+          ruby("rbczmq_#{role}")
+        ]
+      when :semantic_logger
+        [
+          RbConfig.ruby, *load_path(*gem_paths("semantic_logger", "concurrent-ruby")),
+          ruby("semantic_logger_#{role}")
+        ]
+      when :ffi_rzmq
+        [RbConfig.ruby, *load_path(*ffi_rzmq_paths), ruby("ffi_rzmq_#{role}")]
+      when :godwit_ffi
+        [
+          "env", "GODWIT_BACKEND=ffi", RbConfig.ruby,
+          *load_path(File.join(ROOT, "lib"), *gem_paths("ffi")), ruby("godwit_#{role}")
+        ]
+      when :bare_ffi
+        [RbConfig.ruby, *load_path(*gem_paths("ffi")), ruby("bare_ffi_#{role}")]
+      when :ffi_rzmq_jruby
+        Godwit::JRuby.command(
+          *load_path(*gem_paths("ffi-rzmq", "ffi-rzmq-core")), ruby("ffi_rzmq_#{role}")
+        )
+      when *JRUBY
+        Godwit::JRuby.command(
+          "-I", File.join(ROOT, "lib"), ruby("#{LIBRARIES.fetch(kind)}_#{role}")
+        )
       end
     end
 
     def load_path(*folders) = folders.flat_map { |folder| ["-I", folder] }
 
-    def gem_paths(*names) = names.flat_map { |name| Gem::Specification.find_by_name(name).full_require_paths }
+    def gem_paths(*names)
+      names.flat_map { |name| Gem::Specification.find_by_name(name).full_require_paths }
+    end
 
     def ruby(name) = File.join(FOLDER, "ruby", "#{name}.rb")
 
-    # One of the C programs, built when it is missing or older than its sources, with the system's gcc over the system's libzmq.
+    # One of the C programs, built when it is missing or older than its sources, with the system's
+    # gcc over the system's libzmq.
     # @return [String] its path
     def c(name)
       @built ||= {}
       @built[name] ||= build(name)
     end
 
-    def build_all = Dir[File.join(FOLDER, "c", "*.c")].sort.map { |source| c(File.basename(source, ".c")) }
+    def build_all
+      Dir[File.join(FOLDER, "c", "*.c")].sort.map { |source| c(File.basename(source, ".c")) }
+    end
 
     def build(name)
       source = File.join(FOLDER, "c", "#{name}.c")
       target = File.join(BUILD, name)
       sources = [source, *Dir[File.join(FOLDER, "c", "*.h")]]
-      return target if File.exist?(target) && sources.all? { |file| File.mtime(file) <= File.mtime(target) }
+      if File.exist?(target) && sources.all? { |file| File.mtime(file) <= File.mtime(target) }
+        return target
+      end
       FileUtils.mkdir_p(BUILD)
       half = "#{target}.#{Process.pid}"
       libzmq = `pkg-config --cflags --libs libzmq`.split
-      raise Failure, "pkg-config does not know libzmq: install libzmq3-dev and pkg-config" if libzmq.empty?
-      raise Failure, "gcc could not build bench/c/#{name}.c" unless system("gcc", *FLAGS, "-o", half, source, *libzmq)
+      if libzmq.empty?
+        raise Failure, "pkg-config does not know libzmq: install libzmq3-dev and pkg-config"
+      end
+      unless system("gcc", *FLAGS, "-o", half, source, *libzmq)
+        raise Failure, "gcc could not build bench/c/#{name}.c"
+      end
       File.rename(half, target) # whole or not at all, should another run be building it too
       target
     end
@@ -73,15 +114,24 @@ module Bench
       @ffi_rzmq_paths ||= gem_paths("ffi-rzmq", "ffi-rzmq-core", "ffi")
     end
 
-    # Why a kind cannot run here, or nil. Without C or godwit there is nothing to compare; the two others may be missing.
+    # Why a kind cannot run here, or nil. Without C or godwit there is nothing to compare; the two
+    # others may be missing.
     def missing(kind)
       case kind
-      when :pyzmq then "Debian's python3-zmq is not installed" unless system(PYTHON, "-c", "import zmq", out: File::NULL, err: File::NULL)
-      when :ffi_rzmq then gem_missing("ffi-rzmq") { ffi_rzmq_paths }
-      when :semantic_logger then gem_missing("semantic_logger") { gem_paths("semantic_logger", "concurrent-ruby") }
-      when :godwit_ffi, :bare_ffi then gem_missing("ffi") { gem_paths("ffi") }
-      when :ffi_rzmq_jruby then Godwit::JRuby.missing || gem_missing("ffi-rzmq") { gem_paths("ffi-rzmq", "ffi-rzmq-core") }
-      when *JRUBY then Godwit::JRuby.missing
+      when :pyzmq
+        unless system(PYTHON, "-c", "import zmq", out: File::NULL, err: File::NULL)
+          "Debian's python3-zmq is not installed"
+        end
+      when :ffi_rzmq
+        gem_missing("ffi-rzmq") { ffi_rzmq_paths }
+      when :semantic_logger
+        gem_missing("semantic_logger") { gem_paths("semantic_logger", "concurrent-ruby") }
+      when :godwit_ffi, :bare_ffi
+        gem_missing("ffi") { gem_paths("ffi") }
+      when :ffi_rzmq_jruby
+        Godwit::JRuby.missing || gem_missing("ffi-rzmq") { gem_paths("ffi-rzmq", "ffi-rzmq-core") }
+      when *JRUBY
+        Godwit::JRuby.missing
       end
     end
 

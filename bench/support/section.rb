@@ -1,9 +1,13 @@
 # frozen_string_literal: true
 
 module Bench
-  # What one file found, as a section of RESULTS.md: text, tables, and the issue's targets with a verdict that is computed here.
+  # What one file found, as a section of RESULTS.md: text, tables, and the issue's targets with a
+  # verdict that is computed here.
   class Section
-    ORDER = %w[throughput latency frames proxy loop runtimes sockets busy_thread allocations compat logger shell].freeze
+    ORDER = %w[
+      throughput latency frames proxy loop runtimes sockets busy_thread allocations compat logger
+      shell
+    ].freeze
     RESULTS = "RESULTS.md"
     HEAD = <<~MARKDOWN
       # Benchmarks
@@ -33,12 +37,18 @@ module Bench
 
     # A target of the issue. `value` is nil where this run did not measure it.
     def target(label, value, at_least: nil, at_most: nil, more_than: nil, less_than: nil, digits: 3)
-      sign, goal, reached = [
-        [">=", at_least, value && at_least && value >= at_least], ["<=", at_most, value && at_most && value <= at_most],
-        [">", more_than, value && more_than && value > more_than], ["<", less_than, value && less_than && value < less_than]
-      ].find { |_, limit, _| limit }
+      sign, goal, reached =
+        [
+          [">=", at_least, value && at_least && value >= at_least],
+          ["<=", at_most, value && at_most && value <= at_most],
+          [">", more_than, value && more_than && value > more_than],
+          ["<", less_than, value && less_than && value < less_than]
+        ].find { |_, limit, _| limit }
       verdict = reached ? "reached" : "**missed**"
-      @targets << [label, "#{sign} #{goal}", value ? format("%.#{digits}f", value) : "-", value ? verdict : "not measured"]
+      @targets << [
+        label, "#{sign} #{goal}", value ? format("%.#{digits}f", value) : "-",
+        value ? verdict : "not measured"
+      ]
     end
 
     def absent(reasons)
@@ -60,15 +70,30 @@ module Bench
     def machine
       text "#{Machine.date}. #{Machine.line}. #{Machine.versions.map { |name, version| "#{name} #{version}" }.join(", ")}."
       files = Machine.libzmqs
-      text "**The contenders load different libzmqs (#{files.join(", ")}): these ratios compare libraries.**" if files.size > 1
-      text "**A part of the whole, or the short form: these figures prove nothing.**" unless Bench.whole?
+      if files.size > 1
+        text "**The contenders load different libzmqs (#{files.join(", ")}): these ratios " \
+          "compare libraries.**"
+      end
+      unless Bench.whole?
+        text "**A part of the whole, or the short form: these figures prove nothing.**"
+      end
     end
 
     # Replaces this file's section and leaves the others.
     def write(path, body)
-      sections = File.exist?(path) ? File.read(path).scan(/^<!-- begin (\w+) -->\n(.*?)\n<!-- end \1 -->$/m).to_h : {}
+      sections =
+        (
+          if File.exist?(path)
+            File.read(path).scan(/^<!-- begin (\w+) -->\n(.*?)\n<!-- end \1 -->$/m).to_h
+          else
+            {}
+          end
+        )
       sections[@name] = body
-      marked = ORDER.filter_map { |name| "<!-- begin #{name} -->\n#{sections[name]}\n<!-- end #{name} -->" if sections[name] }
+      marked =
+        ORDER.filter_map do |name|
+          "<!-- begin #{name} -->\n#{sections[name]}\n<!-- end #{name} -->" if sections[name]
+        end
       notes = File.join(FOLDER, "NOTES.md")
       parts = [HEAD.strip, *marked]
       parts << File.read(notes).strip if File.exist?(notes)

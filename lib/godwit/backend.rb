@@ -4,8 +4,8 @@ require_relative "backend/contract"
 require_relative "backend/libzmq"
 
 module Godwit
-  # What talks to libzmq: the C extension on CRuby, the gem ffi on other Rubies and where GODWIT_BACKEND=ffi asks for it. It supplies
-  # the primitives that {Contract} lists.
+  # What talks to libzmq: the C extension on CRuby, the gem ffi on other Rubies and where
+  # GODWIT_BACKEND=ffi asks for it. It supplies the primitives that {Contract} lists.
   # @private
   module Backend
     CHOICES = %w[native ffi].freeze

@@ -4,8 +4,8 @@ require "socket"
 require_relative "../godwit"
 
 module Godwit
-  # Discovery on a local network: broadcasts a short payload over UDP, again and again, and hears those of others. On the wire it is CZMQ's
-  # zbeacon (IPv4, the payload alone in each datagram).
+  # Discovery on a local network: broadcasts a short payload over UDP, again and again, and hears
+  # those of others. On the wire it is CZMQ's zbeacon (IPv4, the payload alone in each datagram).
   #
   #   Godwit::Beacon.new(9999) do |beacon|
   #     beacon.publish("work 5555")            # at once, then every second
@@ -15,10 +15,12 @@ module Godwit
   #
   # A thread of its own sends and hears, on the monotonic clock, whether anybody receives or not.
   #
-  # **Threads, fibers, signals**: any may call any method; each beacon that is heard goes to one caller of {#recv}. Waits end within 0.1 s on `Thread#kill`,
-  # `Thread#raise`, `Timeout`, signals and {#close}; under a `Fiber.scheduler` other fibers run meanwhile. In a `trap` block only {#close} and
-  # {#closed?} work. **Fork**: in a child every method raises {ForkedError}, and the parent's goes on. **Garbage collector**: one that is dropped is
-  # closed. **Ractors**: it belongs to the one that made it.
+  # **Threads, fibers, signals**: any may call any method; each beacon that is heard goes to one
+  # caller of {#recv}. Waits end within 0.1 s on `Thread#kill`, `Thread#raise`, `Timeout`, signals
+  # and {#close}; under a `Fiber.scheduler` other fibers run meanwhile. In a `trap` block only
+  # {#close} and {#closed?} work. **Fork**: in a child every method raises {ForkedError}, and the
+  # parent's goes on. **Garbage collector**: one that is dropped is closed. **Ractors**: it belongs
+  # to the one that made it.
   #
   # @see https://rfc.zeromq.org/spec/20/ ZRE, which puts its own payload into such beacons
   # @see http://czmq.zeromq.org/manual:zbeacon zbeacon(3)
@@ -45,7 +47,8 @@ module Godwit
         begin
           yield beacon
         ensure
-          beacon.close unless beacon.__send__(:forked?) # a child that ends within the block leaves it to its parent
+          # A child that ends within the block leaves it to its parent.
+          beacon.close unless beacon.__send__(:forked?)
         end
       end
 
@@ -55,28 +58,37 @@ module Godwit
       def finalizer(station) = proc { station.stop }
     end
 
-    # @param port [Integer] UDP port, 1 to 65535, the same for all that are to hear each other; others on this machine may have it too
-    # @param interface [String, nil] name, IPv4 address, or "*": 255.255.255.255 by the default route. nil: what the environment's ZSYS_INTERFACE
-    #   says, else the first that can broadcast
+    # @param port [Integer] UDP port, 1 to 65535, the same for all that are to hear each other;
+    #   others on this machine may have it too
+    # @param interface [String, nil] name, IPv4 address, or "*": 255.255.255.255 by the default
+    #   route. nil: what the environment's ZSYS_INTERFACE says, else the first that can broadcast
     # @param interval [Integer, Float] seconds between two broadcasts, 0.001 or more
     # @param noecho [Boolean] whether what equals the own payload is not heard
-    # @param limit [Integer] most beacons that are kept for a reader who is late, 1 or more; the oldest are dropped
+    # @param limit [Integer] most beacons that are kept for a reader who is late, 1 or more; the
+    #   oldest are dropped
     # @raise [ArgumentTypeError, ArgumentValueError] when one of them is not allowed
     # @raise [InterfaceError] when there is no such interface, or none that can broadcast
     # @raise [AddressInUseError] when a program holds the port and does not share it
     # @raise [AccessError, TooManySocketsError]
     def initialize(port, interface: nil, interval: 1.0, noecho: true, limit: LIMIT)
-      raise Errors.build(StateError, :beacon, nil, "it is open already; Beacon.new makes another") if @station
+      if @station
+        raise Errors.build(StateError, :beacon, nil, "it is open already; Beacon.new makes another")
+      end
       Check.port(port)
       Check.interface(interface)
       Check.limit(limit)
       wanted = interface || ENV["ZSYS_INTERFACE"]
-      @station = Station.new(port, (wanted unless wanted.to_s.empty?), interval: Check.interval(interval), noecho: noecho ? true : false, limit: limit)
+      @station =
+        Station.new(
+          port, (wanted unless wanted.to_s.empty?), interval: Check.interval(interval),
+          noecho: noecho ? true : false, limit: limit
+        )
       ObjectSpace.define_finalizer(self, self.class.__send__(:finalizer, @station))
     end
 
-    # Broadcasts it at once, then at each interval, until {#silence}, {#close} or another call, which replaces it. What the network does not
-    # take is counted ({#failed}) and tried again at the next interval.
+    # Broadcasts it at once, then at each interval, until {#silence}, {#close} or another call,
+    # which replaces it. What the network does not take is counted ({#failed}) and tried again at
+    # the next interval.
     # @param payload [String] 1 to 255 bytes; they go as they are, whatever their encoding
     # @return [self]
     # @raise [ArgumentTypeError, ArgumentValueError] when the payload is not allowed
@@ -94,7 +106,8 @@ module Godwit
       self
     end
 
-    # Hears from now on what starts with the prefix, instead of what it heard before. Nothing is heard before the first call.
+    # Hears from now on what starts with the prefix, instead of what it heard before. Nothing is
+    # heard before the first call.
     # @param prefix [String] up to 255 bytes; "": everything
     # @return [self]
     # @raise [ArgumentTypeError, ArgumentValueError] when the prefix is not allowed
@@ -115,22 +128,30 @@ module Godwit
     # The next beacon; waits for one.
     # @param timeout [Integer, Float, nil] seconds; nil: for ever
     # @param exception [Boolean] false: nil instead of TimeoutError
-    # @return [Array(String, String)] IPv4 address of the sender, payload (binary); nil when time is up and `exception: false`
+    # @return [Array(String, String)] IPv4 address of the sender, payload (binary); nil when time is
+    #   up and `exception: false`
     # @raise [TimeoutError] when time is up
     # @raise [ClosedError, ForkedError]
     def recv(timeout: nil, exception: true)
-      take(:recv, timeout) || (raise late(:recv, "nothing was heard; subscribe says what is") if exception)
+      take(:recv, timeout) ||
+        (raise late(:recv, "nothing was heard; subscribe says what is") if exception)
     end
 
     # The next beacon, if there is one.
     # @param exception [Boolean] false: :wait_readable instead of an error
-    # @return [Array(String, String)] as {#recv}, or :wait_readable when there is none and `exception: false`
+    # @return [Array(String, String)] as {#recv}, or :wait_readable when there is none and
+    #   `exception: false`
     # @raise [EAGAINWaitReadable] (an IO::WaitReadable) when there is none
     # @raise [ClosedError, ForkedError]
     def recv_nonblock(exception: true)
       take(:recv_nonblock, 0) || begin
         return :wait_readable unless exception
-        raise Errors.build(EAGAINWaitReadable, :recv_nonblock, place, "nothing was heard; recv waits")
+        raise Errors.build(
+          EAGAINWaitReadable,
+          :recv_nonblock,
+          place,
+          "nothing was heard; recv waits"
+        )
       end
     end
 
@@ -156,9 +177,18 @@ module Godwit
     # @raise [ArgumentTypeError] when the count is no Integer
     # @raise [ClosedError, ForkedError]
     def wait_sent(count, timeout: nil, exception: true)
-      raise Errors.bad_type(:wait_sent, "the count", "an Integer, or nil", count) unless count.nil? || count.is_a?(Integer)
-      return self if wait(:wait_sent, timeout) { |station, seconds| station.wait_sent(count, seconds) }
-      raise late(:wait_sent, "#{sent} were broadcast#{"; the last failure: #{last_error.message}" if last_error}") if exception
+      unless count.nil? || count.is_a?(Integer)
+        raise Errors.bad_type(:wait_sent, "the count", "an Integer, or nil", count)
+      end
+      if wait(:wait_sent, timeout) { |station, seconds| station.wait_sent(count, seconds) }
+        return self
+      end
+      if exception
+        raise late(
+          :wait_sent,
+          "#{sent} were broadcast#{"; the last failure: #{last_error.message}" if last_error}"
+        )
+      end
     end
 
     # @return [Float, Integer] seconds between two broadcasts
@@ -172,7 +202,8 @@ module Godwit
       station(:interval=).interval = Check.interval(seconds)
     end
 
-    # @return [Boolean] whether what equals the own payload is not heard; for a second longer than it is published
+    # @return [Boolean] whether what equals the own payload is not heard; for a second longer than
+    #   it is published
     # @raise [ForkedError]
     def noecho? = own.noecho
 
@@ -233,7 +264,12 @@ module Godwit
     # dup and clone make no sense.
     # @private
     def initialize_copy(_original)
-      raise Errors.build(UnsupportedError, :dup, nil, "a beacon cannot be copied: Beacon.new makes another")
+      raise Errors.build(
+        UnsupportedError,
+        :dup,
+        nil,
+        "a beacon cannot be copied: Beacon.new makes another"
+      )
     end
 
     private

@@ -4,10 +4,12 @@ require_relative "version"
 require_relative "cli/command"
 
 module Godwit
-  # The command `godwit`: finds the command's class, runs it, turns what happens into an exit status. Each command is a file in
-  # lib/godwit/cli/, loaded when it is called for; what it does stands in the library, it parses and prints.
+  # The command `godwit`: finds the command's class, runs it, turns what happens into an exit
+  # status. Each command is a file in lib/godwit/cli/, loaded when it is called for; what it does
+  # stands in the library, it parses and prints.
   #
-  # Not for use by several threads at once: a command owns the process, its standard streams and its signals.
+  # Not for use by several threads at once: a command owns the process, its standard streams and its
+  # signals.
   module CLI
     # Exit statuses; `godwit help` prints them.
     EXIT = {
@@ -29,7 +31,8 @@ module Godwit
       output_closed: "the reader of the output went away (as in `godwit … | head`)"
     }.freeze
 
-    # Command to class name, in the order in which `godwit help` lists them. The file has the command's name.
+    # Command to class name, in the order in which `godwit help` lists them. The file has the
+    # command's name.
     COMMANDS = {
       "log" => :Log,
       "sh" => :Sh,
@@ -72,7 +75,10 @@ module Godwit
         require "did_you_mean"
         name = name.scrub
         found = DidYouMean::SpellChecker.new(dictionary: known).correct(name).first
-        found ||= known.min_by { |one| DidYouMean::Levenshtein.distance(name, one) }.then { |one| one if DidYouMean::Levenshtein.distance(name, one) < 3 }
+        found ||=
+          known
+            .min_by { |one| DidYouMean::Levenshtein.distance(name, one) }
+            .then { |one| one if DidYouMean::Levenshtein.distance(name, one) < 3 }
         found ? "; did you mean #{found.inspect}?" : ""
       rescue LoadError # a Ruby started without it
         ""
@@ -91,7 +97,8 @@ module Godwit
         end
       end
 
-      # Errors that a user may meet end in one line and a status; others are bugs and keep their backtrace.
+      # Errors that a user may meet end in one line and a status; others are bugs and keep their
+      # backtrace.
       def guard(arguments)
         yield
       rescue UsageError, OptionParser::ParseError => error
@@ -123,13 +130,16 @@ module Godwit
 
       # What the library refuses of an endpoint stood on the command line.
       def endpoint?(error)
-        defined?(Godwit::Error) && [Godwit::EndpointError, Godwit::ProtocolError].any? { |klass| error.is_a?(klass) }
+        defined?(Godwit::Error) &&
+          [Godwit::EndpointError, Godwit::ProtocolError].any? { |klass| error.is_a?(klass) }
       end
 
       # @return [String] which names the whole command, as far as it is one
       def where_to_look(arguments)
         command, part = arguments
-        return "`godwit help` lists the commands, `godwit COMMAND --help` their options." unless COMMANDS.key?(command)
+        unless COMMANDS.key?(command)
+          return "`godwit help` lists the commands, `godwit COMMAND --help` their options."
+        end
         family = command(command)
         words = [command, *(part if family.const_defined?(:PARTS) && family::PARTS.key?(part))]
         "`godwit #{words.join(" ")} --help` tells its options."
@@ -138,10 +148,12 @@ module Godwit
       def timed_out?(error) = defined?(Godwit::TimeoutError) && error.is_a?(Godwit::TimeoutError)
 
       def complain(*lines)
-        warn "godwit: #{lines.map { |line| line.dup.force_encoding(Encoding::UTF_8).scrub }.join("\n")}"
+        text = lines.map { |line| line.dup.force_encoding(Encoding::UTF_8).scrub }.join("\n")
+        warn "godwit: #{text}"
       end
 
-      # Ruby would write what is still buffered at exit, and complain. Another IO object, as $stdout's own `reopen` flushes.
+      # Ruby would write what is still buffered at exit, and complain. Another IO object, as
+      # $stdout's own `reopen` flushes.
       def drop_output
         IO.for_fd(1, "w", autoclose: false).reopen(File::NULL, "w")
       end

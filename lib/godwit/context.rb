@@ -1,15 +1,17 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Holds libzmq's I/O threads and the sockets that share them; `inproc` endpoints are known within one context. A process has
-  # a default one ({Godwit.context}), which is enough for most programs.
+  # Holds libzmq's I/O threads and the sockets that share them; `inproc` endpoints are known within
+  # one context. A process has a default one ({Godwit.context}), which is enough for most programs.
   #
-  # **Threads and fibers**: any may use it at any time. It is frozen; its options are kept in libzmq.
+  # **Threads and fibers**: any may use it at any time. It is frozen; its options are kept in
+  # libzmq.
   #
-  # **At exit** sockets still open are closed, and the process waits for what they have not sent yet, at most their longest
-  # linger and a second. `exit!` and a fatal signal wait for nothing.
+  # **At exit** sockets still open are closed, and the process waits for what they have not sent
+  # yet, at most their longest linger and a second. `exit!` and a fatal signal wait for nothing.
   #
-  # **Fork**: in a child every method of an inherited context raises {ForkedError}; the default context is a new one.
+  # **Fork**: in a child every method of an inherited context raises {ForkedError}; the default
+  # context is a new one.
   #
   # @see http://api.zeromq.org/4-3:zmq-ctx-new zmq_ctx_new(3)
   class Context
@@ -18,8 +20,8 @@ module Godwit
 
     # Seconds that a closed socket goes on trying to deliver, where nothing else is said.
     DEFAULT_LINGER = 5
-    # Seconds of linger for a socket that needs none: with 0, libzmq aborts the process when the connection breaks while a message of several frames
-    # is half sent (docs/limits.md).
+    # Seconds of linger for a socket that needs none: with 0, libzmq aborts the process when the
+    # connection breaks while a message of several frames is half sent (docs/limits.md).
     BRIEF_LINGER = 0.05
 
     class << self
@@ -32,11 +34,13 @@ module Godwit
         begin
           yield context
         ensure
-          context.close if context.__send__(:_own?) # a child that ends within the block leaves it to its parent
+          # A child that ends within the block leaves it to its parent.
+          context.close if context.__send__(:_own?)
         end
       end
 
-      # The process's own, made when first asked for, and anew in a forked child or after it was closed.
+      # The process's own, made when first asked for, and anew in a forked child or after it was
+      # closed.
       # @return [Context]
       def default
         known = _default
@@ -48,20 +52,32 @@ module Godwit
       end
     end
 
-    # @param linger [Integer, Float, nil] seconds that its sockets go on trying to deliver after their close; nil: for ever. A SUB
-    #   starts with 0 all the same: it has nothing that is worth a wait
+    # @param linger [Integer, Float, nil] seconds that its sockets go on trying to deliver after
+    #   their close; nil: for ever. A SUB starts with 0 all the same: it has nothing that is worth a
+    #   wait
     # @param socket_options [Hash{Symbol => Object}] options that each of its sockets starts with
-    # @param options [Hash{Symbol => Object}] options of the context: `io_threads:` (default 1), `max_sockets:` (1023), `ipv6:`,
-    #   `thread_name_prefix:`, `thread_priority:`… (docs/options.md)
+    # @param options [Hash{Symbol => Object}] options of the context: `io_threads:` (default 1),
+    #   `max_sockets:` (1023), `ipv6:`, `thread_name_prefix:`, `thread_priority:`… (docs/options.md)
     # @raise [OptionError] when one is unknown or its value is not allowed
     # @raise [ArgumentTypeError] when `socket_options:` is no Hash
     # @raise [TooManySocketsError] when the process has no descriptor left
     def initialize(linger: DEFAULT_LINGER, socket_options: {}, **options)
-      raise Errors.build(StateError, :new, nil, "this context is open already; Context.new makes another") if frozen?
-      raise Errors.bad_type(:new, "socket_options:", "a Hash of options", socket_options) unless socket_options.is_a?(Hash)
-      socket_options = socket_options.to_h { |name, value| [name, value.is_a?(String) ? value.dup.freeze : value] }
+      if frozen?
+        raise Errors.build(
+          StateError,
+          :new,
+          nil,
+          "this context is open already; Context.new makes another"
+        )
+      end
+      unless socket_options.is_a?(Hash)
+        raise Errors.bad_type(:new, "socket_options:", "a Hash of options", socket_options)
+      end
+      socket_options =
+        socket_options.to_h { |name, value| [name, value.is_a?(String) ? value.dup.freeze : value] }
       socket_options.each { |name, value| Options.fetch(name).encode(value) }
-      @socket_options = defined?(Ractor) ? Ractor.make_shareable(socket_options) : socket_options.freeze
+      @socket_options =
+        defined?(Ractor) ? Ractor.make_shareable(socket_options) : socket_options.freeze
       wanted = options.map { |name, value| [Options.fetch(name, :context), value] }
       wanted.map! { |option, value| [option, option.encode(value), value] }
       linger = Options.fetch(:linger).encode(linger)
@@ -113,16 +129,17 @@ module Godwit
       value
     end
 
-    # Ends every use of its sockets: waiting calls and all later ones raise {ContextTerminatedError}. Does not wait, and may be
-    # called from any thread and from a signal handler. The sockets still have to be closed; {#close} does.
+    # Ends every use of its sockets: waiting calls and all later ones raise
+    # {ContextTerminatedError}. Does not wait, and may be called from any thread and from a signal
+    # handler. The sockets still have to be closed; {#close} does.
     # @return [nil]
     def shutdown
       _shutdown
     end
 
-    # Closes all its sockets, then waits until they have sent what they hold, at most their longest linger and a second.
-    # Callers waiting on its sockets get {ClosedError}. The wait can be interrupted; sending goes on in the background.
-    # A second call does nothing new.
+    # Closes all its sockets, then waits until they have sent what they hold, at most their longest
+    # linger and a second. Callers waiting on its sockets get {ClosedError}. The wait can be
+    # interrupted; sending goes on in the background. A second call does nothing new.
     # @return [nil]
     def close
       _close
@@ -156,7 +173,13 @@ module Godwit
     # dup and clone make no sense.
     # @private
     def initialize_copy(_original)
-      raise Errors.build(UnsupportedError, :dup, nil, "a context cannot be copied: share this one, any thread may use it, or make another with Context.new")
+      raise Errors.build(
+        UnsupportedError,
+        :dup,
+        nil,
+        "a context cannot be copied: share this one, any thread may use it, or make " \
+        "another with Context.new"
+      )
     end
   end
 end

@@ -4,8 +4,8 @@ module Godwit
   # Keys of CURVE, ZeroMQ's encryption and authentication by public keys.
   #
   #   keys = Godwit::Curve.keypair
-  #   rep = Godwit::REP.bind("tcp://*:5555", curve: keys)                                    # the server
-  #   req = Godwit::REQ.connect(url, curve: Godwit::Curve.keypair, server_key: keys.public_key)
+  #   rep = Godwit::REP.bind("tcp://*:5555", curve: keys) # the server req =
+  #   Godwit::REQ.connect(url, curve: Godwit::Curve.keypair, server_key: keys.public_key)
   #
   # @see http://api.zeromq.org/4-3:zmq-curve zmq_curve(7)
   # @see https://rfc.zeromq.org/spec/26/ RFC 26
@@ -18,7 +18,8 @@ module Godwit
       # @return [String] Z85, 40 characters; keep it to yourself
       attr_reader :secret_key
 
-      # @param public_key [String, nil] Z85 (40 characters) or 32 bytes; nil derives it from the secret
+      # @param public_key [String, nil] Z85 (40 characters) or 32 bytes; nil derives it from the
+      #   secret
       # @param secret_key [String] likewise
       # @raise [CurveKeyError] when one is malformed
       def initialize(secret_key:, public_key: nil)
@@ -66,7 +67,8 @@ module Godwit
     # @raise [CurveKeyError] when it is malformed
     # @raise [UnsupportedError] when libzmq was built without CURVE
     def public_key(secret_key)
-      Backend::IMPLEMENTATION.curve_keypair(z85(secret_key))&.first || raise(unsupported("public_key"))
+      Backend::IMPLEMENTATION.curve_keypair(z85(secret_key))&.first ||
+        raise(unsupported("public_key"))
     end
 
     # @param key [String] Z85 or raw
@@ -78,13 +80,19 @@ module Godwit
       Z85.decode(key)
       key.encode(Encoding::US_ASCII)
     rescue ArgumentError, EncodingError
-      raise CurveKeyError.new("a CURVE key is a String of 40 characters of Z85 or of 32 bytes: got " +
-        (key.is_a?(String) ? "#{key.bytesize} bytes that are neither" : key.class.name), operation: :curve)
+      raise CurveKeyError.new(
+        "a CURVE key is a String of 40 characters of Z85 or of 32 bytes: got " +
+          (key.is_a?(String) ? "#{key.bytesize} bytes that are neither" : key.class.name),
+        operation: :curve
+      )
     end
 
     # @private
     def unsupported(operation)
-      Errors.build(UnsupportedError, operation, nil, "this libzmq was built without CURVE: Godwit.has?(:curve) is false")
+      Errors.build(
+        UnsupportedError, operation, nil,
+        "this libzmq was built without CURVE: Godwit.has?(:curve) is false"
+      )
     end
     private_class_method :unsupported
   end

@@ -13,8 +13,14 @@ module Godwit
       require "socket"
       problem = problem(number, endpoint.start_with?("ipc:")) unless endpoint.start_with?("inproc:")
       return unless problem
-      raise OptionError.new("bind #{endpoint}: option use_fd takes the descriptor of a stream socket that is bound and listens " \
-        "(such as TCPServer#fileno), for tcp:// of TCP, for ipc:// of a UNIX socket: #{number} #{problem}", operation: :bind, endpoint: endpoint)
+      raise OptionError.new(
+        "bind #{endpoint}: option use_fd takes the descriptor of a stream socket that is " \
+        "bound and listens " \
+          "(such as TCPServer#fileno), for tcp:// of TCP, for ipc:// of a UNIX " \
+          "socket: #{number} #{problem}",
+        operation: :bind,
+        endpoint: endpoint
+      )
     end
 
     # @return [String, nil] what is wrong with it
@@ -23,7 +29,9 @@ module Godwit
       return "is no open socket" unless type
       return "is no stream socket" unless type == ::Socket::SOCK_STREAM
       return "does not listen" unless listens
-      return if (unix ? [::Socket::AF_UNIX] : [::Socket::AF_INET, ::Socket::AF_INET6]).include?(family)
+      if (unix ? [::Socket::AF_UNIX] : [::Socket::AF_INET, ::Socket::AF_INET6]).include?(family)
+        return
+      end
       "is of another family"
     end
   end

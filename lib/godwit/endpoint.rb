@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Checks endpoints before libzmq sees them: it takes ports modulo 65536 and says no more than "Invalid argument".
+  # Checks endpoints before libzmq sees them: it takes ports modulo 65536 and says no more than
+  # "Invalid argument".
   # @private
   module Endpoint
     TRANSPORTS = %w[tcp ipc inproc udp pgm epgm norm tipc vmci vsock hyperv ws wss].freeze
@@ -21,13 +22,20 @@ module Godwit
     # @raise [EndpointError, ProtocolError, EndpointTypeError] naming the fix
     def check(endpoint, operation)
       unless endpoint.is_a?(String)
-        raise EndpointTypeError.new("#{operation}: an endpoint is a String such as \"tcp://127.0.0.1:5555\": got #{endpoint.class}",
-          operation: operation)
+        raise EndpointTypeError.new(
+          "#{operation}: an endpoint is a String such as \"tcp://127.0.0.1:5555\": " \
+          "got #{endpoint.class}",
+          operation: operation
+        )
       end
       endpoint = endpoint.b # a path may have any bytes
       transport, address = endpoint.split("://", 2)
       if address.nil? || !transport.match?(/\A[a-z]+\z/) || endpoint.include?("\0")
-        refuse(operation, endpoint, "an endpoint is transport://address, such as tcp://127.0.0.1:5555, ipc:///tmp/name or inproc://name")
+        refuse(
+          operation, endpoint,
+          "an endpoint is transport://address, such as tcp://127.0.0.1:5555, ipc:///tmp/name or " \
+          "inproc://name"
+        )
       end
       check_transport(transport, operation, endpoint)
       refuse(operation, endpoint, "nothing stands behind #{transport}://") if address.empty?
@@ -35,8 +43,9 @@ module Godwit
       endpoint
     end
 
-    # Fills in an empty host, which is 127.0.0.1 for the logger and on the command line, so that nothing listens to the network unless told to.
-    # With a source address (tcp://SOURCE:PORT;HOST:PORT) the host stands behind the semicolon.
+    # Fills in an empty host, which is 127.0.0.1 for the logger and on the command line, so that
+    # nothing listens to the network unless told to. With a source address
+    # (tcp://SOURCE:PORT;HOST:PORT) the host stands behind the semicolon.
     # @return [String]
     def with_host(endpoint)
       transport, found, address = endpoint.partition("://")
@@ -47,7 +56,10 @@ module Godwit
     # @raise [ArgumentValueError] when there is no endpoint at all
     def check_any(endpoints, operation)
       return unless endpoints.empty?
-      raise ArgumentValueError.new("#{operation}: #{operation} needs an endpoint, such as \"tcp://127.0.0.1:5555\"", operation: operation)
+      raise ArgumentValueError.new(
+        "#{operation}: #{operation} needs an endpoint, such as \"tcp://127.0.0.1:5555\"",
+        operation: operation
+      )
     end
 
     # @return [Integer, nil] port of a resolved tcp endpoint
@@ -67,8 +79,20 @@ module Godwit
 
     def check_transport(transport, operation, endpoint)
       return if TRANSPORTS.include?(transport) && (supported?(transport) || transport == "udp")
-      why = TRANSPORTS.include?(transport) ? "this libzmq was built without #{transport}" : "no transport is called #{transport}"
-      raise Errors.build(ProtocolError, operation, endpoint, "#{why}; here are #{transports.join(", ")}")
+      why =
+        (
+          if TRANSPORTS.include?(transport)
+            "this libzmq was built without #{transport}"
+          else
+            "no transport is called #{transport}"
+          end
+        )
+      raise Errors.build(
+        ProtocolError,
+        operation,
+        endpoint,
+        "#{why}; here are #{transports.join(", ")}"
+      )
     end
 
     def check_port(transport, address, operation, endpoint)
@@ -77,20 +101,35 @@ module Godwit
       host, colon, port = address.rpartition(":")
       binds = %i[bind unbind].include?(operation)
       if colon.empty? || port.empty?
-        refuse(operation, endpoint, "a port is missing: #{transport}://#{address.empty? ? "127.0.0.1" : address.delete_suffix(":")}:5555")
+        host = address.empty? ? "127.0.0.1" : address.delete_suffix(":")
+        refuse(operation, endpoint, "a port is missing: #{transport}://#{host}:5555")
       elsif host.empty?
         everywhere = binds ? ", or * for every interface" : ""
-        refuse(operation, endpoint, "a host is missing: #{transport}://127.0.0.1:#{port}#{everywhere}")
+        refuse(
+          operation, endpoint, "a host is missing: #{transport}://127.0.0.1:#{port}#{everywhere}"
+        )
       elsif host.include?(":") && !host.match?(/\A\[.*\](%\w+)?\z/)
-        refuse(operation, endpoint, "an IPv6 address stands in brackets: #{transport}://[#{host}]:#{port}")
+        refuse(
+          operation, endpoint,
+          "an IPv6 address stands in brackets: #{transport}://[#{host}]:#{port}"
+        )
       elsif transport == "udp" && (port == "*" || port.to_i.zero?)
-        refuse(operation, endpoint, "udp needs the number of a port: libzmq does not tell which one it took")
+        refuse(
+          operation, endpoint,
+          "udp needs the number of a port: libzmq does not tell which one it took"
+        )
       elsif port == "*"
         refuse(operation, endpoint, "only bind takes * for a port") unless binds
-      elsif !port.match?(/\A\d+\z/) || !PORTS.cover?(port.to_i) || (operation == :connect && port.to_i.zero?)
-        refuse(operation, endpoint, "a port is a number from #{binds ? "0 to 65535, or * for any free one" : "1 to 65535"}")
+      elsif !port.match?(/\A\d+\z/) || !PORTS.cover?(port.to_i) ||
+          (operation == :connect && port.to_i.zero?)
+        refuse(
+          operation, endpoint,
+          "a port is a number from #{binds ? "0 to 65535, or * for any free one" : "1 to 65535"}"
+        )
       end
-      refuse(operation, endpoint, "only bind takes * for a host: name the machine to connect to") if host == "*" && !binds
+      if host == "*" && !binds
+        refuse(operation, endpoint, "only bind takes * for a host: name the machine to connect to")
+      end
     end
 
     def refuse(operation, endpoint, hint)

@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 module Godwit
-  # In every error that Godwit raises: `rescue Godwit::Error` takes them all, `rescue Errno::EADDRINUSE` or
-  # `rescue ArgumentError` those that are one. Which class when: docs/errors.md.
+  # In every error that Godwit raises: `rescue Godwit::Error` takes them all, `rescue
+  # Errno::EADDRINUSE` or `rescue ArgumentError` those that are one. Which class when:
+  # docs/errors.md.
   module Error
     # Defaults; each class that differs has its own.
     # @private
@@ -42,7 +43,8 @@ module Godwit
       self.class::RETRIABLE
     end
 
-    # @return [String] the message; without the "words - " that Ruby puts before that of an errno class
+    # @return [String] the message; without the "words - " that Ruby puts before that of an errno
+    #   class
     def to_s
       @text || super
     end
@@ -54,7 +56,10 @@ module Godwit
     # @param _keys [Array<Symbol>, nil]
     # @return [Hash] `message:`, `operation:`, `endpoint:`, `errno:`, `sent:`, `retriable:`
     def deconstruct_keys(_keys)
-      {message: message, operation: operation, endpoint: endpoint, errno: errno, sent: sent, retriable: retriable?}
+      {
+        message: message, operation: operation, endpoint: endpoint, errno: errno, sent: sent,
+        retriable: retriable?
+      }
     end
 
     # Ruby calls this for `raise error, "other message"`.
@@ -72,7 +77,8 @@ module Godwit
     include Error
   end
 
-  # In the errors that have no class of their own: each is a subclass of its Errno class, such as Errno::ENOENT.
+  # In the errors that have no class of their own: each is a subclass of its Errno class, such as
+  # Errno::ENOENT.
   module SystemError
     include Error
   end
@@ -101,7 +107,8 @@ module Godwit
 
     # Makes the exception for an errno of libzmq, ready to raise.
     # @param errno [Integer, Class] the errno, or the class of an error that Godwit found itself
-    # @param operation [String, Symbol, nil] such as :bind, :recv or :set; the errno may mean different things
+    # @param operation [String, Symbol, nil] such as :bind, :recv or :set; the errno may mean
+    #   different things
     # @param endpoint [String, nil] the endpoint, if one was given
     # @param detail [String, nil] what to do, instead of the table's hint; "" for no hint
     # @return [Exception] including {Error}
@@ -119,7 +126,8 @@ module Godwit
       klass.new(text, operation: operation, endpoint: endpoint, errno: number)
     end
 
-    # @return [Rule, nil] of a class, or of an errno; the first that fits, as the table has those for some operations before the rest
+    # @return [Rule, nil] of a class, or of an errno; the first that fits, as the table has those
+    #   for some operations before the rest
     def find(errno, operation)
       return TABLE.find { |rule| rule.klass && errno <= rule.klass } if errno.is_a?(Class)
       TABLE.find { |rule| rule.applies_to?(errno, operation) }
@@ -130,7 +138,10 @@ module Godwit
     # @param value [Object] what came; not shown where `secret`
     # @return [ArgumentValueError]
     def bad_value(operation, argument, allowed, value, secret: false)
-      ArgumentValueError.new("#{operation}: #{argument} takes #{allowed}: got #{secret ? value.class : shown(value)}", operation: operation)
+      ArgumentValueError.new(
+        "#{operation}: #{argument} takes #{allowed}: got #{secret ? value.class : shown(value)}",
+        operation: operation
+      )
     end
 
     # @param name [String] such as "in_bytes:"
@@ -143,7 +154,9 @@ module Godwit
     # @return [ArgumentTypeError]
     # @see bad_value
     def bad_type(operation, argument, allowed, value)
-      ArgumentTypeError.new("#{operation}: #{argument} takes #{allowed}: got #{shown(value)}", operation: operation)
+      ArgumentTypeError.new(
+        "#{operation}: #{argument} takes #{allowed}: got #{shown(value)}", operation: operation
+      )
     end
 
     # @return [String] a value and its class, cut short

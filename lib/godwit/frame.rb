@@ -1,20 +1,22 @@
 # frozen_string_literal: true
 
 module Godwit
-  # One frame of a message, looked at where libzmq keeps it and copied only on demand. A frame never changes. It ends by being sent
-  # or closed: then it is {#gone?}, and every other use raises {GoneError}. What is forgotten is collected; its bytes count as Ruby's
-  # own memory, so that large frames do not pile up.
+  # One frame of a message, looked at where libzmq keeps it and copied only on demand. A frame never
+  # changes. It ends by being sent or closed: then it is {#gone?}, and every other use raises
+  # {GoneError}. What is forgotten is collected; its bytes count as Ruby's own memory, so that large
+  # frames do not pile up.
   #
   #   frame = pull.recv_frame
   #   frame.size                        # no copy
   #   frame.unpack1("N", offset: 4)     # no copy
   #   frame.to_s                        # a copy
   #
-  # **Threads and fibers**: any may read it. Sending or closing it while another thread has a memory view of it open, or reads it
-  # in a block, raises {BusyError}.
+  # **Threads and fibers**: any may read it. Sending or closing it while another thread has a memory
+  # view of it open, or reads it in a block, raises {BusyError}.
   #
-  # **Ractors**: a frozen frame (`frame.freeze`, or `Ractor.make_shareable`) can be read by several Ractors. It cannot be closed, and
-  # sending it shares its bytes instead of giving them away, so it never is gone.
+  # **Ractors**: a frozen frame (`frame.freeze`, or `Ractor.make_shareable`) can be read by several
+  # Ractors. It cannot be closed, and sending it shares its bytes instead of giving them away, so it
+  # never is gone.
   #
   # **MemoryView**: readable bytes, one dimension (`Fiddle::MemoryView.new(frame)`).
   #
@@ -23,14 +25,15 @@ module Godwit
     extend Keywords
     include Comparable
 
-    # From this size on (bytes) a frozen String is sent in place and not copied, where nothing else is said: bench/frames.rb
-    # shows where it pays.
+    # From this size on (bytes) a frozen String is sent in place and not copied, where nothing else
+    # is said: bench/frames.rb shows where it pays.
     COPY_THRESHOLD = 64 * 1024
 
     MOST = 1 << 62 # bytes
     private_constant :MOST
 
-    # @param data [String] its bytes. A frozen String of `copy_threshold` bytes or more is used where it is, any other is copied
+    # @param data [String] its bytes. A frozen String of `copy_threshold` bytes or more is used
+    #   where it is, any other is copied
     # @param copy_threshold [Integer, nil] bytes; nil copies always
     # @raise [ArgumentTypeError, ArgumentValueError]
     def initialize(data = "", copy_threshold: COPY_THRESHOLD)
@@ -42,7 +45,12 @@ module Godwit
     # @return [Integer, nil] the threshold, if it is one
     def self.threshold(operation, bytes)
       return bytes if bytes.nil? || (bytes.is_a?(Integer) && bytes.between?(0, MOST))
-      raise Errors.bad_value(operation, "copy_threshold", "a number of bytes up to #{MOST}, or nil to copy always", bytes)
+      raise Errors.bad_value(
+        operation,
+        "copy_threshold",
+        "a number of bytes up to #{MOST}, or nil to copy always",
+        bytes
+      )
     end
 
     # @return [Integer] bytes
@@ -76,7 +84,9 @@ module Godwit
     # @return [Integer, nil] the byte, 0 to 255; nil outside of the frame
     def getbyte(index)
       size = _size
-      raise Errors.bad_type(:getbyte, "a place in a frame", "an Integer", index) unless index.is_a?(Integer)
+      unless index.is_a?(Integer)
+        raise Errors.bad_type(:getbyte, "a place in a frame", "an Integer", index)
+      end
       index += size if index.negative?
       _byte(index) if index >= 0 && index < size
     end
@@ -96,7 +106,8 @@ module Godwit
 
     # @param format [String] as String#unpack takes it
     # @param offset [Integer] bytes from the start
-    # @yieldparam value [Object] with a block, each value, and the frame cannot be sent or closed meanwhile
+    # @yieldparam value [Object] with a block, each value, and the frame cannot be sent or closed
+    #   meanwhile
     # @return [Array<Object>] nil with a block
     # @raise [ArgumentError] when the offset is outside of the frame
     # @see https://docs.ruby-lang.org/en/master/packed_data_rdoc.html
@@ -112,7 +123,8 @@ module Godwit
       _in_place { |bytes| bytes.unpack1(format, offset: offset) }
     end
 
-    # @return [String] a copy of its bytes, in the encoding of the socket that received it, or of the String it was made of
+    # @return [String] a copy of its bytes, in the encoding of the socket that received it, or of
+    #   the String it was made of
     def to_s = _string
 
     # @return [Encoding] of {#to_s}
@@ -123,7 +135,9 @@ module Godwit
     # @raise [ArgumentTypeError] when one is no String
     def start_with?(*prefixes)
       strange = prefixes.find { |prefix| !prefix.is_a?(String) }
-      raise Errors.bad_type(:start_with?, "a prefix", "a String", strange) if strange || prefixes.include?(nil)
+      if strange || prefixes.include?(nil)
+        raise Errors.bad_type(:start_with?, "a prefix", "a String", strange)
+      end
       _in_place do |bytes|
         prefixes.any? { |prefix| bytes.start_with?(prefix.b) }
       end
@@ -140,7 +154,8 @@ module Godwit
     # @return [Boolean] whether it is a Frame or String of the same bytes
     def ==(other)
       return true if equal?(other)
-      (other.is_a?(Frame) || other.is_a?(String)) && !_gone? && !(other.is_a?(Frame) && other.gone?) && _compare(other).zero?
+      (other.is_a?(Frame) || other.is_a?(String)) && !_gone? &&
+        !(other.is_a?(Frame) && other.gone?) && _compare(other).zero?
     end
 
     # @param other [Object]
@@ -158,20 +173,25 @@ module Godwit
     # @return [Boolean] whether it was sent or closed
     def gone? = _gone?
 
-    # A property of the peer that it was received from: "Peer-Address", "Socket-Type", "User-Id", "Routing-Id", or one that the peer set
-    # with the option `metadata` ("X-…").
+    # A property of the peer that it was received from: "Peer-Address", "Socket-Type", "User-Id",
+    # "Routing-Id", or one that the peer set with the option `metadata` ("X-…").
     # @param name [String]
     # @return [String, nil] nil when there is none of that name
     # @raise [ArgumentTypeError, ArgumentValueError] for what is no name
     # @see http://api.zeromq.org/4-3:zmq-msg-gets zmq_msg_gets(3)
     def property(name)
-      raise Errors.bad_type(:property, "the name", "a String", name) unless name.is_a?(String) || name.is_a?(Symbol)
+      unless name.is_a?(String) || name.is_a?(Symbol)
+        raise Errors.bad_type(:property, "the name", "a String", name)
+      end
       name = name.to_s
-      raise Errors.bad_value(:property, "the name", "a String without NUL", name) if name.include?("\0")
+      if name.include?("\0")
+        raise Errors.bad_value(:property, "the name", "a String without NUL", name)
+      end
       _property(name)
     end
 
-    # @return [Integer, nil] number of the peer it was received from, by a SERVER or PEER; what `send(reply, routing_id:)` takes. nil: none
+    # @return [Integer, nil] number of the peer it was received from, by a SERVER or PEER; what
+    #   `send(reply, routing_id:)` takes. nil: none
     def routing_id = _routing_id
 
     # @return [String, nil] group that it was sent to, when a DISH received it; nil: none
@@ -197,7 +217,12 @@ module Godwit
       places = start.is_a?(Range) ? [start.begin, start.end] : [start]
       strange = [*places, length].find { |place| !place.is_a?(Integer) && !place.nil? }
       return if strange.nil? && start
-      raise Errors.bad_type(:byteslice, "a place in a frame", "an Integer, or a Range of them", strange)
+      raise Errors.bad_type(
+        :byteslice,
+        "a place in a frame",
+        "an Integer, or a Range of them",
+        strange
+      )
     end
 
     # @return [Array(Integer, Integer)] start and length, as Ruby takes a Range

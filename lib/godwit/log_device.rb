@@ -3,24 +3,29 @@
 require_relative "logger"
 
 module Godwit
-  # A log device for any other logger: each line that is written to it goes as one record, under the rules of {Logger}.
+  # A log device for any other logger: each line that is written to it goes as one record, under the
+  # rules of {Logger}.
   #
   #   log = ::Logger.new(Godwit::LogDevice.new("tcp://loghost:7000", progname: "billing"))
   #
-  # Of a line that Ruby's formatter made, level, program and message are taken; of any other the line is the message, at level UNKNOWN.
+  # Of a line that Ruby's formatter made, level, program and message are taken; of any other the
+  # line is the message, at level UNKNOWN.
   #
-  # **Threads, fibers, trap handlers, fork, exit**: as {Logger}. (Ruby's Logger itself takes a lock, so it cannot be used in a trap handler.)
+  # **Threads, fibers, trap handlers, fork, exit**: as {Logger}. (Ruby's Logger itself takes a lock,
+  # so it cannot be used in a trap handler.)
   class LogDevice
     # Label to level.
     LEVELS = {"DEBUG" => 0, "INFO" => 1, "WARN" => 2, "ERROR" => 3, "FATAL" => 4, "ANY" => 5}.freeze
-    LINE = /\A[DIWEFA], \[[^\]]* #\d+\] +(DEBUG|INFO|WARN|ERROR|FATAL|ANY) -- ([^\n]*?): (.*?)\n?\z/mn
+    LINE =
+      /\A[DIWEFA], \[[^\]]* #\d+\] +(DEBUG|INFO|WARN|ERROR|FATAL|ANY) -- ([^\n]*?): (.*?)\n?\z/mn
     Text = Logger.const_get(:Text)
     private_constant :LEVELS, :LINE, :Text
 
     # @param endpoint [String] such as "tcp://loghost:7000"
     # @param progname [String, nil] of lines that name no program
     # @param options [Hash] as {Logger#initialize} has them for an endpoint
-    # @raise [ArgumentError] for a malformed endpoint, an unknown option, or a value that is not allowed
+    # @raise [ArgumentError] for a malformed endpoint, an unknown option, or a value that is not
+    #   allowed
     def initialize(endpoint, progname: nil, **options)
       @progname = progname
       Logger.__send__(:handle, endpoint, **options) { |handle| @handle = handle }

@@ -6,7 +6,8 @@ require_relative "loop/registrations"
 require_relative "loop/fair_yield"
 
 module Godwit
-  # A reactor: one thread or fiber that waits for sockets, IOs and timers, and runs the callback of each that is ready.
+  # A reactor: one thread or fiber that waits for sockets, IOs and timers, and runs the callback of
+  # each that is ready.
   #
   #   Godwit::Loop.run do |loop|
   #     loop.readable(pull) { |socket| puts socket.recv }
@@ -14,24 +15,31 @@ module Godwit
   #     loop.every(1) { puts "a second" }
   #   end
   #
-  # **Level-triggered**: a callback is called as long as its socket is ready, so it should receive, or send, what it was called for. In **one turn**
-  # each that is ready is called once, then the timers that are due (256 at most), then what was posted; so a peer that floods one socket
-  # starves neither the others nor the timers. A callback that receives several messages takes `recv_many`, or `recv_nonblock` a bounded
-  # number of times.
+  # **Level-triggered**: a callback is called as long as its socket is ready, so it should receive,
+  # or send, what it was called for. In **one turn** each that is ready is called once, then the
+  # timers that are due (256 at most), then what was posted; so a peer that floods one socket
+  # starves neither the others nor the timers. A callback that receives several messages takes
+  # `recv_many`, or `recv_nonblock` a bounded number of times.
   #
-  # **Callbacks** run in the thread and fiber that called {#run}. They may register, remove and close anything, also their own socket or IO, and
-  # make and cancel timers. A callback that waits holds up all others.
+  # **Callbacks** run in the thread and fiber that called {#run}. They may register, remove and
+  # close anything, also their own socket or IO, and make and cancel timers. A callback that waits
+  # holds up all others.
   #
-  # **Closed**: a socket or IO that is closed in its own callback is out of the loop. One that is closed elsewhere, or whose context
-  # is shut down, is taken out, and the {ClosedError} or {ContextTerminatedError} goes where errors of callbacks go. {#remove} it first, and nothing is said.
+  # **Closed**: a socket or IO that is closed in its own callback is out of the loop. One that is
+  # closed elsewhere, or whose context is shut down, is taken out, and the {ClosedError} or
+  # {ContextTerminatedError} goes where errors of callbacks go. {#remove} it first, and nothing is
+  # said.
   #
-  # **Errors**: an exception of a callback comes out of {#run}, and {#run} may be called again. With {#on_error} that is told, and the loop goes on.
+  # **Errors**: an exception of a callback comes out of {#run}, and {#run} may be called again. With
+  # {#on_error} that is told, and the loop goes on.
   #
-  # **Threads and fibers**: any thread may call any method; what one registers holds for the loop that runs. {#run} ends on
-  # `Thread#kill`, `Thread#raise`, `Timeout` and signals at once while no callback runs; under a `Fiber.scheduler` other fibers run while it waits.
-  # In a `trap` block {#stop} and {#post} work; the rest raises {StateError}, for Ruby allows no lock there.
+  # **Threads and fibers**: any thread may call any method; what one registers holds for the loop
+  # that runs. {#run} ends on `Thread#kill`, `Thread#raise`, `Timeout` and signals at once while no
+  # callback runs; under a `Fiber.scheduler` other fibers run while it waits. In a `trap` block
+  # {#stop} and {#post} work; the rest raises {StateError}, for Ruby allows no lock there.
   #
-  # **Fork**: in a child every method of an inherited loop that changes or runs it raises {ForkedError}.
+  # **Fork**: in a child every method of an inherited loop that changes or runs it raises
+  # {ForkedError}.
   #
   # @see https://zeromq.org/get-started/?language=c&library=czmq CZMQ's zloop
   class Loop
@@ -61,7 +69,14 @@ module Godwit
       # @return [Symbol] as {#run}
       # @raise [Error] as {#run}
       def run(forever: false)
-        raise Errors.bad_value(:run, "the call", "a block that registers what the loop is to do", nil) unless block_given?
+        unless block_given?
+          raise Errors.bad_value(
+            :run,
+            "the call",
+            "a block that registers what the loop is to do",
+            nil
+          )
+        end
         new do |made|
           yield made
           made.run(forever: forever)
@@ -72,7 +87,14 @@ module Godwit
     # A loop with nothing in it. It has file descriptors of its own: {#close} it.
     # @raise [TooManySocketsError, SystemCallError] when the process has no descriptor left
     def initialize
-      raise Errors.build(StateError, :new, nil, "this loop is open already; Loop.new makes another") if @poller
+      if @poller
+        raise Errors.build(
+          StateError,
+          :new,
+          nil,
+          "this loop is open already; Loop.new makes another"
+        )
+      end
       @lock = Mutex.new
       @watches = {}.compare_by_identity
       @posted = Thread::Queue.new
@@ -88,16 +110,19 @@ module Godwit
     # @param thing [Socket, IO, #to_io] which the loop keeps from being collected
     # @yieldparam thing [Socket, IO, #to_io]
     # @return [self]
-    # @raise [PollerError] when it has such a callback already, or another IO over its descriptor is registered
+    # @raise [PollerError] when it has such a callback already, or another IO over its descriptor is
+    #   registered
     # @raise [UnsupportedError] when it never becomes readable, such as a PUSH
-    # @raise [ArgumentTypeError, ArgumentValueError] when it is neither socket nor IO, or there is no block
+    # @raise [ArgumentTypeError, ArgumentValueError] when it is neither socket nor IO, or there is
+    #   no block
     # @raise [StateError] in a trap block
     # @raise [ClosedError, ForkedError]
     def readable(thing, &block)
       watch(thing, :readable, block)
     end
 
-    # Calls the block whenever a message, or bytes, can be sent. Most can most of the time: {#remove} it as soon as there is nothing to send.
+    # Calls the block whenever a message, or bytes, can be sent. Most can most of the time:
+    # {#remove} it as soon as there is nothing to send.
     # @param thing [Socket, IO, #to_io]
     # @yieldparam thing [Socket, IO, #to_io]
     # @return [self]
@@ -106,7 +131,8 @@ module Godwit
       watch(thing, :writable, block)
     end
 
-    # Takes a socket or IO out, or one of its two callbacks; also in a callback, and also one that is closed by now.
+    # Takes a socket or IO out, or one of its two callbacks; also in a callback, and also one that
+    # is closed by now.
     # @param thing [Socket, IO, #to_io]
     # @param events [Array<Symbol>] :readable, :writable; none: both
     # @return [Boolean] whether there was something to take out
@@ -115,7 +141,9 @@ module Godwit
     # @raise [ClosedError, ForkedError] of the loop
     def remove(thing, *events)
       unknown = events - %i[readable writable]
-      raise Errors.bad_value(:remove, "events", ":readable, :writable or nothing", unknown.first) if unknown.any?
+      if unknown.any?
+        raise Errors.bad_value(:remove, "events", ":readable, :writable or nothing", unknown.first)
+      end
       usable(:remove)
       at_once do
         found = locked(:remove) do
@@ -147,7 +175,8 @@ module Godwit
       @timers.after(seconds, &block)
     end
 
-    # Calls the block at start + interval, start + 2 * interval…, without drift; what is missed in a stall is skipped (see {Timers}).
+    # Calls the block at start + interval, start + 2 * interval…, without drift; what is missed in a
+    # stall is skipped (see {Timers}).
     # @param seconds [Integer, Float] the interval; 0: in each turn
     # @param times [Integer, nil] how many times, at least 1; nil: until it is cancelled
     # @yieldparam timer [Timers::Timer] which can be cancelled, reset, and given another interval
@@ -158,7 +187,8 @@ module Godwit
       @timers.every(seconds, times: times, &block)
     end
 
-    # Has the loop run the block in its next turn, in its own thread. From any thread, and in a `trap` block too.
+    # Has the loop run the block in its next turn, in its own thread. From any thread, and in a
+    # `trap` block too.
     # @yieldparam loop [Loop]
     # @return [self]
     # @raise [ArgumentValueError] without a block
@@ -173,21 +203,26 @@ module Godwit
       self
     end
 
-    # Has the block told of exceptions, instead of {#run} ending with them: StandardErrors of callbacks, timers and what was posted,
-    # and of what was closed elsewhere. What it raises itself comes out of {#run}. The last one given counts; no block: none.
+    # Has the block told of exceptions, instead of {#run} ending with them: StandardErrors of
+    # callbacks, timers and what was posted, and of what was closed elsewhere. What it raises itself
+    # comes out of {#run}. The last one given counts; no block: none.
     # @yieldparam error [StandardError]
-    # @yieldparam source [Socket, IO, #to_io, Timers::Timer, Loop] whose callback it was; the loop: one that was posted
+    # @yieldparam source [Socket, IO, #to_io, Timers::Timer, Loop] whose callback it was; the loop:
+    #   one that was posted
     # @return [self]
     def on_error(&block)
       @on_error = block
       self
     end
 
-    # Runs callbacks until {#stop}, or until nothing is left to do: nothing registered, no timer, nothing posted.
-    # @param forever [Boolean] also goes on when nothing is left, for other threads may register or post something
+    # Runs callbacks until {#stop}, or until nothing is left to do: nothing registered, no timer,
+    # nothing posted.
+    # @param forever [Boolean] also goes on when nothing is left, for other threads may register or
+    #   post something
     # @return [Symbol] `:stopped`, or `:empty`
     # @raise [StandardError] of a callback, unless there is {#on_error}
-    # @raise [ClosedError, ContextTerminatedError] when something registered is closed elsewhere, unless there is {#on_error}
+    # @raise [ClosedError, ContextTerminatedError] when something registered is closed elsewhere,
+    #   unless there is {#on_error}
     # @raise [StateError] when it runs already
     # @raise [ClosedError, ForkedError]
     def run(forever: false)
@@ -201,8 +236,8 @@ module Godwit
       end
     end
 
-    # Ends {#run} after the callback that runs now. From any thread, callback or `trap` block. When it does not run, the next {#run} returns
-    # at once, so that none comes too early.
+    # Ends {#run} after the callback that runs now. From any thread, callback or `trap` block. When
+    # it does not run, the next {#run} returns at once, so that none comes too early.
     # @return [self]
     # @raise [ForkedError]
     def stop
@@ -225,7 +260,8 @@ module Godwit
       @watches.empty? && @timers.empty? && @posted.empty?
     end
 
-    # Closes the loop, not what is registered in it. One that runs ends as by {#stop}. A second call does nothing.
+    # Closes the loop, not what is registered in it. One that runs ends as by {#stop}. A second call
+    # does nothing.
     # @return [nil]
     # @raise [ForkedError]
     def close
@@ -246,9 +282,13 @@ module Godwit
     # @return [String]
     def inspect
       state =
-        if forked? then "of another process"
-        elsif closed? then "closed"
-        else "#{running? ? "running" : "not running"}, #{@watches.size} registered, #{@timers.size} timers"
+        if forked?
+          "of another process"
+        elsif closed?
+          "closed"
+        else
+          "#{running? ? "running" : "not running"}, #{@watches.size} registered, #{@timers.size} " \
+          "timers"
         end
       "#<#{self.class} #{state}>"
     end
@@ -257,7 +297,12 @@ module Godwit
     # dup and clone make no sense.
     # @private
     def initialize_copy(_original)
-      raise Errors.build(UnsupportedError, :dup, nil, "a loop cannot be copied: make another with Loop.new")
+      raise Errors.build(
+        UnsupportedError,
+        :dup,
+        nil,
+        "a loop cannot be copied: make another with Loop.new"
+      )
     end
 
     private
@@ -270,8 +315,22 @@ module Godwit
     end
 
     def usable(operation)
-      raise Errors.build(ForkedError, operation, nil, "this loop is the parent process's: make another here") if forked?
-      raise Errors.build(ClosedError, operation, nil, "this loop is closed: Loop.new makes another") if @closed
+      if forked?
+        raise Errors.build(
+          ForkedError,
+          operation,
+          nil,
+          "this loop is the parent process's: make another here"
+        )
+      end
+      if @closed
+        raise Errors.build(
+          ClosedError,
+          operation,
+          nil,
+          "this loop is closed: Loop.new makes another"
+        )
+      end
     end
 
     # No interrupt comes between a change and the bell that tells of it.
@@ -281,7 +340,12 @@ module Godwit
       @lock.synchronize(&block)
     rescue ThreadError => error
       raise unless error.message.include?("trap context")
-      raise Errors.build(StateError, operation, nil, "Ruby allows no lock in a trap block: give this to Loop#post there")
+      raise Errors.build(
+        StateError,
+        operation,
+        nil,
+        "Ruby allows no lock in a trap block: give this to Loop#post there"
+      )
     end
   end
 end

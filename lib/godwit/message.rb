@@ -1,15 +1,17 @@
 # frozen_string_literal: true
 
 module Godwit
-  # A message of ordered frames, sent and received whole without copying them: {Socket::Frames#recv_message}, and `send`. Once sent its
-  # frames are gone, unless it is frozen (`Ractor.make_shareable`).
+  # A message of ordered frames, sent and received whole without copying them:
+  # {Socket::Frames#recv_message}, and `send`. Once sent its frames are gone, unless it is frozen
+  # (`Ractor.make_shareable`).
   #
   #   message = router.recv_message
   #   client = message.unwrap
   #   message.push("done").wrap(client)
   #   router.send(message)
   #
-  # **Threads and fibers**: as an Array: any may read it; who changes it while others use it has to lock it.
+  # **Threads and fibers**: as an Array: any may read it; who changes it while others use it has to
+  # lock it.
   # @see https://rfc.zeromq.org/spec/37/ ZMTP 3.1
   class Message
     include Enumerable
@@ -30,13 +32,17 @@ module Godwit
       # @return [Message]
       # @raise [MessageError] when it is cut short or no such encoding
       def decode(data)
-        raise Errors.bad_type(:decode, "the data", "a String or a Frame", data) unless data.is_a?(String) || data.is_a?(Frame)
+        unless data.is_a?(String) || data.is_a?(Frame)
+          raise Errors.bad_type(:decode, "the data", "a String or a Frame", data)
+        end
         data = data.is_a?(Frame) ? data.to_s.b : data.b
         parts = []
         offset = 0
         while offset < data.bytesize
           size, offset = size_at(data, offset)
-          raise malformed("a frame of #{size} bytes ends after the data") if size > data.bytesize - offset
+          if size > data.bytesize - offset
+            raise malformed("a frame of #{size} bytes ends after the data")
+          end
           parts << data.byteslice(offset, size)
           offset += size
         end
@@ -62,7 +68,10 @@ module Godwit
       end
 
       def malformed(what)
-        MessageError.new("decode: not an encoded message: #{what} (give what Message#encode made, whole)", operation: :decode)
+        MessageError.new(
+          "decode: not an encoded message: #{what} (give what Message#encode made, whole)",
+          operation: :decode
+        )
       end
     end
 
@@ -166,15 +175,21 @@ module Godwit
       nil
     end
 
-    # The frames in one String, as CZMQ's zmsg_encode writes them: before each its size, in one byte, or from 255 bytes on 0xff and
-    # four bytes, highest first.
+    # The frames in one String, as CZMQ's zmsg_encode writes them: before each its size, in one
+    # byte, or from 255 bytes on 0xff and four bytes, highest first.
     # @return [String]
     # @raise [MessageError] when a frame has 4 GiB or more
     # @see http://api.zeromq.org/czmq4-0:zmsg zmsg_encode
     def encode
       @frames.each_with_object(+"".b) do |frame, data|
         size = frame.size
-        raise MessageError.new("encode: a frame has #{size} bytes, the encoding holds less than 4 GiB (send it as it is)", operation: :encode) if size >> 32 != 0
+        if size >> 32 != 0
+          raise MessageError.new(
+            "encode: a frame has #{size} bytes, the encoding holds less than 4 GiB (send " \
+            "it as it is)",
+            operation: :encode
+          )
+        end
         data << ((size < LONG) ? [size].pack("C") : [LONG, size].pack("CN")) << frame.to_s.b
       end
     end
@@ -221,7 +236,10 @@ module Godwit
     def frame(part, operation)
       return part if part.is_a?(Frame)
       return Frame.new(part) if part.is_a?(String)
-      raise MessageTypeError.new("#{operation}: a message has frames and Strings: got #{ErrorHints.name(part)}", operation: operation)
+      raise MessageTypeError.new(
+        "#{operation}: a message has frames and Strings: got #{ErrorHints.name(part)}",
+        operation: operation
+      )
     end
   end
 end

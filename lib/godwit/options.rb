@@ -3,28 +3,80 @@
 require_relative "errors"
 
 module Godwit
-  # The options of libzmq, from api/options.yml: {SOCKET} and {CONTEXT} hold them by name, docs/options.md lists them.
-  # Reading and setting is done by the accessors of Socket and Context, and by their `get` and `set`.
+  # The options of libzmq, from api/options.yml: {SOCKET} and {CONTEXT} hold them by name,
+  # docs/options.md lists them. Reading and setting is done by the accessors of Socket and Context,
+  # and by their `get` and `set`.
   module Options
-    # One option: what it takes, how libzmq wants it, what comes back. Frozen and shareable between Ractors.
+    # One option: what it takes, how libzmq wants it, what comes back. Frozen and shareable between
+    # Ractors.
     class Option
       # What every option has; those of the table give only what differs.
       DEFAULTS = {
-        name: nil, const: nil, also: [], id: nil, scope: :socket, since: "2.0", type: :int, unit: nil, min: nil, max: nil,
-        step: 1, format: nil, format_means: nil, values: nil, none: nil, none_means: nil, none_reads: false,
-        default: nil, default_of: {}, godwit: nil, access: :rw, types: nil, live: false, fixed: false, draft: false, gated: false,
-        needs: nil, secret: false, by_hand: false, doc: nil
+        name: nil,
+        const: nil,
+        also: [],
+        id: nil,
+        scope: :socket,
+        since: "2.0",
+        type: :int,
+        unit: nil,
+        min: nil,
+        max: nil,
+        step: 1,
+        format: nil,
+        format_means: nil,
+        values: nil,
+        none: nil,
+        none_means: nil,
+        none_reads: false,
+        default: nil,
+        default_of: {},
+        godwit: nil,
+        access: :rw,
+        types: nil,
+        live: false,
+        fixed: false,
+        draft: false,
+        gated: false,
+        needs: nil,
+        secret: false,
+        by_hand: false,
+        doc: nil
       }.freeze
       # @return [Object, nil] what api/options.yml says of it, under the same name
-      attr_reader :name, :const, :also, :id, :scope, :since, :type, :unit, :min, :max, :step, :format, :format_means, :values, :none,
-        :none_means, :none_reads, :default, :default_of, :godwit, :access, :types, :needs, :doc
+      attr_reader :name,
+        :const,
+        :also,
+        :id,
+        :scope,
+        :since,
+        :type,
+        :unit,
+        :min,
+        :max,
+        :step,
+        :format,
+        :format_means,
+        :values,
+        :none,
+        :none_means,
+        :none_reads,
+        :default,
+        :default_of,
+        :godwit,
+        :access,
+        :types,
+        :needs,
+        :doc
 
       # The releases that Godwit runs on start here; older options need no check.
       OLDEST = [4, 3, 0].freeze
 
       # @private
       def initialize(**facts)
-        DEFAULTS.each { |name, default| instance_variable_set(:"@#{name}", facts.fetch(name, default)) }
+        DEFAULTS.each do |name, default|
+          instance_variable_set(:"@#{name}", facts.fetch(name, default))
+        end
         @version = @since.split(".").map(&:to_i)
         @version << 0 while @version.size < 3
         freeze
@@ -58,7 +110,8 @@ module Godwit
       # @param value [Object] what the user gave
       # @param socket_type [Symbol, nil] :REQ and so on; nil skips that check
       # @return [Integer, String, nil] Integer, or binary String, or nil for an empty value (NULL)
-      # @raise [OptionError] when the option cannot be set, is not for the type, or does not take the value
+      # @raise [OptionError] when the option cannot be set, is not for the type, or does not take
+      #   the value
       # @raise [CurveKeyError] when it is a malformed CURVE key
       # @raise [UnsupportedError] when this libzmq does not have the option
       def encode(value, socket_type = nil)
@@ -101,7 +154,9 @@ module Godwit
           draft = gated? ? " built with drafts" : ""
           raise unsupported("needs libzmq #{since} or newer#{draft}; this is #{version}")
         elsif gated? && !features.call(:draft)
-          raise unsupported("needs a libzmq built with drafts (since #{since}); this #{version} is not")
+          raise unsupported(
+                  "needs a libzmq built with drafts (since #{since}); this #{version} is not"
+                )
         elsif needs && !features.call(needs)
           raise unsupported("needs a libzmq built with #{needs}; this #{version} is not")
         end
@@ -155,7 +210,9 @@ module Godwit
 
       def describe(value)
         return "nil" if value.nil?
-        return "a String of #{value.bytesize} bytes" if (secret? || type == :key) && value.is_a?(String)
+        if (secret? || type == :key) && value.is_a?(String)
+          return "a String of #{value.bytesize} bytes"
+        end
         return value.class.to_s if secret? || type == :key
         Errors.shown(value)
       end
@@ -174,7 +231,10 @@ module Godwit
       near = nearest(table, name.to_s)
       guess = near ? "; did you mean #{near}?" : ""
       list = "docs/options.md lists them, and so does Godwit::Options::#{scope.upcase}.keys"
-      raise OptionError.new("unknown #{scope} option #{name.inspect}#{guess} (#{list})", operation: :option)
+      raise OptionError.new(
+        "unknown #{scope} option #{name.inspect}#{guess} (#{list})",
+        operation: :option
+      )
     end
 
     # @param name [Symbol, String]
@@ -191,9 +251,14 @@ module Godwit
     # @private
     def nearest(table, name)
       const = name.upcase.delete_prefix("ZMQ_")
-      same = table.each_value.find { |option| option.const.delete("_") == const.delete("_") || option.also.include?(const) }
+      same =
+        table.each_value.find do |option|
+          option.const.delete("_") == const.delete("_") || option.also.include?(const)
+        end
       return same.name if same
-      DidYouMean::SpellChecker.new(dictionary: table.keys).correct(name).first if defined?(DidYouMean::SpellChecker)
+      if defined?(DidYouMean::SpellChecker)
+        DidYouMean::SpellChecker.new(dictionary: table.keys).correct(name).first
+      end
     end
   end
 end

@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Counts the peers of a socket from what libzmq's monitor tells; ext/godwit/peers.c is its twin. libzmq does not say whose handshake
-  # succeeded or failed, only whose connection ended: that file tells how this guesses, and what it cannot tell.
+  # Counts the peers of a socket from what libzmq's monitor tells; ext/godwit/peers.c is its twin.
+  # libzmq does not say whose handshake succeeded or failed, only whose connection ended: that file
+  # tells how this guesses, and what it cannot tell.
   # @private
   class PeerCounter
     # What was told of anybody by the time a connection was opened; nil: nobody knows.
@@ -12,7 +13,8 @@ module Godwit
     # @return [Integer] connections, and those of them whose handshake is done
     attr_reader :open, :established
 
-    # @param unordered [Boolean] several I/O threads: a connection's opening may be told after what became of it
+    # @param unordered [Boolean] several I/O threads: a connection's opening may be told after what
+    #   became of it
     def initialize(unordered: false)
       @unordered = unordered
       @known = {}
@@ -40,7 +42,9 @@ module Godwit
     def opened(descriptor)
       @open += 1
       return @gone[descriptor] -= 1 if @gone[descriptor] > 0
-      (@known[descriptor] ||= []) << (@unordered ? Connection.new : Connection.new(@successes, @failures))
+      (@known[descriptor] ||= []) << (
+        @unordered ? Connection.new : Connection.new(@successes, @failures)
+      )
     end
 
     def closed(descriptor)

@@ -9,15 +9,17 @@ module Godwit
   #   poller.register(push, :writable)
   #   poller.wait(1.5).each { |event| p event.object, event.readable?, event.writable? }
   #
-  # **Level-triggered**: what was reported and not dealt with is reported again by the next wait. Another thread may deal with it
-  # first; so an event says that a call would probably not wait, and `recv_nonblock` is the call to make where several receive.
+  # **Level-triggered**: what was reported and not dealt with is reported again by the next wait.
+  # Another thread may deal with it first; so an event says that a call would probably not wait, and
+  # `recv_nonblock` is the call to make where several receive.
   #
-  # **Threads and fibers**: any number may use one poller at once, also to wait, and may use what is registered meanwhile. Each
-  # that waits is told of every event. What one registers, modifies or removes holds for those that wait already. With a
-  # `Fiber.scheduler`, waiting lets other fibers run (some 100 fibers at most can wait on one poller: Linux allows no more paths
-  # of wake-ups). A wait ends on `Thread#kill`, `Thread#raise`, `Timeout`, a signal, {#close} (with {ClosedError}), the close of a
-  # socket that is registered (with {ClosedError}, until it is removed), and {Context#shutdown} of one (with
-  # {ContextTerminatedError}).
+  # **Threads and fibers**: any number may use one poller at once, also to wait, and may use what is
+  # registered meanwhile. Each that waits is told of every event. What one registers, modifies or
+  # removes holds for those that wait already. With a `Fiber.scheduler`, waiting lets other fibers
+  # run (some 100 fibers at most can wait on one poller: Linux allows no more paths of wake-ups). A
+  # wait ends on `Thread#kill`, `Thread#raise`, `Timeout`, a signal, {#close} (with {ClosedError}),
+  # the close of a socket that is registered (with {ClosedError}, until it is removed), and
+  # {Context#shutdown} of one (with {ContextTerminatedError}).
   #
   # **Fork**: in a child every method of an inherited poller raises {ForkedError}.
   #
@@ -45,7 +47,14 @@ module Godwit
     # @raise [Error] see {#register}
     # @raise [TooManySocketsError] when the process has no descriptor left
     def initialize(*things)
-      raise Errors.build(StateError, :new, nil, "this poller is open already; #{self.class}.new makes another") unless closed?
+      unless closed?
+        raise Errors.build(
+          StateError,
+          :new,
+          nil,
+          "this poller is open already; #{self.class}.new makes another"
+        )
+      end
       @last = [].freeze
       _open
       begin
@@ -58,10 +67,12 @@ module Godwit
 
     # Adds a socket or IO. The poller keeps it from being collected.
     # @param thing [Socket, IO, #to_io]
-    # @param events [Array<Symbol>] :readable, :writable or both; none: :readable. What the type of a socket never is does not count
+    # @param events [Array<Symbol>] :readable, :writable or both; none: :readable. What the type of
+    #   a socket never is does not count
     # @return [self]
     # @raise [PollerError] when it is registered already, or another IO over its descriptor is
-    # @raise [UnsupportedError] when it never becomes what is asked for: a PUB readable, a PULL writable, a pipe's other end
+    # @raise [UnsupportedError] when it never becomes what is asked for: a PUB readable, a PULL
+    #   writable, a pipe's other end
     # @raise [ArgumentTypeError] when it is neither socket nor IO
     # @raise [ArgumentValueError] when an event is unknown
     # @raise [ClosedError, ForkedError]
@@ -70,7 +81,12 @@ module Godwit
       io = (Socket === thing) ? nil : io(thing)
       bits &= possible(:register, thing, bits)
       return self if _register(thing, io, bits)
-      raise Errors.build(PollerError, :register, nil, "#{Errors.shown(thing)} is registered already: modify changes its events")
+      raise Errors.build(
+        PollerError,
+        :register,
+        nil,
+        "#{Errors.shown(thing)} is registered already: modify changes its events"
+      )
     end
 
     # Changes what is waited for.
@@ -86,8 +102,8 @@ module Godwit
       raise unregistered(:modify, thing, "register it first")
     end
 
-    # Takes a socket or IO out, also one that is closed by now. Remove an IO before you close it: those that wait notice
-    # the close of another thread within half a second.
+    # Takes a socket or IO out, also one that is closed by now. Remove an IO before you close it:
+    # those that wait notice the close of another thread within half a second.
     # @param thing [Socket, IO, #to_io] that is registered
     # @return [self]
     # @raise [PollerError] when it is not registered
@@ -131,12 +147,15 @@ module Godwit
 
     # Waits until something that is registered is ready.
     #
-    # It costs what is ready, not what is registered: of a socket that is idle libzmq is not even asked.
+    # It costs what is ready, not what is registered: of a socket that is idle libzmq is not even
+    # asked.
     # @param timeout [Integer, Float, nil] seconds; 0 looks and does not wait; nil: for ever
     # @yieldparam event [Event] with a block: each event
     # @return [Array<Event>] in no order; empty when time is up
-    # @raise [PollerError] when nothing is registered and it would wait for ever, or when too many fibers wait
-    # @raise [ClosedError] when the poller, or something that is registered, is closed; the message names it
+    # @raise [PollerError] when nothing is registered and it would wait for ever, or when too many
+    #   fibers wait
+    # @raise [ClosedError] when the poller, or something that is registered, is closed; the message
+    #   names it
     # @raise [ContextTerminatedError] when the context of a socket was shut down
     # @raise [ArgumentTypeError, ArgumentValueError] for what is no timeout
     # @raise [ForkedError]
@@ -145,8 +164,9 @@ module Godwit
       block ? events.each(&block) : events
     end
 
-    # @return [Array<Socket, IO, #to_io>] what the last wait found readable; where several threads or fibers wait, that of the
-    #   one that came back last: use the events that {#wait} returns there
+    # @return [Array<Socket, IO, #to_io>] what the last wait found readable; where several threads
+    #   or fibers wait, that of the one that came back last: use the events that {#wait} returns
+    #   there
     def readable
       @last.filter_map { |event| event.object if event.readable? }
     end
@@ -157,7 +177,8 @@ module Godwit
       @last.filter_map { |event| event.object if event.writable? }
     end
 
-    # Closes the poller, not what is registered in it. Those that wait get {ClosedError}. A second call does nothing.
+    # Closes the poller, not what is registered in it. Those that wait get {ClosedError}. A second
+    # call does nothing.
     # @return [nil]
     def close
       _close
@@ -182,7 +203,13 @@ module Godwit
     # dup and clone make no sense.
     # @private
     def initialize_copy(_original)
-      raise Errors.build(UnsupportedError, :dup, nil, "a poller cannot be copied: share this one, any thread may use it, or make another with Poller.new")
+      raise Errors.build(
+        UnsupportedError,
+        :dup,
+        nil,
+        "a poller cannot be copied: share this one, any thread may use it, or make another " \
+        "with Poller.new"
+      )
     end
 
     private
@@ -200,7 +227,11 @@ module Godwit
 
     def bits(operation, events)
       events = events.flatten(1)
-      bits = events.sum { |event| Event::BITS[event] || raise(Errors.bad_value(operation, "events", ":readable, :writable or both", event)) }
+      bits =
+        events.sum do |event|
+          Event::BITS[event] ||
+            raise(Errors.bad_value(operation, "events", ":readable, :writable or both", event))
+        end
       return bits if events.any? && events.uniq.size == events.size
       raise Errors.bad_value(operation, "events", ":readable, :writable or both", events)
     end
@@ -217,11 +248,18 @@ module Godwit
       possible &= ~Event::WRITABLE if ErrorHints::RECEIVE_ONLY.include?(thing.type)
       return possible unless possible.zero?
       never = (bits == Event::READABLE) ? :readable : :writable
-      raise Errors.build(UnsupportedError, operation, thing.endpoints.first, "a #{thing.type} is never #{never}: register(it, #{(never == :readable) ? ":writable" : ":readable"})")
+      raise Errors.build(
+        UnsupportedError,
+        operation,
+        thing.endpoints.first,
+        "a #{thing.type} is never #{never}: " \
+        "register(it, #{(never == :readable) ? ":writable" : ":readable"})"
+      )
     end
 
     def io(thing)
-      IO.try_convert(thing) || raise(Errors.bad_type(:register, "a poller", "sockets, IOs and what has to_io", thing))
+      IO.try_convert(thing) ||
+        raise(Errors.bad_type(:register, "a poller", "sockets, IOs and what has to_io", thing))
     end
 
     def registered_events(thing)

@@ -4,27 +4,33 @@ require_relative "proxy/patterns"
 require_relative "proxy/statistics"
 
 module Godwit
-  # Moves messages between two sockets, both ways as far as their types allow, in C and without Ruby's lock. It does what
-  # libzmq's `zmq_proxy` does, and can be stopped, paused and asked at any time.
+  # Moves messages between two sockets, both ways as far as their types allow, in C and without
+  # Ruby's lock. It does what libzmq's `zmq_proxy` does, and can be stopped, paused and asked at any
+  # time.
   #
   #   proxy = Godwit::Proxy.new(router, dealer)
-  #   proxy.run       # until another thread calls stop, a signal comes, or one of the sockets is closed
+  #   proxy.run # until another thread calls stop, a signal comes, or one of the sockets is closed
   #
-  #   Godwit::Proxy.queue("tcp://127.0.0.1:5555", "ipc:///tmp/workers") do |proxy|   # on a thread of its own, till the block ends
+  #   Godwit::Proxy.queue("tcp://127.0.0.1:5555", "ipc:///tmp/workers") do |proxy| # on a thread of
+  #   its own, till the block ends
   #     proxy.statistics.frontend.received
   #   end
   #
-  # **Its sockets** are lent to it while it runs: every other use of them raises {BusyError}, but for `close`, `closed?`, `inspect`
-  # and `endpoints`. Set them up before. `close` of one of them, or of their context, ends the proxy.
+  # **Its sockets** are lent to it while it runs: every other use of them raises {BusyError}, but
+  # for `close`, `closed?`, `inspect` and `endpoints`. Set them up before. `close` of one of them,
+  # or of their context, ends the proxy.
   #
-  # **High-water marks** hold: it takes no message while the other side has no room, so that senders wait and memory does not
-  # grow. At most one message each way is in its hand: one that found no room after all. It stays there over {#pause} and {#stop},
-  # and goes first when the same proxy runs again. A ROUTER drops replies for a peer that is gone or at its high-water mark, as always
-  # in ZeroMQ; with `mandatory: true` it waits for the full one, and a reply to one that is gone is dropped and counted.
+  # **High-water marks** hold: it takes no message while the other side has no room, so that senders
+  # wait and memory does not grow. At most one message each way is in its hand: one that found no
+  # room after all. It stays there over {#pause} and {#stop}, and goes first when the same proxy
+  # runs again. A ROUTER drops replies for a peer that is gone or at its high-water mark, as always
+  # in ZeroMQ; with `mandatory: true` it waits for the full one, and a reply to one that is gone is
+  # dropped and counted.
   #
-  # **Threads, fibers, signals**: any may call any method; {#stop}, {#pause} and {#resume} also work in a `trap` block. {#run} lets
-  # other threads run, and under a `Fiber.scheduler` other fibers, since the loop has a thread of its own; it ends within 0.1 s on
-  # signals, `Thread#kill`, `Thread#raise` and `Timeout`, and the sockets are usable again then.
+  # **Threads, fibers, signals**: any may call any method; {#stop}, {#pause} and {#resume} also work
+  # in a `trap` block. {#run} lets other threads run, and under a `Fiber.scheduler` other fibers,
+  # since the loop has a thread of its own; it ends within 0.1 s on signals, `Thread#kill`,
+  # `Thread#raise` and `Timeout`, and the sockets are usable again then.
   #
   # **Fork**: in a child every method raises {ForkedError}; the parent's goes on.
   #
@@ -49,9 +55,12 @@ module Godwit
 
     # Nothing runs yet.
     # @param frontend [Socket] any type but REQ, REP (take DEALER, ROUTER) and the draft types
-    # @param backend [Socket] may be the same, which then gets back what it received: a REP may be both, and echoes. A {PUB} keeps the subscriptions of its peers to itself: behind an XSUB take an {XPUB}
-    # @param capture [Socket, nil] a PUB, XPUB, PUSH, PAIR or DEALER that gets a copy of each message, both ways. One that blocks
-    #   makes the messages wait, the proxy can still be stopped; nothing that it receives is read
+    # @param backend [Socket] may be the same, which then gets back what it received: a REP may be
+    #   both, and echoes. A {PUB} keeps the subscriptions of its peers to itself: behind an XSUB
+    #   take an {XPUB}
+    # @param capture [Socket, nil] a PUB, XPUB, PUSH, PAIR or DEALER that gets a copy of each
+    #   message, both ways. One that blocks makes the messages wait, the proxy can still be stopped;
+    #   nothing that it receives is read
     # @raise [ArgumentTypeError] when one is no socket
     # @raise [ArgumentValueError] when a type does not fit, or nothing could go either way
     # @raise [ClosedError, ForkedError, BusyError] when a socket cannot be used
@@ -96,7 +105,8 @@ module Godwit
       self
     end
 
-    # Ends it, with what is in its hand kept; does not wait for the end (see {#wait}). One that does not run stays as it is.
+    # Ends it, with what is in its hand kept; does not wait for the end (see {#wait}). One that does
+    # not run stays as it is.
     # @return [self]
     # @raise [ForkedError]
     def stop
@@ -119,8 +129,8 @@ module Godwit
     end
     alias_method :join, :wait
 
-    # Takes no message from now on, except one that it is just taking; those that come wait where high-water marks let them.
-    # Holds for the next {#run} too.
+    # Takes no message from now on, except one that it is just taking; those that come wait where
+    # high-water marks let them. Holds for the next {#run} too.
     # @return [self]
     # @raise [ForkedError]
     def pause
@@ -147,7 +157,8 @@ module Godwit
       _paused?
     end
 
-    # What it moved, in all its runs. Exact when it is paused or stopped; else each number by itself is.
+    # What it moved, in all its runs. Exact when it is paused or stopped; else each number by itself
+    # is.
     # @return [Statistics]
     # @raise [ForkedError]
     def statistics
@@ -156,8 +167,8 @@ module Godwit
       Statistics.new(*sides, counters.last).freeze
     end
 
-    # Stops it, waits for its end, and closes the sockets that it made itself ({Patterns#queue} and the others). A second call does
-    # nothing.
+    # Stops it, waits for its end, and closes the sockets that it made itself ({Patterns#queue} and
+    # the others). A second call does nothing.
     # @return [nil]
     # @raise [ForkedError]
     def close
@@ -170,14 +181,20 @@ module Godwit
     # @return [String]
     def inspect
       state = running? ? "running" : "not running"
-      "#<#{self.class} #{@frontend.inspect} #{@backend.inspect}#{" capture #{@capture.inspect}" if @capture} (#{state})>"
+      capture = " capture #{@capture.inspect}" if @capture
+      "#<#{self.class} #{@frontend.inspect} #{@backend.inspect}#{capture} (#{state})>"
     end
     alias_method :to_s, :inspect
 
     # dup and clone make no sense.
     # @private
     def initialize_copy(_original)
-      raise Errors.build(UnsupportedError, :dup, nil, "a proxy cannot be copied: make another with Proxy.new")
+      raise Errors.build(
+        UnsupportedError,
+        :dup,
+        nil,
+        "a proxy cannot be copied: make another with Proxy.new"
+      )
     end
 
     # Has {#close} close these too.
@@ -189,10 +206,13 @@ module Godwit
 
     private
 
-    # No interrupt may come between lending the sockets and having a thread that gives them back; it starts with the same mask.
+    # No interrupt may come between lending the sockets and having a thread that gives them back; it
+    # starts with the same mask.
     def launch(token)
       Thread.handle_interrupt(Object => :never) do
-        raise Errors.build(StateError, :proxy, nil, "this proxy runs already: stop it first") unless _acquire
+        unless _acquire
+          raise Errors.build(StateError, :proxy, nil, "this proxy runs already: stop it first")
+        end
         @error = nil
         begin
           @thread = Worker.new { work }
@@ -230,18 +250,45 @@ module Godwit
     def check_side(name, socket, echo)
       raise Errors.bad_type(:proxy, name, "a Godwit::Socket", socket) unless socket.is_a?(Socket)
       other = IN_TURN[socket.type] unless echo && socket.type == :REP
-      raise Errors.bad_value(:proxy, name, "no #{socket.type}, which speaks in turn: take a #{other}", socket) if other
-      raise Errors.bad_value(:proxy, name, "no #{socket.type}", socket) if UNFIT.include?(socket.type)
+      if other
+        raise Errors.bad_value(
+          :proxy,
+          name,
+          "no #{socket.type}, which speaks in turn: take a #{other}",
+          socket
+        )
+      end
+      if UNFIT.include?(socket.type)
+        raise Errors.bad_value(:proxy, name, "no #{socket.type}", socket)
+      end
     end
 
     def check_directions(frontend, backend)
-      ways = frontend.equal?(backend) ? [[frontend, backend]] : [[frontend, backend], [backend, frontend]]
-      return if ways.any? { |from, to| !ErrorHints::SEND_ONLY.include?(from.type) && !ErrorHints::RECEIVE_ONLY.include?(to.type) }
-      raise Errors.bad_value(:proxy, "backend", "a socket to which, or from which, a #{frontend.type}'s messages can go", backend)
+      ways =
+        (
+          if frontend.equal?(backend)
+            [[frontend, backend]]
+          else
+            [[frontend, backend], [backend, frontend]]
+          end
+        )
+      if ways.any? { |from, to|
+           !ErrorHints::SEND_ONLY.include?(from.type) && !ErrorHints::RECEIVE_ONLY.include?(to.type)
+         }
+        return
+      end
+      raise Errors.bad_value(
+        :proxy,
+        "backend",
+        "a socket to which, or from which, a #{frontend.type}'s messages can go",
+        backend
+      )
     end
 
     def check_capture(capture, frontend, backend)
-      raise Errors.bad_type(:proxy, "capture:", "a Godwit::Socket that sends, or nil", capture) unless capture.is_a?(Socket)
+      unless capture.is_a?(Socket)
+        raise Errors.bad_type(:proxy, "capture:", "a Godwit::Socket that sends, or nil", capture)
+      end
       unless CAPTURING.include?(capture.type)
         raise Errors.bad_value(:proxy, "capture:", "a #{CAPTURING.join(", ")} socket", capture)
       end

@@ -8,25 +8,32 @@ require_relative "logger"
 module SemanticLogger
   # Where the gem looks for its appenders.
   module Appender
-    # Sends what semantic_logger logs as records of a {::Godwit::Logger}. semantic_logger finds it by its name:
+    # Sends what semantic_logger logs as records of a {::Godwit::Logger}. semantic_logger finds it
+    # by its name:
     #
     #     require "godwit/semantic_logger"
     #     SemanticLogger.add_appender(appender: :godwit, endpoint: "tcp://loghost:7000")
     #
-    # The program is the application, or else the name of the class that logs. Tags and an exception stay what they are. The payload has
-    # what was given, and `name`, `thread`, `duration_ms`, `named_tags`, `metric` where there are such. A message at level trace is one at
-    # debug. The time is that at which this gets the message, a moment after the call.
+    # The program is the application, or else the name of the class that logs. Tags and an exception
+    # stay what they are. The payload has what was given, and `name`, `thread`, `duration_ms`,
+    # `named_tags`, `metric` where there are such. A message at level trace is one at debug. The
+    # time is that at which this gets the message, a moment after the call.
     #
-    # **Threads**: semantic_logger calls it from one thread of its own. **Fork**: the child's first record begins a writer of its own.
+    # **Threads**: semantic_logger calls it from one thread of its own. **Fork**: the child's first
+    # record begins a writer of its own.
     class Godwit < Subscriber
-      LEVELS = {trace: ::Logger::DEBUG, debug: ::Logger::DEBUG, info: ::Logger::INFO, warn: ::Logger::WARN, error: ::Logger::ERROR, fatal: ::Logger::FATAL}.freeze
+      LEVELS = {
+        trace: ::Logger::DEBUG, debug: ::Logger::DEBUG, info: ::Logger::INFO, warn: ::Logger::WARN,
+        error: ::Logger::ERROR, fatal: ::Logger::FATAL
+      }.freeze
       # What semantic_logger's own Subscriber takes.
       OWN = %i[level formatter filter application environment metrics].freeze
       private_constant :LEVELS, :OWN
 
       # @param endpoint [String] see {::Godwit::Logger#initialize}
-      # @param options [Hash] `level:`, `filter:`, `application:`… as every appender takes them; with `formatter:` that makes the text. All others are those
-      #   of {::Godwit::Logger}: `linger:`, `overflow:`, `durable:`, `curve:`…
+      # @param options [Hash] `level:`, `filter:`, `application:`… as every appender takes them;
+      #   with `formatter:` that makes the text. All others are those of {::Godwit::Logger}:
+      #   `linger:`, `overflow:`, `durable:`, `curve:`…
       # @raise [::Godwit::Error] as {::Godwit::Logger#initialize}
       def initialize(endpoint:, **options, &block)
         own, others = options.partition { |name, _| OWN.include?(name) }.map(&:to_h)
@@ -56,13 +63,19 @@ module SemanticLogger
       private
 
       def add(log)
-        @records.add(LEVELS.fetch(log.level), @formatted ? formatter.call(log, self) : log.message.to_s, application || log.name, payload(log))
+        @records.add(
+          LEVELS.fetch(log.level), @formatted ? formatter.call(log, self) : log.message.to_s,
+          application || log.name, payload(log)
+        )
       end
 
       def payload(log)
         given = log.payload.is_a?(Hash) ? log.payload : {payload: log.payload}
-        {exception: log.exception, **given, name: log.name, thread: log.thread_name, duration_ms: log.duration, metric: log.metric,
-         named_tags: (log.named_tags unless log.named_tags.nil? || log.named_tags.empty?)}.compact
+        {
+          exception: log.exception, **given, name: log.name, thread: log.thread_name,
+          duration_ms: log.duration, metric: log.metric,
+          named_tags: (log.named_tags unless log.named_tags.nil? || log.named_tags.empty?)
+        }.compact
       end
     end
   end

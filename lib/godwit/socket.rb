@@ -10,22 +10,25 @@ require_relative "socket/security"
 require_relative "socket/settings"
 
 module Godwit
-  # A ZeroMQ socket; its classes are the types: {REQ}, {REP}, {DEALER}, {ROUTER}, {PUB}, {SUB}, {XPUB}, {XSUB}, {PUSH}, {PULL},
-  # {PAIR}, {STREAM}; and the draft types {CLIENT}, {SERVER}, {RADIO}, {DISH}, {SCATTER}, {GATHER}, {PEER}, {CHANNEL}, {DGRAM}.
+  # A ZeroMQ socket; its classes are the types: {REQ}, {REP}, {DEALER}, {ROUTER}, {PUB}, {SUB},
+  # {XPUB}, {XSUB}, {PUSH}, {PULL}, {PAIR}, {STREAM}; and the draft types {CLIENT}, {SERVER},
+  # {RADIO}, {DISH}, {SCATTER}, {GATHER}, {PEER}, {CHANNEL}, {DGRAM}.
   #
   #   rep = Godwit::REP.bind("tcp://127.0.0.1:5555")
   #   req = Godwit::REQ.connect("tcp://127.0.0.1:5555", linger: 0)
   #
-  # **Threads and fibers**: any number may use one socket at once; each message is sent and received whole. With a
-  # `Fiber.scheduler`, what waits lets other fibers run. Every waiting call ends on `Thread#kill`, `Thread#raise`, `Timeout`,
-  # a signal, {#close} (with {ClosedError}) and {Context#shutdown} (with {ContextTerminatedError}).
+  # **Threads and fibers**: any number may use one socket at once; each message is sent and received
+  # whole. With a `Fiber.scheduler`, what waits lets other fibers run. Every waiting call ends on
+  # `Thread#kill`, `Thread#raise`, `Timeout`, a signal, {#close} (with {ClosedError}) and
+  # {Context#shutdown} (with {ContextTerminatedError}).
   #
-  # **Enumerable**: by {Messages#each}, as long as it is open: `first(3)`, `lazy`, `each_slice`…; without `to_a`, so that `[*socket]` is
-  # an Array of that socket.
+  # **Enumerable**: by {Messages#each}, as long as it is open: `first(3)`, `lazy`, `each_slice`…;
+  # without `to_a`, so that `[*socket]` is an Array of that socket.
   #
-  # **Kill**: CRuby may drop the result of a method when a kill arrives as it returns, and the message with it. Consumers that
-  # may be killed run under `Thread.handle_interrupt(Object => :on_blocking)`: then an interrupt is taken while they wait,
-  # before a message is theirs, and nowhere else.
+  # **Kill**: CRuby may drop the result of a method when a kill arrives as it returns, and the
+  # message with it. Consumers that may be killed run under `Thread.handle_interrupt(Object =>
+  # :on_blocking)`: then an interrupt is taken while they wait, before a message is theirs, and
+  # nowhere else.
   #
   # **Fork**: in a child every method of an inherited socket raises {ForkedError}.
   #
@@ -34,7 +37,8 @@ module Godwit
     extend Keywords
     include Enumerable
 
-    undef_method :to_a, :entries # by which `[*socket]` and `Array(socket)` would wait until it is closed
+    # By which `[*socket]` and `Array(socket)` would wait until it is closed.
+    undef_method :to_a, :entries
     include Options::SocketAccessors
     include RoutingNames
     include Endpoints
@@ -43,7 +47,10 @@ module Godwit
     include Frames
     include Monitoring
     include Peers
-    include Backend::IMPLEMENTATION::Takeover if defined?(Backend::IMPLEMENTATION::Takeover) && !ENV["GODWIT_NO_TAKEOVER"]
+
+    if defined?(Backend::IMPLEMENTATION::Takeover) && !ENV["GODWIT_NO_TAKEOVER"]
+      include Backend::IMPLEMENTATION::Takeover
+    end
 
     class << self
       # Makes a socket. With a block: yields it, closes it afterwards, and gives the block's value.
@@ -58,7 +65,11 @@ module Godwit
 
       # @private
       def misplaced(endpoint)
-        ArgumentValueError.new("new: an endpoint is given to #{self}.bind or #{self}.connect: #{self}.connect(#{endpoint.inspect})", operation: :new)
+        ArgumentValueError.new(
+          "new: an endpoint is given to #{self}.bind " \
+          "or #{self}.connect: #{self}.connect(#{endpoint.inspect})",
+          operation: :new
+        )
       end
       private :misplaced
 
@@ -87,7 +98,8 @@ module Godwit
       def class_of(type)
         name = type.to_s.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).upcase.to_sym
         return Godwit.const_get(name) if SOCKET_TYPES.key?(name)
-        raise ArgumentValueError, "no socket type #{type.inspect}: there are #{SOCKET_TYPES.keys.join(", ")}"
+        raise ArgumentValueError,
+          "no socket type #{type.inspect}: there are #{SOCKET_TYPES.keys.join(", ")}"
       end
 
       # @return [Symbol] such as :REQ
@@ -115,7 +127,8 @@ module Godwit
         begin
           yield socket
         ensure
-          socket.close unless socket.__send__(:_forked?) # a child that ends within the block leaves it to its parent
+          # A child that ends within the block leaves it to its parent.
+          socket.close unless socket.__send__(:_forked?)
         end
       end
     end
@@ -123,32 +136,57 @@ module Godwit
     # @param context [Context, nil] nil: the process's own
     # @param encoding [Encoding, String, nil] of the Strings it receives; nil: binary
     # @param subscribe [String, Array<String>, nil] SUB: topics, as {#subscribe}
-    # @param curve [Curve::Keypair, nil] its CURVE keys: those of a server, or, with `server_key:`, of a client
+    # @param curve [Curve::Keypair, nil] its CURVE keys: those of a server, or, with `server_key:`,
+    #   of a client
     # @param server_key [String, nil] CURVE client: the server's public key, Z85 or raw
     # @param plain [Array(String, String), nil] PLAIN client: user name and password
-    # @param copy_threshold [Integer, nil] bytes from which on frozen Strings are sent in place, see {Frames#copy_threshold}
-    # @param count_peers [Boolean, nil] whether {#wait_connected} shall work; nil: for the types with slow joiners
-    # @param options [Hash{Symbol => Object}] any socket option, such as `recv_hwm: 10_000`, `linger: 0`, `mandatory: true`,
-    #   `plain_server: true`, `relaxed: true` (docs/options.md)
+    # @param copy_threshold [Integer, nil] bytes from which on frozen Strings are sent in place, see
+    #   {Frames#copy_threshold}
+    # @param count_peers [Boolean, nil] whether {#wait_connected} shall work; nil: for the types
+    #   with slow joiners
+    # @param options [Hash{Symbol => Object}] any socket option, such as `recv_hwm: 10_000`,
+    #   `linger: 0`, `mandatory: true`, `plain_server: true`, `relaxed: true` (docs/options.md)
     # @raise [OptionError] when an option is unknown, or its value is not allowed
     # @raise [CurveKeyError] for a malformed key
     # @raise [ArgumentValueError, ArgumentTypeError] when another argument is not allowed
     # @raise [UnsupportedError] when the running libzmq lacks the type
     # @raise [TooManySocketsError] when the context or the process has no room for one more
     # @raise [ClosedError] when the context is closed
-    def initialize(context: nil, encoding: nil, subscribe: nil, curve: nil, server_key: nil, plain: nil, count_peers: nil,
-      copy_threshold: Frame::COPY_THRESHOLD, **options)
-      raise Errors.build(StateError, :new, nil, "this socket is open already; #{self.class}.new makes another") if @context
-      raise Errors.bad_type(:new, "context:", "a Godwit::Context, or nil for the process's own", context) unless context.nil? || context.is_a?(Context)
+    def initialize(
+      context: nil, encoding: nil, subscribe: nil, curve: nil, server_key: nil, plain: nil,
+      count_peers: nil, copy_threshold: Frame::COPY_THRESHOLD, **options
+    )
+      if @context
+        raise Errors.build(
+          StateError,
+          :new,
+          nil,
+          "this socket is open already; #{self.class}.new makes another"
+        )
+      end
+      unless context.nil? || context.is_a?(Context)
+        raise Errors.bad_type(
+          :new,
+          "context:",
+          "a Godwit::Context, or nil for the process's own",
+          context
+        )
+      end
       @context = context || Godwit.context
       @endpoints = []
       @settings = {}
       start_names
       Socket.check_type(self.class)
-      settings = starting_options(options.merge(Security.options(curve, server_key, plain)), Array(subscribe))
+      settings =
+        starting_options(
+          options.merge(Security.options(curve, server_key, plain)), Array(subscribe)
+        )
       encoding &&= find_encoding(encoding)
       Frame.threshold(:new, copy_threshold)
-      _open(@context, SOCKET_TYPES.fetch(type), settings.any? { |option, raw| option.name == :conflate && raw == 1 })
+      _open(
+        @context, SOCKET_TYPES.fetch(type),
+        settings.any? { |option, raw| option.name == :conflate && raw == 1 }
+      )
       begin
         settings.each { |option, raw, value| store(option, raw, value) }
         _set_encoding(encoding) if encoding
@@ -164,7 +202,8 @@ module Godwit
     def self.check_type(klass)
       return if !DRAFT_TYPES.include?(klass.type) || Backend::IMPLEMENTATION.draft?
       raise Errors.build(UnsupportedError, :new, nil,
-        "#{klass.type} is a draft type: it needs a libzmq built with ENABLE_DRAFTS, such as `rake draft` in Godwit's sources makes")
+        "#{klass.type} is a draft type: it needs a libzmq built with ENABLE_DRAFTS, such as " \
+        "`rake draft` in Godwit's sources makes")
     end
 
     # @return [Context] the one it was made in
@@ -175,23 +214,24 @@ module Godwit
       self.class.type
     end
 
-    # ZeroMQ's descriptor, for event loops of other libraries. It is edge-triggered: readable means "ask {#events} now", and
-    # after every call on the socket ask again; never read from it, and do not hand it to `IO.select` with messages waiting.
-    # (libzmq's thread-safe draft types have none; theirs is that of a `zmq_poller`, and stays readable until {#events} is asked.)
+    # ZeroMQ's descriptor, for event loops of other libraries. It is edge-triggered: readable means
+    # "ask {#events} now", and after every call on the socket ask again; never read from it, and do
+    # not hand it to `IO.select` with messages waiting. (libzmq's thread-safe draft types have none;
+    # theirs is that of a `zmq_poller`, and stays readable until {#events} is asked.)
     # @return [Integer]
     # @see http://api.zeromq.org/4-3:zmq-getsockopt ZMQ_FD in zmq_getsockopt(3)
     def zmq_fd
       _fd
     end
 
-    # @return [Integer] address of libzmq's socket, for other libraries that take one. A {PUB} is libzmq's XPUB;
-    #   in the C extension a {REP} is its ROUTER.
+    # @return [Integer] address of libzmq's socket, for other libraries that take one. A {PUB} is
+    #   libzmq's XPUB; in the C extension a {REP} is its ROUTER.
     def pointer
       _pointer
     end
 
-    # Closes it at once; what it has not sent yet goes on for linger in the background. Callers that wait on it get
-    # {ClosedError}. A second call does nothing.
+    # Closes it at once; what it has not sent yet goes on for linger in the background. Callers that
+    # wait on it get {ClosedError}. A second call does nothing.
     # @return [nil]
     def close
       @parts = nil
@@ -205,7 +245,10 @@ module Godwit
 
     # @return [String] type, endpoints and state; never a key
     def inspect
-      places = (@endpoints || []).map { |how, _, endpoint| " #{(how == :bind) ? "bound to" : "connected to"} #{endpoint}" }.join(",")
+      places =
+        (@endpoints || [])
+          .map { |how, _, endpoint| " #{(how == :bind) ? "bound to" : "connected to"} #{endpoint}" }
+          .join(",")
       "#<#{self.class}#{places}#{" (closed)" if closed?}>"
     end
     alias_method :to_s, :inspect
@@ -214,7 +257,8 @@ module Godwit
     # @private
     def initialize_copy(_original)
       raise Errors.build(UnsupportedError, :dup, nil,
-        "a socket cannot be copied: share this one, any thread may use it, or make another with #{self.class}.new; a Ractor makes its own")
+        "a socket cannot be copied: share this one, any thread may use it, or make another " \
+        "with #{self.class}.new; a Ractor makes its own")
     end
   end
 end

@@ -7,7 +7,8 @@ module Godwit
   # One to one, both ways; mostly between two threads.
   class PAIR < Socket; end
 
-  # Publishes to all who subscribed; drops for those who cannot keep up. libzmq's XPUB inside, which counts subscriptions.
+  # Publishes to all who subscribed; drops for those who cannot keep up. libzmq's XPUB inside, which
+  # counts subscriptions.
   class PUB < Socket; end
 
   # Receives the messages whose beginning it subscribed to.
@@ -49,24 +50,28 @@ module Godwit
   # A SUB that sends its subscriptions as messages that begin with 1 (subscribe) or 0.
   class XSUB < Socket; end
 
-  # Speaks raw TCP to peers that know no ZeroMQ: [routing id, bytes] both ways, no bytes for connect and disconnect.
+  # Speaks raw TCP to peers that know no ZeroMQ: [routing id, bytes] both ways, no bytes for connect
+  # and disconnect.
   class STREAM < Socket; end
 
-  # Draft type: answers CLIENTs, each known by a number. Raises {UnsupportedError} on a libzmq without drafts.
+  # Draft type: answers CLIENTs, each known by a number. Raises {UnsupportedError} on a libzmq
+  # without drafts.
   class SERVER < Socket
     include Drafts::Routed
   end
 
-  # Draft type: sends to its SERVERs in turn, receives from all of them, at any time; messages of one frame. Raises
-  # {UnsupportedError} on a libzmq without drafts.
+  # Draft type: sends to its SERVERs in turn, receives from all of them, at any time; messages of
+  # one frame. Raises {UnsupportedError} on a libzmq without drafts.
   class CLIENT < Socket; end
 
-  # Draft type: publishes to groups, over tcp, ipc, inproc and udp. Raises {UnsupportedError} on a libzmq without drafts.
+  # Draft type: publishes to groups, over tcp, ipc, inproc and udp. Raises {UnsupportedError} on a
+  # libzmq without drafts.
   class RADIO < Socket
     include Drafts::Grouped
   end
 
-  # Draft type: receives from the groups that it joined. Raises {UnsupportedError} on a libzmq without drafts.
+  # Draft type: receives from the groups that it joined. Raises {UnsupportedError} on a libzmq
+  # without drafts.
   class DISH < Socket
     include Drafts::Groups
 
@@ -84,24 +89,29 @@ module Godwit
     end
   end
 
-  # Draft type: a PULL for messages of one frame. Raises {UnsupportedError} on a libzmq without drafts.
+  # Draft type: a PULL for messages of one frame. Raises {UnsupportedError} on a libzmq without
+  # drafts.
   class GATHER < Socket; end
 
-  # Draft type: a PUSH for messages of one frame. Raises {UnsupportedError} on a libzmq without drafts.
+  # Draft type: a PUSH for messages of one frame. Raises {UnsupportedError} on a libzmq without
+  # drafts.
   class SCATTER < Socket; end
 
-  # Draft type: raw UDP, [address, body] both ways. Raises {UnsupportedError} on a libzmq without drafts.
+  # Draft type: raw UDP, [address, body] both ways. Raises {UnsupportedError} on a libzmq without
+  # drafts.
   class DGRAM < Socket
     include Drafts::Datagrams
   end
 
-  # Draft type: peers that know each other by number, whoever connected. Raises {UnsupportedError} on a libzmq without drafts.
+  # Draft type: peers that know each other by number, whoever connected. Raises {UnsupportedError}
+  # on a libzmq without drafts.
   class PEER < Socket
     include Drafts::Routed
     include Drafts::Connecting
   end
 
-  # Draft type: a PAIR for messages of one frame. Raises {UnsupportedError} on a libzmq without drafts.
+  # Draft type: a PAIR for messages of one frame. Raises {UnsupportedError} on a libzmq without
+  # drafts.
   class CHANNEL < Socket; end
 
   SOCKET_TYPES.each_key { |name| const_get(name).const_set(:TYPE, name) }

@@ -24,10 +24,13 @@ module Godwit
       return nil if UNSET.equal?(seconds)
       return -1 if seconds.nil?
       unless seconds.is_a?(Numeric) && seconds.real?
-        raise ArgumentTypeError, "a timeout is a number of seconds, or nil for none: got #{Errors.shown(seconds)}"
+        raise ArgumentTypeError,
+          "a timeout is a number of seconds, or nil for none: got #{Errors.shown(seconds)}"
       end
       seconds = seconds.to_f
-      raise ArgumentValueError, "a timeout is at least 0 seconds, or nil for none: got #{seconds}" unless seconds >= 0
+      unless seconds >= 0
+        raise ArgumentValueError, "a timeout is at least 0 seconds, or nil for none: got #{seconds}"
+      end
       (seconds >= MOST) ? -1 : (seconds * 1000).ceil
     end
 
@@ -43,7 +46,8 @@ module Godwit
       seconds && [seconds - (now - start), 0].max
     end
 
-    # A wait that is over at once, for what sees no interrupt that was put off until something waits. JRuby does not look for one in sleep(0).
+    # A wait that is over at once, for what sees no interrupt that was put off until something
+    # waits. JRuby does not look for one in sleep(0).
     def take_interrupts = Kernel.sleep(1e-9)
   end
 end

@@ -4,27 +4,29 @@ require_relative "timers/heap"
 require_relative "timers/timer"
 
 module Godwit
-  # Timers without sockets: callbacks that run once, several times, or for ever, when {#fire} or {#wait} is called. {Loop} has them beside
-  # sockets and IOs.
+  # Timers without sockets: callbacks that run once, several times, or for ever, when {#fire} or
+  # {#wait} is called. {Loop} has them beside sockets and IOs.
   #
   #   timers = Godwit::Timers.new
   #   timers.after(0.5) { puts "once" }
   #   timers.every(1, times: 3) { |timer| puts timer.fired }
   #   timers.wait until timers.empty?
   #
-  # **No drift**: on the monotonic clock, the n-th firing of a periodic timer is due at start + n * interval, however late the ones before
-  # it were. **After a stall** it fires once; what was missed is skipped, not made up for in a burst, and does not count as one of its `times`.
-  # It is never early.
+  # **No drift**: on the monotonic clock, the n-th firing of a periodic timer is due at start + n *
+  # interval, however late the ones before it were. **After a stall** it fires once; what was missed
+  # is skipped, not made up for in a burst, and does not count as one of its `times`. It is never
+  # early.
   #
   # **Order**: by deadline; of those with the same one, the one that was made first.
   #
-  # **Callbacks** may make, cancel and reset timers, also their own. One that raises ends the call of {#fire}; its timer is set for the next
-  # round already, and the others that are due stay so.
+  # **Callbacks** may make, cancel and reset timers, also their own. One that raises ends the call
+  # of {#fire}; its timer is set for the next round already, and the others that are due stay so.
   #
   # **Cost**: making, firing and cancelling one of n timers is O(log n).
   #
-  # **Threads and fibers**: any may call any method; callbacks run where {#fire} or {#wait} is called, each firing in one place only. {#wait} hears
-  # of timers that others make meanwhile. In a `trap` block no timer can be made or changed ({StateError}): Ruby allows no lock there;
+  # **Threads and fibers**: any may call any method; callbacks run where {#fire} or {#wait} is
+  # called, each firing in one place only. {#wait} hears of timers that others make meanwhile. In a
+  # `trap` block no timer can be made or changed ({StateError}): Ruby allows no lock there;
   # {Loop#post} works. **Fork**: a child has a copy of its own.
   class Timers
     extend Keywords
@@ -39,12 +41,20 @@ module Godwit
 
     # @private
     def self.seconds(operation, value)
-      raise Errors.bad_type(operation, "the interval", "a number of seconds", value) unless value.is_a?(Numeric) && value.real?
+      unless value.is_a?(Numeric) && value.real?
+        raise Errors.bad_type(operation, "the interval", "a number of seconds", value)
+      end
       return value if value.zero? || (value.to_f.finite? && value >= SHORTEST)
-      raise Errors.bad_value(operation, "the interval", "at least 0 seconds, and none between 0 and a nanosecond", value)
+      raise Errors.bad_value(
+        operation,
+        "the interval",
+        "at least 0 seconds, and none between 0 and a nanosecond",
+        value
+      )
     end
 
-    # @param clock [#call, nil] gives seconds that never go back; nil: the monotonic clock. For tests and simulations, with {#fire}
+    # @param clock [#call, nil] gives seconds that never go back; nil: the monotonic clock. For
+    #   tests and simulations, with {#fire}
     def initialize(clock: nil)
       @clock = clock
       @heap = Heap.new
@@ -69,15 +79,21 @@ module Godwit
     # @param times [Integer, nil] how many times, at least 1; nil: until it is cancelled
     # @yieldparam timer [Timer]
     # @return [Timer]
-    # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration, no number of times, or without a block
+    # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration, no number of times, or
+    #   without a block
     # @raise [StateError] in a trap block
     def every(seconds, times: nil, &block)
-      raise Errors.bad_type(:every, "times:", "an Integer, or nil for ever", times) unless times.nil? || times.is_a?(Integer)
-      raise Errors.bad_value(:every, "times:", "at least 1, or nil for ever", times) unless times.nil? || times.positive?
+      unless times.nil? || times.is_a?(Integer)
+        raise Errors.bad_type(:every, "times:", "an Integer, or nil for ever", times)
+      end
+      unless times.nil? || times.positive?
+        raise Errors.bad_value(:every, "times:", "at least 1, or nil for ever", times)
+      end
       add(:every, seconds, times, block)
     end
 
-    # Runs the callbacks of those that are due, each once. What becomes due meanwhile is for the next call.
+    # Runs the callbacks of those that are due, each once. What becomes due meanwhile is for the
+    # next call.
     # @return [Integer] how many ran
     # @raise [Exception] that of a callback
     def fire
@@ -92,7 +108,8 @@ module Godwit
 
     # Waits until a timer is due, and fires.
     # @param timeout [Integer, Float, nil] seconds; nil: as long as there are timers
-    # @return [Integer] how many callbacks ran: 0 when time is up, or, without a timeout, when there is no timer
+    # @return [Integer] how many callbacks ran: 0 when time is up, or, without a timeout, when there
+    #   is no timer
     # @raise [ArgumentTypeError, ArgumentValueError] for what is no timeout
     # @raise [Exception] that of a callback
     def wait(timeout = nil)
@@ -108,7 +125,8 @@ module Godwit
       fire
     end
 
-    # @return [Float, nil] seconds until the next one fires, 0 when it is due; nil when there is none
+    # @return [Float, nil] seconds until the next one fires, 0 when it is due; nil when there is
+    #   none
     def next_in
       return if empty?
       first = locked { @heap.first }
@@ -142,7 +160,12 @@ module Godwit
     # dup and clone make no sense.
     # @private
     def initialize_copy(_original)
-      raise Errors.build(UnsupportedError, :dup, nil, "timers cannot be copied: make others with Timers.new")
+      raise Errors.build(
+        UnsupportedError,
+        :dup,
+        nil,
+        "timers cannot be copied: make others with Timers.new"
+      )
     end
 
     # @return [Float]
@@ -176,7 +199,8 @@ module Godwit
       change { start(timer, interval) }
     end
 
-    # Called, in whatever thread, when the time until the next one may be shorter now, or there is none left.
+    # Called, in whatever thread, when the time until the next one may be shorter now, or there is
+    # none left.
     # @private
     def on_change(&block)
       @on_change = block
@@ -223,7 +247,13 @@ module Godwit
       @lock.synchronize(&block)
     rescue ThreadError => error
       raise unless error.message.include?("trap context")
-      raise Errors.build(StateError, :timers, nil, "Ruby allows no lock in a trap block: give this to Godwit::Loop#post there, or to a Thread")
+      raise Errors.build(
+        StateError,
+        :timers,
+        nil,
+        "Ruby allows no lock in a trap block: give this to Godwit::Loop#post there, or to " \
+        "a Thread"
+      )
     end
   end
 end

@@ -1,11 +1,12 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Tells when libzmq no longer needs the Strings of one send: `tracker = socket.send(data, track: true)`. It says nothing of the peer.
-  # What was copied is done at once.
+  # Tells when libzmq no longer needs the Strings of one send: `tracker = socket.send(data, track:
+  # true)`. It says nothing of the peer. What was copied is done at once.
   #
-  # **Threads and fibers**: any number may ask and wait; a wait ends on `Thread#kill`, `Timeout` and signals. It can be shared between
-  # Ractors when frozen. In a forked child, to which libzmq's threads do not come along, what was pending stays so.
+  # **Threads and fibers**: any number may ask and wait; a wait ends on `Thread#kill`, `Timeout` and
+  # signals. It can be shared between Ractors when frozen. In a forked child, to which libzmq's
+  # threads do not come along, what was pending stays so.
   class Tracker
     # @private
     def initialize
@@ -32,7 +33,12 @@ module Godwit
     # dup and clone make no sense.
     # @private
     def initialize_copy(_original)
-      raise Errors.build(UnsupportedError, :dup, nil, "a tracker cannot be copied: share this one, any thread may use it")
+      raise Errors.build(
+        UnsupportedError,
+        :dup,
+        nil,
+        "a tracker cannot be copied: share this one, any thread may use it"
+      )
     end
   end
 end

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 module Godwit
-  # A thread of the library's own, which can be joined like every other wait: an interrupt ends it at once.
+  # A thread of the library's own, which can be joined like every other wait: an interrupt ends it
+  # at once.
   # @private
   class Worker < Thread
     # @param seconds [Numeric, nil] nil: for ever
@@ -14,7 +15,8 @@ module Godwit
     if RUBY_ENGINE == "jruby"
       require_relative "worker/jruby"
     else
-      # One that may be in a call which nothing ends: the process does not wait for it when it exits.
+      # One that may be in a call which nothing ends: the process does not wait for it when it
+      # exits.
       # @return [#join]
       def self.detached(&block) = new(&block)
 

@@ -6,7 +6,8 @@ module Godwit
   # @see https://rfc.zeromq.org/spec/32/ ZeroMQ RFC 32
   module Z85
     # The 85 characters in order of value.
-    ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+    ALPHABET =
+      "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
     VALUES = ALPHABET.each_char.with_index.to_h.freeze
     private_constant :VALUES
 
@@ -18,24 +19,36 @@ module Godwit
     # @raise [ArgumentTypeError] when it is no String
     def encode(bytes)
       raise Errors.bad_type(:encode, "Z85", "a String", bytes) unless bytes.is_a?(String)
-      raise ArgumentValueError, "Z85 encodes multiples of 4 bytes: got #{bytes.bytesize}" unless (bytes.bytesize % 4).zero?
-      bytes.unpack("N*").each_with_object(String.new(encoding: Encoding::US_ASCII)) do |number, text|
+      unless (bytes.bytesize % 4).zero?
+        raise ArgumentValueError, "Z85 encodes multiples of 4 bytes: got #{bytes.bytesize}"
+      end
+      empty = String.new(encoding: Encoding::US_ASCII)
+      bytes.unpack("N*").each_with_object(empty) do |number, text|
         4.downto(0) { |power| text << ALPHABET[number / 85**power % 85] }
       end
     end
 
     # @param text [String] a multiple of 5 characters
     # @return [String] binary, 4 bytes for each 5 characters
-    # @raise [ArgumentValueError] when the length is no multiple of 5, or a character or a group is not of Z85
+    # @raise [ArgumentValueError] when the length is no multiple of 5, or a character or a group is
+    #   not of Z85
     # @raise [ArgumentTypeError] when it is no String
     def decode(text)
       raise Errors.bad_type(:decode, "Z85", "a String", text) unless text.is_a?(String)
-      raise ArgumentValueError, "Z85 is a multiple of 5 characters: got #{text.length}" unless (text.length % 5).zero?
+      unless (text.length % 5).zero?
+        raise ArgumentValueError, "Z85 is a multiple of 5 characters: got #{text.length}"
+      end
       text.each_char.each_slice(5).map do |group|
         number = group.inject(0) do |sum, character|
-          sum * 85 + VALUES.fetch(character) { raise ArgumentValueError, "no character of Z85: #{character.inspect}" }
+          sum * 85 +
+            VALUES.fetch(character) do
+              raise ArgumentValueError, "no character of Z85: #{character.inspect}"
+            end
         end
-        raise ArgumentValueError, "no group of Z85, it stands for more than 4 bytes: #{group.join.inspect}" if number > 0xffffffff
+        if number > 0xffffffff
+          raise ArgumentValueError,
+            "no group of Z85, it stands for more than 4 bytes: #{group.join.inspect}"
+        end
         number
       end.pack("N*")
     end

@@ -27,13 +27,17 @@ module CLayers
   # @return [Array<String>] what is wrong, a line each
   def problems(folder = FOLDER)
     files = Dir["#{folder}/*.c"].sort.to_h { |path| [File.basename(path, ".c"), code(path)] }
-    unknown = (files.keys - ORDER).map { |name| "#{name}.c is in no layer: rakelib/support/c_layers.rb" }
+    unknown =
+      (files.keys - ORDER).map { |name| "#{name}.c is in no layer: rakelib/support/c_layers.rb" }
     [*unknown, *upward(files), *includes(files), *prefixes(files), *edges(folder)]
   end
 
   # Without comments and the contents of Strings.
   def code(path)
-    File.read(path).gsub(%r{/\*.*?\*/}m, "").gsub(/"(?:\\.|[^"\\\n])*"/) { |text| text.end_with?(".h\"") ? text : '""' }
+    File
+      .read(path)
+      .gsub(%r{/\*.*?\*/}m, "")
+      .gsub(/"(?:\\.|[^"\\\n])*"/) { |text| text.end_with?(".h\"") ? text : '""' }
   end
 
   def definitions(files)
@@ -50,7 +54,8 @@ module CLayers
       text.scan(/\bgw_\w+\b/).uniq.filter_map do |symbol|
         target = defined_in[symbol]
         next if target.nil? || target == name || place(target) < place(name)
-        "#{name}.c uses #{symbol} of #{target}.c, which is above it: register a function pointer instead"
+        "#{name}.c uses #{symbol} of #{target}.c, which is above it: register a function pointer " \
+        "instead"
       end
     end
   end
@@ -79,7 +84,8 @@ module CLayers
     Dir["#{folder}/*.{c,h}"].sort.flat_map do |path|
       next [] if EDGE_FILES.include?(File.basename(path))
       code(path).scan(/\b(?:#{EDGES.join("|")})\b(?=\()/).uniq.map do |call|
-        "#{File.basename(path)} calls #{call}: only transfer.c may, since its functions wake the waiters"
+        "#{File.basename(path)} calls #{call}: only transfer.c may, since its functions wake the " \
+        "waiters"
       end
     end
   end

@@ -7,7 +7,8 @@ require "rake"
 require "tmpdir"
 
 module Godwit
-  # Debian's source packages, unpacked outside of the repository. What is made of one lies in the user's cache.
+  # Debian's source packages, unpacked outside of the repository. What is made of one lies in the
+  # user's cache.
   module DebianSource
     # A tool is missing, or the network.
     class Failure < StandardError; end
@@ -34,20 +35,25 @@ module Godwit
       end
     end
 
-    # Asks apt for a source package with lists of its own: the machine's lists stay as they are, and no root is needed.
+    # Asks apt for a source package with lists of its own: the machine's lists stay as they are, and
+    # no root is needed.
     # @return [String] folder of the unpacked source
     def fetch(package, folder)
       File.write("#{folder}/sources.list", sources.join("\n") + "\n")
-      %w[state/lists/partial cache/archives/partial source].each { |path| FileUtils.mkdir_p("#{folder}/#{path}") }
+      %w[state/lists/partial cache/archives/partial source].each do |path|
+        FileUtils.mkdir_p("#{folder}/#{path}")
+      end
       settings = {
         "Dir::Etc::SourceList" => "#{folder}/sources.list", "Dir::Etc::SourceParts" => "/dev/null",
-        "Dir::State" => "#{folder}/state", "Dir::State::status" => "/var/lib/dpkg/status", "Dir::Cache" => "#{folder}/cache",
-        "APT::Sandbox::User" => Etc.getpwuid.name, "Acquire::Languages" => "none", "Acquire::Retries" => "3"
+        "Dir::State" => "#{folder}/state", "Dir::State::status" => "/var/lib/dpkg/status",
+        "Dir::Cache" => "#{folder}/cache", "APT::Sandbox::User" => Etc.getpwuid.name,
+        "Acquire::Languages" => "none", "Acquire::Retries" => "3"
       }
       options = settings.flat_map { |name, value| ["-o", "#{name}=#{value}"] }
       run("apt-get", "update", "-o", "APT::Update::Error-Mode=any", *options)
       run("apt-get", "source", package, *options, chdir: "#{folder}/source")
-      Dir.glob("#{folder}/source/*/").first || raise(Failure, "apt-get source #{package} left no source behind")
+      Dir.glob("#{folder}/source/*/").first ||
+        raise(Failure, "apt-get source #{package} left no source behind")
     end
 
     # The places that the machine's own apt takes Debian's packages from.
@@ -55,18 +61,31 @@ module Godwit
     def sources
       keys = Dir.glob("/usr/share/keyrings/debian-archive-keyring.*").first
       format = "$(SITE)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)"
-      lines = run("apt-get", "indextargets", "--format", format, "Created-By: Packages").lines(chomp: true).uniq
+      lines =
+        run("apt-get", "indextargets", "--format", format, "Created-By: Packages").lines(
+          chomp: true
+        ).uniq
       lines = lines.filter_map do |line|
         site, release, component, origin = line.split("|")
-        "deb-src #{"[signed-by=#{keys}] " if keys}#{site} #{release} #{component}" if origin == "Debian"
+        if origin == "Debian"
+          "deb-src #{"[signed-by=#{keys}] " if keys}#{site} #{release} #{component}"
+        end
       end
-      lines.empty? ? raise(Failure, "apt knows no package list of Debian's: apt-get update first") : lines
+      if lines.empty?
+        raise(Failure, "apt knows no package list of Debian's: apt-get update first")
+      else
+        lines
+      end
     end
 
     # @return [String] what the command wrote
     # @raise [Failure] with the end of it
     def run(*command, chdir: Dir.pwd)
-      output, status = Open3.capture2e({"LC_ALL" => "C.UTF-8", "DEBIAN_FRONTEND" => "noninteractive"}, *command, chdir: chdir, stdin_data: "")
+      output, status =
+        Open3.capture2e(
+          {"LC_ALL" => "C.UTF-8", "DEBIAN_FRONTEND" => "noninteractive"}, *command, chdir: chdir,
+          stdin_data: ""
+        )
       return output if status.success?
       raise Failure, "#{command.first(2).join(" ")} failed:\n#{output.lines.last(15).join}"
     rescue Errno::ENOENT

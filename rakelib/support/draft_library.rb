@@ -4,8 +4,9 @@ require "etc"
 require_relative "debian_source"
 
 module Godwit
-  # A libzmq with drafts: Debian's source package of zeromq3, its patches and its features, with --enable-drafts. It lies in the
-  # user's cache, outside the repository; the extension needs no other build for it, only LD_LIBRARY_PATH.
+  # A libzmq with drafts: Debian's source package of zeromq3, its patches and its features, with
+  # --enable-drafts. It lies in the user's cache, outside the repository; the extension needs no
+  # other build for it, only LD_LIBRARY_PATH.
   class DraftLibrary
     # As in Debian's own debian/rules, where the compiler finds the library for it.
     FEATURES = {
@@ -46,12 +47,16 @@ module Godwit
     # Into a folder beside the right one, which then gets the name: one that is there is whole.
     def make(source)
       check_version(source)
-      features = FEATURES.select { |package, _| system("pkg-config", "--exists", package) }.values.flatten
+      features =
+        FEATURES.select { |package, _| system("pkg-config", "--exists", package) }.values.flatten
       say "building libzmq #{version} with #{features.join(" ")} --enable-drafts"
       unfinished = "#{prefix}.#{Process.pid}"
       run("./autogen.sh", chdir: source) unless File.exist?("#{source}/configure")
-      run("./configure", "--prefix=#{prefix}", "--enable-drafts", "--disable-Werror", "--disable-static", "--without-docs", "--disable-perf",
-        "--disable-curve-keygen", *features, chdir: source)
+      run(
+        "./configure", "--prefix=#{prefix}", "--enable-drafts", "--disable-Werror",
+        "--disable-static", "--without-docs", "--disable-perf", "--disable-curve-keygen", *features,
+        chdir: source
+      )
       # Only the library: the test programs take longer than all the rest.
       run("make", "-j#{Etc.nprocessors}", "src/libzmq.la", chdir: source)
       run("make", "install-libLTLIBRARIES", "DESTDIR=#{unfinished}", chdir: source)
@@ -61,9 +66,15 @@ module Godwit
     end
 
     def check_version(source)
-      numbers = File.read("#{source}/include/zmq.h").scan(/^#define ZMQ_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)/).join(".")
+      numbers =
+        File
+          .read("#{source}/include/zmq.h")
+          .scan(/^#define ZMQ_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)/)
+          .join(".")
       return if numbers == version
-      raise Failure, "Debian's source package is libzmq #{numbers}, the system's library #{version}: install Debian's libzmq3-dev"
+      raise Failure,
+        "Debian's source package is libzmq #{numbers}, the system's library #{version}: " \
+        "install Debian's libzmq3-dev"
     end
 
     def run(*command, **options) = DebianSource.run(*command, **options)

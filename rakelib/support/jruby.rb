@@ -11,20 +11,27 @@ module Godwit
     ROOT = File.expand_path("../..", __dir__)
 
     # Without these JRuby cannot give a child process its pipes.
-    OPENED = %w[java.io sun.nio.ch java.nio.channels].flat_map { |package| ["--add-opens", "java.base/#{package}=ALL-UNNAMED"] }.freeze
+    OPENED =
+      %w[java.io sun.nio.ch java.nio.channels]
+        .flat_map { |package| ["--add-opens", "java.base/#{package}=ALL-UNNAMED"] }
+        .freeze
 
-    # For programs that are over before Java's second compiler, or more than one thread of its collector, has paid off: half of their time.
+    # For programs that are over before Java's second compiler, or more than one thread of its
+    # collector, has paid off: half of their time.
     SHORT = %w[-XX:TieredStopAtLevel=1 -XX:+UseSerialGC].freeze
 
     # What loads the classes that tests need.
     EXERCISE = <<~RUBY
-      %w[godwit json logger set socket stringio tempfile tmpdir timeout].each { |library| require library }
+      %w[godwit json logger set socket stringio tempfile tmpdir timeout].each do |library|
+        require library
+      end
       Godwit::REQ.connect(Godwit::REP.bind("tcp://127.0.0.1:*").last_endpoint).send("x")
       Thread.new { Thread.pass }.join
     RUBY
 
     # Bundler's hold on this process is on CRuby's gems.
-    ENVIRONMENT = %w[RUBYOPT RUBYLIB GEM_HOME GEM_PATH BUNDLE_GEMFILE].to_h { |name| [name, nil] }.freeze
+    ENVIRONMENT =
+      %w[RUBYOPT RUBYLIB GEM_HOME GEM_PATH BUNDLE_GEMFILE].to_h { |name| [name, nil] }.freeze
 
     module_function
 
@@ -36,8 +43,10 @@ module Godwit
       ["java", *OPENED, *java, "-cp", jars.join(":"), "org.jruby.Main", *arguments]
     end
 
-    # As {SHORT}, with JRuby's classes as Java had them in its memory: a third less for a program that does little. See {prepare}.
-    # @return [Array<String>] options of Java, which does without the file where it is not there, or another Java's
+    # As {SHORT}, with JRuby's classes as Java had them in its memory: a third less for a program
+    # that does little. See {prepare}.
+    # @return [Array<String>] options of Java, which does without the file where it is not there, or
+    #   another Java's
     def short = [*SHORT, "-XX:SharedArchiveFile=#{archive}"]
 
     # Has Java write {short}'s file, unless it is there: ten seconds.
@@ -45,7 +54,11 @@ module Godwit
       return if File.exist?(archive)
       FileUtils.mkdir_p(File.dirname(archive))
       unfinished = "#{archive}.#{Process.pid}"
-      system(ENVIRONMENT, *command("-Ilib", "-e", EXERCISE, java: [*SHORT, "-XX:ArchiveClassesAtExit=#{unfinished}"]), chdir: ROOT, out: File::NULL, err: File::NULL)
+      system(
+        ENVIRONMENT,
+        *command("-Ilib", "-e", EXERCISE, java: [*SHORT, "-XX:ArchiveClassesAtExit=#{unfinished}"]),
+        chdir: ROOT, out: File::NULL, err: File::NULL
+      )
       File.rename(unfinished, archive) if File.exist?(unfinished)
     end
 
@@ -57,7 +70,8 @@ module Godwit
       "the gem jruby-jars is not installed (bin/setup does it)"
     end
 
-    # The environment of tests: JRuby from its jars does not know the command that runs it, and they start children.
+    # The environment of tests: JRuby from its jars does not know the command that runs it, and they
+    # start children.
     # @return [Hash{String => String, nil}]
     def testing = ENVIRONMENT.merge("GODWIT_TEST_JRUBY" => command(java: short).join("\n"))
 
@@ -66,7 +80,11 @@ module Godwit
     def jars
       @jars ||= begin
         bundled = Dir[File.join(ROOT, "vendor/bundle/ruby/*/gems/jruby-jars-*")].max
-        Dir[File.join(bundled || Gem::Specification.find_by_name("jruby-jars").full_gem_path, "lib/*.jar")].sort
+        Dir[
+          File.join(
+            bundled || Gem::Specification.find_by_name("jruby-jars").full_gem_path, "lib/*.jar"
+          )
+        ].sort
       end
     end
 
@@ -74,7 +92,10 @@ module Godwit
     def archive
       @archive ||= begin
         java, = Open3.capture2e("java", "-version")
-        File.join(ROOT, "tmp", "jruby-#{Digest::SHA256.hexdigest([java, *jars.flat_map { |jar| [jar, File.mtime(jar).to_i] }].join("\n"))[0, 16]}.jsa")
+        File.join(
+          ROOT, "tmp",
+          "jruby-#{Digest::SHA256.hexdigest([java, *jars.flat_map { |jar| [jar, File.mtime(jar).to_i] }].join("\n"))[0, 16]}.jsa"
+        )
       end
     end
   end

@@ -18,7 +18,8 @@ class CLIBeaconTest < NetworkCase
 
   test "what publish says listen prints, on another machine, with the address" do
     publisher = beacon("publish", port, "--payload", "work 5555", "--interval", 0.02)
-    listener = there(*COMMAND, "listen", port.to_s, "--prefix", "work", "--count", "2", "--timeout", "20")
+    listener =
+      there(*COMMAND, "listen", port.to_s, "--prefix", "work", "--count", "2", "--timeout", "20")
     result = assert_child listener.finish
     assert_equal ["#{Network::HERE}\twork 5555\n" * 2, ""], [result.stdout, result.stderr]
     publisher.signal(:INT)
@@ -30,7 +31,17 @@ class CLIBeaconTest < NetworkCase
     ready = beacon("publish", port, "--payload", "x", "--interval", 0.01)
     assert_equal "#{Network::HERE}\tx\n" * 3, assert_child(listener.finish).stdout
     ready.signal(:INT).finish
-    result = assert_child beacon("publish", port, "--payload", "x", "--interval", 0.01, "--count", 3).finish
+    result =
+      assert_child beacon(
+        "publish",
+        port,
+        "--payload",
+        "x",
+        "--interval",
+        0.01,
+        "--count",
+        3
+      ).finish
     assert_equal ["", ""], [result.stdout, result.stderr]
   end
 
@@ -45,7 +56,11 @@ class CLIBeaconTest < NetworkCase
   test "a payload that is not printable stands in quotes" do
     ["a\tb\n", "\xff\0", "gr\u00fcn \u2713"].each do |payload|
       Godwit::Beacon.new(port, interval: 0.02).publish(payload).then do |own|
-        line = assert_child(beacon("listen", port, "--count", 1, "--timeout", 20).finish).stdout.force_encoding("UTF-8").chomp
+        line =
+          assert_child(beacon("listen", port, "--count", 1, "--timeout", 20).finish)
+            .stdout
+            .force_encoding("UTF-8")
+            .chomp
         shown = line.split("\t", 2).last
         assert_equal payload.b, (shown.start_with?('"') ? shown.undump : shown).b
         assert_equal payload.start_with?("gr"), !shown.start_with?('"')
@@ -56,7 +71,8 @@ class CLIBeaconTest < NetworkCase
   end
 
   test "what cannot be broadcast is told" do
-    result = beacon("publish", port, "--payload", "x", "--interface", "*", "--timeout", 1).finish # time for its thread to try
+    # Time for its thread to try.
+    result = beacon("publish", port, "--payload", "x", "--interface", "*", "--timeout", 1).finish
     assert_equal 124, result.status.exitstatus
     assert_match(/\d+ could not be broadcast; the last: Network is unreachable/, result.stderr)
     result = beacon("listen", port, "--interface", "nosuch0").finish
@@ -65,14 +81,18 @@ class CLIBeaconTest < NetworkCase
   end
 
   test "a wrong command line is told" do
-    {[] => "beacon publish PORT", ["shout", 9] => "not \"shout\"", ["listen"] => "which UDP port", ["listen", "http"] => "\"http\" is no port",
-     ["publish", 9] => "needs --payload", ["listen", 9, "--payload", "x"] => "for publish", ["publish", 9, "--payload", "x", "--prefix", "y"] => "for listen",
-     ["listen", 9, "--count", 0] => "1 or more", ["listen", 9, "--timeout", -1] => "0 or more", ["listen", 9, "x"] => "unexpected: x"}.each do |arguments, says|
+    {[] => "beacon publish PORT", ["shout", 9] => "not \"shout\"", ["listen"] => "which UDP port",
+     ["listen", "http"] => "\"http\" is no port",
+     ["publish", 9] => "needs --payload", ["listen", 9, "--payload", "x"] => "for publish",
+     ["publish", 9, "--payload", "x", "--prefix", "y"] => "for listen",
+     ["listen", 9, "--count", 0] => "1 or more", ["listen", 9, "--timeout", -1] => "0 or more",
+     ["listen", 9, "x"] => "unexpected: x"}.each do |arguments, says|
       result = beacon(*arguments).finish
       assert_equal [2, ""], [result.status.exitstatus, result.stdout]
       assert_includes result.stderr, says
     end
-    [["publish", 99_999, "--payload", "x"], ["publish", port, "--payload", "x" * 256], ["publish", port, "--payload", "x", "--interval", 0]].each do |arguments|
+    [["publish", 99_999, "--payload", "x"], ["publish", port, "--payload", "x" * 256],
+      ["publish", port, "--payload", "x", "--interval", 0]].each do |arguments|
       assert_equal 2, beacon(*arguments).finish.status.exitstatus
     end
   end

@@ -28,13 +28,18 @@ class CLITest < Godwit::TestCase
   def test_an_unknown_command_names_the_nearest
     result = godwit("verison")
     assert_equal 2, result.status.exitstatus
-    assert_equal "godwit: no command \"verison\"; did you mean \"version\"?", result.stderr.lines.first.chomp
+    assert_equal "godwit: no command \"verison\"; did you mean \"version\"?",
+      result.stderr.lines.first.chomp
     assert_empty result.stdout
   end
 
   def test_an_unknown_part_and_option_name_the_nearest_and_the_whole_command
-    {%w[lgo] => 'no command "lgo"; did you mean "log"?', %w[log tal] => 'not "tal"; did you mean "tail"?', %w[sh pusch tcp://:1] => 'did you mean "push"?',
-     %w[log tail tcp://:1 --conut 3] => "invalid option: --conut\nDid you mean?  count\n`godwit log tail --help` tells its options."}.each do |arguments, says|
+    {%w[lgo] => 'no command "lgo"; did you mean "log"?',
+     %w[log tal] => 'not "tal"; did you mean "tail"?',
+     %w[sh pusch tcp://:1] => 'did you mean "push"?',
+     %w[log tail tcp://:1 --conut
+       3] => "invalid option: --conut\nDid you mean?  count\n`godwit log tail --help` tells its " \
+         "options."}.each do |arguments, says|
       result = godwit(*arguments)
       assert_equal 2, result.status.exitstatus
       assert_includes result.stderr, says
@@ -49,7 +54,11 @@ class CLITest < Godwit::TestCase
 
   def test_what_the_library_refuses_of_a_command_line_is_wrong_usage_and_names_no_method
     result = godwit("log", "tail", "tcp://host:99999")
-    assert_equal [2, "godwit: tcp://host:99999: Malformed endpoint (a port is a number from 1 to 65535)\n`godwit log tail --help` tells its options.\n"],
+    assert_equal [
+      2,
+      "godwit: tcp://host:99999: Malformed endpoint (a port is a number from 1 to " \
+      "65535)\n`godwit log tail --help` tells its options.\n"
+    ],
       [result.status.exitstatus, result.stderr]
   end
 
@@ -72,32 +81,45 @@ class CLITest < Godwit::TestCase
     result = godwit("version")
     assert_equal 0, result.status.exitstatus
     assert_empty result.stderr
-    [Godwit::VERSION, Godwit::BACKEND.to_s, Godwit.libzmq_version, RUBY_VERSION].each { |part| assert_includes result.stdout, part }
+    [Godwit::VERSION, Godwit::BACKEND.to_s, Godwit.libzmq_version, RUBY_VERSION].each do |part|
+      assert_includes result.stdout, part
+    end
     assert_equal result.stdout, godwit("--version").stdout
   end
 
   def test_version_as_json
     facts = JSON.parse(godwit("version", "--json").stdout)
-    assert_equal [Godwit::VERSION, Godwit::BACKEND.to_s, Godwit.libzmq_version], facts.values_at("godwit", "backend", "libzmq")
+    assert_equal [Godwit::VERSION, Godwit::BACKEND.to_s, Godwit.libzmq_version],
+      facts.values_at("godwit", "backend", "libzmq")
     assert_equal Godwit.has?(:curve), facts["features"]["curve"]
     assert_equal RUBY_VERSION, facts["ruby"]
   end
 
   def test_a_reader_that_goes_away_is_no_error
     # It starts when the reader has gone.
-    result = start_command(["bash", "-c", "exec 3> >(:); wait $!; #{RbConfig.ruby} -W -Ilib exe/godwit help >&3"]).finish
+    result =
+      start_command(
+        ["bash", "-c", "exec 3> >(:); wait $!; #{RbConfig.ruby} -W -Ilib exe/godwit help >&3"]
+      ).finish
     assert_equal [141, ""], [result.status.exitstatus, result.stderr]
   end
 
   def test_a_full_disk_is_told_in_one_line
     skip "this system has no /dev/full" unless File.exist?("/dev/full")
-    result = start_command(["sh", "-c", "#{RbConfig.ruby} -W -Ilib exe/godwit help > /dev/full"]).finish
+    result =
+      start_command(["sh", "-c", "#{RbConfig.ruby} -W -Ilib exe/godwit help > /dev/full"]).finish
     assert_equal 1, result.status.exitstatus
     assert_equal 1, result.stderr.lines.size
   end
 
   def test_works_from_another_folder
-    result = start_command(["sh", "-c", "cd / && #{RbConfig.ruby} -I#{__dir__}/../../lib #{__dir__}/../../exe/godwit version"]).finish
+    result =
+      start_command(
+        [
+          "sh", "-c",
+          "cd / && #{RbConfig.ruby} -I#{__dir__}/../../lib #{__dir__}/../../exe/godwit version"
+        ]
+      ).finish
     assert_equal 0, result.status.exitstatus, result.to_s
   end
 end

@@ -44,7 +44,10 @@ class CLICommandTest < Godwit::TestCase
   end
 
   def test_errors_of_the_library_are_one_line_and_status_1
-    assert_equal 1, status_of(Godwit::Errors.build(Errno::EADDRINUSE::Errno, :bind, "tcp://127.0.0.1:1", nil))
+    assert_equal 1,
+      status_of(
+        Godwit::Errors.build(Errno::EADDRINUSE::Errno, :bind, "tcp://127.0.0.1:1", nil)
+      )
     assert_match(/\Agodwit: bind tcp:.*\n\z/, @message)
   end
 

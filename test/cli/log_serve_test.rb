@@ -15,11 +15,15 @@ class CLILogServeTest < Godwit::TestCase
 
   # One that listens, its standard error in its standard output; @in, @out, @control say where.
   def serve(*options, to: %w[--in tcp://:* --out tcp://:*], **more)
-    child = start_command(["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, "serve", *to, *options.map(&:to_s)], **more)
+    child =
+      start_command(
+        ["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, "serve", *to, *options.map(&:to_s)], **more
+      )
     (@serving ||= []) << child
     child.wait_for(/^godwit: (in|durable in) .*\n/)
     line = child.stdout[/^godwit: (?:in|durable in) .*$/]
-    @in, @out, @control = ["in", "out", "control"].map { |name| line[/(?:: |, )#{name} (\S+?)(?:,|$)/, 1] }
+    @in, @out, @control =
+      %w[in out control].map { |name| line[/(?:: |, )#{name} (\S+?)(?:,|$)/, 1] }
     child
   end
 
@@ -32,7 +36,11 @@ class CLILogServeTest < Godwit::TestCase
   def push = open_socket(:PUSH, linger: 5).connect(@in)
 
   # Waits until the file has so many lines.
-  def lines(count) = eventually { File.exist?(file) && File.readlines(file).then { |lines| lines if lines.size >= count } }
+  def lines(count)
+    eventually do
+      File.exist?(file) && File.readlines(file).then { |lines| lines if lines.size >= count }
+    end
+  end
 
   def statistics
     control = Godwit::Logger::Control.new(@control)
@@ -51,44 +59,74 @@ class CLILogServeTest < Godwit::TestCase
 
   test "records go to the file, to tail, and into the accounts" do
     child = serve("--file", file)
-    tail = log("tail", @out, "--level", "error+", "--last", 10, "--control", @control, "--format", "%{text}", "--timeout", 20, "--count", 2)
-    push.send_many([frames(1, level: 3, text: "before"), frames(2), frames(4, level: 3, text: "after"), line("plain"), *foreign])
+    tail =
+      log(
+        "tail", @out, "--level", "error+", "--last", 10, "--control", @control, "--format",
+        "%{text}", "--timeout", 20, "--count", 2
+      )
+    push.send_many(
+      [
+        frames(1, level: 3, text: "before"), frames(2), frames(4, level: 3, text: "after"),
+        line("plain"), *foreign
+      ]
+    )
     assert_equal "before\nafter\n", assert_child(tail.finish).stdout
-    assert_equal ["before", "text 2", "after", "plain"], lines(4).map { |one| one.chomp[/: (.*)/m, 1].split(": ").last }
+    assert_equal ["before", "text 2", "after", "plain"],
+      lines(4).map { |one| one.chomp[/: (.*)/m, 1].split(": ").last }
     statistics = JSON.parse(assert_child(log("stats", @control, "--json").finish).stdout)
-    assert_equal [3, 1, 1, foreign.size, 1], statistics.values_at("records", "lost", "plain", "foreign", "writers")
+    assert_equal [3, 1, 1, foreign.size, 1],
+      statistics.values_at("records", "lost", "plain", "foreign", "writers")
     result = stop(child)
     assert_equal 0, result.status.exitstatus, result
-    assert_equal "received 4 · lost 1 · 1 writer · #{foreign.size} foreign", result.stdout.force_encoding("UTF-8").lines.last.chomp
+    assert_equal "received 4 · lost 1 · 1 writer · #{foreign.size} foreign",
+      result.stdout.force_encoding("UTF-8").lines.last.chomp
   end
 
   test "what is foreign is counted, and shown with --verbose, with a file and without" do
     [[], ["--verbose"], ["--verbose", "--file", file]].each do |options|
       child = serve(*options)
       push.send_many([*foreign, frames(1)])
-      eventually { statistics.values_at("foreign", "records") == [foreign.size, 1] } # what is still on its way when it ends is not received
+      # What is still on its way when it ends is not received.
+      eventually { statistics.values_at("foreign", "records") == [foreign.size, 1] }
       child.wait_for('no record: "a" "b" "c"') if options.any?
       result = stop(child)
-      assert_includes result.stdout.force_encoding("UTF-8"), "received 1 · lost 0 · 1 writer · #{foreign.size} foreign"
+      assert_includes result.stdout.force_encoding("UTF-8"),
+        "received 1 · lost 0 · 1 writer · #{foreign.size} foreign"
       assert_equal options.any? ? foreign.size : 0, result.stdout.scan(/^godwit: no record: /).size
     end
   end
 
   test "stats: a row for each writer, and the sums" do
     serve
-    push.send_many([frames(1, level: 2), frames(5, level: 4), frames(1, writer: writer(7), prog: "a\e[2Jb", host: "")])
-    rows = eventually { (rows = assert_child(log("stats", @control).finish).stdout.lines.map(&:chomp)).size == 4 && rows }
-    assert_equal %w[PROGRAM HOST WRITER RECEIVED LOST LATE WARN ERROR FATAL LAG IDLE], rows.first.split
+    push.send_many(
+      [
+        frames(1, level: 2), frames(5, level: 4),
+        frames(1, writer: writer(7), prog: "a\e[2Jb", host: "")
+      ]
+    )
+    rows =
+      eventually do
+        (rows = assert_child(log("stats", @control).finish).stdout.lines.map(&:chomp)).size == 4 &&
+          rows
+      end
+    assert_equal %w[PROGRAM HOST WRITER RECEIVED LOST LATE WARN ERROR FATAL LAG IDLE],
+      rows.first.split
     assert_equal %w[billing web1 01234567 2 3 0 1 0 1], rows.grep(/billing/).first.split.first(9)
     assert_equal ['a\e[2Jb', "-", "00000000", "1"], rows.grep(/2J/).first.split.first(4)
-    assert_match(/\Aup .* · 2 writers · records 3 · lost 3 · late 0 · plain 0 · foreign 0 · sent 3\z/, rows.last.force_encoding("UTF-8"))
+    assert_match(
+      /\Aup .* · 2 writers · records 3 · lost 3 · late 0 · plain 0 · foreign 0 · sent 3\z/,
+      rows.last.force_encoding("UTF-8")
+    )
     again = log("stats", @control, "--interval", 0.01)
     again.wait_for(/(^up .*){3}/m).signal(:INT)
     assert_equal 130, again.finish.status.exitstatus
   end
 
   test "nobody answers: status 124, and it says what to look at" do
-    {["stats", "ipc://#{scratch_dir}/nobody", "--timeout", 0.1] => /no answer from ipc:.* in 0.1 s/, ["tail", "ipc://#{scratch_dir}/nobody", "--last", 1, "--control", "ipc://#{scratch_dir}/c", "--timeout", 0.1] => /no answer from ipc:.* in 0.1 s/}.each do |arguments, says|
+    {["stats", "ipc://#{scratch_dir}/nobody", "--timeout",
+      0.1] => /no answer from ipc:.* in 0.1 s/,
+     ["tail", "ipc://#{scratch_dir}/nobody", "--last", 1, "--control", "ipc://#{scratch_dir}/c",
+       "--timeout", 0.1] => /no answer from ipc:.* in 0.1 s/}.each do |arguments, says|
       result = log(*arguments).finish
       assert_equal [124, 1], [result.status.exitstatus, result.stderr.lines.size], result
       assert_match says, result.stderr
@@ -97,7 +135,9 @@ class CLILogServeTest < Godwit::TestCase
 
   test "several --in are all listened to" do
     child = serve("--in", "ipc://#{scratch_dir}/two", "--file", file)
-    [child.stdout[/in (tcp:\S+)/, 1], "ipc://#{scratch_dir}/two"].each_with_index { |endpoint, index| assert_child log("send", endpoint, "to #{index}").finish }
+    [
+      child.stdout[/in (tcp:\S+)/, 1], "ipc://#{scratch_dir}/two"
+    ].each_with_index { |endpoint, index| assert_child log("send", endpoint, "to #{index}").finish }
     assert_equal ["to 0", "to 1"], lines(2).map { |line| line[/to \d/] }
     assert_child stop(child)
   end
@@ -106,17 +146,38 @@ class CLILogServeTest < Godwit::TestCase
     serve("--last", 4)
     sender = push
     sender.send_many(Array.new(6) { |index| frames(index + 1, level: index.even? ? 1 : 3) })
-    eventually { JSON.parse(assert_child(log("stats", @control, "--json").finish).stdout)["records"] == 6 }
-    {[] => [3, 4, 5, 6], ["--level", "error"] => [4, 6], ["--grep", "text [35]"] => [3, 5]}.each do |options, seqs|
+    eventually do
+      JSON.parse(assert_child(log("stats", @control, "--json").finish).stdout)["records"] == 6
+    end
+    {[] => [3, 4, 5, 6], ["--level", "error"] => [4, 6],
+     ["--grep", "text [35]"] => [3, 5]}.each do |options, seqs|
       shown = StringIO.new
-      Godwit::CLI.command("log").new.run(["tail", @out, "--last", "100", "--control", @control, "--format", "%{seq}", "--count", seqs.size.to_s, *options], io: shown)
+      Godwit::CLI
+        .command("log")
+        .new
+        .run(
+          [
+            "tail", @out, "--last", "100", "--control", @control, "--format", "%{seq}", "--count",
+            seqs.size.to_s, *options
+          ],
+          io: shown
+        )
       assert_equal seqs, shown.string.lines.map(&:to_i)
     end
-    tail = log("tail", @out, "--last", 2, "--control", @control, "--format", "%{seq}", "--timeout", 20, "--count", 4)
+    tail =
+      log(
+        "tail", @out, "--last", 2, "--control", @control, "--format", "%{seq}", "--timeout", 20,
+        "--count", 4
+      )
     tail.wait_for("5\n6\n")
     sender.send_many([frames(7), frames(8)])
     assert_equal "5\n6\n7\n8\n", assert_child(tail.finish).stdout
-    tail = log("tail", @out, "--last", 100, "--control", @control, "--format", "%{seq}", "--timeout", 20, "--count", 1, "--prog", "nobody") # none of those
+    # None of those
+    tail =
+      log(
+        "tail", @out, "--last", 100, "--control", @control, "--format", "%{seq}", "--timeout", 20,
+        "--count", 1, "--prog", "nobody"
+      )
     sender.send(frames(9, prog: "nobody"))
     assert_equal "9\n", assert_child(tail.finish).stdout
   end
@@ -136,9 +197,11 @@ class CLILogServeTest < Godwit::TestCase
       flood.join
       assert_equal status, result.status.exitstatus, result
       written = File.readlines(file)
-      wrong = written.each_with_index.find { |line, index| !line.end_with?(": text #{index + 1}\n") }
+      wrong =
+        written.each_with_index.find { |line, index| !line.end_with?(": text #{index + 1}\n") }
       assert_nil wrong, "of #{written.size}"
-      assert_includes result.stdout.force_encoding("UTF-8"), "received #{Godwit::Logger::Summary.number(written.size)} · lost 0 · 1 writer"
+      assert_includes result.stdout.force_encoding("UTF-8"),
+        "received #{Godwit::Logger::Summary.number(written.size)} · lost 0 · 1 writer"
       File.delete(file)
     end
   end
@@ -155,10 +218,15 @@ class CLILogServeTest < Godwit::TestCase
     child = serve("--file", file, "--durable-in", "tcp://#{own_host}:*")
     durable = child.stdout[/durable in (\S+?),/, 1]
     assert_child log("send", durable, "--durable", "#{scratch_dir}/kept", "one").finish
-    tail = log("tail", @out, "--last", 1, "--control", @control, "--count", 1, "--timeout", 20, "--format", "%{text}")
+    tail =
+      log(
+        "tail", @out, "--last", 1, "--control", @control, "--count", 1, "--timeout", 20, "--format",
+        "%{text}"
+      )
     assert_equal "one\n", assert_child(tail.finish).stdout
     stop(child)
-    result = log("send", durable, "--durable", "#{scratch_dir}/kept", "--timeout", 0.2, "two").finish
+    result =
+      log("send", durable, "--durable", "#{scratch_dir}/kept", "--timeout", 0.2, "two").finish
     assert_equal [1, 1], [result.status.exitstatus, result.stderr.lines.size]
     assert_includes result.stderr, "#{scratch_dir}/kept"
     serve("--durable-in", durable, "--file", file, to: [])
@@ -196,7 +264,8 @@ class CLILogServeTest < Godwit::TestCase
   test "rotation by size, and how many are kept" do
     serve("--file", file, "--rotate", "1k", "--keep", 2)
     push.send_many(Array.new(100) { |index| frames(index + 1) })
-    eventually { statistics["sink"]["written"] == 100 } # while it rotates, the path is nobody's now and then
+    # While it rotates, the path is nobody's now and then.
+    eventually { statistics["sink"]["written"] == 100 }
     assert File.read(file).end_with?(": text 100\n")
     assert_equal ["app.log", "app.log.0", "app.log.1"], Dir.children(scratch_dir).grep(/app/).sort
     assert_operator File.size("#{file}.0"), :<=, 1024
@@ -204,9 +273,12 @@ class CLILogServeTest < Godwit::TestCase
 
   test "--format json: an object on a line, with every field; on standard output too" do
     child = serve("--file", file, "--format", "json")
-    push.send_many([frames(1, text: "two\nlines", tags: ["req-9"], payload: {user: 42}), line("plain")])
+    push.send_many(
+      [frames(1, text: "two\nlines", tags: ["req-9"], payload: {user: 42}), line("plain")]
+    )
     one, other = lines(2).map { |text| JSON.parse(text) }
-    assert_equal ["two\nlines", "billing", "web1", 1, ["req-9"], {"user" => 42}], one.values_at("text", "prog", "host", "seq", "tags", "payload")
+    assert_equal ["two\nlines", "billing", "web1", 1, ["req-9"], {"user" => 42}],
+      one.values_at("text", "prog", "host", "seq", "tags", "payload")
     assert_equal Godwit::Logger::Record.parse(frames(1)).to_h.keys - one.keys, []
     assert_equal [true, "plain"], other.values_at("plain", "text")
     stop(child)
@@ -215,18 +287,33 @@ class CLILogServeTest < Godwit::TestCase
     child.wait_for(/^\{.*"seq":7.*\}$/)
   end
 
-  test "with a standard output that nobody reads it ends by itself, and what went and what did not is all that it took" do
+  test "with a standard output that nobody reads it ends by itself, and what went and what did " \
+    "not is all that it took" do
     fifo = "#{scratch_dir}/fifo"
     File.mkfifo(fifo)
     reader = own(File.open(fifo, File::RDONLY | File::NONBLOCK))
-    child = start_command(["sh", "-c", "exec \"$@\" 2>&1 >#{fifo}", "-", *COMMAND, "serve", "--in", "tcp://127.0.0.1:*", "--file", "-", "--control", "tcp://127.0.0.1:*"])
+    child =
+      start_command(
+        [
+          "sh", "-c", "exec \"$@\" 2>&1 >#{fifo}", "-", *COMMAND, "serve", "--in",
+          "tcp://127.0.0.1:*", "--file", "-", "--control", "tcp://127.0.0.1:*"
+        ]
+      )
     (@serving ||= []) << child
     said = child.wait_for(/^godwit: in .*\n/).stdout
     @in, @control = said.scan(%r{(?:in|control) (tcp://\S+?)(?:,|$)}).flatten
     push.send_many(Array.new(700) { line("x" * 1_000) })
     eventually { statistics["plain"] >= 512 } # so many stand before the sink
     child.signal(:TERM).finish
-    received, failed = child.stdout.lines.last.delete(",").scan(/received (\d+) .* (\d+) not written/).flatten.map(&:to_i)
+    received, failed =
+      child
+        .stdout
+        .lines
+        .last
+        .delete(",")
+        .scan(/received (\d+) .* (\d+) not written/)
+        .flatten
+        .map(&:to_i)
     text = reader.read
     assert_equal received, failed + text.count("\n")
     assert_operator failed, :>, 0
@@ -240,25 +327,39 @@ class CLILogServeTest < Godwit::TestCase
     last = assert_child(log("stats", @control).finish).stdout.force_encoding("UTF-8").lines.last
     assert_match(/file: written 0, failed [12] · the last trouble: .*No space left/, last)
     result = stop(child)
-    assert_equal [1, "received 2 · lost 0 · 1 writer · 2 not written\n"], [result.status.exitstatus, result.stdout.force_encoding("UTF-8").lines.last]
+    assert_equal [1, "received 2 · lost 0 · 1 writer · 2 not written\n"],
+      [result.status.exitstatus, result.stdout.force_encoding("UTF-8").lines.last]
   end
 
-  test "--file -: lines to standard output, as they come; a reader that goes ends it; a terminal is not steered" do
+  test "--file -: lines to standard output, as they come; a reader that goes ends it; a terminal " \
+    "is not steered" do
     input = "ipc://#{scratch_dir}/in"
     child = log("serve", "--in", input, "--file", "-")
     sender = open_socket(:PUSH, linger: 5).connect(input)
     sender.send_many([frames(1), frames(2, text: "\e[2J")])
     child.wait_for(/: text 1\n.*: \e\[2J\n/m)
     result = stop(child.signal(:HUP))
-    assert_equal [0, 2, 2], [result.status.exitstatus, result.stdout.lines.size, result.stderr.lines.size], result
+    assert_equal [0, 2, 2],
+      [result.status.exitstatus, result.stdout.lines.size, result.stderr.lines.size],
+      result
     view = Class.new(StringIO) { def tty? = true }.new
-    Godwit::CLI.command("log").const_get(:Output).new(view).write([Godwit::Logger::Record.parse(frames(1, text: "\e[2J\tx"))])
+    Godwit::CLI
+      .command("log")
+      .const_get(:Output)
+      .new(view)
+      .write([Godwit::Logger::Record.parse(frames(1, text: "\e[2J\tx"))])
     assert_match(/: \\e\[2J\tx\n\z/, view.string)
   end
 
   test "--file -: what reads it may go away" do
     input = "ipc://#{scratch_dir}/in"
-    child = start_command(["bash", "-c", "#{COMMAND.join(" ")} serve --in #{input} --file - | head -n 1; exit ${PIPESTATUS[0]}"])
+    child =
+      start_command(
+        [
+          "bash", "-c",
+          "#{COMMAND.join(" ")} serve --in #{input} --file - | head -n 1; exit ${PIPESTATUS[0]}"
+        ]
+      )
     sender = open_socket(:PUSH, linger: 0).connect(input)
     sender.send(frames(1))
     child.wait_for(/: text 1\n/)
@@ -270,9 +371,12 @@ class CLILogServeTest < Godwit::TestCase
   test "an address in use, at each side; nothing stays open" do
     taken = open_socket(:PULL).bind("tcp://127.0.0.1:*").last_endpoint
     free = "ipc://#{scratch_dir}/free"
-    {["--in", taken, "--file", file] => nil, ["--in", free, "--out", taken] => nil, ["--in", free, "--out", "ipc://#{scratch_dir}/o", "--control", taken] => nil}.each_key do |options|
+    {["--in", taken, "--file", file] => nil, ["--in", free, "--out", taken] => nil,
+     ["--in", free, "--out", "ipc://#{scratch_dir}/o", "--control",
+       taken] => nil}.each_key do |options|
       result = log("serve", *options).finish
-      assert_equal [1, "", "godwit: #{taken} is in use\n"], [result.status.exitstatus, result.stdout, result.stderr]
+      assert_equal [1, "", "godwit: #{taken} is in use\n"],
+        [result.status.exitstatus, result.stdout, result.stderr]
     end
     first = serve("--file", file)
     result = log("serve", "--in", free, "--file", file).finish
@@ -286,13 +390,25 @@ class CLILogServeTest < Godwit::TestCase
   test "systemd is told when it listens and when it ends" do
     path = "#{scratch_dir}/notify"
     bell = own(Socket.new(:UNIX, :DGRAM).tap { |socket| socket.bind(Socket.sockaddr_un(path)) })
-    child = log("serve", "--in", "ipc://#{scratch_dir}/in", "--file", file, env: {"NOTIFY_SOCKET" => path})
+    child =
+      log(
+        "serve",
+        "--in",
+        "ipc://#{scratch_dir}/in",
+        "--file",
+        file,
+        env: {
+          "NOTIFY_SOCKET" => path
+        }
+      )
     assert bell.wait_readable(20)
     assert_equal "READY=1", bell.recv(100)
     assert_path_exists "#{scratch_dir}/in"
     child.signal(:TERM).finish
     assert_equal "STOPPING=1", bell.recv(100)
-    serve("--file", file, env: {"NOTIFY_SOCKET" => "#{path}/nosuch"}).wait_for("systemd was not told")
+    serve("--file", file, env: {"NOTIFY_SOCKET" => "#{path}/nosuch"}).wait_for(
+      "systemd was not told"
+    )
   end
 
   test "CURVE: the same keys for all sides; without the server's key nothing is heard" do
@@ -300,7 +416,11 @@ class CLILogServeTest < Godwit::TestCase
     File.write("#{scratch_dir}/keys", keys.secret_key, perm: 0o600)
     child = serve("--keys", "#{scratch_dir}/keys", "--verbose")
     assert_child log("send", @in, "--server-key", keys.public_key, "hello").finish
-    tail = log("tail", @out, "--last", 1, "--control", @control, "--server-key", keys.public_key, "--count", 1, "--format", "%{text}")
+    tail =
+      log(
+        "tail", @out, "--last", 1, "--control", @control, "--server-key", keys.public_key,
+        "--count", 1, "--format", "%{text}"
+      )
     assert_equal "hello\n", assert_child(tail.finish).stdout
     assert_child log("stats", @control, "--server-key", keys.public_key).finish
     assert_equal 124, log("stats", @control, "--timeout", 0.3).finish.status.exitstatus
@@ -309,22 +429,45 @@ class CLILogServeTest < Godwit::TestCase
   end
 
   test "where control listens" do
-    {%w[--out tcp://:7001] => "tcp://127.0.0.1:7002", %w[--out tcp://*:7001] => "tcp://*:7002", %w[--out tcp://[::1]:7001] => "tcp://[::1]:7002", %w[--out tcp://:*] => "tcp://127.0.0.1:*",
-     %w[--out tcp://*:0] => "tcp://*:*", %w[--out ipc://x] => nil, %w[--out tcp://:7001 --no-control] => nil, %w[--out tcp://:7001 --control tcp://:9] => "tcp://127.0.0.1:9", %w[--out tcp://:65535] => nil}.each do |options, control|
-      assert_equal_or_nil control, Godwit::CLI.command("log").const_get(:Serve).new.tap { |command| command.__send__(:parser).parse(options) }.__send__(:control)
+    {%w[--out tcp://:7001] => "tcp://127.0.0.1:7002", %w[--out tcp://*:7001] => "tcp://*:7002",
+     %w[--out tcp://[::1]:7001] => "tcp://[::1]:7002", %w[--out tcp://:*] => "tcp://127.0.0.1:*",
+     %w[--out tcp://*:0] => "tcp://*:*", %w[--out ipc://x] => nil,
+     %w[--out tcp://:7001 --no-control] => nil,
+     %w[--out tcp://:7001 --control tcp://:9] => "tcp://127.0.0.1:9",
+     %w[--out tcp://:65535] => nil}.each do |options, control|
+      assert_equal_or_nil control,
+        Godwit::CLI
+          .command("log")
+          .const_get(:Serve)
+          .new
+          .tap { |command| command.__send__(:parser).parse(options) }
+          .__send__(:control)
     end
   end
 
-  def assert_equal_or_nil(expected, value) = expected ? assert_equal(expected, value) : assert_nil(value)
+  def assert_equal_or_nil(expected, value)
+    expected ? assert_equal(expected, value) : assert_nil(value)
+  end
 
   test "a wrong command line is told" do
-    {[] => "needs --in", %w[--in tcp://:1] => "needs --out", %w[--in foo --file f] => "is no endpoint", %w[--in tcp://:1 --out tcp://:2 --keep 3] => "need --file", %w[--in tcp://:1 --file f --keep 3] => "need --rotate",
-     %w[--in tcp://:1 --file f --rotate hourly] => "hourly", %w[--in tcp://:1 --file f --rotate 0] => "\"0\"", %w[--in tcp://:1 --file f --rotate daily --keep 0] => "1 or more",
-     %w[--durable-in tcp://:1 --out tcp://:2] => "--durable-in needs --file", %w[--in tcp://:1 --file f x] => "unexpected: x", %w[--in tcp://:1 --file f --server-key x] => "invalid option: --server-key",
-     %w[--in tcp://:1 --out tcp://:2 --last -1] => "0 or more", %w[--in tcp://:1 --out tcp://:2 --last 1000001] => "0 to 1,000,000",
+    {[] => "needs --in", %w[--in tcp://:1] => "needs --out",
+     %w[--in foo --file f] => "is no endpoint",
+     %w[--in tcp://:1 --out tcp://:2 --keep 3] => "need --file",
+     %w[--in tcp://:1 --file f --keep 3] => "need --rotate",
+     %w[--in tcp://:1 --file f --rotate hourly] => "hourly",
+     %w[--in tcp://:1 --file f --rotate 0] => "\"0\"",
+     %w[--in tcp://:1 --file f --rotate daily --keep 0] => "1 or more",
+     %w[--durable-in tcp://:1 --out tcp://:2] => "--durable-in needs --file",
+     %w[--in tcp://:1 --file f x] => "unexpected: x",
+     %w[--in tcp://:1 --file f --server-key x] => "invalid option: --server-key",
+     %w[--in tcp://:1 --out tcp://:2 --last -1] => "0 or more",
+     %w[--in tcp://:1 --out tcp://:2 --last 1000001] => "0 to 1,000,000",
      %w[--in tcp://:99999 --out tcp://:2] => "a port is a number",
-     %w[--in tcp://:1 --out tcp://:2 --format json] => "--format need --file", %w[--in tcp://:1 --out tcp://:2 --out-bytes 10x] => "--out-bytes takes a size",
-     %w[--in tcp://:1 --file - --rotate daily] => "need a file", %w[--in tcp://:1 --file - --fsync] => "need a file", %w[--durable-in tcp://:1 --file -] => "need a file"}.each do |options, says|
+     %w[--in tcp://:1 --out tcp://:2 --format json] => "--format need --file",
+     %w[--in tcp://:1 --out tcp://:2 --out-bytes 10x] => "--out-bytes takes a size",
+     %w[--in tcp://:1 --file - --rotate daily] => "need a file",
+     %w[--in tcp://:1 --file - --fsync] => "need a file",
+     %w[--durable-in tcp://:1 --file -] => "need a file"}.each do |options, says|
       status, out, err = run_here("serve", *options)
       assert_equal [2, ""], [status, out], options.inspect
       assert_includes err, says

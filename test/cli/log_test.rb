@@ -20,7 +20,8 @@ class CLILogTest < Godwit::TestCase
 
   def push(**options) = open_socket(:PUSH, linger: 5, **options).connect(endpoint)
 
-  # What a tail with these options shows of these messages; the last one is shown in any case and taken away.
+  # What a tail with these options shows of these messages; the last one is shown in any case and
+  # taken away.
   def shown(*options, messages)
     child = tail(*options)
     push.send_many(messages)
@@ -38,11 +39,40 @@ class CLILogTest < Godwit::TestCase
 
   test "what send says tail shows" do
     child = tail("--count", 1, "--format", "%<level>s %<host>s %<prog>s %{message}")
-    result = assert_child log("send", endpoint, "--level", "warn", "--prog", "a.b", "--host", "web1", "--tag", "req-9", "--tag", "x", "--payload", "user=42",
-      "--payload", "name=ann a", "--payload", "ok=true", "--payload", "zip=007", "--payload", "none=null", "card", "refused").finish
+    result =
+      assert_child log(
+        "send",
+        endpoint,
+        "--level",
+        "warn",
+        "--prog",
+        "a.b",
+        "--host",
+        "web1",
+        "--tag",
+        "req-9",
+        "--tag",
+        "x",
+        "--payload",
+        "user=42",
+        "--payload",
+        "name=ann a",
+        "--payload",
+        "ok=true",
+        "--payload",
+        "zip=007",
+        "--payload",
+        "none=null",
+        "card",
+        "refused"
+      ).finish
     assert_equal ["", ""], [result.stdout, result.stderr]
     result = assert_child child.finish
-    assert_equal ["WARN web1 a.b [req-9] [x] card refused  user=42 name=\"ann a\" ok=true zip=007 none=null\n", true],
+    assert_equal [
+      "WARN web1 a.b [req-9] [x] card refused  user=42 name=\"ann a\" ok=true " \
+      "zip=007 none=null\n",
+      true
+    ],
       [result.stdout, result.stderr.start_with?("received 1 ")]
   end
 
@@ -51,15 +81,36 @@ class CLILogTest < Godwit::TestCase
     assert_child log("send", endpoint, "--level", "ERROR", "x").finish
     assert_equal "ERROR\n", assert_child(child.finish).stdout
     status, _, err = run_here("send", endpoint, "--level", "loud", "x")
-    assert_equal [2, "godwit: --level takes debug, info, warn, error, fatal, unknown: got \"loud\""], [status, err.lines.first.chomp]
+    assert_equal [
+      2,
+      "godwit: --level takes debug, info, warn, error, fatal, unknown: got \"loud\""
+    ],
+      [status, err.lines.first.chomp]
   end
 
   test "an argument that is no UTF-8 is shown as such, and is no crash" do
     broken = "gr\xFC"
-    child = tail("--count", 1, "--format", "%{prog} %{tags} %{payload} %{text}", "--grep", "#{broken}|fine")
-    assert_child log("send", endpoint, "--prog", broken, "--tag", broken, "--payload", "#{broken}=#{broken}", broken, "fine").finish
-    assert_equal "gr\u{FFFD} [gr\u{FFFD}] gr\u{FFFD}=\"gr\u{FFFD}\" gr\u{FFFD} fine\n", assert_child(child.finish).stdout.force_encoding("UTF-8")
-    [["tail", broken], ["tail", "tcp://:1", "gr\u{fc}n", broken], ["tail", "tcp://:1", "--#{broken}"], ["tail", "tcp://:1", "--format", "#{broken}%{nope}"], [broken], ["help", broken],
+    child =
+      tail(
+        "--count", 1, "--format", "%{prog} %{tags} %{payload} %{text}", "--grep", "#{broken}|fine"
+      )
+    assert_child log(
+      "send",
+      endpoint,
+      "--prog",
+      broken,
+      "--tag",
+      broken,
+      "--payload",
+      "#{broken}=#{broken}",
+      broken,
+      "fine"
+    ).finish
+    assert_equal "gr\u{FFFD} [gr\u{FFFD}] gr\u{FFFD}=\"gr\u{FFFD}\" gr\u{FFFD} fine\n",
+      assert_child(child.finish).stdout.force_encoding("UTF-8")
+    [["tail", broken], ["tail", "tcp://:1", "gr\u{fc}n", broken],
+      ["tail", "tcp://:1", "--#{broken}"], ["tail", "tcp://:1", "--format", "#{broken}%{nope}"],
+      [broken], ["help", broken],
       ["stats", "tcp://:1", "--timeout", broken]].each do |arguments|
       status, out, err = run_here(*arguments)
       assert_equal [2, ""], [status, out], arguments.inspect
@@ -73,7 +124,8 @@ class CLILogTest < Godwit::TestCase
     lines = Array.new(2_997) { |index| "line #{index}" }
     sender.stdin.write(lines.join("\n"), "\n\ncr\r\nlast")
     assert_child sender.finish
-    assert_equal [*lines, "", "cr", "last"].map { |line| "#{line}|backup" }, assert_child(child.finish).stdout.lines(chomp: true)
+    assert_equal [*lines, "", "cr", "last"].map { |line| "#{line}|backup" },
+      assert_child(child.finish).stdout.lines(chomp: true)
   end
 
   test "send says how many records could not be sent" do
@@ -83,31 +135,66 @@ class CLILogTest < Godwit::TestCase
     sender = log("send", endpoint, "--timeout", 0.3)
     sender.stdin.write("one\ntwo\nthree\n")
     result = sender.finish
-    assert_equal [1, "godwit: log to #{endpoint}: 3 records not sent\n"], [result.status.exitstatus, result.stderr]
+    assert_equal [1, "godwit: log to #{endpoint}: 3 records not sent\n"],
+      [result.status.exitstatus, result.stderr]
   end
 
   test "tail chooses: level, program, host, tag, words" do
-    messages = [frames(1, level: 3, text: "card refused", tags: ["req-9"], payload: {user: 42}), frames(2, level: 1, text: "card ok"),
-      frames(3, level: 4, text: "refused too", prog: "shop"), frames(4, level: 3, text: "stop", host: "web2")]
-    {["--level", "error+"] => [1, 3, 4], ["--level", "info", "--level", "fatal"] => [2, 3], ["--prog", "shop"] => [3], ["--prog", "bill"] => [],
-     ["--prog", "billing", "--host", "web1"] => [1, 2], ["--tag", "req-9"] => [1], ["--grep", "ref.sed", "--exclude", "user=42"] => [3],
+    messages = [
+      frames(1, level: 3, text: "card refused", tags: ["req-9"], payload: {user: 42}),
+      frames(2, level: 1, text: "card ok"), frames(3, level: 4, text: "refused too", prog: "shop"),
+      frames(4, level: 3, text: "stop", host: "web2")
+    ]
+    {["--level", "error+"] => [1, 3, 4], ["--level", "info", "--level", "fatal"] => [2, 3],
+     ["--prog", "shop"] => [3], ["--prog", "bill"] => [],
+     ["--prog", "billing", "--host", "web1"] => [1, 2], ["--tag", "req-9"] => [1],
+     ["--grep", "ref.sed", "--exclude", "user=42"] => [3],
      ["--grep", "ok", "--grep", "stop"] => [2, 4]}.each.with_index do |(options, seqs), index|
-      @endpoint = "ipc://#{scratch_dir}/#{index}" # libzmq takes the path of a closed one away some time later, even when it is another's by then
+      # libzmq takes the path of a closed one away some time later, even when it is another's by
+      # then
+      @endpoint = "ipc://#{scratch_dir}/#{index}"
       # Fits in any case.
-      last = frames(5, level: options.include?("info") ? 1 : 3, text: "stop refused ok", tags: ["req-9"], prog: (options & %w[shop bill]).first || "billing")
+      last =
+        frames(
+          5, level: options.include?("info") ? 1 : 3, text: "stop refused ok", tags: ["req-9"],
+          prog: (options & %w[shop bill]).first || "billing"
+        )
       sender = push
       sender.send_many([*messages, last])
       shown = StringIO.new
-      status = Godwit::CLI.command("log").new.run(["tail", endpoint, "--bind", "--timeout", "20", "--json", "--count", (seqs.size + 1).to_s, *options], io: shown)
-      assert_equal [0, [*seqs, 5]], [status, shown.string.lines.map { |line| JSON.parse(line)["seq"] }], options.inspect
+      status =
+        Godwit::CLI
+          .command("log")
+          .new
+          .run(
+            [
+              "tail", endpoint, "--bind", "--timeout", "20", "--json", "--count",
+              (seqs.size + 1).to_s, *options
+            ],
+            io: shown
+          )
+      assert_equal [0, [*seqs, 5]],
+        [status, shown.string.lines.map { |line| JSON.parse(line)["seq"] }],
+        options.inspect
       sender.close
     end
   end
 
   test "the line; nothing in it steers the terminal" do
-    text = shown("--count", 3, [frames(1, level: 3, text: "a\e[2Jb\nc", tags: ["\u0007"], payload: {"k\e" => "\u202e"}), line("card refused"), "\xff\0bare".b])
+    text =
+      shown(
+        "--count",
+        3,
+        [
+          frames(1, level: 3, text: "a\e[2Jb\nc", tags: ["\u0007"], payload: {"k\e" => "\u202e"}),
+          line("card refused"), "\xff\0bare".b
+        ]
+      )
     first, second, third, fourth = text.lines
-    assert_match(/\A\d\d:\d\d:\d\d\.\d{6} ERROR web1 billing\[4242\] \[\\x07\] a\\e\[2Jb  k\\e="\\u202e"\n\z/, first)
+    assert_match(
+      /\A\d\d:\d\d:\d\d\.\d{6} ERROR web1 billing\[4242\] \[\\x07\] a\\e\[2Jb  k\\e="\\u202e"\n\z/,
+      first
+    )
     assert_equal "    c\n", second
     assert_equal "19:52:01.123456 ERROR old[4711] card refused\n", third
     assert_equal "--:--:--.------ ANY   \ufffd\\x00bare\n", fourth
@@ -118,7 +205,8 @@ class CLILogTest < Godwit::TestCase
       child = tail("--count", 1, "--stats", *options)
       push.send_many([*foreign, frames(1)])
       result = assert_child child.finish
-      assert_includes result.stderr.force_encoding("UTF-8"), "received 1 · lost 0 · 1 writer · #{foreign.size} foreign"
+      assert_includes result.stderr.force_encoding("UTF-8"),
+        "received 1 · lost 0 · 1 writer · #{foreign.size} foreign"
       assert_equal options.any? ? foreign.size : 0, result.stderr.scan(/^godwit: no record: /).size
       assert_includes result.stderr, 'no record: "a" "b"' if options.any?
     end
@@ -130,16 +218,25 @@ class CLILogTest < Godwit::TestCase
     child.wait_for("text 5\n").signal(:INT)
     result = child.finish
     assert_equal 130, result.status.exitstatus
-    assert_match(/\Areceived 3 · lost 2 · 1 writer · [\d,]+\/s · lag p99 [\d.]+ (µs|ms|s)\n\z/, result.stderr.force_encoding("UTF-8"))
+    assert_match(
+      %r{\Areceived 3 · lost 2 · 1 writer · [\d,]+/s · lag p99 [\d.]+ (µs|ms|s)\n\z},
+      result.stderr.force_encoding("UTF-8")
+    )
     result = log("tail", endpoint, "--bind", "--timeout", 0.1).finish
-    assert_equal [124, "", "received 0 · lost 0 · 0 writers\n"], [result.status.exitstatus, result.stdout, result.stderr.force_encoding("UTF-8")]
-    assert_equal 124, log("tail", endpoint, "--last", 1, "--control", "#{endpoint}.nobody", "--timeout", 0.1).finish.status.exitstatus
+    assert_equal [124, "", "received 0 · lost 0 · 0 writers\n"],
+      [result.status.exitstatus, result.stdout, result.stderr.force_encoding("UTF-8")]
+    assert_equal 124,
+      log(
+        "tail", endpoint, "--last", 1, "--control", "#{endpoint}.nobody", "--timeout",
+        0.1
+      ).finish.status.exitstatus
   end
 
   test "loss is told, also when it ends by itself" do
     child = tail("--count", 2)
     push.send_many([frames(1), frames(9)])
-    assert_includes assert_child(child.finish).stderr.force_encoding("UTF-8"), "received 2 · lost 7 · 1 writer"
+    assert_includes assert_child(child.finish).stderr.force_encoding("UTF-8"),
+      "received 2 · lost 7 · 1 writer"
   end
 
   test "--state: what came between two runs is lost, and told" do
@@ -147,14 +244,22 @@ class CLILogTest < Godwit::TestCase
       child = tail("--count", 2, "--stats", "--state", "#{scratch_dir}/state")
       sender = push
       sender.send_many(seqs.map { |seq| frames(seq) })
-      assert_includes assert_child(child.finish).stderr.force_encoding("UTF-8"), "lost #{lost} · 1 writer"
+      assert_includes assert_child(child.finish).stderr.force_encoding("UTF-8"),
+        "lost #{lost} · 1 writer"
       sender.close
     end
     assert_equal 2, run_here("tail", endpoint, "--state", "#{scratch_dir}/state").first
   end
 
   test "what reads it may go away" do
-    child = start_command(["bash", "-c", "#{COMMAND.join(" ")} tail #{endpoint} --bind --format %{text} | head -n 1; exit ${PIPESTATUS[0]}"])
+    child =
+      start_command(
+        [
+          "bash", "-c",
+          "#{COMMAND.join(" ")} tail #{endpoint} --bind --format %{text} | head -n 1; exit " \
+          "${PIPESTATUS[0]}"
+        ]
+      )
     sender = push
     sender.send(frames(1))
     child.wait_for("text 1\n")
@@ -174,7 +279,10 @@ class CLILogTest < Godwit::TestCase
   end
 
   test "--stats tells again and again" do
-    child = start_command(["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, "tail", endpoint, "--bind", "--stats"])
+    child =
+      start_command(
+        ["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, "tail", endpoint, "--bind", "--stats"]
+      )
     push.send(frames(1))
     told = child.wait_for(/^received 1 .*\n/).stdout.scan(/^received /).size
     child.wait_for(/(^received .*\n){#{told + 3}}/) # 3 more
@@ -184,17 +292,28 @@ class CLILogTest < Godwit::TestCase
   end
 
   test "colours on a terminal, unless NO_COLOR or --color say otherwise" do
-    {[{}, []] => true, [{"NO_COLOR" => "1"}, []] => false, [{"NO_COLOR" => ""}, []] => true, [{"TERM" => "dumb"}, []] => false,
-     [{}, %w[--color never]] => false, [{"NO_COLOR" => "1"}, %w[--color always]] => true}.each do |(env, options), colored|
-      assert_equal colored, on_terminal({"TERM" => "xterm", "NO_COLOR" => nil, **env}, options).include?("\e[1;7mtext\e[0m"), [env, options].inspect
+    {[{}, []] => true, [{"NO_COLOR" => "1"}, []] => false, [{"NO_COLOR" => ""}, []] => true,
+     [{"TERM" => "dumb"}, []] => false,
+     [{}, %w[--color never]] => false,
+     [{"NO_COLOR" => "1"}, %w[--color always]] => true}.each do |(env, options), colored|
+      assert_equal colored,
+        on_terminal({"TERM" => "xterm", "NO_COLOR" => nil, **env}, options).include?(
+          "\e[1;7mtext\e[0m"
+        ),
+        [env, options].inspect
     end
     refute_includes shown("--count", 1, "--grep", "text", [frames(1)]), "\e"
-    assert_includes shown("--count", 1, "--grep", "text", "--color", "always", [frames(1)]), "\e[1;7mtext\e[0m 1"
+    assert_includes shown("--count", 1, "--grep", "text", "--color", "always", [frames(1)]),
+      "\e[1;7mtext\e[0m 1"
   end
 
   def on_terminal(env, options)
     terminal, slave = PTY.open.each { |io| own(io) }
-    child = spawn(Godwit::TestSupport::Children::NO_BUNDLER.merge(env), *COMMAND, "tail", endpoint, "--bind", "--count", "1", "--timeout", "20", "--grep", "text", *options, out: slave, err: File::NULL)
+    child =
+      spawn(
+        Godwit::TestSupport::Children::NO_BUNDLER.merge(env), *COMMAND, "tail", endpoint, "--bind",
+        "--count", "1", "--timeout", "20", "--grep", "text", *options, out: slave, err: File::NULL
+      )
     push.send(frames(1))
     Process.wait(child)
     assert terminal.wait_readable(5) # the kernel passes it on by and by
@@ -205,24 +324,44 @@ class CLILogTest < Godwit::TestCase
     server, client = Godwit::Curve.keypair, Godwit::Curve.keypair
     File.write("#{scratch_dir}/server", "#{server.secret_key}\n", perm: 0o600)
     File.write("#{scratch_dir}/server.pub", server.public_key)
-    File.write("#{scratch_dir}/client", "# a certificate\ncurve\n    public-key = \"#{client.public_key}\"\n    secret-key = \"#{client.secret_key}\"\n", perm: 0o644)
+    File.write(
+      "#{scratch_dir}/client",
+      "# a certificate\ncurve\n    public-key = \"#{client.public_key}\"\n    secret-key = " \
+      "\"#{client.secret_key}\"\n",
+      perm: 0o644
+    )
     child = tail("--count", 2, "--keys", "#{scratch_dir}/server", "--format", "%{text}")
     assert_equal 1, log("send", endpoint, "--timeout", 0.5, "in the clear").finish.status.exitstatus
     assert_child log("send", endpoint, "--server-key", server.public_key, "one").finish
-    result = assert_child log("send", endpoint, "--server-key", "#{scratch_dir}/server.pub", "--keys", "#{scratch_dir}/client", "two").finish
-    assert_equal "godwit: others may read #{scratch_dir}/client, which holds a secret key: chmod 600 #{scratch_dir}/client\n", result.stderr
+    result =
+      assert_child log(
+        "send",
+        endpoint,
+        "--server-key",
+        "#{scratch_dir}/server.pub",
+        "--keys",
+        "#{scratch_dir}/client",
+        "two"
+      ).finish
+    assert_equal "godwit: others may read #{scratch_dir}/client, which holds a secret key: chmod " \
+      "600 #{scratch_dir}/client\n",
+      result.stderr
     result = assert_child child.finish
     assert_equal ["one\ntwo\n", true], [result.stdout, result.stderr.start_with?("received 2 ")]
   end
 
   test "keys that are none are told" do
     File.write("#{scratch_dir}/none", "short\n", perm: 0o600)
-    {["--server-key", "short"] => "a CURVE key is", ["--server-key", "#{scratch_dir}/none"] => "holds no public key", ["--keys", "#{scratch_dir}/nosuch", "--server-key", "x"] => "No such file"}.each do |options, says|
+    {["--server-key", "short"] => "a CURVE key is",
+     ["--server-key", "#{scratch_dir}/none"] => "holds no public key",
+     ["--keys", "#{scratch_dir}/nosuch", "--server-key",
+       "x"] => "No such file"}.each do |options, says|
       result = log("send", endpoint, *options, "text").finish
       assert_equal (says == "No such file") ? 1 : 2, result.status.exitstatus
       assert_includes result.stderr.lines.first, says
     end
-    assert_equal [2, ""], run_here("send", endpoint, "--keys", "#{scratch_dir}/none", "text").first(2)
+    assert_equal [2, ""],
+      run_here("send", endpoint, "--keys", "#{scratch_dir}/none", "text").first(2)
   end
 
   # A reader that has these to give.
@@ -243,7 +382,8 @@ class CLILogTest < Godwit::TestCase
     io = StringIO.new
     view = Godwit::Logger::View.new(format: "%{seq}")
     reader = FakeReader.new([*records.drop(1), other, plain])
-    Godwit::CLI.command("log").const_get(:Follow).new(reader, Godwit::Logger::Filter.new, view, io, count: 7).then do |follow|
+    Godwit::CLI.command("log").const_get(:Follow).new(reader, Godwit::Logger::Filter.new, view,
+      io, count: 7).then do |follow|
       capture_io { follow.run([plain, *records.first(3)]) }
     end
     assert_equal ["", "1", "2", "3", "4", "1", ""], io.string.lines(chomp: true)
@@ -257,11 +397,19 @@ class CLILogTest < Godwit::TestCase
   end
 
   test "a wrong command line is told" do
-    {[] => "log serve", ["shout"] => "not \"shout\"", ["tail"] => "which endpoint", ["tail", "foo"] => "is no endpoint", ["tail", endpoint, "x"] => "unexpected: x",
-     ["tail", endpoint, "--level", "loud"] => "invalid log level: loud", ["tail", endpoint, "--grep", "("] => "--grep: ", ["tail", endpoint, "--color", "maybe"] => "maybe",
-     ["tail", endpoint, "--count", 0] => "1 or more", ["tail", endpoint, "--timeout", -1] => "0 or more", ["tail", endpoint, "--format", "%{nosuch}"] => "nosuch",
-     ["tail", endpoint, "--last", 5, "--bind"] => "--bind", ["tail", "ipc:///nosuch", "--last", 5] => "--control", ["send"] => "which endpoint",
-     ["send", endpoint, "--level", "loud", "x"] => "loud", ["send", endpoint, "--payload", "x"] => "KEY=VALUE", ["send", endpoint, "--payload", "=x"] => "KEY=VALUE"}.each do |arguments, says|
+    {[] => "log serve", ["shout"] => "not \"shout\"", ["tail"] => "which endpoint",
+     ["tail", "foo"] => "is no endpoint", ["tail", endpoint, "x"] => "unexpected: x",
+     ["tail", endpoint, "--level", "loud"] => "invalid log level: loud",
+     ["tail", endpoint, "--grep", "("] => "--grep: ",
+     ["tail", endpoint, "--color", "maybe"] => "maybe",
+     ["tail", endpoint, "--count", 0] => "1 or more",
+     ["tail", endpoint, "--timeout", -1] => "0 or more",
+     ["tail", endpoint, "--format", "%{nosuch}"] => "nosuch",
+     ["tail", endpoint, "--last", 5, "--bind"] => "--bind",
+     ["tail", "ipc:///nosuch", "--last", 5] => "--control", ["send"] => "which endpoint",
+     ["send", endpoint, "--level", "loud", "x"] => "loud",
+     ["send", endpoint, "--payload", "x"] => "KEY=VALUE",
+     ["send", endpoint, "--payload", "=x"] => "KEY=VALUE"}.each do |arguments, says|
       status, out, err = run_here(*arguments)
       assert_equal [2, ""], [status, out], arguments.inspect
       assert_includes err, says
@@ -275,10 +423,12 @@ class CLILogTest < Godwit::TestCase
       assert_includes out, "godwit log #{part} "
       assert_equal 0, run_here(part, "--help").first
       assert_includes run_here(part, "--help")[1], "usage: godwit log #{part}"
-      assert_equal [run_here(part, "--help")], [run_here("help", part), run_line("help", "log", part)].uniq
+      assert_equal [run_here(part, "--help")],
+        [run_here("help", part), run_line("help", "log", part)].uniq
     end
     assert_equal [[0, out, ""]], [run_here("help"), run_line("help", "log")].uniq
-    [%w[log help nosuch], %w[help log nosuch], %w[log help tail more], %w[help log tail more], %w[help version more]].each do |line|
+    [%w[log help nosuch], %w[help log nosuch], %w[log help tail more], %w[help log tail more],
+      %w[help version more]].each do |line|
       status, out, err = run_line(*line)
       assert_equal [2, ""], [status, out], line.inspect
       assert_includes err, line.last

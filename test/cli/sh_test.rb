@@ -41,7 +41,8 @@ class CLIShTest < Godwit::TestCase
     File.binwrite(path, bytes)
     [[], ["-0"], ["--sep", "ab"]].each do |options|
       pushed, pulled = both(*options, ["cat", path])
-      assert_equal [[0, 0], "", "", ""], [statuses(pushed, pulled), pushed.stdout, pushed.stderr, pulled.stderr]
+      assert_equal [[0, 0], "", "", ""],
+        [statuses(pushed, pulled), pushed.stdout, pushed.stderr, pulled.stderr]
       assert_equal Digest::SHA256.hexdigest(bytes), Digest::SHA256.hexdigest(pulled.stdout)
     end
   end
@@ -56,7 +57,8 @@ class CLIShTest < Godwit::TestCase
     pulls = Array.new(3) { pull }
     pushed = push("--pulls", 3, %w[seq 30000])
     results = pulls.map(&:finish)
-    assert_equal (1..30_000).to_a, results.flat_map { |result| result.stdout.split.map(&:to_i) }.sort
+    assert_equal (1..30_000).to_a,
+      results.flat_map { |result| result.stdout.split.map(&:to_i) }.sort
     assert_equal [0] * 4, statuses(*results, pushed.finish)
     assert_operator results.map { |result| result.stdout.size }.min, :>, 0
   end
@@ -64,7 +66,15 @@ class CLIShTest < Godwit::TestCase
   test "head ends both sides quietly, and the command" do
     ["yes", "echo 1; echo 2; echo 3; exec sleep 1000"].each do |script|
       pushing = push("--shell", ["echo $$ > #{scratch_dir}/pid; #{script}"])
-      head = start_command(["bash", "-c", "#{Shellwords.join([*COMMAND, "pull", endpoint])} | head -n 1; echo ${PIPESTATUS[0]}"]) if script == "yes"
+      if script == "yes"
+        head =
+          start_command(
+            [
+              "bash", "-c",
+              "#{Shellwords.join([*COMMAND, "pull", endpoint])} | head -n 1; echo ${PIPESTATUS[0]}"
+            ]
+          )
+      end
       head ||= pull("--count", 1)
       result = head.finish
       assert_match((script == "yes") ? /\Ay\n141\n\z/ : /\A1\n\z/, result.stdout)
@@ -75,7 +85,8 @@ class CLIShTest < Godwit::TestCase
   end
 
   test "a signal ends push and the command; its pull says that rows are missing" do
-    {INT: ->(status) { status.exitstatus == 130 }, TERM: ->(status) { status.termsig == 15 }}.each do |name, right|
+    {INT: ->(status) { status.exitstatus == 130 },
+     TERM: ->(status) { status.termsig == 15 }}.each do |name, right|
       pushing = push("--shell", ["echo $$; exec sleep 1000"])
       pulling = pull.wait_for(/\d+/)
       pid = Integer(pulling.stdout)
@@ -92,12 +103,17 @@ class CLIShTest < Godwit::TestCase
   test "a pull that is killed ends its push" do
     pushing = push(["yes"])
     pull.wait_for("y").signal(:KILL).finish
-    assert_equal [141, ""], pushing.finish.then { |result| [result.status.exitstatus, result.stderr] }
+    assert_equal [141, ""],
+      pushing.finish.then { |result| [result.status.exitstatus, result.stderr] }
   end
 
   test "--timeout and --count" do
     pulling, target = bound_pull # there before the time begins
-    assert_equal [124, 124], statuses(sh("push", target, "--connect", "--timeout", 1, "--", "sleep", 1000).finish, pulling.finish)
+    assert_equal [124, 124],
+      statuses(
+        sh("push", target, "--connect", "--timeout", 1, "--", "sleep", 1000).finish,
+        pulling.finish
+      )
     assert_equal [124], statuses(pull("--timeout", 0.01).finish)
     pushed, pulled = both("--count", 3, ["yes"])
     assert_equal [[0, 0], "y\n" * 3], [statuses(pushed, pulled), pulled.stdout]
@@ -115,7 +131,8 @@ class CLIShTest < Godwit::TestCase
     socket.close
     assert_equal 0, pushing.finish.status.exitstatus
     {"--lines" => "\n", "-0" => "\0", "--sep=;\\t" => ";\t"}.each do |option, ending|
-      assert_equal "1#{ending}2#{ending}", both("--chomp", %w[seq 2], pull_options: [option]).last.stdout
+      assert_equal "1#{ending}2#{ending}",
+        both("--chomp", %w[seq 2], pull_options: [option]).last.stdout
     end
   end
 
@@ -144,13 +161,19 @@ class CLIShTest < Godwit::TestCase
       assert_equal 0, push("--connect", "--keep", %w[seq 2]).finish.status.exitstatus
       pulling.wait_for(printed)
     end
-    assert_equal [0, "1\n2\n1\n2\n"], pulling.finish.then { |result| [result.status.exitstatus, result.stdout] }
+    assert_equal [0, "1\n2\n1\n2\n"],
+      pulling.finish.then { |result| [result.status.exitstatus, result.stdout] }
   end
 
   test "a wrong command line is told" do
-    {[] => "type `sh push", ["shove"] => "not \"shove\"", ["push"] => "which endpoint", ["push", "tcp://:1"] => "which command", ["pull"] => "which endpoint",
-     ["pull", "tcp://:1", "x"] => "unexpected: x", ["push", "here", "--", "ls"] => "\"here\" is no endpoint", ["pull", "inproc://x"] => "one process",
-     ["push", "tcp://:1", "--sep", "", "--", "ls"] => "--sep needs", ["pull", "tcp://:1", "--count", "0"] => "1 or more", ["push", "tcp://:1", "--", ""] => "command",
+    {[] => "type `sh push", ["shove"] => "not \"shove\"", ["push"] => "which endpoint",
+     ["push", "tcp://:1"] => "which command", ["pull"] => "which endpoint",
+     ["pull", "tcp://:1", "x"] => "unexpected: x",
+     ["push", "here", "--", "ls"] => "\"here\" is no endpoint",
+     ["pull", "inproc://x"] => "one process",
+     ["push", "tcp://:1", "--sep", "", "--", "ls"] => "--sep needs",
+     ["pull", "tcp://:1", "--count", "0"] => "1 or more",
+     ["push", "tcp://:1", "--", ""] => "command",
      ["pull", "tcp://:1", "--timeout", "-1"] => "0 or more"}.each do |arguments, says|
       status = nil
       out, err = capture_io { status = Godwit::CLI.run(["sh", *arguments]) }

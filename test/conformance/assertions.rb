@@ -3,7 +3,8 @@
 require "socket"
 require "support/ports"
 
-# What the conformance tests say in one line. They use the public API only, so that any backend can run them.
+# What the conformance tests say in one line. They use the public API only, so that any backend can
+# run them.
 module Conformance
   # Errors that say what to do, messages that still flow, senders that are full.
   module Assertions
@@ -40,8 +41,9 @@ module Conformance
       assert_equal message, receiver.recv(timeout: 5)
     end
 
-    # Asks until a request has reached the server, which does not answer. One that waits for libzmq's thread when its time is up is
-    # dropped, with the socket that is made anew: that happens where the machine stalls.
+    # Asks until a request has reached the server, which does not answer. One that waits for
+    # libzmq's thread when its time is up is dropped, with the socket that is made anew: that
+    # happens where the machine stalls.
     # @return [String, Array<String>] the request, as the server got it
     def ask_in_vain(client, server, request, timeout: 0.2)
       eventually("no request arrived", deadline: 15) do
@@ -50,7 +52,8 @@ module Conformance
       end
     end
 
-    # A request of one that will be refused. Where libzmq has refused it by now there is no peer that would take the request.
+    # A request of one that will be refused. Where libzmq has refused it by now there is no peer
+    # that would take the request.
     # @return [Boolean] whether it went
     def ask(client)
       client.send_nonblock("let me in", exception: false) != :wait_writable

@@ -3,7 +3,8 @@
 require "test_helper"
 require_relative "beacons"
 
-# Which interface a Godwit::Beacon takes, where it sends from and to, and what happens when the network goes.
+# Which interface a Godwit::Beacon takes, where it sends from and to, and what happens when the
+# network goes.
 class BeaconInterfacesTest < NetworkCase
   include Conformance::Beacons
 
@@ -52,7 +53,8 @@ class BeaconInterfacesTest < NetworkCase
     ["nosuch0", "lo", "127.0.0.1", "10.9.9.9", "gw1"].each do |wanted|
       error = assert_raises(Godwit::InterfaceError) { open_beacon(interface: wanted) }
       assert_kind_of Errno::ENODEV, error
-      assert_includes error.message, "no interface #{wanted.inspect} can broadcast; here: gw0 (#{HERE})"
+      assert_includes error.message,
+        "no interface #{wanted.inspect} can broadcast; here: gw0 (#{HERE})"
     end
   end
 
@@ -70,7 +72,10 @@ class BeaconInterfacesTest < NetworkCase
     eventually { beacon.failed > 2 }
     assert_kind_of Errno::ENETUNREACH, beacon.last_error
     assert_equal 0, beacon.sent
-    assert_includes assert_raises(Godwit::TimeoutError) { beacon.wait_sent(1, timeout: 0.01) }.message, "unreachable"
+    assert_includes assert_raises(Godwit::TimeoutError) {
+                      beacon.wait_sent(1, timeout: 0.01)
+                    }.message,
+      "unreachable"
     Network.run("ip", "route", "add", "default", "dev", "gw0")
     ear = open_beacon.subscribe
     beacon.wait_sent(1, timeout: 10)

@@ -15,14 +15,16 @@ class BeaconTest < NetworkCase
     assert_same here, here.publish("gr\u00fcn \0\xff")
     5.times do
       address, payload = there.recv(timeout: 10)
-      assert_equal [HERE, "gr\u00fcn \0\xff".b, Encoding::BINARY], [address, payload, payload.encoding]
+      assert_equal [HERE, "gr\u00fcn \0\xff".b, Encoding::BINARY],
+        [address, payload, payload.encoding]
     end
     assert_operator here.sent, :>=, 5
     assert_equal 0, here.failed
     assert_nil here.last_error
   end
 
-  test "the interval is a second unless told, and is kept on the monotonic clock while nobody receives" do
+  test "the interval is a second unless told, and is kept on the monotonic clock while nobody " \
+    "receives" do
     assert_equal 1.0, open_beacon.interval
     beacon = open_beacon(interval: 0.05)
     start = monotonic
@@ -130,7 +132,8 @@ class BeaconTest < NetworkCase
     refute_predicate beacon, :noecho?
     beacon.publish("own")
     assert_equal [HERE, "own"], beacon.recv(timeout: 10)
-    assert_equal [HERE, "own"], open_beacon(noecho: false).subscribe("own").publish("own").recv(timeout: 10)
+    assert_equal [HERE, "own"],
+      open_beacon(noecho: false).subscribe("own").publish("own").recv(timeout: 10)
   end
 
   test "without a reader the oldest are dropped and counted" do
@@ -172,8 +175,10 @@ class BeaconTest < NetworkCase
     assert_nil beacon.close
     assert_nil beacon.close
     assert_predicate beacon, :closed?
-    [-> { beacon.publish("x") }, -> { beacon.silence }, -> { beacon.subscribe }, -> { beacon.unsubscribe }, -> { beacon.recv }, -> { beacon.recv_nonblock },
-      -> { beacon.wait_sent(1) }, -> { beacon.interval = 1 }, -> { beacon.noecho = true }].each do |call|
+    [-> { beacon.publish("x") }, -> { beacon.silence }, -> { beacon.subscribe },
+      -> { beacon.unsubscribe }, -> { beacon.recv }, -> { beacon.recv_nonblock },
+      -> { beacon.wait_sent(1) }, -> { beacon.interval = 1 },
+      -> { beacon.noecho = true }].each do |call|
       assert_includes assert_raises(Godwit::ClosedError, &call).message, "Beacon.new makes another"
     end
     assert_same beacon, beacon.each { flunk }
@@ -196,15 +201,32 @@ class BeaconTest < NetworkCase
   end
 
   test "what is not allowed is named" do
-    [-1, 0, 65_536].each { |bad| assert_raises(Godwit::ArgumentValueError) { Godwit::Beacon.new(bad) } }
-    ["9999", nil, 1.5].each { |bad| assert_raises(Godwit::ArgumentTypeError) { Godwit::Beacon.new(bad) } }
-    [0, -1, 0.0001, Float::NAN, Float::INFINITY].each { |bad| assert_raises(Godwit::ArgumentValueError, bad.to_s) { open_beacon(interval: bad) } }
-    [nil, "1", 1i].each { |bad| assert_raises(Godwit::ArgumentTypeError) { open_beacon(interval: bad) } }
-    [0, -1, nil, 1.5].each { |bad| assert_raises(Godwit::ArgumentValueError) { open_beacon(limit: bad) } }
-    ["", :gw0, 1].each { |bad| assert_raises(Godwit::ArgumentTypeError) { open_beacon(interface: bad) } }
+    [-1, 0, 65_536].each do |bad|
+      assert_raises(Godwit::ArgumentValueError) { Godwit::Beacon.new(bad) }
+    end
+    ["9999", nil, 1.5].each do |bad|
+      assert_raises(Godwit::ArgumentTypeError) { Godwit::Beacon.new(bad) }
+    end
+    [0, -1, 0.0001, Float::NAN, Float::INFINITY].each do |bad|
+      assert_raises(Godwit::ArgumentValueError, bad.to_s) { open_beacon(interval: bad) }
+    end
+    [nil, "1", 1i].each do |bad|
+      assert_raises(Godwit::ArgumentTypeError) { open_beacon(interval: bad) }
+    end
+    [0, -1, nil, 1.5].each do |bad|
+      assert_raises(Godwit::ArgumentValueError) { open_beacon(limit: bad) }
+    end
+    ["", :gw0, 1].each do |bad|
+      assert_raises(Godwit::ArgumentTypeError) { open_beacon(interface: bad) }
+    end
     beacon = open_beacon
-    [nil, :x, 1, ["x"]].each { |bad| assert_raises(Godwit::ArgumentTypeError) { beacon.publish(bad) } }
-    ["", "x" * 256].each { |bad| assert_includes assert_raises(Godwit::ArgumentValueError) { beacon.publish(bad) }.message, "1 to 255 bytes" }
+    [nil, :x, 1, ["x"]].each do |bad|
+      assert_raises(Godwit::ArgumentTypeError) { beacon.publish(bad) }
+    end
+    ["", "x" * 256].each do |bad|
+      assert_includes assert_raises(Godwit::ArgumentValueError) { beacon.publish(bad) }.message,
+        "1 to 255 bytes"
+    end
     [nil, :x, 1].each { |bad| assert_raises(Godwit::ArgumentTypeError) { beacon.subscribe(bad) } }
     assert_raises(Godwit::ArgumentValueError) { beacon.subscribe("x" * 256) }
     assert_raises(Godwit::ArgumentValueError) { beacon.interval = 0 }

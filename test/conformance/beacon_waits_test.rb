@@ -6,12 +6,16 @@ require_relative "beacons"
 require "support/interrupts"
 require "support/tiny_scheduler"
 
-# What waits on a Godwit::Beacon ends on all that ends it; any number of threads share it; its own thread ends with it.
+# What waits on a Godwit::Beacon ends on all that ends it; any number of threads share it; its own
+# thread ends with it.
 class BeaconWaitsTest < NetworkCase
   include Conformance::Beacons
   include Godwit::TestSupport::Interrupts
 
-  WAITS = {recv: ->(beacon) { beacon.recv }, each: ->(beacon) { beacon.each { nil } }, wait_sent: ->(beacon) { beacon.wait_sent(1) }}.freeze
+  WAITS = {
+    recv: ->(beacon) { beacon.recv }, each: ->(beacon) { beacon.each { nil } },
+    wait_sent: ->(beacon) { beacon.wait_sent(1) }
+  }.freeze
   WAITS.each do |name, call|
     test "#{name} ends on close, kill, raise and Timeout, and the Beacon can be used on" do
       beacon = open_beacon
@@ -96,7 +100,8 @@ class BeaconWaitsTest < NetworkCase
     assert_same beacon, beacon.wait_sent(beacon.sent + 20, timeout: 20)
     stop = true
     flood.join
-    eventually { heard_of(beacon).size == 5 } # one that comes is there for a moment before the oldest goes
+    # One that comes is there for a moment before the oldest goes.
+    eventually { heard_of(beacon).size == 5 }
   end
 
   test "one that is dropped is closed, and its thread ends" do
@@ -141,7 +146,13 @@ class BeaconWaitsTest < NetworkCase
       require "godwit"
       Godwit::Beacon # loaded: a Ractor of Ruby 3.1 may not
       $VERBOSE = nil # Ractors are experimental
-      p Ractor.new(Integer(ARGV[0])) { |port| Godwit::Beacon.new(port, noecho: false) { |beacon| beacon.subscribe.publish("x").recv(timeout: 5) } }.take
+      p Ractor
+          .new(Integer(ARGV[0])) { |port|
+            Godwit::Beacon.new(port, noecho: false) do |beacon|
+              beacon.subscribe.publish("x").recv(timeout: 5)
+            end
+          }
+          .take
     RUBY
     assert_equal "#{[HERE, "x"].inspect}\n", result.stdout
   end

@@ -30,10 +30,13 @@ module Conformance
     # What its readers wait on, for until_waiting.
     def readers_of(beacon) = count_waiters(beacon.instance_variable_get(:@station), :@changed)
 
-    # @return [Thread::Queue] that gets an entry for each datagram once the beacon's thread has dealt with it
+    # @return [Thread::Queue] that gets an entry for each datagram once the beacon's thread has
+    #   dealt with it
     def dealt_with(beacon)
       Thread::Queue.new.tap do |queue|
-        beacon.instance_variable_get(:@station).define_singleton_method(:keep) { |*datagram| super(*datagram).then { queue << true } }
+        beacon
+          .instance_variable_get(:@station)
+          .define_singleton_method(:keep) { |*datagram| super(*datagram).then { queue << true } }
       end
     end
 

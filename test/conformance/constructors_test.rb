@@ -21,9 +21,11 @@ class ConstructorsTest < Godwit::TestCase
       [bound, connected, fresh, made].each do |socket|
         assert_instance_of klass, socket
         assert_kind_of Godwit::Socket, socket
-        assert_equal [type, type, context, false], [socket.type, klass.type, socket.context, socket.closed?]
+        assert_equal [type, type, context, false],
+          [socket.type, klass.type, socket.context, socket.closed?]
       end
-      assert_equal [[bound.last_endpoint], [bound.last_endpoint], [], []], [bound, connected, fresh, made].map(&:endpoints)
+      assert_equal [[bound.last_endpoint], [bound.last_endpoint], [], []],
+        [bound, connected, fresh, made].map(&:endpoints)
     end
   end
 
@@ -50,9 +52,15 @@ class ConstructorsTest < Godwit::TestCase
 
   test "block forms close when the block raises, breaks or throws" do
     seen = []
-    assert_raises(ZeroDivisionError) { Godwit::PAIR.new(context: context) { |socket| seen << socket and 1 / 0 } }
+    assert_raises(ZeroDivisionError) do
+      Godwit::PAIR.new(context: context) { |socket| seen << socket and 1 / 0 }
+    end
     Godwit::PAIR.bind(endpoint_for(:inproc), context: context) { |socket| break seen << socket }
-    catch(:out) { Godwit::PAIR.connect(endpoint_for(:inproc), context: context) { |socket| seen << socket and throw :out } }
+    catch(:out) do
+      Godwit::PAIR.connect(endpoint_for(:inproc), context: context) do |socket|
+        seen << socket and throw :out
+      end
+    end
     assert_equal 3, seen.count(&:closed?)
   end
 
@@ -61,10 +69,19 @@ class ConstructorsTest < Godwit::TestCase
   end
 
   test "options are keywords" do
-    socket = own(Godwit::SUB.connect("tcp://127.0.0.1:#{free_port}", context: context, subscribe: "a.", recv_hwm: 10_000, linger: nil))
+    socket =
+      own(
+        Godwit::SUB.connect(
+          "tcp://127.0.0.1:#{free_port}", context: context, subscribe: "a.", recv_hwm: 10_000,
+          linger: nil
+        )
+      )
     assert_equal [10_000, nil], [socket.recv_hwm, socket.linger]
     socket.linger = 0
-    bound = own(Godwit::PUSH.bind("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", context: context, send_hwm: 1))
+    bound =
+      own(
+        Godwit::PUSH.bind("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", context: context, send_hwm: 1)
+      )
     assert_equal [2, 1], [bound.endpoints.size, bound.send_hwm]
   end
 
@@ -72,9 +89,13 @@ class ConstructorsTest < Godwit::TestCase
     taken = open_socket(:PAIR).bind(endpoint_for(:tcp)).last_endpoint
     small = own(Godwit::Context.new(max_sockets: 40))
     bad = {
-      Godwit::AddressInUseError => -> { Godwit::PAIR.bind("tcp://127.0.0.1:*", taken, context: small) },
+      Godwit::AddressInUseError => -> do
+        Godwit::PAIR.bind("tcp://127.0.0.1:*", taken, context: small)
+      end,
       Godwit::EndpointError => -> { Godwit::PULL.connect("nonsense", context: small) },
-      Godwit::ProtocolError => -> { Godwit::PULL.bind("carrier-pigeon://x".tr("-", ""), context: small) },
+      Godwit::ProtocolError => -> do
+        Godwit::PULL.bind("carrier-pigeon://x".tr("-", ""), context: small)
+      end,
       Godwit::OptionError => -> { Godwit::PAIR.new(context: small, linger: -5) },
       Godwit::CurveKeyError => -> { Godwit::PAIR.new(context: small, curve: "key") },
       ArgumentError => -> { Godwit::PAIR.new(context: small, encoding: "klingon") },
@@ -97,8 +118,14 @@ class ConstructorsTest < Godwit::TestCase
   end
 
   test "bind and connect want an endpoint" do
-    assert_match(/bind needs an endpoint/, assert_raises(ArgumentError) { Godwit::PAIR.bind(context: context) }.message)
-    assert_match(/connect needs an endpoint/, assert_raises(ArgumentError) { Godwit::PAIR.connect(context: context) }.message)
+    assert_match(
+      /bind needs an endpoint/,
+      assert_raises(ArgumentError) { Godwit::PAIR.bind(context: context) }.message
+    )
+    assert_match(
+      /connect needs an endpoint/,
+      assert_raises(ArgumentError) { Godwit::PAIR.connect(context: context) }.message
+    )
   end
 
   test "Socket itself is abstract, and a context knows the types by name" do
@@ -109,7 +136,11 @@ class ConstructorsTest < Godwit::TestCase
 
   test "dup and clone make no sense" do
     [open_socket(:PAIR), context].each do |one|
-      %i[dup clone].each { |copy| assert_named(Godwit::UnsupportedError, /cannot be copied: share this one.*new/) { one.public_send(copy) } }
+      %i[dup clone].each do |copy|
+        assert_named(Godwit::UnsupportedError, /cannot be copied: share this one.*new/) do
+          one.public_send(copy)
+        end
+      end
     end
   end
 

@@ -11,7 +11,9 @@ class ContextTest < Godwit::TestCase
   test "several at once, each with its own sockets" do
     contexts = Array.new(3) { own(Godwit::Context.new) }
     sockets = contexts.map { |one| own(one.socket(:PULL)).bind("inproc://same-name") }
-    contexts.each_with_index { |one, i| own(one.socket(:PUSH)).connect("inproc://same-name") << i.to_s }
+    contexts.each_with_index do |one, i|
+      own(one.socket(:PUSH)).connect("inproc://same-name") << i.to_s
+    end
     assert_equal %w[0 1 2], sockets.map { |socket| socket.recv(timeout: 5) }
     contexts.first.close
     assert_equal [true, false, false], contexts.map(&:closed?)
@@ -33,7 +35,9 @@ class ContextTest < Godwit::TestCase
     assert_named(Godwit::OptionError, /io_threads/) { Godwit::Context.new(io_treads: 1) }
     assert_named(Godwit::OptionError, /io_threads.*Integer/) { Godwit::Context.new(io_threads: -1) }
     assert_named(Godwit::OptionError, /linger/) { Godwit::Context.new(linger: -1) }
-    assert_named(Godwit::OptionError, /recv_hwm/) { Godwit::Context.new(socket_options: {recv_hwm: "many"}) }
+    assert_named(Godwit::OptionError, /recv_hwm/) do
+      Godwit::Context.new(socket_options: {recv_hwm: "many"})
+    end
   end
 
   test "the block form closes and gives the block's value" do
@@ -45,9 +49,20 @@ class ContextTest < Godwit::TestCase
   end
 
   test "socket_options are what its sockets start with, where they fit; the socket's own win" do
-    own(one = Godwit::Context.new(socket_options: {recv_hwm: 11, send_timeout: 0.25, mandatory: true, subscribe: "a"}))
-    pull, other, router = own(one.socket(:PULL)), own(one.socket(:PULL, recv_hwm: 12)), own(one.socket(:ROUTER))
-    assert_equal [11, 0.25, 12, 0.25], [pull.recv_hwm, pull.send_timeout, other.recv_hwm, other.send_timeout]
+    own(
+      one =
+        Godwit::Context.new(
+          socket_options: {
+            recv_hwm: 11, send_timeout: 0.25, mandatory: true, subscribe: "a"
+          }
+        )
+    )
+    pull, other, router =
+      own(one.socket(:PULL)),
+      own(one.socket(:PULL, recv_hwm: 12)),
+      own(one.socket(:ROUTER))
+    assert_equal [11, 0.25, 12, 0.25],
+      [pull.recv_hwm, pull.send_timeout, other.recv_hwm, other.send_timeout]
     assert_raises(Godwit::UnreachableError) { router << ["nobody", "x"] }
     pub = own(one.socket(:PUB)).bind(endpoint_for(:inproc))
     sub = own(one.socket(:SUB)).connect(pub.last_endpoint)
@@ -64,7 +79,11 @@ class ContextTest < Godwit::TestCase
     before = own(one.socket(:PUSH))
     one.linger = nil
     after = own(one.socket(:PUSH))
-    assert_equal [0.5, nil, nil, 0.25], [before.linger, one.linger, after.linger, own(one.socket(:PUSH, linger: 0.25)).linger]
+    assert_equal [0.5, nil, nil, 0.25],
+      [
+        before.linger, one.linger, after.linger,
+        own(one.socket(:PUSH, linger: 0.25)).linger
+      ]
     one.linger = 0
     [before, after].each { |socket| socket.linger = 0 }
   end
@@ -136,12 +155,20 @@ class ContextTest < Godwit::TestCase
   def waiting_threads(one)
     pull = own(one.socket(:PULL)).bind(endpoint_for(:inproc))
     push = own(one.socket(:PUSH)).bind(endpoint_for(:tcp))
-    calls = [-> { pull.recv }, -> { pull.recv_many }, -> { pull.recv(timeout: 20) }, -> { pull.wait_readable }, -> { push.send("x") },
-      -> { push.send_many(["x"]) }, -> { push.wait_writable }, -> { pull.recv_into(+"") }, -> { push << "x" }, -> { push.wait_connected }]
+    calls = [
+      -> { pull.recv }, -> { pull.recv_many }, -> { pull.recv(timeout: 20) },
+      -> { pull.wait_readable }, -> { push.send("x") }, -> { push.send_many(["x"]) },
+      -> { push.wait_writable }, -> { pull.recv_into(+"") }, -> { push << "x" },
+      -> { push.wait_connected }
+    ]
     # Sockets of their own where counting peers ends with the first message.
     counted = own(one.socket(:PUSH)).bind(endpoint_for(:tcp))
     calls[-1] = -> { counted.wait_connected }
-    calls.map { |call| in_thread(&call) }.tap { {pull => 5, push => 4, counted => 1}.each { |socket, count| until_waiting(socket, count) } }
+    calls
+      .map { |call| in_thread(&call) }
+      .tap do
+        {pull => 5, push => 4, counted => 1}.each { |socket, count| until_waiting(socket, count) }
+      end
   end
 
   test "a closed context refuses everything but what asks nothing of it" do
@@ -150,7 +177,9 @@ class ContextTest < Godwit::TestCase
     assert_nil one.close
     assert_nil one.shutdown
     assert_predicate one, :closed?
-    %i[io_threads linger pointer].each { |name| assert_named(Godwit::ClosedError, /Closed/) { one.public_send(name) } }
+    %i[io_threads linger pointer].each do |name|
+      assert_named(Godwit::ClosedError, /Closed/) { one.public_send(name) }
+    end
     assert_named(Godwit::ClosedError, /open a new one/) { one.socket(:PAIR) }
     assert_named(Godwit::ClosedError, /Closed/) { one.io_threads = 2 }
     assert_match(/Context closed/, one.inspect)
@@ -161,7 +190,14 @@ class ContextTest < Godwit::TestCase
     first, = Array.new(2) { own(one.socket(:PAIR)) }
     assert_named(Godwit::TooManySocketsError, /max_sockets/) { one.socket(:PAIR) }
     first.close
-    assert_predicate(eventually { own(one.socket(:PAIR)) rescue Errno::EMFILE && nil }, :itself) # standard:disable Style/RescueModifier
+    assert_predicate(
+      eventually do
+        own(one.socket(:PAIR))
+      rescue
+        Errno::EMFILE && nil
+      end,
+      :itself
+    ) # standard:disable Style/RescueModifier
   end
 
   test "the process's own context is made anew after its close" do

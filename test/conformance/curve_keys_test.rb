@@ -19,7 +19,8 @@ class CurveKeysTest < Godwit::TestCase
 
   test "a keypair is two different keys of 40 characters, new each time" do
     keys, others = Godwit::Curve.keypair, Godwit::Curve.keypair
-    assert_equal 4, [keys.public_key, keys.secret_key, others.public_key, others.secret_key].uniq.size
+    assert_equal 4,
+      [keys.public_key, keys.secret_key, others.public_key, others.secret_key].uniq.size
     [keys.public_key, keys.secret_key].each do |key|
       assert_equal [40, 32], [key.length, Godwit::Z85.decode(key).bytesize]
       assert_predicate key, :frozen?
@@ -41,15 +42,22 @@ class CurveKeysTest < Godwit::TestCase
       [nil, PUBLIC, Godwit::Z85.decode(PUBLIC)].each do |public_key|
         keys = Godwit::Curve::Keypair.new(public_key: public_key, secret_key: secret)
         assert_equal [PUBLIC, SECRET], [keys.public_key, keys.secret_key]
-        assert_equal [PUBLIC, SECRET], [keys.raw_public_key, keys.raw_secret_key].map { |raw| Godwit::Z85.encode(raw) }
-        assert_equal [32, Encoding::BINARY], [keys.raw_secret_key.bytesize, keys.raw_secret_key.encoding]
+        assert_equal [PUBLIC, SECRET],
+          [keys.raw_public_key, keys.raw_secret_key].map { |raw|
+            Godwit::Z85.encode(raw)
+          }
+        assert_equal [32, Encoding::BINARY],
+          [keys.raw_secret_key.bytesize, keys.raw_secret_key.encoding]
       end
     end
   end
 
   test "malformed keys are refused, saying what a key looks like, never showing it" do
-    ["", "Swordfish", SECRET[0..38], SECRET + "x", SECRET.tr("J", "\""), SECRET.tr("J", "ä"), "#" * 40, nil, 5, :key, [SECRET]].each do |key|
-      calls = [-> { Godwit::Curve.public_key(key) }, -> { Godwit::Curve::Keypair.new(secret_key: key) }]
+    ["", "Swordfish", SECRET[0..38], SECRET + "x", SECRET.tr("J", "\""), SECRET.tr("J", "ä"),
+      "#" * 40, nil, 5, :key, [SECRET]].each do |key|
+      calls = [
+        -> { Godwit::Curve.public_key(key) }, -> { Godwit::Curve::Keypair.new(secret_key: key) }
+      ]
       calls << -> { Godwit::Curve::Keypair.new(public_key: key, secret_key: SECRET) } if key
       calls.each do |call|
         error = assert_named(Godwit::CurveKeyError, /40 characters of Z85 or of 32 bytes/, &call)
@@ -76,7 +84,8 @@ class Z85Test < Godwit::TestCase
   end
 
   test "there and back, with the ends of the range" do
-    ["", "\0" * 4, "\xff".b * 4, "\xff\0\0\0".b, Random.new(4).bytes(400), "grüß"[0, 2].b * 4].each do |bytes|
+    ["", "\0" * 4, "\xff".b * 4, "\xff\0\0\0".b, Random.new(4).bytes(400),
+      "grüß"[0, 2].b * 4].each do |bytes|
       text = Godwit::Z85.encode(bytes)
       assert_equal bytes.bytesize / 4 * 5, text.length
       assert_equal Encoding::US_ASCII, text.encoding
@@ -86,12 +95,27 @@ class Z85Test < Godwit::TestCase
   end
 
   test "the length fits, and each character and group is of Z85" do
-    [1, 2, 3, 5].each { |size| assert_match(/multiples of 4/, assert_raises(ArgumentError) { Godwit::Z85.encode("x" * size) }.message) }
-    [1, 4, 6].each { |size| assert_match(/multiple of 5/, assert_raises(ArgumentError) { Godwit::Z85.decode("x" * size) }.message) }
+    [1, 2, 3, 5].each do |size|
+      assert_match(
+        /multiples of 4/, assert_raises(ArgumentError) { Godwit::Z85.encode("x" * size) }.message
+      )
+    end
+    [1, 4, 6].each do |size|
+      assert_match(
+        /multiple of 5/, assert_raises(ArgumentError) { Godwit::Z85.decode("x" * size) }.message
+      )
+    end
     ["abcd\"", "ab cd", "abcd~", "abcdä", "abcd\0"].each do |text|
-      assert_match(/no character of Z85/, assert_raises(ArgumentError, text) { Godwit::Z85.decode(text) }.message)
+      assert_match(
+        /no character of Z85/,
+        assert_raises(ArgumentError, text) { Godwit::Z85.decode(text) }.message
+      )
     end
     assert_equal "\xff\xff\xff\xff".b, Godwit::Z85.decode("%nSc0")
-    ["%nSc1", "#####"].each { |text| assert_match(/more than 4 bytes/, assert_raises(ArgumentError) { Godwit::Z85.decode(text) }.message) }
+    %w[%nSc1 #####].each do |text|
+      assert_match(
+        /more than 4 bytes/, assert_raises(ArgumentError) { Godwit::Z85.decode(text) }.message
+      )
+    end
   end
 end

@@ -10,8 +10,10 @@ class DealerRouterTest < Godwit::TestCase
 
   under_gc_stress
 
-  each_transport("a ROUTER puts the sender's routing id in front, and sends to the one named in front") do |transport|
-    router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport, connect_options: {routing_id: "me"})
+  each_transport("a ROUTER puts the sender's routing id in front, and sends to the one named in " \
+    "front") do |transport|
+    router, dealer =
+      connected_pair(:ROUTER, :DEALER, transport: transport, connect_options: {routing_id: "me"})
     dealer << "a" << ["b", "c"]
     assert_equal [["me", "a"], ["me", "b", "c"]], take(router, 2)
     router << ["me", "d"] << ["me", "", "e"]
@@ -29,12 +31,17 @@ class DealerRouterTest < Godwit::TestCase
 
   each_transport("several peers get what is meant for them, in order") do |transport|
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
-    dealers = %w[a b c].to_h { |id| [id, open_socket(:DEALER, routing_id: id).connect(router.last_endpoint)] }
+    dealers =
+      %w[a b c].to_h do |id|
+        [id, open_socket(:DEALER, routing_id: id).connect(router.last_endpoint)]
+      end
     dealers.each { |id, dealer| 10.times { |i| dealer << "#{id}#{i}" } }
     heard = take(router, 30).group_by(&:first).transform_values { |messages| messages.map(&:last) }
     dealers.each_key { |id| assert_equal Array.new(10) { |i| "#{id}#{i}" }, heard[id] }
     10.times { |i| dealers.each_key { |id| router << [id, "to #{id} #{i}"] } }
-    dealers.each { |id, dealer| assert_equal Array.new(10) { |i| "to #{id} #{i}" }, take(dealer, 10) }
+    dealers.each do |id, dealer|
+      assert_equal Array.new(10) { |i| "to #{id} #{i}" }, take(dealer, 10)
+    end
   end
 
   each_transport("a DEALER sends to its peers in turn") do |transport|
@@ -46,14 +53,18 @@ class DealerRouterTest < Godwit::TestCase
 
   test "a ROUTER receives from its peers in turn" do
     router = open_socket(:ROUTER).bind(endpoint_for(:inproc))
-    dealers = %w[a b c].map { |id| open_socket(:DEALER, routing_id: id).connect(router.last_endpoint) }
+    dealers =
+      %w[a b c].map { |id| open_socket(:DEALER, routing_id: id).connect(router.last_endpoint) }
     dealers.each { |dealer| 5.times { dealer << "x" } }
     assert_equal [%w[a b c]] * 5, take(router, 15).map(&:first).each_slice(3).map(&:sort)
   end
 
   each_transport("a peer that sends without end does not keep another from being heard") do |transport|
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
-    greedy, modest = %w[greedy modest].map { |id| open_socket(:DEALER, routing_id: id).connect(router.last_endpoint) }
+    greedy, modest =
+      %w[greedy modest].map do |id|
+        open_socket(:DEALER, routing_id: id).connect(router.last_endpoint)
+      end
     in_thread { loop { greedy << "me!" } }
     assert_equal ["greedy", "me!"], router.recv(timeout: 5)
     modest << "me too"
@@ -61,7 +72,8 @@ class DealerRouterTest < Godwit::TestCase
   end
 
   each_transport("without mandatory a message to nobody is dropped, and the next one goes") do |transport|
-    router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport, connect_options: {routing_id: "me"})
+    router, dealer =
+      connected_pair(:ROUTER, :DEALER, transport: transport, connect_options: {routing_id: "me"})
     dealer << "here I am"
     router.recv(timeout: 5)
     router << ["nobody", "lost"] << ["me", "found"]
@@ -69,7 +81,8 @@ class DealerRouterTest < Godwit::TestCase
   end
 
   test "the routing id alone is an empty message to that peer's REP side" do
-    router, dealer = connected_pair(:ROUTER, :DEALER, transport: :tcp, connect_options: {routing_id: "me"})
+    router, dealer =
+      connected_pair(:ROUTER, :DEALER, transport: :tcp, connect_options: {routing_id: "me"})
     dealer << ""
     assert_equal ["me", ""], router.recv(timeout: 5)
     router << ["me", ""]
@@ -96,7 +109,8 @@ class DealerRouterTest < Godwit::TestCase
       first = open_socket(:DEALER, routing_id: "twin").connect(router.last_endpoint)
       first << "first"
       assert_equal ["twin", "first"], router.recv(timeout: 5)
-      # The ROUTER takes the second one's id with its first message: one that it refuses is never heard.
+      # The ROUTER takes the second one's id with its first message: one that it refuses is never
+      # heard.
       second = open_socket(:DEALER, routing_id: "twin").connect(router.last_endpoint)
       second << "second"
       other = open_socket(:DEALER, routing_id: "other").connect(router.last_endpoint)
@@ -105,12 +119,24 @@ class DealerRouterTest < Godwit::TestCase
       messages << router.recv(timeout: 5) if handover
       assert_equal handover, messages.include?(["twin", "second"])
       router << ["twin", "for the one"]
-      assert_equal "for the one", {"first" => first, "second" => second}.fetch(heard).recv(timeout: 5)
+      assert_equal "for the one",
+        {"first" => first, "second" => second}.fetch(heard).recv(timeout: 5)
     end
   end
 
   each_transport("ROUTER to ROUTER, by the ids that they chose") do |transport|
-    a, b = connected_pair(:ROUTER, :ROUTER, transport: transport, bind_options: {routing_id: "a"}, connect_options: {routing_id: "b"})
+    a, b =
+      connected_pair(
+        :ROUTER,
+        :ROUTER,
+        transport: transport,
+        bind_options: {
+          routing_id: "a"
+        },
+        connect_options: {
+          routing_id: "b"
+        }
+      )
     eventually { b.send(["a", "hello"]) && b.wait_writable(5) && a.wait_readable(0.05) }
     assert_equal ["b", "hello"], a.recv(timeout: 5)
     a << ["b", "hello back"]
@@ -124,7 +150,8 @@ class DealerRouterTest < Godwit::TestCase
     rep << "answer"
     assert_equal ["", "answer"], dealer.recv(timeout: 5)
 
-    router, req = connected_pair(:ROUTER, :REQ, transport: transport, connect_options: {routing_id: "r"})
+    router, req =
+      connected_pair(:ROUTER, :REQ, transport: transport, connect_options: {routing_id: "r"})
     req << "question"
     assert_equal ["r", "", "question"], router.recv(timeout: 5)
     router << ["r", "", "answer"]

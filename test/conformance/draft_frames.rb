@@ -2,7 +2,8 @@
 
 require "support/draft_pairs"
 
-# What draft_test.rb runs on a libzmq with drafts: frames, messages, trackers and pollers with the draft types.
+# What draft_test.rb runs on a libzmq with drafts: frames, messages, trackers and pollers with the
+# draft types.
 module DraftFrames
   extend DraftPairs::Naming
   include DraftPairs
@@ -37,7 +38,8 @@ module DraftFrames
     assert_equal [id, data], server.recv_from(timeout: 5)
     assert(trackers.all? { |tracker| tracker.wait(5) })
     gather = open_socket(:GATHER).bind(endpoint_for(:tcp))
-    tracker = open_socket(:SCATTER).connect(gather.last_endpoint).send(Godwit::Frame.new(data), track: true)
+    tracker =
+      open_socket(:SCATTER).connect(gather.last_endpoint).send(Godwit::Frame.new(data), track: true)
     assert_equal data, gather.recv_frame(timeout: 5).to_s
     assert tracker.wait(5)
   end
@@ -52,15 +54,21 @@ module DraftFrames
     end
     there.send(message)
     assert_equal [two, "ping"], here.recv(timeout: 5)
-    assert_named(Godwit::MessageError, /IPv4 address/) { here.send([Godwit::Frame.new("nowhere"), "x"]) }
+    assert_named(Godwit::MessageError, /IPv4 address/) do
+      here.send([Godwit::Frame.new("nowhere"), "x"])
+    end
   end
 
   test "messages of several frames are refused frame by frame too" do
     client = open_socket(:CLIENT)
     assert_named(Godwit::MessageError, /one frame/) { client.send([Godwit::Frame.new("a"), "b"]) }
     assert_named(Godwit::MessageError, /one frame/) { client.send(Godwit::Message.new("a", "b")) }
-    assert_named(Godwit::MessageError, /one frame/) { client.send_frame("a", more: true).send_frame("b") }
-    assert_named(Godwit::RoutingIdError, /routing_id/) { open_socket(:SERVER).send(Godwit::Frame.new("a")) }
+    assert_named(Godwit::MessageError, /one frame/) do
+      client.send_frame("a", more: true).send_frame("b")
+    end
+    assert_named(Godwit::RoutingIdError, /routing_id/) do
+      open_socket(:SERVER).send(Godwit::Frame.new("a"))
+    end
     assert_named(Godwit::GroupError, /group/) { open_socket(:RADIO).send(Godwit::Message.new("a")) }
   end
 
@@ -91,7 +99,8 @@ module DraftFrames
     server, client, _id = server_and_client(:tcp)
     poller = open_poller(server)
     got = Queue.new
-    receivers = Array.new(3) { in_thread { 20.times { got << server.recv_from(timeout: 10).last } } }
+    receivers =
+      Array.new(3) { in_thread { 20.times { got << server.recv_from(timeout: 10).last } } }
     polls = in_thread { poller.wait(0.005) until got.size >= 60 }
     60.times { |number| client.send(number.to_s) }
     [*receivers, polls].each(&:join)

@@ -21,14 +21,22 @@ module DraftScenarios
   test "a SERVER tells its CLIENTs apart" do
     server = open_socket(:SERVER).bind(endpoint_for(:tcp))
     clients = Array.new(3) { |i| open_socket(:CLIENT).connect(server.last_endpoint) << i.to_s }
-    3.times { server.recv_from(timeout: 5).then { |id, message| server.send("for #{message}", routing_id: id) } }
+    3.times do
+      server
+        .recv_from(timeout: 5)
+        .then { |id, message| server.send("for #{message}", routing_id: id) }
+    end
     assert_equal ["for 0", "for 1", "for 2"], clients.map { |client| client.recv(timeout: 5) }
   end
 
   each_transport("RADIO and DISH go by groups") do |transport|
     radio, dish = radio_and_dish(transport, "weather", "sport")
-    radio.send("rain", group: "weather").send("lost", group: "politics").send("goal", group: "sport")
-    assert_equal [%w[weather rain], %w[sport goal]], Array.new(2) { dish.recv_with_group(timeout: 5) }
+    radio
+      .send("rain", group: "weather")
+      .send("lost", group: "politics")
+      .send("goal", group: "sport")
+    assert_equal [%w[weather rain], %w[sport goal]],
+      Array.new(2) { dish.recv_with_group(timeout: 5) }
     assert_equal %w[weather sport], dish.groups
     dish.leave("weather")
     assert_equal %w[sport], dish.groups
@@ -47,7 +55,9 @@ module DraftScenarios
     assert_equal ["b" * 127, largest], dish.recv_with_group(timeout: 5)
     radio.disconnect(endpoint)
     assert_empty radio.endpoints
-    assert_named(Godwit::UnsupportedError, /close the socket/, operation: :unbind) { dish.unbind(endpoint) }
+    assert_named(Godwit::UnsupportedError, /close the socket/, operation: :unbind) do
+      dish.unbind(endpoint)
+    end
     assert_equal [endpoint], dish.endpoints
   end
 
@@ -56,10 +66,15 @@ module DraftScenarios
     radio = open_socket(:RADIO)
     radio.send("x" * 100_000, group: "tcp takes it")
     radio.connect(endpoint)
-    assert_system_error(Errno::EMSGSIZE, /8192 bytes/, operation: :send) { radio.send("x" * 8191, group: "a") }
-    assert_system_error(Errno::ENAMETOOLONG, /shorter/, operation: :send) { radio.send("x", group: "a" * 128) }
+    assert_system_error(Errno::EMSGSIZE, /8192 bytes/, operation: :send) do
+      radio.send("x" * 8191, group: "a")
+    end
+    assert_system_error(Errno::ENAMETOOLONG, /shorter/, operation: :send) do
+      radio.send("x", group: "a" * 128)
+    end
     dgram = open_socket(:DGRAM).bind("udp://127.0.0.1:#{udp_port}")
-    [-> { dgram << ["127.0.0.1:9", "x" * 8193] }, -> { dgram.send_many([["127.0.0.1:9", "x" * 8193]]) }].each do |call|
+    [-> { dgram << ["127.0.0.1:9", "x" * 8193] },
+      -> { dgram.send_many([["127.0.0.1:9", "x" * 8193]]) }].each do |call|
       assert_match(/8192 bytes/, assert_raises(Errno::EMSGSIZE, &call).message)
     end
   end
@@ -79,7 +94,8 @@ module DraftScenarios
     b << "to a"
     assert_equal ["to a", "to b"], [a.recv(timeout: 5), b.recv(timeout: 5)]
     a.send_many(Array.new(100, &:to_s))
-    assert_equal Array.new(100, &:to_s), b.recv_many(100, timeout: 5).then { |got| got + take(b, 100 - got.size) }
+    assert_equal Array.new(100, &:to_s),
+      b.recv_many(100, timeout: 5).then { |got| got + take(b, 100 - got.size) }
   end
 
   each_transport("PEER writes first to whom it connected") do |transport|
@@ -95,18 +111,40 @@ module DraftScenarios
   end
 
   each_transport("hello and goodbye of a SERVER") do |transport|
-    server, client = connected_pair(:SERVER, :CLIENT, transport: transport,
-      bind_options: {hello_message: "welcome", disconnect_message: "gone"}, connect_options: {hello_message: "here I am"})
+    server, client =
+      connected_pair(
+        :SERVER,
+        :CLIENT,
+        transport: transport,
+        bind_options: {
+          hello_message: "welcome", disconnect_message: "gone"
+        },
+        connect_options: {
+          hello_message: "here I am"
+        }
+      )
     assert_equal "welcome", client.recv(timeout: 5)
     id, greeting = server.recv_from(timeout: 5)
     assert_equal "here I am", greeting
     client.close
     assert_equal [id, "gone"], server.recv_from(timeout: 5)
-    assert_named(Godwit::UnreachableError, /has gone/) { eventually { server.send("x", routing_id: id) && false } }
+    assert_named(Godwit::UnreachableError, /has gone/) do
+      eventually { server.send("x", routing_id: id) && false }
+    end
   end
 
   test "a ROUTER tells who comes and goes" do
-    router, dealer = connected_pair(:ROUTER, :DEALER, bind_options: {router_notify: %i[connect disconnect]}, connect_options: {routing_id: "d"})
+    router, dealer =
+      connected_pair(
+        :ROUTER,
+        :DEALER,
+        bind_options: {
+          router_notify: %i[connect disconnect]
+        },
+        connect_options: {
+          routing_id: "d"
+        }
+      )
     assert_equal ["d", ""], router.recv(timeout: 5)
     dealer.close
     assert_equal ["d", ""], router.recv(timeout: 5)
@@ -143,26 +181,40 @@ module DraftScenarios
 
   test "messages of several frames are refused before libzmq sees them" do
     server, client, id = server_and_client
-    refused = {client => [:CLIENT, {}], server => [:SERVER, {routing_id: id}], open_socket(:RADIO) => [:RADIO, {group: "a"}],
-               open_socket(:SCATTER) => [:SCATTER, {}], open_socket(:CHANNEL) => [:CHANNEL, {}]}
+    refused = {
+      client => [:CLIENT, {}], server => [:SERVER, {routing_id: id}],
+      open_socket(:RADIO) => [:RADIO, {group: "a"}], open_socket(:SCATTER) => [:SCATTER, {}],
+      open_socket(:CHANNEL) => [:CHANNEL, {}]
+    }
     refused.each do |socket, (type, address)|
-      assert_named(Godwit::MessageError, /a #{type}'s message has one frame: got 2/, operation: :send) { socket.send(%w[a b], **address) }
-      assert_named(Godwit::MessageError, /one frame/, operation: :send_many) { socket.send_many([%w[a b]], **address) }
-      assert_named(Godwit::MessageError, /not empty/, operation: :send) { socket.send([], **address) }
-      assert_named(Godwit::MessageTypeError, /got Symbol/, operation: :send) { socket.send(:a, **address) }
+      assert_named(
+        Godwit::MessageError, /a #{type}'s message has one frame: got 2/, operation: :send
+      ) { socket.send(%w[a b], **address) }
+      assert_named(Godwit::MessageError, /one frame/, operation: :send_many) do
+        socket.send_many([%w[a b]], **address)
+      end
+      assert_named(Godwit::MessageError, /not empty/, operation: :send) do
+        socket.send([], **address)
+      end
+      assert_named(Godwit::MessageTypeError, /got Symbol/, operation: :send) do
+        socket.send(:a, **address)
+      end
     end
     assert_flows(client, server)
   end
 
   test "who sends to nobody is told how" do
     server, _, id = server_and_client
-    [-> { server << "x" }, -> { server.send("x") }, -> { server.send_many(["x"]) }, -> { server.send_nonblock("x") }].each do |call|
+    [-> { server << "x" }, -> { server.send("x") }, -> { server.send_many(["x"]) },
+      -> { server.send_nonblock("x") }].each do |call|
       assert_named(Godwit::RoutingIdError, /send\(message, routing_id: number\)/, &call)
     end
     [nil, 0, -1, 1 << 32, "1"].each do |bad|
       assert_named(Godwit::RoutingIdError, /number of a peer/) { server.send("x", routing_id: bad) }
     end
-    assert_named(Godwit::UnreachableError, /has gone, or never was/, operation: :send) { server.send("x", routing_id: (id == 7) ? 8 : 7) }
+    assert_named(Godwit::UnreachableError, /has gone, or never was/, operation: :send) do
+      server.send("x", routing_id: (id == 7) ? 8 : 7)
+    end
     assert_named(Godwit::RoutingIdError, /connect_peer/) { open_socket(:PEER) << "x" }
     assert_named(Godwit::GroupError, /group: "name"/) { open_socket(:RADIO) << "x" }
   end
@@ -174,15 +226,21 @@ module DraftScenarios
     assert_named(Godwit::GroupError, /255 bytes/) { dish.join("x" * 256) }
     assert_named(Godwit::GroupError, /NUL/) { dish.join("x\0y") }
     assert_named(Godwit::ArgumentTypeError, /a String/) { dish.join(:a) }
-    assert_named(Godwit::GroupError, /255 bytes/) { open_socket(:RADIO).send("x", group: "x" * 256) }
+    assert_named(Godwit::GroupError, /255 bytes/) do
+      open_socket(:RADIO).send("x", group: "x" * 256)
+    end
     assert_equal %w[a b], dish.groups
     dish.join("x" * 255).close
     assert_named(Godwit::ClosedError, /./, operation: :join) { dish.join("d") }
-    assert_named(Godwit::GroupError, /join a group once/) { Godwit::DISH.new(context: context, join: %w[a a]) }
+    assert_named(Godwit::GroupError, /join a group once/) do
+      Godwit::DISH.new(context: context, join: %w[a a])
+    end
   end
 
   test "connect_peer wants a peer at once" do
-    assert_named(Godwit::OptionError, /immediate: false/) { open_socket(:PEER, immediate: true).connect_peer("tcp://127.0.0.1:9") }
+    assert_named(Godwit::OptionError, /immediate: false/) do
+      open_socket(:PEER, immediate: true).connect_peer("tcp://127.0.0.1:9")
+    end
     assert_named(Godwit::EndpointError, /transport:/) { open_socket(:PEER).connect_peer("nowhere") }
   end
 
@@ -195,6 +253,8 @@ module DraftScenarios
       assert_named(Godwit::MessageError, /IPv4 address with its port/) { dgram << [address, "x"] }
     end
     assert_named(Godwit::EndpointError, /number of a port/) { dgram.bind("udp://127.0.0.1:*") }
-    assert_named(Godwit::IncompatibleProtocolError, /RADIO, DISH and DGRAM/) { dgram.connect("udp://127.0.0.1:9") }
+    assert_named(Godwit::IncompatibleProtocolError, /RADIO, DISH and DGRAM/) do
+      dgram.connect("udp://127.0.0.1:9")
+    end
   end
 end

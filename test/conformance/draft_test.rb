@@ -5,7 +5,8 @@
 require "test_helper"
 require_relative "assertions"
 
-# The draft types: on a libzmq that has them, that they work; on one that has not, that they say so. bin/test runs this file on both.
+# The draft types: on a libzmq that has them, that they work; on one that has not, that they say so.
+# bin/test runs this file on both.
 class DraftTest < Godwit::TestCase
   include Conformance::Assertions
 
@@ -22,15 +23,23 @@ class DraftTest < Godwit::TestCase
       define_method("test_#{type}_needs_a_libzmq_with_drafts,_and_says_so") do
         klass = Godwit.const_get(type)
         endpoint = endpoint_for(:tcp)
-        [-> { klass.new(context: context) }, -> { klass.bind(endpoint, context: context) }, -> { context.socket(type) }].each do |call|
-          error = assert_named(Godwit::UnsupportedError, /#{type} is a draft type.*ENABLE_DRAFTS.*rake draft/, &call)
+        [-> { klass.new(context: context) }, -> { klass.bind(endpoint, context: context) },
+          -> { context.socket(type) }].each do |call|
+          error =
+            assert_named(
+              Godwit::UnsupportedError,
+              /#{type} is a draft type.*ENABLE_DRAFTS.*rake draft/,
+              &call
+            )
           assert_kind_of Errno::EOPNOTSUPP, error
         end
       end
     end
 
     def test_a_DISH_with_groups_says_so_too
-      assert_named(Godwit::UnsupportedError, /DISH is a draft type/) { Godwit::DISH.new(context: context, join: "a") }
+      assert_named(Godwit::UnsupportedError, /DISH is a draft type/) do
+        Godwit::DISH.new(context: context, join: "a")
+      end
     end
   end
 

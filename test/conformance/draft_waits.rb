@@ -23,12 +23,19 @@ module DraftWaits
     assert_equal :wait_writable, lonely.send_nonblock("x", exception: false)
     assert_raises(Godwit::TimeoutError) { lonely.send("x", timeout: 0.01) }
     assert_nil open_socket(:DISH).recv_with_group(timeout: 0, exception: false)
-    assert_raises(Godwit::TimeoutError) { open_socket(:DGRAM).send(["127.0.0.1:9", "unbound"], timeout: 0.01) }
+    assert_raises(Godwit::TimeoutError) do
+      open_socket(:DGRAM).send(%w[127.0.0.1:9 unbound], timeout: 0.01)
+    end
   end
 
   test "a waiting receiver gets what comes, again and again" do
     server, client, id = server_and_client
-    echo = in_thread { 50.times { server.recv_from.then { |from, message| server.send(message, routing_id: from) } } }
+    echo =
+      in_thread do
+        50.times do
+          server.recv_from.then { |from, message| server.send(message, routing_id: from) }
+        end
+      end
     50.times do |i|
       client << i.to_s
       assert_equal i.to_s, client.recv(timeout: 5)
@@ -38,8 +45,19 @@ module DraftWaits
   end
 
   test "a sender waits for room, and goes on when there is some" do
-    server, client, id = server_and_client(:inproc, bind_options: {send_hwm: 1, recv_hwm: 1}, connect_options: {send_hwm: 1, recv_hwm: 1})
-    {client => [{}, -> { server.recv(timeout: 5) }], server => [{routing_id: id}, -> { client.recv(timeout: 5) }]}.each do |sender, (address, receive)|
+    server, client, id =
+      server_and_client(
+        :inproc,
+        bind_options: {
+          send_hwm: 1, recv_hwm: 1
+        },
+        connect_options: {
+          send_hwm: 1, recv_hwm: 1
+        }
+      )
+    {client => [{}, -> { server.recv(timeout: 5) }],
+     server => [{routing_id: id},
+       -> { client.recv(timeout: 5) }]}.each do |sender, (address, receive)|
       count = 0
       count += 1 while sender.send(count.to_s, timeout: 0, exception: false, **address)
       assert_operator count, :>=, 1
@@ -54,13 +72,27 @@ module DraftWaits
   test "senders and receivers of a full CHANNEL wake one another" do
     a, b = connected_pair(:CHANNEL, :CHANNEL, transport: :inproc, send_hwm: 1, recv_hwm: 1)
     both = [[a, b], [b, a]].flat_map do |from, to|
-      [in_thread { 1000.times { |i| from.send(i.to_s, timeout: 10) } }, in_thread { Array.new(1000) { to.recv(timeout: 10) } }]
+      [
+        in_thread { 1000.times { |i| from.send(i.to_s, timeout: 10) } },
+        in_thread { Array.new(1000) { to.recv(timeout: 10) } }
+      ]
     end
     assert_equal [Array.new(1000, &:to_s)] * 2, both.map(&:value).values_at(1, 3)
   end
 
   test "a RADIO that drops nothing waits for its DISH" do
-    radio, dish = connected_pair(:RADIO, :DISH, transport: :inproc, bind_options: {xpub_no_drop: true, send_hwm: 1}, connect_options: {recv_hwm: 1})
+    radio, dish =
+      connected_pair(
+        :RADIO,
+        :DISH,
+        transport: :inproc,
+        bind_options: {
+          xpub_no_drop: true, send_hwm: 1
+        },
+        connect_options: {
+          recv_hwm: 1
+        }
+      )
     dish.join("a")
     tune(radio, dish, "a")
     count = 0
@@ -80,13 +112,16 @@ module DraftWaits
     server, client = connected_pair(:SERVER, :CLIENT, count_peers: true)
     [server, client].each { |socket| assert_same socket, socket.wait_connected(timeout: 5) }
     assert_flows(client, server)
-    assert_named(Godwit::StateError, /count_peers: true/) { open_socket(:CHANNEL).wait_connected(timeout: 1) }
+    assert_named(Godwit::StateError, /count_peers: true/) do
+      open_socket(:CHANNEL).wait_connected(timeout: 1)
+    end
   end
 
   test "a bind lets a DGRAM that waits send" do
     dgram = open_socket(:DGRAM)
     other = UDPSocket.new.tap { |socket| socket.bind("127.0.0.1", 0) }
-    waiting = in_thread { dgram.send(["127.0.0.1:#{other.local_address.ip_port}", "x"], timeout: 5) }
+    waiting =
+      in_thread { dgram.send(["127.0.0.1:#{other.local_address.ip_port}", "x"], timeout: 5) }
     until_waiting(dgram)
     dgram.bind("udp://127.0.0.1:#{udp_port}")
     assert_same dgram, waiting.value
@@ -108,8 +143,15 @@ module DraftWaits
         threads = Array.new(2) { in_thread { socket.recv } }
         until_waiting(socket, 2)
         threads.each { |thread| ending.call(socket, thread) }
-        outcomes = threads.map { |thread| ended(thread).class rescue $!.class } # standard:disable Style/RescueModifier
-        expected = {kill: NilClass, close: Godwit::ClosedError, shutdown: Godwit::ContextTerminatedError}.fetch(how)
+        outcomes =
+          threads.map do |thread|
+            ended(thread).class
+          rescue
+            $!.class
+          end # standard:disable Style/RescueModifier
+        expected = {
+          kill: NilClass, close: Godwit::ClosedError, shutdown: Godwit::ContextTerminatedError
+        }.fetch(how)
         assert_equal [expected] * 2, outcomes, how.to_s
       end
     end
@@ -120,7 +162,9 @@ module DraftWaits
     20.times do
       got = Queue.new
       killed, other = Array.new(2) do
-        in_thread { Thread.handle_interrupt(Object => :on_blocking) { got << client.recv(timeout: 5) } }
+        in_thread do
+          Thread.handle_interrupt(Object => :on_blocking) { got << client.recv(timeout: 5) }
+        end
       end
       until_waiting(client, 2)
       server.send_many(%w[a b], routing_id: id)
@@ -134,13 +178,16 @@ module DraftWaits
   test "many threads share a CLIENT and a SERVER" do
     server, client, = server_and_client
     servers = Array.new(4) do
-      in_thread { loop { server.recv_from.then { |id, message| server.send(message, routing_id: id) } } }
+      in_thread do
+        loop { server.recv_from.then { |id, message| server.send(message, routing_id: id) } }
+      end
     end
     got = Queue.new
     receivers = Array.new(4) { in_thread { 250.times { got << client.recv(timeout: 10) } } }
     senders = Array.new(4) { |t| in_thread { 250.times { |i| client << "#{t} #{i}" } } }
     (senders + receivers).each(&:join)
-    assert_equal Array.new(4) { |t| Array.new(250) { |i| "#{t} #{i}" } }.flatten.sort, Array.new(got.size) { got.pop }.sort
+    assert_equal Array.new(4) { |t| Array.new(250) { |i| "#{t} #{i}" } }.flatten.sort,
+      Array.new(got.size) { got.pop }.sort
     server.close
     servers.each { |thread| assert_raises(Godwit::ClosedError) { thread.value } }
   end
@@ -165,7 +212,10 @@ module DraftWaits
       client = Godwit::CLIENT.connect(server.last_endpoint) << "a"
       id, = server.recv_from(timeout: 5)
       child = fork do
-        [-> { client.recv }, -> { server.recv_from }, -> { server.send("x", routing_id: id) }, -> { client.close }].each do |call|
+        [
+          -> { client.recv }, -> { server.recv_from }, -> { server.send("x", routing_id: id) },
+          -> { client.close }
+        ].each do |call|
           call.call
         rescue Godwit::ForkedError
           print "forked "
@@ -185,6 +235,7 @@ module DraftWaits
     leaks_allowed!
     200.times { Godwit::CLIENT.new(context: context) }
     GC.start
-    assert_equal "x", connected_pair(:CHANNEL, :CHANNEL).then { |a, b| (a << "x") && b.recv(timeout: 5) }
+    assert_equal "x",
+      connected_pair(:CHANNEL, :CHANNEL).then { |a, b| (a << "x") && b.recv(timeout: 5) }
   end
 end

@@ -10,7 +10,8 @@ class EncodingsTest < Godwit::TestCase
 
   test "any encoding goes out byte for byte, and comes in binary" do
     pull, push = pair
-    ["grüße", "grüße".encode("UTF-16LE"), "grüße".encode("ISO-8859-1"), "\xff\xfe", "a".encode("US-ASCII")]
+    ["grüße", "grüße".encode("UTF-16LE"), "grüße".encode("ISO-8859-1"), "\xff\xfe",
+      "a".encode("US-ASCII")]
       .each do |string|
         push << string << [string, "x"]
         received, (first,) = take(pull, 2)
@@ -31,17 +32,22 @@ class EncodingsTest < Godwit::TestCase
     bytes = "gr\xC3\xBC\xFF".b
     5.times { push << "grüße" }
     push << ["ä", bytes]
-    received = [pull.recv(timeout: 5), pull.recv_string(timeout: 5), pull.recv_nonblock, *pull.recv_multipart, *pull.recv_many(1)]
+    received = [
+      pull.recv(timeout: 5), pull.recv_string(timeout: 5), pull.recv_nonblock, *pull.recv_multipart,
+      *pull.recv_many(1)
+    ]
     assert_equal ["grüße"] * 5, received
     first, second = pull.recv(timeout: 5)
     assert_equal "ä", first
-    assert_equal [Encoding::UTF_8, bytes, false], [second.encoding, second.b, second.valid_encoding?]
+    assert_equal [Encoding::UTF_8, bytes, false],
+      [second.encoding, second.b, second.valid_encoding?]
   end
 
   test "encoding= changes it, nil in the constructor is binary" do
     pull, push = pair(encoding: nil)
     assert_equal Encoding::BINARY, pull.encoding
-    {"ISO-8859-1" => Encoding::ISO_8859_1, Encoding::UTF_16LE => Encoding::UTF_16LE, "binary" => Encoding::BINARY}.each do |given, encoding|
+    {"ISO-8859-1" => Encoding::ISO_8859_1, Encoding::UTF_16LE => Encoding::UTF_16LE,
+     "binary" => Encoding::BINARY}.each do |given, encoding|
       pull.encoding = given
       assert_equal encoding, pull.encoding
       push << "a\0"
@@ -67,7 +73,8 @@ class EncodingsTest < Godwit::TestCase
   end
 
   test "it holds for the receiving side only" do
-    pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, connect_options: {encoding: "UTF-16LE"})
+    pull, push =
+      connected_pair(:PULL, :PUSH, transport: :inproc, connect_options: {encoding: "UTF-16LE"})
     push << "ascii"
     assert_equal "ascii", pull.recv(timeout: 5)
   end

@@ -10,7 +10,8 @@ require_relative "assertions"
 class EndpointErrorsTest < Godwit::TestCase
   include Conformance::Assertions
 
-  # A pair with a message on its way: it must still be there after what the block does to either of them.
+  # A pair with a message on its way: it must still be there after what the block does to either of
+  # them.
   def unharmed(transport = :tcp)
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     push << "accepted before"
@@ -25,7 +26,10 @@ class EndpointErrorsTest < Godwit::TestCase
     unharmed do |pull, push|
       operations = %i[bind connect unbind disconnect] if operations.empty?
       operations.product([pull, push]).each do |operation, socket|
-        error = assert_named(klass, says, operation: operation) { socket.public_send(operation, endpoint) }
+        error =
+          assert_named(klass, says, operation: operation) do
+            socket.public_send(operation, endpoint)
+          end
         assert_equal endpoint, error.endpoint
         assert_includes error.message, endpoint
         assert_kind_of klass.superclass, error
@@ -34,7 +38,8 @@ class EndpointErrorsTest < Godwit::TestCase
     end
   end
 
-  ["nonsense", "", "127.0.0.1:5555", "tcp:/127.0.0.1:5555", "tcp//127.0.0.1:5555", "://x", "tcp ://127.0.0.1:1", "TCP://127.0.0.1:1"].each_with_index do |bad, i|
+  ["nonsense", "", "127.0.0.1:5555", "tcp:/127.0.0.1:5555", "tcp//127.0.0.1:5555", "://x",
+    "tcp ://127.0.0.1:1", "TCP://127.0.0.1:1"].each_with_index do |bad, i|
     test "no URL #{i}: #{bad.inspect}" do
       assert_refused Godwit::EndpointError, /transport:\/\/address, such as tcp:/, bad
     end
@@ -48,11 +53,15 @@ class EndpointErrorsTest < Godwit::TestCase
   end
 
   test "nothing behind the transport" do
-    %w[tcp:// ipc:// inproc://].each { |bad| assert_refused Godwit::EndpointError, /nothing stands behind/, bad }
+    %w[tcp:// ipc:// inproc://].each do |bad|
+      assert_refused Godwit::EndpointError, /nothing stands behind/, bad
+    end
   end
 
   test "unknown transport" do
-    assert_refused Godwit::ProtocolError, /no transport is called pigeon; here are tcp, ipc, inproc/, "pigeon://loft:1"
+    assert_refused Godwit::ProtocolError,
+      /no transport is called pigeon; here are tcp, ipc, inproc/,
+      "pigeon://loft:1"
   end
 
   test "a transport that this libzmq was not built with" do
@@ -63,13 +72,21 @@ class EndpointErrorsTest < Godwit::TestCase
 
   test "a transport that does not fit the type" do
     unharmed do |pull|
-      assert_named(Godwit::IncompatibleProtocolError, /take tcp:/, operation: :bind) { pull.bind("udp://127.0.0.1:5555") }
+      assert_named(Godwit::IncompatibleProtocolError, /take tcp:/, operation: :bind) do
+        pull.bind("udp://127.0.0.1:5555")
+      end
     end
   end
 
   test "empty host" do
-    assert_refused Godwit::EndpointError, /a host is missing: tcp:\/\/127.0.0.1:5555, or \*/, "tcp://:5555", :bind
-    assert_refused Godwit::EndpointError, /a host is missing: tcp:\/\/127.0.0.1:5555/, "tcp://:5555", :connect
+    assert_refused Godwit::EndpointError,
+      %r{a host is missing: tcp://127.0.0.1:5555, or \*},
+      "tcp://:5555",
+      :bind
+    assert_refused Godwit::EndpointError,
+      %r{a host is missing: tcp://127.0.0.1:5555},
+      "tcp://:5555",
+      :connect
   end
 
   test "no port" do
@@ -79,42 +96,58 @@ class EndpointErrorsTest < Godwit::TestCase
   end
 
   test "a port that is none" do
-    %w[tcp://127.0.0.1:70000 tcp://127.0.0.1:65536 tcp://127.0.0.1:-1 tcp://127.0.0.1:http tcp://127.0.0.1:1e3 tcp://127.0.0.1:99999999999999999999].each do |bad|
+    %w[tcp://127.0.0.1:70000 tcp://127.0.0.1:65536 tcp://127.0.0.1:-1 tcp://127.0.0.1:http
+      tcp://127.0.0.1:1e3 tcp://127.0.0.1:99999999999999999999].each do |bad|
       assert_refused Godwit::EndpointError, /0 to 65535/, bad, :bind
       assert_refused Godwit::EndpointError, /1 to 65535/, bad, :connect
     end
   end
 
   test "wildcards are for bind" do
-    assert_refused Godwit::EndpointError, /only bind takes \* for a port/, "tcp://127.0.0.1:*", :connect
+    assert_refused Godwit::EndpointError,
+      /only bind takes \* for a port/,
+      "tcp://127.0.0.1:*",
+      :connect
     assert_refused Godwit::EndpointError, /only bind takes \* for a host/, "tcp://*:5555", :connect
     assert_refused Godwit::EndpointError, /1 to 65535/, "tcp://127.0.0.1:0", :connect
   end
 
   test "an IPv6 address without brackets" do
-    assert_refused Godwit::EndpointError, /in brackets: tcp:\/\/\[::1\]:5555/, "tcp://::1:5555", :bind, :connect
+    assert_refused Godwit::EndpointError,
+      %r{in brackets: tcp://\[::1\]:5555},
+      "tcp://::1:5555",
+      :bind,
+      :connect
   end
 
   each_transport("an endpoint that is in use") do |transport|
     taken = open_socket(:PULL).bind(endpoint_for(transport)).last_endpoint
     unharmed(transport) do |pull, push|
       [pull, push].each do |socket|
-        error = assert_named(Godwit::AddressInUseError, /is bound.*take another/, operation: :bind) { socket.bind(taken) }
+        error =
+          assert_named(Godwit::AddressInUseError, /is bound.*take another/, operation: :bind) do
+            socket.bind(taken)
+          end
         assert_kind_of Errno::EADDRINUSE, error
-        assert_equal [taken, true, Errno::EADDRINUSE::Errno], [error.endpoint, error.retriable?, error.errno]
+        assert_equal [taken, true, Errno::EADDRINUSE::Errno],
+          [error.endpoint, error.retriable?, error.errno]
       end
     end
   end
 
   test "a port that another program has" do
     server = TCPServer.new("127.0.0.1", 0)
-    assert_refused Godwit::AddressInUseError, /take another port, or \*/, "tcp://127.0.0.1:#{server.local_address.ip_port}", :bind
+    assert_refused Godwit::AddressInUseError,
+      /take another port, or \*/,
+      "tcp://127.0.0.1:#{server.local_address.ip_port}",
+      :bind
   ensure
     server&.close
   end
 
   # libzmq removes the file that it finds (which may be a dead process's) and makes its own.
-  test "an ipc path in use is taken over: newcomers reach the second, those who were there stay with the first" do
+  test "an ipc path in use is taken over: newcomers reach the second, those who were there stay " \
+    "with the first" do
     endpoint = endpoint_for(:ipc_file)
     first = open_socket(:PULL).bind(endpoint)
     early = open_socket(:PUSH).connect(endpoint)
@@ -126,13 +159,18 @@ class EndpointErrorsTest < Godwit::TestCase
 
   test "an address of another machine" do
     # 192.0.2.0/24 is nobody's (RFC 5737)
-    assert_refused Godwit::AddressNotAvailableError, /address of this machine, or to \*/, "tcp://192.0.2.1:5555", :bind
+    assert_refused Godwit::AddressNotAvailableError,
+      /address of this machine, or to \*/,
+      "tcp://192.0.2.1:5555",
+      :bind
   end
 
   test "a host name, of this machine or of none" do
     names = %w[tcp://no.such.host.invalid:5555 tcp://eth99:*]
     # libzmq 4.3.5 takes localhost, and no other name.
-    names << "tcp://localhost:5555" if Gem::Version.new(Godwit.libzmq_version) < Gem::Version.new("4.3.5")
+    if Gem::Version.new(Godwit.libzmq_version) < Gem::Version.new("4.3.5")
+      names << "tcp://localhost:5555"
+    end
     names.each do |bad|
       assert_refused Godwit::InterfaceError, /takes \*, an IP address/, bad, :bind
     end
@@ -142,16 +180,22 @@ class EndpointErrorsTest < Godwit::TestCase
     unharmed do |pull, push|
       bad = "ipc:///#{"x" * 200}"
       {bind: pull, connect: push}.each do |operation, socket|
-        assert_system_error(Errno::ENAMETOOLONG, /about 100 bytes/, operation: operation) { socket.public_send(operation, bad) }
+        assert_system_error(Errno::ENAMETOOLONG, /about 100 bytes/, operation: operation) do
+          socket.public_send(operation, bad)
+        end
       end
     end
   end
 
   test "an ipc path in a folder that is not there" do
     unharmed do |pull|
-      assert_system_error(Errno::ENOENT, /does not exist; make it first/, operation: :bind) { pull.bind("ipc://#{scratch_dir}/none/x") }
+      assert_system_error(Errno::ENOENT, /does not exist; make it first/, operation: :bind) do
+        pull.bind("ipc://#{scratch_dir}/none/x")
+      end
       File.write("#{scratch_dir}/file", "")
-      assert_system_error(Errno::ENOTDIR, /no folder/, operation: :bind) { pull.bind("ipc://#{scratch_dir}/file/x") }
+      assert_system_error(Errno::ENOTDIR, /no folder/, operation: :bind) do
+        pull.bind("ipc://#{scratch_dir}/file/x")
+      end
     end
   end
 
@@ -167,11 +211,21 @@ class EndpointErrorsTest < Godwit::TestCase
       begin
         pull.bind("ipc://\#{ARGV[0]}/socket")
       rescue Godwit::AccessError => error
-        puts [error.class, Errno::EACCES === error, error.operation, error.message, pull.recv, pull.endpoints].inspect
+        puts [
+               error.class,
+               Errno::EACCES === error,
+               error.operation,
+               error.message,
+               pull.recv,
+               pull.endpoints
+             ].inspect
       end
     RUBY
     assert_child result
-    assert_match(/\[Godwit::AccessError, true, :bind, ".*may not write in the folder.*", "accepted before", \["inproc:\/\/x"\]\]/, result.stdout)
+    assert_match(
+      %r{\[Godwit::AccessError, true, :bind, ".*may not write in the folder.*", "accepted before", \["inproc://x"\]\]},
+      result.stdout
+    )
   ensure
     File.chmod(0o755, scratch_dir)
   end
@@ -190,7 +244,9 @@ class EndpointErrorsTest < Godwit::TestCase
 
   test "of several endpoints those before the bad one stand" do
     dealer = open_socket(:DEALER)
-    assert_raises(Godwit::EndpointError) { dealer.bind("tcp://127.0.0.1:*", "nonsense", "tcp://127.0.0.1:*") }
+    assert_raises(Godwit::EndpointError) do
+      dealer.bind("tcp://127.0.0.1:*", "nonsense", "tcp://127.0.0.1:*")
+    end
     assert_equal ["tcp://127.0.0.1:#{dealer.port}"], dealer.endpoints
     assert_flows(open_socket(:DEALER).connect(dealer.last_endpoint), dealer)
   end

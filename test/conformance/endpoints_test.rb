@@ -52,26 +52,43 @@ class EndpointsTest < Godwit::TestCase
     assert_equal range.to_a, sockets.map(&:port)
     assert_equal "tcp://127.0.0.1:#{first}", sockets.first.last_endpoint
     late = open_socket(:DEALER)
-    error = assert_named(Godwit::AddressInUseError, /no port of #{range} is free/, operation: :bind) { late.bind("tcp://127.0.0.1:*", ports: range) }
+    error =
+      assert_named(Godwit::AddressInUseError, /no port of #{range} is free/, operation: :bind) do
+        late.bind("tcp://127.0.0.1:*", ports: range)
+      end
     assert_kind_of Errno::EADDRINUSE, error
     assert_equal "tcp://127.0.0.1:*", error.endpoint
     assert_empty late.endpoints
     assert_joined late.bind("tcp://127.0.0.1:*"), open_socket(:DEALER).connect(late.last_endpoint)
-    assert_raises(Godwit::AddressInUseError) { Godwit::DEALER.bind("tcp://127.0.0.1:*", ports: range, context: context) }
+    assert_raises(Godwit::AddressInUseError) do
+      Godwit::DEALER.bind("tcp://127.0.0.1:*", ports: range, context: context)
+    end
   end
 
   test "ports: goes with a tcp wildcard, and is a Range of numbers" do
-    [["tcp://127.0.0.1:5555", 5000..5001], ["inproc://x", 5000..5001], ["tcp://127.0.0.1:*", "5000"], ["tcp://127.0.0.1:*", 5000],
+    [["tcp://127.0.0.1:5555", 5000..5001], ["inproc://x", 5000..5001],
+      ["tcp://127.0.0.1:*", "5000"], ["tcp://127.0.0.1:*", 5000],
       ["tcp://127.0.0.1:*", "a".."b"]].each do |endpoint, ports|
-      assert_named(Godwit::ArgumentValueError, /ports: takes a Range/, operation: :bind) { open_socket(:DEALER).bind(endpoint, ports: ports) }
+      assert_named(Godwit::ArgumentValueError, /ports: takes a Range/, operation: :bind) do
+        open_socket(:DEALER).bind(endpoint, ports: ports)
+      end
     end
-    assert_named(Godwit::ArgumentValueError, /not empty.*10\.\.\.10/) { open_socket(:DEALER).bind("tcp://127.0.0.1:*", ports: 10...10) }
-    assert_named(Godwit::EndpointError, /65535/) { open_socket(:DEALER).bind("tcp://127.0.0.1:*", ports: 70_000..70_001) }
+    assert_named(Godwit::ArgumentValueError, /not empty.*10\.\.\.10/) do
+      open_socket(:DEALER).bind("tcp://127.0.0.1:*", ports: 10...10)
+    end
+    assert_named(Godwit::EndpointError, /65535/) do
+      open_socket(:DEALER).bind("tcp://127.0.0.1:*", ports: 70_000..70_001)
+    end
   end
 
   test "several transports at once" do
-    pull = open_socket(:PULL).bind(*Godwit::TestSupport::Sockets::TRANSPORTS.map { |transport| endpoint_for(transport) })
-    pull.endpoints.each { |endpoint| assert_flows(open_socket(:PUSH).connect(endpoint), pull, "by #{endpoint}") }
+    pull =
+      open_socket(:PULL).bind(
+        *Godwit::TestSupport::Sockets::TRANSPORTS.map { |transport| endpoint_for(transport) }
+      )
+    pull.endpoints.each do |endpoint|
+      assert_flows(open_socket(:PUSH).connect(endpoint), pull, "by #{endpoint}")
+    end
     push = open_socket(:PUSH).connect(*pull.endpoints)
     6.times { |i| push << i.to_s }
     assert_equal %w[0 1 2 3 4 5], take(pull, 6).sort
@@ -87,7 +104,11 @@ class EndpointsTest < Godwit::TestCase
       assert_nil dealer.last_endpoint
       # The name is free again once libzmq has let go of it.
       again = open_socket(:DEALER)
-      eventually { again.bind(resolved) && true rescue Errno::EADDRINUSE && false } # standard:disable Style/RescueModifier
+      eventually do
+        again.bind(resolved) && true
+      rescue
+        Errno::EADDRINUSE && false
+      end # standard:disable Style/RescueModifier
       assert_joined again, open_socket(:DEALER).connect(resolved)
     end
   end
@@ -119,7 +140,10 @@ class EndpointsTest < Godwit::TestCase
     bound, connected = connected_pair(:DEALER, :DEALER, transport: transport)
     other = {tcp: "tcp://127.0.0.1:#{free_port}"}.fetch(transport) { endpoint_for(transport) }
     {unbind: [bound, other], disconnect: [connected, other]}.each do |operation, (socket, endpoint)|
-      error = assert_named(Godwit::NoEndpointError, /endpoints lists/, operation: operation) { socket.public_send(operation, endpoint) }
+      error =
+        assert_named(Godwit::NoEndpointError, /endpoints lists/, operation: operation) do
+          socket.public_send(operation, endpoint)
+        end
       assert_equal endpoint, error.endpoint
       assert_kind_of Errno::ENOENT, error
     end
@@ -159,19 +183,23 @@ class EndpointsTest < Godwit::TestCase
     assert_joined dealer, open_socket(:DEALER, ipv6: true).connect(dealer.last_endpoint)
     Godwit::Context.new(ipv6: true, linger: 0) do |six|
       six.socket(:DEALER) do |other|
-        assert_joined other.bind("tcp://[::1]:*"), open_socket(:DEALER, ipv6: true).connect(other.last_endpoint)
+        assert_joined other.bind("tcp://[::1]:*"),
+          open_socket(:DEALER, ipv6: true).connect(other.last_endpoint)
       end
     end
   end
 
   test "IPv6 without ipv6: true says that it is missing" do
     skip_without_ipv6
-    assert_named(Godwit::InterfaceError, /ipv6: true/, operation: :bind) { open_socket(:DEALER).bind("tcp://[::1]:*") }
+    assert_named(Godwit::InterfaceError, /ipv6: true/, operation: :bind) do
+      open_socket(:DEALER).bind("tcp://[::1]:*")
+    end
   end
 
   test "an interface by name" do
     skip "only Linux calls its loopback lo" unless LINUX
-    assert_equal "tcp://127.0.0.1", open_socket(:DEALER).bind("tcp://lo:*").last_endpoint[/\A.*(?=:)/]
+    assert_equal "tcp://127.0.0.1",
+      open_socket(:DEALER).bind("tcp://lo:*").last_endpoint[/\A.*(?=:)/]
   end
 
   test "a source address" do

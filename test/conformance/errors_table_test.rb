@@ -8,14 +8,32 @@ class ErrorsTableTest < Godwit::TestCase
   # What a user may rescue, and for which errno and operation it comes.
   EXPECTED = [
     [Errno::ETIMEDOUT::Errno, :recv, Godwit::TimeoutError, Errno::ETIMEDOUT, true],
-    [Errno::EAGAIN::Errno, :recv_nonblock, Godwit::EAGAINWaitReadable, IO::EAGAINWaitReadable, true],
-    [Errno::EAGAIN::Errno, :send_nonblock, Godwit::EAGAINWaitWritable, IO::EAGAINWaitWritable, true],
+    [
+      Errno::EAGAIN::Errno,
+      :recv_nonblock,
+      Godwit::EAGAINWaitReadable,
+      IO::EAGAINWaitReadable,
+      true
+    ],
+    [
+      Errno::EAGAIN::Errno,
+      :send_nonblock,
+      Godwit::EAGAINWaitWritable,
+      IO::EAGAINWaitWritable,
+      true
+    ],
     [Errno::ENOTSOCK::Errno, :send, Godwit::ClosedError, IOError, false],
     [ETERM, :recv, Godwit::ContextTerminatedError, IOError, false],
     [EFSM, :send, Godwit::StateError, StandardError, false],
     [Errno::EHOSTUNREACH::Errno, :send, Godwit::UnreachableError, Errno::EHOSTUNREACH, true],
     [Errno::EADDRINUSE::Errno, :bind, Godwit::AddressInUseError, Errno::EADDRINUSE, true],
-    [Errno::EADDRNOTAVAIL::Errno, :bind, Godwit::AddressNotAvailableError, Errno::EADDRNOTAVAIL, false],
+    [
+      Errno::EADDRNOTAVAIL::Errno,
+      :bind,
+      Godwit::AddressNotAvailableError,
+      Errno::EADDRNOTAVAIL,
+      false
+    ],
     [Errno::ENODEV::Errno, :bind, Godwit::InterfaceError, Errno::ENODEV, false],
     [Errno::EPROTONOSUPPORT::Errno, :connect, Godwit::ProtocolError, Errno::EPROTONOSUPPORT, false],
     [ENOCOMPATPROTO, :bind, Godwit::IncompatibleProtocolError, StandardError, false],
@@ -56,7 +74,8 @@ class ErrorsTableTest < Godwit::TestCase
   end
 
   def test_superclasses_of_those_that_godwit_finds_itself
-    {ForkedError: IOError, OptionError: ArgumentError, CurveKeyError: ArgumentError, MessageTypeError: TypeError,
+    {ForkedError: IOError, OptionError: ArgumentError, CurveKeyError: ArgumentError,
+     MessageTypeError: TypeError,
      MessageError: ArgumentError, MultipartError: StandardError}.each do |name, parent|
       klass = Godwit.const_get(name)
       assert_equal parent, klass.superclass
@@ -68,7 +87,9 @@ class ErrorsTableTest < Godwit::TestCase
   end
 
   def test_would_block_is_a_class_of_its_own
-    [Godwit::EAGAINWaitReadable, Godwit::EAGAINWaitWritable].each { |klass| assert_includes klass.ancestors, Godwit::WouldBlock }
+    [Godwit::EAGAINWaitReadable, Godwit::EAGAINWaitWritable].each do |klass|
+      assert_includes klass.ancestors, Godwit::WouldBlock
+    end
     assert_includes Godwit::EAGAINWaitReadable.ancestors, IO::WaitReadable
     assert_includes Godwit::EAGAINWaitWritable.ancestors, IO::WaitWritable
     assert_includes Godwit::WouldBlock.ancestors, Godwit::Error
@@ -76,26 +97,34 @@ class ErrorsTableTest < Godwit::TestCase
 
   def test_the_message_names_operation_endpoint_words_and_fix
     error = Godwit::Errors.build(Errno::EACCES::Errno, "bind", "tcp://127.0.0.1:80", nil)
-    assert_equal "bind tcp://127.0.0.1:80: Permission denied (a port below 1024 needs root; take one above)", error.message
-    assert_includes Godwit::Errors.build(Errno::EACCES::Errno, :bind, "ipc:///etc/x").message, "folder"
-    assert_includes Godwit::Errors.build(Errno::ENOENT::Errno, :bind, "ipc:///none/x").message, "folder"
+    assert_equal "bind tcp://127.0.0.1:80: Permission denied (a port below 1024 needs root; take " \
+      "one above)",
+      error.message
+    assert_includes Godwit::Errors.build(Errno::EACCES::Errno, :bind, "ipc:///etc/x").message,
+      "folder"
+    assert_includes Godwit::Errors.build(Errno::ENOENT::Errno, :bind, "ipc:///none/x").message,
+      "folder"
   end
 
   def test_the_detail_takes_the_place_of_the_hint
     error = Godwit::Errors.build(Errno::ENODEV::Errno, :bind, "tcp://host:1", "say * or an IP")
     assert_equal "bind tcp://host:1: No such device (say * or an IP)", error.message
-    assert_equal "send: Wrong number of frames", Godwit::Errors.build(Godwit::MessageError, :send, nil, "").message
+    assert_equal "send: Wrong number of frames",
+      Godwit::Errors.build(Godwit::MessageError, :send, nil, "").message
   end
 
   def test_no_operation_and_no_endpoint_are_no_trouble
-    assert_match(/\AAddress already in use \(/, Godwit::Errors.build(Errno::EADDRINUSE::Errno).message)
+    assert_match(
+      /\AAddress already in use \(/, Godwit::Errors.build(Errno::EADDRINUSE::Errno).message
+    )
   end
 
   def test_credentials_in_an_endpoint_are_hidden
     error = Godwit::Errors.build(Errno::EINVAL::Errno, :connect, "tcp://user:sesame@host:1", nil)
     refute_includes error.message, "sesame"
     refute_includes error.endpoint, "sesame"
-    assert_equal "ipc://@name", Godwit::Errors.build(Errno::EINVAL::Errno, :connect, "ipc://@name").endpoint
+    assert_equal "ipc://@name",
+      Godwit::Errors.build(Errno::EINVAL::Errno, :connect, "ipc://@name").endpoint
   end
 
   def test_an_errno_outside_the_table_has_one_class_forever
@@ -115,7 +144,8 @@ class ErrorsTableTest < Godwit::TestCase
 
   def test_ruby_s_ways_to_raise_keep_class_and_message
     error = assert_raises(Godwit::TimeoutError) { raise Godwit::TimeoutError, "late" }
-    assert_equal ["late", Errno::ETIMEDOUT::Errno, true], [error.message, error.errno, error.retriable?]
+    assert_equal ["late", Errno::ETIMEDOUT::Errno, true],
+      [error.message, error.errno, error.retriable?]
     error = assert_raises(Godwit::TimeoutError) { raise Godwit::TimeoutError }
     assert_equal Errno::ETIMEDOUT::Errno, error.errno
     original = Godwit::Errors.build(Errno::EADDRINUSE::Errno, :bind, "tcp://*:1")
@@ -132,7 +162,10 @@ class ErrorsTableTest < Godwit::TestCase
   def test_the_page_lists_every_class
     page = File.read(File.expand_path("../../docs/errors.md", __dir__))
     Godwit::Errors::TABLE.filter_map(&:klass).each do |klass|
-      assert_includes page, "| `#{klass.name.delete_prefix("Godwit::")}` | `#{klass.superclass}`".sub("Errno::ENOTSUP", "Errno::EOPNOTSUPP")
+      assert_includes page,
+        "| `#{klass.name.delete_prefix("Godwit::")}` | `#{klass.superclass}`".sub(
+          "Errno::ENOTSUP", "Errno::EOPNOTSUPP"
+        )
     end
   end
 end

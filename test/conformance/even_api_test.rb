@@ -25,7 +25,8 @@ class EvenApiTest < Godwit::TestCase
     case message
     in {size: 3, content_size:, frames: [*, "body"]} then assert_equal 11, content_size
     end
-    record = Godwit::Logger::Record.parse("E, [2026-11-20T12:31:07.123456 #42] ERROR -- billing: refused")
+    record =
+      Godwit::Logger::Record.parse("E, [2026-11-20T12:31:07.123456 #42] ERROR -- billing: refused")
     case record
     in {label: "ERROR", prog: "billing", pid: 42, text:} then assert_equal "refused", text
     end
@@ -39,7 +40,9 @@ class EvenApiTest < Godwit::TestCase
 
   test "Message#inspect shows sizes and first bytes" do
     shown = Godwit::Message.new("hello", "x" * 1000, "", "\xff".b).inspect
-    assert_equal "#<Godwit::Message 5 bytes \"hello\", 1000 bytes \"#{"x" * 16}\"..., 0 bytes, 1 bytes \"\\xFF\">", shown
+    assert_equal "#<Godwit::Message 5 bytes \"hello\", 1000 bytes \"#{"x" * 16}\"..., 0 bytes, 1 " \
+      "bytes \"\\xFF\">",
+      shown
   end
 
   test "request gives nil with exception: false" do
@@ -50,11 +53,17 @@ class EvenApiTest < Godwit::TestCase
   end
 
   {
-    "PULL" => -> { Godwit::PULL.new(recv_hmw: 1) }, "Context" => -> { Godwit::Context.new(io_thread: 1) }, "Timers" => -> { Godwit::Timers.new(clok: 1) },
-    "Beacon" => -> { Godwit::Beacon.new(5670, interfac: "x") }, "Frame" => -> { Godwit::Frame.new("x", copy_treshold: 1) },
-    "Logger" => -> { Godwit::Logger.new("tcp://127.0.0.1:1", quue: 1) }, "Sink" => -> { Godwit::Logger::Sink.new("x", rotat: 1) },
-    "View" => -> { Godwit::Logger::View.new(colr: true) }, "Reader" => -> { Godwit::Logger::Reader.new("inproc://x", stat: "x") },
-    "Control" => -> { Godwit::Logger::Control.new("inproc://x", timout: 1) }, "Broadcaster" => -> { Godwit::Logger::Broadcaster.new("inproc://x", contrl: 1) }
+    "PULL" => -> { Godwit::PULL.new(recv_hmw: 1) },
+    "Context" => -> { Godwit::Context.new(io_thread: 1) },
+    "Timers" => -> { Godwit::Timers.new(clok: 1) },
+    "Beacon" => -> { Godwit::Beacon.new(5670, interfac: "x") },
+    "Frame" => -> { Godwit::Frame.new("x", copy_treshold: 1) },
+    "Logger" => -> { Godwit::Logger.new("tcp://127.0.0.1:1", quue: 1) },
+    "Sink" => -> { Godwit::Logger::Sink.new("x", rotat: 1) },
+    "View" => -> { Godwit::Logger::View.new(colr: true) },
+    "Reader" => -> { Godwit::Logger::Reader.new("inproc://x", stat: "x") },
+    "Control" => -> { Godwit::Logger::Control.new("inproc://x", timout: 1) },
+    "Broadcaster" => -> { Godwit::Logger::Broadcaster.new("inproc://x", contrl: 1) }
   }.each do |name, make|
     test "#{name} refuses an unknown keyword, and names the nearest" do
       skip "the checks of types take the place of initialize" if ENV["GODWIT_TEST_TYPES"]
@@ -73,9 +82,12 @@ class EvenApiTest < Godwit::TestCase
     recursive = []
     recursive << recursive
     {
-      -> { pull.linger = 1e306 } => Godwit::OptionError, -> { Godwit::Timers.new.every(5e-324) { nil } } => Godwit::ArgumentValueError,
-      -> { pull.bind("tcp://\xff:*") } => Godwit::Error, -> { open_poller.register(recursive) } => Godwit::ArgumentTypeError,
-      -> { pull.monitor(recursive) } => Godwit::ArgumentValueError, -> { open_poller.register(pull, recursive) } => Godwit::ArgumentValueError
+      -> { pull.linger = 1e306 } => Godwit::OptionError,
+      -> { Godwit::Timers.new.every(5e-324) { nil } } => Godwit::ArgumentValueError,
+      -> { pull.bind("tcp://\xff:*") } => Godwit::Error,
+      -> { open_poller.register(recursive) } => Godwit::ArgumentTypeError,
+      -> { pull.monitor(recursive) } => Godwit::ArgumentValueError,
+      -> { open_poller.register(pull, recursive) } => Godwit::ArgumentValueError
     }.each { |call, expected| assert_kind_of expected, assert_raises(Godwit::Error, &call) }
     assert_equal Godwit.has?("curve"), Godwit.has?("curve".encode("UTF-16LE"))
     assert_equal :PULL, own(context.socket("pull".encode("UTF-16LE"))).type
@@ -85,12 +97,15 @@ class EvenApiTest < Godwit::TestCase
     skip "the checks of types want what initialize sets" if ENV["GODWIT_TEST_TYPES"]
     socket = Godwit::PULL.allocate
     assert_equal [nil, nil, []], [socket.last_endpoint, socket.port, socket.endpoints]
-    [-> { socket.recv }, -> { socket.linger }, -> { socket.bind("inproc://x") }, -> { Godwit::Context.allocate.socket(:PULL) }].each do |call|
+    [-> { socket.recv }, -> { socket.linger }, -> { socket.bind("inproc://x") },
+      -> { Godwit::Context.allocate.socket(:PULL) }].each do |call|
       assert_raises(Godwit::ClosedError, &call)
     end
   end
 
   test "a poller for a PUSH names how it is registered" do
-    assert_named(Godwit::UnsupportedError, /register\(it, :writable\)/) { Godwit::Poller.new(open_socket(:PUSH)) }
+    assert_named(Godwit::UnsupportedError, /register\(it, :writable\)/) do
+      Godwit::Poller.new(open_socket(:PUSH))
+    end
   end
 end

@@ -54,7 +54,11 @@ class FrameTest < Godwit::TestCase
 
   def assert_same_slice(frame, *arguments)
     expected = BYTES.byteslice(*arguments)
-    expected.nil? ? assert_nil(frame.byteslice(*arguments), arguments.inspect) : assert_equal(expected, frame.byteslice(*arguments), arguments.inspect)
+    if expected.nil?
+      assert_nil(frame.byteslice(*arguments), arguments.inspect)
+    else
+      assert_equal(expected, frame.byteslice(*arguments), arguments.inspect)
+    end
   end
 
   test "a slice is binary and the caller's own" do
@@ -69,7 +73,11 @@ class FrameTest < Godwit::TestCase
     frames_of(BYTES).each_value do |frame|
       [0, 1, 255, 256, -1, -256, -257].each do |index|
         expected = BYTES.getbyte(index)
-        expected.nil? ? assert_nil(frame.getbyte(index)) : assert_equal(expected, frame.getbyte(index))
+        if expected.nil?
+          assert_nil(frame.getbyte(index))
+        else
+          assert_equal(expected, frame.getbyte(index))
+        end
       end
     end
   end
@@ -93,7 +101,10 @@ class FrameTest < Godwit::TestCase
   end
 
   test "equality and order are those of the bytes" do
-    one, same, other = frames_of("abc")[:received], Godwit::Frame.new("abc"), Godwit::Frame.new("abd")
+    one, same, other =
+      frames_of("abc")[:received],
+      Godwit::Frame.new("abc"),
+      Godwit::Frame.new("abd")
     assert_operator one, :==, same
     assert_operator one, :==, "abc"
     refute_operator one, :==, other
@@ -104,7 +115,8 @@ class FrameTest < Godwit::TestCase
     assert_equal one.hash, same.hash
     refute_equal one.hash, other.hash
     assert_equal 1, {one => 1}[same]
-    assert_equal [-1, 0, 1, -1, 1], [one <=> other, one <=> same, other <=> one, one <=> "abcd", one <=> "ab"]
+    assert_equal [-1, 0, 1, -1, 1],
+      [one <=> other, one <=> same, other <=> one, one <=> "abcd", one <=> "ab"]
     assert_nil one <=> 5
     assert_equal [one, other], [other, one].sort
     assert_operator one, :<, other
@@ -124,7 +136,8 @@ class FrameTest < Godwit::TestCase
     assert_equal Encoding::UTF_8, Godwit::Frame.new("ä").to_s.encoding
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, bind_options: {encoding: "UTF-8"})
     push.send("ä")
-    assert_equal ["ä", Encoding::UTF_8], [(frame = pull.recv_frame(timeout: 5)).to_s, frame.encoding]
+    assert_equal ["ä", Encoding::UTF_8],
+      [(frame = pull.recv_frame(timeout: 5)).to_s, frame.encoding]
   end
 
   test "a String changed afterwards does not change it" do
@@ -142,7 +155,8 @@ class FrameTest < Godwit::TestCase
       assert_nil frame.close
       assert_nil frame.close
       assert_predicate frame, :gone?
-      {size: [], to_s: [], byteslice: [0, 1], getbyte: [0], unpack1: ["C"], more?: [], hash: [], "<=>": ["a"], property: ["x"], dup: [], start_with?: ["a"]}.each do |name, arguments|
+      {size: [], to_s: [], byteslice: [0, 1], getbyte: [0], unpack1: ["C"], more?: [], hash: [],
+       "<=>": ["a"], property: ["x"], dup: [], start_with?: ["a"]}.each do |name, arguments|
         assert_named(Godwit::GoneError, /gone/) { frame.public_send(name, *arguments) }
       end
       assert_raises(Godwit::GoneError) { frame.each_byte { nil } }
@@ -185,7 +199,8 @@ class FrameTest < Godwit::TestCase
   end
 
   each_transport("properties of its peer", only: %i[tcp ipc]) do |transport|
-    pull, push = connected_pair(:PULL, :PUSH, transport: transport, connect_options: {metadata: "X-Who:me"})
+    pull, push =
+      connected_pair(:PULL, :PUSH, transport: transport, connect_options: {metadata: "X-Who:me"})
     push.send("a")
     frame = pull.recv_frame(timeout: 5)
     assert_equal "PUSH", frame.property("Socket-Type")
@@ -197,7 +212,9 @@ class FrameTest < Godwit::TestCase
   end
 
   test "a property's name is a String without NUL" do
-    assert_named(Godwit::ArgumentTypeError, /the name takes a String/) { Godwit::Frame.new("").property(5) }
+    assert_named(Godwit::ArgumentTypeError, /the name takes a String/) do
+      Godwit::Frame.new("").property(5)
+    end
     assert_named(Godwit::ArgumentValueError, /NUL/) { Godwit::Frame.new("").property("a\0b") }
   end
 
@@ -205,11 +222,16 @@ class FrameTest < Godwit::TestCase
     [nil, 5, :a, ["a"], Godwit::Frame.new("a")].each do |wrong|
       assert_named(Godwit::ArgumentTypeError, /a Frame takes a String/) { Godwit::Frame.new(wrong) }
     end
-    [-1, 1.5, "1"].each { |wrong| assert_named(Godwit::ArgumentValueError, /copy_threshold/) { Godwit::Frame.new("a", copy_threshold: wrong) } }
+    [-1, 1.5, "1"].each do |wrong|
+      assert_named(Godwit::ArgumentValueError, /copy_threshold/) do
+        Godwit::Frame.new("a", copy_threshold: wrong)
+      end
+    end
   end
 
   test "inspect shows its size and its first bytes" do
     assert_equal '#<Godwit::Frame 3 bytes "abc">', Godwit::Frame.new("abc").inspect
-    assert_equal '#<Godwit::Frame 100 bytes "xxxxxxxxxxxxxxxx"...>', Godwit::Frame.new("x" * 100).inspect
+    assert_equal '#<Godwit::Frame 100 bytes "xxxxxxxxxxxxxxxx"...>',
+      Godwit::Frame.new("x" * 100).inspect
   end
 end

@@ -60,12 +60,24 @@ class FramesTest < Godwit::TestCase
     one, two = Godwit::Frame.new("one"), Godwit::Frame.new("t" * 100_000)
     push.send(one)
     push << [two, "three", Godwit::Frame.new("four")]
-    push.send_many([Godwit::Frame.new("five"), [Godwit::Frame.new("six"), ""], Godwit::Message.new("seven")])
+    push.send_many(
+      [Godwit::Frame.new("five"), [Godwit::Frame.new("six"), ""], Godwit::Message.new("seven")]
+    )
     push.send_nonblock(Godwit::Message.new("eight", "nine"))
-    assert_equal ["one", ["t" * 100_000, "three", "four"], "five", ["six", ""], "seven", %w[eight nine]], take(pull, 6)
+    assert_equal [
+      "one",
+      ["t" * 100_000, "three", "four"],
+      "five",
+      ["six", ""],
+      "seven",
+      %w[eight nine]
+    ],
+      take(pull, 6)
     assert_predicate one, :gone?
     assert_predicate two, :gone?
-    assert_named(Godwit::GoneError, /send: Frame is gone .*dup/, operation: :send) { push.send(one) }
+    assert_named(Godwit::GoneError, /send: Frame is gone .*dup/, operation: :send) do
+      push.send(one)
+    end
     assert_named(Godwit::GoneError, /gone/) { push << ["a", two] }
   end
 
@@ -121,7 +133,8 @@ class FramesTest < Godwit::TestCase
     assert_equal "a", pull.recv(timeout: 5)
   end
 
-  # Runs each block in a thread of its own, again and again, both at the same time; gives what they gave.
+  # Runs each block in a thread of its own, again and again, both at the same time; gives what they
+  # gave.
   def at_once(times, *blocks)
     queues = blocks.map { Thread::Queue.new }
     given = Thread::Queue.new
@@ -151,11 +164,15 @@ class FramesTest < Godwit::TestCase
     sends = pairs.map { |_, push| ->(frame) { push.send(frame) && :sent } }
     at_once(500, *sends) do |outcomes|
       assert_equal %i[gone sent], outcomes.sort
-      assert_equal 1, pairs.sum { |pull, _| pull.recv_nonblock(exception: false).is_a?(String) ? 1 : 0 }
+      assert_equal 1,
+        pairs.sum { |pull, _|
+          pull.recv_nonblock(exception: false).is_a?(String) ? 1 : 0
+        }
     end
   end
 
-  test "a frame that another thread closes at the same time is in its message, or the message was not sent" do
+  test "a frame that another thread closes at the same time is in its message, or the message " \
+    "was not sent" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     send = ->(frame) { push.send(["a", "b", "c", "d", frame]) && :sent }
     at_once(500, send, ->(frame) { frame.close || :closed }) do |outcomes|
@@ -207,11 +224,17 @@ class FramesTest < Godwit::TestCase
 
   test "each fiber and thread holds parts of its own, and reads the rest of its own message" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
-    senders = Array.new(3) { |i| Fiber.new { 3.times { |part| push.send_frame("#{i}.#{part}", more: part < 2).then { Fiber.yield } } } }
+    senders =
+      Array.new(3) do |i|
+        Fiber.new do
+          3.times { |part| push.send_frame("#{i}.#{part}", more: part < 2).then { Fiber.yield } }
+        end
+      end
     3.times { senders.each(&:resume) }
     in_thread { push.send_frame("alone") }.join
     push.send(%w[x y])
-    readers = Array.new(3) { Fiber.new { 3.times { Fiber.yield(pull.recv_frame(timeout: 5).to_s) } } }
+    readers =
+      Array.new(3) { Fiber.new { 3.times { Fiber.yield(pull.recv_frame(timeout: 5).to_s) } } }
     got = Array.new(3) { [] }
     3.times { readers.each_with_index { |reader, i| got[i] << reader.resume } }
     assert_equal Array.new(3) { |i| %W[#{i}.0 #{i}.1 #{i}.2] }, got
@@ -249,7 +272,9 @@ class FramesTest < Godwit::TestCase
 
   test "types that only send or receive refuse frames too" do
     push, pull = open_socket(:PUSH), open_socket(:PULL)
-    %i[recv_frame recv_frames recv_message].each { |name| assert_raises(Godwit::UnsupportedError) { push.public_send(name) } }
+    %i[recv_frame recv_frames recv_message].each do |name|
+      assert_raises(Godwit::UnsupportedError) { push.public_send(name) }
+    end
     assert_raises(Godwit::UnsupportedError) { pull.send_frame("a") }
     assert_raises(Godwit::UnsupportedError) { open_socket(:PUB).recv_frame }
   end

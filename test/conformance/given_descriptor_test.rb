@@ -5,15 +5,22 @@
 require "test_helper"
 require_relative "assertions"
 
-# `use_fd`, a socket that listens already: libzmq would end the process on a bad one, so those are tried in a child process.
+# `use_fd`, a socket that listens already: libzmq would end the process on a bad one, so those are
+# tried in a child process.
 class GivenDescriptorTest < Godwit::TestCase
   include Conformance::Assertions
 
   BAD = {
     "no open descriptor" => ["777", "is no open socket"],
     "a file" => ["(keep = File.open('/dev/null')).fileno", "is no open socket"],
-    "a socket that does not listen" => ["(keep = Socket.new(:INET, :STREAM)).fileno", "does not listen"],
-    "a connected socket" => ["(server = TCPServer.new('127.0.0.1', 0); keep = TCPSocket.new('127.0.0.1', server.local_address.ip_port)).fileno", "does not listen"],
+    "a socket that does not listen" => [
+      "(keep = Socket.new(:INET, :STREAM)).fileno", "does not listen"
+    ],
+    "a connected socket" => [
+      "(server = TCPServer.new('127.0.0.1', 0); keep = TCPSocket.new('127.0.0.1', " \
+      "server.local_address.ip_port)).fileno",
+      "does not listen"
+    ],
     "a UDP socket" => ["(keep = UDPSocket.new).fileno", "is no stream socket"],
     "a UNIX socket for tcp" => ["(keep = UNIXServer.new(ARGV[0])).fileno", "is of another family"]
   }.freeze
@@ -35,11 +42,15 @@ class GivenDescriptorTest < Godwit::TestCase
         Godwit::PUSH.connect(pull.last_endpoint) << "hello"
         puts pull.recv(timeout: 5)
       RUBY
-      assert_match(/use_fd takes the descriptor of a stream socket that is bound and listens.*: \d+ #{says}\nbind\n0\ntrue\nhello\n/, result.stdout)
+      assert_match(
+        /use_fd takes the descriptor of a stream socket that is bound and listens.*: \d+ #{says}\nbind\n0\ntrue\nhello\n/,
+        result.stdout
+      )
     end
   end
 
-  test "a good one, bound twice and by two sockets: libzmq gets duplicates, the giver's stays open" do
+  test "a good one, bound twice and by two sockets: libzmq gets duplicates, the giver's stays " \
+    "open" do
     result = assert_child run_child(<<~RUBY)
       require "godwit"
       require "socket"
@@ -47,12 +58,16 @@ class GivenDescriptorTest < Godwit::TestCase
       first = Godwit::PULL.bind("tcp://127.0.0.1:*", use_fd: server.fileno)
       second = Godwit::PULL.bind("tcp://127.0.0.1:*", use_fd: server.fileno)
       first.bind("tcp://127.0.0.1:*", "inproc://other")
-      puts [first, second].map(&:port).uniq == [server.local_address.ip_port], first.use_fd == server.fileno
+      puts [first, second].map(&:port).uniq == [server.local_address.ip_port],
+           first.use_fd == server.fileno
       Godwit::PUSH.connect("inproc://other") << "inproc"
       puts first.recv(timeout: 5)
       Godwit::PUSH.connect(second.last_endpoint) << "hello"
       message = nil # either may have taken the connection
-      message ||= [first, second].map { |pull| pull.recv(timeout: 0.05, exception: false) }.compact.first until message
+      message ||=
+        [first, second].map { |pull| pull.recv(timeout: 0.05, exception: false) }
+          .compact
+          .first until message
       puts message
       Godwit.context.close
       puts server.closed?, server.stat.socket?

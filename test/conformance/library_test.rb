@@ -20,7 +20,9 @@ class LibraryTest < Godwit::TestCase
     assert_equal true, Godwit.has?(:ipc)
     assert_equal Godwit.has?(:curve), Godwit.has?("curve")
     assert_equal false, Godwit.has?(:carrier_pigeons)
-    %i[curve draft ws pgm gssapi norm tipc].each { |feature| assert_includes [true, false], Godwit.has?(feature) }
+    %i[curve draft ws pgm gssapi norm tipc].each do |feature|
+      assert_includes [true, false], Godwit.has?(feature)
+    end
   end
 
   test "inspect shows type, endpoints and state" do
@@ -28,7 +30,8 @@ class LibraryTest < Godwit::TestCase
     socket = open_socket(:DEALER)
     assert_equal "#<Godwit::DEALER>", socket.inspect
     socket.bind(name).connect("tcp://127.0.0.1:5")
-    assert_equal "#<Godwit::DEALER bound to #{name}, connected to tcp://127.0.0.1:5>", socket.inspect
+    assert_equal "#<Godwit::DEALER bound to #{name}, connected to tcp://127.0.0.1:5>",
+      socket.inspect
     assert_equal socket.inspect, socket.to_s
     assert_equal socket.inspect, [socket].join
     socket.close
@@ -38,19 +41,26 @@ class LibraryTest < Godwit::TestCase
   test "no key and no password shows" do
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
     keys, server = Godwit::Curve.keypair, Godwit::Curve.keypair
-    sockets = [open_socket(:DEALER, curve: keys, server_key: server.public_key), open_socket(:DEALER, curve: keys),
-      open_socket(:DEALER, plain: %w[user Swordfish1])]
+    sockets = [
+      open_socket(:DEALER, curve: keys, server_key: server.public_key),
+      open_socket(:DEALER, curve: keys), open_socket(:DEALER, plain: %w[user Swordfish1])
+    ]
     shown = [*sockets, keys, context].flat_map { |one| [one.inspect, one.to_s, [one].join] }
     shown << Marshal.dump(shown) << sockets.map(&:endpoints).inspect
     shown.each do |text|
-      [keys.secret_key, Godwit::Z85.decode(keys.secret_key), "Swordfish1"].each { |secret| refute_includes text.b, secret.b }
+      [keys.secret_key, Godwit::Z85.decode(keys.secret_key), "Swordfish1"].each do |secret|
+        refute_includes text.b, secret.b
+      end
     end
     assert_includes keys.inspect, keys.public_key
     assert_match(/hidden/, keys.inspect)
   end
 
   test "an endpoint's user name and password do not show in an error" do
-    error = assert_raises(Godwit::Error) { open_socket(:DEALER).connect("tcp://user:Swordfish1@127.0.0.1:99999") }
+    error =
+      assert_raises(Godwit::Error) do
+        open_socket(:DEALER).connect("tcp://user:Swordfish1@127.0.0.1:99999")
+      end
     refute_includes error.message, "Swordfish1"
     refute_includes error.endpoint.to_s, "Swordfish1"
     refute_includes error.full_message, "Swordfish1"

@@ -10,7 +10,8 @@ require_relative "assertions"
 class LibzmqScenariosTest < Godwit::TestCase
   include Conformance::Assertions
 
-  test "a SUB that disconnects over inproc has unsubscribed, and one that connects again subscribes anew" do
+  test "a SUB that disconnects over inproc has unsubscribed, and one that connects again " \
+    "subscribes anew" do
     xpub = open_socket(:XPUB).bind(endpoint_for(:inproc))
     sub = open_socket(:SUB, subscribe: "a").connect(xpub.last_endpoint)
     assert_equal "\x01a".b, xpub.recv(timeout: 5)
@@ -40,7 +41,10 @@ class LibzmqScenariosTest < Godwit::TestCase
   test "a ROUTER reaches each of a hundred DEALERs that come and go" do
     router = open_socket(:ROUTER, mandatory: true).bind(endpoint_for(:tcp))
     100.times do |number|
-      dealer = open_socket(:DEALER, routing_id: "dealer #{number}", linger: 0).connect(router.last_endpoint)
+      dealer =
+        open_socket(:DEALER, routing_id: "dealer #{number}", linger: 0).connect(
+          router.last_endpoint
+        )
       eventually("the ROUTER never reached DEALER #{number}") do
         router.send(["dealer #{number}", "hello"], timeout: 5)
       rescue Godwit::UnreachableError
@@ -60,7 +64,8 @@ class LibzmqScenariosTest < Godwit::TestCase
     push = open_socket(:PUSH).connect(pull.last_endpoint)
     push << "hello"
     frame = pull.recv_frame(timeout: 5)
-    assert_equal %w[World anna PUSH], ["Hello", "User-Id", "Socket-Type"].map { |name| frame.property(name) }
+    assert_equal %w[World anna PUSH],
+      %w[Hello User-Id Socket-Type].map { |name| frame.property(name) }
     assert_nil frame.property("No-Such")
   end
 
@@ -73,21 +78,32 @@ class LibzmqScenariosTest < Godwit::TestCase
         [version, id, *((domain == "right") ? ["200", "OK", "", ""] : ["400", "No", "", ""])]
       end
     end
-    free, right, wrong = [{}, {zap_domain: "right"}, {zap_domain: "wrong"}].map { |options| open_socket(:PULL, **options).bind(endpoint_for(:tcp)) }
+    free, right, wrong =
+      [{}, {zap_domain: "right"}, {zap_domain: "wrong"}].map do |options|
+        open_socket(:PULL, **options).bind(endpoint_for(:tcp))
+      end
     assert_flows open_socket(:PUSH).connect(free.last_endpoint), free
     assert_empty asked, "without a domain nobody is asked"
     assert_flows open_socket(:PUSH).connect(right.last_endpoint), right
     assert_equal %w[right NULL], asked.pop
     # It may be refused before it sends, and then nobody is there to send to.
-    open_socket(:PUSH, linger: 0).connect(wrong.last_endpoint).send("hello", timeout: 0.5, exception: false)
+    open_socket(:PUSH, linger: 0).connect(wrong.last_endpoint).send(
+      "hello", timeout: 0.5, exception: false
+    )
     assert_equal %w[wrong NULL], asked.pop
     assert_nil wrong.recv(timeout: 0.2, exception: false)
   end
 
-  each_transport("a reconnect_interval of nil: who has lost its peer does not come back", only: %i[tcp ipc]) do |transport|
-    pull = open_socket(:PULL).bind((transport == :tcp) ? "tcp://#{own_host}:*" : endpoint_for(transport))
+  each_transport("a reconnect_interval of nil: who has lost its peer does not come back", only: %i[
+    tcp ipc
+  ]) do |transport|
+    pull =
+      open_socket(:PULL).bind((transport == :tcp) ? "tcp://#{own_host}:*" : endpoint_for(transport))
     endpoint = pull.last_endpoint
-    stays, comes = [{reconnect_interval: nil}, {reconnect_interval: 0.01}].map { |options| open_socket(:PUSH, linger: 0, immediate: true, **options).connect(endpoint) }
+    stays, comes =
+      [{reconnect_interval: nil}, {reconnect_interval: 0.01}].map do |options|
+        open_socket(:PUSH, linger: 0, immediate: true, **options).connect(endpoint)
+      end
     [stays, comes].each { |push| assert_flows push, pull }
     pull.close
     [stays, comes].each { |push| eventually("the loss was not seen") { !push.writable? } }
@@ -96,7 +112,8 @@ class LibzmqScenariosTest < Godwit::TestCase
   end
 
   %i[ROUTER DEALER].each do |type|
-    each_transport("a #{type} with probe_router says an empty hello to a ROUTER", only: %i[tcp ipc]) do |transport|
+    each_transport("a #{type} with probe_router says an empty hello to a ROUTER", only: %i[tcp
+      ipc]) do |transport|
       router = open_socket(:ROUTER).bind(endpoint_for(transport))
       prober = open_socket(type, probe_router: true, routing_id: "X").connect(router.last_endpoint)
       assert_equal ["X", ""], router.recv(timeout: 5)
@@ -117,19 +134,37 @@ class LibzmqScenariosTest < Godwit::TestCase
   end
 
   test "a high-water mark that is set before connecting counts" do
-    push, = connected_pair(:PUSH, :PULL, transport: :inproc, bind_options: {send_hwm: 2}, connect_options: {recv_hwm: 2})
+    push, =
+      connected_pair(
+        :PUSH,
+        :PULL,
+        transport: :inproc,
+        bind_options: {
+          send_hwm: 2
+        },
+        connect_options: {
+          recv_hwm: 2
+        }
+      )
     assert_equal 4, how_many(push)
   end
 
-  # libzmq 4.3 changes pipes that it may be freeing: memory is used after free, and a sender may wait for ever.
+  # libzmq 4.3 changes pipes that it may be freeing: memory is used after free, and a sender may
+  # wait for ever.
   each_transport "a high-water mark is fixed by the first bind or connect" do |transport|
     push = open_socket(:PUSH)
     push.send_hwm = 5
     push.bind(endpoint_for(transport))
     pull = open_socket(:PULL).connect(push.last_endpoint)
     push.unbind(push.last_endpoint)
-    [-> { push.send_hwm = 6 }, -> { pull.set(:recv_hwm, 6) }, -> { pull.send_hwm = 6 }].each do |change|
-      assert_named(Godwit::StateError, /fixed by the first bind or connect: give it to the constructor/, operation: :set, &change)
+    [-> { push.send_hwm = 6 }, -> { pull.set(:recv_hwm, 6) },
+      -> { pull.send_hwm = 6 }].each do |change|
+      assert_named(
+        Godwit::StateError,
+        /fixed by the first bind or connect: give it to the constructor/,
+        operation: :set,
+        &change
+      )
     end
     assert_equal [5, 1000], [push.send_hwm, pull.recv_hwm]
   end
@@ -145,13 +180,16 @@ class LibzmqScenariosTest < Godwit::TestCase
 
   each_transport("a REP that binds takes requests from its peers in turn") do |transport|
     rep = open_socket(:REP).bind(endpoint_for(transport))
-    clients = Array.new(3) { |number| open_socket(:REQ).connect(rep.last_endpoint) << "from #{number}" }
+    clients =
+      Array.new(3) { |number| open_socket(:REQ).connect(rep.last_endpoint) << "from #{number}" }
     clients.size.times { rep.send("to #{rep.recv(timeout: 5)}") }
-    assert_equal ["to from 0", "to from 1", "to from 2"], clients.map { |client| client.recv(timeout: 5) }
+    assert_equal ["to from 0", "to from 1", "to from 2"],
+      clients.map { |client| client.recv(timeout: 5) }
   end
 
   %i[DEALER PUSH].each do |type|
-    test "a #{type} has nobody to send to once it has disconnected, and somebody when it connects again" do
+    test "a #{type} has nobody to send to once it has disconnected, and somebody when it " \
+      "connects again" do
       receiver = open_socket((type == :PUSH) ? :PULL : :DEALER).bind(endpoint_for(:inproc))
       sender = open_socket(type).connect(receiver.last_endpoint)
       sender << "taken"

@@ -17,13 +17,22 @@ class LimitsTest < Godwit::TestCase
     push = own(small.socket(:PUSH, count_peers: false)).connect("inproc://a")
     push << "before"
     last = nil
-    error = assert_named(Godwit::TooManySocketsError, /max_sockets.*close some/, operation: :new) { loop { last = own(small.socket(:PAIR)) } }
+    error =
+      assert_named(Godwit::TooManySocketsError, /max_sockets.*close some/, operation: :new) do
+        loop { last = own(small.socket(:PAIR)) }
+      end
     assert_kind_of Errno::EMFILE, error
     assert_predicate error, :retriable?
     assert_equal "before", pull.recv(timeout: 5)
     assert_flows(push, pull)
     (last || push).close
-    assert(eventually { own(small.socket(:PAIR)) rescue Errno::EMFILE && nil }) # standard:disable Style/RescueModifier
+    assert(
+      eventually do
+        own(small.socket(:PAIR))
+      rescue
+        Errno::EMFILE && nil
+      end
+    ) # standard:disable Style/RescueModifier
   end
 
   test "max_sockets: is how many sockets the user may have, whatever Godwit needs for itself" do
@@ -32,7 +41,8 @@ class LimitsTest < Godwit::TestCase
     sockets.each { |pull| assert_flows(open_socket(:PUSH).connect(pull.last_endpoint), pull) }
   end
 
-  # Tries every limit from far too low up to plenty: what needs a descriptor must raise, whichever it is, the process end well.
+  # Tries every limit from far too low up to plenty: what needs a descriptor must raise, whichever
+  # it is, the process end well.
   LOW = <<~RUBY
     require "godwit"
     require "json"
@@ -52,7 +62,8 @@ class LimitsTest < Godwit::TestCase
         push.send("x", timeout: 0.2)
         pull.recv(timeout: 0.2)
       end
-    rescue Godwit::TimeoutError # libzmq had none left to connect or accept with, and tries again later
+    # libzmq had none left to connect or accept with, and tries again later
+    rescue Godwit::TimeoutError
       outcome[:quiet] = true
       retry if (outcome[:tries] = outcome[:tries].to_i + 1) < 3
     rescue SystemCallError => error
@@ -88,40 +99,45 @@ class LimitsTest < Godwit::TestCase
     outcome
   end
 
-  test "with a shell's ulimit -n: what was accepted arrives, and with descriptors back it works on" do
-    result = start_command(["sh", "-c", "ulimit -n #{LIMIT}; exec \"$@\"", "sh", *RUBY, "-W", "-Ilib", "-e", <<~'RUBY'], deadline: 20).finish
-      require "godwit"
-      pull = Godwit::PULL.bind("tcp://127.0.0.1:*", count_peers: false)
-      push = Godwit::PUSH.connect(pull.last_endpoint, count_peers: false)
-      push << "connected" # it takes descriptors
-      puts pull.recv(timeout: 10)
-      push << "before"
-      more = []
-      begin
-        loop { more << Godwit::PAIR.new(linger: 0) }
-      rescue Godwit::TooManySocketsError => error
-        puts "raised after #{more.size}: #{error.message}"
-      end
-      begin
-        Godwit::Context.new.socket(:PAIR)
-      rescue Errno::EMFILE => error
-        puts "a context too: #{error.class}"
-      end
-      puts pull.recv(timeout: 10)
-      more.each(&:close)
-      finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
-      begin
-        Godwit::PAIR.new.close
-      rescue Errno::EMFILE # the closed ones' descriptors come back in the background
-        Thread.pass
-        retry if Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish
-        raise
-      end
-      push << "after"
-      puts pull.recv(timeout: 10)
-    RUBY
+  test "with a shell's ulimit -n: what was accepted arrives, and with descriptors back it works " \
+    "on" do
+    result = start_command(["sh", "-c", "ulimit -n #{LIMIT}; exec \"$@\"", "sh", *RUBY, "-W",
+      "-Ilib", "-e", <<~'RUBY'], deadline: 20).finish
+        require "godwit"
+        pull = Godwit::PULL.bind("tcp://127.0.0.1:*", count_peers: false)
+        push = Godwit::PUSH.connect(pull.last_endpoint, count_peers: false)
+        push << "connected" # it takes descriptors
+        puts pull.recv(timeout: 10)
+        push << "before"
+        more = []
+        begin
+          loop { more << Godwit::PAIR.new(linger: 0) }
+        rescue Godwit::TooManySocketsError => error
+          puts "raised after #{more.size}: #{error.message}"
+        end
+        begin
+          Godwit::Context.new.socket(:PAIR)
+        rescue Errno::EMFILE => error
+          puts "a context too: #{error.class}"
+        end
+        puts pull.recv(timeout: 10)
+        more.each(&:close)
+        finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
+        begin
+          Godwit::PAIR.new.close
+        rescue Errno::EMFILE # the closed ones' descriptors come back in the background
+          Thread.pass
+          retry if Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish
+          raise
+        end
+        push << "after"
+        puts pull.recv(timeout: 10)
+      RUBY
     assert_child result
-    assert_match(/\Aconnected\nraised after \d+: .*ulimit -n.*\na context too: Godwit::TooManySocketsError\nbefore\nafter\n/, result.stdout)
+    assert_match(
+      /\Aconnected\nraised after \d+: .*ulimit -n.*\na context too: Godwit::TooManySocketsError\nbefore\nafter\n/,
+      result.stdout
+    )
   end
 
   test "a wait needs a descriptor too: without one it says so, and the socket works on" do

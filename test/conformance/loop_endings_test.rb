@@ -58,7 +58,10 @@ class LoopEndingsTest < Godwit::TestCase
     loop = open_loop
     assert_equal :empty, loop.run
     assert_equal :empty, Godwit::Loop.run {}
-    assert_equal :stopped, Godwit::Loop.run(forever: true) { |one| one.post { one.after(0.01) { one.after(0.01) { one.stop } } } }
+    assert_equal :stopped,
+      Godwit::Loop.run(forever: true) { |one|
+        one.post { one.after(0.01) { one.after(0.01) { one.stop } } }
+      }
     assert_predicate loop, :empty?
   end
 
@@ -131,7 +134,10 @@ class LoopEndingsTest < Godwit::TestCase
   test "on_error is told of each, and whose callback it was; the loop goes on" do
     pull, push = connected_pair(:PULL, :PUSH)
     loop = open_loop
-    assert_same loop, loop.on_error { |error, source| @log << [error.message, source] and source.equal?(pull) && loop.remove(pull) }
+    assert_same loop,
+      loop.on_error { |error, source|
+        @log << [error.message, source] and source.equal?(pull) && loop.remove(pull)
+      }
     loop.readable(pull) { |socket| socket.recv && raise("socket") }
     timer = loop.after(0) { push.send("x") && raise("timer") }
     loop.post { raise "post" }
@@ -180,14 +186,18 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal :empty, loop.run
   end
 
-  {"socket" => -> { connected_pair(:PULL, :PUSH).first }, "IO" => -> { pipe.first }}.each do |name, made|
+  {"socket" => -> { connected_pair(:PULL, :PUSH).first },
+   "IO" => -> { pipe.first }}.each do |name, made|
     test "the #{name} of another callback is closed: told, taken out, and the rest goes on" do
       thing = instance_exec(&made)
       loop = open_loop
       loop.readable(thing) { flunk }
       loop.after(0.01) { thing.close && nil }
       loop.after(0.05) { @log << :later }
-      error = assert_named(Godwit::ClosedError, /was closed while it was registered.*taken it out/, operation: :run) { loop.run }
+      error =
+        assert_named(
+          Godwit::ClosedError, /was closed while it was registered.*taken it out/, operation: :run
+        ) { loop.run }
       assert_includes error.message, thing.inspect
       refute loop.registered?(thing)
       assert_equal :empty, loop.run
@@ -236,7 +246,9 @@ class LoopEndingsTest < Godwit::TestCase
       if handled
         assert_equal :empty, running.value
       else
-        assert_named(Godwit::ClosedError, /was closed while it was registered/, operation: :run) { running.value }
+        assert_named(Godwit::ClosedError, /was closed while it was registered/, operation: :run) do
+          running.value
+        end
       end
       assert_equal handled ? [[Godwit::ClosedError, out]] : [], @log
       refute loop.registered?(out)
@@ -261,14 +273,17 @@ class LoopEndingsTest < Godwit::TestCase
     pull, push = connected_pair(:PULL, :PUSH)
     loop = open_loop
     loop.on_error { |error, source| @log << [error.class, source] }
-    [pulls.first, pull, pulls.last].each { |socket| loop.readable(socket) { |one| @log << one.recv && loop.remove(one) } }
+    [pulls.first, pull, pulls.last].each do |socket|
+      loop.readable(socket) { |one| @log << one.recv && loop.remove(one) }
+    end
     running = in_thread { loop.run }
     until_waiting(loop)
     home.shutdown
     eventually { @log.size == 2 }
     push.send("x")
     assert_equal :empty, running.value
-    assert_equal pulls.map { |one| [Godwit::ContextTerminatedError, one] }.tally.merge("x" => 1), @log.tally
+    assert_equal pulls.map { |one| [Godwit::ContextTerminatedError, one] }.tally.merge("x" => 1),
+      @log.tally
   end
 
   test "a socket that a proxy has is not called for, and comes back" do
@@ -290,7 +305,8 @@ class LoopEndingsTest < Godwit::TestCase
   test "close in a callback, a timer, a post, and from another thread ends run as stop does" do
     pull, push = connected_pair(:PULL, :PUSH)
     push.send("x")
-    [->(loop) { loop.readable(pull) { loop.close } }, ->(loop) { loop.after(0) { loop.close } }, ->(loop) { loop.post(&:close) }].each do |start|
+    [->(loop) { loop.readable(pull) { loop.close } }, ->(loop) { loop.after(0) { loop.close } },
+      ->(loop) { loop.post(&:close) }].each do |start|
       loop = open_loop
       start.call(loop)
       assert_equal :stopped, loop.run
@@ -312,8 +328,11 @@ class LoopEndingsTest < Godwit::TestCase
     timer = loop.after(1) { flunk }
     loop.readable(pull) {}
     2.times { assert_nil loop.close }
-    calls = [-> { loop.run }, -> { loop.readable(pull) {} }, -> { loop.writable(pull) {} }, -> { loop.remove(pull) }, -> { loop.after(1) {} },
-      -> { loop.every(1) {} }, -> { loop.post {} }]
+    calls = [
+      -> { loop.run }, -> { loop.readable(pull) {} }, -> { loop.writable(pull) {} },
+      -> { loop.remove(pull) }, -> { loop.after(1) {} }, -> { loop.every(1) {} },
+      -> { loop.post {} }
+    ]
     calls.each { |call| assert_named(Godwit::ClosedError, /Loop.new makes another/) { call.call } }
     assert_same loop, loop.stop
     assert_same timer, timer.cancel

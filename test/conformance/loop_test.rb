@@ -5,7 +5,8 @@ require "test_helper"
 require "support/tiny_scheduler"
 require_relative "assertions"
 
-# Godwit::Loop: what is registered, when callbacks are called, and how a loop ends. Whoever closes what: loop_endings_test.rb.
+# Godwit::Loop: what is registered, when callbacks are called, and how a loop ends. Whoever closes
+# what: loop_endings_test.rb.
 class LoopTest < Godwit::TestCase
   include Conformance::Assertions
 
@@ -86,7 +87,8 @@ class LoopTest < Godwit::TestCase
 
   # ---- one turn ----
 
-  test "a socket that is flooded starves neither another, nor an IO, nor a timer, nor what is posted" do
+  test "a socket that is flooded starves neither another, nor an IO, nor a timer, nor what is " \
+    "posted" do
     flooded, flood = connected_pair(:PULL, :PUSH, transport: :inproc)
     other, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     out, into = pipe
@@ -146,7 +148,8 @@ class LoopTest < Godwit::TestCase
     assert_equal 1, @log.size
   end
 
-  test "what a callback takes out, empties and registers again is not called for what was seen before" do
+  test "what a callback takes out, empties and registers again is not called for what was seen " \
+    "before" do
     loop = open_loop
     pairs = Array.new(2) { connected_pair(:PULL, :PUSH, transport: :inproc) }
     pulls = pairs.map(&:first)
@@ -156,7 +159,9 @@ class LoopTest < Godwit::TestCase
         @log << socket.recv(timeout: 0)
         other.recv_nonblock(exception: false)
         loop.remove(other)
-        loop.readable(other) { |again| @log << again.recv(timeout: 0) && loop.remove(again) && loop.remove(mine) }
+        loop.readable(other) do |again|
+          @log << again.recv(timeout: 0) && loop.remove(again) && loop.remove(mine)
+        end
         loop.after(0.01) { pairs.find { |pull, _| pull == other }.last.send("y") }
       end
     end
@@ -226,17 +231,25 @@ class LoopTest < Godwit::TestCase
     end
   end
 
-  test "posts of many threads all run, each thread's in their order, in the thread that runs the loop" do
+  test "posts of many threads all run, each thread's in their order, in the thread that runs the " \
+    "loop" do
     loop = open_loop
     running = in_thread { loop.run(forever: true) }
     count = rounds(500, stressed: 20)
-    posters = Array.new(4) { |poster| in_thread { count.times { |number| loop.post { @log << [poster, number, Thread.current] } } } }
+    posters =
+      Array.new(4) do |poster|
+        in_thread do
+          count.times { |number| loop.post { @log << [poster, number, Thread.current] } }
+        end
+      end
     posters.each(&:join)
     loop.post(&:stop)
     assert_equal :stopped, running.value
     assert_equal 4 * count, @log.size
     assert_equal [running], @log.map(&:last).uniq
-    4.times { |poster| assert_equal (0...count).to_a, @log.filter_map { |who, number, _| number if who == poster } }
+    4.times do |poster|
+      assert_equal (0...count).to_a, @log.filter_map { |who, number, _| number if who == poster }
+    end
   end
 
   test "thousands of posts and stops before it runs block nobody" do
@@ -291,7 +304,8 @@ class LoopTest < Godwit::TestCase
         Fiber.schedule { @log << loop.run }
       end
       Fiber.schedule do
-        sleep(0.01) until [0, 1].all? { |index| @log.count(index) >= 3 } # a fiber's sleep: the scheduler goes on
+        # A fiber's sleep: the scheduler goes on.
+        sleep(0.01) until [0, 1].all? { |index| @log.count(index) >= 3 }
         loops.each(&:stop)
       end
     end.join
@@ -319,7 +333,11 @@ class LoopTest < Godwit::TestCase
     out, into = pipe
     assert_named(Godwit::ArgumentValueError, /block/, operation: :readable) { loop.readable(pull) }
     assert_named(Godwit::ArgumentValueError, /block/, operation: :writable) { loop.writable(push) }
-    %i[after every].each { |name| assert_named(Godwit::ArgumentValueError, /block/, operation: name) { loop.public_send(name, 1) } }
+    %i[after every].each do |name|
+      assert_named(Godwit::ArgumentValueError, /block/, operation: name) do
+        loop.public_send(name, 1)
+      end
+    end
     assert_named(Godwit::ArgumentValueError, /block/, operation: :post) { loop.post }
     assert_named(Godwit::ArgumentValueError, /block/, operation: :run) { Godwit::Loop.run }
     assert_named(Godwit::ArgumentTypeError, /sockets, IOs/) { loop.readable("x") {} }
@@ -327,14 +345,21 @@ class LoopTest < Godwit::TestCase
     assert_named(Godwit::UnsupportedError, /a PULL is never writable/) { loop.writable(pull) {} }
     assert_named(Godwit::UnsupportedError, /not open for writing/) { loop.writable(out) {} }
     loop.writable(pub) {}
-    assert_named(Godwit::UnsupportedError, /a PUB is never readable/, operation: :readable) { loop.readable(pub) {} }
+    assert_named(Godwit::UnsupportedError, /a PUB is never readable/, operation: :readable) do
+      loop.readable(pub) {}
+    end
     loop.readable(pull) {}
-    assert_named(Godwit::PollerError, /has such a callback already: remove it first/, operation: :readable) { loop.readable(pull) {} }
-    assert_named(Godwit::ArgumentValueError, /:readable, :writable/, operation: :remove) { loop.remove(pull, :eatable) }
+    assert_named(
+      Godwit::PollerError, /has such a callback already: remove it first/, operation: :readable
+    ) { loop.readable(pull) {} }
+    assert_named(Godwit::ArgumentValueError, /:readable, :writable/, operation: :remove) do
+      loop.remove(pull, :eatable)
+    end
     assert_named(Godwit::ArgumentValueError, /at least 0/, operation: :after) { loop.after(-1) {} }
     assert_named(Godwit::UnsupportedError, /copied/) { loop.dup }
     loop.writable(into) {}
-    assert_equal [true, true, false, true], [pub, pull, push, into].map { |one| loop.registered?(one) }
+    assert_equal [true, true, false, true],
+      [pub, pull, push, into].map { |one| loop.registered?(one) }
     [pub, pull, into].each { |one| assert loop.remove(one) }
     assert_predicate loop, :empty?
     assert_equal [false, false], [loop.remove(out), loop.remove("x")]

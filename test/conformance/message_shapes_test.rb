@@ -11,12 +11,15 @@ class MessageShapesTest < Godwit::TestCase
   EVERY_BYTE = (0..255).to_a.pack("C*").freeze
   # libzmq keeps up to 33 bytes within the message, more elsewhere.
   SINGLE = {
-    "no byte" => "", "one byte" => "x", "a zero byte" => "\0", "33 bytes" => "a" * 33, "34 bytes" => "b" * 34,
-    "every byte" => EVERY_BYTE, "8 KiB" => Random.new(1).bytes(8192), "255 and 256 bytes" => ["l" * 255, "l" * 256]
+    "no byte" => "", "one byte" => "x", "a zero byte" => "\0", "33 bytes" => "a" * 33,
+    "34 bytes" => "b" * 34, "every byte" => EVERY_BYTE, "8 KiB" => Random.new(1).bytes(8192),
+    "255 and 256 bytes" => ["l" * 255, "l" * 256]
   }.freeze
   SEVERAL = {
-    "two frames" => %w[a b], "empty ones" => ["", ""], "an empty one first" => ["", "a"], "an empty one last" => ["a", ""],
-    "sizes around the limit" => ["a" * 33, "b" * 34, "", "c" * 33], "a hundred frames" => Array.new(100, &:to_s),
+    "two frames" => %w[a b], "empty ones" => ["", ""], "an empty one first" => ["", "a"],
+    "an empty one last" => ["a", ""],
+    "sizes around the limit" => ["a" * 33, "b" * 34, "", "c" * 33],
+    "a hundred frames" => Array.new(100, &:to_s),
     "binary ones" => [EVERY_BYTE, "\0", EVERY_BYTE.reverse]
   }.freeze
 
@@ -27,7 +30,11 @@ class MessageShapesTest < Godwit::TestCase
       received = pull.recv(timeout: 5)
       assert_equal message, received, name
       frames = [received].flatten
-      frames.each { |frame| assert_equal [String, Encoding::BINARY, false], [frame.class, frame.encoding, frame.frozen?], name }
+      frames.each do |frame|
+        assert_equal [String, Encoding::BINARY, false],
+          [frame.class, frame.encoding, frame.frozen?],
+          name
+      end
     end
   end
 
@@ -61,7 +68,10 @@ class MessageShapesTest < Godwit::TestCase
   test "Strings of all kinds: frozen, shared, of subclasses; Arrays of subclasses" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     long = "0123456789" * 20
-    kinds = {frozen: "frozen", shared: long[50..], middle: long[30, 100], subclass: Class.new(String).new("sub"), symbol: :sym.to_s}
+    kinds = {
+      frozen: "frozen", shared: long[50..], middle: long[30, 100],
+      subclass: Class.new(String).new("sub"), symbol: :sym.to_s
+    }
     kinds.each do |name, string|
       push << string
       received = pull.recv(timeout: 5)

@@ -26,7 +26,8 @@ class MessageTest < Godwit::TestCase
   test "first, last, [], each, size, content_size, empty?" do
     one = build("a", "bb", "")
     assert_equal ["a", "", "bb"], [one.first, one.last, one[1]].map(&:to_s)
-    assert_equal [%w[a bb], ["bb", ""]], [one.first(2), one.last(2)].map { |frames| frames.map(&:to_s) }
+    assert_equal [%w[a bb], ["bb", ""]],
+      [one.first(2), one.last(2)].map { |frames| frames.map(&:to_s) }
     assert_equal [3, 3, 3, 3], [one.size, one.length, one.content_size, one.each.size]
     assert_equal %w[a bb], one.each.first(2).map(&:to_s)
     assert_same one, one.each { |frame| assert_instance_of Godwit::Frame, frame }
@@ -46,7 +47,8 @@ class MessageTest < Godwit::TestCase
     assert_equal ["body"], one.to_a
     assert_equal "body", one.unwrap.to_s
     assert_nil one.unwrap
-    assert_equal %w[a b], build("a", "b").tap { |other| assert_equal "a", other.dup.unwrap.to_s }.to_a
+    assert_equal %w[a b],
+      build("a", "b").tap { |other| assert_equal "a", other.dup.unwrap.to_s }.to_a
   end
 
   test "a dup has frames of its own" do
@@ -69,7 +71,8 @@ class MessageTest < Godwit::TestCase
 
   test "the wire of CZMQ's zmsg_encode" do
     assert_equal "\x01a\x00".b, build("a", "").encode
-    assert_equal ["\xFE".b + "x" * 254, "\xFF\x00\x00\x00\xFF".b + "x" * 255], [build("x" * 254).encode, build("x" * 255).encode]
+    assert_equal ["\xFE".b + "x" * 254, "\xFF\x00\x00\x00\xFF".b + "x" * 255],
+      [build("x" * 254).encode, build("x" * 255).encode]
     assert_equal "", build.encode
     assert_equal Encoding::BINARY, build("ä").encode.encoding
   end
@@ -86,15 +89,23 @@ class MessageTest < Godwit::TestCase
     whole = build("a", "d" * 300).encode
     (1...whole.bytesize).each do |size|
       next if size == 2 # one whole frame
-      assert_named(Godwit::MessageError, /not an encoded message/, operation: :decode) { Godwit::Message.decode(whole.byteslice(0, size)) }
+      assert_named(Godwit::MessageError, /not an encoded message/, operation: :decode) do
+        Godwit::Message.decode(whole.byteslice(0, size))
+      end
     end
-    assert_named(Godwit::MessageError, /ends after the data/) { Godwit::Message.decode("\xFF\xFF\xFF\xFF\xFFab".b) }
-    assert_named(Godwit::ArgumentTypeError, /the data takes a String or a Frame/) { Godwit::Message.decode(nil) }
+    assert_named(Godwit::MessageError, /ends after the data/) do
+      Godwit::Message.decode("\xFF\xFF\xFF\xFF\xFFab".b)
+    end
+    assert_named(Godwit::ArgumentTypeError, /the data takes a String or a Frame/) do
+      Godwit::Message.decode(nil)
+    end
   end
 
   test "it takes frames and Strings only" do
     [nil, 5, :a, ["a"]].each do |wrong|
-      assert_named(Godwit::MessageTypeError, /a message has frames and Strings: got/) { build("a", wrong) }
+      assert_named(Godwit::MessageTypeError, /a message has frames and Strings: got/) do
+        build("a", wrong)
+      end
       assert_named(Godwit::MessageTypeError, /got/) { build("a").push(wrong) }
       assert_named(Godwit::MessageTypeError, /got/) { build("a").unshift(wrong) }
     end

@@ -5,7 +5,8 @@
 require "test_helper"
 require_relative "assertions"
 
-# Sockets used wrongly: each mistake is named, says what to do, and costs neither the socket nor a message.
+# Sockets used wrongly: each mistake is named, says what to do, and costs neither the socket nor a
+# message.
 class MisuseTest < Godwit::TestCase
   include Conformance::Assertions
 
@@ -14,10 +15,18 @@ class MisuseTest < Godwit::TestCase
   each_transport("a REQ that sends twice") do |transport|
     rep, req = connected_pair(:REP, :REQ, transport: transport)
     req << "first"
-    [-> { req << "second" }, -> { req.send("second", timeout: 1) }, -> { req.send_nonblock("second") }].each do |call|
-      assert_named(Godwit::StateError, /receive the reply first.*request.*relaxed: true, correlate: true/, &call)
+    [-> { req << "second" }, -> { req.send("second", timeout: 1) },
+      -> { req.send_nonblock("second") }].each do |call|
+      assert_named(
+        Godwit::StateError,
+        /receive the reply first.*request.*relaxed: true, correlate: true/,
+        &call
+      )
     end
-    error = assert_named(Godwit::StateError, /receive the reply/, operation: :send_many) { req.send_many(["second"]) }
+    error =
+      assert_named(Godwit::StateError, /receive the reply/, operation: :send_many) do
+        req.send_many(["second"])
+      end
     assert_equal 0, error.sent
     refute_predicate error, :retriable?
     assert_equal "first", rep.recv(timeout: 5)
@@ -29,7 +38,8 @@ class MisuseTest < Godwit::TestCase
 
   test "send_many on a REQ: the first goes, the second is out of turn" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
-    error = assert_named(Godwit::StateError, /receive the reply/) { req.send_many(%w[first second]) }
+    error =
+      assert_named(Godwit::StateError, /receive the reply/) { req.send_many(%w[first second]) }
     assert_equal 1, error.sent
     assert_equal "first", rep.recv(timeout: 5)
     rep << "reply"
@@ -38,7 +48,8 @@ class MisuseTest < Godwit::TestCase
 
   each_transport("a REQ that receives before it sends, a REP that sends before it receives") do |transport|
     rep, req = connected_pair(:REP, :REQ, transport: transport)
-    [-> { req.recv }, -> { req.recv(timeout: 1) }, -> { req.recv_nonblock }, -> { req.recv_many }, -> { req.recv_into(+"") }].each do |call|
+    [-> { req.recv }, -> { req.recv(timeout: 1) }, -> { req.recv_nonblock }, -> { req.recv_many },
+      -> { req.recv_into(+"") }].each do |call|
       assert_named(Godwit::StateError, /a REQ sends and receives in turn/, &call)
     end
     [-> { rep << "x" }, -> { rep.send_nonblock("x") }].each do |call|
@@ -52,13 +63,19 @@ class MisuseTest < Godwit::TestCase
   end
 
   SENDS = {
-    :send => ->(socket) { socket.send("x") }, :<< => ->(socket) { socket << "x" }, :keywords => ->(socket) { socket.send("x", timeout: 1) },
-    :send_nonblock => ->(socket) { socket.send_nonblock("x", exception: false) }, :send_many => ->(socket) { socket.send_many(["x"]) }
+    :send => ->(socket) { socket.send("x") },
+    :<< => ->(socket) { socket << "x" },
+    :keywords => ->(socket) { socket.send("x", timeout: 1) },
+    :send_nonblock => ->(socket) { socket.send_nonblock("x", exception: false) },
+    :send_many => ->(socket) { socket.send_many(["x"]) }
   }.freeze
   RECEIVES = {
-    recv: ->(socket) { socket.recv }, keywords: ->(socket) { socket.recv(timeout: 1) }, recv_many: ->(socket) { socket.recv_many },
-    recv_nonblock: ->(socket) { socket.recv_nonblock(exception: false) }, recv_multipart: ->(socket) { socket.recv_multipart },
-    recv_into: ->(socket) { socket.recv_into(+"") }, recv_string: ->(socket) { socket.recv_string }, each: ->(socket) { socket.each { flunk } }
+    recv: ->(socket) { socket.recv }, keywords: ->(socket) { socket.recv(timeout: 1) },
+    recv_many: ->(socket) { socket.recv_many },
+    recv_nonblock: ->(socket) { socket.recv_nonblock(exception: false) },
+    recv_multipart: ->(socket) { socket.recv_multipart },
+    recv_into: ->(socket) { socket.recv_into(+"") }, recv_string: ->(socket) { socket.recv_string },
+    each: ->(socket) { socket.each { flunk } }
   }.freeze
 
   {SUB: :PUB, PULL: :PUSH}.each do |type, peer|
@@ -67,7 +84,8 @@ class MisuseTest < Godwit::TestCase
       receiver.subscribe("") && sender.wait_connected(timeout: 5) if type == :SUB
       sender << "before"
       SENDS.each_value do |call|
-        error = assert_named(Godwit::UnsupportedError, /a #{type} only receives/) { call.call(receiver) }
+        error =
+          assert_named(Godwit::UnsupportedError, /a #{type} only receives/) { call.call(receiver) }
         assert_kind_of Errno::EOPNOTSUPP, error
         assert_match(/\Asend/, error.operation.to_s)
       end
@@ -95,21 +113,38 @@ class MisuseTest < Godwit::TestCase
       assert_named(Godwit::OptionError, /SUB/) { open_socket(type).subscribe("a") }
     end
     sub = open_socket(:SUB)
-    [nil, 5, ["a"]].each { |topic| assert_named(Godwit::OptionError, /subscribe/) { sub.subscribe(topic) } }
+    [nil, 5, ["a"]].each do |topic|
+      assert_named(Godwit::OptionError, /subscribe/) { sub.subscribe(topic) }
+    end
   end
 
   NO_MESSAGES = {
-    nil => "nil", 5 => "Integer", :sym => "Symbol", 1.5 => "Float", {"a" => "b"} => "Hash", true => "TrueClass", ["a", 5] => "Integer at 1",
-    [nil] => "nil at 0", ["a", ["b"]] => "Array at 1", Object.new => "Object"
+    nil => "nil",
+    5 => "Integer",
+    :sym => "Symbol",
+    1.5 => "Float",
+    {"a" => "b"} => "Hash",
+    true => "TrueClass",
+    ["a", 5] => "Integer at 1",
+    [nil] => "nil at 0",
+    ["a", ["b"]] => "Array at 1",
+    Object.new => "Object"
   }.freeze
 
   each_transport("what is no message is named, and nothing of it is sent") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     push << "before"
     NO_MESSAGES.each do |what, name|
-      {send: -> { push.send(what) }, "<<": -> { push << what }, keywords: -> { push.send(what, timeout: 1) },
-       send_nonblock: -> { push.send_nonblock(what, exception: false) }, send_many: -> { push.send_many([what]) }}.each_value do |call|
-        error = assert_named(Godwit::MessageTypeError, /a String.*or an Array of Strings.*got .*#{name}/, &call)
+      {send: -> { push.send(what) }, "<<": -> { push << what },
+       keywords: -> { push.send(what, timeout: 1) },
+       send_nonblock: -> { push.send_nonblock(what, exception: false) },
+       send_many: -> { push.send_many([what]) }}.each_value do |call|
+        error =
+          assert_named(
+            Godwit::MessageTypeError,
+            /a String.*or an Array of Strings.*got .*#{name}/,
+            &call
+          )
         assert_kind_of TypeError, error
       end
     end
@@ -120,7 +155,8 @@ class MisuseTest < Godwit::TestCase
   each_transport("a message without a frame") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     push << "before"
-    [-> { push << [] }, -> { push.send([]) }, -> { push.send([], timeout: 1) }, -> { push.send_nonblock([]) }, -> { push.send_many([[]]) }].each do |call|
+    [-> { push << [] }, -> { push.send([]) }, -> { push.send([], timeout: 1) },
+      -> { push.send_nonblock([]) }, -> { push.send_many([[]]) }].each do |call|
       assert_kind_of ArgumentError, assert_named(Godwit::MessageError, /at least one frame/, &call)
     end
     assert_equal "before", pull.recv(timeout: 5)
@@ -128,16 +164,32 @@ class MisuseTest < Godwit::TestCase
   end
 
   each_transport("a mandatory ROUTER to nobody, and to a peer that has gone") do |transport|
-    router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport, bind_options: {mandatory: true}, connect_options: {routing_id: "peer"})
+    router, dealer =
+      connected_pair(
+        :ROUTER,
+        :DEALER,
+        transport: transport,
+        bind_options: {
+          mandatory: true
+        },
+        connect_options: {
+          routing_id: "peer"
+        }
+      )
     dealer << "before"
-    error = assert_named(Godwit::UnreachableError, /no such peer|named by the first frame/) { router << ["nobody", "x"] }
+    error =
+      assert_named(Godwit::UnreachableError, /no such peer|named by the first frame/) do
+        router << %w[nobody x]
+      end
     assert_kind_of Errno::EHOSTUNREACH, error
     assert_predicate error, :retriable?
     assert_equal ["peer", "before"], router.recv(timeout: 5)
     router << ["peer", "hello"]
     assert_equal "hello", dealer.recv(timeout: 5)
     dealer.close
-    assert_raises(Godwit::UnreachableError) { loop { router.send(["peer", "gone?"], timeout: 5) && Thread.pass } }
+    assert_raises(Godwit::UnreachableError) do
+      loop { router.send(%w[peer gone?], timeout: 5) && Thread.pass }
+    end
     batch = assert_raises(Godwit::UnreachableError) { router.send_many([["nobody", "x"]]) }
     assert_equal 0, batch.sent
     other = open_socket(:DEALER, routing_id: "other").connect(router.last_endpoint)
@@ -150,7 +202,8 @@ class MisuseTest < Godwit::TestCase
   test "an option out of range, of the wrong type, unknown" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push << "before"
-    {send_hwm: [-1, 2**31, "many", 1.5, nil], linger: [-1, Float::NAN, "5"], immediate: [1, nil, "yes"]}.each do |name, values|
+    {send_hwm: [-1, 2**31, "many", 1.5, nil], linger: [-1, Float::NAN, "5"],
+     immediate: [1, nil, "yes"]}.each do |name, values|
       before = push.get(name)
       values.each do |value|
         next if value.nil? && name == :linger
@@ -165,13 +218,20 @@ class MisuseTest < Godwit::TestCase
   end
 
   USES = {
-    send: ->(s) { s.send("x") }, "<<": ->(s) { s << "x" }, send_keywords: ->(s) { s.send("x", timeout: 1) }, send_nonblock: ->(s) { s.send_nonblock("x") },
-    send_many: ->(s) { s.send_many(["x"]) }, recv: ->(s) { s.recv }, recv_keywords: ->(s) { s.recv(timeout: 1) }, recv_nonblock: ->(s) { s.recv_nonblock },
-    recv_many: ->(s) { s.recv_many }, recv_into: ->(s) { s.recv_into(+"") }, recv_multipart: ->(s) { s.recv_multipart }, recv_string: ->(s) { s.recv_string },
-    bind: ->(s) { s.bind("inproc://x") }, connect: ->(s) { s.connect("inproc://x") }, unbind: ->(s) { s.unbind("inproc://x") },
-    disconnect: ->(s) { s.disconnect("inproc://x") }, wait_readable: ->(s) { s.wait_readable }, wait_writable: ->(s) { s.wait_writable(1) },
-    events: ->(s) { s.events }, readable: ->(s) { s.readable? }, writable: ->(s) { s.writable? }, get: ->(s) { s.send_hwm }, set: ->(s) { s.send_hwm = 1 },
-    zmq_fd: ->(s) { s.zmq_fd }, pointer: ->(s) { s.pointer }, encoding: ->(s) { s.encoding }, encoding_set: ->(s) { s.encoding = "UTF-8" },
+    send: ->(s) { s.send("x") }, "<<": ->(s) { s << "x" },
+    send_keywords: ->(s) { s.send("x", timeout: 1) }, send_nonblock: ->(s) { s.send_nonblock("x") },
+    send_many: ->(s) { s.send_many(["x"]) }, recv: ->(s) { s.recv },
+    recv_keywords: ->(s) { s.recv(timeout: 1) }, recv_nonblock: ->(s) { s.recv_nonblock },
+    recv_many: ->(s) { s.recv_many }, recv_into: ->(s) { s.recv_into(+"") },
+    recv_multipart: ->(s) { s.recv_multipart }, recv_string: ->(s) { s.recv_string },
+    bind: ->(s) { s.bind("inproc://x") }, connect: ->(s) { s.connect("inproc://x") },
+    unbind: ->(s) { s.unbind("inproc://x") },
+    disconnect: ->(s) { s.disconnect("inproc://x") }, wait_readable: ->(s) { s.wait_readable },
+    wait_writable: ->(s) { s.wait_writable(1) },
+    events: ->(s) { s.events }, readable: ->(s) { s.readable? }, writable: ->(s) { s.writable? },
+    get: ->(s) { s.send_hwm }, set: ->(s) { s.send_hwm = 1 },
+    zmq_fd: ->(s) { s.zmq_fd }, pointer: ->(s) { s.pointer }, encoding: ->(s) { s.encoding },
+    encoding_set: ->(s) { s.encoding = "UTF-8" },
     wait_connected: ->(s) { s.wait_connected }
   }.freeze
 
@@ -199,13 +259,17 @@ class MisuseTest < Godwit::TestCase
   test "a STREAM refuses inproc, where libzmq would abort" do
     stream = open_socket(:STREAM)
     assert_named(Godwit::EndpointError, /give tcp:/, operation: :bind) { stream.bind("inproc://x") }
-    assert_named(Godwit::EndpointError, /give tcp:/, operation: :connect) { stream.connect("inproc://x") }
+    assert_named(Godwit::EndpointError, /give tcp:/, operation: :connect) do
+      stream.connect("inproc://x")
+    end
     assert_empty stream.endpoints
   end
 
   test "only a REP, ROUTER or SERVER binds the endpoint of a ZAP handler" do
     pull = open_socket(:PULL)
-    assert_named(Godwit::EndpointError, /a ZAP handler is a REP, ROUTER or SERVER/) { pull.bind("inproc://zeromq.zap.01") }
+    assert_named(Godwit::EndpointError, /a ZAP handler is a REP, ROUTER or SERVER/) do
+      pull.bind("inproc://zeromq.zap.01")
+    end
     open_socket(:REP).bind("inproc://zeromq.zap.01")
   end
 
@@ -218,7 +282,9 @@ class MisuseTest < Godwit::TestCase
   end
 
   test "io_threads has a limit" do
-    assert_named(Godwit::OptionError, /from 0 to 256/) { Godwit::Context.new(io_threads: 2_147_483_647) }
+    assert_named(Godwit::OptionError, /from 0 to 256/) do
+      Godwit::Context.new(io_threads: 2_147_483_647)
+    end
   end
 
   test "a SUB without a subscription says so when time is up" do
@@ -237,7 +303,9 @@ class MisuseTest < Godwit::TestCase
 
   test "a PUB says that it waits for subscriptions" do
     pub = open_socket(:PUB).bind(endpoint_for(:inproc))
-    assert_named(Godwit::TimeoutError, /a PUB waits for subscriptions, and 0 of 2 have come/) { pub.wait_connected(count: 2, timeout: 0.01) }
+    assert_named(Godwit::TimeoutError, /a PUB waits for subscriptions, and 0 of 2 have come/) do
+      pub.wait_connected(count: 2, timeout: 0.01)
+    end
   end
 
   test "a REQ that receives first is told to send" do

@@ -33,7 +33,8 @@ class MonitorFormsTest < Godwit::TestCase
   test "with a block, until the socket is closed or the block breaks off" do
     pull = open_socket(:PULL)
     done = false
-    binder = in_thread { eventually { pull.bind(endpoint_for(:tcp)) && done } } # again: one before the monitor is there goes unheard
+    # again: one before the monitor is there goes unheard
+    binder = in_thread { eventually { pull.bind(endpoint_for(:tcp)) && done } }
     assert_equal 7, pull.monitor(:listening) { break 7 }
     done = true
     binder.join
@@ -48,7 +49,8 @@ class MonitorFormsTest < Godwit::TestCase
   test "a callback runs in a thread that survives its errors and ends with the socket" do
     pull = open_socket(:PULL)
     told, failed = Queue.new, Queue.new
-    thread = pull.on_event(:listening, :monitor_stopped, on_error: ->(error, event) { failed << [error.message, event.name] }) do |event|
+    note = ->(error, event) { failed << [error.message, event.name] }
+    thread = pull.on_event(:listening, :monitor_stopped, on_error: note) do |event|
       told << event.name
       raise "no" if event.name == :listening
     end
@@ -148,7 +150,9 @@ class MonitorFormsTest < Godwit::TestCase
     assert_same monitor, each.value
     assert_named(Godwit::ContextTerminatedError, /next_event/) { waiting.value }
     assert_named(Godwit::ContextTerminatedError, /next_event/) { monitor.next_event }
-    assert_raises(Godwit::ContextTerminatedError) { pull.monitor(:connected) && pull.bind(endpoint_for(:tcp)) }
+    assert_raises(Godwit::ContextTerminatedError) do
+      pull.monitor(:connected) && pull.bind(endpoint_for(:tcp))
+    end
     pull.close
     assert_named(Godwit::ClosedError, /next_event/) { monitor.next_event }
   end
@@ -209,7 +213,9 @@ class MonitorFormsTest < Godwit::TestCase
     event = Event.new(0x0004, [1500], "tcp://host:1")
     assert_equal 1.5, event.interval
     assert_nil event.fd
-    assert_equal "connect_retried tcp://host:1: there was no connection; the next try comes in 1.5 s", event.to_s
+    assert_equal "connect_retried tcp://host:1: there was no connection; the next try comes in " \
+      "1.5 s",
+      event.to_s
     event = Event.new(0x0800, [Errno::ECONNRESET::Errno], "")
     assert_instance_of Errno::ECONNRESET, event.error
     assert_match(/reset/, event.to_s)
@@ -232,12 +238,15 @@ class MonitorFormsTest < Godwit::TestCase
   end
 
   test "without drafts libzmq names one end only" do
-    return assert(Godwit.has?(:draft)) if Godwit.has?(:draft) # what it names then: MonitorDraftsTest
+    # What it names then: MonitorDraftsTest.
+    return assert(Godwit.has?(:draft)) if Godwit.has?(:draft)
     pull, monitor = monitored(:PULL)
     pull.bind(endpoint_for(:tcp))
     event = monitor.next_event(timeout: 5)
     assert_equal [nil, nil], [event.local_endpoint, event.remote_endpoint]
-    assert_named(Godwit::UnsupportedError, /ENABLE_DRAFTS/, operation: :pipes_stats) { monitor.pipes_stats }
+    assert_named(Godwit::UnsupportedError, /ENABLE_DRAFTS/, operation: :pipes_stats) do
+      monitor.pipes_stats
+    end
   end
 end
 
@@ -256,7 +265,8 @@ if Godwit.has?(:draft)
       accepted = until_event(ours, :accepted).last
       connected = until_event(theirs, :connected).last
       assert_equal pull.last_endpoint, accepted.local_endpoint
-      assert_equal [pull.last_endpoint] * 3, [accepted.endpoint, connected.endpoint, connected.remote_endpoint]
+      assert_equal [pull.last_endpoint] * 3,
+        [accepted.endpoint, connected.endpoint, connected.remote_endpoint]
       assert_equal accepted.remote_endpoint, connected.local_endpoint
       refute_equal accepted.remote_endpoint, accepted.local_endpoint
     end

@@ -48,7 +48,8 @@ class MonitorHandshakesTest < Godwit::TestCase
       client, theirs = monitored(:PUSH, plain: %w[user secret], linger: 0)
       client.connect(server.last_endpoint)
       told = [until_event(ours, :handshake_failed_auth).last]
-      told << until_event(theirs, :handshake_failed_auth).last unless status == 300 # then the client hears nothing, and waits
+      # Then the client hears nothing, and waits.
+      told << until_event(theirs, :handshake_failed_auth).last unless status == 300
       told.each do |event|
         assert_equal status, event.status
         assert_match words, event.reason
@@ -80,8 +81,10 @@ class MonitorHandshakesTest < Godwit::TestCase
   {
     "an unknown command" => [{}, NULL + "\x04\x06\x05OTHER", :zmtp_unexpected_command],
     "an ERROR without a reason" => [{}, NULL + "\x04\x06\x05ERROR", :zmtp_malformed_command_error],
-    "a HELLO without a name" => [{plain_server: true}, PLAIN + "\x04\x06\x05HELLO", :zmtp_malformed_command_hello],
-    "an INITIATE before the HELLO" => [{plain_server: true}, PLAIN + "\x04\x09\x08INITIATE", :zmtp_unexpected_command],
+    "a HELLO without a name" => [{plain_server: true}, PLAIN + "\x04\x06\x05HELLO",
+      :zmtp_malformed_command_hello],
+    "an INITIATE before the HELLO" => [{plain_server: true}, PLAIN + "\x04\x09\x08INITIATE",
+      :zmtp_unexpected_command],
     "another mechanism" => [{}, PLAIN + "\x04\x0d\x05HELLO\x03abc\x02de", :zmtp_mechanism_mismatch]
   }.each do |what, (options, bytes, name)|
     test "a stranger that sends #{what}" do
@@ -119,7 +122,8 @@ class MonitorHandshakesTest < Godwit::TestCase
     client, theirs = monitored(:SUB, reconnect_interval: 0.01)
     client.connect(server.last_endpoint)
     assert_equal %i[listening accepted disconnected], until_event(ours, :disconnected).map(&:name)
-    assert_equal %i[connected disconnected], until_event(theirs, :disconnected).map(&:name) - [:connect_delayed]
+    assert_equal %i[connected disconnected],
+      until_event(theirs, :disconnected).map(&:name) - [:connect_delayed]
     assert_nil theirs.next_event(timeout: 0.1, exception: false)
   end
 

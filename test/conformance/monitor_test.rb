@@ -6,13 +6,14 @@ require "test_helper"
 require_relative "assertions"
 require_relative "monitored"
 
-# Each event of libzmq that can be brought about on this machine, and the ways to hear of it. Failed handshakes:
-# monitor_handshakes_test.rb.
+# Each event of libzmq that can be brought about on this machine, and the ways to hear of it. Failed
+# handshakes: monitor_handshakes_test.rb.
 class MonitorTest < Godwit::TestCase
   include Conformance::Assertions
   include Conformance::Monitored
 
-  each_transport("a connection comes and goes, as both sides are told", only: %i[tcp ipc ipc_file]) do |transport|
+  each_transport("a connection comes and goes, as both sides are told", only: %i[tcp ipc
+    ipc_file]) do |transport|
     pull, ours = monitored(:PULL)
     push, theirs = monitored(:PUSH)
     pull.bind(endpoint_for(transport))
@@ -61,7 +62,8 @@ class MonitorTest < Godwit::TestCase
 
   test "a host that does not resolve is tried again and again, and nothing else is told" do
     push, monitor = monitored(:PUSH, reconnect_interval: 0.01)
-    endpoint = "tcp://#{"x" * 64}.invalid:5555" # too long a part for any name: no name server is asked, which might take its time
+    # Too long a part for any name: no name server is asked, which might take its time.
+    endpoint = "tcp://#{"x" * 64}.invalid:5555"
     push.connect(endpoint)
     told = Array.new(2) { monitor.next_event(timeout: 20) }
     assert_equal %i[connect_retried connect_retried], told.map(&:name)
@@ -72,7 +74,8 @@ class MonitorTest < Godwit::TestCase
     taken = open_socket(:PULL).bind(endpoint_for(:tcp)).last_endpoint
     pull, monitor = monitored(:PULL)
     {
-      taken => Errno::EADDRINUSE, "tcp://192.0.2.1:4567" => Errno::EADDRNOTAVAIL, "tcp://no-interface:4567" => Errno::ENODEV,
+      taken => Errno::EADDRINUSE, "tcp://192.0.2.1:4567" => Errno::EADDRNOTAVAIL,
+      "tcp://no-interface:4567" => Errno::ENODEV,
       "ipc://#{scratch_dir}/none/name" => Errno::ENOENT
     }.each do |endpoint, error|
       raised = assert_raises(error, endpoint) { pull.bind(endpoint) }
@@ -151,9 +154,14 @@ class MonitorTest < Godwit::TestCase
     pull, monitor = monitored(:PULL)
     assert_nil monitor.next_event(timeout: 0.02, exception: false)
     assert_nil monitor.recv(timeout: 0, exception: false)
-    error = assert_named(Godwit::TimeoutError, /nothing happened/, operation: :next_event) { monitor.next_event(timeout: 0.02) }
+    error =
+      assert_named(Godwit::TimeoutError, /nothing happened/, operation: :next_event) do
+        monitor.next_event(timeout: 0.02)
+      end
     assert_predicate error, :retriable?
-    assert_named(Godwit::EAGAINWaitReadable, /next_event/, operation: :recv_nonblock) { monitor.recv_nonblock }
+    assert_named(Godwit::EAGAINWaitReadable, /next_event/, operation: :recv_nonblock) do
+      monitor.recv_nonblock
+    end
     assert_equal :wait_readable, monitor.recv_nonblock(exception: false)
     waiting = in_thread { monitor.next_event }
     until_waiting(monitor)
@@ -176,8 +184,12 @@ class MonitorTest < Godwit::TestCase
 
   test "arguments that are not allowed" do
     pull = open_socket(:PULL)
-    assert_named(Godwit::ArgumentValueError, /:connected, .*got :conected/, operation: :monitor) { pull.monitor(:conected) }
-    [0, -1, 1.5, "1", 1 << 62].each { |limit| assert_named(Godwit::ArgumentValueError, /limit:/) { pull.monitor(limit: limit) } }
+    assert_named(Godwit::ArgumentValueError, /:connected, .*got :conected/, operation: :monitor) do
+      pull.monitor(:conected)
+    end
+    [0, -1, 1.5, "1", 1 << 62].each do |limit|
+      assert_named(Godwit::ArgumentValueError, /limit:/) { pull.monitor(limit: limit) }
+    end
     assert_named(Godwit::ArgumentTypeError, /Godwit::Socket/) { Godwit::Monitor.new(:socket) }
     monitor = own_monitor(pull.monitor)
     assert_named(Godwit::StateError, /makes another/) { monitor.send(:initialize, pull) }
@@ -213,7 +225,8 @@ class MonitorTest < Godwit::TestCase
     late = own_monitor(push.monitor(:accepted))
     pull = open_socket(:PULL).connect(push.last_endpoint)
     waiting = in_thread { push.wait_connected(count: 2, timeout: 5) }
-    assert_equal %i[listening accepted handshake_succeeded], until_event(monitor, :handshake_succeeded).map(&:name)
+    assert_equal %i[listening accepted handshake_succeeded],
+      until_event(monitor, :handshake_succeeded).map(&:name)
     open_socket(:PULL).connect(push.last_endpoint)
     assert_same push, waiting.value
     push.send("x", timeout: 5)
@@ -243,7 +256,8 @@ class MonitorTest < Godwit::TestCase
     pull, theirs = monitored(:PULL)
     pull.connect(push.last_endpoint)
     until_event(theirs, :handshake_succeeded)
-    assert_flows(*connected_pair(:DEALER, :DEALER)) # by then the I/O thread is through with the other handshake
+    # By then the I/O thread is through with the other handshake.
+    assert_flows(*connected_pair(:DEALER, :DEALER))
     own_monitor(push.monitor)
     assert_same push, push.wait_connected(timeout: 30)
   end

@@ -4,55 +4,97 @@
 
 require_relative "../test_helper"
 
-# Every option of api/options.yml: its default, its round trip, what it refuses. One test each, so that a failure names it.
+# Every option of api/options.yml: its default, its round trip, what it refuses. One test each, so
+# that a failure names it.
 class OptionsTest < Godwit::TestCase
   STABLE = %i[PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB STREAM].freeze
-  # libzmq keeps the old name when nil turns PLAIN off; it answers for a descriptor, a type and so on as it likes.
+  # libzmq keeps the old name when nil turns PLAIN off; it answers for a descriptor, a type and so
+  # on as it likes.
   STICKY = %i[plain_username plain_password].freeze
   NO_DEFAULT = %i[type zmq_fd events].freeze
   LARGEST = {int: 2**31 - 1, int64: 2**63 - 1, uint64: 2**64 - 1}.freeze
   SAMPLES = {
-    tcp_accept_filter: ["127.0.0.1", "10.0.0.0/8"], metadata: ["X-name:value", "X-a:ä:b"], thread_affinity_remove: [],
-    max_sockets: [1, 2, 1023], thread_affinity_add: [0]
+    tcp_accept_filter: %w[127.0.0.1 10.0.0.0/8], metadata: %w[X-name:value X-a:ä:b],
+    thread_affinity_remove: [], max_sockets: [1, 2, 1023], thread_affinity_add: [0]
   }.freeze
 
   # Values that must come back as they went in.
   def self.samples(option)
     given = SAMPLES[option.name]
     return given if given
-    values = case option.type
-    when :bool then [true, false, true]
-    when :int, :int64, :uint64 then [option.min || 0, (option.min || 0) + 1, 100, option.max || LARGEST[option.type]]
-    when :duration then (option.unit == "s") ? [0, 7, 7200] : [0.1, 1, 2.5, Rational(1, 2), (option.max || 2**31 - 1) / 1000.0]
-    when :enum then option.values.keys
-    when :flags then [option.values.keys, [option.values.keys.first], []]
-    when :text then ["a" * option.min, "näme", "x" * [option.max, 255].min]
-    when :bytes then ["a" * [option.min, 1].max, "\x01\x00\xff".b, "x" * [option.max, 255].min]
-    when :key then ["rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", "k" * 32]
-    when :id32 then [0, 1000, 2**32 - 1]
-    when :prefix then [0, 7]
-    end
+    values =
+      case option.type
+      when :bool
+        [true, false, true]
+      when :int, :int64, :uint64
+        [option.min || 0, (option.min || 0) + 1, 100, option.max || LARGEST[option.type]]
+      when :duration
+        if option.unit == "s"
+          [0, 7, 7200]
+        else
+          [0.1, 1, 2.5, Rational(1, 2), (option.max || 2**31 - 1) / 1000.0]
+        end
+      when :enum
+        option.values.keys
+      when :flags
+        [option.values.keys, [option.values.keys.first], []]
+      when :text
+        ["a" * option.min, "näme", "x" * [option.max, 255].min]
+      when :bytes
+        ["a" * [option.min, 1].max, "\x01\x00\xff".b, "x" * [option.max, 255].min]
+      when :key
+        ["rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", "k" * 32]
+      when :id32
+        [0, 1000, 2**32 - 1]
+      when :prefix
+        [0, 7]
+      end
     (option.none && !option.none_reads && !STICKY.include?(option.name)) ? values + [nil] : values
   end
 
   # Values of the wrong class or out of range, for the type of the option.
   def self.illegal(option)
-    values = case option.type
-    when :bool then [0, 1, "true", :yes]
-    when :int, :int64, :uint64 then [(option.min || 0) - 1, (option.max || LARGEST[option.type]) + 1, 1.5, "1", true]
-    when :duration then [-0.001, -1, Float::NAN, Float::INFINITY, -Float::INFINITY, 1e12, "5", Complex(1, 1), :forever, true]
-    when :enum then [:nothing_such, 1, Object.new]
-    when :flags then [:nothing_such, [:nothing_such], 1, {}]
-    when :text then ["x" * (option.max + 1), "a\0b", 7, :name, ["a"], ""]
-    when :bytes then ["x" * (option.max + 1), 7, :name, ["a"]] + ((option.min > 0) ? [""] : []) + (option.format ? ["\0abc"] : [])
-    when :id32 then [-1, 2**32, "root", 1.0]
-    when :prefix then [-1, 2**31, "", "x" * 17, 1.5, :a]
-    when :key then [7, :key, ["k" * 32]]
-    end
+    values =
+      case option.type
+      when :bool
+        [0, 1, "true", :yes]
+      when :int, :int64, :uint64
+        [(option.min || 0) - 1, (option.max || LARGEST[option.type]) + 1, 1.5, "1", true]
+      when :duration
+        [
+          -0.001,
+          -1,
+          Float::NAN,
+          Float::INFINITY,
+          -Float::INFINITY,
+          1e12,
+          "5",
+          Complex(1, 1),
+          :forever,
+          true
+        ]
+      when :enum
+        [:nothing_such, 1, Object.new]
+      when :flags
+        [:nothing_such, [:nothing_such], 1, {}]
+      when :text
+        ["x" * (option.max + 1), "a\0b", 7, :name, ["a"], ""]
+      when :bytes
+        ["x" * (option.max + 1), 7, :name, ["a"]] + ((option.min > 0) ? [""] : []) +
+        (option.format ? ["\0abc"] : [])
+      when :id32
+        [-1, 2**32, "root", 1.0]
+      when :prefix
+        [-1, 2**31, "", "x" * 17, 1.5, :a]
+      when :key
+        [7, :key, ["k" * 32]]
+      end
     (option.none && !option.none_reads) ? values : values + [nil]
   end
 
-  def self.malformed_keys = ["", "k" * 31, "k" * 33, "k" * 39, "k" * 41, "\"" * 40, "#" * 40, "ä" * 20]
+  def self.malformed_keys
+    ["", "k" * 31, "k" * 33, "k" * 39, "k" * 41, "\"" * 40, "#" * 40, "ä" * 20]
+  end
 
   # A type that the option is for.
   def self.type_for(option) = option.types ? (option.types & STABLE).first : :DEALER
@@ -76,12 +118,15 @@ class OptionsTest < Godwit::TestCase
     return if option.by_hand?
     owner.public_send(:"#{option.name}=", value)
     assert_equal owner.get(option.name).inspect, owner.public_send(option.name).inspect
-    assert_equal owner.get(option.name).inspect, owner.public_send(:"#{option.name}?").inspect if option.type == :bool
+    if option.type == :bool
+      assert_equal owner.get(option.name).inspect, owner.public_send(:"#{option.name}?").inspect
+    end
   end
 
   def assert_refuses(owner, option, value, error = Godwit::OptionError)
     before = owner.get(option.name) if option.readable?
-    raised = assert_raises(error, "#{option.name} took #{value.inspect}") { owner.set(option.name, value) }
+    raised =
+      assert_raises(error, "#{option.name} took #{value.inspect}") { owner.set(option.name, value) }
     assert_kind_of Godwit::Error, raised
     assert_kind_of ArgumentError, raised
     assert_includes raised.message, option.name.to_s
@@ -93,7 +138,11 @@ class OptionsTest < Godwit::TestCase
     if option.writable?
       self.class.samples(option).each { |value| set_and_read(owner, option, value) }
       self.class.illegal(option).each { |value| assert_refuses(owner, option, value) }
-      self.class.malformed_keys.each { |key| assert_refuses(owner, option, key, Godwit::CurveKeyError) } if option.type == :key
+      if option.type == :key
+        self.class.malformed_keys.each do |key|
+          assert_refuses(owner, option, key, Godwit::CurveKeyError)
+        end
+      end
     else
       raised = assert_raises(Godwit::OptionError) { owner.set(option.name, 1) }
       assert_match(/#{option.name}.*can only be read/, raised.message)
@@ -131,7 +180,10 @@ class OptionsTest < Godwit::TestCase
     define_method(:"test_socket_option_#{option.name}_is_refused_by_other_types") do
       next check_unsupported(open_socket(:DEALER), option) unless option.supported?
       (STABLE - option.types).each do |type|
-        error = assert_raises(Godwit::OptionError) { open_socket(type).set(option.name, self.class.samples(option).first) }
+        error =
+          assert_raises(Godwit::OptionError) do
+            open_socket(type).set(option.name, self.class.samples(option).first)
+          end
         assert_includes error.message, option.types.join(", ")
         assert_includes error.message, type.to_s
       end
@@ -154,7 +206,9 @@ class OptionsTest < Godwit::TestCase
         next unless option.readable? && option.supported? && !NO_DEFAULT.include?(option.name)
         next unless option.writable? || option.for_type?(type)
         default = option.default_of.fetch(type) { option.godwit || option.default }
-        assert_equal default.inspect, normal(socket.get(option.name), default).inspect, "#{option.name} of a fresh #{type}"
+        assert_equal default.inspect,
+          normal(socket.get(option.name), default).inspect,
+          "#{option.name} of a fresh #{type}"
       end
     end
   end
@@ -173,7 +227,8 @@ class OptionsTest < Godwit::TestCase
 
   def test_options_as_keywords
     socket = open_socket(:DEALER, send_hwm: 7, linger: 0, routing_id: "me", ipv6: true)
-    assert_equal [7, 0, "me", true], [socket.send_hwm, socket.linger, socket.routing_id, socket.ipv6?]
+    assert_equal [7, 0, "me", true],
+      [socket.send_hwm, socket.linger, socket.routing_id, socket.ipv6?]
     Godwit::Context.new(io_threads: 2, max_sockets: 9, ipv6: true) do |context|
       assert_equal [2, 9, true], [context.io_threads, context.max_sockets, context.ipv6?]
     end
@@ -191,9 +246,11 @@ class OptionsTest < Godwit::TestCase
 
   def test_an_unknown_name_is_told_the_nearest
     socket = open_socket(:DEALER)
-    {send_hmw: "send_hwm", sndhwm: "send_hwm", ZMQ_RCVTIMEO: "recv_timeout", identity: "routing_id", heartbeat_ivl: "heartbeat_interval"}
+    {send_hmw: "send_hwm", sndhwm: "send_hwm", ZMQ_RCVTIMEO: "recv_timeout",
+     identity: "routing_id", heartbeat_ivl: "heartbeat_interval"}
       .each do |name, meant|
-        [-> { socket.get(name) }, -> { socket.set(name, 1) }, -> { open_socket(:DEALER, name => 1) }].each do |call|
+        [-> { socket.get(name) }, -> { socket.set(name, 1) },
+          -> { open_socket(:DEALER, name => 1) }].each do |call|
           error = assert_raises(Godwit::OptionError, &call)
           assert_includes error.message, name.inspect
           assert_includes error.message, "did you mean #{meant}?"
@@ -208,7 +265,8 @@ class OptionsTest < Godwit::TestCase
 
   def test_durations_are_rounded_to_what_libzmq_can_tell_apart_but_never_to_nothing
     socket = open_socket(:DEALER)
-    {0.0001 => 0.001, 0.07 => 0.07, Rational(1, 3) => 0.333, 1.0004 => 1.0, 1.001 => 1.001, 0 => 0.0}.each do |given, read|
+    {0.0001 => 0.001, 0.07 => 0.07, Rational(1, 3) => 0.333, 1.0004 => 1.0, 1.001 => 1.001,
+     0 => 0.0}.each do |given, read|
       socket.linger = given
       assert_equal read, socket.linger
     end
@@ -222,8 +280,18 @@ class OptionsTest < Godwit::TestCase
   end
 
   def test_nil_is_none_where_there_is_such_a_thing
-    socket = open_socket(:DEALER, linger: nil, recv_timeout: nil, max_message_size: nil, handshake_timeout: nil, tcp_keepalive: nil)
-    %i[linger recv_timeout max_message_size handshake_timeout tcp_keepalive].each { |name| assert_nil socket.get(name), name.to_s }
+    socket =
+      open_socket(
+        :DEALER,
+        linger: nil,
+        recv_timeout: nil,
+        max_message_size: nil,
+        handshake_timeout: nil,
+        tcp_keepalive: nil
+      )
+    %i[linger recv_timeout max_message_size handshake_timeout tcp_keepalive].each do |name|
+      assert_nil socket.get(name), name.to_s
+    end
     socket.linger = 0
   end
 
@@ -249,12 +317,14 @@ class OptionsTest < Godwit::TestCase
     assert_nil socket.curve_secret_key
     socket.curve_secret_key = keys.secret_key
     socket.curve_public_key = Godwit::Z85.decode(keys.public_key)
-    assert_equal [keys.secret_key, keys.public_key], [socket.curve_secret_key, socket.curve_public_key]
+    assert_equal [keys.secret_key, keys.public_key],
+      [socket.curve_secret_key, socket.curve_public_key]
     assert_equal :curve, socket.mechanism
   end
 
   def test_a_context_s_socket_options_start_its_sockets
-    Godwit::Context.new(linger: 0, socket_options: {recv_hwm: 11, heartbeat_interval: 2}) do |context|
+    Godwit::Context.new(linger: 0,
+      socket_options: {recv_hwm: 11, heartbeat_interval: 2}) do |context|
       context.socket(:PULL) do |socket|
         assert_equal [11, 2.0, 0.0], [socket.recv_hwm, socket.heartbeat_interval, socket.linger]
       end

@@ -34,7 +34,8 @@ class PairTest < Godwit::TestCase
   test "after its peer has gone a PAIR takes another" do
     a = open_socket(:PAIR).bind(endpoint_for(:inproc))
     3.times do |i|
-      # One that comes before libzmq has let go of the last is not heard, so it goes and comes again.
+      # One that comes before libzmq has let go of the last is not heard, so it goes and comes
+      # again.
       peer = eventually do
         newcomer = open_socket(:PAIR, linger: 0).connect(a.last_endpoint)
         newcomer.send_nonblock("peer #{i}", exception: false)

@@ -10,7 +10,10 @@ class PollerTest < Godwit::TestCase
   include Conformance::Assertions
 
   # Receiver, sender.
-  PATTERNS = [%i[PULL PUSH], %i[SUB PUB], %i[XSUB XPUB], %i[XSUB PUB], %i[SUB XPUB], %i[ROUTER DEALER], %i[DEALER DEALER], %i[PAIR PAIR], %i[REP REQ], %i[XPUB XSUB], %i[ROUTER REQ], %i[REP DEALER]].freeze
+  PATTERNS = [
+    %i[PULL PUSH], %i[SUB PUB], %i[XSUB XPUB], %i[XSUB PUB], %i[SUB XPUB], %i[ROUTER DEALER],
+    %i[DEALER DEALER], %i[PAIR PAIR], %i[REP REQ], %i[XPUB XSUB], %i[ROUTER REQ], %i[REP DEALER]
+  ].freeze
 
   PATTERNS.each do |receiver, sender|
     each_transport("#{receiver} is readable when a #{sender} has sent") do |transport|
@@ -21,7 +24,9 @@ class PollerTest < Godwit::TestCase
       until_waiting(poller)
       from.send(message_for(sender))
       assert_equal [[to, [:readable]]], facts(waiting.value)
-      assert_equal [[to, [:readable]]], facts(poller.wait), "what was not received is reported again"
+      assert_equal [[to, [:readable]]],
+        facts(poller.wait),
+        "what was not received is reported again"
       assert_equal [to], poller.readable
       to.recv
       assert_empty poller.wait(0)
@@ -123,7 +128,9 @@ class PollerTest < Godwit::TestCase
   test "a PUB is writable, and never readable, whatever its subscribers send up" do
     sub, pub = connected_pair(:PUB, :SUB, connect_options: {subscribe: "a"}).reverse
     poller = open_poller
-    assert_named(Godwit::UnsupportedError, /a PUB is never readable/, operation: :register) { poller.register(pub, :readable) }
+    assert_named(Godwit::UnsupportedError, /a PUB is never readable/, operation: :register) do
+      poller.register(pub, :readable)
+    end
     poller.register(pub, :readable, :writable)
     assert_equal [:writable], poller.events(pub)
     sub.subscribe("b")
@@ -135,10 +142,14 @@ class PollerTest < Godwit::TestCase
     {SUB: :writable, PULL: :writable, PUSH: :readable, PUB: :readable}.each do |type, event|
       socket = open_socket(type)
       poller = open_poller
-      assert_named(Godwit::UnsupportedError, /a #{type} is never #{event}/, operation: :register) { poller.register(socket, event) }
+      assert_named(Godwit::UnsupportedError, /a #{type} is never #{event}/, operation: :register) do
+        poller.register(socket, event)
+      end
       assert_empty poller
       poller.register(socket, :readable, :writable)
-      assert_named(Godwit::UnsupportedError, /never #{event}/, operation: :modify) { poller.modify(socket, event) }
+      assert_named(Godwit::UnsupportedError, /never #{event}/, operation: :modify) do
+        poller.modify(socket, event)
+      end
     end
   end
 
@@ -211,7 +222,10 @@ class PollerTest < Godwit::TestCase
       poller.register(client, :readable, :writable)
       assert_equal [[client, [:writable]]], facts(poller.wait(5))
       accepted << "x"
-      assert_equal [[client, %i[readable writable]]], facts(eventually { poller.wait.then { |events| events if events.first.readable? } })
+      assert_equal [[client, %i[readable writable]]],
+        facts(
+          eventually { poller.wait.then { |events| events if events.first.readable? } }
+        )
       [client, accepted].each(&:close)
     end
   ensure
@@ -224,17 +238,23 @@ class PollerTest < Godwit::TestCase
     waiting = in_thread { poller.wait }
     until_waiting(poller)
     out.close
-    assert_named(Godwit::ClosedError, /closed while it was registered: remove it/, operation: :wait) { waiting.value }
+    assert_named(
+      Godwit::ClosedError, /closed while it was registered: remove it/, operation: :wait
+    ) { waiting.value }
     assert_empty poller.tap { poller.remove(out) }.wait(0)
   end
 
-  test "an IO that is closed while registered is named, and can be removed; its number may be another's by then" do
+  test "an IO that is closed while registered is named, and can be removed; its number may be " \
+    "another's by then" do
     out, = pipe
     poller = open_poller(out)
     assert_empty poller.wait(0)
     number = out.fileno
     out.close
-    error = assert_named(Godwit::ClosedError, /closed while it was registered: remove it/, operation: :wait) { poller.wait(1) }
+    error =
+      assert_named(
+        Godwit::ClosedError, /closed while it was registered: remove it/, operation: :wait
+      ) { poller.wait(1) }
     assert_includes error.message, out.inspect
     others = []
     others.concat(IO.pipe) until others.any? { |io| io.fileno == number }
@@ -301,21 +321,33 @@ class PollerTest < Godwit::TestCase
     pull = open_socket(:PULL)
     poller = open_poller(pull)
     out, = pipe
-    assert_named(Godwit::PollerError, /registered already: modify/, operation: :register) { poller.register(pull, :readable) }
-    assert_named(Godwit::PollerError, /not registered: register it first/, operation: :modify) { poller.modify(out, :readable) }
+    assert_named(Godwit::PollerError, /registered already: modify/, operation: :register) do
+      poller.register(pull, :readable)
+    end
+    assert_named(Godwit::PollerError, /not registered: register it first/, operation: :modify) do
+      poller.modify(out, :readable)
+    end
     assert_named(Godwit::PollerError, /not registered/, operation: :remove) { poller.remove(out) }
     assert_named(Godwit::PollerError, /not registered/, operation: :events) { poller.events(out) }
     assert_named(Godwit::ArgumentTypeError, /sockets, IOs/) { poller.register("x") }
-    assert_named(Godwit::ArgumentValueError, /:readable, :writable or both/) { poller.register(out, :eatable) }
+    assert_named(Godwit::ArgumentValueError, /:readable, :writable or both/) do
+      poller.register(out, :eatable)
+    end
     assert_named(Godwit::ArgumentValueError, /:readable, :writable or both/) { poller.modify(pull) }
-    assert_named(Godwit::ArgumentValueError, /:readable, :writable or both/) { poller.register(out, :readable, :readable) }
-    assert_named(Godwit::UnsupportedError, /not open for writing/) { poller.register(out, :writable) }
+    assert_named(Godwit::ArgumentValueError, /:readable, :writable or both/) do
+      poller.register(out, :readable, :readable)
+    end
+    assert_named(Godwit::UnsupportedError, /not open for writing/) do
+      poller.register(out, :writable)
+    end
     assert_named(Godwit::UnsupportedError, /copied/) { poller.dup }
     poller.register(out)
     twin = IO.for_fd(out.fileno, autoclose: false)
     assert_named(Godwit::PollerError, /another IO over the descriptor/) { poller.register(twin) }
     assert_equal [pull, out], poller.to_a
-    assert_named(Godwit::PollerError, /nothing is registered.*for ever/, operation: :wait) { open_poller.wait }
+    assert_named(Godwit::PollerError, /nothing is registered.*for ever/, operation: :wait) do
+      open_poller.wait
+    end
     closed = open_socket(:PULL)
     closed.close
     assert_raises(Godwit::ClosedError) { poller.register(closed) }
@@ -329,7 +361,9 @@ class PollerTest < Godwit::TestCase
     assert_takes(0.05) { assert_empty poller.wait(0.05) }
     [0, 0.0, 1e-9].each { |time| assert_empty poller.wait(time) }
     assert_takes(0.02) { assert_empty open_poller.wait(0.02) }
-    {-1 => ArgumentError, Float::NAN => ArgumentError, "1" => TypeError}.each { |time, error| assert_raises(error) { poller.wait(time) } }
+    {-1 => ArgumentError, Float::NAN => ArgumentError, "1" => TypeError}.each do |time, error|
+      assert_raises(error) { poller.wait(time) }
+    end
     in_thread { assert_takes(0.02) { poller.wait(0.02) } }.value
   end
 
@@ -342,7 +376,8 @@ class PollerTest < Godwit::TestCase
   # ---- closing ----
 
   {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
-    test "a socket that is closed ends the wait of a #{name}, and each later one until it is removed" do
+    test "a socket that is closed ends the wait of a #{name}, and each later one until it is " \
+      "removed" do
       not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
       pull, push = connected_pair(:PULL, :PUSH)
       gone = open_socket(:PULL).bind(endpoint_for(:tcp))
@@ -371,7 +406,8 @@ class PollerTest < Godwit::TestCase
     test "a context that is shut down ends the wait of a #{name}" do
       not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
       home = own(Godwit::Context.new(linger: 0))
-      poller = open_poller(own(Godwit::PULL.bind(endpoint_for(:tcp), context: home)), open_socket(:PULL))
+      poller =
+        open_poller(own(Godwit::PULL.bind(endpoint_for(:tcp), context: home)), open_socket(:PULL))
       waiting = Array.new(3) { __send__(start) { poller.wait } }
       until_waiting(poller, 3)
       home.shutdown
@@ -420,8 +456,11 @@ class PollerTest < Godwit::TestCase
     assert_nil kept.close
     refute_predicate pull, :closed?
     assert_flows(push, pull)
-    calls = [-> { kept.wait }, -> { kept.wait(0) }, -> { kept.register(pull) }, -> { kept.remove(pull) }, -> { kept.modify(pull, :readable) },
-      -> { kept.size }, -> { kept.to_a }, -> { kept.registered?(pull) }]
+    calls = [
+      -> { kept.wait }, -> { kept.wait(0) }, -> { kept.register(pull) }, -> { kept.remove(pull) },
+      -> { kept.modify(pull, :readable) }, -> { kept.size }, -> { kept.to_a },
+      -> { kept.registered?(pull) }
+    ]
     calls.each { |call| assert_raises(Godwit::ClosedError) { call.call } }
     assert_equal :wait, assert_raises(Godwit::ClosedError) { kept.wait }.operation
     assert_match(/closed/, kept.inspect)
@@ -439,7 +478,8 @@ class PollerTest < Godwit::TestCase
     out, into = pipe
     poller = open_poller(pull, out)
     [-> { push.send("x") }, -> { into << "x" }].zip([pull, out]) do |feed, thing|
-      waiting = Array.new(4) { in_thread { poller.wait(5) } } + Array.new(3) { fiber { poller.wait(5) } }
+      waiting =
+        Array.new(4) { in_thread { poller.wait(5) } } + Array.new(3) { fiber { poller.wait(5) } }
       until_waiting(poller, 7)
       feed.call
       waiting.each { |one| assert_includes one.value.map(&:object), thing }
@@ -468,7 +508,13 @@ class PollerTest < Godwit::TestCase
     poller = open_poller(pull)
     got = Thread::Queue.new
     in_thread { loop { got << pull.recv } }
-    in_thread { loop { poller.wait { (message = pull.recv_nonblock(exception: false)).is_a?(String) && got << message } } }
+    in_thread do
+      loop do
+        poller.wait do
+          (message = pull.recv_nonblock(exception: false)).is_a?(String) && got << message
+        end
+      end
+    end
     300.times { |number| push.send(number.to_s) }
     eventually("#{got.size} of 300 came", deadline: 15) { got.size >= 300 }
     assert_equal (0...300).map(&:to_s).sort, Array.new(300) { got.pop }.sort
@@ -479,13 +525,25 @@ class PollerTest < Godwit::TestCase
   def facts(events) = events.map { |event| [event.object, event.events] }
 
   def joined(receiver, sender, transport)
-    to = open_socket(receiver, **((receiver == :SUB) ? {subscribe: ""} : {})).bind(endpoint_for(transport))
+    to =
+      open_socket(receiver, **((receiver == :SUB) ? {subscribe: ""} : {})).bind(
+        endpoint_for(transport)
+      )
     from = open_socket(sender).connect(to.last_endpoint)
     if %i[SUB XSUB].include?(receiver)
       to.wait_connected(timeout: 5) unless transport == :inproc
       to.send("\1") if receiver == :XSUB
       # A bound subscriber subscribes when it is next used itself.
-      eventually { to.events && ((sender == :PUB) ? subscribed?(from) : from.recv_nonblock(exception: false) != :wait_readable) }
+      eventually do
+        to.events &&
+          (
+            if sender == :PUB
+              subscribed?(from)
+            else
+              from.recv_nonblock(exception: false) != :wait_readable
+            end
+          )
+      end
     end
     [to, from]
   end

@@ -10,7 +10,8 @@ require "support/tiny_scheduler"
 class ProxyTest < Godwit::TestCase
   # A proxy between two bound sockets of the test's context, stopped at its end.
   def proxy(front, back, capture: nil, transport: :inproc, **options)
-    sockets = [front, back].map { |type| open_socket(type, **options).bind(endpoint_for(transport)) }
+    sockets =
+      [front, back].map { |type| open_socket(type, **options).bind(endpoint_for(transport)) }
     @proxies = [*@proxies, Godwit::Proxy.new(*sockets, capture: capture)]
     @proxies.last
   end
@@ -34,7 +35,11 @@ class ProxyTest < Godwit::TestCase
     assert_equal %w[c b a], req.request(%w[a b c], timeout: 5)
     stopped(queue)
     statistics = queue.statistics
-    assert_equal [2, 2, 2, 2], [statistics.frontend.received, statistics.frontend.sent, statistics.backend.received, statistics.backend.sent]
+    assert_equal [2, 2, 2, 2],
+      [
+        statistics.frontend.received, statistics.frontend.sent,
+        statistics.backend.received, statistics.backend.sent
+      ]
     assert_equal statistics.frontend.received_bytes, statistics.backend.sent_bytes
     assert statistics.frozen? && statistics.frontend.frozen?
   end
@@ -74,7 +79,9 @@ class ProxyTest < Godwit::TestCase
     pub.wait_connected(timeout: 5)
     assert_equal("a1", eventually do
       pub.send("a1")
-      sub.recv_nonblock(exception: false).then { |message| message unless message == :wait_readable }
+      sub
+        .recv_nonblock(exception: false)
+        .then { |message| message unless message == :wait_readable }
     end)
   end
 
@@ -90,7 +97,8 @@ class ProxyTest < Godwit::TestCase
     assert_equal 0, streamer.statistics.frontend.sent
   end
 
-  test "what was there before, and more of it than goes in one turn, passes with nothing else to wake the proxy" do
+  test "what was there before, and more of it than goes in one turn, passes with nothing else to " \
+    "wake the proxy" do
     streamer = proxy(:PULL, :PUSH, send_hwm: 0, recv_hwm: 0).pause.start
     push = peer(:PUSH, streamer.frontend, send_hwm: 0)
     pull = peer(:PULL, streamer.backend, recv_hwm: 0)
@@ -117,7 +125,8 @@ class ProxyTest < Godwit::TestCase
     assert_equal ["there", "x" * 10_000], right.recv(timeout: 5)
     right.send("back")
     assert_equal "back", left.recv(timeout: 5)
-    assert_equal [["there", "x" * 10_000], "back"], [copies.recv(timeout: 5), copies.recv(timeout: 5)]
+    assert_equal [["there", "x" * 10_000], "back"],
+      [copies.recv(timeout: 5), copies.recv(timeout: 5)]
     assert_equal 2, stopped(queue).statistics.capture.sent
   end
 
@@ -166,12 +175,17 @@ class ProxyTest < Godwit::TestCase
     assert_equal 1 + passed.size, streamer.statistics.frontend.received
   end
 
-  test "while it runs its sockets refuse other use, and name the fix; afterwards they are as before" do
+  test "while it runs its sockets refuse other use, and name the fix; afterwards they are as " \
+    "before" do
     streamer = proxy(:PULL, :PUSH).start
     front = streamer.frontend
-    uses = [-> { front.recv }, -> { front.recv_nonblock }, -> { front.recv_many }, -> { front.bind("inproc://other") }, -> { front.linger },
-      -> { front.linger = 1 }, -> { front.events }, -> { front.zmq_fd }, -> { front.wait_readable(0) }, -> { streamer.backend.send("x") },
-      -> { streamer.backend << "x" }, -> { Godwit::Proxy.new(front, streamer.backend) }]
+    uses = [
+      -> { front.recv }, -> { front.recv_nonblock }, -> { front.recv_many },
+      -> { front.bind("inproc://other") }, -> { front.linger }, -> { front.linger = 1 },
+      -> { front.events }, -> { front.zmq_fd }, -> { front.wait_readable(0) },
+      -> { streamer.backend.send("x") }, -> { streamer.backend << "x" },
+      -> { Godwit::Proxy.new(front, streamer.backend) }
+    ]
     uses.each do |use|
       error = assert_raises(Godwit::BusyError, &use)
       assert_kind_of Errno::EBUSY, error
@@ -294,12 +308,15 @@ class ProxyTest < Godwit::TestCase
   end
 
   test "the three constructors make, bind and own their sockets" do
-    {queue: [:ROUTER, :DEALER], forwarder: [:XSUB, :XPUB], streamer: [:PULL, :PUSH]}.each do |name, types|
-      kept = Godwit::Proxy.public_send(name, "tcp://127.0.0.1:*", [endpoint_for(:inproc), endpoint_for(:ipc)],
+    {queue: [:ROUTER, :DEALER], forwarder: [:XSUB, :XPUB],
+     streamer: [:PULL, :PUSH]}.each do |name, types|
+      kept = Godwit::Proxy.public_send(name, "tcp://127.0.0.1:*", [endpoint_for(:inproc),
+        endpoint_for(:ipc)],
         capture: endpoint_for(:inproc), context: context, send_hwm: 7) do |one|
         assert_predicate one, :running?
         assert_equal types, [one.frontend.type, one.backend.type]
-        assert_equal [1, 2, :PUB], [one.frontend.endpoints.size, one.backend.endpoints.size, one.capture.type]
+        assert_equal [1, 2, :PUB],
+          [one.frontend.endpoints.size, one.backend.endpoints.size, one.capture.type]
         one
       end
       assert [kept.frontend, kept.backend, kept.capture].all?(&:closed?), name
@@ -307,23 +324,28 @@ class ProxyTest < Godwit::TestCase
     end
   end
 
-  test "a constructor takes sockets of the caller's, which stay his; a failing one leaves nothing open" do
+  test "a constructor takes sockets of the caller's, which stay his; a failing one leaves " \
+    "nothing open" do
     mine = open_socket(:PULL).bind(endpoint_for(:inproc))
     one = Godwit::Proxy.streamer(mine, endpoint_for(:inproc), context: context)
     refute_predicate one, :running?
     one.close
     one.close
     assert_equal [false, true], [mine.closed?, one.backend.closed?]
-    assert_raises(Godwit::EndpointError) { Godwit::Proxy.queue(endpoint_for(:inproc), "nonsense", context: context) }
+    assert_raises(Godwit::EndpointError) do
+      Godwit::Proxy.queue(endpoint_for(:inproc), "nonsense", context: context)
+    end
   end
 
   test "what cannot work is refused, and the message names what can" do
     push, pull, sub = open_socket(:PUSH), open_socket(:PULL), open_socket(:SUB)
     {
-      [open_socket(:REP), open_socket(:DEALER)] => /take a ROUTER/, [open_socket(:ROUTER), open_socket(:REQ)] => /take a DEALER/,
+      [open_socket(:REP), open_socket(:DEALER)] => /take a ROUTER/,
+      [open_socket(:ROUTER), open_socket(:REQ)] => /take a DEALER/,
       [pull, sub] => /backend/, [push, push] => /backend/
     }.each do |sides, words|
-      assert_match words, assert_raises(Godwit::ArgumentValueError) { Godwit::Proxy.new(*sides) }.message
+      assert_match words,
+        assert_raises(Godwit::ArgumentValueError) { Godwit::Proxy.new(*sides) }.message
     end
     assert_raises(Godwit::ArgumentTypeError) { Godwit::Proxy.new(pull, "push") }
     assert_raises(Godwit::ArgumentTypeError) { Godwit::Proxy.new(pull, push, capture: 1) }

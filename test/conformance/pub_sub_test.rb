@@ -86,7 +86,8 @@ class PubSubTest < Godwit::TestCase
     pubs = Array.new(2) { open_socket(:PUB).connect(sub.last_endpoint) }
     bound = open_socket(:PUB).bind(endpoint_for(transport))
     sub.connect(bound.last_endpoint)
-    heard = in_thread { take(sub, 3) } # a SUB that is bound subscribes at a newcomer only while somebody uses it
+    # A SUB that is bound subscribes at a newcomer only while somebody uses it.
+    heard = in_thread { take(sub, 3) }
     [*pubs, bound].each_with_index { |pub, i| pub.wait_connected(timeout: 5) << "from #{i}" }
     assert_equal ["from 0", "from 1", "from 2"], heard.value.sort
   end
@@ -111,7 +112,9 @@ class PubSubTest < Godwit::TestCase
     pub, sub = subscribed(transport, "", conflate: true)
     1000.times { |i| pub << i.to_s }
     received = []
-    eventually do # libzmq drops one that comes while its other thread takes the one before, the last too (docs/limits.md)
+    # libzmq drops one that comes while its other thread takes the one before, the last too
+    # (docs/limits.md)
+    eventually do
       pub << "last"
       received << sub.recv_nonblock(exception: false)
       received.last == "last"

@@ -25,7 +25,8 @@ class PushPullTest < Godwit::TestCase
     end
   end
 
-  each_transport("a PUSH that is bound gives its workers work in turn", only: %i[tcp ipc]) do |transport|
+  each_transport("a PUSH that is bound gives its workers work in turn", only: %i[tcp
+    ipc]) do |transport|
     push = open_socket(:PUSH).bind(endpoint_for(transport))
     pulls = Array.new(3) { open_socket(:PULL).connect(push.last_endpoint) }
     push.wait_connected(count: 3, timeout: 5)
@@ -61,7 +62,18 @@ class PushPullTest < Godwit::TestCase
   end
 
   test "hwm of both ends of inproc add up" do
-    _, push = connected_pair(:PULL, :PUSH, transport: :inproc, bind_options: {recv_hwm: 7}, connect_options: {send_hwm: 5})
+    _, push =
+      connected_pair(
+        :PULL,
+        :PUSH,
+        transport: :inproc,
+        bind_options: {
+          recv_hwm: 7
+        },
+        connect_options: {
+          send_hwm: 5
+        }
+      )
     assert_equal 12, fill(push, filler: "", patience: 0)
   end
 

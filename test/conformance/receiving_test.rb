@@ -4,13 +4,16 @@ require "test_helper"
 require "support/tiny_scheduler"
 require_relative "assertions"
 
-# recv's relatives: recv_multipart, recv_string, recv_into, recv_many, recv_nonblock, each, events, waits.
+# recv's relatives: recv_multipart, recv_string, recv_into, recv_many, recv_nonblock, each, events,
+# waits.
 class ReceivingTest < Godwit::TestCase
   include Conformance::Assertions
 
   under_gc_stress
 
-  def pair(transport = :inproc, **options) = connected_pair(:PULL, :PUSH, transport: transport, **options)
+  def pair(transport = :inproc, **options)
+    connected_pair(:PULL, :PUSH, transport: transport, **options)
+  end
 
   each_transport("recv_multipart gives an Array in any case") do |transport|
     pull, push = pair(transport)
@@ -22,7 +25,10 @@ class ReceivingTest < Godwit::TestCase
     pull, push = pair(transport)
     push << "one" << ["two", "", "frames"] << "three"
     assert_equal "one", pull.recv_string(timeout: 5)
-    error = assert_named(Godwit::MultipartError, /3 frames.*recv/, operation: :recv_string) { pull.recv_string(timeout: 5) }
+    error =
+      assert_named(Godwit::MultipartError, /3 frames.*recv/, operation: :recv_string) do
+        pull.recv_string(timeout: 5)
+      end
     assert_equal ["two", "", "frames"], error.frames
     assert_equal "three", pull.recv_string(timeout: 5)
   end
@@ -42,7 +48,10 @@ class ReceivingTest < Godwit::TestCase
     pull, push = pair
     buffer = +"mine"
     push << %w[a b]
-    error = assert_named(Godwit::MultipartError, /2 frames/, operation: :recv_into) { pull.recv_into(buffer, timeout: 5) }
+    error =
+      assert_named(Godwit::MultipartError, /2 frames/, operation: :recv_into) do
+        pull.recv_into(buffer, timeout: 5)
+      end
     assert_equal [%w[a b], "mine"], [error.frames, buffer]
     assert_flows(push, pull)
   end
@@ -51,7 +60,9 @@ class ReceivingTest < Godwit::TestCase
     pull, push = pair
     push << "kept"
     assert_raises(FrozenError) { pull.recv_into("frozen", timeout: 5) }
-    [nil, 5, [], :buffer].each { |what| assert_raises(TypeError, what.inspect) { pull.recv_into(what, timeout: 5) } }
+    [nil, 5, [], :buffer].each do |what|
+      assert_raises(TypeError, what.inspect) { pull.recv_into(what, timeout: 5) }
+    end
     assert_equal "kept", pull.recv(timeout: 0)
   end
 
@@ -84,7 +95,10 @@ class ReceivingTest < Godwit::TestCase
   test "recv_many without a number takes up to 256, and never more than 1,024" do
     pull, push = pair(send_hwm: 0, recv_hwm: 0)
     push.send_many(Array.new(4000, &:to_s))
-    sizes = [pull.recv_many, pull.recv_many(1), pull.recv_many(5000), pull.recv_many(1024), pull.recv_many(10**30)].map(&:size)
+    sizes = [
+      pull.recv_many, pull.recv_many(1), pull.recv_many(5000), pull.recv_many(1024),
+      pull.recv_many(10**30)
+    ].map(&:size)
     assert_equal [256, 1, 1024, 1024, 1024], sizes
     assert_equal "3329", pull.recv
   end
@@ -102,13 +116,19 @@ class ReceivingTest < Godwit::TestCase
   each_transport("recv_nonblock raises an IO::WaitReadable, or gives :wait_readable") do |transport|
     pull, push = pair(transport)
     assert_equal :wait_readable, pull.recv_nonblock(exception: false)
-    error = assert_named(Godwit::EAGAINWaitReadable, /wait_readable/, operation: :recv_nonblock) { pull.recv_nonblock }
-    [IO::WaitReadable, Errno::EAGAIN, IO::EAGAINWaitReadable, Godwit::WouldBlock].each { |kind| assert_kind_of kind, error }
+    error =
+      assert_named(Godwit::EAGAINWaitReadable, /wait_readable/, operation: :recv_nonblock) do
+        pull.recv_nonblock
+      end
+    [IO::WaitReadable, Errno::EAGAIN, IO::EAGAINWaitReadable, Godwit::WouldBlock].each do |kind|
+      assert_kind_of kind, error
+    end
     assert_predicate error, :retriable?
     push << "a" << %w[b c]
     assert_equal pull, pull.wait_readable(5)
     assert_equal "a", pull.recv_nonblock
-    assert_equal %w[b c], eventually { (m = pull.recv_nonblock(exception: false)) != :wait_readable && m }
+    assert_equal %w[b c],
+      eventually { (m = pull.recv_nonblock(exception: false)) != :wait_readable && m }
   end
 
   each_transport("each yields until the socket closes") do |transport|
@@ -142,7 +162,8 @@ class ReceivingTest < Godwit::TestCase
     refute_predicate pull, :closed?
   end
 
-  test "each gives an Enumerator without a block, ignores recv_timeout, and yields nothing once closed" do
+  test "each gives an Enumerator without a block, ignores recv_timeout, and yields nothing once " \
+    "closed" do
     pull, push = pair(bind_options: {recv_timeout: 0.001})
     push.send_many(%w[1 2 3])
     assert_equal %w[1 2], pull.each.first(2)

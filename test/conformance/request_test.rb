@@ -23,12 +23,14 @@ class RequestTest < Godwit::TestCase
 
   test "a request of frames is tried again as one of Strings is" do
     frame = ->(bytes) { Godwit::Frame.new(bytes) }
-    {"hello" => frame.call("hello"), %w[a b] => [frame.call("a"), "b"], %w[c d] => Godwit::Message.new("c", frame.call("d"))}.each do |bytes, message|
+    {"hello" => frame.call("hello"), %w[a b] => [frame.call("a"), "b"],
+     %w[c d] => Godwit::Message.new("c", frame.call("d"))}.each do |bytes, message|
       router = server
       req = client(router)
       served = in_thread do
         2.times { assert_equal [*bytes], router.recv(timeout: 5).drop(2) }
-        router.each { |request| answer(router, request.first(3), "late, but here") } # more than once, where an answer is too late
+        # More than once, where an answer is too late.
+        router.each { |request| answer(router, request.first(3), "late, but here") }
       end
       assert_equal "late, but here", req.request(message, timeout: 0.2, retries: 20)
       router.close
@@ -53,10 +55,14 @@ class RequestTest < Godwit::TestCase
   each_transport("each retry asks again, then TimeoutError") do |transport|
     arrived = nil
     5.times do # what a stall of the machine keeps from leaving in time is dropped
-      router = server(transport) # a new one each time: what a stall keeps on its way would come with the next try's
+      # A new one each time: what a stall keeps on its way would come with the next try's.
+      router = server(transport)
       req = client(router)
       assert_takes(0.6) do
-        error = assert_named(Godwit::TimeoutError, /Timed out/) { req.request("hello?", timeout: 0.2, retries: 2) }
+        error =
+          assert_named(Godwit::TimeoutError, /Timed out/) do
+            req.request("hello?", timeout: 0.2, retries: 2)
+          end
         assert_kind_of Errno::ETIMEDOUT, error
       end
       arrived = []
@@ -114,10 +120,14 @@ class RequestTest < Godwit::TestCase
   test "options, endpoints and routing id outlast a time-out" do
     # Handover: it comes again before libzmq has noticed that it went.
     router, second = Array.new(2) { open_socket(:ROUTER, handover: true).bind(endpoint_for(:tcp)) }
-    req = open_socket(:REQ, routing_id: "me", send_hwm: 7, linger: 0.5, encoding: "UTF-8").connect(router.last_endpoint, second.last_endpoint)
+    req =
+      open_socket(:REQ, routing_id: "me", send_hwm: 7, linger: 0.5, encoding: "UTF-8").connect(
+        router.last_endpoint, second.last_endpoint
+      )
     before = req.endpoints
     assert_raises(Godwit::TimeoutError) { req.request("one", timeout: 0.02) }
-    assert_equal ["me", 7, 0.5, Encoding::UTF_8, before], [req.routing_id, req.send_hwm, req.linger, req.encoding, req.endpoints]
+    assert_equal ["me", 7, 0.5, Encoding::UTF_8, before],
+      [req.routing_id, req.send_hwm, req.linger, req.encoding, req.endpoints]
     req.linger = 0.25
     req.disconnect(second.last_endpoint)
     assert_raises(Godwit::TimeoutError) { req.request("two", timeout: 0.02) }
@@ -143,8 +153,11 @@ class RequestTest < Godwit::TestCase
   test "several threads take turns, each gets the reply to its own request" do
     rep, req = connected_pair(:REP, :REQ)
     in_thread { rep.serve { |message| "re: #{message}" } }
-    threads = Array.new(8) { |t| in_thread { Array.new(20) { |i| req.request("#{t}.#{i}", timeout: 5) } } }
-    threads.each_with_index { |thread, t| assert_equal Array.new(20) { |i| "re: #{t}.#{i}" }, thread.value }
+    threads =
+      Array.new(8) { |t| in_thread { Array.new(20) { |i| req.request("#{t}.#{i}", timeout: 5) } } }
+    threads.each_with_index do |thread, t|
+      assert_equal Array.new(20) { |i| "re: #{t}.#{i}" }, thread.value
+    end
   end
 
   test "a thread that is killed while it waits leaves the REQ usable" do
@@ -163,7 +176,9 @@ class RequestTest < Godwit::TestCase
 
   test "bad arguments are refused before anything is sent" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
-    [-1, 1.5, "3", nil].each { |retries| assert_raises(ArgumentError, retries.inspect) { req.request("x", retries: retries) } }
+    [-1, 1.5, "3", nil].each do |retries|
+      assert_raises(ArgumentError, retries.inspect) { req.request("x", retries: retries) }
+    end
     {-1 => ArgumentError, Float::NAN => ArgumentError, "1" => TypeError}.each do |timeout, klass|
       assert_raises(klass) { req.request("x", timeout: timeout) }
     end
@@ -199,16 +214,27 @@ class RequestTest < Godwit::TestCase
       Thread.new { rep.serve(&:upcase) }
       req = Godwit::REQ.connect("inproc://trap")
       seen = nil
-      trap("USR1") { seen = begin; req.request("x", timeout: 1); rescue Godwit::UnsupportedError => error; error; end }
+      trap("USR1") do
+        seen =
+          begin
+            req.request("x", timeout: 1)
+          rescue Godwit::UnsupportedError => error
+            error
+          end
+      end
       Process.kill(:USR1, Process.pid)
       Thread.pass until seen
       puts seen.message, seen.operation, req.request("works on", timeout: 5)
     RUBY
-    assert_match(/cannot wait for its turn: start a Thread there\)\nrequest\nWORKS ON\n/, result.stdout)
+    assert_match(
+      /cannot wait for its turn: start a Thread there\)\nrequest\nWORKS ON\n/, result.stdout
+    )
   end
 
-  # Each number of descriptors left is tried: some suffice for waiting, and not for making the socket anew.
-  test "with no descriptor left to make the socket anew the time-out is still the error, and the next request says why, then works" do
+  # Each number of descriptors left is tried: some suffice for waiting, and not for making the
+  # socket anew.
+  test "with no descriptor left to make the socket anew the time-out is still the error, and the " \
+    "next request says why, then works" do
     not_on :jruby, "Java itself fails where no descriptor is left"
     result = assert_child run_child(<<~RUBY, deadline: 20)
       require "godwit"
@@ -245,7 +271,8 @@ class RequestTest < Godwit::TestCase
     outcomes = result.stdout.lines.map { |line| line.split(" ", 3).map(&:chomp) }
     assert_equal 13, outcomes.size
     outcomes.each { |outcome| assert_equal "WORKS ON", outcome.last }
-    assert_includes outcomes.map { |outcome| outcome.first(2) }, %w[Godwit::TimeoutError Godwit::TooManySocketsError]
+    assert_includes outcomes.map { |outcome| outcome.first(2) },
+      %w[Godwit::TimeoutError Godwit::TooManySocketsError]
     assert_equal %w[Godwit::TimeoutError Godwit::TimeoutError], outcomes.last.first(2)
   end
 end

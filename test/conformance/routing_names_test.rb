@@ -5,11 +5,13 @@
 require "test_helper"
 require_relative "assertions"
 
-# Names given by connect_routing_id: libzmq ends the process at the second of one name, so these run in child processes.
+# Names given by connect_routing_id: libzmq ends the process at the second of one name, so these run
+# in child processes.
 class RoutingNamesTest < Godwit::TestCase
   include Conformance::Assertions
 
-  # @return [Array<String>] what a child wrote, for each program: the message of what its last line raised
+  # @return [Array<String>] what a child wrote, for each program: the message of what its last line
+  #   raised
   def outcomes(*programs)
     tries = programs.map { |program| <<~RUBY }
       begin
@@ -22,15 +24,22 @@ class RoutingNamesTest < Godwit::TestCase
     assert_child(run_child("require 'godwit'\n#{tries.join}")).stdout.lines
   end
 
-  ONCE = /connect_routing_id.*takes each name once in a socket's life, and "x" was given before: take another, or a new socket/
-  BEFORE = /connect_routing_id.*before any bind, any connect without a name and immediate: true.*take another ROUTER/
+  ONCE =
+    /connect_routing_id.*takes each name once in a socket's life, and "x" was given before: take another, or a new socket/
+  BEFORE =
+    /connect_routing_id.*before any bind, any connect without a name and immediate: true.*take another ROUTER/
 
   %i[ROUTER STREAM].each do |type|
-    test "a #{type} gives no name twice: to a live peer, to one that goes, when set and when connected" do
-      start = "peer = Godwit::#{type}.bind('tcp://127.0.0.1:*')\none = Godwit::#{type}.connect(peer.last_endpoint, connect_routing_id: 'x')"
+    test "a #{type} gives no name twice: to a live peer, to one that goes, when set and when " \
+      "connected" do
+      start =
+        "peer = Godwit::#{type}.bind('tcp://127.0.0.1:*')\none = " \
+        "Godwit::#{type}.connect(peer.last_endpoint, connect_routing_id: 'x')"
       live, gone, unused = outcomes("#{start}\none.connect_routing_id = 'x'",
-        "#{start}\none.disconnect(peer.last_endpoint)\none.connect_routing_id = 'x'\none.connect(peer.last_endpoint)",
-        "#{start}\none.connect_routing_id = 'y'\none.connect_routing_id = 'z'\none.connect(peer.last_endpoint)")
+        "#{start}\none.disconnect(peer.last_endpoint)\none.connect_routing_id = " \
+        "'x'\none.connect(peer.last_endpoint)",
+        "#{start}\none.connect_routing_id = 'y'\none.connect_routing_id = " \
+        "'z'\none.connect(peer.last_endpoint)")
       assert_match ONCE, live
       assert_match ONCE, gone
       assert_equal "nothing raised\n", unused

@@ -18,25 +18,38 @@ class CurveSecurityTest < Godwit::TestCase
   end
 
   def rep(transport = :tcp, **options)
-    open_socket(:REP, curve: @server, **options).bind(endpoint_for(transport)).tap { |socket| in_thread { socket.serve(&:itself) } }
+    open_socket(:REP, curve: @server, **options)
+      .bind(endpoint_for(transport))
+      .tap { |socket| in_thread { socket.serve(&:itself) } }
   end
 
   # Fast to give up and to come again.
-  def req(rep, **options) = open_socket(:REQ, reconnect_interval: 0.01, **options).connect(rep.last_endpoint)
+  def req(rep, **options)
+    open_socket(:REQ, reconnect_interval: 0.01, **options).connect(rep.last_endpoint)
+  end
 
-  # That a client is refused shows only in its silence; a good one that is served afterwards shows that there was time enough.
+  # That a client is refused shows only in its silence; a good one that is served afterwards shows
+  # that there was time enough.
   def assert_refused(rep, **options)
     bad = req(rep, **options)
     sent = ask(bad)
-    assert_equal "served", req(rep, curve: @client, server_key: @server.public_key).request("served", timeout: 5)
+    assert_equal "served",
+      req(rep, curve: @client, server_key: @server.public_key).request(
+        "served", timeout: 5
+      )
     assert_unserved(bad, sent)
-    assert_equal "served", req(rep, curve: @client, server_key: @server.public_key).request("served", timeout: 5)
+    assert_equal "served",
+      req(rep, curve: @client, server_key: @server.public_key).request(
+        "served", timeout: 5
+      )
   end
 
   each_transport("a client that knows the server's key is served", only: NETWORK) do |transport|
     server = rep(transport)
-    [@server.public_key, @server.raw_public_key, @server.public_key.dup.force_encoding("BINARY")].each do |key|
-      assert_equal "hello", req(server, curve: @client, server_key: key).request("hello", timeout: 5)
+    [@server.public_key, @server.raw_public_key,
+      @server.public_key.dup.force_encoding("BINARY")].each do |key|
+      assert_equal "hello",
+        req(server, curve: @client, server_key: key).request("hello", timeout: 5)
     end
     assert_equal :curve, server.mechanism
   end
@@ -48,7 +61,10 @@ class CurveSecurityTest < Godwit::TestCase
   end
 
   each_transport("the server may connect, the client bind", only: NETWORK) do |transport|
-    client = open_socket(:PULL, curve: @client, server_key: @server.public_key).bind(endpoint_for(transport))
+    client =
+      open_socket(:PULL, curve: @client, server_key: @server.public_key).bind(
+        endpoint_for(transport)
+      )
     server = open_socket(:PUSH, curve: @server).connect(client.last_endpoint)
     assert_flows(server, client)
   end
@@ -87,7 +103,8 @@ class CurveSecurityTest < Godwit::TestCase
 
   test "curve: without server_key: makes a server; two servers do not meet" do
     assert_predicate open_socket(:REP, curve: @server), :curve_server?
-    refute_predicate open_socket(:REP, curve: @server, server_key: @client.public_key), :curve_server?
+    refute_predicate open_socket(:REP, curve: @server, server_key: @client.public_key),
+      :curve_server?
     a, b = connected_pair(:DEALER, :DEALER, curve: @server)
     b.send_nonblock("x", exception: false)
     assert_nil a.recv(timeout: 0.2, exception: false)
@@ -99,12 +116,15 @@ class CurveSecurityTest < Godwit::TestCase
   end
 
   test "curve: takes a keypair, server_key: a key" do
-    [@server.public_key, true, {secret_key: @server.secret_key}, [@server.public_key, @server.secret_key]].each do |keys|
+    [@server.public_key, true, {secret_key: @server.secret_key},
+      [@server.public_key, @server.secret_key]].each do |keys|
       error = assert_named(Godwit::CurveKeyError, /Keypair/) { open_socket(:REQ, curve: keys) }
       refute_includes error.message, @server.secret_key
     end
     ["", "x" * 39, "x" * 41, "\"" * 40, "~" * 40, 5, :key, "#" * 40].each do |key|
-      assert_named(Godwit::CurveKeyError, /40 characters of Z85 or of 32 bytes/) { open_socket(:REQ, curve: @client, server_key: key) }
+      assert_named(Godwit::CurveKeyError, /40 characters of Z85 or of 32 bytes/) do
+        open_socket(:REQ, curve: @client, server_key: key)
+      end
     end
     assert_flows(*connected_pair(:PAIR, :PAIR).reverse)
   end
@@ -113,11 +133,18 @@ end
 class PlainSecurityTest < Godwit::TestCase
   include Conformance::Assertions
 
-  def rep(**options) = open_socket(:REP, **options).bind(endpoint_for(:tcp)).tap { |socket| in_thread { socket.serve(&:itself) } }
+  def rep(**options)
+    open_socket(:REP, **options)
+      .bind(endpoint_for(:tcp))
+      .tap { |socket| in_thread { socket.serve(&:itself) } }
+  end
 
-  def req(rep, **options) = open_socket(:REQ, reconnect_interval: 0.01, **options).connect(rep.last_endpoint)
+  def req(rep, **options)
+    open_socket(:REQ, reconnect_interval: 0.01, **options).connect(rep.last_endpoint)
+  end
 
-  # What a later part of Godwit will offer: a REP that libzmq asks about each newcomer (ZAP, RFC 27).
+  # What a later part of Godwit will offer: a REP that libzmq asks about each newcomer (ZAP, RFC
+  # 27).
   def authenticator(passwords)
     zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
     in_thread do
@@ -170,12 +197,16 @@ class PlainSecurityTest < Godwit::TestCase
   end
 
   test "plain: is a name and a password" do
-    [%w[user], "user:secret", ["user", nil], %w[a b c], {user: "x"}, [:user, "secret"]].each do |plain|
+    [%w[user], "user:secret", ["user", nil], %w[a b c], {user: "x"},
+      [:user, "secret"]].each do |plain|
       error = assert_raises(ArgumentError) { open_socket(:REQ, plain: plain) }
       assert_match(/\[user name, password\]/, error.message)
       refute_includes error.message, "secret"
     end
-    error = assert_named(Godwit::OptionError, /plain_password/) { open_socket(:REQ, plain: ["user", "Swordfish" * 50]) }
+    error =
+      assert_named(Godwit::OptionError, /plain_password/) do
+        open_socket(:REQ, plain: ["user", "Swordfish" * 50])
+      end
     refute_includes error.message, "Swordfish"
   end
 end

@@ -9,7 +9,9 @@ class SendingTest < Godwit::TestCase
 
   under_gc_stress
 
-  def pair(transport = :inproc, **options) = connected_pair(:PULL, :PUSH, transport: transport, **options)
+  def pair(transport = :inproc, **options)
+    connected_pair(:PULL, :PUSH, transport: transport, **options)
+  end
 
   # A PUSH that has room for five messages.
   def narrow = pair(bind_options: {recv_hwm: 2}, connect_options: {send_hwm: 3})
@@ -26,8 +28,13 @@ class SendingTest < Godwit::TestCase
     pull, push = narrow
     5.times { |i| assert_same push, push.send_nonblock(i.to_s) }
     assert_equal :wait_writable, push.send_nonblock("too much", exception: false)
-    error = assert_named(Godwit::EAGAINWaitWritable, /wait_writable/, operation: :send_nonblock) { push.send_nonblock("too much") }
-    [IO::WaitWritable, Errno::EAGAIN, IO::EAGAINWaitWritable, Godwit::WouldBlock].each { |kind| assert_kind_of kind, error }
+    error =
+      assert_named(Godwit::EAGAINWaitWritable, /wait_writable/, operation: :send_nonblock) do
+        push.send_nonblock("too much")
+      end
+    [IO::WaitWritable, Errno::EAGAIN, IO::EAGAINWaitWritable, Godwit::WouldBlock].each do |kind|
+      assert_kind_of kind, error
+    end
     assert_predicate error, :retriable?
     assert_equal %w[0 1 2 3 4], take(pull, 5)
     refute_predicate pull, :readable?
@@ -78,13 +85,17 @@ class SendingTest < Godwit::TestCase
   end
 
   test "send_many to nobody says that none went" do
-    error = assert_named(Godwit::TimeoutError, /neither bound nor connected/) { open_socket(:PUSH).send_many(%w[a b], timeout: 0) }
+    error =
+      assert_named(Godwit::TimeoutError, /neither bound nor connected/) do
+        open_socket(:PUSH).send_many(%w[a b], timeout: 0)
+      end
     assert_equal 0, error.sent
   end
 
   test "a bad message in the middle: send_many sends none" do
     pull, push = pair
-    {["a", 5, "b"] => Godwit::MessageTypeError, ["a", nil] => Godwit::MessageTypeError, ["a", ["b", :c]] => Godwit::MessageTypeError,
+    {["a", 5, "b"] => Godwit::MessageTypeError, ["a", nil] => Godwit::MessageTypeError,
+     ["a", ["b", :c]] => Godwit::MessageTypeError,
      ["a", []] => Godwit::MessageError}.each do |messages, klass|
       error = assert_named(klass, /message/, operation: :send_many) { push.send_many(messages) }
       assert_equal 0, error.sent, messages.inspect
@@ -95,7 +106,9 @@ class SendingTest < Godwit::TestCase
   test "send_many takes an Array of messages, nothing else" do
     pull, push = pair
     ["abc", nil, {"a" => "b"}, 5].each do |what|
-      assert_named(Godwit::MessageTypeError, /send_many.*Array/, operation: :send_many) { push.send_many(what) }
+      assert_named(Godwit::MessageTypeError, /send_many.*Array/, operation: :send_many) do
+        push.send_many(what)
+      end
     end
     assert_flows(push, pull)
   end

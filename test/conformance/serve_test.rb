@@ -8,7 +8,9 @@ class ServeTest < Godwit::TestCase
 
   each_transport("serve replies with what the block gives") do |transport|
     rep, req = connected_pair(:REP, :REQ, transport: transport)
-    in_thread { rep.serve { |message| message.is_a?(Array) ? message.map(&:upcase) : [message, ""] } }
+    in_thread do
+      rep.serve { |message| message.is_a?(Array) ? message.map(&:upcase) : [message, ""] }
+    end
     assert_equal ["a", ""], req.request("a", timeout: 5)
     assert_equal %w[A B], req.request(%w[a b], timeout: 5)
   end
@@ -19,7 +21,9 @@ class ServeTest < Godwit::TestCase
       rep = own(Godwit::REP.bind(endpoint_for(:inproc), context: other))
       serving = in_thread { rep.serve { flunk } }
       until_waiting(rep)
-      {close: -> { rep.close }, shutdown: -> { other.shutdown }, context_close: -> { other.close }}.fetch(how).call
+      {
+        close: -> { rep.close }, shutdown: -> { other.shutdown }, context_close: -> { other.close }
+      }.fetch(how).call
       assert_same rep, serving.value
     end
   end
@@ -47,13 +51,21 @@ class ServeTest < Godwit::TestCase
 
   test "on_error makes the reply, from the error and the message" do
     rep, req = connected_pair(:REP, :REQ)
-    in_thread { rep.serve(on_error: ->(error, message) { ["error", error.message, message] }) { raise "no good" } }
+    in_thread do
+      rep.serve(on_error: ->(error, message) { ["error", error.message, message] }) do
+        raise "no good"
+      end
+    end
     2.times { assert_equal ["error", "no good", "x"], req.request("x", timeout: 5) }
   end
 
   test "an on_error that raises does not end it either" do
     rep, req = connected_pair(:REP, :REQ)
-    in_thread { rep.serve(on_error: ->(_, _) { raise "worse" }) { |message| (message == "bad") ? raise("bad") : "fine" } }
+    in_thread do
+      rep.serve(on_error: ->(_, _) { raise "worse" }) do |message|
+        (message == "bad") ? raise("bad") : "fine"
+      end
+    end
     _, warning = capture_io { assert_equal "", req.request("bad", timeout: 5) }
     assert_match(/worse/, warning)
     assert_equal "fine", req.request("good", timeout: 5)
@@ -81,7 +93,9 @@ class ServeTest < Godwit::TestCase
     dealers = Array.new(3) { open_socket(:DEALER).connect(router.last_endpoint) }
     _, warnings = capture_io do
       dealers.each_with_index { |dealer, i| dealer << "ignore" << i.to_s }
-      dealers.each_with_index { |dealer, i| assert_equal [i.to_s, "served"], dealer.recv(timeout: 5) }
+      dealers.each_with_index do |dealer, i|
+        assert_equal [i.to_s, "served"], dealer.recv(timeout: 5)
+      end
     end
     assert_empty warnings
     dealers.each { |dealer| refute_predicate dealer, :readable? }
@@ -97,7 +111,9 @@ class ServeTest < Godwit::TestCase
     assert_match(/no good/, warning)
 
     router, dealer = connected_pair(:ROUTER, :DEALER)
-    in_thread { router.serve(on_error: ->(error, (id, _)) { [id, error.message] }) { raise "no good" } }
+    in_thread do
+      router.serve(on_error: ->(error, (id, _)) { [id, error.message] }) { raise "no good" }
+    end
     dealer << "x"
     assert_equal "no good", dealer.recv(timeout: 5)
   end
@@ -116,7 +132,8 @@ class ServeTest < Godwit::TestCase
     assert_equal "two", req.request("x", timeout: 5)
   end
 
-  test "what is no error of the block's making is not held up: throw, break, exceptions that are no StandardError" do
+  test "what is no error of the block's making is not held up: throw, break, exceptions that are " \
+    "no StandardError" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     req << "x"
     assert_equal :left, rep.serve { break :left }

@@ -46,8 +46,10 @@ class TimeoutsTest < Godwit::TestCase
 
     test "#{name}: what is no duration is refused, and the socket works on" do
       pair = connected_pair(:DEALER, :DEALER, transport: :inproc)
-      {-1 => ArgumentError, -0.001 => ArgumentError, Float::NAN => ArgumentError, -Float::INFINITY => ArgumentError,
-       "1" => TypeError, :forever => TypeError, false => TypeError, [1] => TypeError, Complex(1, 1) => TypeError}.each do |timeout, klass|
+      {-1 => ArgumentError, -0.001 => ArgumentError, Float::NAN => ArgumentError,
+       -Float::INFINITY => ArgumentError,
+       "1" => TypeError, :forever => TypeError, false => TypeError, [1] => TypeError,
+       Complex(1, 1) => TypeError}.each do |timeout, klass|
         error = assert_raises(klass, timeout.inspect) { call.call(pair.first, timeout: timeout) }
         assert_match(/seconds, or nil/, error.message)
       end
@@ -63,9 +65,11 @@ class TimeoutsTest < Godwit::TestCase
       assert_raises(Godwit::TimeoutError) { call.call(socket) }
     end
 
-    test "#{name}: nil is for ever, also where the socket has a time-out; so is what is longer than any life" do
+    test "#{name}: nil is for ever, also where the socket has a time-out; so is what is longer " \
+      "than any life" do
       [nil, Float::INFINITY, 1e300, 10**30].each do |timeout|
-        socket = open_socket(:DEALER, recv_timeout: 0.001, send_timeout: 0.001).bind(endpoint_for(:inproc))
+        socket =
+          open_socket(:DEALER, recv_timeout: 0.001, send_timeout: 0.001).bind(endpoint_for(:inproc))
         waiting = in_thread { call.call(socket, timeout: timeout) }
         until_waiting(socket)
         assert_nil waiting.join(0.01)
@@ -123,8 +127,13 @@ class TimeoutsTest < Godwit::TestCase
   end
 
   test "a time-out says what is wrong where it can be known" do
-    assert_match(/neither bound nor connected/, assert_raises(Godwit::TimeoutError) { open_socket(:DEALER).recv(timeout: 0) }.message)
-    assert_match(/no peer took it/, assert_raises(Godwit::TimeoutError) { deaf.send("x", timeout: 0) }.message)
+    assert_match(
+      /neither bound nor connected/,
+      assert_raises(Godwit::TimeoutError) { open_socket(:DEALER).recv(timeout: 0) }.message
+    )
+    assert_match(
+      /no peer took it/, assert_raises(Godwit::TimeoutError) { deaf.send("x", timeout: 0) }.message
+    )
   end
 
   test "what was interrupted by a time-out is not half done" do

@@ -18,7 +18,9 @@ class TimersTest < Godwit::TestCase
   end
 
   test "what stands on initialize cannot be allocated without" do
-    [Godwit::Timers, Godwit::Loop, Godwit::Beacon].each { |klass| assert_raises(NoMethodError) { klass.allocate } }
+    [Godwit::Timers, Godwit::Loop, Godwit::Beacon].each do |klass|
+      assert_raises(NoMethodError) { klass.allocate }
+    end
   end
 
   test "once, several times, for ever" do
@@ -28,9 +30,13 @@ class TimersTest < Godwit::TestCase
     assert_equal [1.0, 3], [@timers.next_in, @timers.size]
     assert_equal 0, @timers.fire
     fire_at(0.999, 1, 1.5, 2, 2.25, 2.5, 3, 4, 5)
-    expected = [[1001, :thrice, 1], [1002, :once, once], [1002, :thrice, 2], [1002.5, :ever], [1003, :thrice, 3], [1005, :ever]]
+    expected = [
+      [1001, :thrice, 1], [1002, :once, once], [1002, :thrice, 2], [1002.5, :ever],
+      [1003, :thrice, 3], [1005, :ever]
+    ]
     assert_equal expected, @log
-    assert_equal [[1, false], [3, false], [2, true]], [once, thrice, ever].map { |timer| [timer.fired, timer.pending?] }
+    assert_equal [[1, false], [3, false], [2, true]],
+      [once, thrice, ever].map { |timer| [timer.fired, timer.pending?] }
     assert_equal [2.5, 1], [ever.next_in, @timers.size]
     refute_predicate once, :cancelled?
     assert_nil once.next_in
@@ -184,18 +190,32 @@ class TimersTest < Godwit::TestCase
 
   test "misuse says what to do" do
     [nil, "1", :soon, Complex(1, 1)].each do |bad|
-      assert_named(Godwit::ArgumentTypeError, /a number of seconds/, operation: :after) { @timers.after(bad) {} }
-      assert_named(Godwit::ArgumentTypeError, /a number of seconds/, operation: :every) { @timers.every(bad) {} }
+      assert_named(Godwit::ArgumentTypeError, /a number of seconds/, operation: :after) do
+        @timers.after(bad) {}
+      end
+      assert_named(Godwit::ArgumentTypeError, /a number of seconds/, operation: :every) do
+        @timers.every(bad) {}
+      end
     end
     [-1, Float::NAN, Float::INFINITY, -0.1].each do |bad|
-      assert_named(Godwit::ArgumentValueError, /at least 0 seconds/, operation: :after) { @timers.after(bad) {} }
+      assert_named(Godwit::ArgumentValueError, /at least 0 seconds/, operation: :after) do
+        @timers.after(bad) {}
+      end
     end
     assert_named(Godwit::ArgumentValueError, /block/, operation: :after) { @timers.after(1) }
     assert_named(Godwit::ArgumentValueError, /block/, operation: :every) { @timers.every(1) }
-    [0, -1].each { |bad| assert_named(Godwit::ArgumentValueError, /times: takes at least 1/) { @timers.every(1, times: bad) {} } }
-    assert_named(Godwit::ArgumentTypeError, /times: takes an Integer/) { @timers.every(1, times: 1.5) {} }
+    [0, -1].each do |bad|
+      assert_named(Godwit::ArgumentValueError, /times: takes at least 1/) do
+        @timers.every(1, times: bad) {}
+      end
+    end
+    assert_named(Godwit::ArgumentTypeError, /times: takes an Integer/) do
+      @timers.every(1, times: 1.5) {}
+    end
     timer = @timers.after(1) {}
-    assert_named(Godwit::ArgumentValueError, /at least 0 seconds/, operation: :interval=) { timer.interval = -1 }
+    assert_named(Godwit::ArgumentValueError, /at least 0 seconds/, operation: :interval=) do
+      timer.interval = -1
+    end
     assert_equal 1, timer.interval
     assert_equal 1, @timers.size
     assert_named(Godwit::UnsupportedError, /copied/) { @timers.dup }
@@ -237,7 +257,8 @@ class TimersTest < Godwit::TestCase
     assert_equal [:near], @log
   end
 
-  test "many threads make, cancel and fire; each timer fires once, or not at all when it was cancelled" do
+  test "many threads make, cancel and fire; each timer fires once, or not at all when it was " \
+    "cancelled" do
     timers = Godwit::Timers.new
     count = rounds(400, stressed: 20)
     fired = Thread::Queue.new
@@ -253,7 +274,10 @@ class TimersTest < Godwit::TestCase
         kept.size
       end
     end
-    firing = Array.new(2) { in_thread { timers.wait(0.005) while makers.any?(&:alive?) || !timers.empty? } }
+    firing =
+      Array.new(2) do
+        in_thread { timers.wait(0.005) while makers.any?(&:alive?) || !timers.empty? }
+      end
     [*makers, *firing].each(&:join)
     seen = Array.new(fired.size) { fired.pop }
     assert_equal 3 * count, seen.size
@@ -262,8 +286,10 @@ class TimersTest < Godwit::TestCase
 
   # As Thread#kill and Ctrl-C do, here at each line in turn.
   {
-    "making" => ->(timers, _, _) { timers.after(0.5) {} }, "cancelling" => ->(_, all, _) { all[1].cancel },
-    "resetting" => ->(_, all, _) { all[0].interval = 30 }, "firing" => ->(timers, _, now) { now[:time] = 3.0 and timers.fire }
+    "making" => ->(timers, _, _) { timers.after(0.5) {} },
+    "cancelling" => ->(_, all, _) { all[1].cancel },
+    "resetting" => ->(_, all, _) { all[0].interval = 30 },
+    "firing" => ->(timers, _, now) { now[:time] = 3.0 and timers.fire }
   }.each do |name, change|
     test "an interrupt in the midst of #{name} loses no timer and no order" do
       not_on :jruby, "a TracePoint there cannot raise at a line"
@@ -271,17 +297,23 @@ class TimersTest < Godwit::TestCase
         now = {time: 0.0}
         fired = []
         timers = Godwit::Timers.new(clock: -> { now[:time] })
-        all = [1, 3, 2, 9, 5, 7, 4, 8].map { |seconds| timers.after(seconds) { |timer| fired << timer } }
+        all =
+          [1, 3, 2, 9, 5, 7, 4, 8].map do |seconds|
+            timers.after(seconds) { |timer| fired << timer }
+          end
         cut = interrupt_at(line) { change.call(timers, all, now) }
         all << timers.after(6) { |timer| fired << timer }
         now[:time] = 100.0
         timers.fire
         assert_predicate timers, :empty?
-        assert_equal fired.sort_by { |timer| [timer.deadline, timer.serial] }, fired, "at line #{line}"
+        assert_equal fired.sort_by { |timer| [timer.deadline, timer.serial] },
+          fired,
+          "at line #{line}"
         assert_equal fired.uniq.size, fired.size
         lost = all - fired
         assert_operator lost.size, :<=, 1
-        assert_includes all.first(3), lost.first if lost.any? # the one that was cancelled, or whose callback was about to run
+        # The one that was cancelled, or whose callback was about to run.
+        assert_includes all.first(3), lost.first if lost.any?
         all.each(&:reset)
         assert_equal 9, timers.size
         cut
@@ -298,15 +330,29 @@ class TimersTest < Godwit::TestCase
     random = Random.new(3)
     timers = Array.new(size) { @timers.after(random.rand(1000.0)) {} }
     most = 4 * Math.log2(size).ceil
-    assert_operator comparisons { 500.times { @timers.after(random.rand(1000.0)) {} } }, :<, 500 * most
-    assert_operator comparisons { timers.sample(500, random: random).each(&:cancel) }, :<, 500 * most
-    assert_operator comparisons { timers.select(&:pending?).sample(500, random: random).each(&:reset) }, :<, 500 * most
-    assert_operator [500, size].min.then { |count| comparisons { count.times { |index| @timers.take(2000.0 + index) } } / count }, :<, most
+    assert_operator comparisons { 500.times { @timers.after(random.rand(1000.0)) {} } },
+      :<,
+      500 * most
+    assert_operator comparisons { timers.sample(500, random: random).each(&:cancel) },
+      :<,
+      500 * most
+    assert_operator comparisons {
+                      timers.select(&:pending?).sample(500, random: random).each(&:reset)
+                    },
+      :<,
+      500 * most
+    assert_operator [500, size].min.then { |count|
+                      comparisons { count.times { |index| @timers.take(2000.0 + index) } } / count
+                    },
+      :<,
+      most
     sooner = Array.new(100) { |number| @timers.every(0.001 * (100 - number)) {} }
     assert_operator comparisons { sooner.each(&:cancel) }, :<, 100 * most
     # In the worst order for a sorted list, and for a heap.
     @timers.cancel_all
-    assert_operator comparisons { size.times { |index| @timers.after(size - index) {} } }, :<, size * most
+    assert_operator comparisons { size.times { |index| @timers.after(size - index) {} } },
+      :<,
+      size * most
   end
 
   test "the heap does what sorting would" do
@@ -319,7 +365,11 @@ class TimersTest < Godwit::TestCase
       when 4 then pending.keys.sample(random: random)&.interval = random.rand(20)
       when 5
         at(@now - 1000 + random.rand(3)) do
-          due = pending.keys.select { |timer| timer.next_in.zero? }.sort_by { |timer| [timer.deadline, timer.serial] }
+          due =
+            pending
+              .keys
+              .select { |timer| timer.next_in.zero? }
+              .sort_by { |timer| [timer.deadline, timer.serial] }
           @log.clear
           @timers.fire
           assert_equal due, @log
@@ -361,7 +411,11 @@ class TimersTest < Godwit::TestCase
   def interrupt_at(line)
     stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
     count = 0
-    TracePoint.new(:line) { |point| raise stop if point.path.include?("lib/godwit/timers") && (count += 1) == line }.enable { yield }
+    TracePoint
+      .new(:line) do |point|
+        raise stop if point.path.include?("lib/godwit/timers") && (count += 1) == line
+      end
+      .enable { yield }
     false
   rescue stop
     true

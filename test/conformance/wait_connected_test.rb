@@ -8,12 +8,16 @@ class WaitConnectedTest < Godwit::TestCase
 
   # The type that counts, and its peer's; the first five count without being told to.
   COUNTING = [%i[PUSH PULL], %i[PULL PUSH], %i[SUB PUB], %i[XPUB XSUB], %i[XSUB XPUB]].freeze
-  TOLD = [%i[REQ REP], %i[REP REQ], %i[DEALER ROUTER], %i[ROUTER DEALER], %i[PAIR PAIR], %i[STREAM STREAM]].freeze
+  TOLD = [
+    %i[REQ REP], %i[REP REQ], %i[DEALER ROUTER], %i[ROUTER DEALER], %i[PAIR PAIR], %i[STREAM STREAM]
+  ].freeze
 
   def options_for(type) = (TOLD.any? { |counting, _| counting == type }) ? {count_peers: true} : {}
 
   (COUNTING + TOLD).each do |type, peer|
-    each_transport("#{type} waits for a peer, bound or connected", only: (type == :STREAM) ? %i[tcp] : %i[tcp ipc]) do |transport|
+    each_transport("#{type} waits for a peer, bound or connected", only: (type == :STREAM) ? %i[
+      tcp
+    ] : %i[tcp ipc]) do |transport|
       bound = open_socket(type, **options_for(type)).bind(endpoint_for(transport))
       waiting = in_thread { bound.wait_connected(timeout: 5) }
       until_waiting(bound)
@@ -31,7 +35,8 @@ class WaitConnectedTest < Godwit::TestCase
       bound = open_socket(type, **options_for(type)).bind(endpoint_for(:tcp))
       2.times { open_socket(peer).connect(bound.last_endpoint) }
       bound.wait_connected(count: 2, timeout: 5)
-      error = assert_named(Godwit::TimeoutError, /2 of 3 peers are connected/, operation: :wait_connected) do
+      error = assert_named(Godwit::TimeoutError,
+        /2 of 3 peers are connected/, operation: :wait_connected) do
         bound.wait_connected(count: 3, timeout: 0.05)
       end
       assert_equal bound.last_endpoint, error.endpoint
@@ -68,7 +73,8 @@ class WaitConnectedTest < Godwit::TestCase
 
   each_transport("a PUB forgets subscribers that go and topics that are taken back") do |transport|
     pub = open_socket(:PUB).bind(endpoint_for(transport))
-    leaving, staying = Array.new(2) { open_socket(:SUB, subscribe: %w[a b]).connect(pub.last_endpoint) }
+    leaving, staying =
+      Array.new(2) { open_socket(:SUB, subscribe: %w[a b]).connect(pub.last_endpoint) }
     pub.wait_connected(count: 4, timeout: 5)
     leaving.close
     assert(eventually { counted(pub, 4) == 2 })
@@ -96,7 +102,8 @@ class WaitConnectedTest < Godwit::TestCase
 
   test "strangers that come and go count neither way" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
-    strangers = ["", "\xff".b, "GET / HTTP/1.0\r\n\r\n", "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0PLAIN".b.ljust(64, "\0")].map do |words|
+    strangers = ["", "\xff".b, "GET / HTTP/1.0\r\n\r\n",
+      "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0PLAIN".b.ljust(64, "\0")].map do |words|
       TCPSocket.open("127.0.0.1", push.port) { |peer| peer.write(words) }
     end
     open_socket(:PULL).connect(push.last_endpoint)
@@ -117,12 +124,16 @@ class WaitConnectedTest < Godwit::TestCase
     [{}, {curve: own_keys, server_key: own_keys.public_key}, {plain: %w[user secret]}].each do |bad|
       open_socket(:PULL, reconnect_interval: 0.01, **bad).connect(push.last_endpoint)
     end
-    2.times { |i| open_socket(:PULL, **good).connect(push.last_endpoint) && push.wait_connected(count: 2 + i, timeout: 5) }
+    2.times do |i|
+      open_socket(:PULL, **good).connect(push.last_endpoint) &&
+        push.wait_connected(count: 2 + i, timeout: 5)
+    end
     assert_raises(Godwit::TimeoutError) { push.wait_connected(count: 4, timeout: 0.3) }
     assert_equal 3, counted(push, 4)
   end
 
-  each_transport("after it a PUSH shares from the first message on", only: %i[tcp ipc]) do |transport|
+  each_transport("after it a PUSH shares from the first message on", only: %i[tcp
+    ipc]) do |transport|
     10.times do
       push = open_socket(:PUSH).bind(endpoint_for(transport))
       pulls = Array.new(2) { open_socket(:PULL).connect(push.last_endpoint) }
@@ -135,7 +146,9 @@ class WaitConnectedTest < Godwit::TestCase
 
   test "libzmq tells nothing of inproc peers: there it says so instead of waiting for ever" do
     push, pull = connected_pair(:PUSH, :PULL, transport: :inproc)
-    [push, pull].each { |socket| assert_named(Godwit::UnsupportedError, /inproc/) { socket.wait_connected(timeout: 5) } }
+    [push, pull].each do |socket|
+      assert_named(Godwit::UnsupportedError, /inproc/) { socket.wait_connected(timeout: 5) }
+    end
     assert_flows(push, pull)
   end
 
@@ -144,17 +157,25 @@ class WaitConnectedTest < Godwit::TestCase
     push.wait_connected(timeout: 5)
     assert_flows(push, pull)
     [push, pull].each do |socket|
-      assert_named(Godwit::StateError, /before any send or recv/, operation: :wait_connected) { socket.wait_connected(timeout: 5) }
+      assert_named(Godwit::StateError, /before any send or recv/, operation: :wait_connected) do
+        socket.wait_connected(timeout: 5)
+      end
     end
     dealer = open_socket(:DEALER).bind(endpoint_for(:tcp))
-    assert_named(Godwit::StateError, /a DEALER counts with count_peers: true/) { dealer.wait_connected(timeout: 5) }
-    assert_named(Godwit::StateError, /peers are counted/) { open_socket(:PUSH, count_peers: false).bind(endpoint_for(:tcp)).wait_connected }
+    assert_named(Godwit::StateError, /a DEALER counts with count_peers: true/) do
+      dealer.wait_connected(timeout: 5)
+    end
+    assert_named(Godwit::StateError, /peers are counted/) do
+      open_socket(:PUSH, count_peers: false).bind(endpoint_for(:tcp)).wait_connected
+    end
     assert_flows(push, pull)
   end
 
   test "a count is a number of 1 or more, a timeout seconds" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
-    [0, -1, 1.5, "1", nil].each { |count| assert_raises(ArgumentError, count.inspect) { push.wait_connected(count: count) } }
+    [0, -1, 1.5, "1", nil].each do |count|
+      assert_raises(ArgumentError, count.inspect) { push.wait_connected(count: count) }
+    end
     assert_raises(ArgumentError) { push.wait_connected(timeout: -1) }
     assert_raises(TypeError) { push.wait_connected(timeout: "1") }
   end

@@ -30,7 +30,8 @@ class XpubXsubTest < Godwit::TestCase
     assert_equal ["a", "1"], xsub.recv(timeout: 5)
   end
 
-  each_transport("an XPUB tells of a topic once, of each subscription when verbose, and of each end when verboser") do |transport|
+  each_transport("an XPUB tells of a topic once, of each subscription when verbose, and of each " \
+    "end when verboser") do |transport|
     {{} => 2, {xpub_verbose: true} => 3, {xpub_verboser: true} => 4}.each do |options, told|
       xpub = open_socket(:XPUB, **options).bind(endpoint_for(transport))
       subs = Array.new(2) { open_socket(:SUB, subscribe: "a").connect(xpub.last_endpoint) }
@@ -77,7 +78,18 @@ class XpubXsubTest < Godwit::TestCase
   end
 
   each_transport("a manual XPUB decides what a subscription is") do |transport|
-    xpub, sub = connected_pair(:XPUB, :SUB, transport: transport, bind_options: {xpub_manual: true}, connect_options: {subscribe: "wish"})
+    xpub, sub =
+      connected_pair(
+        :XPUB,
+        :SUB,
+        transport: transport,
+        bind_options: {
+          xpub_manual: true
+        },
+        connect_options: {
+          subscribe: "wish"
+        }
+      )
     assert_equal "\x01wish".b, xpub.recv(timeout: 5)
     xpub.set(:subscribe, "wi") # what the peer gets; it takes what it asked for
     xpub << "wisdom" << "wishes"
@@ -89,7 +101,9 @@ class XpubXsubTest < Godwit::TestCase
     sub = open_socket(:SUB, subscribe: "", recv_hwm: 5).connect(xpub.last_endpoint)
     assert_equal "\x01".b, xpub.recv(timeout: 5)
     count = fill(xpub)
-    assert_raises(Godwit::TimeoutError) { loop { xpub.send([count.to_s, ""], timeout: 0.02) && count += 1 } }
+    assert_raises(Godwit::TimeoutError) do
+      loop { xpub.send([count.to_s, ""], timeout: 0.02) && count += 1 }
+    end
     assert_equal Array.new(count, &:to_s), take(sub, count).map(&:first)
     assert_same xpub, xpub.wait_writable(5)
     assert_flows(xpub, sub)

@@ -64,14 +64,19 @@ class ZeroCopyTest < Godwit::TestCase
   test "copy_threshold, by socket" do
     not_on :ffi, "every String is copied when it is sent, so its tracker is done at once"
     assert_equal Godwit::Frame::COPY_THRESHOLD, open_socket(:PUSH).copy_threshold
-    push = open_socket(:PUSH, copy_threshold: 1000, linger: 0).connect("tcp://127.0.0.1:1") # newer Rubies embed up to 640 bytes
+    # Newer Rubies embed up to 640 bytes.
+    push = open_socket(:PUSH, copy_threshold: 1000, linger: 0).connect("tcp://127.0.0.1:1")
     assert_equal 1000, push.copy_threshold
     refute_predicate push.send(("x" * 1000).freeze, track: true), :done?
     assert_predicate push.send(("x" * 999).freeze, track: true), :done?
     assert_nil open_socket(:PUSH, copy_threshold: nil).copy_threshold
     [-1, 1.5, "100", :a].each do |wrong|
-      assert_named(Godwit::ArgumentValueError, /copy_threshold takes a number of bytes/) { push.copy_threshold = wrong }
-      assert_named(Godwit::ArgumentValueError, /copy_threshold/) { open_socket(:PUSH, copy_threshold: wrong) }
+      assert_named(Godwit::ArgumentValueError, /copy_threshold takes a number of bytes/) do
+        push.copy_threshold = wrong
+      end
+      assert_named(Godwit::ArgumentValueError, /copy_threshold/) do
+        open_socket(:PUSH, copy_threshold: wrong)
+      end
     end
   end
 

@@ -3,12 +3,16 @@
 require_relative "../test_helper"
 require_relative "../../api/generate"
 
-# docs/conformance.md says of each of libzmq's tests which of ours holds it, or why none does; what it cannot say fails.
+# docs/conformance.md says of each of libzmq's tests which of ours holds it, or why none does; what
+# it cannot say fails.
 class ConformancePageTest < Godwit::TestCase
   OURS = {"test_fork" => ["test/process/fork_test.rb"]}.freeze
 
   test "a test that is held, and those of which it is said why not" do
-    tests = {"test_fork" => nil, "test_atomics" => "not applicable: for C", "test_socks" => "not covered: needs a proxy"}
+    tests = {
+      "test_fork" => nil, "test_atomics" => "not applicable: for C",
+      "test_socks" => "not covered: needs a proxy"
+    }
     assert_empty Generate.conformance_faults(tests, OURS)
     page = Generate.conformance_md({"version" => "4.3.4", "tests" => tests}, OURS)
     assert_includes page, "| `test_fork` | [process/fork_test.rb](../test/process/fork_test.rb) |"
@@ -16,10 +20,12 @@ class ConformancePageTest < Godwit::TestCase
   end
 
   {
-    "neither tag nor reason" => [{"test_fork" => nil, "test_new" => nil}, /\Ano test has the tag "# libzmq: test_new"/],
+    "neither tag nor reason" => [{"test_fork" => nil, "test_new" => nil},
+      /\Ano test has the tag "# libzmq: test_new"/],
     "a reason that gives none" => [{"test_fork" => nil, "test_new" => "later"}, /test_new/],
     "a tag and a reason" => [{"test_fork" => "not covered: too hard"}, /test_fork has a tag, and/],
-    "a tag that libzmq does not know" => [{}, %r{test/process/fork_test.rb: libzmq has no test_fork}]
+    "a tag that libzmq does not know" => [{},
+      %r{test/process/fork_test.rb: libzmq has no test_fork}]
   }.each do |what, (tests, says)|
     test "#{what} is a fault" do
       faults = Generate.conformance_faults(tests, OURS)

@@ -5,7 +5,8 @@ require_relative "page"
 require_relative "../support/network"
 require_relative "../../rakelib/support/draft_library"
 
-# What README.md and docs/ show is true: each Ruby example runs, in a process of its own, and gives what its `# =>` says.
+# What README.md and docs/ show is true: each Ruby example runs, in a process of its own, and gives
+# what its `# =>` says.
 class ExamplesTest < Godwit::TestCase
   DEADLINE = 15
 
@@ -15,14 +16,24 @@ class ExamplesTest < Godwit::TestCase
       gems = example.source.include?('require "async"')
       network = example.needs == "network"
       skip Godwit::TestSupport::Network.missing if network && Godwit::TestSupport::Network.missing
-      result = assert_child run_child("test/docs/run.rb", [example.page, example.line], deadline: DEADLINE, gems: gems, env: env_for(example), network: network)
+      result =
+        assert_child run_child(
+          "test/docs/run.rb",
+          [example.page, example.line],
+          deadline: DEADLINE,
+          gems: gems,
+          env: env_for(example),
+          network: network
+        )
       assert_empty result.stderr.lines.reject { |line| foreign_warning?(line) }.join
     end
   end
 
   test "no example is overlooked" do
     Page.all.each do |page|
-      assert_equal page.text.scan(/```\s*(?:ruby|rb)\b/i).size, page.examples.size, "#{page.path}: write ```ruby at the start of a line"
+      assert_equal page.text.scan(/```\s*(?:ruby|rb)\b/i).size,
+        page.examples.size,
+        "#{page.path}: write ```ruby at the start of a line"
       assert_empty page.text.scan(/^~~~/), "#{page.path}: fences are ```"
     end
     assert_operator Page.new("README.md").examples.size, :>=, 1
@@ -30,7 +41,8 @@ class ExamplesTest < Godwit::TestCase
 
   test "a broken promise, an error and a warning are found" do
     Dir.mktmpdir do |dir|
-      {"1 + 1 # => 3" => "promises 3", "raise 'no'" => "no (RuntimeError)", "warn 'careful'" => "careful"}.each do |source, seen|
+      {"1 + 1 # => 3" => "promises 3", "raise 'no'" => "no (RuntimeError)",
+       "warn 'careful'" => "careful"}.each do |source, seen|
         page = "#{dir}/page.md"
         File.write(page, "```ruby\n#{source}\n```\n")
         # From the project's root, as any page.
@@ -41,9 +53,13 @@ class ExamplesTest < Godwit::TestCase
   end
 
   test "every link within the project leads somewhere" do
-    pages = Dir.glob(["*.md", "docs/*.md", "adr/*.md"], base: Page::ROOT).map { |path| Page.new(path) }
+    pages = Dir.glob(%w[*.md docs/*.md adr/*.md], base: Page::ROOT).map { |path| Page.new(path) }
     broken = pages.flat_map do |page|
-      page.links.reject { |link| File.exist?(File.expand_path(link, File.dirname(File.join(Page::ROOT, page.path)))) }
+      page
+        .links
+        .reject do |link|
+          File.exist?(File.expand_path(link, File.dirname(File.join(Page::ROOT, page.path))))
+        end
         .map { |link| "#{page.path}: #{link}" }
     end
     assert_empty broken
@@ -58,12 +74,16 @@ class ExamplesTest < Godwit::TestCase
 
   private
 
-  # Where the libzmq with drafts is: bin/test says so (it builds it when it is missing), else it is looked for.
+  # Where the libzmq with drafts is: bin/test says so (it builds it when it is missing), else it is
+  # looked for.
   def env_for(example)
     return {} unless example.needs == "draft"
     library = Godwit::DraftLibrary.new
     path = ENV["GODWIT_DRAFT_LIBRARY"] || (library.lib if library.built?)
-    {"LD_LIBRARY_PATH" => path || flunk("this example needs the libzmq that `bundle exec rake draft` builds")}
+    {
+      "LD_LIBRARY_PATH" =>
+        path || flunk("this example needs the libzmq that `bundle exec rake draft` builds")
+    }
   end
 
   # Some versions of Bundler and RubyGems warn about each other.

@@ -8,17 +8,22 @@ class MonitorPageTest < Godwit::TestCase
   PAGE = Page.new("docs/monitor.md")
 
   test "every event stands in the page, with what it says" do
-    assert_equal Godwit::Monitor::KINDS.map { |kind| [kind.name.to_s, kind.text] }, rows("event", 3).map { |name, _, text| [name, text] }
+    assert_equal Godwit::Monitor::KINDS.map { |kind| [kind.name.to_s, kind.text] },
+      rows("event", 3).map { |name, _, text| [name, text] }
   end
 
   test "the page says which method makes sense of a value" do
     values = rows("event", 3).to_h { |name, value, _| [name.to_sym, value[/`(\w+)`/, 1]&.to_sym] }
-    methods = {fd: :fd, errno: :error, interval: :interval, protocol: :protocol_error, status: :status, counts: :values}
+    methods = {
+      fd: :fd, errno: :error, interval: :interval, protocol: :protocol_error, status: :status,
+      counts: :values
+    }
     assert_equal Godwit::Monitor::KINDS.to_h { |kind| [kind.name, methods[kind.value]] }, values
   end
 
   test "every protocol error stands in the page, and every status" do
-    assert_equal Godwit::Monitor::PROTOCOL_ERRORS.values.map { |name, text| [name.to_s, text] }, rows("protocol_error", 2)
+    assert_equal Godwit::Monitor::PROTOCOL_ERRORS.values.map { |name, text| [name.to_s, text] },
+      rows("protocol_error", 2)
     assert_equal Godwit::Monitor::STATUSES.map { |code, text| [code.to_s, text] }, rows("status", 2)
   end
 
@@ -27,6 +32,12 @@ class MonitorPageTest < Godwit::TestCase
   # @return [Array<Array<String>>] cells of the table whose first heading this is
   def rows(heading, columns)
     table = PAGE.text[/^\| #{heading} \|.*\n\| ---.*\n((?:\|.*\n)+)/, 1]
-    table.lines.map { |line| line.split("|").map { |cell| cell.strip.delete_prefix("`") }.slice(1, columns).tap { |cells| cells[0].delete_suffix!("`") } }
+    table.lines.map do |line|
+      line
+        .split("|")
+        .map { |cell| cell.strip.delete_prefix("`") }
+        .slice(1, columns)
+        .tap { |cells| cells[0].delete_suffix!("`") }
+    end
   end
 end

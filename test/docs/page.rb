@@ -4,8 +4,8 @@ require_relative "../support/ports"
 
 # A Markdown page and the Ruby examples in it.
 class Page
-  # A fenced block. `reason` says why it is not run, if it is not; `needs` is "draft" for one that needs a libzmq with drafts, "network" for one
-  # that needs a network of its own.
+  # A fenced block. `reason` says why it is not run, if it is not; `needs` is "draft" for one that
+  # needs a libzmq with drafts, "network" for one that needs a network of its own.
   Example = Struct.new(:page, :line, :source, :reason, :needs) do
     def name = "#{page} line #{line}"
   end
@@ -42,16 +42,23 @@ class Page
 
   # @return [Array<String>] where its links lead within the project
   def links
-    text.gsub(/^```.*?^```$/m, "").scan(/\]\(([^)\s]+)\)/).flatten.grep_v(/\A(https?:|#)/).map { |link| link[/\A[^#]+/] }
+    text
+      .gsub(/^```.*?^```$/m, "")
+      .scan(/\]\(([^)\s]+)\)/)
+      .flatten
+      .grep_v(/\A(https?:|#)/)
+      .map { |link| link[/\A[^#]+/] }
   end
 
-  # Runs one example in this process, its promises checked, its fixed ports replaced by free ones: two runs at once must not
-  # meet.
+  # Runs one example in this process, its promises checked, its fixed ports replaced by free ones:
+  # two runs at once must not meet.
   def self.run(path, line)
-    example = new(path).examples.find { |one| one.line == line } or abort "no example at #{path}:#{line}"
+    example = new(path).examples.find { |one| one.line == line } or
+      abort "no example at #{path}:#{line}"
     source = example.source.gsub(PORT, free_ports(example.source.scan(PORT).uniq))
     source.gsub!(PROMISE) { "Page.check((#{$~[:code]}), #{$~[:value].dump}, __LINE__)" }
-    eval(source, TOPLEVEL_BINDING, File.join(ROOT, path), line) # standard:disable Security/Eval -- our own pages
+    file = File.join(ROOT, path)
+    eval(source, TOPLEVEL_BINDING, file, line) # standard:disable Security/Eval -- our own pages
   end
 
   # @return [Hash{String => String}] for each of these ports one that is free

@@ -35,7 +35,10 @@ class RuntimesPageTest < Godwit::TestCase
 
   # A `skip` would go unseen there.
   test "no scenario that both backends run skips a runtime in another way" do
-    skips = Dir["test/{conformance,waits,process,stress}/**/*.rb"].flat_map { |path| File.readlines(path).grep(/\bskip\b.*(?:RUBY_ENGINE|BACKEND|Ractor|fork|Fiber)/) }
+    skips =
+      Dir["test/{conformance,waits,process,stress}/**/*.rb"].flat_map do |path|
+        File.readlines(path).grep(/\bskip\b.*(?:RUBY_ENGINE|BACKEND|Ractor|fork|Fiber)/)
+      end
     assert_empty skips
   end
 end

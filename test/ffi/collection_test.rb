@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# What nobody closed is released by finalizers, and libzmq's memory for dropped frames before it fills the machine's. In children, whose
-# memory and descriptors are theirs alone.
+# What nobody closed is released by finalizers, and libzmq's memory for dropped frames before it
+# fills the machine's. In children, whose memory and descriptors are theirs alone.
 class FFICollectionTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     require "godwit"
@@ -21,11 +21,16 @@ class FFICollectionTest < Godwit::TestCase
 
   {
     "sockets" => "CONTEXT.socket(:PULL).bind('tcp://127.0.0.1:*')",
-    "sockets that were waited on" => "CONTEXT.socket(:PULL).bind('tcp://127.0.0.1:*').tap { |pull| pull.recv(timeout: 0.001, exception: false) }",
-    "monitors and their sockets" => "CONTEXT.socket(:PULL).bind('tcp://127.0.0.1:*').then { |pull| [pull, pull.monitor] }",
-    "pollers" => "Godwit::Poller.new(CONTEXT.socket(:PULL).bind('tcp://127.0.0.1:*')).tap { |poller| poller.wait(0.001) }",
-    "proxies" => "Godwit::Proxy.new(CONTEXT.socket(:DEALER).bind('tcp://127.0.0.1:*'), CONTEXT.socket(:DEALER))",
-    "contexts" => "Godwit::Context.new(linger: 0).socket(:PUSH).connect('tcp://127.0.0.1:1').send('x')"
+    "sockets that were waited on" => "CONTEXT.socket(:PULL).bind('tcp://127.0.0.1:*').tap { " \
+      "|pull| pull.recv(timeout: 0.001, exception: false) }",
+    "monitors and their sockets" => "CONTEXT.socket(:PULL).bind('tcp://127.0.0.1:*').then { " \
+      "|pull| [pull, pull.monitor] }",
+    "pollers" => "Godwit::Poller.new(CONTEXT.socket(:PULL).bind('tcp://127.0.0.1:*')).tap { " \
+      "|poller| poller.wait(0.001) }",
+    "proxies" => "Godwit::Proxy.new(CONTEXT.socket(:DEALER).bind('tcp://127.0.0.1:*'), " \
+      "CONTEXT.socket(:DEALER))",
+    "contexts" => "Godwit::Context.new(linger: " \
+      "0).socket(:PUSH).connect('tcp://127.0.0.1:1').send('x')"
   }.each do |what, source|
     test "dropped #{what} give back their descriptors" do
       assert_done <<~RUBY
@@ -44,7 +49,8 @@ class FFICollectionTest < Godwit::TestCase
     end
   end
 
-  # 2,000 frames of 1 MiB; without a word to the collector there were 1.2 GiB on CRuby, 2 GiB on JRuby.
+  # 2,000 frames of 1 MiB; without a word to the collector there were 1.2 GiB on CRuby, 2 GiB on
+  # JRuby.
   {
     "received frames" => "PUSH << DATA_SENT; PULL.recv_frame",
     "received batches of frames" => "PUSH << DATA_SENT; PULL.recv_frames",
@@ -73,7 +79,9 @@ class FFICollectionTest < Godwit::TestCase
   test "frames that are kept cost no collection for each new one" do
     assert_done <<~RUBY
       runs = 0
-      Godwit::Backend::FFI::Collector.singleton_class.prepend(Module.new { define_method(:run) { runs += 1 } })
+      Godwit::Backend::FFI::Collector.singleton_class.prepend(
+        Module.new { define_method(:run) { runs += 1 } }
+      )
       kept = Array.new(300) { Godwit::Frame.new("x" * (1 << 20)) }
       abort "\#{runs} collections" unless (3..4) === runs # at 64, 128, 192 and 288 MiB, about
       before = runs

@@ -3,7 +3,8 @@
 require "test_helper"
 require "support/draft_pairs"
 
-# How thread-safe types wait over FFI (ADR 14). The stage "ffi draft" runs it with drafts; native/draft_waits_test holds on both backends.
+# How thread-safe types wait over FFI (ADR 14). The stage "ffi draft" runs it with drafts;
+# native/draft_waits_test holds on both backends.
 class FFIDraftWaitsTest < Godwit::TestCase
   include DraftPairs
 
@@ -46,7 +47,8 @@ class FFIDraftWaitsTest < Godwit::TestCase
         client.close
         waiting.each { |thread| assert_raises(Godwit::ClosedError) { thread.value } }
       end
-      eventually("descriptors are left") { count.call < before + 30 } # libzmq's reaper takes its time
+      # libzmq's reaper takes its time
+      eventually("descriptors are left") { count.call < before + 30 }
       assert_operator count.call, :<, before + 30
     end
 
@@ -77,7 +79,11 @@ class FFIDraftWaitsTest < Godwit::TestCase
         assert_raises(Godwit::UnsupportedError, name) { pair.__send__(name, *arguments) }
       end
       assert_raises(Godwit::UnsupportedError) { pair.__send__(:_send_to, "x", 1, 0, nil) }
-      assert_equal [false, [], nil, nil], [Godwit::Backend::FFI.draft?, Godwit::Backend::FFI::Drafts::FOUND, *Godwit::Frame.new("x").then { |frame| [frame.group, frame.routing_id] }]
+      assert_equal [false, [], nil, nil],
+        [
+          Godwit::Backend::FFI.draft?, Godwit::Backend::FFI::Drafts::FOUND,
+          *Godwit::Frame.new("x").then { |frame| [frame.group, frame.routing_id] }
+        ]
       assert_raises(Godwit::UnsupportedError) { pair.monitor.pipes_stats }
     end
   end

@@ -2,7 +2,8 @@
 
 require "test_helper"
 
-# An errno is that of the call that failed, though a trap handler or a finalizer makes calls before it is read.
+# An errno is that of the call that failed, though a trap handler or a finalizer makes calls before
+# it is read.
 class FFIErrnoTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     require "godwit"
@@ -61,7 +62,9 @@ class FFIErrnoTest < Godwit::TestCase
   test "an interrupt that comes as errno is looked at is what the caller hears of" do
     assert_done <<~RUBY
       real = FFI.method(:errno)
-      [-> { PULL.recv_nonblock(exception: false) }, -> { Godwit::Backend::FFI.keep_errno { nil } }].each do |call|
+      [
+        -> { PULL.recv_nonblock(exception: false) }, -> { Godwit::Backend::FFI.keep_errno { nil } }
+      ].each do |call|
         due = true
         FFI.define_singleton_method(:errno) do
           next real.call unless due && Thread.current == Thread.main

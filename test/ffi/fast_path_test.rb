@@ -25,7 +25,8 @@ class FastPathTest < Godwit::TestCase
   end
 
   [:recv, :recv_many, :recv_frame, :recv_into].each do |again|
-    test "what is left of a message that was interrupted after its first frame never comes: #{again}" do
+    test "what is left of a message that was interrupted after its first frame never " \
+      "comes: #{again}" do
       pull, push = connected_pair(:PULL, :PUSH)
       push << "first"
       assert_equal "first", pull.recv(timeout: 5)
@@ -33,7 +34,14 @@ class FastPathTest < Godwit::TestCase
       assert pull.wait_readable(5)
       interrupt_next(:data)
       assert_raises(Interrupted) { pull.recv(timeout: 5) }
-      received = (again == :recv_into) ? pull.recv_into(buffer = +"", timeout: 5) && buffer : pull.public_send(again, timeout: 5)
+      received =
+        (
+          if again == :recv_into
+            pull.recv_into(buffer = +"", timeout: 5) && buffer
+          else
+            pull.public_send(again, timeout: 5)
+          end
+        )
       assert_equal "whole", Array(received).first.to_s
     end
   end
@@ -143,7 +151,9 @@ class FastPathTest < Godwit::TestCase
   end
 
   # @return [Godwit::Backend::FFI::Waiter] who waits for messages
-  def another_in(line) = Godwit::Backend::FFI::Waiter.new(line.spare, 1).tap { |waiter| line.enter(waiter) }
+  def another_in(line)
+    Godwit::Backend::FFI::Waiter.new(line.spare, 1).tap { |waiter| line.enter(waiter) }
+  end
 
   test "two who wait each have a message" do
     pull, push = warm_pair
@@ -154,7 +164,8 @@ class FastPathTest < Godwit::TestCase
     assert_empty handle_of(pull).queue
   end
 
-  # libzmq's descriptor tells of a change once: who calls libzmq may have taken that from one who waits.
+  # libzmq's descriptor tells of a change once: who calls libzmq may have taken that from one who
+  # waits.
   test "while somebody waits, who sends or receives looks whether he is to be woken" do
     pull, push = connected_pair(:PULL, :PUSH)
     push << "first" << "second"
@@ -189,13 +200,19 @@ class FastPathTest < Godwit::TestCase
   def until_begun(handle)
     begun = []
     held = false
-    holder = in_thread { handle.instance_variable_get(:@mutex).synchronize { (held = true) && Thread.pass while begun.empty? } }
+    holder =
+      in_thread do
+        handle
+          .instance_variable_get(:@mutex)
+          .synchronize { (held = true) && Thread.pass while begun.empty? }
+      end
     eventually { held }
     yield begun
     holder.join
   end
 
-  # Whoever unlocks a Mutex that somebody waits for in a thread with a scheduler calls that, of which CRuby 3.1 may die (Lock).
+  # Whoever unlocks a Mutex that somebody waits for in a thread with a scheduler calls that, of
+  # which CRuby 3.1 may die (Lock).
   {
     "the fast path" => ->(push) { push.send("x", timeout: 5) },
     "the slow path" => ->(push) { push.send_nonblock("x") }
@@ -205,10 +222,13 @@ class FastPathTest < Godwit::TestCase
       pull, push = warm_pair
       asked = []
       scheduler = Class.new(Godwit::TestSupport::TinyScheduler) do
-        define_method(:block) { |blocker, *seconds| asked.push(blocker) && super(blocker, *seconds) }
+        define_method(:block) do |blocker, *seconds|
+          asked.push(blocker) && super(blocker, *seconds)
+        end
         define_method(:unblock) { |blocker, fiber| asked.push(blocker) && super(blocker, fiber) }
       end
-      [->(&block) { Fiber.schedule(&block) }, ->(&block) { block.call }].each do |way| # in a fiber, and in the thread itself
+      # In a fiber, and in the thread itself.
+      [->(&block) { Fiber.schedule(&block) }, ->(&block) { block.call }].each do |way|
         rounds(50, stressed: 5).times do
           until_begun(handle_of(push)) do |begun|
             in_thread do
@@ -243,6 +263,9 @@ class FastPathTest < Godwit::TestCase
       Process.wait(pid)
       puts reader.gets, pull.recv_nonblock(exception: false)
     RUBY
-    assert_equal "Godwit::ForkedError\nwait_readable\n", assert_child(run_child(program, gems: true, env: {"GODWIT_BACKEND" => "ffi"})).stdout
+    assert_equal "Godwit::ForkedError\nwait_readable\n",
+      assert_child(
+        run_child(program, gems: true, env: {"GODWIT_BACKEND" => "ffi"})
+      ).stdout
   end
 end

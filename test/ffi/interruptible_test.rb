@@ -2,8 +2,9 @@
 
 require "test_helper"
 
-# On JRuby: who waits leaves nothing to the threads that IO.select has for such descriptors. Where he was interrupted one of them could read from a descriptor
-# whose number was another's by then: a byte of his data, or his wake-up.
+# On JRuby: who waits leaves nothing to the threads that IO.select has for such descriptors. Where
+# he was interrupted one of them could read from a descriptor whose number was another's by then: a
+# byte of his data, or his wake-up.
 class FFIInterruptibleTest < Godwit::TestCase
   def setup
     super
@@ -16,12 +17,21 @@ class FFIInterruptibleTest < Godwit::TestCase
   # @return [Array<String>] where it is
   def stack(thread)
     eventually do
-      ::JRuby.reference(thread).native_thread&.stack_trace.to_a.map(&:to_s).then { |lines| lines if lines.grep(/executeTask/).any? }
+      ::JRuby
+        .reference(thread)
+        .native_thread
+        &.stack_trace
+        .to_a
+        .map(&:to_s)
+        .then { |lines| lines if lines.grep(/executeTask/).any? }
     end
   end
 
   test "who waits polls by himself, and is interrupted" do
-    waits = {"recv" => -> { @pull.recv }, "a poller" => -> { open_poller(@pull).wait }, "with a time-out" => -> { @pull.recv(timeout: 60) }}
+    waits = {
+      "recv" => -> { @pull.recv }, "a poller" => -> { open_poller(@pull).wait },
+      "with a time-out" => -> { @pull.recv(timeout: 60) }
+    }
     waits.each do |name, wait|
       waiting = in_thread(&wait)
       assert_empty stack(waiting).grep(/SelectExecutor/), name

@@ -14,7 +14,15 @@ class LoadingTest < Godwit::TestCase
   RUBY
 
   def load_with(**env)
-    assert_child(run_child(PROGRAM, gems: true, env: {"GODWIT_BACKEND" => "ffi", **env.transform_keys(&:to_s)})).stdout
+    assert_child(
+      run_child(
+        PROGRAM,
+        gems: true,
+        env: {
+          "GODWIT_BACKEND" => "ffi", **env.transform_keys(&:to_s)
+        }
+      )
+    ).stdout
   end
 
   test "GODWIT_BACKEND=ffi takes it, an empty one and none the extension" do
@@ -25,11 +33,13 @@ class LoadingTest < Godwit::TestCase
   end
 
   test "a backend that does not exist is refused" do
-    assert_equal "GODWIT_BACKEND takes native or ffi: got \"fii\"\nnil\n", load_with(GODWIT_BACKEND: "fii")
+    assert_equal "GODWIT_BACKEND takes native or ffi: got \"fii\"\nnil\n",
+      load_with(GODWIT_BACKEND: "fii")
   end
 
   test "JRuby and TruffleRuby take it by themselves, and may be told otherwise" do
-    assert_equal %w[ffi ffi native], %w[jruby truffleruby ruby].map { |engine| Godwit::Backend.choose(nil, engine) }
+    assert_equal %w[ffi ffi native],
+      %w[jruby truffleruby ruby].map { |engine| Godwit::Backend.choose(nil, engine) }
     assert_equal "native", Godwit::Backend.choose("native", "jruby")
   end
 end

@@ -2,7 +2,8 @@
 
 require "test_helper"
 
-# A poller that another thread closes while a call on it has begun: it takes out all, and who finds nothing then is told why.
+# A poller that another thread closes while a call on it has begun: it takes out all, and who finds
+# nothing then is told why.
 class FFIPollerCloseTest < Godwit::TestCase
   CALLS = {
     wait: ->(poller, _) { poller.wait },
@@ -18,7 +19,8 @@ class FFIPollerCloseTest < Godwit::TestCase
       poller = open_poller(io)
       looked = 0
       poller.define_singleton_method(:handle!) do
-        super().tap { close if (looked += 1) == 1 } # the other thread's, right after the look whether it is open
+        # The other thread's, right after the look whether it is open.
+        super().tap { close if (looked += 1) == 1 }
       end
       assert_raises(Godwit::ClosedError) { call.call(poller, io) }
     end
@@ -34,6 +36,9 @@ class FFIPollerCloseTest < Godwit::TestCase
       io.close unless io.closed?
       quiet.fileno
     end
-    assert_match(/was closed while it was registered/, assert_raises(Godwit::ClosedError) { poller.wait(5) }.message)
+    assert_match(
+      /was closed while it was registered/,
+      assert_raises(Godwit::ClosedError) { poller.wait(5) }.message
+    )
   end
 end

@@ -2,8 +2,10 @@
 
 require "test_helper"
 
-# What a trap handler raises (Ctrl-C's Interrupt too) no Thread.handle_interrupt puts off, so over FFI it may come wherever CRuby looks for signals in the library's own Ruby
-# code: where a method or a block returns. Here it comes at each of these points of a call in turn; each time the sockets go on and all is closed.
+# What a trap handler raises (Ctrl-C's Interrupt too) no Thread.handle_interrupt puts off, so over
+# FFI it may come wherever CRuby looks for signals in the library's own Ruby code: where a method or
+# a block returns. Here it comes at each of these points of a call in turn; each time the sockets go
+# on and all is closed.
 class FFITrapTest < Godwit::TestCase
   class Trapped < StandardError; end
 
@@ -13,15 +15,29 @@ class FFITrapTest < Godwit::TestCase
   CALLS = {
     "recv" => -> { @push.send("x").then { @pull.recv } },
     "recv that times out" => -> { @pull.recv(timeout: 0.001, exception: false) },
-    "recv_frame and recv_many" => -> { @push.send("x").then { @pull.recv_frame } && @pull.recv_many(2, timeout: 0.001, exception: false) },
+    "recv_frame and recv_many" => -> do
+      @push.send("x").then { @pull.recv_frame } &&
+        @pull.recv_many(2, timeout: 0.001, exception: false)
+    end,
     "send of a Frame" => -> { @push.send(frame("x")) },
-    "send of several parts" => -> { @push.send(["part 1 of 3", frame("part 2 of 3"), frame("part 3 of 3")]) },
-    "a request in vain" => -> { Godwit::REQ.new(context: @mine).connect(@endpoint).then { |req| timed_out { req.request("x", timeout: 0.001) } } },
-    "a REQ's send" => -> { Godwit::REQ.new(context: @mine).connect(@endpoint).send(["part 1 of 2", "part 2 of 2"]) },
+    "send of several parts" => -> do
+      @push.send(["part 1 of 3", frame("part 2 of 3"), frame("part 3 of 3")])
+    end,
+    "a request in vain" => -> do
+      Godwit::REQ
+        .new(context: @mine)
+        .connect(@endpoint)
+        .then { |req| timed_out { req.request("x", timeout: 0.001) } }
+    end,
+    "a REQ's send" => -> do
+      Godwit::REQ.new(context: @mine).connect(@endpoint).send(["part 1 of 2", "part 2 of 2"])
+    end,
     "a poller" => -> { @poller.register(@pull) && @poller.wait(0.001) || @poller.remove(@pull) },
     "a poller's close" => -> { @poller.register(@pull) && @poller.close },
     "a new socket" => -> { Godwit::DEALER.new(context: @mine).bind("inproc://another").close },
-    "a monitor" => -> { @pull.monitor.tap { |monitor| monitor.recv(timeout: 0.001, exception: false) }.close },
+    "a monitor" => -> do
+      @pull.monitor.tap { |monitor| monitor.recv(timeout: 0.001, exception: false) }.close
+    end,
     "close" => -> { @pull.close },
     "a context's close" => -> { @mine.close }
   }.freeze
@@ -75,7 +91,10 @@ class FFITrapTest < Godwit::TestCase
       @poller.register(@pull)
     end
     @push.send("last")
-    whole = [["x"], ["part 1 of 3", "part 2 of 3", "part 3 of 3"], ["", "part 1 of 2", "part 2 of 2"], ["", "x"], ["last"]]
+    whole = [
+      ["x"], ["part 1 of 3", "part 2 of 3", "part 3 of 3"], ["", "part 1 of 2", "part 2 of 2"],
+      ["", "x"], ["last"]
+    ]
     messages = []
     messages << Array(@pull.recv(timeout: 5)) until messages.last == ["last"]
     assert_empty messages - whole
@@ -94,7 +113,8 @@ class FFITrapTest < Godwit::TestCase
 
   # The first message ends the counting of peers; from then on a socket goes the fast path.
   CALLS.to_a.product(["at first", "after a message"]).each do |(name, call), time|
-    test "what a trap handler raises, wherever that is, leaves no lock taken, nobody in a line, no message torn and nothing open: #{name}, #{time}" do
+    test "what a trap handler raises, wherever that is, leaves no lock taken, nobody in a line, " \
+      "no message torn and nothing open: #{name}, #{time}" do
       not_on :jruby, "its trap handlers run in a thread of their own"
       point = 0
       loop do

@@ -5,7 +5,8 @@ require "timeout"
 
 # The one wait of the FFI backend: it sleeps until there is a reason, and believes no early return.
 class FFIWaitsTest < Godwit::TestCase
-  # Counts in `thread[:returns]` how often a watched thread's poll or IO.select returned, and gives it nothing, at once, so many times first.
+  # Counts in `thread[:returns]` how often a watched thread's poll or IO.select returned, and gives
+  # it nothing, at once, so many times first.
   def watching_waits(early: 0, &block)
     libc = Godwit::Backend::FFI::LibC
     libc.stub(:wait_poll, watched(libc.method(:wait_poll), early, 0)) do
@@ -31,14 +32,18 @@ class FFIWaitsTest < Godwit::TestCase
   {
     "recv" => ->(pull, seconds) { pull.recv(timeout: seconds, exception: false) },
     "wait_readable" => ->(pull, seconds) { pull.wait_readable(seconds) },
-    "next_event" => ->(pull, seconds) { pull.monitor(:accepted).next_event(timeout: seconds, exception: false) },
+    "next_event" => ->(pull, seconds) {
+      pull.monitor(:accepted).next_event(timeout: seconds,
+        exception: false)
+    },
     "Poller#wait" => ->(pull, seconds) { Godwit::Poller.new(pull) { |poller| poller.wait(seconds) }.then { nil } },
     "recv without a deadline" => ->(pull, seconds) { Timeout.timeout(seconds) { pull.recv } }
   }.each do |name, call|
     test "#{name} wakes for a reason only" do
       pull = open_socket(:PULL).bind(endpoint_for(:tcp))
       watching_waits do
-        start = monotonic # before the thread is there, which may be long in its wait when this one goes on
+        # Before the thread is there, which may be long in its wait when this one goes on.
+        start = monotonic
         thread = watched_thread do
           call.call(pull, 1)
         rescue Timeout::Error
@@ -52,11 +57,18 @@ class FFIWaitsTest < Godwit::TestCase
     end
   end
 
-  # poll(2) looks at the descriptor again before it returns: who comes to that late sees nothing of what another call has taken from libzmq's mailbox meanwhile.
+  # poll(2) looks at the descriptor again before it returns: who comes to that late sees nothing of
+  # what another call has taken from libzmq's mailbox meanwhile.
   def late_for_the_socket(&block)
     libc = Godwit::Backend::FFI::LibC
     real = libc.method(:wait_poll)
-    late = ->(polled, count, milliseconds) { Thread.current[:late] ? real.call(polled + 8, count - 1, milliseconds) : real.call(polled, count, milliseconds) }
+    late = ->(polled, count, milliseconds) do
+      if Thread.current[:late]
+        real.call(polled + 8, count - 1, milliseconds)
+      else
+        real.call(polled, count, milliseconds)
+      end
+    end
     libc.stub(:wait_poll, late, &block)
   end
 

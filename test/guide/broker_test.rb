@@ -8,9 +8,12 @@ class GuideBrokerTest < GuideCase
     broker = example("request_reply/broker", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
     front, back = endpoints(broker)
     workers = Array.new(2) { example("request_reply/worker", back).wait_for("ready") }
-    clients = %w[Ann Bob Cem].to_h { |name| [name, example("request_reply/client", front, 50, name)] }
+    clients =
+      %w[Ann Bob Cem].to_h { |name| [name, example("request_reply/client", front, 50, name)] }
 
-    clients.each { |name, client| assert_equal Array.new(50) { |number| "hello #{name} #{number}" }, lines(client) }
+    clients.each do |name, client|
+      assert_equal Array.new(50) { |number| "hello #{name} #{number}" }, lines(client)
+    end
     served = workers.map { |worker| interrupt(worker).last[/\Aserved (\d+) requests\z/, 1].to_i }
     assert_equal 150, served.sum
     assert_operator served.min, :>=, 1, "a worker got nothing"
@@ -28,7 +31,8 @@ class GuideBrokerTest < GuideCase
   end
 
   {inproc: [], tcp: ["tcp://127.0.0.1:*"] * 3}.each do |transport, args|
-    test "espresso over #{transport}: the listener sees subscriptions, messages and goodbyes, in order" do
+    test "espresso over #{transport}: the listener sees subscriptions, messages and goodbyes, in " \
+      "order" do
       said = lines(example("espresso", *args))
       messages = %w[A-0 B-1 A-5 B-6 A-10]
       assert_equal messages.map { |message| "subscriber: #{message}" }, said.grep(/\Asubscriber/)

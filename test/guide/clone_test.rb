@@ -37,7 +37,8 @@ class GuideCloneTest < GuideCase
     child = client(4, "/fruit/")
     child.wait_for("snapshot: 1 keys, change 2\n")
     write("/tool/axe=blunt", "/fruit/pear=green")
-    assert_equal ["4: /fruit/pear is green", "copy: /fruit/apple=red /fruit/pear=green"], lines(child).last(2)
+    assert_equal ["4: /fruit/pear is green", "copy: /fruit/apple=red /fruit/pear=green"],
+      lines(child).last(2)
     interrupt(@server)
   end
 
@@ -47,7 +48,8 @@ class GuideCloneTest < GuideCase
     child.wait_for("snapshot: ")
     write("/news=old", env: {"TTL" => "1000"})
     write("/news=new", env: {"TTL" => "1"})
-    assert_equal ["1: /news is old", "2: /news is new", "3: /news is gone", "copy: "], lines(child).drop(1)
+    assert_equal ["1: /news is old", "2: /news is new", "3: /news is gone", "copy: "],
+      lines(child).drop(1)
     assert_equal "3 changes, 0 keys", interrupt(@server).last
   end
 
@@ -55,9 +57,11 @@ class GuideCloneTest < GuideCase
     start_server
     child = client(4)
     child.wait_for("snapshot: ")
-    open_socket(:DEALER).connect(@snapshots) << "?" << ["ICANHAZ?"] # what is malformed changes nothing
+    # What is malformed changes nothing.
+    open_socket(:DEALER).connect(@snapshots) << "?" << ["ICANHAZ?"]
     pub = open_socket(:PUB).connect(@collector).wait_connected(timeout: 30) << "?"
-    [["/news", "ttl=1\n", "old"], ["/news", "", "new"], ["/mark", "ttl=2\n", "x"]].each do |key, properties, value|
+    [["/news", "ttl=1\n", "old"], ["/news", "", "new"],
+      ["/mark", "ttl=2\n", "x"]].each do |key, properties, value|
       pub << [key, packed(0), "", properties, value]
     end
     assert_equal ["3: /mark is x", "4: /mark is gone", "copy: /news=new"], lines(child).last(3)
@@ -71,10 +75,18 @@ class GuideCloneTest < GuideCase
     updates.wait_connected(count: 2, timeout: 30) # all, and the signs of life
     updates << ["HUGZ", packed(0), "", "", ""]
     give_snapshot(snapshots, {"/a" => "1"}, 1)
-    updates << ["/a", packed(1), "", "", "1"] << ["/a", packed(2), "", "", "2"] << ["/c", packed(4), "", "", "4"]
+    updates << ["/a", packed(1), "", "", "1"] << ["/a", packed(2), "", "", "2"] <<
+      ["/c", packed(4), "", "", "4"]
     give_snapshot(snapshots, {"/a" => "2", "/b" => "3", "/c" => "4"}, 4)
     updates << ["/b", packed(5), "", "", ""]
-    assert_equal ["snapshot: 1 keys, change 1", "2: /a is 2", "snapshot: 3 keys, change 4", "5: /b is gone", "copy: /a=2 /c=4"], lines(child)
+    assert_equal [
+      "snapshot: 1 keys, change 1",
+      "2: /a is 2",
+      "snapshot: 3 keys, change 4",
+      "5: /b is gone",
+      "copy: /a=2 /c=4"
+    ],
+      lines(child)
   end
 
   private

@@ -8,7 +8,11 @@ class GuideDiscoveryTest < NetworkCase
   include GuidePrograms
 
   test "a client finds a service on another machine, and another one when that is killed" do
-    far = there(RbConfig.ruby, "-Ilib", "examples/guide/discovery/service.rb", "9701", "far", deadline: PATIENCE)
+    far =
+      there(
+        RbConfig.ruby, "-Ilib", "examples/guide/discovery/service.rb", "9701", "far",
+        deadline: PATIENCE
+      )
     assert_match %r{\Atcp://#{Network::THERE}:\d+\z}o, endpoints(far).first
     client = example("discovery/client", 9701, 1_000_000).wait_for("says far")
     near = example("discovery/service", 9701, "near")
@@ -20,14 +24,16 @@ class GuideDiscoveryTest < NetworkCase
     assert_equal "found #{endpoints(far).first}", said.first
     assert_includes said, "found #{endpoints(near).first}"
     squares = said.grep(/squared/)
-    assert_equal Array.new(squares.size) { |number| "#{number} squared is #{number**2}" }, squares.map { |line| line[/\A[^,]+/] }
+    assert_equal Array.new(squares.size) { |number| "#{number} squared is #{number**2}" },
+      squares.map { |line| line[/\A[^,]+/] }
     interrupt(near)
   end
 
   test "a client that is there first waits for the service" do
     client = example("discovery/client", 9702, 3)
     service = example("discovery/service", 9702, "S")
-    assert_equal ["0 squared is 0, says S", "1 squared is 1, says S", "2 squared is 4, says S"], lines(client).grep(/squared/)
+    assert_equal ["0 squared is 0, says S", "1 squared is 1, says S", "2 squared is 4, says S"],
+      lines(client).grep(/squared/)
     interrupt(service)
   end
 end

@@ -10,7 +10,9 @@ module GuidePrograms
   # @return [Child]
   def example(name, *args, **options)
     @examples ||= []
-    start_child("examples/guide/#{name}.rb", args, deadline: PATIENCE, **options).tap { |child| @examples << child }
+    start_child("examples/guide/#{name}.rb", args, deadline: PATIENCE, **options).tap do |child|
+      @examples << child
+    end
   end
 
   # What it has bound, as it says in a line "ready at …".

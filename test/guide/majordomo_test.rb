@@ -19,9 +19,13 @@ class GuideMajordomoTest < GuideCase
     said = clients.transform_values { |child| lines(child) }
     assert_equal "is there a worker for square? 200", said["square"].shift
     assert_equal "is there a worker for reverse? 200", said["reverse"].shift
-    assert_equal Array.new(30) { |number| "square of #{number} is #{number**2}" }, said["square"].map { |line| line[/\A[^,]+/] }
+    assert_equal Array.new(30) { |number| "square of #{number} is #{number**2}" },
+      said["square"].map { |line| line[/\A[^,]+/] }
     assert_equal %w[A B], said["square"].map { |line| line[/\w\z/] }.uniq.sort, "both get work"
-    assert_equal Array.new(30) { |number| "reverse of #{number} is #{number.to_s.reverse}, says C" }, said["reverse"]
+    assert_equal Array.new(30) { |number|
+                   "reverse of #{number} is #{number.to_s.reverse}, says C"
+                 },
+      said["reverse"]
 
     interrupt(workers.first)
     broker.wait_for("a worker for square is gone")
@@ -34,7 +38,8 @@ class GuideMajordomoTest < GuideCase
     client = client(endpoint, "square", 5, timeout: 40, retries: 0)
     crash first.wait_for("works on 0")
     second = worker(endpoint, "square", "B")
-    assert_equal Array.new(5) { |number| "square of #{number} is #{number**2}, says B" }, lines(client).drop(1)
+    assert_equal Array.new(5) { |number| "square of #{number} is #{number**2}, says B" },
+      lines(client).drop(1)
     [second, broker].each { |child| interrupt(child) }
   end
 
@@ -42,7 +47,8 @@ class GuideMajordomoTest < GuideCase
     broker, endpoint = start_broker(heartbeat: 1)
     slow = worker(endpoint, "square", "A", 4, heartbeat: 1)
     broker.wait_for("is here")
-    assert_equal "square of 0 is 0, says A", lines(client(endpoint, "square", 1, timeout: 40, retries: 0)).last
+    assert_equal "square of 0 is 0, says A",
+      lines(client(endpoint, "square", 1, timeout: 40, retries: 0)).last
     interrupt(slow)
     broker.wait_for("is gone") # not before
     assert_equal 1, interrupt(broker).count { |line| line.include?("is here") }
@@ -59,14 +65,16 @@ class GuideMajordomoTest < GuideCase
     second = worker(endpoint, "square", "B")
     client.wait_for("says B")
     said = interrupt(client).drop(1)
-    assert_equal Array.new(said.size) { |number| "square of #{number} is #{number**2}" }, said.map { |line| line[/\A[^,]+/] }
+    assert_equal Array.new(said.size) { |number| "square of #{number} is #{number**2}" },
+      said.map { |line| line[/\A[^,]+/] }
     assert_includes first.stdout + interrupt(first).join("\n"), "connecting anew"
     [second, broker].each { |child| interrupt(child) }
   end
 
   test "a service that nobody offers" do
     broker, endpoint = start_broker
-    result = client(endpoint, "reverse", 1, timeout: 0.1, retries: 59).finish # the broker, which does answer the first question, may be slow
+    # The broker, which does answer the first question, may be slow.
+    result = client(endpoint, "reverse", 1, timeout: 0.1, retries: 59).finish
     assert_equal 1, result.status.exitstatus
     assert_match(/\Ais there a worker for reverse\?/, result.stdout)
     assert_match(/\Ano reply in 60 times 0.1 s/, result.stderr)
@@ -94,7 +102,8 @@ class GuideMajordomoTest < GuideCase
   test "the broker outlives what is malformed" do
     broker, endpoint = start_broker
     stranger = open_socket(:DEALER).connect(endpoint)
-    stranger << "hello" << ["", "MDPC01"] << ["", "MDPC01", "mmi.service"] << ["", "MDPC02", "echo", "x"] << ["", "MDPW01"]
+    stranger << "hello" << ["", "MDPC01"] << ["", "MDPC01", "mmi.service"] <<
+      ["", "MDPC02", "echo", "x"] << ["", "MDPW01"]
     assert_equal ["", "MDPC01", "mmi.service", "404"], stranger.recv(timeout: 30)
     stranger << ["", "MDPW01", "?"]
     assert_equal ["", "MDPW01", "\x05"], stranger.recv(timeout: 30)

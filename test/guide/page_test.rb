@@ -2,7 +2,8 @@
 
 require_relative "guide_case"
 
-# docs/guide.md shows every program of examples/guide. (That its links lead somewhere, test/docs checks.)
+# docs/guide.md shows every program of examples/guide. (That its links lead somewhere, test/docs
+# checks.)
 class GuidePageTest < GuideCase
   PAGE = File.read(File.join(ROOT, "docs/guide.md"))
   PROGRAMS = Dir.glob("examples/guide/**/*.rb", base: ROOT).sort.freeze
@@ -13,12 +14,18 @@ class GuidePageTest < GuideCase
   end
 
   test "every program says how it is started, and in which file it is" do
-    PROGRAMS.grep_v(/mdp/).each { |path| assert_includes File.read(File.join(ROOT, path)).lines.first(14).join, "#   ruby -Ilib #{path}" }
+    PROGRAMS
+      .grep_v(/mdp/)
+      .each do |path|
+        assert_includes File.read(File.join(ROOT, path)).lines.first(14).join,
+          "#   ruby -Ilib #{path}"
+      end
   end
 
   test "every pattern of the table has a drawing" do
     sections = PAGE.split(/^## /).drop(1)
-    anchors = sections.map { |text| text.lines.first.chomp.downcase.delete("^a-z0-9 -").tr(" ", "-") }
+    anchors =
+      sections.map { |text| text.lines.first.chomp.downcase.delete("^a-z0-9 -").tr(" ", "-") }
     assert_equal anchors, PAGE.scan(/^\| \[[^\]]+\]\(#([^)]+)\)/).flatten
     assert_empty sections.grep_v(/^```text\n.*?[─▶].*?^```$/m)
   end

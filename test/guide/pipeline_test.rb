@@ -11,7 +11,8 @@ class GuidePipelineTest < GuideCase
     tasks, = endpoints(ventilator)
     workers = Array.new(3) { example("pipeline/worker", tasks, results, control) }
 
-    assert_equal "300 results, their sum is #{300.times.sum { |number| number**2 }}", lines(sink).last
+    assert_equal "300 results, their sum is #{300.times.sum { |number| number**2 }}",
+      lines(sink).last
     assert_equal "sent 300 tasks", lines(ventilator).last
     done = workers.map { |worker| lines(worker).last[/\Adid (\d+) tasks\z/, 1].to_i }
     assert_equal [100, 100, 100], done, "the ventilator waited for all, so it deals evenly"

@@ -90,7 +90,8 @@ class GuidePiratesTest < GuideCase
     worker = example("paranoid_pirate/worker", back, "A", 0, HEARTBEAT)
     client = example("lazy_pirate/client", front, FOREVER, 0.5, 50).wait_for("says A")
     crash queue
-    worker.wait_for("the queue is silent: connecting anew") # a reply on its way would tell a new queue of the worker
+    # A reply on its way would tell a new queue of the worker.
+    worker.wait_for("the queue is silent: connecting anew")
     queue = example("paranoid_pirate/queue", front, back, HEARTBEAT)
     assert_equal squares(5, "A"), lines(example("lazy_pirate/client", front, 5, 0.5, 50))
     check_squares(interrupt(client))
@@ -126,10 +127,13 @@ class GuidePiratesTest < GuideCase
     [queue, *endpoints(queue)]
   end
 
-  def squares(count, name) = Array.new(count) { |number| "#{number} squared is #{number**2}, says #{name}" }
+  def squares(count, name)
+    Array.new(count) { |number| "#{number} squared is #{number**2}, says #{name}" }
+  end
 
   # Each reply is the right one, and none is missing.
   def check_squares(lines)
-    assert_equal Array.new(lines.size) { |number| "#{number} squared is #{number**2}" }, lines.map { |line| line[/\A[^,]+/] }
+    assert_equal Array.new(lines.size) { |number| "#{number} squared is #{number**2}" },
+      lines.map { |line| line[/\A[^,]+/] }
   end
 end

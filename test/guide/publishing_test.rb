@@ -10,7 +10,11 @@ class GuidePublishingTest < GuideCase
     lagos = example("envelopes/subscriber", endpoint, "lagos.")
     both = example("envelopes/subscriber", endpoint, "lagos-island.", "quito.")
 
-    expected = ->(*cities) { 100.times.flat_map { |number| cities.map { |city| "#{city} #{number}: #{20 + number % 10} degrees" } } }
+    expected = ->(*cities) do
+      100.times.flat_map do |number|
+        cities.map { |city| "#{city} #{number}: #{20 + number % 10} degrees" }
+      end
+    end
     assert_equal expected["lagos."], lines(lagos)
     assert_equal expected["lagos-island.", "quito."], lines(both)
     lines(publisher)
@@ -24,7 +28,9 @@ class GuidePublishingTest < GuideCase
 
     assert_equal ["topic 7. value 3"], lines(example("last_value_cache/subscriber", back, 7))
     stays = example("last_value_cache/subscriber", back, 42, 2).wait_for("topic 42. value 3\n")
-    assert_equal ["topic 42. value 3"], lines(example("last_value_cache/subscriber", back, 42)), "somebody else has asked for it before"
+    assert_equal ["topic 42. value 3"],
+      lines(example("last_value_cache/subscriber", back, 42)),
+      "somebody else has asked for it before"
     assert_equal ["topic 42. value 3"] * 2, lines(stays)
     assert_equal "100 topics", interrupt(cache).last
   end
@@ -44,7 +50,9 @@ class GuidePublishingTest < GuideCase
     publisher = example("synchronized/publisher", "tcp://127.0.0.1:*", 4, 20_000)
     endpoint, = endpoints(publisher)
     subscribers = Array.new(4) { example("synchronized/subscriber", endpoint) }
-    subscribers.each { |subscriber| assert_equal ["got 20000 messages, none is missing"], lines(subscriber) }
+    subscribers.each do |subscriber|
+      assert_equal ["got 20000 messages, none is missing"], lines(subscriber)
+    end
     assert_equal "published 20000 messages to 4 subscribers", lines(publisher).last
   end
 end

@@ -7,10 +7,13 @@ class GuideWorkersTest < GuideCase
   test "load balancing: a slow worker holds nobody up" do
     broker = example("load_balancing/broker", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
     front, back = endpoints(broker)
-    slow, quick = [0.3, 0].map { |work| example("load_balancing/worker", back, work).wait_for("ready") }
+    slow, quick =
+      [0.3, 0].map { |work| example("load_balancing/worker", back, work).wait_for("ready") }
     clients = %w[Ann Bob].to_h { |name| [name, example("load_balancing/client", front, 60, name)] }
 
-    clients.each { |name, client| assert_equal Array.new(60) { |number| "#{name.upcase} #{number}" }, lines(client) }
+    clients.each do |name, client|
+      assert_equal Array.new(60) { |number| "#{name.upcase} #{number}" }, lines(client)
+    end
     done = [slow, quick].map { |worker| interrupt(worker).last[/\Adid (\d+) requests\z/, 1].to_i }
     assert_equal 120, done.sum
     assert_operator done.first, :<, done.last
@@ -33,8 +36,13 @@ class GuideWorkersTest < GuideCase
     clients = Array.new(3) { example("async_server/client", endpoint, 40, 0.001) }
     clients.each do |client|
       *parts, last = lines(client)
-      expected = (1..40).to_h { |number| ["request #{number}", ["part 1/3", "part 2/3", "part 3/3"]] }
-      assert_equal expected, parts.map { |line| line.split(": ") }.group_by(&:first).transform_values { |pairs| pairs.map(&:last) }
+      expected =
+        (1..40).to_h { |number| ["request #{number}", ["part 1/3", "part 2/3", "part 3/3"]] }
+      assert_equal expected,
+        parts
+          .map { |line| line.split(": ") }
+          .group_by(&:first)
+          .transform_values { |pairs| pairs.map(&:last) }
       assert_equal "0 of 40 requests got no answer", last
     end
     assert_equal "120 requests, 360 replies", interrupt(server).last

@@ -4,7 +4,8 @@ require "test_helper"
 require "support/network"
 require_relative "czmq_peer"
 
-# Both ways with CZMQ's zbeacon: its program runs on the other machine, at the other end of a wire between two networks that exist for this test only.
+# Both ways with CZMQ's zbeacon: its program runs on the other machine, at the other end of a wire
+# between two networks that exist for this test only.
 class InteropBeaconTest < NetworkCase
   HERE = Network::HERE
   THERE = Network::THERE
@@ -27,16 +28,28 @@ class InteropBeaconTest < NetworkCase
 
   def port = @port ||= InteropBeaconTest.next_port
 
-  def open_beacon(**options) = Godwit::Beacon.new(port, **options).tap { |beacon| (@beacons ||= []) << beacon }
+  def open_beacon(**options)
+    Godwit::Beacon.new(port, **options).tap { |beacon| (@beacons ||= []) << beacon }
+  end
 
   def hex(bytes) = bytes.empty? ? "-" : bytes.unpack1("H*")
 
   # A CZMQ program with a zbeacon.
   def zbeacon(payload: "", interval: 20, prefix: "", on: :there, interface: nil)
-    command = [Godwit::TestSupport::CzmqPeer.program("czmq_beacon"), port.to_s, hex(payload), interval.to_s, hex(prefix)]
+    command = [
+      Godwit::TestSupport::CzmqPeer.program("czmq_beacon"), port.to_s, hex(payload), interval.to_s,
+      hex(prefix)
+    ]
     env = {"ZSYS_INTERFACE" => interface}
     Network.other_machine
-    child = (on == :there) ? there(*command, deadline: 60, env: env) : start_command(command, deadline: 60, env: env)
+    child =
+      (
+        if on == :there
+          there(*command, deadline: 60, env: env)
+        else
+          start_command(command, deadline: 60, env: env)
+        end
+      )
     child.wait_for(/^host .*\n/)
   end
 
@@ -61,7 +74,12 @@ class InteropBeaconTest < NetworkCase
     ["!", Random.new(1).bytes(255)].each do |payload|
       beacon = open_beacon(interval: 0.02, noecho: false).subscribe
       child = zbeacon(payload: payload)
-      assert_equal payload, eventually { beacon.recv(timeout: PATIENCE).then { |address, data| data if address == THERE } }
+      assert_equal payload,
+        eventually {
+          beacon
+            .recv(timeout: PATIENCE)
+            .then { |address, data| data if address == THERE }
+        }
       child.stdin.puts "silence" # while it publishes the same, zbeacon hears none such
       child.wait_for("did silence")
       beacon.publish(payload)
@@ -123,7 +141,9 @@ class InteropBeaconTest < NetworkCase
   test "a zbeacon that sends to 255.255.255.255 is heard, and hears one that does" do
     Network.other_machine
     Network.run("ip", "route", "add", "default", "dev", "gw0")
-    Network.run(*Network.there(Network.other_machine, "ip", "route", "add", "default", "dev", "gw1"))
+    Network.run(
+      *Network.there(Network.other_machine, "ip", "route", "add", "default", "dev", "gw1")
+    )
     beacon = open_beacon(interface: "*", interval: 0.02).subscribe.publish("ours")
     child = zbeacon(payload: "theirs", interface: "*")
     assert_equal "theirs", beacon.recv(timeout: PATIENCE).last

@@ -5,7 +5,8 @@ require_relative "peer"
 
 module Godwit
   module TestSupport
-    # A CZMQ process (czmq_peer.c, built into tmp/) and its sockets, steered from a test as {Peer} is.
+    # A CZMQ process (czmq_peer.c, built into tmp/) and its sockets, steered from a test as {Peer}
+    # is.
     class CzmqPeer
       PROGRAMS = File.expand_path("../../tmp/interop", __dir__)
       LIBRARIES = %w[libczmq libzmq].freeze
@@ -14,10 +15,12 @@ module Godwit
       def self.missing
         return @missing if defined?(@missing)
         there = system("pkg-config", "--exists", *LIBRARIES, out: File::NULL, err: File::NULL)
-        @missing = there ? nil : "CZMQ is not there: pkg-config knows no libczmq (Debian: libczmq-dev)"
+        @missing =
+          there ? nil : "CZMQ is not there: pkg-config knows no libczmq (Debian: libczmq-dev)"
       end
 
-      # Builds it anew in each test process, under another name first: two runs at once must not run half of it.
+      # Builds it anew in each test process, under another name first: two runs at once must not run
+      # half of it.
       # @param name [String] of its source here, without .c
       # @return [String] its path
       def self.program(name = "czmq_peer")
@@ -26,7 +29,10 @@ module Godwit
           flags = IO.popen(["pkg-config", "--cflags", "--libs", *LIBRARIES], &:read).split
           path = File.join(PROGRAMS, name)
           fresh = "#{path}.#{Process.pid}"
-          system("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", fresh, File.expand_path("#{name}.c", __dir__), *flags, exception: true)
+          system(
+            "cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", fresh,
+            File.expand_path("#{name}.c", __dir__), *flags, exception: true
+          )
           File.rename(fresh, path)
           path
         end
@@ -51,7 +57,9 @@ module Godwit
         def send(*frames) = @peer.ask("send", @number, *frames.map { |frame| CzmqPeer.hex(frame) })
 
         # As one zframe after the other.
-        def send_frames(*frames) = @peer.ask("send_frames", @number, *frames.map { |frame| CzmqPeer.hex(frame) })
+        def send_frames(*frames)
+          @peer.ask("send_frames", @number, *frames.map { |frame| CzmqPeer.hex(frame) })
+        end
 
         # As one zmsg.
         # @param timeout [Numeric] seconds
@@ -59,7 +67,9 @@ module Godwit
         def recv(timeout: Peer::PATIENCE) = @peer.frames("recv", @number, (timeout * 1000).to_i)
 
         # As one zframe after the other.
-        def recv_frames(timeout: Peer::PATIENCE) = @peer.frames("recv_frames", @number, (timeout * 1000).to_i)
+        def recv_frames(timeout: Peer::PATIENCE)
+          @peer.frames("recv_frames", @number, (timeout * 1000).to_i)
+        end
 
         def set(option, value = nil)
           @peer.ask("set", @number, option, *value)
@@ -95,11 +105,14 @@ module Godwit
       # @return [Array<String>] public and secret key, Z85
       def keypair = ask("keypair")
 
-      # Starts CZMQ's authenticator: "PLAIN" and a file of passwords, "CURVE" and a folder of certificates, or *.
+      # Starts CZMQ's authenticator: "PLAIN" and a file of passwords, "CURVE" and a folder of
+      # certificates, or *.
       def authenticate(mechanism, what) = ask("auth", mechanism, what)
 
       # @return [String] zmsg_encode of these frames
-      def encode(*frames) = CzmqPeer.bytes(ask("encode", *frames.map { |frame| CzmqPeer.hex(frame) }).first)
+      def encode(*frames)
+        CzmqPeer.bytes(ask("encode", *frames.map { |frame| CzmqPeer.hex(frame) }).first)
+      end
 
       # @return [Array<String>, nil] frames of zmsg_decode
       def decode(data) = frames("decode", CzmqPeer.hex(data))

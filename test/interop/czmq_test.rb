@@ -5,13 +5,16 @@
 require_relative "interop_case"
 require_relative "czmq_peer"
 
-# CZMQ on the other side: its zmsg and zframe over the wire, its encoding of messages, its authenticator.
+# CZMQ on the other side: its zmsg and zframe over the wire, its encoding of messages, its
+# authenticator.
 class InteropCzmqTest < InteropCase
   BINARY = (0..255).to_a.pack("C*").freeze
-  SHAPES = [
-    [""], ["", ""], ["a", "", "b"], ["", "a", ""], [BINARY], [BINARY, "", BINARY.reverse], ["\0"], ["grün"],
-    ["x" * 254], ["x" * 255], ["x" * 256], ["x" * 8192, "y" * 8193], Array.new(100) { |number| number.to_s * number }
-  ].map { |frames| frames.map(&:b).freeze }.freeze
+  SHAPES =
+    [
+      [""], ["", ""], ["a", "", "b"], ["", "a", ""], [BINARY], [BINARY, "", BINARY.reverse], ["\0"],
+      ["grün"], ["x" * 254], ["x" * 255], ["x" * 256], ["x" * 8192, "y" * 8193],
+      Array.new(100) { |number| number.to_s * number }
+    ].map { |frames| frames.map(&:b).freeze }.freeze
   MIB = Random.new(1).bytes(1 << 20).freeze
 
   class << self
@@ -22,7 +25,10 @@ class InteropCzmqTest < InteropCase
 
   def czmq
     @czmq ||= begin
-      child = start_command([Godwit::TestSupport::CzmqPeer.program], deadline: Godwit::TestSupport::Peer::DEADLINE)
+      child =
+        start_command(
+          [Godwit::TestSupport::CzmqPeer.program], deadline: Godwit::TestSupport::Peer::DEADLINE
+        )
       Godwit::TestSupport::CzmqPeer.new(child).tap { |peer| (@peers ||= []) << peer }
     end
   end
@@ -31,17 +37,26 @@ class InteropCzmqTest < InteropCase
 
   # One made by each side.
   def keypairs
-    [Godwit::Curve.keypair, theirs_as_ours(czmq.keypair)].shuffle(random: Random.new(Minitest.seed.to_i))
+    [Godwit::Curve.keypair, theirs_as_ours(czmq.keypair)].shuffle(
+      random: Random.new(Minitest.seed.to_i)
+    )
   end
 
-  def curve_server(keys) = {curve_server: true, curve_publickey: keys.public_key, curve_secretkey: keys.secret_key}
+  def curve_server(keys)
+    {curve_server: true, curve_publickey: keys.public_key, curve_secretkey: keys.secret_key}
+  end
 
   def curve_client(keys, server_key)
-    {curve_publickey: keys.public_key, curve_secretkey: keys.secret_key, curve_serverkey: server_key}
+    {
+      curve_publickey: keys.public_key, curve_secretkey: keys.secret_key,
+      curve_serverkey: server_key
+    }
   end
 
   def passwords(**known)
-    File.join(scratch_dir, "passwords").tap { |path| File.write(path, known.map { |name, word| "#{name}=#{word}\n" }.join) }
+    File
+      .join(scratch_dir, "passwords")
+      .tap { |path| File.write(path, known.map { |name, word| "#{name}=#{word}\n" }.join) }
   end
 
   # A request and its reply, whichever side is which.
@@ -80,7 +95,9 @@ class InteropCzmqTest < InteropCase
     theirs = czmq.socket(:PAIR)
     join(ours, theirs, binder: binder, transport: transport)
     SHAPES.each do |frames|
-      frames.each_with_index { |frame, index| ours.send_frame(frame, more: index + 1 < frames.size) }
+      frames.each_with_index do |frame, index|
+        ours.send_frame(frame, more: index + 1 < frames.size)
+      end
       assert_equal frames, theirs.recv_frames
       theirs.send_frames(*frames)
       got = [ours.recv_frame]
@@ -204,14 +221,17 @@ class InteropCzmqTest < InteropCase
     czmq.authenticate("PLAIN", passwords(anna: "secret"))
     rep = czmq.socket(:REP, plain_server: true)
     endpoint = rep.bind(endpoint_for(:tcp))
-    [%w[anna wrong], %w[otto secret]].each { |plain| assert_times_out open_socket(:REQ, plain: plain).connect(endpoint) }
+    [%w[anna wrong], %w[otto secret]].each do |plain|
+      assert_times_out open_socket(:REQ, plain: plain).connect(endpoint)
+    end
     assert_nil rep.recv(timeout: 0)
     assert_talks open_socket(:REQ, plain: %w[anna secret]).connect(endpoint), rep
   end
 
   test "PLAIN: a REP of Godwit that speaks ZAP decides about CZMQ's clients" do
     zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
-    sent = Queue.new # libzmq's client gives up for good once it is refused: what it sends later has nobody to go to
+    # libzmq's client gives up for good once it is refused: what it sends later has nobody to go to
+    sent = Queue.new
     in_thread do
       zap.serve do |version, id, _domain, _address, _identity, _mechanism, name, password|
         sent.pop
@@ -220,11 +240,13 @@ class InteropCzmqTest < InteropCase
       end
     end
     rep = open_socket(:REP, plain_server: true).bind(endpoint_for(:tcp))
-    bad = czmq.socket(:REQ, plain_username: "anna", plain_password: "wrong").connect(rep.last_endpoint)
+    bad =
+      czmq.socket(:REQ, plain_username: "anna", plain_password: "wrong").connect(rep.last_endpoint)
     bad.send "question"
     sent.close
     assert_nil rep.recv(timeout: REFUSED, exception: false)
-    good = czmq.socket(:REQ, plain_username: "anna", plain_password: "secret").connect(rep.last_endpoint)
+    good =
+      czmq.socket(:REQ, plain_username: "anna", plain_password: "secret").connect(rep.last_endpoint)
     assert_talks rep, good
   end
 
@@ -249,7 +271,9 @@ class InteropCzmqTest < InteropCase
     server, client = keypairs
     wrong = Godwit::Curve.keypair.public_key
     rep = czmq.socket(:REP, **curve_server(server))
-    assert_times_out open_socket(:REQ, curve: client, server_key: wrong).connect(rep.bind(endpoint_for(:tcp)))
+    assert_times_out open_socket(:REQ, curve: client, server_key: wrong).connect(
+                       rep.bind(endpoint_for(:tcp))
+                     )
     assert_nil rep.recv(timeout: 0)
 
     ours = open_socket(:REP, curve: server).bind(endpoint_for(:tcp))
@@ -260,11 +284,18 @@ class InteropCzmqTest < InteropCase
   test "CURVE: CZMQ's authenticator lets in the certificates that it has and no others" do
     server, known = keypairs
     folder = scratch_dir
-    File.write(File.join(folder, "known.txt"), "metadata\ncurve\n    public-key = \"#{known.public_key}\"\n")
+    File.write(
+      File.join(folder, "known.txt"), "metadata\ncurve\n    public-key = \"#{known.public_key}\"\n"
+    )
     czmq.authenticate("CURVE", folder)
     rep = czmq.socket(:REP, **curve_server(server))
     endpoint = rep.bind(endpoint_for(:tcp))
-    assert_talks open_socket(:REQ, curve: known, server_key: server.public_key).connect(endpoint), rep
-    assert_times_out open_socket(:REQ, curve: Godwit::Curve.keypair, server_key: server.public_key).connect(endpoint)
+    assert_talks open_socket(:REQ, curve: known, server_key: server.public_key).connect(endpoint),
+      rep
+    assert_times_out open_socket(
+      :REQ,
+      curve: Godwit::Curve.keypair,
+      server_key: server.public_key
+    ).connect(endpoint)
   end
 end

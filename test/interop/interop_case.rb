@@ -3,7 +3,8 @@
 require_relative "../test_helper"
 require_relative "peer"
 
-# What the tests with another library share: pyzmq, unless a class says otherwise. Messages are Arrays of frames on its side.
+# What the tests with another library share: pyzmq, unless a class says otherwise. Messages are
+# Arrays of frames on its side.
 class InteropCase < Godwit::TestCase
   PATIENCE = Godwit::TestSupport::Peer::PATIENCE # seconds that a message may take
   REFUSED = 0.5 # seconds after which what has not come is taken for refused
@@ -15,10 +16,13 @@ class InteropCase < Godwit::TestCase
     # @return [String, nil] why there is no other side
     def missing = Godwit::TestSupport::Peer.missing
 
-    # Defines the test for each transport and for each side binding; the block gets the transport and :godwit or the other.
+    # Defines the test for each transport and for each side binding; the block gets the transport
+    # and :godwit or the other.
     def both_ways(name, only: %i[tcp ipc], &body)
       only.product([:godwit, other]).each do |transport, binder|
-        test("#{name} over #{transport}, #{binder} binds") { instance_exec(transport, binder, &body) }
+        test("#{name} over #{transport}, #{binder} binds") do
+          instance_exec(transport, binder, &body)
+        end
       end
     end
   end
@@ -38,14 +42,23 @@ class InteropCase < Godwit::TestCase
 
   def another_python
     # Unbuffered, Python loses the rest of an answer whose writing a stop of the process cut short.
-    child = start_command([Godwit::TestSupport::Peer::PYTHON, "test/interop/peer.py"], deadline: Godwit::TestSupport::Peer::DEADLINE, env: {"PYTHONUNBUFFERED" => nil})
+    child =
+      start_command(
+        [Godwit::TestSupport::Peer::PYTHON, "test/interop/peer.py"],
+        deadline: Godwit::TestSupport::Peer::DEADLINE,
+        env: {
+          "PYTHONUNBUFFERED" => nil
+        }
+      )
     peer = Godwit::TestSupport::Peer.new(child)
     (@peers ||= []) << peer
     peer
   end
 
   # As the harness's, but a test whose peer never comes fails by itself.
-  def open_socket(type, **options) = super(type, send_timeout: PATIENCE, recv_timeout: PATIENCE, **options)
+  def open_socket(type, **options)
+    super(type, send_timeout: PATIENCE, recv_timeout: PATIENCE, **options)
+  end
 
   # Binds one and connects the other.
   # @param ours [Godwit::Socket]
@@ -58,7 +71,8 @@ class InteropCase < Godwit::TestCase
     end
   end
 
-  # Sends by the block until the other block receives something, for subscriptions that travel at their own pace.
+  # Sends by the block until the other block receives something, for subscriptions that travel at
+  # their own pace.
   def published(receive, &publish)
     eventually("nothing that was published arrived") do
       publish.call

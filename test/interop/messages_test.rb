@@ -9,8 +9,9 @@ require_relative "interop_case"
 class InteropMessagesTest < InteropCase
   BINARY = (0..255).to_a.pack("C*").freeze
   SHAPES = [
-    [""], ["", ""], ["a", "", "b"], ["", "a", ""], [BINARY], [BINARY, "", BINARY.reverse], ["\0"], ["grün"],
-    ["x" * 33], ["x" * 34], ["x" * 255], ["x" * 256], ["x" * 8192, "y" * 8193], Array.new(100) { |number| number.to_s * number }
+    [""], ["", ""], ["a", "", "b"], ["", "a", ""], [BINARY], [BINARY, "", BINARY.reverse], ["\0"],
+    ["grün"], ["x" * 33], ["x" * 34], ["x" * 255], ["x" * 256], ["x" * 8192, "y" * 8193],
+    Array.new(100) { |number| number.to_s * number }
   ].freeze
   MIB = Random.new(1).bytes(1 << 20).freeze
 
@@ -45,7 +46,9 @@ class InteropMessagesTest < InteropCase
 
   %i[godwit python].each do |binder|
     test "IPv6, #{binder} binds" do
-      skip "this machine has no IPv6 address ::1" unless ::Socket.ip_address_list.any?(&:ipv6_loopback?)
+      unless ::Socket.ip_address_list.any?(&:ipv6_loopback?)
+        skip "this machine has no IPv6 address ::1"
+      end
       rep = open_socket(:REP, ipv6: true)
       req = python.socket(:REQ, IPV6: 1)
       join(rep, req, binder: binder, endpoint: "tcp://[::1]:*")
@@ -100,7 +103,13 @@ class InteropMessagesTest < InteropCase
 
   test "heartbeats of both sides keep an idle connection" do
     ours = open_socket(:DEALER, heartbeat_interval: 0.05, heartbeat_timeout: 10, heartbeat_ttl: 10)
-    theirs = python.socket(:DEALER, HEARTBEAT_IVL: 50, HEARTBEAT_TIMEOUT: 10_000, HEARTBEAT_TTL: 10_000).monitor
+    theirs =
+      python.socket(
+        :DEALER,
+        HEARTBEAT_IVL: 50,
+        HEARTBEAT_TIMEOUT: 10_000,
+        HEARTBEAT_TTL: 10_000
+      ).monitor
     join(ours, theirs)
     assert theirs.event("HANDSHAKE_SUCCEEDED")
     assert_nil theirs.event("DISCONNECTED", timeout: REFUSED)
@@ -111,7 +120,10 @@ class InteropMessagesTest < InteropCase
   test "heartbeats find that pyzmq has stopped, and it comes back" do
     ours = open_socket(:DEALER, heartbeat_interval: 0.1, heartbeat_timeout: 0.2)
     plain = open_socket(:DEALER)
-    sockets = [ours, plain].map { |socket| python.socket(:DEALER).connect(socket.bind(endpoint_for(:tcp)).last_endpoint) }
+    sockets =
+      [ours, plain].map do |socket|
+        python.socket(:DEALER).connect(socket.bind(endpoint_for(:tcp)).last_endpoint)
+      end
     [ours, plain].each { |socket| assert socket.wait_writable(PATIENCE) }
     python.signal(:STOP)
     eventually("the connection of a stopped process is kept") { !ours.writable? }
@@ -119,7 +131,8 @@ class InteropMessagesTest < InteropCase
     python.signal(:CONT)
     assert ours.wait_writable(PATIENCE), "pyzmq never came back"
     # Again, where a stall of the machine is taken for another stop.
-    assert_equal ["welcome back"], eventually { ours.send("welcome back") && sockets.first.recv(timeout: 1) }
+    assert_equal ["welcome back"],
+      eventually { ours.send("welcome back") && sockets.first.recv(timeout: 1) }
   ensure
     python.signal(:CONT)
   end
@@ -138,7 +151,8 @@ class InteropMessagesTest < InteropCase
     child.signal(:CONT)
     assert theirs.event("HANDSHAKE_SUCCEEDED"), "Godwit never came back"
     # Again, where a stall of the machine is taken for another stop.
-    assert_equal ["welcome back"], eventually { theirs.send("welcome back") || theirs.recv(timeout: 1) }
+    assert_equal ["welcome back"],
+      eventually { theirs.send("welcome back") || theirs.recv(timeout: 1) }
     child.signal(:KILL).finish
   end
 end

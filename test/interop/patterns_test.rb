@@ -99,8 +99,8 @@ class InteropPatternsTest < InteropCase
     end
   end
 
-  # A bound SUB sends its subscriptions to who connected only while its process is in a call on it: libzmq's way. Calls it
-  # until the block no longer times out.
+  # A bound SUB sends its subscriptions to who connected only while its process is in a call on it:
+  # libzmq's way. Calls it until the block no longer times out.
   def tended(theirs)
     eventually("pyzmq's subscriptions never came") do
       theirs.recv(timeout: 0)
@@ -185,7 +185,8 @@ class InteropPatternsTest < InteropCase
     theirs.send "hello yourself"
     theirs.send "", "x"
     assert_equal [["hello"], ["a", "", "b"]], [theirs.recv, theirs.recv]
-    assert_equal ["hello yourself", ["", "x"]], [ours.recv(timeout: PATIENCE), ours.recv(timeout: PATIENCE)]
+    assert_equal ["hello yourself", ["", "x"]],
+      [ours.recv(timeout: PATIENCE), ours.recv(timeout: PATIENCE)]
   end
 
   both_ways "SUB is known to pyzmq's XPUB once it is connected" do |transport, binder|
@@ -218,7 +219,9 @@ class InteropPatternsTest < InteropCase
     push.send_many(("0".."9").to_a)
     shares = pulls.map { |pull| Array.new(5) { pull.recv.first } }
     assert_equal ("0".."9").to_a, shares.flatten.sort
-    shares.each { |share| assert_equal 1, share.map { |text| text.to_i % 2 }.uniq.size, "not in turn: #{shares}" }
+    shares.each do |share|
+      assert_equal 1, share.map { |text| text.to_i % 2 }.uniq.size, "not in turn: #{shares}"
+    end
   end
 
   test "PULL receives fairly from two pyzmq processes" do
@@ -229,7 +232,8 @@ class InteropPatternsTest < InteropCase
     end
     messages = Array.new(10) { pull.recv(timeout: PATIENCE) }
     %w[0 1].each do |peer|
-      assert_equal ("0".."4").map { |message| peer + message }, messages.select { |message| message.start_with?(peer) }
+      assert_equal ("0".."4").map { |message| peer + message },
+        messages.select { |message| message.start_with?(peer) }
     end
   end
 end

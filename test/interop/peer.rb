@@ -4,7 +4,8 @@ require "json"
 
 module Godwit
   module TestSupport
-    # A pyzmq process (peer.py) and its sockets, steered from a test. Debian's Python alone has python3-zmq.
+    # A pyzmq process (peer.py) and its sockets, steered from a test. Debian's Python alone has
+    # python3-zmq.
     class Peer
       PYTHON = "/usr/bin/python3"
       DEADLINE = 25 # seconds for all that one test does with it
@@ -13,8 +14,11 @@ module Godwit
       # @return [String, nil] why there can be none
       def self.missing
         return @missing if defined?(@missing)
-        there = File.executable?(PYTHON) && system(PYTHON, "-c", "import zmq", out: File::NULL, err: File::NULL)
-        @missing = there ? nil : "pyzmq is not there: #{PYTHON} cannot import zmq (Debian: python3-zmq)"
+        there =
+          File.executable?(PYTHON) &&
+          system(PYTHON, "-c", "import zmq", out: File::NULL, err: File::NULL)
+        @missing =
+          there ? nil : "pyzmq is not there: #{PYTHON} cannot import zmq (Debian: python3-zmq)"
       end
 
       # A socket of the Python side.
@@ -59,7 +63,9 @@ module Godwit
         end
 
         # @return [Array(String, Integer), nil] the next of these events and its value
-        def event(*names, timeout: PATIENCE) = ask(:event, names: names, timeout: (timeout * 1000).to_i)
+        def event(*names, timeout: PATIENCE)
+          ask(:event, names: names, timeout: (timeout * 1000).to_i)
+        end
 
         def close = ask(:close)
 

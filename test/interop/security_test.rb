@@ -2,26 +2,35 @@
 
 require_relative "interop_case"
 
-# NULL, PLAIN and CURVE with pyzmq on the other side, and pyzmq's authenticator (ZAP) in front of Godwit's clients.
+# NULL, PLAIN and CURVE with pyzmq on the other side, and pyzmq's authenticator (ZAP) in front of
+# Godwit's clients.
 class InteropSecurityTest < InteropCase
   PASSWORDS = {"anna" => "secret"}.freeze
   # What the side that refuses sees of a handshake that fails, as libzmq names it.
-  NOT_DECRYPTED = ["HANDSHAKE_FAILED_PROTOCOL", 0x11000001].freeze # ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC
+  # ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC
+  NOT_DECRYPTED = ["HANDSHAKE_FAILED_PROTOCOL", 0x11000001].freeze
   NOT_ALLOWED = ["HANDSHAKE_FAILED_AUTH", 400].freeze # of ZAP
 
   # @return [Array<Godwit::Curve::Keypair>] one made by each side
   def keypairs
-    [Godwit::Curve.keypair, theirs_as_ours(python.keypair)].shuffle(random: Random.new(Minitest.seed.to_i))
+    [Godwit::Curve.keypair, theirs_as_ours(python.keypair)].shuffle(
+      random: Random.new(Minitest.seed.to_i)
+    )
   end
 
   def theirs_as_ours(keys)
     Godwit::Curve::Keypair.new(public_key: keys[0], secret_key: keys[1])
   end
 
-  def curve_server(keys) = {CURVE_SERVER: 1, CURVE_PUBLICKEY: keys.public_key, CURVE_SECRETKEY: keys.secret_key}
+  def curve_server(keys)
+    {CURVE_SERVER: 1, CURVE_PUBLICKEY: keys.public_key, CURVE_SECRETKEY: keys.secret_key}
+  end
 
   def curve_client(keys, server_key)
-    {CURVE_PUBLICKEY: keys.public_key, CURVE_SECRETKEY: keys.secret_key, CURVE_SERVERKEY: server_key}
+    {
+      CURVE_PUBLICKEY: keys.public_key, CURVE_SECRETKEY: keys.secret_key,
+      CURVE_SERVERKEY: server_key
+    }
   end
 
   def plain_client(name, password) = {PLAIN_USERNAME: name, PLAIN_PASSWORD: password}
@@ -43,7 +52,11 @@ class InteropSecurityTest < InteropCase
 
   # Both sides may notice; who is second only sees the connection end.
   def assert_no_handshake(theirs)
-    event = theirs.event("HANDSHAKE_SUCCEEDED", "HANDSHAKE_FAILED_PROTOCOL", "HANDSHAKE_FAILED_NO_DETAIL", "DISCONNECTED")
+    event =
+      theirs.event(
+        "HANDSHAKE_SUCCEEDED", "HANDSHAKE_FAILED_PROTOCOL", "HANDSHAKE_FAILED_NO_DETAIL",
+        "DISCONNECTED"
+      )
     assert event, "pyzmq saw nothing"
     refute_equal "HANDSHAKE_SUCCEEDED", event.first
   end
@@ -74,7 +87,10 @@ class InteropSecurityTest < InteropCase
     rep = python.socket(:REP, **curve_server(server)).monitor
     req = open_socket(:REQ, curve: client, server_key: Godwit::Curve.keypair.public_key)
     req.connect(rep.bind(endpoint_for(:tcp)))
-    assert_equal NOT_DECRYPTED, rep.event("HANDSHAKE_SUCCEEDED", "HANDSHAKE_FAILED_PROTOCOL", "HANDSHAKE_FAILED_NO_DETAIL")
+    assert_equal NOT_DECRYPTED,
+      rep.event(
+        "HANDSHAKE_SUCCEEDED", "HANDSHAKE_FAILED_PROTOCOL", "HANDSHAKE_FAILED_NO_DETAIL"
+      )
     assert_times_out req
     assert_nil rep.recv(timeout: 0)
   end
@@ -93,7 +109,8 @@ class InteropSecurityTest < InteropCase
 
   test "who speaks another mechanism is refused, by either side" do
     rep = python.socket(:REP).monitor
-    req = open_socket(:REQ, curve: Godwit::Curve.keypair, server_key: Godwit::Curve.keypair.public_key)
+    req =
+      open_socket(:REQ, curve: Godwit::Curve.keypair, server_key: Godwit::Curve.keypair.public_key)
     req.connect(rep.bind(endpoint_for(:tcp)))
     assert_times_out req
     assert_no_handshake rep
@@ -103,7 +120,8 @@ class InteropSecurityTest < InteropCase
     begin
       req.send "in the clear"
     rescue Minitest::Assertion => error
-      assert_match(/EAGAIN/, error.message) # it was refused before, and libzmq's client then gives up for good
+      # It was refused before, and libzmq's client then gives up for good.
+      assert_match(/EAGAIN/, error.message)
     end
     assert_nil rep.recv(timeout: REFUSED, exception: false)
     assert_no_handshake req
@@ -129,7 +147,10 @@ class InteropSecurityTest < InteropCase
     rep.send "known"
     assert_equal "known", req.recv(timeout: PATIENCE)
 
-    stranger = open_socket(:REQ, curve: Godwit::Curve.keypair, server_key: server.public_key).connect(endpoint)
+    stranger =
+      open_socket(:REQ, curve: Godwit::Curve.keypair, server_key: server.public_key).connect(
+        endpoint
+      )
     assert_equal NOT_ALLOWED, rep.event("HANDSHAKE_FAILED_AUTH")
     assert_times_out stranger
   end
@@ -169,7 +190,8 @@ class InteropSecurityTest < InteropCase
   # ZAP is a REP at a well-known name of the server's context: RFC 27.
   test "PLAIN: a REP of Godwit that speaks ZAP decides about pyzmq's clients" do
     zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
-    sent = Queue.new # libzmq's client gives up for good once it is refused: what it sends later has nobody to go to
+    # libzmq's client gives up for good once it is refused: what it sends later has nobody to go to
+    sent = Queue.new
     in_thread do
       zap.serve do |version, id, _domain, _address, _identity, mechanism, name, password|
         known = mechanism == "PLAIN" && PASSWORDS[name] == password

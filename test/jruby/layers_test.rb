@@ -2,10 +2,11 @@
 
 require "test_helper"
 
-# Where the compatibility layers differ from the gems they replace, on JRuby. Both define ZMQ, so that each runs in a JRuby of its
-# own within this JVM.
+# Where the compatibility layers differ from the gems they replace, on JRuby. Both define ZMQ, so
+# that each runs in a JRuby of its own within this JVM.
 class LayersOnJRubyTest < Godwit::TestCase
-  {rbczmq: "test/compat/rbczmq/defects_test", ffi_rzmq: "test/compat/ffi_rzmq/differences_test"}.each do |layer, file|
+  {rbczmq: "test/compat/rbczmq/defects_test",
+   ffi_rzmq: "test/compat/ffi_rzmq/differences_test"}.each do |layer, file|
     test "#{layer}'s differences" do
       not_on :native, "it is about JRuby"
       report = run_tests(file)
@@ -19,8 +20,10 @@ class LayersOnJRubyTest < Godwit::TestCase
   # @return [Hash] what the tests of the file came to
   def run_tests(file)
     report = "#{scratch_dir}/report.json"
-    container = org.jruby.embed.ScriptingContainer.new(org.jruby.embed.LocalContextScope::SINGLETHREAD)
-    container.load_paths = %w[lib test].map { |folder| File.expand_path("../../#{folder}", __dir__) }
+    container =
+      org.jruby.embed.ScriptingContainer.new(org.jruby.embed.LocalContextScope::SINGLETHREAD)
+    container.load_paths =
+      %w[lib test].map { |folder| File.expand_path("../../#{folder}", __dir__) }
     container.environment = ENV.to_h.merge("GODWIT_TEST_REPORT" => report)
     container.run_scriptlet("require '#{file.delete_prefix("test/")}'")
     container.terminate

@@ -4,7 +4,8 @@ require "test_helper"
 require "stringio"
 require_relative "logs"
 
-# Godwit::Logger beside ActiveSupport: what a Rails application does with two of Ruby's Loggers it does with one of them and ours, to the same effect.
+# Godwit::Logger beside ActiveSupport: what a Rails application does with two of Ruby's Loggers it
+# does with one of them and ours, to the same effect.
 class ActiveSupportLoggerTest < Godwit::TestCase
   FOUND = RUBY_ENGINE != "jruby" && begin
     require "active_support"
@@ -43,12 +44,16 @@ class ActiveSupportLoggerTest < Godwit::TestCase
       @logger.flush(timeout: 5)
       @logger.close
       @records = []
-      @records << Godwit::Logger::Record.parse(@pull.recv(timeout: 5)) while @records.size < @logger.stats.sent
+      while @records.size < @logger.stats.sent
+        @records << Godwit::Logger::Record.parse(@pull.recv(timeout: 5))
+      end
       raise "more came than was sent" if @pull.recv(timeout: 0, exception: false)
       @records
     end
 
-    def lines = records.map { |record| [*record.tags.map { |tag| "[#{tag}]" }, record.text].join(" ") }
+    def lines
+      records.map { |record| [*record.tags.map { |tag| "[#{tag}]" }, record.text].join(" ") }
+    end
   end
 
   def setup
@@ -74,7 +79,9 @@ class ActiveSupportLoggerTest < Godwit::TestCase
   end
 
   def records(**options)
-    Records.new(open_socket(:PULL).bind("tcp://127.0.0.1:*"), **options).tap { |records| own(records.logger) }
+    Records
+      .new(open_socket(:PULL).bind("tcp://127.0.0.1:*"), **options)
+      .tap { |records| own(records.logger) }
   end
 
   test "TaggedLogging: tags of blocks within blocks; once, as an Array, and not in the text" do
@@ -98,7 +105,10 @@ class ActiveSupportLoggerTest < Godwit::TestCase
   test "TaggedLogging: tags pushed, popped, cleared, and flush" do
     assert_alike do |_, logger|
       log = ActiveSupport::TaggedLogging.new(logger)
-      values = [log.push_tags("A", "B"), log.info("two"), log.pop_tags, log.info("one"), log.push_tags("C"), log.clear_tags!, log.info("none")]
+      values = [
+        log.push_tags("A", "B"), log.info("two"), log.pop_tags, log.info("one"), log.push_tags("C"),
+        log.clear_tags!, log.info("none")
+      ]
       log.push_tags("D")
       log.flush
       log.info("none")
@@ -134,7 +144,9 @@ class ActiveSupportLoggerTest < Godwit::TestCase
   end
 
   test "a formatter of the application's keeps its line, and tags" do
-    shout = ->(severity, _time, progname, message) { "#{severity} #{progname} #{message.to_s.upcase}\n" }
+    shout = ->(severity, _time, progname, message) do
+      "#{severity} #{progname} #{message.to_s.upcase}\n"
+    end
     ours = records(progname: "app")
     theirs = Lines.new(progname: "app")
     [ours, theirs].each do |one|
@@ -150,35 +162,51 @@ class ActiveSupportLoggerTest < Godwit::TestCase
   end
 
   test "a formatter class of the application's keeps its line, and tags stay beside it" do
-    formatter = Class.new(Logger::Formatter) { def call(severity, _time, _progname, message) = "#{severity.downcase}: #{message}\n" }
+    formatter =
+      Class.new(Logger::Formatter) do
+        def call(severity, _time, _progname, message) = "#{severity.downcase}: #{message}\n"
+      end
     ours = records
     ours.logger.formatter = formatter.new
     log = ActiveSupport::TaggedLogging.new(ours.logger)
     log.tagged("req-9") { log.info("card refused") }
-    assert_equal [["req-9"], "info: card refused"], ours.records.first.then { |record| [record.tags, record.text] }
+    assert_equal [["req-9"], "info: card refused"],
+      ours.records.first.then { |record| [record.tags, record.text] }
   end
 
   test "plain lines have their tags in the text, as two of Ruby's have" do
     pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
-    log = ActiveSupport::TaggedLogging.new(own(Godwit::Logger.new(pull.last_endpoint, wire: :plain, formatter: ActiveSupport::Logger::SimpleFormatter.new)))
+    log =
+      ActiveSupport::TaggedLogging.new(
+        own(
+          Godwit::Logger.new(
+            pull.last_endpoint, wire: :plain, formatter: ActiveSupport::Logger::SimpleFormatter.new
+          )
+        )
+      )
     log.tagged("A", "B") { log.info("text") }
     assert_equal "[A] [B] text", pull.recv(timeout: 5)
   end
 
   test "plain lines of our own formatter have their tags once" do
     pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
-    log = ActiveSupport::TaggedLogging.new(own(Godwit::Logger.new(pull.last_endpoint, wire: :plain)))
+    log =
+      ActiveSupport::TaggedLogging.new(own(Godwit::Logger.new(pull.last_endpoint, wire: :plain)))
     log.info("before")
     log.tagged("A") { log.tagged("B") { log.info("text") } }
     log.info("after")
-    assert_equal ["before", "[A] [B] text", "after"], Array.new(3) { pull.recv(timeout: 5)[/ -- : (.*)/, 1] }
+    assert_equal ["before", "[A] [B] text", "after"],
+      Array.new(3) { pull.recv(timeout: 5)[%r{ -- : (.*)}, 1] }
   end
 
   test "log_tags: what Rails' rack logger does with a request" do
     request = Struct.new(:request_id, :host).new("9-8-7", "www")
     taggers = [:request_id, ->(given) { given.host }, "fixed"]
     assert_alike do |first, second|
-      log = ActiveSupport::BroadcastLogger.new(*[first, second].map { |one| ActiveSupport::TaggedLogging.new(one) })
+      log =
+        ActiveSupport::BroadcastLogger.new(
+          *[first, second].map { |one| ActiveSupport::TaggedLogging.new(one) }
+        )
       calls = 0
       tags = taggers.map { |tagger| tagger.is_a?(String) ? tagger : tagger.to_proc.call(request) }
       values = log.tagged(*tags) do
@@ -195,8 +223,14 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     assert_alike(level: :warn) do |first, second|
       log = ActiveSupport::BroadcastLogger.new(first, second)
       calls = 0
-      values = %i[debug info warn error fatal unknown].map { |name| log.public_send(name) { "#{name} #{calls += 1}" } }
-      values += [log.add(Logger::ERROR, "added"), log.log(Logger::WARN) { "logged" }, log.level, log.debug?, log.error?, log.progname]
+      values =
+        %i[debug info warn error fatal unknown].map do |name|
+          log.public_send(name) { "#{name} #{calls += 1}" }
+        end
+      values += [
+        log.add(Logger::ERROR, "added"), log.log(Logger::WARN) { "logged" }, log.level, log.debug?,
+        log.error?, log.progname
+      ]
       log.level = :fatal
       log.error("too low")
       log.fatal("high enough")
@@ -241,14 +275,21 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     log = own(type.new(pull.last_endpoint))
     value = log.silence { |inner| inner.info("not heard") && inner.error("heard") && :value }
     log.info("heard again")
-    assert_equal [:value, %w[heard heard\ again]], [value, Array.new(2) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text }]
+    assert_equal [:value, %w[heard heard\ again]],
+      [value, Array.new(2) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text }]
   end
 
   test "logger_outputs_to? says no, and does not mind" do
     log = records.logger
     refute ActiveSupport::Logger.logger_outputs_to?(log, $stderr, $stdout)
-    refute ActiveSupport::Logger.logger_outputs_to?(ActiveSupport::BroadcastLogger.new(log), $stderr)
-    assert ActiveSupport::Logger.logger_outputs_to?(ActiveSupport::BroadcastLogger.new(log, Logger.new($stderr)), $stderr)
+    refute ActiveSupport::Logger.logger_outputs_to?(
+      ActiveSupport::BroadcastLogger.new(log),
+      $stderr
+    )
+    assert ActiveSupport::Logger.logger_outputs_to?(
+      ActiveSupport::BroadcastLogger.new(log, Logger.new($stderr)),
+      $stderr
+    )
   end
 
   test "data beside the text, as keywords and as a Hash, through a broadcast and tags" do

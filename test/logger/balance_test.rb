@@ -2,11 +2,22 @@
 
 require "test_helper"
 
-# Writers and their reader die by kill -9 and are started again, at random. Each writer notes in a file what it is about to log, each reader what it got,
-# so the truth is known: the accounts must say it. GODWIT_LOGGER_BALANCE_SECONDS has it go on for longer (rake soak:logger).
+# Writers and their reader die by kill -9 and are started again, at random. Each writer notes in a
+# file what it is about to log, each reader what it got, so the truth is known: the accounts must
+# say it. GODWIT_LOGGER_BALANCE_SECONDS has it go on for longer (rake soak:logger).
 class LoggerBalanceTest < Godwit::TestCase
-  SECONDS = Float(ENV.fetch("GODWIT_LOGGER_BALANCE_SECONDS") { Godwit::TestSupport::Length.of("1.5", long: "3") })
-  SEED = Integer(ENV.fetch("GODWIT_LOGGER_BALANCE_SEED") { Godwit::TestSupport::Length.of(4711, long: rand(1 << 16)) })
+  SECONDS =
+    Float(
+      ENV.fetch("GODWIT_LOGGER_BALANCE_SECONDS") do
+        Godwit::TestSupport::Length.of("1.5", long: "3")
+      end
+    )
+  SEED =
+    Integer(
+      ENV.fetch("GODWIT_LOGGER_BALANCE_SEED") do
+        Godwit::TestSupport::Length.of(4711, long: rand(1 << 16))
+      end
+    )
   WRITERS = 4
   LEAST = 3 # deaths of writers, however busy the machine is
   deadline SECONDS + 60
@@ -55,7 +66,8 @@ class LoggerBalanceTest < Godwit::TestCase
     assert_equal [0], @accounts.map(&:lost).uniq
   end
 
-  test "writers and the reader killed: what each writer made is what was received and what is reported lost, up to its last" do
+  test "writers and the reader killed: what each writer made is what was received and what is " \
+    "reported lost, up to its last" do
     run_for(SECONDS, %i[writer reader])
     assert_balance
   end
@@ -65,7 +77,8 @@ class LoggerBalanceTest < Godwit::TestCase
   def run_for(seconds, victims)
     not_on :jruby, "a process takes seconds to start there: too few could die while the test runs"
     @random = Random.new(SEED)
-    @endpoint = endpoint_for(:ipc_file) # a port could be somebody else's before the next reader binds it
+    # A port could be somebody else's before the next reader binds it.
+    @endpoint = endpoint_for(:ipc_file)
     @killed = []
     @reader_deaths = []
     start_reader
@@ -80,13 +93,18 @@ class LoggerBalanceTest < Godwit::TestCase
   end
 
   def start_reader
-    @reader = start_child(READER, [@endpoint, "#{scratch_dir}/got", "#{scratch_dir}/state"], deadline: SECONDS + 60)
+    @reader =
+      start_child(
+        READER, [@endpoint, "#{scratch_dir}/got", "#{scratch_dir}/state"], deadline: SECONDS + 60
+      )
     @reader.wait_for(/^bound$/)
   end
 
   def start_writer
     name = "writer#{@killed.size + @writers.size}"
-    @writers[name] = start_child(WRITER, [@endpoint, "#{scratch_dir}/#{name}", name], deadline: SECONDS + 60)
+    @writers[name] = start_child(
+      WRITER, [@endpoint, "#{scratch_dir}/#{name}", name], deadline: SECONDS + 60
+    )
   end
 
   def kill_reader
@@ -105,17 +123,27 @@ class LoggerBalanceTest < Godwit::TestCase
   # Those that live end well, and the reader when it has all of theirs.
   def settle
     eventually("a writer never began") { @writers.keys.all? { |name| made(name) > 0 } }
-    @dropped = @writers.transform_values { |child| Integer(assert_child(child.finish).stdout[/^sent \d+ dropped (\d+)$/, 1]) }
+    @dropped =
+      @writers.transform_values do |child|
+        Integer(assert_child(child.finish).stdout[/^sent \d+ dropped (\d+)$/, 1])
+      end
     eventually("the last records never came (seed #{SEED})") do
       got = notes
       @writers.keys.all? { |name| (one = got[name]) && one.numbers.last == made(name) }
     end
     assert_equal "closed", assert_child(@reader.finish).stdout.lines.last.chomp
-    @accounts = Godwit::Logger::Reader.new("tcp://127.0.0.1:*", state: "#{scratch_dir}/state", &:accounts)
+    @accounts =
+      Godwit::Logger::Reader.new("tcp://127.0.0.1:*", state: "#{scratch_dir}/state", &:accounts)
   end
 
   # How many it has at most handed to its logger.
-  def made(name) = File.exist?("#{scratch_dir}/#{name}") ? File.foreach("#{scratch_dir}/#{name}").count { |line| line.end_with?("\n") } : 0
+  def made(name)
+    if File.exist?("#{scratch_dir}/#{name}")
+      File.foreach("#{scratch_dir}/#{name}").count { |line| line.end_with?("\n") }
+    else
+      0
+    end
+  end
 
   # @return [Hash{String => Got}] by name
   def notes
@@ -137,7 +165,11 @@ class LoggerBalanceTest < Godwit::TestCase
     by_name = @accounts.to_h { |account| [account.prog, account] }
     assert_empty by_name.keys - got.keys
     got.each_value { |one| assert_account(one, by_name[one.name]) }
-    @writers.each_key { |name| assert_equal [made(name), 0], [by_name.fetch(name).last, @dropped.fetch(name)], "#{name} has told of all it made (seed #{SEED})" }
+    @writers.each_key do |name|
+      assert_equal [made(name), 0],
+        [by_name.fetch(name).last, @dropped.fetch(name)],
+        "#{name} has told of all it made (seed #{SEED})"
+    end
   end
 
   def assert_account(one, account)
@@ -148,7 +180,9 @@ class LoggerBalanceTest < Godwit::TestCase
     last = account ? account.last : 0
     assert_known_to_the_dead(one, last, told) if one.seqs.last > last
     return unless account
-    assert_equal account.last, account.received + account.lost, "made up to the last is received and lost. #{told}"
+    assert_equal account.last,
+      account.received + account.lost,
+      "made up to the last is received and lost. #{told}"
     assert_equal 0, account.late, told
     # What a reader got after it wrote its accounts for the last time is lost to the next one.
     missing = last - one.seqs.count { |seq| seq <= last }
@@ -156,10 +190,14 @@ class LoggerBalanceTest < Godwit::TestCase
     assert_equal account.lost, missing, told if @reader_deaths.empty?
   end
 
-  # Both are dead: the writer, and the reader that alone knew of its last records, as it wrote its accounts before.
+  # Both are dead: the writer, and the reader that alone knew of its last records, as it wrote its
+  # accounts before.
   def assert_known_to_the_dead(one, last, told)
     refute @writers.key?(one.name), told
     times = one.seqs.zip(one.times).filter_map { |seq, time| time if seq > last }
-    assert(times.all? { |time| @reader_deaths.any? { |death| (time..time + PERIOD).cover?(death) } }, "read, and not in the account. #{told}")
+    assert(
+      times.all? { |time| @reader_deaths.any? { |death| (time..time + PERIOD).cover?(death) } },
+      "read, and not in the account. #{told}"
+    )
   end
 end

@@ -34,7 +34,11 @@ class LoggerBroadcasterTest < Godwit::TestCase
 
   def broadcaster(**options)
     @broadcasters ||= []
-    (@broadcasters << Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", context: context, **options)).last
+    (
+      @broadcasters << Broadcaster.new(
+        "tcp://127.0.0.1:*", "tcp://127.0.0.1:*", context: context, **options
+      )
+    ).last
   end
 
   def teardown
@@ -42,14 +46,18 @@ class LoggerBroadcasterTest < Godwit::TestCase
     super
   end
 
-  def push_to(broadcaster, **options) = open_socket(:PUSH, **options).connect(broadcaster.input.first)
+  def push_to(broadcaster, **options)
+    open_socket(:PUSH, **options).connect(broadcaster.input.first)
+  end
 
-  # A reader whose subscriptions have come up: it got a record, and nothing of that writer is left, as its records come in order. (Readers that
-  # were there before have got some of them, too.)
+  # A reader whose subscriptions have come up: it got a record, and nothing of that writer is left,
+  # as its records come in order. (Readers that were there before have got some of them, too.)
   def subscriber(broadcaster, **options)
     one = own(Reader.subscribe(broadcaster.output.first, context: context, **options))
     push = push_to(broadcaster)
-    choice = {level: 5}.merge(options.slice(:prog, :host).transform_values { |value| Array(value).first })
+    choice = {level: 5}.merge(
+      options.slice(:prog, :host).transform_values { |value| Array(value).first }
+    )
     seq = 0
     id = format("%032x", (@serial = @serial.to_i + 1) << 64)
     record = eventually do
@@ -64,24 +72,40 @@ class LoggerBroadcasterTest < Godwit::TestCase
   # @return [Array<Godwit::Logger::Record>] of these writers
   def records_of(reader, writers, count)
     found = []
-    found.concat([reader.recv(timeout: 5)].select { |record| writers.include?(record.writer) }) until found.size == count
+    until found.size == count
+      found.concat([reader.recv(timeout: 5)].select { |record| writers.include?(record.writer) })
+    end
     found
   end
 
   test "records of several writers come to several readers, who get what they asked for" do
     relay = broadcaster.start
-    all, errors, prog = subscriber(relay), subscriber(relay, level: "error+"), subscriber(relay, prog: "cards")
+    all, errors, prog =
+      subscriber(relay),
+      subscriber(relay, level: "error+"),
+      subscriber(relay, prog: "cards")
     pushes = Array.new(2) { push_to(relay) }
-    1.upto(60) { |i| pushes.each_with_index { |push, w| push.send(frames(i, tseq: (i + 5) / 6, level: i % 6, writer: writer(w + 1), prog: w.zero? ? "billing" : "cards")) } }
+    1.upto(60) do |i|
+      pushes.each_with_index do |push, w|
+        push.send(
+          frames(
+            i, tseq: (i + 5) / 6, level: i % 6, writer: writer(w + 1),
+            prog: w.zero? ? "billing" : "cards"
+          )
+        )
+      end
+    end
     both = [writer(1), writer(2)]
-    assert_equal both.product([*1..60]), records_of(all, both, 120).map { |record| [record.writer, record.seq] }.sort
+    assert_equal both.product([*1..60]),
+      records_of(all, both, 120).map { |record| [record.writer, record.seq] }.sort
     assert_equal [3, 4, 5], records_of(errors, both, 60).map(&:level).uniq.sort
     assert_equal [*1..60], Array.new(60) { prog.recv(timeout: 5) }.map(&:seq)
     assert_equal [0, 0], [all.lost, prog.lost]
     assert_nil prog.recv(timeout: 0, exception: false)
   end
 
-  test "a batch goes on as its records: each reader gets those that it asked for, the sink all, in order" do
+  test "a batch goes on as its records: each reader gets those that it asked for, the sink all, " \
+    "in order" do
     sink = Sink.new
     relay = broadcaster(sink: sink).start
     errors = subscriber(relay, level: "error+")
@@ -90,11 +114,16 @@ class LoggerBroadcasterTest < Godwit::TestCase
     push.send(batch(made.first(200)))
     push.send(["godwit-log-batch", "no batch"])
     push.send(batch(made.drop(200)))
-    assert_equal made.select.with_index(1) { |_, i| i % 6 >= 3 }, records_of(errors, [WRITER], 150).map(&:frames)
+    assert_equal made.select.with_index(1) { |_, i| i % 6 >= 3 },
+      records_of(errors, [WRITER], 150).map(&:frames)
     assert_equal 0, errors.lost
     eventually { relay.statistics["sink"]["written"] == relay.statistics["records"] }
     assert_equal made, sink.records.select { |record| record.writer == WRITER }.map(&:frames)
-    assert_equal [1, 300], [relay.statistics["foreign"], relay.statistics["accounts"].find { |one| one["writer"] == WRITER }["received"]]
+    assert_equal [1, 300],
+      [
+        relay.statistics["foreign"],
+        relay.statistics["accounts"].find { |one| one["writer"] == WRITER }["received"]
+      ]
     assert_equal made.last(5), relay.last(5).map(&:frames)
   end
 
@@ -136,34 +165,55 @@ class LoggerBroadcasterTest < Godwit::TestCase
     push = push_to(relay)
     [1, 2, 5].each { |seq| push.send(frames(seq, prog: "a.b%", host: "wéb", level: 2)) }
     push.send(line("refused")).send(%w[a b])
-    statistics = eventually { relay.statistics.then { |now| now if now.values_at("messages", "sent") == [5, 5] } } # it notes, then it sends
-    assert_equal [3, 1, 1, 2, 0, 1, 0, 4, 5], statistics.values_at("records", "plain", "foreign", "lost", "late", "writers", "forgotten", "kept", "sent")
-    assert_equal({"DEBUG" => 0, "INFO" => 0, "WARN" => 3, "ERROR" => 1, "FATAL" => 0, "ANY" => 0}, statistics["levels"])
+    # It notes, then it sends.
+    statistics =
+      eventually do
+        relay.statistics.then { |now| now if now.values_at("messages", "sent") == [5, 5] }
+      end
+    assert_equal [3, 1, 1, 2, 0, 1, 0, 4, 5],
+      statistics.values_at(
+        "records", "plain", "foreign", "lost", "late", "writers", "forgotten", "kept",
+        "sent"
+      )
+    assert_equal(
+      {"DEBUG" => 0, "INFO" => 0, "WARN" => 3, "ERROR" => 1, "FATAL" => 0, "ANY" => 0},
+      statistics["levels"]
+    )
     account = statistics["accounts"].first
-    assert_equal [WRITER, "a.b%", "wéb", 1, 5, 3, 2, 0], account.values_at("writer", "prog", "host", "first", "last", "received", "lost", "late")
+    assert_equal [WRITER, "a.b%", "wéb", 1, 5, 3, 2, 0],
+      account.values_at(
+        "writer", "prog", "host", "first", "last", "received", "lost", "late"
+      )
     assert account["lag"].between?(-1, 60) && account["idle"].between?(0, 60)
     assert_equal relay.input, statistics["input"]
     assert_operator statistics["uptime"], :>=, 0
     assert_empty relay.statistics(accounts: 0)["accounts"]
     assert_equal 1, relay.statistics(accounts: 1 << 80)["accounts"].size
-    [-1, "x", nil].each { |count| assert_raises(Godwit::ArgumentValueError) { relay.statistics(accounts: count) } }
-    assert_equal statistics.except("uptime", "accounts"), JSON.parse(JSON.generate(statistics)).except("uptime", "accounts")
+    [-1, "x", nil].each do |count|
+      assert_raises(Godwit::ArgumentValueError) { relay.statistics(accounts: count) }
+    end
+    assert_equal statistics.except("uptime", "accounts"),
+      JSON.parse(JSON.generate(statistics)).except("uptime", "accounts")
   end
 
   test "the last records, chosen" do
     relay = broadcaster(last: 50).start
     push = push_to(relay)
-    1.upto(80) { |i| push.send(frames(i, level: i % 6, prog: i.even? ? "billing" : "cards", tags: ["req-#{i}"])) }
+    1.upto(80) do |i|
+      push.send(frames(i, level: i % 6, prog: i.even? ? "billing" : "cards", tags: ["req-#{i}"]))
+    end
     push.send(line("refused"))
     eventually { relay.statistics["messages"] == 81 }
     assert_equal [*32..80, nil], relay.last(1_000).map(&:seq)
     assert_equal [79, 80, nil], relay.last(3).map(&:seq)
     assert_equal [75, 76, 77, nil], relay.last(4, level: "error+").map(&:seq)
-    assert_equal [62, 68, 74, 80], relay.last(4, level: :warn, prog: "billing", host: "web1").map(&:seq)
+    assert_equal [62, 68, 74, 80],
+      relay.last(4, level: :warn, prog: "billing", host: "web1").map(&:seq)
     assert_equal [40], relay.last(tag: %w[req-40 req-1]).map(&:seq)
     assert_empty relay.last(0)
     assert_raises(Godwit::ArgumentValueError) { relay.last(-1) }
-    assert_equal "invalid log level: foo", assert_raises(ArgumentError) { relay.last(1, level: "foo") }.message
+    assert_equal "invalid log level: foo",
+      assert_raises(ArgumentError) { relay.last(1, level: "foo") }.message
   end
 
   test "a reader that is stuck holds up nobody, and sees what it lost" do
@@ -227,7 +277,9 @@ class LoggerBroadcasterTest < Godwit::TestCase
       end
       relay = broadcaster(sink: sink, on_foreign: look).start
       _, said = capture_io do
-        push_to(relay).send_many([%w[a b], frames(1), line(2), ["", "", ""], frames(3), %w[a b c d]])
+        push_to(relay).send_many(
+          [%w[a b], frames(1), line(2), ["", "", ""], frames(3), %w[a b c d]]
+        )
         eventually { seen.size == 3 }
         relay.close
       end
@@ -242,7 +294,10 @@ class LoggerBroadcasterTest < Godwit::TestCase
 
   test "close hands out what has arrived" do
     sink = Sink.new
-    relay = Broadcaster.new(endpoint_for(:inproc), "tcp://127.0.0.1:*", sink: sink, context: context, linger: 10).start
+    relay =
+      Broadcaster.new(
+        endpoint_for(:inproc), "tcp://127.0.0.1:*", sink: sink, context: context, linger: 10
+      ).start
     (@broadcasters ||= []) << relay
     one = subscriber(relay)
     relay.stop.wait(5)
@@ -256,9 +311,11 @@ class LoggerBroadcasterTest < Godwit::TestCase
     sink = Sink.new
     relay = broadcaster(sink: sink).start
     push = push_to(relay)
-    [Array.new(5, "end of feed"), ["end of feed", "0" * 32], Array.new(5, "")].each.with_index(1) do |message, seq|
+    [Array.new(5, "end of feed"), ["end of feed", "0" * 32],
+      Array.new(5, "")].each.with_index(1) do |message, seq|
       push.send(message)
-      eventually { relay.statistics["messages"] == 2 * seq - 1 } # so it may be the last of what the sink takes at once
+      # So it may be the last of what the sink takes at once.
+      eventually { relay.statistics["messages"] == 2 * seq - 1 }
       push.send(frames(seq))
       eventually { sink.records.size == seq }
     end
@@ -268,9 +325,11 @@ class LoggerBroadcasterTest < Godwit::TestCase
   test "a sink that hangs is left behind when it is closed" do
     gate = Queue.new
     relay = broadcaster(sink: Sink.new { gate.pop }).start
-    push_to(relay).send_many(Array.new(3_000) { |index| frames(index + 1) }) # more than stand between it and the sink
+    # More than stand between it and the sink.
+    push_to(relay).send_many(Array.new(3_000) { |index| frames(index + 1) })
     until_waiting(gate)
-    _, told = capture_io { with_constants(Broadcaster.const_get(:Feed), PATIENCE: 0.1) { relay.close } }
+    _, told =
+      capture_io { with_constants(Broadcaster.const_get(:Feed), PATIENCE: 0.1) { relay.close } }
     assert_match(/did not end within 0.1 s/, told)
     assert_match(/did not end/, relay.statistics["sink"]["error"])
   ensure
@@ -278,7 +337,10 @@ class LoggerBroadcasterTest < Godwit::TestCase
   end
 
   test "a sink that raises is told once, and its records counted" do
-    sink = Sink.new { |records| raise Errno::ENOSPC, "app.log" if records.any? { |record| record.seq.odd? } }
+    sink =
+      Sink.new do |records|
+        raise Errno::ENOSPC, "app.log" if records.any? { |record| record.seq.odd? }
+      end
     relay = broadcaster(sink: sink).start
     push = push_to(relay)
     _, told = capture_io do
@@ -288,8 +350,11 @@ class LoggerBroadcasterTest < Godwit::TestCase
       end
     end
     assert_equal 1, told.lines.size, told
-    assert_match(/godwit: log to the sink.*No space left on device - app.log.*1 records were not written/, told)
-    assert_equal [2, 2, "No space left on device - app.log"], relay.statistics["sink"].values_at("written", "failed", "error")
+    assert_match(
+      /godwit: log to the sink.*No space left on device - app.log.*1 records were not written/, told
+    )
+    assert_equal [2, 2, "No space left on device - app.log"],
+      relay.statistics["sink"].values_at("written", "failed", "error")
     assert_equal [2, 4], sink.records.map(&:seq)
   end
 
@@ -298,7 +363,8 @@ class LoggerBroadcasterTest < Godwit::TestCase
     relay = broadcaster(sink: Sink.new { gate.pop }, recv_hwm: 10).start
     push = push_to(relay, send_hwm: 10)
     sent = 0
-    sent += 1 while sent < 20_000 && push.send(frames(sent + 1, text: "x" * 50_000), timeout: 0.3, exception: false)
+    sent += 1 while sent < 20_000 &&
+        push.send(frames(sent + 1, text: "x" * 50_000), timeout: 0.3, exception: false)
     assert_operator sent, :<, 10_000
     gate.close
     last = sent
@@ -318,23 +384,39 @@ class LoggerBroadcasterTest < Godwit::TestCase
 
   test "an address that is taken is named, and nothing stays open" do
     relay = broadcaster(control: "tcp://127.0.0.1:*")
-    [[relay.input.first, nil, nil], ["tcp://127.0.0.1:*", relay.output.first, nil], ["tcp://127.0.0.1:*", nil, relay.control.first]].each do |input, output, control|
-      error = assert_raises(Godwit::AddressInUseError) { Broadcaster.new(input, output, control: control, context: context) }
+    [[relay.input.first, nil, nil], ["tcp://127.0.0.1:*", relay.output.first, nil],
+      ["tcp://127.0.0.1:*", nil, relay.control.first]].each do |input, output, control|
+      error =
+        assert_raises(Godwit::AddressInUseError) do
+          Broadcaster.new(input, output, control: control, context: context)
+        end
       assert_equal [input, output, control].compact.last, error.endpoint
     end
     assert_raises(Godwit::EndpointError) { Broadcaster.new("foo", context: context) }
     {last: -1, last_bytes: 1.5, sink: 3}.each do |name, value|
-      assert_match(/#{name}: takes/, assert_raises(ArgumentError, TypeError) { Broadcaster.new("tcp://127.0.0.1:*", :context => context, name => value) }.message)
+      assert_match(
+        /#{name}: takes/,
+        assert_raises(ArgumentError, TypeError) do
+          Broadcaster.new("tcp://127.0.0.1:*", :context => context, name => value)
+        end.message
+      )
     end
   end
 
   test "the block form closes, the context's end ends it, and a copy is refused" do
     seen = nil
-    assert_equal :value, Broadcaster.new("tcp://127.0.0.1:*", context: context) { |one| (seen = one.start) && :value }
+    assert_equal :value,
+      Broadcaster.new("tcp://127.0.0.1:*", context: context) { |one|
+        (seen = one.start) && :value
+      }
     assert_predicate seen, :closed?
     own_context = own(Godwit::Context.new)
-    relay = Broadcaster.new("tcp://127.0.0.1:*", context: own_context, control: "tcp://127.0.0.1:*", sink: Sink.new)
-    running = in_thread { assert_raises(Godwit::ContextTerminatedError, Godwit::ClosedError) { relay.run } }
+    relay =
+      Broadcaster.new(
+        "tcp://127.0.0.1:*", context: own_context, control: "tcp://127.0.0.1:*", sink: Sink.new
+      )
+    running =
+      in_thread { assert_raises(Godwit::ContextTerminatedError, Godwit::ClosedError) { relay.run } }
     eventually { relay.running? }
     own_context.shutdown
     running.value
@@ -345,25 +427,40 @@ class LoggerBroadcasterTest < Godwit::TestCase
 
   LARGE = "x" * 100_000
 
-  test "what a reader does not read is bounded in bytes: what is beyond goes to nobody, and counts as skipped, until that reader has gone" do
+  test "what a reader does not read is bounded in bytes: what is beyond goes to nobody, and " \
+    "counts as skipped, until that reader has gone" do
     not_on :ffi, "high-water marks alone bound what a reader does not read"
     relay = broadcaster(out_bytes: 1_000_000).start
     push = push_to(relay)
-    stuck = open_socket(:SUB, subscribe: "", recv_hwm: 1, recv_buffer_size: 4096).connect(relay.output.first)
+    stuck =
+      open_socket(:SUB, subscribe: "", recv_hwm: 1, recv_buffer_size: 4096).connect(
+        relay.output.first
+      )
     eventually { push.send(frames(1)) && stuck.recv(timeout: 0.01, exception: false) }
     300.times { |index| push.send(frames(index + 2, text: LARGE), timeout: 10) }
     eventually { relay.statistics["skipped"].positive? }
     reader = open_socket(:SUB, subscribe: "").connect(relay.output.first)
-    eventually { push.send(frames(1, text: "small")) && reader.recv(timeout: 0.01, exception: false) } # small ones still go
+    # Small ones still go.
+    eventually do
+      push.send(frames(1, text: "small")) && reader.recv(timeout: 0.01, exception: false)
+    end
     stuck.close
-    assert(eventually { push.send(frames(1, text: LARGE)) && reader.recv(timeout: 0.01, exception: false)&.last == LARGE })
+    assert(
+      eventually do
+        push.send(frames(1, text: LARGE)) &&
+          reader.recv(timeout: 0.01, exception: false)&.last == LARGE
+      end
+    )
   end
 
   test "one that asks and does not read its answers gets no more than fit" do
     relay = broadcaster(control: "tcp://127.0.0.1:*", last: 1_000, answer_bytes: 1).start
     push_to(relay).send_many(Array.new(1_000) { |index| frames(index + 1, text: "x" * 3_000) })
     eventually { relay.statistics["kept"] == 1_000 }
-    asking = open_socket(:DEALER, recv_hwm: 1, recv_buffer_size: 4096, linger: 0).connect(relay.control.first)
+    asking =
+      open_socket(:DEALER, recv_hwm: 1, recv_buffer_size: 4096, linger: 0).connect(
+        relay.control.first
+      )
     eventually do
       asking.send_nonblock(["", JSON.generate(ask: "last", n: 1_000)], exception: false)
       relay.statistics["unanswered"].positive?
@@ -372,7 +469,8 @@ class LoggerBroadcasterTest < Godwit::TestCase
     assert_equal 1_000, control.statistics["records"]
   end
 
-  test "a frame beyond max_message_size ends its writer's connection; others, and its next message, are taken" do
+  test "a frame beyond max_message_size ends its writer's connection; others, and its next " \
+    "message, are taken" do
     relay = broadcaster(max_message_size: 10_000)
     left = own(relay.instance_variable_get(:@input).monitor(:disconnected))
     relay.start
@@ -385,7 +483,9 @@ class LoggerBroadcasterTest < Godwit::TestCase
 
   test "bounds that are none are refused" do
     %i[in_bytes out_bytes answer_bytes].each do |name|
-      assert_raises(Godwit::ArgumentValueError) { Broadcaster.new("tcp://127.0.0.1:*", :context => context, name => 0) }
+      assert_raises(Godwit::ArgumentValueError) do
+        Broadcaster.new("tcp://127.0.0.1:*", :context => context, name => 0)
+      end
     end
   end
 end

@@ -9,11 +9,21 @@ class LoggerControlTest < Godwit::TestCase
 
   def setup
     super
-    @relay = Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", nil, control: "tcp://127.0.0.1:*", last: 100, context: context).start
+    @relay =
+      Godwit::Logger::Broadcaster.new(
+        "tcp://127.0.0.1:*", nil, control: "tcp://127.0.0.1:*", last: 100, context: context
+      ).start
     push = open_socket(:PUSH).connect(@relay.input.first)
-    1.upto(20) { |i| push.send(frames(i, level: i % 6, prog: i.even? ? "billing" : "cards", host: "wéb", text: "text #{i} é")) }
+    1.upto(20) do |i|
+      push.send(
+        frames(
+          i, level: i % 6, prog: i.even? ? "billing" : "cards", host: "wéb", text: "text #{i} é"
+        )
+      )
+    end
     push.send(line("refused"))
-    eventually { @relay.statistics.values_at("messages", "sent") == [21, 21] } # it notes, then it sends
+    # It notes, then it sends.
+    eventually { @relay.statistics.values_at("messages", "sent") == [21, 21] }
   end
 
   def teardown
@@ -21,7 +31,9 @@ class LoggerControlTest < Godwit::TestCase
     super
   end
 
-  def control(**options) = own(Godwit::Logger::Control.new(@relay.control.first, context: context, **options))
+  def control(**options)
+    own(Godwit::Logger::Control.new(@relay.control.first, context: context, **options))
+  end
 
   # @return [Array<String>] what a plain socket gets for an answer
   def ask(question, type: :REQ)
@@ -45,13 +57,15 @@ class LoggerControlTest < Godwit::TestCase
     assert_equal [11, 15, 17, nil], one.last(4, level: "error+", prog: %w[cards old]).map(&:seq)
     assert_equal [20], one.last(1, host: "wéb").map(&:seq)
     assert_empty one.last(10, tag: "req-9")
-    assert_equal "invalid log level: foo", assert_raises(ArgumentError) { one.last(1, level: "foo") }.message
+    assert_equal "invalid log level: foo",
+      assert_raises(ArgumentError) { one.last(1, level: "foo") }.message
   end
 
   test "the wire: a question of one frame, the answer's head, then the frames" do
     head, *rest = ask('{"ask":"last","n":2}')
     assert_equal({"frames" => [3, 1]}, JSON.parse(head))
-    assert_equal ["ERROR.billing.wéb.".sub("ERROR", "WARN").b, line("refused").b], [rest.first, rest.last]
+    assert_equal ["ERROR.billing.wéb.".sub("ERROR", "WARN").b, line("refused").b],
+      [rest.first, rest.last]
     assert_equal 4, rest.size
     assert_equal 21, JSON.parse(ask('{"ask":"stats"}').first)["messages"]
     assert_equal 21, JSON.parse(ask('{"ask":"stats"}', type: :DEALER).first)["messages"]
@@ -60,13 +74,17 @@ class LoggerControlTest < Godwit::TestCase
 
   test "bad questions get an error, and the next one its answer" do
     deep = "#{"[" * 50}#{"]" * 50}"
-    ["", "{", "\xff\xfe", "[]", "1", "null", deep, '{"ask":"shutdown"}', "{}", '{"ask":"last","n":-1}', '{"ask":"last","n":"x"}', '{"ask":"last","n":1e99}',
-      '{"ask":"last","level":"foo"}', '{"ask":"last","prog":{"a":1}}', '{"ask":"last","tag":[[1]]}', '{"ask":"last","host":true}'].each do |question|
+    ["", "{", "\xff\xfe", "[]", "1", "null", deep, '{"ask":"shutdown"}', "{}",
+      '{"ask":"last","n":-1}', '{"ask":"last","n":"x"}', '{"ask":"last","n":1e99}',
+      '{"ask":"last","level":"foo"}', '{"ask":"last","prog":{"a":1}}',
+      '{"ask":"last","tag":[[1]]}', '{"ask":"last","host":true}'].each do |question|
       answer = ask(question, type: :DEALER)
       assert_equal 1, answer.size
       assert_kind_of String, JSON.parse(answer.first)["error"], question
     end
-    assert_equal({"error" => "a question is one frame"}, JSON.parse(ask(%w[a b c], type: :DEALER).last))
+    assert_equal(
+      {"error" => "a question is one frame"}, JSON.parse(ask(%w[a b c], type: :DEALER).last)
+    )
     assert_equal 21, control.statistics["messages"]
   end
 
@@ -92,28 +110,46 @@ class LoggerControlTest < Godwit::TestCase
     one = own(Godwit::Logger::Control.new(silent.last_endpoint, timeout: 0.05, context: context))
     assert_raises(Godwit::TimeoutError) { one.statistics }
     other = open_socket(:REP).bind(endpoint_for(:tcp))
-    answers = ["hello", "[]", '{"error":"no"}', '{"frames":[9]}', "{}", '{"frames":"x"}', ['{"frames":[0,1]}', "x"]]
+    answers = [
+      "hello", "[]", '{"error":"no"}', '{"frames":[9]}', "{}", '{"frames":"x"}',
+      ['{"frames":[0,1]}', "x"]
+    ]
     in_thread { answers.cycle { |answer| other.recv && other.send(answer) } }
     two = own(Godwit::Logger::Control.new(other.last_endpoint, context: context))
-    answers.each { |answer| assert_match(/the broadcaster said/, assert_raises(Godwit::StateError, answer.inspect) { two.last }.message) }
+    answers.each do |answer|
+      assert_match(
+        /the broadcaster said/,
+        assert_raises(Godwit::StateError, answer.inspect) { two.last }.message
+      )
+    end
     two.close
     assert_predicate two, :closed?
     assert_raises(Godwit::ClosedError) { two.statistics }
     assert_match(/closed/, two.inspect)
     assert_raises(Godwit::EndpointError) { Godwit::Logger::Control.new("foo") }
-    assert_raises(Godwit::ArgumentValueError) { Godwit::Logger::Control.new("tcp://127.0.0.1:1", timeout: -1) }
+    assert_raises(Godwit::ArgumentValueError) do
+      Godwit::Logger::Control.new("tcp://127.0.0.1:1", timeout: -1)
+    end
   end
 
   test "CURVE keys go to all sockets" do
     server, client = Godwit::Curve.keypair, Godwit::Curve.keypair
-    relay = Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", control: "tcp://127.0.0.1:*", context: context, curve: server).start
+    relay =
+      Godwit::Logger::Broadcaster.new(
+        "tcp://127.0.0.1:*", "tcp://127.0.0.1:*", control: "tcp://127.0.0.1:*", context: context,
+        curve: server
+      ).start
     keys = {curve: client, server_key: server.public_key, context: context}
     push = own(Godwit::PUSH.connect(relay.input.first, **keys))
     sub = own(Godwit::Logger::Reader.subscribe(relay.output.first, **keys))
     seq = 0
     record = eventually { push.send(frames(seq += 1)) && sub.recv(timeout: 0.05, exception: false) }
     assert_equal "billing", record.prog
-    assert_operator own(Godwit::Logger::Control.new(relay.control.first, **keys)).statistics["records"], :>=, 1
+    assert_operator own(Godwit::Logger::Control.new(relay.control.first, **keys)).statistics[
+                      "records"
+                    ],
+      :>=,
+      1
     plain = own(Godwit::Logger::Control.new(relay.control.first, context: context, timeout: 0.1))
     assert_raises(Godwit::TimeoutError) { plain.statistics }
   ensure

@@ -1,15 +1,19 @@
 # frozen_string_literal: true
 
-# Loaded by the programs of crash_points_test.rb. From {CrashPoints.arm} on, the process is killed at its nth step: before or after a call that changes a file or
-# sends a message. Steps are counted in one thread after another as they come.
+# Loaded by the programs of crash_points_test.rb. From {CrashPoints.arm} on, the process is killed
+# at its nth step: before or after a call that changes a file or sends a message. Steps are counted
+# in one thread after another as they come.
 module CrashPoints
   @left = nil
 
   class << self
     # @param number [Integer] of the step; a large one is never reached
     def arm(number)
-      [[File, Steps.new(%i[syswrite truncate pwrite])], [File.singleton_class, Steps.new(%i[truncate rename unlink])],
-        [Godwit::Socket, Steps.new(%i[send_nonblock])]].each { |mod, steps| mod.prepend(steps) }
+      [
+        [File, Steps.new(%i[syswrite truncate pwrite])],
+        [File.singleton_class, Steps.new(%i[truncate rename unlink])],
+        [Godwit::Socket, Steps.new(%i[send_nonblock])]
+      ].each { |mod, steps| mod.prepend(steps) }
       @left = number
     end
 

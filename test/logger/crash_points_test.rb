@@ -2,8 +2,9 @@
 
 require "test_helper"
 
-# A receiver, and a writer, that die at each of their steps in turn (in the gate at each third): before and after each call that
-# changes a file or sends a message. Then another takes over, and in the file stands each record that was taken, once.
+# A receiver, and a writer, that die at each of their steps in turn (in the gate at each third):
+# before and after each call that changes a file or sends a message. Then another takes over, and in
+# the file stands each record that was taken, once.
 class LoggerCrashPointsTest < Godwit::TestCase
   PRELUDE = <<~'RUBY'
     require "godwit"
@@ -21,11 +22,15 @@ class LoggerCrashPointsTest < Godwit::TestCase
     end
 
     def receive(folder)
-      Godwit::Logger::Receiver.new("ipc://#{folder}/in", Godwit::Logger::Sink.new("#{folder}/app.log", rotate: 700))
+      Godwit::Logger::Receiver.new(
+        "ipc://#{folder}/in", Godwit::Logger::Sink.new("#{folder}/app.log", rotate: 700)
+      )
     end
 
     def log_to(folder)
-      Godwit::Logger.new("ipc://#{folder}/in", durable: "#{folder}/durable", reconnect_interval: 0.01, linger: 10)
+      Godwit::Logger.new(
+        "ipc://#{folder}/in", durable: "#{folder}/durable", reconnect_interval: 0.01, linger: 10
+      )
     end
 
     def child
@@ -48,14 +53,18 @@ class LoggerCrashPointsTest < Godwit::TestCase
       lines = [*old, "#{folder}/app.log"].flat_map { |name| File.readlines(name, chomp: true) }
       lines.filter_map do |line|
         match = line.match(/(?:\A| )(\w+) (\d+)\z/)
-        abort("#{folder}: a line #{line.inspect}") unless match && [kind, *others].include?(match[1])
+        unless match && [kind, *others].include?(match[1])
+          abort("#{folder}: a line #{line.inspect}")
+        end
         match[2].to_i if match[1] == kind
       end
     end
 
     def check(folder, kind, others, range)
       numbers = in_file(folder, kind, others)
-      abort("#{folder}: #{kind} #{numbers}, not 1 to #{range}") unless numbers == (1..numbers.size).to_a && range.cover?(numbers.size)
+      unless numbers == (1..numbers.size).to_a && range.cover?(numbers.size)
+        abort("#{folder}: #{kind} #{numbers}, not 1 to #{range}")
+      end
     end
   RUBY
 
@@ -70,7 +79,8 @@ class LoggerCrashPointsTest < Godwit::TestCase
         3.times do |index|
           receiver.sink.write([Godwit::Logger::Record.parse("plain #{index + 1}")])
           note.pwrite([index + 1].pack("Q>"), 0)
-          sleep(0.001) until receiver.stats.written >= 10 * (index + 1) # so they stand between the others
+          # So they stand between the others.
+          sleep(0.001) until receiver.stats.written >= 10 * (index + 1)
         end
         sleep
       end
@@ -97,7 +107,12 @@ class LoggerCrashPointsTest < Godwit::TestCase
 
   WRITER = PRELUDE + <<~'RUBY'
     # Files of a few records, so that they come and go.
-    Godwit::Logger.const_get(:Segments).prepend(Module.new { def initialize(folder, **options, &block) = super(folder, segment_bytes: 1500, **options, &block) })
+    Godwit::Logger.const_get(:Segments).prepend(
+      Module.new do
+        def initialize(folder, **options, &block) =
+          super(folder, segment_bytes: 1500, **options, &block)
+      end
+    )
     (1..).step(STEP) do |point|
       folder = "#{FOLDER}/#{point}"
       Dir.mkdir(folder)
@@ -131,7 +146,8 @@ class LoggerCrashPointsTest < Godwit::TestCase
   {"receiver" => RECEIVER, "writer" => WRITER}.each do |who, program|
     test "a #{who} that dies at any of its steps" do
       not_on :jruby, "it cannot fork"
-      result = assert_child(run_child(program, [scratch_dir, Godwit::TestSupport::Length.of(3, long: 1)]))
+      result =
+        assert_child(run_child(program, [scratch_dir, Godwit::TestSupport::Length.of(3, long: 1)]))
       assert_operator result.stdout.to_i, :>, 40, "steps"
     end
   end

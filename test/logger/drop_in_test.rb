@@ -3,7 +3,8 @@
 require "stringio"
 require_relative "logs"
 
-# Where a program has Ruby's Logger, this one does as well (F1); and where something is wrong, it says so as Ruby's does.
+# Where a program has Ruby's Logger, this one does as well (F1); and where something is wrong, it
+# says so as Ruby's does.
 class LoggerDropInTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -24,7 +25,20 @@ class LoggerDropInTest < Godwit::TestCase
     rescue => caught
       caught
     end
-    messages = ["text", "two\nlines", "", "ü", nil, 1, :sym, {a: 1}, [1, 2], error, RuntimeError.new("no backtrace"), "100%"]
+    messages = [
+      "text",
+      "two\nlines",
+      "",
+      "ü",
+      nil,
+      1,
+      :sym,
+      {a: 1},
+      [1, 2],
+      error,
+      RuntimeError.new("no backtrace"),
+      "100%"
+    ]
     ::Logger::Severity.constants.map { |name| ::Logger.const_get(name) }.sort.each do |level|
       messages.each do |message|
         log.add(level, message) { nil } # with a block, as nil is no message then
@@ -39,16 +53,21 @@ class LoggerDropInTest < Godwit::TestCase
     log = logger
     plain = ::Logger.new(StringIO.new)
     calls = [
-      ->(l) { l.add(Logger::INFO, "x") }, ->(l) { l.log(Logger::INFO, "x") }, ->(l) { l.info("x") }, ->(l) { l.unknown { "x" } },
-      ->(l) { l.add(nil) }, ->(l) { l.add(Logger::INFO) { "x" } },
-      ->(l) { l.level = :warn }, ->(l) { l.level }, ->(l) { l.info { raise "not called" } }, ->(l) { l.debug? }, ->(l) { l.error? },
-      ->(l) { l.debug! }, ->(l) { l.debug? }, ->(l) { l.progname = "a" }, ->(l) { l.progname }, ->(l) { l.datetime_format },
-      ->(l) { l.datetime_format = "%s" }, ->(l) { l.datetime_format }, ->(l) { l << "raw" }, ->(l) { l.reopen.equal?(l) },
-      ->(l) { l.sev_threshold = 0 }, ->(l) { l.formatter = nil }, ->(l) { l.formatter }, ->(l) { l.info("with Ruby's own formatter") }
+      ->(l) { l.add(Logger::INFO, "x") }, ->(l) { l.log(Logger::INFO, "x") }, ->(l) { l.info("x") },
+      ->(l) { l.unknown { "x" } }, ->(l) { l.add(nil) }, ->(l) { l.add(Logger::INFO) { "x" } },
+      ->(l) { l.level = :warn }, ->(l) { l.level }, ->(l) { l.info { raise "not called" } },
+      ->(l) { l.debug? }, ->(l) { l.error? }, ->(l) { l.debug! }, ->(l) { l.debug? },
+      ->(l) { l.progname = "a" }, ->(l) { l.progname }, ->(l) { l.datetime_format },
+      ->(l) { l.datetime_format = "%s" }, ->(l) { l.datetime_format }, ->(l) { l << "raw" },
+      ->(l) { l.reopen.equal?(l) }, ->(l) { l.sev_threshold = 0 }, ->(l) { l.formatter = nil },
+      ->(l) { l.formatter }, ->(l) { l.info("with Ruby's own formatter") }
     ]
-    calls.each_with_index { |call, index| assert_equal [call.call(plain)], [call.call(log)], "call #{index}" }
+    calls.each_with_index do |call, index|
+      assert_equal [call.call(plain)], [call.call(log)], "call #{index}"
+    end
     assert_equal plain.respond_to?(:with_level), log.respond_to?(:with_level)
-    assert_equal ["x"] * 4 + ["nil", "x", "raw", "with Ruby's own formatter"], records(8).map(&:text)
+    assert_equal ["x"] * 4 + ["nil", "x", "raw", "with Ruby's own formatter"],
+      records(8).map(&:text)
   end
 
   test "levels, names and blocks as Ruby's" do
@@ -59,7 +78,8 @@ class LoggerDropInTest < Godwit::TestCase
     log.level = "ERROR"
     log.warn("no")
     log.error("yes")
-    assert_equal [%w[WARN other text], ["ANY", "main", "odd level"], %w[ERROR main yes]], records(3).map { |one| [one.label, one.prog, one.text] }
+    assert_equal [%w[WARN other text], ["ANY", "main", "odd level"], %w[ERROR main yes]],
+      records(3).map { |one| [one.label, one.prog, one.text] }
   end
 
   test "with nil, an IO or the null device it is Ruby's, and data stand behind the text" do
@@ -94,7 +114,8 @@ class LoggerDropInTest < Godwit::TestCase
   end
 
   test "what is no endpoint is refused at construction, by name, with one that is" do
-    ["foo", "log/production.log", "tcp://host", "tcp://*:7000", "ftp://host:1", "udp://10.0.0.1:9", ""].each do |text|
+    ["foo", "log/production.log", "tcp://host", "tcp://*:7000", "ftp://host:1", "udp://10.0.0.1:9",
+      ""].each do |text|
       error = assert_raises(ArgumentError, text) { Godwit::Logger.new(text) }
       assert_includes error.message, text.inspect
       assert_includes error.message, "tcp://loghost:7000"
@@ -103,8 +124,12 @@ class LoggerDropInTest < Godwit::TestCase
   end
 
   test "other arguments are checked at construction too" do
-    {overflow: :drop, queue: 0, queue_bytes: "x", linger: nil, wire: :json, block_timeout: -1, context: 1, send_hwm: "x", nonsense: 1, subscribe: "a", curve: 1}.each do |name, value|
-      error = assert_raises(ArgumentError, TypeError, name.to_s) { Godwit::Logger.new("tcp://127.0.0.1:1", **{name => value}) }
+    {overflow: :drop, queue: 0, queue_bytes: "x", linger: nil, wire: :json, block_timeout: -1,
+     context: 1, send_hwm: "x", nonsense: 1, subscribe: "a", curve: 1}.each do |name, value|
+      error =
+        assert_raises(ArgumentError, TypeError, name.to_s) do
+          Godwit::Logger.new("tcp://127.0.0.1:1", **{name => value})
+        end
       assert_includes error.message, name.to_s, error.message
       assert_kind_of Godwit::Error, error
     end
@@ -115,7 +140,11 @@ class LoggerDropInTest < Godwit::TestCase
       assert_raises(ArgumentError, name.to_s) { Godwit::Logger.new(nowhere, name => value) }
     end
     log = logger
-    ["a", -1, Float::NAN].each { |time| assert_raises(Godwit::ArgumentTypeError, Godwit::ArgumentValueError, time.to_s) { log.flush(timeout: time) } }
+    ["a", -1, Float::NAN].each do |time|
+      assert_raises(Godwit::ArgumentTypeError, Godwit::ArgumentValueError, time.to_s) do
+        log.flush(timeout: time)
+      end
+    end
   end
 
   test "times that are longer than all are taken" do
@@ -177,7 +206,8 @@ class LoggerDropInTest < Godwit::TestCase
     refute_includes log.inspect, server.public_key
   end
 
-  test "objects that cannot be shown, and an error that refers to itself, raise nothing into the program" do
+  test "objects that cannot be shown, and an error that refers to itself, raise nothing into the " \
+    "program" do
     odd = Object.new
     def odd.inspect = raise(NotImplementedError, "no") # no StandardError
     log = logger
@@ -199,19 +229,24 @@ class LoggerDropInTest < Godwit::TestCase
     assert_includes heard.map(&:text), "(Object could not be shown: RuntimeError)"
   end
 
-  test "Ruby's own formatter, as Rails gives it, is as none; one that ActiveSupport's TaggedLogging has extended puts no tags into the text" do
+  test "Ruby's own formatter, as Rails gives it, is as none; one that ActiveSupport's " \
+    "TaggedLogging has extended puts no tags into the text" do
     tagging = Module.new do
-      def call(severity, time, progname, message) = super(severity, time, progname, "[tag] #{message}")
+      def call(severity, time, progname, message)
+        super(severity, time, progname, "[tag] #{message}")
+      end
 
       def current_tags = ["tag"]
     end
     log = logger(progname: "rails")
-    [::Logger::Formatter.new, ::Logger::Formatter.new.extend(tagging), log.formatter.clone.extend(tagging),
+    [::Logger::Formatter.new, ::Logger::Formatter.new.extend(tagging),
+      log.formatter.clone.extend(tagging),
       proc { |severity, _, _, text| "#{severity} #{text}\n" }.extend(tagging)].each do |formatter|
       log.formatter = formatter
       log.info("text")
     end
-    assert_equal [["text", []], ["text", ["tag"]], ["text", ["tag"]], ["INFO text", ["tag"]]], records(4).map { |one| [one.text, one.tags] }
+    assert_equal [["text", []], ["text", ["tag"]], ["text", ["tag"]], ["INFO text", ["tag"]]],
+      records(4).map { |one| [one.text, one.tags] }
     old = logger(wire: :plain)
     old.formatter = ::Logger::Formatter.new.extend(tagging)
     old.info("x")
@@ -245,14 +280,16 @@ class LoggerDropInTest < Godwit::TestCase
       log.info("tags")
     end
     heard = records(7)
-    assert_equal ["", "itself", "String of a kind", "utf-16", "BasicObject", "tags", "tags"], heard.map(&:text)
+    assert_equal ["", "itself", "String of a kind", "utf-16", "BasicObject", "tags", "tags"],
+      heard.map(&:text)
     assert_equal [true, "safe"], [heard[1].prog.start_with?("#<Object:"), heard[2].prog]
   end
 
   test "an error that another thread raises into one that logs is not swallowed" do
     log = logger(nowhere, queue: 1, overflow: :block, linger: 0)
     may_lose
-    waiting = in_thread { loop { log.info("x") } } # the sender has one, the queue another, the third waits
+    # The sender has one, the queue another, the third waits.
+    waiting = in_thread { loop { log.info("x") } }
     eventually { log.stats.queued == 2 }
     until_full(log)
     waiting.raise(ArgumentError, "mine")
@@ -273,11 +310,13 @@ class LoggerDropInTest < Godwit::TestCase
     one = record
     assert_equal ["ArgumentError", "outer"], one.error.values_at("class", "message")
     assert_equal error.backtrace, one.error["backtrace"]
-    assert_equal [["KeyError", "inner"]], one.error["causes"].map { |cause| cause.values_at("class", "message") }
+    assert_equal [%w[KeyError inner]],
+      one.error["causes"].map { |cause| cause.values_at("class", "message") }
     assert_equal "outer (ArgumentError)\n#{error.backtrace.join("\n")}", one.text
   end
 
-  test "a device for any other logger: level, program and text of Ruby's line; other lines as they are" do
+  test "a device for any other logger: level, program and text of Ruby's line; other lines as " \
+    "they are" do
     device = Godwit::LogDevice.new(ear.last_endpoint, progname: "fallback", linger: 10)
     (@loggers ||= []) << device
     log = ::Logger.new(device)
@@ -288,7 +327,13 @@ class LoggerDropInTest < Godwit::TestCase
     device << "direct\n"
     assert_equal 3, device.write("abc")
     assert device.flush(timeout: 5)
-    assert_equal [["WARN", "fallback", "two\nlines"], %w[INFO named x], ["ANY", "fallback", "own: y"], %w[ANY fallback direct], %w[ANY fallback abc]],
+    assert_equal [
+      ["WARN", "fallback", "two\nlines"],
+      %w[INFO named x],
+      ["ANY", "fallback", "own: y"],
+      %w[ANY fallback direct],
+      %w[ANY fallback abc]
+    ],
       records(5).map { |one| [one.label, one.prog, one.text] }
     log.close
     assert_predicate device, :closed?

@@ -9,11 +9,23 @@ class LoggerDurableProcessTest < Godwit::TestCase
     FOLDER = ARGV.fetch(0)
     IN = "ipc://#{FOLDER}/in"
 
-    def receiver = @receiver ||= Godwit::Logger::Receiver.new(IN, Godwit::Logger::Sink.new("#{FOLDER}/app.log"))
+    def receiver
+      @receiver ||= Godwit::Logger::Receiver.new(IN, Godwit::Logger::Sink.new("#{FOLDER}/app.log"))
+    end
 
-    def log_to(**options) = Godwit::Logger.new(IN, durable: "#{FOLDER}/durable", reconnect_interval: 0.01, linger: 5, **options)
+    def log_to(**options)
+      Godwit::Logger.new(
+        IN, durable: "#{FOLDER}/durable", reconnect_interval: 0.01, linger: 5, **options
+      )
+    end
 
-    def texts = File.exist?("#{FOLDER}/app.log") ? File.readlines("#{FOLDER}/app.log", chomp: true).map { |line| line[/: (.*)\z/, 1] } : []
+    def texts
+      if File.exist?("#{FOLDER}/app.log")
+        File.readlines("#{FOLDER}/app.log", chomp: true).map { |line| line[/: (.*)\z/, 1] }
+      else
+        []
+      end
+    end
 
     def finish
       receiver.close
@@ -27,7 +39,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_child(run_child(PRELUDE + program, [scratch_dir], **options)).stdout.lines(chomp: true)
   end
 
-  # How a process ends while other threads log: what `info` said true of is on the disk, whatever comes after.
+  # How a process ends while other threads log: what `info` said true of is on the disk, whatever
+  # comes after.
   {
     "the process ends, and lingers in vain" => "",
     "another thread closes the logger" => "log.close",
@@ -48,8 +61,12 @@ class LoggerDurableProcessTest < Godwit::TestCase
       RUBY
       assert_empty result.stdout
       told = File.readlines("#{scratch_dir}/told", chomp: true).map(&:split)
-      stored = Dir["#{scratch_dir}/durable/**/*"].select { |path| File.file?(path) }.flat_map { |path| File.binread(path).scan(/<\d\.\d+>/) }
-      confirmed, others = told.partition { |answer, _| answer == "true" }.map { |some| some.map(&:last) }
+      stored =
+        Dir["#{scratch_dir}/durable/**/*"]
+          .select { |path| File.file?(path) }
+          .flat_map { |path| File.binread(path).scan(/<\d\.\d+>/) }
+      confirmed, others =
+        told.partition { |answer, _| answer == "true" }.map { |some| some.map(&:last) }
       assert_operator confirmed.size, :>, 50
       assert_empty confirmed - stored
       assert_empty others & stored, "refused, and stored"
@@ -57,7 +74,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
     end
   end
 
-  test "forked children log on, each under an id and in a folder of its own, which goes when all is taken" do
+  test "forked children log on, each under an id and in a folder of its own, which goes when all " \
+    "is taken" do
     not_on :jruby, "it cannot fork"
     lines = run_program(<<~'RUBY')
       log = log_to
@@ -100,7 +118,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
       finish
     RUBY
     assert_equal "0", lines.pop
-    assert_equal ["again", *(0...50).map { |index| "child #{index}" }], lines.sort_by { |line| [line[/\A\w+/], line[/\d+/].to_i] }
+    assert_equal ["again", *(0...50).map { |index| "child #{index}" }],
+      lines.sort_by { |line| [line[/\A\w+/], line[/\d+/].to_i] }
   end
 
   test "a child that goes on does not keep the folder from the next process" do
@@ -178,18 +197,26 @@ class LoggerDurableProcessTest < Godwit::TestCase
     Dir.mkdir(File.join(scratch_dir, "x"))
     receiver = start_child("#{PRELUDE}receiver; puts 'up'; $stdin.read; finish", [scratch_dir])
     receiver.wait_for("up")
-    assert_child(run_child("#{PRELUDE}log = log_to; 2_000.times { |index| log.info(index.to_s) }", [scratch_dir]))
-    assert_equal [*(0...2_000).map(&:to_s), "0"], assert_child(receiver.finish).stdout.lines(chomp: true).drop(1)
+    assert_child(
+      run_child(
+        "#{PRELUDE}log = log_to; 2_000.times { |index| log.info(index.to_s) }", [scratch_dir]
+      )
+    )
+    assert_equal [*(0...2_000).map(&:to_s), "0"],
+      assert_child(receiver.finish).stdout.lines(chomp: true).drop(1)
   end
 
   test "without a receiver the process's end waits for linger, and says what is kept" do
-    program = "#{PRELUDE}log = log_to(linger: 0.3); log.info('x'); at_exit { $stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s) }"
+    program =
+      "#{PRELUDE}log = log_to(linger: 0.3); log.info('x'); at_exit { " \
+      "$stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s) }"
     result = assert_child(run_child(program, [scratch_dir]))
     assert_operator monotonic - Float(result.stdout), :>=, 0.29
     assert_match(/ 1 record is kept in .*durable for the next start/, result.stderr)
   end
 
-  test "a receiver without room on the disk says so, acknowledges nothing, and goes on when there is room" do
+  test "a receiver without room on the disk says so, acknowledges nothing, and goes on when " \
+    "there is room" do
     not_on :jruby, "it has no Process.setrlimit"
     lines = run_program(<<~'RUBY')
       trap("XFSZ", "IGNORE")
@@ -204,10 +231,18 @@ class LoggerDurableProcessTest < Godwit::TestCase
       100.times { |index| log.info("record #{index}") }
       $stderr.reopen(File::NULL)
       await { log.stats.last_error }
-      abort(log.stats.last_error.message) unless log.stats.last_error.message.include?("the receiver cannot write")
+      unless log.stats.last_error.message.include?("the receiver cannot write")
+        abort(log.stats.last_error.message)
+      end
       # Not its last line, if that has no end: maybe the receiver is just trying again. A half that stays would stand in the midst of the file later.
-      whole = File.readlines("#{FOLDER}/app.log").select { |line| line.end_with?("\n") }.map { |line| line[/: (.*)$/, 1] }
-      abort("torn: #{whole.last}") unless whole.any? && whole == Array.new(whole.size) { |index| "record #{index}" }
+      whole =
+        File
+          .readlines("#{FOLDER}/app.log")
+          .select { |line| line.end_with?("\n") }
+          .map { |line| line[/: (.*)$/, 1] }
+      unless whole.any? && whole == Array.new(whole.size) { |index| "record #{index}" }
+        abort("torn: #{whole.last}")
+      end
       Process.kill(:USR1, child)
       abort(log.stats.inspect) unless log.flush(timeout: 10)
       log.close
@@ -234,13 +269,16 @@ class LoggerDurableProcessTest < Godwit::TestCase
       receiver
       abort(log.stats.inspect) unless log.flush(timeout: 10)
       log.close
-      puts stats.dropped, stats.last_error.class.ancestors.include?(Errno::EFBIG), File.read("#{FOLDER}/said").lines.size
+      puts stats.dropped,
+           stats.last_error.class.ancestors.include?(Errno::EFBIG),
+           File.read("#{FOLDER}/said").lines.size
       finish
     RUBY
     dropped, error, said = lines.shift(3)
     assert_operator dropped.to_i, :>, 10
     assert_equal ["true", "1"], [error, said]
-    assert_equal ["first", *(0...(50 - dropped.to_i)).map { |index| "record #{index}" }], lines[0..-4]
+    assert_equal ["first", *(0...(50 - dropped.to_i)).map { |index| "record #{index}" }],
+      lines[0..-4]
     assert_match(/\Adropped #{dropped} in /, lines[-3])
     assert_equal "last", lines[-2]
   end

@@ -5,7 +5,8 @@ require "timeout"
 require_relative "constants"
 require_relative "records"
 
-# `durable: folder` and Logger::Receiver, without crashes: crash_points_test and kill_test have those.
+# `durable: folder` and Logger::Receiver, without crashes: crash_points_test and kill_test have
+# those.
 class LoggerDurableTest < Godwit::TestCase
   include Godwit::TestSupport::Constants
   include LoggerTests::Records
@@ -26,7 +27,8 @@ class LoggerDurableTest < Godwit::TestCase
   def texts = lines.map { |line| line[/: (.*)\z/, 1] || line }
 
   def open_receiver(endpoint = endpoint_for(:tcp), sink: {}, **options)
-    @receiver = keep(Receiver.new(endpoint, keep(Sink.new(file, **sink)), context: context, **options))
+    @receiver =
+      keep(Receiver.new(endpoint, keep(Sink.new(file, **sink)), context: context, **options))
   end
 
   def close_receiver
@@ -35,7 +37,12 @@ class LoggerDurableTest < Godwit::TestCase
   end
 
   def open_log(endpoint = @receiver.last_endpoint, **options)
-    keep(Godwit::Logger.new(endpoint, durable: folder, progname: "billing", linger: 0, reconnect_interval: 0.01, **options))
+    keep(
+      Godwit::Logger.new(
+        endpoint, durable: folder, progname: "billing", linger: 0, reconnect_interval: 0.01,
+        **options
+      )
+    )
   end
 
   # An endpoint at which nobody is.
@@ -63,7 +70,8 @@ class LoggerDurableTest < Godwit::TestCase
     assert_flushed(log)
     assert_equal (0...2_000).map { |index| "record #{index}" }, texts
     assert_equal [0, 2_000, 0, nil], log.stats.to_h.values_at(:queued, :sent, :dropped, :last_error)
-    assert_equal [2_000, 0, 0, nil], @receiver.stats.to_h.values_at(:written, :again, :foreign, :last_error)
+    assert_equal [2_000, 0, 0, nil],
+      @receiver.stats.to_h.values_at(:written, :again, :foreign, :last_error)
     assert_match(/\AI, \[.*\]  INFO -- billing: record 0\z/, lines.first)
   end
 
@@ -76,7 +84,8 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal %w[first second], texts
   end
 
-  test "without a receiver they wait on the disk; the next process sends them, under the same id, and its numbers go on" do
+  test "without a receiver they wait on the disk; the next process sends them, under the same " \
+    "id, and its numbers go on" do
     log = open_log(nowhere)
     3.times { |index| log.info("first #{index}") }
     log.error("first error")
@@ -108,7 +117,13 @@ class LoggerDurableTest < Godwit::TestCase
   end
 
   test "counts of topics go on even when all records of them are gone" do
-    Segments.stub(:new, ->(*arguments, **options, &block) { Segments.allocate.tap { |one| one.__send__(:initialize, *arguments, segment_bytes: 2_000, **options, &block) } }) do
+    Segments.stub(:new,
+      ->(*arguments, **options, &block) {
+        Segments.allocate.tap { |one|
+          one.__send__(:initialize,
+            *arguments, segment_bytes: 2_000, **options, &block)
+        }
+      }) do
       pull = open_socket(:PULL).bind(endpoint_for(:inproc))
       open_receiver(forward: pull.last_endpoint)
       seen = (1..3).flat_map do |life|
@@ -130,38 +145,57 @@ class LoggerDurableTest < Godwit::TestCase
   test "a folder is one logger's; a second is told whose" do
     open_log(nowhere)
     error = assert_raises(Godwit::BusyError) { open_log(nowhere) }
-    assert_match(/#{Regexp.escape(folder)}.*process #{Process.pid} uses it.*folder of its own/, error.message)
-    program = 'require "godwit"; begin; Godwit::Logger.new(*ARGV.first(1), durable: ARGV[1]); rescue Godwit::BusyError => error; puts error.message; end'
-    assert_match(/process #{Process.pid} uses it/, assert_child(run_child(program, [nowhere, folder])).stdout)
+    assert_match(
+      /#{Regexp.escape(folder)}.*process #{Process.pid} uses it.*folder of its own/, error.message
+    )
+    program =
+      'require "godwit"; begin; Godwit::Logger.new(*ARGV.first(1), durable: ARGV[1]); rescue Godwit::BusyError => error; puts error.message; end'
+    assert_match(
+      /process #{Process.pid} uses it/, assert_child(run_child(program, [nowhere, folder])).stdout
+    )
   end
 
-  test "a folder is free once its logger is closed, also while a process that is just starting has copies of all descriptors" do
+  test "a folder is free once its logger is closed, also while a process that is just starting " \
+    "has copies of all descriptors" do
     not_on :jruby, "its processes start without copies"
     log = open_log(nowhere)
-    lock = log.instance_variable_get(:@handle).writer.instance_variable_get(:@store).instance_variable_get(:@lock)
+    lock =
+      log
+        .instance_variable_get(:@handle)
+        .writer
+        .instance_variable_get(:@store)
+        .instance_variable_get(:@lock)
     own(lock.instance_variable_get(:@file).dup)
     log.close
     assert_equal 0, open_log(nowhere).stats.queued
   end
 
   test "what cannot be with durable: is refused at once" do
-    {overflow: :drop_old, wire: :plain, bind: true, durable: 5, durable_bytes: 0}.each do |name, value|
-      error = assert_raises(ArgumentError, TypeError) { open_log("tcp://127.0.0.1:9", name => value) }
+    {overflow: :drop_old, wire: :plain, bind: true, durable: 5,
+     durable_bytes: 0}.each do |name, value|
+      error =
+        assert_raises(ArgumentError, TypeError) { open_log("tcp://127.0.0.1:9", name => value) }
       assert_includes error.message, "#{name}:"
     end
     File.write(File.join(scratch_dir, "file"), "")
-    assert_raises(Errno::EEXIST, Errno::ENOTDIR) { Godwit::Logger.new(nowhere, durable: File.join(scratch_dir, "file")) }
+    assert_raises(Errno::EEXIST, Errno::ENOTDIR) do
+      Godwit::Logger.new(nowhere, durable: File.join(scratch_dir, "file"))
+    end
   end
 
   test "a peer that is no receiver is told of at once" do
-    pull = open_socket(:PULL).bind(nowhere) # a port could be somebody else's before the receiver binds it
+    # A port could be somebody else's before the receiver binds it.
+    pull = open_socket(:PULL).bind(nowhere)
     log = nil
     _, said = capture_io do
       log = open_log(pull.last_endpoint)
       log.info("x")
       eventually { $stderr.string.end_with?("\n") } # the error is there by then
     end
-    assert_match(/\Agodwit: log to ipc:.*is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`\n\z/, said)
+    assert_match(
+      /\Agodwit: log to ipc:.*is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`\n\z/,
+      said
+    )
     assert_match(/no receiver of durable logs/, log.stats.last_error.message)
     assert_equal 1, log.stats.queued
     pull.close
@@ -261,7 +295,8 @@ class LoggerDurableTest < Godwit::TestCase
     open_receiver
     log = open_log
     threads = Array.new(4) { |one| in_thread { 300.times { |index| log.info("#{one} #{index}") } } }
-    killed = Array.new(3) { |one| in_thread { 3_000.times { |index| log.info("killed#{one} #{index}") } } }
+    killed =
+      Array.new(3) { |one| in_thread { 3_000.times { |index| log.info("killed#{one} #{index}") } } }
     threads.each(&:join)
     killed.each { |thread| thread.kill.join }
     assert_flushed(log)
@@ -294,7 +329,8 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal %w[first last], texts
   end
 
-  test "a folder that is deleted while it is in use is made again; what was in it is told and counted" do
+  test "a folder that is deleted while it is in use is made again; what was in it is told and " \
+    "counted" do
     log = open_log(nowhere)
     3.times { |index| log.info("before #{index}") }
     FileUtils.rm_r(folder)
@@ -323,7 +359,12 @@ class LoggerDurableTest < Godwit::TestCase
   end
 
   def data(dealer, key, before, *seqs)
-    entries = seqs.map { |seq| Segments.entry(seq, Packing.pack(*record("record #{seq}", seq: seq, writer: key.unpack1("H*")).frames)) }
+    entries =
+      seqs.map do |seq|
+        Segments.entry(
+          seq, Packing.pack(*record("record #{seq}", seq: seq, writer: key.unpack1("H*")).frames)
+        )
+      end
     dealer << [Wire::DATA, key, Wire.number(before), entries.join]
     answer(dealer)
   end
@@ -342,7 +383,9 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal [Wire::ACK, key, 3], data(dealer, key, 0, 1, 2, 3)
     assert_equal [Wire::ACK, key, 4], data(dealer, key, 1, 2, 3, 4)
     assert_equal [Wire::WHAT, key, 4], data(dealer, key, 7, 8), "5 to 7 are missing"
-    assert_equal [Wire::ACK, key, 9], data(dealer, key, 4, 6, 9), "a gap of the writer's own: it dropped them"
+    assert_equal [Wire::ACK, key, 9],
+      data(dealer, key, 4, 6, 9),
+      "a gap of the writer's own: it dropped them"
     assert_equal [Wire::ACK, key, 9], data(dealer, key, 4, 6, 9)
     assert_equal [Wire::WELCOME, key, 9], hello(dealer, key, 2)
     assert_equal [Wire::WELCOME, key, 20], hello(dealer, key, 20), "another receiver had them"
@@ -356,34 +399,50 @@ class LoggerDurableTest < Godwit::TestCase
     dealer = open_socket(:DEALER).connect(@receiver.last_endpoint)
     key = "k" * 16
     random = Random.new(3)
-    foreign = [["x"], [""], ["D"], ["D", key], ["D", key, "1"], ["D", "short", Wire.number(0), ""], ["?", key, Wire.number(0)], ["a", "b", "c", "d", "e"]]
+    foreign = [
+      ["x"], [""], ["D"], ["D", key], ["D", key, "1"], ["D", "short", Wire.number(0), ""],
+      ["?", key, Wire.number(0)], %w[a b c d e]
+    ]
     foreign += Array.new(100) { Array.new(random.rand(1..5)) { random.bytes(random.rand(20)) } }
     foreign.each { |message| dealer << message }
     assert_equal [Wire::WELCOME, key, 0], hello(dealer, key, 0)
     assert_equal foreign.size, @receiver.stats.foreign
     entry = Segments.entry(2, "no record")
-    dealer << [Wire::DATA, key, Wire.number(0), Segments.entry(1, "") + entry + entry.byteslice(0, 10) + "rubbish"]
+    dealer << [
+      Wire::DATA, key, Wire.number(0),
+      Segments.entry(1, "") + entry + entry.byteslice(0, 10) + "rubbish"
+    ]
     assert_equal [Wire::ACK, key, 2], answer(dealer)
     assert_equal 2, lines.size
     assert_equal [Wire::ACK, key, 3], data(dealer, key, 2, 3)
   end
 
-  test "other records go into the same file, and durable ones that a broadcaster hands back do not" do
+  test "other records go into the same file, and durable ones that a broadcaster hands back do " \
+    "not" do
     open_receiver
     log = open_log
     log.info("durable")
     assert_flushed(log)
     id = File.read(File.join(folder, "id"))
-    @receiver.sink.write([record("other"), record("durable", writer: id), Godwit::Logger::Record.parse("plain")])
+    @receiver.sink.write(
+      [record("other"), record("durable", writer: id), Godwit::Logger::Record.parse("plain")]
+    )
     assert_equal %w[durable other plain], texts
   end
 
-  test "with a broadcaster: durable records and others stand in one file, each once, and readers see both" do
+  test "with a broadcaster: durable records and others stand in one file, each once, and readers " \
+    "see both" do
     open_receiver(forward: "inproc://durable")
-    broadcaster = keep(Godwit::Logger::Broadcaster.new([endpoint_for(:tcp), "inproc://durable"], nil, sink: @receiver.sink, context: context))
+    broadcaster =
+      keep(
+        Godwit::Logger::Broadcaster.new(
+          [endpoint_for(:tcp), "inproc://durable"], nil, sink: @receiver.sink, context: context
+        )
+      )
     broadcaster.start
     durable = open_log
-    other = keep(Godwit::Logger.new(broadcaster.input.first, progname: "other", reconnect_interval: 0.01))
+    other =
+      keep(Godwit::Logger.new(broadcaster.input.first, progname: "other", reconnect_interval: 0.01))
     50.times do |index|
       durable.info("durable #{index}")
       other.info("other #{index}")
@@ -393,11 +452,14 @@ class LoggerDurableTest < Godwit::TestCase
     [other, durable].each(&:close)
     @receiver.close
     broadcaster.close # and with it what has come to the sink
-    %w[durable other].each { |name| assert_equal (0...50).map { |index| "#{name} #{index}" }, texts.grep(/#{name}/) }
+    %w[durable other].each do |name|
+      assert_equal (0...50).map { |index| "#{name} #{index}" }, texts.grep(/#{name}/)
+    end
     assert_equal 100, lines.size
   end
 
-  test "a copied folder goes on under a new id, since the receiver could not tell its records from the others" do
+  test "a copied folder goes on under a new id, since the receiver could not tell its records " \
+    "from the others" do
     open_receiver
     log = open_log
     log.info("first")
@@ -420,7 +482,8 @@ class LoggerDurableTest < Godwit::TestCase
 
   test "fsync: on both sides asks the disk for each record before it counts as stored" do
     synced = Thread::Queue.new
-    Godwit::Logger.const_get(:Folder).stub(:sync_file, ->(file) { synced << File.extname(file.path) }) do
+    Godwit::Logger.const_get(:Folder).stub(:sync_file,
+      ->(file) { synced << File.extname(file.path) }) do
       open_receiver(sink: {fsync: true})
       log = open_log(fsync: true)
       20.times do |index|
@@ -438,7 +501,8 @@ class LoggerDurableTest < Godwit::TestCase
   test "fsync: asks the disk for the folders too that were made, and for the names in them" do
     synced = []
     Godwit::Logger.const_get(:Folder).stub(:sync, ->(path) { synced << path }) do
-      log = keep(Godwit::Logger.new(nowhere, durable: "#{folder}/of/billing", linger: 0, fsync: true))
+      log =
+        keep(Godwit::Logger.new(nowhere, durable: "#{folder}/of/billing", linger: 0, fsync: true))
       assert_equal ["#{folder}/of", folder, scratch_dir], synced.shift(3)
       log.info("x")
       assert_equal ["#{folder}/of/billing"], synced, "the first file"
@@ -485,16 +549,24 @@ class LoggerDurableTest < Godwit::TestCase
     assert_match(/app\.log: no \(RuntimeError\)/, said)
   end
 
-  test "a courier that is killed has a follower with the next record, which takes over what was left" do
+  test "a courier that is killed has a follower with the next record, which takes over what was " \
+    "left" do
     open_receiver
     log = open_log
     5.times do |round|
       20.times { |index| log.info("#{round} #{index}") }
-      Thread.list.select { |thread| thread.name == "godwit log durable" }.each { |thread| thread.kill.join }
+      Thread
+        .list
+        .select { |thread| thread.name == "godwit log durable" }
+        .each { |thread| thread.kill.join }
     end
     log.info("last")
     assert_flushed(log)
-    assert_equal [*(0...5).flat_map { |round| (0...20).map { |index| "#{round} #{index}" } }, "last"], texts
+    assert_equal [
+      *(0...5).flat_map { |round| (0...20).map { |index| "#{round} #{index}" } },
+      "last"
+    ],
+      texts
   end
 
   test "a fiber that waits for room lets others run" do
@@ -517,7 +589,8 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal (0...60).map { |index| "record #{index}" }, texts
   end
 
-  test "receiver.close and then sink.close, as documented, leave the journal to the next; so does a receiver that could not begin" do
+  test "receiver.close and then sink.close, as documented, leave the journal to the next; so " \
+    "does a receiver that could not begin" do
     2.times do
       sink = Sink.new(file)
       receiver = Receiver.new(endpoint_for(:tcp), sink, context: context)
@@ -527,7 +600,9 @@ class LoggerDurableTest < Godwit::TestCase
       assert_predicate receiver.sink, :closed?
     end
     sink = keep(Sink.new(file))
-    assert_raises(Godwit::EndpointError) { Receiver.new(endpoint_for(:tcp), sink, forward: "nonsense", context: context) }
+    assert_raises(Godwit::EndpointError) do
+      Receiver.new(endpoint_for(:tcp), sink, forward: "nonsense", context: context)
+    end
     assert_raises(Godwit::AddressInUseError) do
       taken = open_socket(:PULL).bind(endpoint_for(:tcp))
       Receiver.new(taken.last_endpoint, sink, context: context)

@@ -16,7 +16,10 @@ class LoggerExitTest < Godwit::TestCase
     test "what was logged before the end arrives, when it ends #{how}" do
       not_on(:jruby, "a signal that nobody traps ends Java") if how.include?("TERM")
       not_on(:jruby, "an exit in a thread runs no at_exit block there") if how.include?("thread")
-      start_child("require 'godwit'; log = Godwit::Logger.new(#{ear.last_endpoint.inspect}); 5_000.times { log.info('x') }; #{ending}").finish
+      start_child(
+        "require 'godwit'; log = Godwit::Logger.new(#{ear.last_endpoint.inspect}); 5_000.times { " \
+        "log.info('x') }; #{ending}"
+      ).finish
       assert_equal (1..5_000).to_a, records(5_000).map(&:seq)
     end
   end
@@ -38,7 +41,9 @@ class LoggerExitTest < Godwit::TestCase
   test "several loggers, nobody there: each says so" do
     result = assert_child(run_child(<<~RUBY))
       require "godwit"
-      5.times { |number| Godwit::Logger.new("ipc://#{scratch_dir}/nobody\#{number}", linger: 0.2).info("x") }
+      5.times do |number|
+        Godwit::Logger.new("ipc://#{scratch_dir}/nobody\#{number}", linger: 0.2).info("x")
+      end
     RUBY
     assert_equal 5, result.stderr.lines.size
   end
@@ -63,7 +68,9 @@ class LoggerExitTest < Godwit::TestCase
         file = File.open("#{scratch_dir}/fifo", "r+")
         file.sync = true
       end
-      [file, pipe].each { |writing| loop { break if writing.write_nonblock("x" * 4096, exception: false) == :wait_writable } }
+      [file, pipe].each do |writing|
+        loop { break if writing.write_nonblock("x" * 4096, exception: false) == :wait_writable }
+      end
       $stderr = file
       Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 0).tap { |log| log.info("x") }.close
       $stderr = pipe
@@ -91,8 +98,13 @@ class LoggerExitTest < Godwit::TestCase
 
   test "a reader that takes its time gets all of it within linger" do
     # With room for all of them: a connection that takes its time, too, is not what is tried here.
-    child = start_child("require 'godwit'; log = Godwit::Logger.new(#{ear.last_endpoint.inspect}, queue_bytes: 1 << 26); 20_000.times { log.info('x') }")
-    seen = Array.new(20_000) { |number| (number == 10_000) ? (sleep(0.3) && record.seq) : record.seq }
+    child =
+      start_child(
+        "require 'godwit'; log = Godwit::Logger.new(#{ear.last_endpoint.inspect}, queue_bytes: 1 " \
+        "<< 26); 20_000.times { log.info('x') }"
+      )
+    seen =
+      Array.new(20_000) { |number| (number == 10_000) ? (sleep(0.3) && record.seq) : record.seq }
     assert_equal (1..20_000).to_a, seen
     assert_child child.finish
   end
@@ -101,7 +113,9 @@ class LoggerExitTest < Godwit::TestCase
     not_on :jruby, "when Java collects is not to be told"
     assert_logs(<<~RUBY)
       # On a stack that goes with its thread, so that none of its places still names the logger.
-      Thread.new { Godwit::Logger.new(ENDPOINT).tagged("t") { |log| 100.times { log.info("x") } } }.join
+      Thread
+        .new { Godwit::Logger.new(ENDPOINT).tagged("t") { |log| 100.times { log.info("x") } } }
+        .join
       until Thread.list.none? { |thread| thread.name == "godwit logger" }
         Array.new(1000) { +"x" }
         GC.start
@@ -151,13 +165,15 @@ class LoggerExitTest < Godwit::TestCase
     interrupt_to_the_end(child)
   end
 
-  # Ruby kills the threads that are left again at each Ctrl-C: a sender that one follows to take its place would never be the last.
+  # Ruby kills the threads that are left again at each Ctrl-C: a sender that one follows to take its
+  # place would never be the last.
   test "Ctrl-C again and again, before the logger's part of the end began" do
     not_on :jruby, "an INT that nobody traps ends Java"
     child = start_child(<<~RUBY)
       require "godwit"
       class Godwit::Logger
-        Exit.define_singleton_method(:close_all) { |*| raise Interrupt } # as if one came at its first line
+        # As if one came at its first line.
+        Exit.define_singleton_method(:close_all) { |*| raise Interrupt }
         PushOutlet.prepend(Module.new do
           def wait(*)
             super

@@ -49,16 +49,24 @@ class LoggerFilterTest < Godwit::TestCase
 
   test "grep looks at tags, text and payload: one must match; of exclude none" do
     one = record(tags: ["req-9"], payload: {user: 42})
-    [/refused/, /req-9/, /user=42/, /\A\[req/, [/nope/, /card/]].each { |pattern| assert fits?(one, grep: pattern), pattern.inspect }
-    [/billing/, /web1/, /Refused/].each { |pattern| refute fits?(one, grep: pattern), pattern.inspect }
+    [/refused/, /req-9/, /user=42/, /\A\[req/, [/nope/, /card/]].each do |pattern|
+      assert fits?(one, grep: pattern), pattern.inspect
+    end
+    [/billing/, /web1/, /Refused/].each do |pattern|
+      refute fits?(one, grep: pattern), pattern.inspect
+    end
     refute fits?(one, exclude: /user=42/)
     refute fits?(one, exclude: [/nope/, /card/])
     refute fits?(one, grep: /card/, exclude: /refused/)
     assert fits?(one, grep: /card/, exclude: /nope/)
     assert fits?(record("bad \xff byte"), grep: /byte/)
     assert fits?(record("a [req"), grep: ["a [re", /nope/])
-    refute fits?(record("a"), exclude: "a") || fits?(record("card"), grep: "c.rd") || fits?(record("card"), grep: "cards")
-    assert_match(/grep: takes a Regexp, or a String/, assert_raises(Godwit::ArgumentTypeError) { Filter.new(grep: [/a/, 5]) }.message)
+    refute fits?(record("a"), exclude: "a") || fits?(record("card"), grep: "c.rd") ||
+      fits?(record("card"), grep: "cards")
+    assert_match(
+      /grep: takes a Regexp, or a String/,
+      assert_raises(Godwit::ArgumentTypeError) { Filter.new(grep: [/a/, 5]) }.message
+    )
   end
 
   test "plain lines: what they tell" do
@@ -81,7 +89,10 @@ class LoggerFilterTest < Godwit::TestCase
   test "many threads may use one" do
     filter = Filter.new(level: "error+", grep: /7/)
     one, other = record("7"), record("8")
-    threads = Array.new(4) { in_thread { Array.new(200) { [filter.fits?(one), filter.fits?(other)] }.uniq } }
+    threads =
+      Array.new(4) do
+        in_thread { Array.new(200) { [filter.fits?(one), filter.fits?(other)] }.uniq }
+      end
     assert_equal [[[true, false]]] * 4, threads.map(&:value)
   end
 end

@@ -34,19 +34,33 @@ class LoggerForkTest < Godwit::TestCase
     end
   end
 
-  test "what the parent had queued at the fork is sent once; a child that ends by exit!, or never logs, disturbs nothing" do
+  test "what the parent had queued at the fork is sent once; a child that ends by exit!, or " \
+    "never logs, disturbs nothing" do
     assert_logs(<<~RUBY)
       log = Godwit::Logger.new(ENDPOINT)
       500.times { |number| log.info(number.to_s) }
       3.times do |number|
-        Process.wait(fork { number == 0 ? exit!(0) : (log.info("child \#{number}"); log.close; number == 1 ? exit!(0) : exit) })
+        Process.wait(
+          fork do
+            if number == 0
+              exit!(0)
+            else
+              (
+                log.info("child \#{number}")
+                log.close
+                number == 1 ? exit!(0) : exit
+              )
+            end
+          end
+        )
         `true`
         system("true")
         log.info("after \#{number}")
       end
     RUBY
     texts = records(505).map(&:text)
-    assert_equal [*"0".."499", "after 0", "after 1", "after 2", "child 1", "child 2"].sort, texts.sort
+    assert_equal [*"0".."499", "after 0", "after 1", "after 2", "child 1", "child 2"].sort,
+      texts.sort
     assert_nil ear.recv(timeout: 0.1, exception: false)
   end
 
@@ -71,10 +85,17 @@ class LoggerForkTest < Godwit::TestCase
     assert_equal 3, heard.map { |one| [one.pid, one.writer] }.uniq.size
   end
 
-  test "a preloading server: the logger is made before the fork, and used after it; threads of the child share it" do
+  test "a preloading server: the logger is made before the fork, and used after it; threads of " \
+    "the child share it" do
     assert_logs(<<~RUBY)
       log = Godwit::Logger.new(ENDPOINT)
-      2.times { Process.wait(fork { Array.new(4) { |number| Thread.new { 10.times { log.info(number.to_s) } } }.each(&:join) }) }
+      2.times do
+        Process.wait(
+          fork do
+            Array.new(4) { |number| Thread.new { 10.times { log.info(number.to_s) } } }.each(&:join)
+          end
+        )
+      end
     RUBY
     heard = records(80)
     assert_equal 2, heard.map(&:writer).uniq.size

@@ -2,7 +2,8 @@
 
 require_relative "logs"
 
-# Somebody raises into a thread that logs or closes (Timeout, Thread#raise): the call is over, the logger is not.
+# Somebody raises into a thread that logs or closes (Timeout, Thread#raise): the call is over, the
+# logger is not.
 class LoggerInterruptsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -51,7 +52,8 @@ class LoggerInterruptsTest < Godwit::TestCase
     here = Thread.current
     trace = TracePoint.new(:c_return) do |point|
       next unless Thread.current.equal?(here)
-      next trace.disable if point.self.equal?(Godwit::Logger) && point.method_id == :new # the logger is the program's now
+      # The logger is the program's now.
+      next trace.disable if point.self.equal?(Godwit::Logger) && point.method_id == :new
       next unless (count -= 1).zero?
       trace.disable
       here.raise(Stop)
@@ -62,7 +64,8 @@ class LoggerInterruptsTest < Godwit::TestCase
     true
   end
 
-  {"durable: folder" => -> { {durable: folder} }, "bind: true" => -> { {bind: true} }}.each do |name, options|
+  {"durable: folder" => -> { {durable: folder} },
+   "bind: true" => -> { {bind: true} }}.each do |name, options|
     test "wherever a logger with #{name} is cut short as it begins, what it had is free" do
       not_on :jruby, "a TracePoint there does not see what is Java's"
       may_lose
@@ -86,7 +89,8 @@ class LoggerInterruptsTest < Godwit::TestCase
       eventually { log.instance_variable_get(:@handle).writer.instance_variable_get(:@closing) }
       closing.raise(Stop)
       assert_raises(Stop) { closing.value }
-      _, said = capture_io { log.instance_variable_get(:@handle).writer.close(monotonic, 0) } # as the process's end does
+      # As the process's end does.
+      _, said = capture_io { log.instance_variable_get(:@handle).writer.close(monotonic, 0) }
       assert_match((kind == :durable) ? /1 record.* kept in/ : /1 record not sent/, said)
       assert_equal 1, log.stats.to_h.values_at(:queued, :dropped).sum
       capture_io { silent(kind, linger: 0).close } # the folder is free again

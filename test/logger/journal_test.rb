@@ -22,7 +22,11 @@ class LoggerJournalTest < Godwit::TestCase
 
   def close_journal = @journal.close
 
-  def durable(writer, *seqs) = seqs.map { |seq| [writer, seq, record("#{writer[0]}#{seq}", seq: seq, writer: writer.unpack1("H*"))] }
+  def durable(writer, *seqs)
+    seqs.map do |seq|
+      [writer, seq, record("#{writer[0]}#{seq}", seq: seq, writer: writer.unpack1("H*"))]
+    end
+  end
 
   def texts = in_files.map { |line| line[/: (.*)\z/, 1] || line }
 
@@ -81,7 +85,8 @@ class LoggerJournalTest < Godwit::TestCase
   test "what stands beside the file and is none is no obstacle, nor is one that has just gone" do
     open_journal.write_durable(durable(A, 1))
     close_journal
-    10.times { |number| File.symlink("#{scratch_dir}/gone", "#{file}.#{number}link") } # some are seen before the file
+    # Some are seen before the file.
+    10.times { |number| File.symlink("#{scratch_dir}/gone", "#{file}.#{number}link") }
     File.write(file, "more", mode: "a")
     assert_equal 1, open_journal(rotate: 300, gzip: true).last(A)
     assert_equal %w[a1], texts
@@ -110,14 +115,17 @@ class LoggerJournalTest < Godwit::TestCase
 
   test "rotation loses and repeats nothing, wherever it falls" do
     journal = open_journal(rotate: 300)
-    (1..40).each_slice(7) { |seqs| journal.write_durable(durable(A, *seqs)) && journal.write([record("plain")]) }
+    (1..40).each_slice(7) do |seqs|
+      journal.write_durable(durable(A, *seqs)) && journal.write([record("plain")])
+    end
     close_journal
     journal = open_journal(rotate: 300)
     journal.write_durable(durable(A, 41))
     assert_equal (1..41).map { |seq| "a#{seq}" }, texts - ["plain"]
   end
 
-  test "where the journal cannot be written, the file stays as it was, and nothing is acknowledged" do
+  test "where the journal cannot be written, the file stays as it was, and nothing is " \
+    "acknowledged" do
     journal = open_journal
     journal.write_durable(durable(A, 1))
     handle = journal.instance_variable_get(:@file)
@@ -144,7 +152,9 @@ class LoggerJournalTest < Godwit::TestCase
       raise Errno::EIO
     end
     handle.stub(:truncate, ->(_) { raise Errno::EIO }) do
-      handle.stub(:syswrite, torn) { assert_raises(Errno::EIO) { journal.write_durable(durable(A, 2)) } }
+      handle.stub(:syswrite, torn) do
+        assert_raises(Errno::EIO) { journal.write_durable(durable(A, 2)) }
+      end
     end
     journal.write_durable(durable(A, 2))
     close_journal

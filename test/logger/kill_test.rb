@@ -2,15 +2,25 @@
 
 require "test_helper"
 
-# kill -9 of durable writers and of their receiver, at random moments, with rotation and with other records in the same file: what was logged
-# stands in the file once, in order per writer. GODWIT_LOGGER_KILL_SECONDS has it go on for longer (rake logger:kills).
+# kill -9 of durable writers and of their receiver, at random moments, with rotation and with other
+# records in the same file: what was logged stands in the file once, in order per writer.
+# GODWIT_LOGGER_KILL_SECONDS has it go on for longer (rake logger:kills).
 class LoggerKillTest < Godwit::TestCase
-  SECONDS = Float(ENV.fetch("GODWIT_LOGGER_KILL_SECONDS") { Godwit::TestSupport::Length.of("1.5", long: "3") })
-  SEED = Integer(ENV.fetch("GODWIT_LOGGER_KILL_SEED") { Godwit::TestSupport::Length.of(4711, long: rand(1 << 16)) })
+  SECONDS =
+    Float(
+      ENV.fetch("GODWIT_LOGGER_KILL_SECONDS") { Godwit::TestSupport::Length.of("1.5", long: "3") }
+    )
+  SEED =
+    Integer(
+      ENV.fetch("GODWIT_LOGGER_KILL_SEED") do
+        Godwit::TestSupport::Length.of(4711, long: rand(1 << 16))
+      end
+    )
   CHILD_DEADLINE = SECONDS + 30
   deadline SECONDS + 60
 
-  # Notes each number once its record was taken; a page of the kernel's, so that a kill loses nothing of it.
+  # Notes each number once its record was taken; a page of the kernel's, so that a kill loses
+  # nothing of it.
   MARK = <<~RUBY
     require "godwit"
     mark = File.open(ARGV.fetch(0), File::RDWR | File::CREAT | File::BINARY)
@@ -89,16 +99,26 @@ class LoggerKillTest < Godwit::TestCase
 
   def writer(name)
     folder = File.join(scratch_dir, "durable #{name}")
-    Victim.new(name) { |mark| start_child(WRITER, [File.join(scratch_dir, mark), endpoint, folder, mark], deadline: CHILD_DEADLINE) }
+    Victim.new(name) do |mark|
+      start_child(
+        WRITER, [File.join(scratch_dir, mark), endpoint, folder, mark], deadline: CHILD_DEADLINE
+      )
+    end
   end
 
   def receiver(name)
-    Victim.new(name) { |mark| start_child(RECEIVER, [File.join(scratch_dir, mark), file, endpoint, mark], deadline: CHILD_DEADLINE) }
+    Victim.new(name) do |mark|
+      start_child(
+        RECEIVER, [File.join(scratch_dir, mark), file, endpoint, mark], deadline: CHILD_DEADLINE
+      )
+    end
   end
 
   def kill(victim, random)
     goal = victim.taken(scratch_dir) + random.rand(400)
-    eventually("#{victim.mark} came to nothing: #{victim.child.stderr}") { victim.taken(scratch_dir) >= goal }
+    eventually("#{victim.mark} came to nothing: #{victim.child.stderr}") do
+      victim.taken(scratch_dir) >= goal
+    end
     victim.child.signal(:KILL)
     result = victim.child.finish
     assert_equal 9, result.status.termsig, result.to_s
@@ -107,7 +127,10 @@ class LoggerKillTest < Godwit::TestCase
   end
 
   def in_file
-    old = Dir["#{file}.*"].select { |name| name.match?(/\.\d+\z/) }.sort_by { |name| -name[/\d+\z/].to_i }
+    old =
+      Dir["#{file}.*"]
+        .select { |name| name.match?(/\.\d+\z/) }
+        .sort_by { |name| -name[/\d+\z/].to_i }
     [*old, file].flat_map { |name| File.readlines(name, chomp: true) }
   end
 
@@ -144,9 +167,13 @@ class LoggerKillTest < Godwit::TestCase
     made = victims.map(&:made).reduce(:merge)
     made.each do |mark, taken|
       numbers = seen[mark]
-      assert_equal (1..numbers.size).to_a, numbers, "#{mark}: each once, in order (seed #{SEED}, #{kills} kills)"
+      assert_equal (1..numbers.size).to_a,
+        numbers,
+        "#{mark}: each once, in order (seed #{SEED}, #{kills} kills)"
       # of the one record more nobody was told
-      assert_includes [taken, taken + 1], numbers.size, "#{mark}: #{taken} were taken (seed #{SEED}, #{kills} kills)"
+      assert_includes [taken, taken + 1],
+        numbers.size,
+        "#{mark}: #{taken} were taken (seed #{SEED}, #{kills} kills)"
     end
     puts "#{kills} kills, #{lines.size} records, seed #{SEED}" if ENV["GODWIT_LOGGER_KILL_SECONDS"]
   end

@@ -44,13 +44,16 @@ class LoggerLogQueueTest < Godwit::TestCase
     one.close
   end
 
-  test "a sender that was killed and has no follower, since there was no thread to be had: the next record sees to one" do
+  test "a sender that was killed and has no follower, since there was no thread to be had: the " \
+    "next record sees to one" do
     pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
     log = own(Godwit::Logger.new(pull.last_endpoint, wire: :plain))
     2.times { log.info("before") && pull.recv(timeout: 5) }
     writer = log.instance_variable_get(:@handle).writer
     refused = 0
-    writer.define_singleton_method(:spawn) { ((refused += 1) == 1) ? raise(ThreadError, "can't create Thread") : super() }
+    writer.define_singleton_method(:spawn) do
+      ((refused += 1) == 1) ? raise(ThreadError, "can't create Thread") : super()
+    end
     assert_raises(ThreadError) { writer.instance_variable_get(:@thread).kill.join }
     log.info("after")
     assert_match(/after\z/, pull.recv(timeout: 5))
@@ -129,14 +132,19 @@ class LoggerLogQueueTest < Godwit::TestCase
     GC.start
     Array.new(1000) { |number| "filler #{number}" * 10 }
     first = [count, 100].min
-    assert_equal (first...count).map { |number| "n#{number}" }, all(one).map { |one_entry| one_entry[4] }
+    assert_equal (first...count).map { |number| "n#{number}" },
+      all(one).map { |one_entry| one_entry[4] }
   end
 
   test "wrong arguments raise; what was not opened says so; memory is told" do
     not_on :ffi, "its queue is a Thread::Queue"
     one = NATIVE.allocate
-    %i[size shift close].each { |name| assert_raises(Godwit::Error, name) { one.public_send(name) } }
-    [["x", 1, 1], [1, nil, 1], [1, 1, nil]].each { |arguments| assert_raises(RangeError, TypeError) { one.open(*arguments) } }
+    %i[size shift close].each do |name|
+      assert_raises(Godwit::Error, name) { one.public_send(name) }
+    end
+    [["x", 1, 1], [1, nil, 1], [1, 1, nil]].each do |arguments|
+      assert_raises(RangeError, TypeError) { one.open(*arguments) }
+    end
     one.open(10, 1000, 256)
     assert_raises(Godwit::StateError) { one.open(10, 1000, 256) }
     assert_raises(TypeError) { one.push(entry(1), nil) }

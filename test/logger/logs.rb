@@ -11,7 +11,8 @@ module Godwit
     module Logs
       include Constants
 
-      # A PULL that gives the frames of one record at a time, also of those that come in one message.
+      # A PULL that gives the frames of one record at a time, also of those that come in one
+      # message.
       class RecordPull < SimpleDelegator
         PACKING = Godwit::Logger.const_get(:Packing)
 
@@ -24,7 +25,10 @@ module Godwit
       end
 
       # @return [Godwit::PULL]
-      def ear(**options) = @ear ||= RecordPull.new(open_socket(:PULL, recv_hwm: 100_000, **options).bind("tcp://127.0.0.1:*"))
+      def ear(**options)
+        @ear ||=
+          RecordPull.new(open_socket(:PULL, recv_hwm: 100_000, **options).bind("tcp://127.0.0.1:*"))
+      end
 
       # @return [Godwit::Logger] closed at the test's end
       def logger(endpoint = ear.last_endpoint, linger: 10, **options)
@@ -70,8 +74,9 @@ module Godwit
         [heard, log.stats]
       end
 
-      # Callers who find the queue full give the sender many times as long as they do otherwise: what is tried is that a socket which accepts costs no
-      # record, and not whether this machine holds up the sender, or the reader, for half a second.
+      # Callers who find the queue full give the sender many times as long as they do otherwise:
+      # what is tried is that a socket which accepts costs no record, and not whether this machine
+      # holds up the sender, or the reader, for half a second.
       def patient_callers
         with_constants(Godwit::Logger.const_get(:Room), YIELDS: 200, VAIN: 20.0) { yield }
       end
@@ -84,7 +89,12 @@ module Godwit
 
       # A program that logs, to its end; what it sent is for {#record}.
       def assert_logs(source, **options)
-        result = assert_child(run_child("require 'godwit'\nENDPOINT = #{ear.last_endpoint.inspect}\n#{source}", **options))
+        result =
+          assert_child(
+            run_child(
+              "require 'godwit'\nENDPOINT = #{ear.last_endpoint.inspect}\n#{source}", **options
+            )
+          )
         assert_equal "", result.stderr
         result
       end

@@ -8,9 +8,15 @@ module MadeRecords
   TOPIC = Godwit::Logger.const_get(:Topic)
 
   # @return [Array<String>] topic, header, text
-  def frames(seq, level: 1, prog: "billing", host: "web1", writer: WRITER, tseq: seq, text: "text #{seq}", **more)
+  def frames(
+    seq, level: 1, prog: "billing", host: "web1", writer: WRITER, tseq: seq, text: "text #{seq}",
+    **more
+  )
     now = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
-    header = {v: 1, writer: writer, seq: seq, tseq: tseq, t_ns: now, mono_ns: now, level: level, pid: 4242, host: host, prog: prog, **more}
+    header = {
+      v: 1, writer: writer, seq: seq, tseq: tseq, t_ns: now, mono_ns: now, level: level, pid: 4242,
+      host: host, prog: prog, **more
+    }
     [TOPIC.build(level, prog, host), JSON.generate(header), text]
   end
 
@@ -31,9 +37,20 @@ module MadeRecords
 
   # What is no record, but came.
   def foreign
-    [%w[a b], %w[a b c], ["ERROR.billing.web1.", "{}", "x"], ["ERROR.billing.web1.", "\xff\x00", "x"], Array.new(7, "x"), ["", "", ""],
-      ["ERROR.billing.web1", frames(1)[1], "no dot at the end"], ["LOUD.billing.web1.", frames(1)[1], "no such level"],
+    [
+      %w[a b],
+      %w[a b c],
+      %w[ERROR.billing.web1. {} x],
+      ["ERROR.billing.web1.", "\xff\x00", "x"],
+      Array.new(7, "x"),
+      ["", "", ""],
+      ["ERROR.billing.web1", frames(1)[1], "no dot at the end"],
+      ["LOUD.billing.web1.", frames(1)[1], "no such level"],
       ["INFO.a.b.", %({"v":1,"writer":"#{WRITER}","seq":0,"tseq":1,"t_ns":1,), "seq 0"],
-      ["INFO.a.b.", %({"v":1,"writer":"#{WRITER}","seq":99999999999999999999,"tseq":1,"t_ns":1,), "seq of 20 digits"]]
+      [
+        "INFO.a.b.", %({"v":1,"writer":"#{WRITER}","seq":99999999999999999999,"tseq":1,"t_ns":1,),
+        "seq of 20 digits"
+      ]
+    ]
   end
 end

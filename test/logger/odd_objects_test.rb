@@ -3,7 +3,8 @@
 require_relative "logs"
 require "stringio"
 
-# "Never raises into the application": whatever a program logs, each call returns, and a record comes for it.
+# "Never raises into the application": whatever a program logs, each call returns, and a record
+# comes for it.
 class LoggerOddObjectsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -21,12 +22,17 @@ class LoggerOddObjectsTest < Godwit::TestCase
     "one that answers everything by raising" => object(BasicObject) { def method_missing(*) = ::Kernel.raise("no") }, # standard:disable Style/MissingRespondToMissing
     "one that answers everything with itself" => object(BasicObject) { def method_missing(*) = self }, # standard:disable Style/MissingRespondToMissing
     "one that cannot tell what it is" => object {
-      %i[nil? is_a? instance_of? respond_to? == ! hash eql? class inspect to_s].each { |name| define_method(name) { |*| raise "no" } }
+      %i[nil? is_a? instance_of? respond_to? == ! hash eql? class inspect to_s].each do |name|
+        define_method(name) { |*| raise "no" }
+      end
     },
     "inspect that the security forbids" => object { def inspect = raise(SecurityError, "no") },
     "inspect that needs too much memory" => object { def inspect = raise(NoMemoryError, "no") },
     "an Array of itself, as it says" => object { def to_ary = [self] },
-    "conversions that raise" => object { %i[to_ary to_str to_hash to_a to_h to_json].each { |name| define_method(name) { |*| raise "no" } } },
+    "conversions that raise" => object {
+      %i[to_ary to_str to_hash to_a to_h
+        to_json].each { |name| define_method(name) { |*| raise "no" } }
+    },
     "a to_json that gives no JSON" => object { def to_json(*) = "oops" },
     "a to_json that gives more than one value" => object { def to_json(*) = %(1,"seq":7,"writer":"another) },
     "a String whose to_json gives none" => object(String) { def to_json(*) = "{" },
@@ -45,8 +51,14 @@ class LoggerOddObjectsTest < Godwit::TestCase
 
       def cause = BasicObject.new
     },
-    "a String of a kind" => object(String) { %i[to_s inspect dup bytesize encoding].each { |name| define_method(name) { |*| raise "no" } } }.freeze,
-    "a Hash of a kind" => object(Hash) { %i[map each merge inspect to_json empty? nil?].each { |name| define_method(name) { |*| raise "no" } } },
+    "a String of a kind" => object(String) {
+      %i[to_s inspect dup bytesize
+        encoding].each { |name| define_method(name) { |*| raise "no" } }
+    }.freeze,
+    "a Hash of a kind" => object(Hash) {
+      %i[map each merge inspect to_json empty?
+        nil?].each { |name| define_method(name) { |*| raise "no" } }
+    },
     "a Hash with a key that has no methods" => no_key,
     "a Hash with values that have none" => {a: BasicObject.new, b: [BasicObject.new]},
     "an Array within itself" => recursive,
@@ -84,7 +96,9 @@ class LoggerOddObjectsTest < Godwit::TestCase
       assert_equal "", said
       heard = records(2 * WAYS.size + 1)
       assert_equal [WAYS.size, WAYS.size], [log.stats.sent, old.stats.sent]
-      heard.reject(&:plain?).each { |one| assert_equal one.writer, one.data["writer"], "no JSON: #{one.frames[1]}" }
+      heard
+        .reject(&:plain?)
+        .each { |one| assert_equal one.writer, one.data["writer"], "no JSON: #{one.frames[1]}" }
     end
   end
 
@@ -106,7 +120,10 @@ class LoggerOddObjectsTest < Godwit::TestCase
     kind = ODD.fetch("a String whose to_json gives none")
     own = {:a => 1, "b" => [nil, true, 1.5, :c, {1 => "d"}]}
     [own, [], {}, "x", [[own]]].each { |value| assert text.simple?(value), value.inspect }
-    [odd, kind, [odd], {a: odd}, {odd => 1}, {kind => 1}, {a: [{b: odd}]}, Time.now, ODD.fetch("an Array within itself")].each { |value| refute text.simple?(value) }
+    [
+      odd, kind, [odd], {a: odd}, {odd => 1}, {kind => 1}, {a: [{b: odd}]}, Time.now,
+      ODD.fetch("an Array within itself")
+    ].each { |value| refute text.simple?(value) }
   end
 
   test "an error of the formatter's that cannot be told, and a level that is no number" do
@@ -128,13 +145,19 @@ class LoggerOddObjectsTest < Godwit::TestCase
     out = StringIO.new
     log = Godwit::Logger.new(out)
     ODD.each_value { |odd| log.info("text", one: odd) }
-    ODD.values.grep(Hash).each { |odd| log.info("text", odd) } # rubocop:disable Style/HashEachMethods
+    ODD.values.grep(Hash).each { |odd|
+      log.info("text",
+        odd)
+    } # rubocop:disable Style/HashEachMethods
     assert_equal ODD.size + ODD.values.grep(Hash).size, out.string.scan(" -- : text  ").size
   end
 
   {
     "an error behind the text" => ->(log, error) { log.error("saving failed", error) },
-    "an error behind the text, beside other data," => ->(log, error) { log.error("saving failed", error, user: 42) },
+    "an error behind the text, beside other data," => ->(log, error) {
+      log.error("saving failed",
+        error, user: 42)
+    },
     "exception: error" => ->(log, error) { log.error("saving failed", exception: error) },
     "exception: error beside other data" => ->(log, error) { log.error("saving failed", exception: error, user: 42) }
   }.each do |name, call|
@@ -149,9 +172,11 @@ class LoggerOddObjectsTest < Godwit::TestCase
         call.call(logger, error)
       end
       one = record
-      assert_equal ["saving failed", "ArgumentError", "no user"], [one.text, one.error["class"], one.error["message"]]
+      assert_equal ["saving failed", "ArgumentError", "no user"],
+        [one.text, one.error["class"], one.error["message"]]
       assert_includes one.error["backtrace"].first, __FILE__
-      assert_equal [["KeyError", "no such key"]], one.error["causes"].map { |cause| cause.values_at("class", "message") }
+      assert_equal [["KeyError", "no such key"]],
+        one.error["causes"].map { |cause| cause.values_at("class", "message") }
       assert_equal name.include?("beside") ? {"user" => 42} : {}, one.payload.to_h
     end
   end
@@ -176,8 +201,17 @@ class LoggerOddObjectsTest < Godwit::TestCase
 
   test "a Time, a Symbol, a Set and a Struct have one form each, as docs/logging.md has it" do
     point = Struct.new(:x, :at).new(1, Time.at(0, 5, :usec, in: "+02:00"))
-    logger.info("x", at: Time.at(0, 5, :usec, in: "UTC"), kind: :plain, some: Set[1, :two], point: point, list: [{point: point}])
+    logger.info(
+      "x", at: Time.at(0, 5, :usec, in: "UTC"), kind: :plain, some: Set[1, :two], point: point,
+      list: [{point: point}]
+    )
     form = {"x" => 1, "at" => "1970-01-01T02:00:00.000005+02:00"}
-    assert_equal({"at" => "1970-01-01T00:00:00.000005+00:00", "kind" => "plain", "some" => [1, "two"], "point" => form, "list" => [{"point" => form}]}, record.payload)
+    assert_equal(
+      {
+        "at" => "1970-01-01T00:00:00.000005+00:00", "kind" => "plain", "some" => [1, "two"],
+        "point" => form, "list" => [{"point" => form}]
+      },
+      record.payload
+    )
   end
 end

@@ -8,7 +8,8 @@ require "support/tiny_scheduler"
 class LoggerOverflowTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
-  # @return [Array<Godwit::Logger::Record>] all that a reader gets who comes now, up to the one that says so
+  # @return [Array<Godwit::Logger::Record>] all that a reader gets who comes now, up to the one that
+  #   says so
   def hear(endpoint, count)
     pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     Array.new(count) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
@@ -44,7 +45,12 @@ class LoggerOverflowTest < Godwit::TestCase
   end
 
   test "a reader that takes nothing for a fifth of a second, again and again, costs no record" do
-    pull = RecordPull.new(open_socket(:PULL, recv_hwm: 10).bind("inproc://#{Godwit::TestSupport::Sockets.unique_name}"))
+    pull =
+      RecordPull.new(
+        open_socket(:PULL, recv_hwm: 10).bind(
+          "inproc://#{Godwit::TestSupport::Sockets.unique_name}"
+        )
+      )
     log = logger(pull.last_endpoint, queue: 100, send_hwm: 10, context: context)
     heard = []
     patient_callers do
@@ -60,8 +66,14 @@ class LoggerOverflowTest < Godwit::TestCase
     assert_equal 0, log.stats.dropped
   end
 
-  test "a socket that takes nothing while callers waited for a second is mute, until it takes something" do
-    pull = RecordPull.new(open_socket(:PULL, recv_hwm: 10).bind("inproc://#{Godwit::TestSupport::Sockets.unique_name}"))
+  test "a socket that takes nothing while callers waited for a second is mute, until it takes " \
+    "something" do
+    pull =
+      RecordPull.new(
+        open_socket(:PULL, recv_hwm: 10).bind(
+          "inproc://#{Godwit::TestSupport::Sockets.unique_name}"
+        )
+      )
     log = logger(pull.last_endpoint, queue: 10, send_hwm: 10, context: context)
     may_lose
     impatient { log.info("x") until room(log).mute? }
@@ -71,7 +83,8 @@ class LoggerOverflowTest < Godwit::TestCase
     eventually { !room(log).mute? }
   end
 
-  test "made is received and reported: the seqs of a topic leave gaps as large as what was dropped of it" do
+  test "made is received and reported: the seqs of a topic leave gaps as large as what was " \
+    "dropped of it" do
     endpoint = nowhere
     log = logger(endpoint, queue: 5)
     stall(log)
@@ -120,7 +133,8 @@ class LoggerOverflowTest < Godwit::TestCase
   end
 
   test "while a reader reads, a full queue loses nothing" do
-    heard, stats = patient_callers { hearing(logger(queue: 100)) { |log| 20_000.times { log.info("x") } } }
+    heard, stats =
+      patient_callers { hearing(logger(queue: 100)) { |log| 20_000.times { log.info("x") } } }
     assert_equal [20_000, 0], [stats.sent, stats.dropped]
     assert_equal (1..20_000).to_a, heard.map(&:seq)
   end
@@ -205,12 +219,15 @@ class LoggerOverflowTest < Godwit::TestCase
     assert_equal 4, log.stats.dropped
   end
 
-  test "what was logged is what the reader gets and what counts as dropped, wherever the close finds the sender" do
+  test "what was logged is what the reader gets and what counts as dropped, wherever the close " \
+    "finds the sender" do
     may_lose
     1.upto(6) do |taken|
       @ear = RecordPull.new(open_socket(:PULL, recv_hwm: 1).bind(endpoint_for(:inproc)))
       log = logger(@ear.last_endpoint, context: context, queue: 5, send_hwm: 1, linger: 0)
-      with_constants(Godwit::Logger.const_get(:Room), VAIN: 0.01) { 30.times { |number| log.info(number.to_s) } }
+      with_constants(Godwit::Logger.const_get(:Room), VAIN: 0.01) do
+        30.times { |number| log.info(number.to_s) }
+      end
       texts = Array.new(taken) { record.text }
       capture_io { log.close }
       while (message = @ear.recv(timeout: 0, exception: false))
@@ -230,7 +247,12 @@ class LoggerOverflowTest < Godwit::TestCase
     log.info("first")
     assert_equal "first", record.text
     impatient { 200.times { |number| log.info("#{number} #{"x" * 50_000}") } }
-    stats = eventually { log.stats.then { |seen| seen if seen.sent > 4 && seen.queued + seen.sent + seen.dropped == 201 } }
+    stats =
+      eventually do
+        log.stats.then do |seen|
+          seen if seen.sent > 4 && seen.queued + seen.sent + seen.dropped == 201
+        end
+      end
     assert_operator 50_000 * (stats.queued + stats.sent), :<, 2_000_000
     taken = stats.sent - 1
     assert_equal (0...taken).to_a, Array.new(taken) { record.text.to_i }

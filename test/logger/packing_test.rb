@@ -19,12 +19,23 @@ class LoggerPackingTest < Godwit::TestCase
   def packed(seq, **options) = RUBY.pack(*frames(seq, **options))
 
   each_kind "a record is its header's parts in order, with the numbers" do |packing|
-    parts = ["{\"seq\":", 9, 3, "INFO.größe.web1.".b, ",\"thread\":", ",\"host\":\"wéb1\"", 1_795_177_867_123_456_789, -5, 0, "tëxt", ",\"tags\":[1]", nil, nil]
-    header = "{\"seq\":9,\"tseq\":3,\"t_ns\":1795177867123456789,\"mono_ns\":-5,\"thread\":0,\"host\":\"wéb1\",\"tags\":[1]}"
+    parts = [
+      "{\"seq\":", 9, 3, "INFO.größe.web1.".b, ",\"thread\":", ",\"host\":\"wéb1\"",
+      1_795_177_867_123_456_789, -5, 0, "tëxt", ",\"tags\":[1]", nil, nil
+    ]
+    header =
+      "{\"seq\":9,\"tseq\":3,\"t_ns\":1795177867123456789,\"mono_ns\":-5,\"thread\":0,\"host\":\"wéb1\",\"tags\":[1]}"
     record = packing.record(*parts)
     assert_equal [parts[3], header.b, "tëxt".b], RUBY.frames(record).map(&:b)
     assert_equal Encoding::BINARY, record.encoding
-    assert_equal (1 << 62).to_s.b, RUBY.frames(packing.record("", 1 << 62, 1, "", "", "", 0, 0, 0, "", nil, nil, nil))[1][/\A\d+/]
+    assert_equal (1 << 62).to_s.b,
+      RUBY.frames(
+        packing.record("", 1 << 62, 1, "", "", "", 0, 0, 0, "", nil, nil, nil)
+      )[
+        1
+      ][
+        /\A\d+/
+      ]
   end
 
   each_kind "what is joined is split into the same frames, as many as have room" do |packing|
@@ -49,9 +60,13 @@ class LoggerPackingTest < Godwit::TestCase
       assert_nil cut unless size == 4 + packed(1).bytesize
     end
     random = Random.new(19)
-    500.times { assert_includes [NilClass, Array], packing.split([MARK, random.bytes(random.rand(60))]).class }
-    [[5, 0, 0], [6, 1, 0], [6, 0, 1], [20, 4, 11], [0xFFFFFFFF, 0, 0], [20, 0xFFFF, 0xFFFFFFFF]].each do |whole, topic, header|
-      assert_nil packing.split([MARK, [whole, topic, header].pack("NnN") + "x" * 14]), [whole, topic, header].inspect
+    500.times do
+      assert_includes [NilClass, Array], packing.split([MARK, random.bytes(random.rand(60))]).class
+    end
+    [[5, 0, 0], [6, 1, 0], [6, 0, 1], [20, 4, 11], [0xFFFFFFFF, 0, 0],
+      [20, 0xFFFF, 0xFFFFFFFF]].each do |whole, topic, header|
+      assert_nil packing.split([MARK, [whole, topic, header].pack("NnN") + "x" * 14]),
+        [whole, topic, header].inspect
     end
   end
 end

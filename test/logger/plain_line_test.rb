@@ -3,12 +3,15 @@
 require "test_helper"
 require "godwit/logger"
 
-# The lines of `wire: :plain` are made in a quicker way than Ruby's formatter makes them, and are the same.
+# The lines of `wire: :plain` are made in a quicker way than Ruby's formatter makes them, and are
+# the same.
 class LoggerPlainLineTest < Godwit::TestCase
   TEXTS = ["x", "", "two\nlines", "an end\n", "a return\r", "ü", "\xFF".b, "100 %"].freeze
 
   def encoder
-    Godwit::Logger.const_get(:Encoder).new(Godwit::Logger.const_get(:Settings).new("tcp://127.0.0.1:9", wire: :plain))
+    Godwit::Logger.const_get(:Encoder).new(
+      Godwit::Logger.const_get(:Settings).new("tcp://127.0.0.1:9", wire: :plain)
+    )
   end
 
   def utf8(text) = Godwit::Logger.const_get(:Text).utf8(text)
@@ -17,7 +20,12 @@ class LoggerPlainLineTest < Godwit::TestCase
   def times
     start = Time.utc(2026, 10, 24, 12).to_i
     random = Random.new(7)
-    [[0, 999, 1_000, 999_999_999, 999_999_000, 1_000_000].map { |rest| start * 1_000_000_000 + rest }, Array.new(300) { (start + random.rand(90_000)) * 1_000_000_000 + random.rand(1_000_000_000) }].flatten
+    [
+      [0, 999, 1_000, 999_999_999, 999_999_000, 1_000_000].map do |rest|
+        start * 1_000_000_000 + rest
+      end,
+      Array.new(300) { (start + random.rand(90_000)) * 1_000_000_000 + random.rand(1_000_000_000) }
+    ].flatten
   end
 
   test "each line is what Ruby's formatter makes of it, without its end" do
@@ -27,7 +35,10 @@ class LoggerPlainLineTest < Godwit::TestCase
       level = index % 6
       text = TEXTS[index % TEXTS.size]
       prog = [nil, "billing", "ä b"][index % 3]
-      wanted = formatter.call(%w[DEBUG INFO WARN ERROR FATAL ANY][level], Time.at(0, t_ns, :nsec), prog, utf8(text)).delete_suffix("\n")
+      wanted =
+        formatter.call(
+          %w[DEBUG INFO WARN ERROR FATAL ANY][level], Time.at(0, t_ns, :nsec), prog, utf8(text)
+        ).delete_suffix("\n")
       assert_equal [wanted], one.encode([one.stream(level, prog), t_ns, 0, 0, text, nil, nil, nil])
     end
   end

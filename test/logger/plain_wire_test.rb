@@ -4,7 +4,8 @@ require "stringio"
 require "timeout"
 require_relative "logs"
 
-# `wire: :plain`, whose usual lines go a shorter way than all else: what holds of records holds of them.
+# `wire: :plain`, whose usual lines go a shorter way than all else: what holds of records holds of
+# them.
 class LoggerPlainWireTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -24,7 +25,10 @@ class LoggerPlainWireTest < Godwit::TestCase
     Logger::Formatter.new.call(match[10], time, progname, message).delete_suffix("\n").delete("\0")
   end
 
-  TEXTS = ["text", "", "two\nlines", "an end\n", "a return\r", "ü", "日本語", "100 %", "a\0b", "\0", " ", "x" * 70, "ascii".encode("US-ASCII"), "\u{1F600}" * 50, "\\", "%s %d"].freeze
+  TEXTS = [
+    "text", "", "two\nlines", "an end\n", "a return\r", "ü", "日本語", "100 %", "a\0b", "\0", " ",
+    "x" * 70, "ascii".encode("US-ASCII"), "\u{1F600}" * 50, "\\", "%s %d"
+  ].freeze
   OTHERS = ["\xFF", "\xFFa".b, "ä".encode("UTF-16LE"), "ä".encode("ISO-8859-1"), "a\xC3"].freeze
 
   # Twice, since the first line of a level and a name goes the long way.
@@ -45,7 +49,10 @@ class LoggerPlainWireTest < Godwit::TestCase
     log.progname = :symbol
     2.times { log.warn("text") && assert_equal(ruby_line(came = line, :symbol, "text"), came) }
     log.progname = "one"
-    2.times { log.add(Logger::INFO, "text", "another") && assert_equal(ruby_line(came = line, "another", "text"), came) }
+    2.times do
+      log.add(Logger::INFO, "text", "another") &&
+        assert_equal(ruby_line(came = line, "another", "text"), came)
+    end
     2.times { log.info("text") && assert_equal(ruby_line(came = line, "one", "text"), came) }
   end
 
@@ -55,7 +62,9 @@ class LoggerPlainWireTest < Godwit::TestCase
     line
     utf8 = Godwit::Logger.const_get(:Text).method(:utf8)
     OTHERS.each { |text| log.info(text) && assert_equal(utf8.call(text), line[/ -- : (.*)\z/m, 1]) }
-    [nil, 1, :sym, {a: 1}, RuntimeError.new("e")].each { |one| log.info(one) && assert_equal(ruby_line(came = line, nil, one), came) }
+    [nil, 1, :sym, {a: 1}, RuntimeError.new("e")].each do |one|
+      log.info(one) && assert_equal(ruby_line(came = line, nil, one), came)
+    end
     log.info("x" * 70_000)
     assert_match(/x\.\.\.\(cut 4464 bytes\)\z/, line)
     log.info("text", user: 1)
@@ -160,7 +169,9 @@ class LoggerPlainWireTest < Godwit::TestCase
     assert_equal %w[yes unknown], texts(2)
     called = []
     kind = Class.new(Godwit::Logger) do
-      define_method(:add) { |*arguments, **options, &block| called << arguments && super(*arguments, **options, &block) }
+      define_method(:add) do |*arguments, **options, &block|
+        called << arguments && super(*arguments, **options, &block)
+      end
       define_method(:level) { (called.size > 2) ? Logger::FATAL : super() }
     end
     one = kind.new(ear.last_endpoint, wire: :plain)
@@ -179,7 +190,13 @@ class LoggerPlainWireTest < Godwit::TestCase
     seen = []
     log.dup.info("dup")
     log.clone.info("clone")
-    log.extend(Module.new { define_method(:add) { |severity, message = nil, progname = nil, **options, &block| seen << progname && super(severity, message, progname, **options, &block) } })
+    log.extend(
+      Module.new do
+        define_method(:add) do |severity, message = nil, progname = nil, **options, &block|
+          seen << progname && super(severity, message, progname, **options, &block)
+        end
+      end
+    )
     log.info("extended")
     log.define_singleton_method(:info) { |text| super("<#{text}>") }
     log.info("own")
@@ -194,10 +211,16 @@ class LoggerPlainWireTest < Godwit::TestCase
     io = StringIO.new
     ruby = Logger.new(io, progname: "p", level: :info)
     calls = [
-      ->(l) { l.info("a") }, ->(l) { l.info("a") { "b" } }, ->(l) { l.info { "b" } }, ->(l) { l.info(nil) }, ->(l) { l.info }, ->(l) { l.debug("no") }, ->(l) { l.debug { raise "no" } },
-      ->(l) { l.add(1) }, ->(l) { l.add(1, "a") }, ->(l) { l.add(1, "a", "q") }, ->(l) { l.add(1, nil, "a") }, ->(l) { l.add(1, nil, "a") { "b" } }, ->(l) { l.add(1, "a") { raise "no" } },
-      ->(l) { l.add(1, nil, nil) }, ->(l) { l.add(1, nil, nil) { "b" } }, ->(l) { l.add(nil, "a") }, ->(l) { l.add(9, "a") }, ->(l) { l.add(-1, "no") }, ->(l) { l.log(1, "a") },
-      ->(l) { l.warn("a") }, ->(l) { l.error("a") }, ->(l) { l.fatal("a") }, ->(l) { l.unknown("a") }, ->(l) { l.warn(1) }, ->(l) { l.error(:a) }, ->(l) { l.info({a: 1}) }
+      ->(l) { l.info("a") }, ->(l) { l.info("a") { "b" } }, ->(l) { l.info { "b" } },
+      ->(l) { l.info(nil) }, ->(l) { l.info }, ->(l) { l.debug("no") },
+      ->(l) { l.debug { raise "no" } }, ->(l) { l.add(1) }, ->(l) { l.add(1, "a") },
+      ->(l) { l.add(1, "a", "q") }, ->(l) { l.add(1, nil, "a") },
+      ->(l) { l.add(1, nil, "a") { "b" } }, ->(l) { l.add(1, "a") { raise "no" } },
+      ->(l) { l.add(1, nil, nil) }, ->(l) { l.add(1, nil, nil) { "b" } }, ->(l) { l.add(nil, "a") },
+      ->(l) { l.add(9, "a") }, ->(l) { l.add(-1, "no") }, ->(l) { l.log(1, "a") },
+      ->(l) { l.warn("a") }, ->(l) { l.error("a") }, ->(l) { l.fatal("a") },
+      ->(l) { l.unknown("a") }, ->(l) { l.warn(1) }, ->(l) { l.error(:a) },
+      ->(l) { l.info({a: 1}) }
     ]
     twice = calls + calls
     twice.each_with_index do |call, index|
@@ -235,16 +258,22 @@ class LoggerPlainWireTest < Godwit::TestCase
   test "each thread's lines come in order, whichever way they go, and none is lost" do
     log = plain(overflow: :block)
     count = rounds((RUBY_ENGINE == "jruby") ? 500 : 2_000, stressed: 50)
-    threads = Array.new(4) { |thread| in_thread { count.times { |number| mixed(log, number, "#{thread} ") } } }
+    threads =
+      Array.new(4) do |thread|
+        in_thread { count.times { |number| mixed(log, number, "#{thread} ") } }
+      end
     heard = texts(4 * count).map { |text| text.delete_prefix("[t] ").split }
     threads.each(&:value)
-    assert_equal [[*0...count]] * 4, heard.group_by(&:first).sort.map { |_, ones| ones.map { |one| one[1].to_i } }
+    assert_equal [[*0...count]] * 4,
+      heard.group_by(&:first).sort.map { |_, ones| ones.map { |one| one[1].to_i } }
     assert log.flush(timeout: HANG) # the sender may not have counted yet what has arrived
     assert_equal [0, 4 * count, 0], log.stats.to_h.values_at(:queued, :sent, :dropped)
   end
 
-  # They give way, so that the 10 ms do not become four threads' time slices, with more records than can be heard in time on a busy machine.
-  test "threads that are killed and timed out while they log: what arrives is whole, in order, and nothing hangs" do
+  # They give way, so that the 10 ms do not become four threads' time slices, with more records than
+  # can be heard in time on a busy machine.
+  test "threads that are killed and timed out while they log: what arrives is whole, in order, " \
+    "and nothing hangs" do
     log = plain
     heard = []
     over = false
@@ -255,7 +284,12 @@ class LoggerPlainWireTest < Godwit::TestCase
       end
     end
     10.times do |round|
-      victims = Array.new(3) { |thread| in_thread { (0..).each { |number| log.info("#{round}/#{thread} #{number}") && Thread.pass } } }
+      victims =
+        Array.new(3) do |thread|
+          in_thread do
+            (0..).each { |number| log.info("#{round}/#{thread} #{number}") && Thread.pass }
+          end
+        end
       begin
         ::Timeout.timeout(0.01) { loop { log.info("t") && Thread.pass } }
       rescue ::Timeout::Error
@@ -335,12 +369,16 @@ class LoggerPlainWireTest < Godwit::TestCase
 
   test "spool: lines go to the disk and from there, in order, to the reader" do
     endpoint = endpoint_for(:ipc_file)
-    log = plain(endpoint, overflow: :spool, spool: File.join(scratch_dir, "spool"), reconnect_interval: 0.01)
+    log =
+      plain(
+        endpoint, overflow: :spool, spool: File.join(scratch_dir, "spool"), reconnect_interval: 0.01
+      )
     log.info("0")
     eventually { log.stats.spooled == 1 }
     199.times { |number| mixed(log, number + 1) }
     eventually { log.stats.spooled == 200 }
-    assert_equal (0...200).map(&:to_s), hear(endpoint, 200).map { |text| text.delete_prefix("[t] ") }
+    assert_equal (0...200).map(&:to_s),
+      hear(endpoint, 200).map { |text| text.delete_prefix("[t] ") }
     assert_equal 0, log.stats.dropped
   end
 
@@ -349,11 +387,17 @@ class LoggerPlainWireTest < Godwit::TestCase
     assert_logs(<<~RUBY)
       log = Godwit::Logger.new(ENDPOINT, wire: :plain)
       300.times { |number| log.info(number.to_s) }
-      2.times { |child| Process.wait(fork { 300.times { |number| log.info("\#{child} \#{number}") } }) }
+      2.times do |child|
+        Process.wait(fork { 300.times { |number| log.info("\#{child} \#{number}") } })
+      end
       300.times { |number| log.info((300 + number).to_s) }
     RUBY
     heard = records(1200).group_by(&:pid).values.map { |ones| ones.map(&:text) }
-    assert_equal [(0...600).map(&:to_s), *Array.new(2) { |child| (0...300).map { |number| "#{child} #{number}" } }].sort, heard.sort
+    assert_equal [
+      (0...600).map(&:to_s),
+      *Array.new(2) { |child| (0...300).map { |number| "#{child} #{number}" } }
+    ].sort,
+      heard.sort
   end
 
   test "handlers of signals log, and none waits for a lock" do

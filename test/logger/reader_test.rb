@@ -18,10 +18,15 @@ class LoggerReaderTest < Godwit::TestCase
 
   test "records come whole, with what their writer said" do
     one = reader
-    push_to(one).send(frames(1, level: 3, text: "card refused", tags: ["req-9"], payload: {user: 42}))
+    push_to(one).send(
+      frames(1, level: 3, text: "card refused", tags: ["req-9"], payload: {user: 42})
+    )
     record = one.recv(timeout: 5)
-    assert_equal ["ERROR", 3, "billing", "web1", 1, 1, "card refused", WRITER], [record.label, record.level, record.prog, record.host, record.seq, record.tseq,
-      record.text, record.writer]
+    assert_equal ["ERROR", 3, "billing", "web1", 1, 1, "card refused", WRITER],
+      [
+        record.label, record.level, record.prog, record.host, record.seq, record.tseq,
+        record.text, record.writer
+      ]
     assert_equal [["req-9"], {"user" => 42}, 4242], [record.tags, record.payload, record.pid]
     assert_in_delta Time.now.to_f, record.time.to_f, 60
     refute_predicate record, :plain?
@@ -97,7 +102,8 @@ class LoggerReaderTest < Godwit::TestCase
     push_to(one).send_many(Array.new(300) { |i| frames(i + 1) })
     assert one.instance_variable_get(:@socket).wait_readable(5)
     assert_equal 1, one.recv(timeout: 5).seq
-    assert_equal 0, one.instance_variable_get(:@waiting) # with one that waits it takes single messages, which is slow
+    # With one that waits it takes single messages, which is slow.
+    assert_equal 0, one.instance_variable_get(:@waiting)
   end
 
   test "gaps are counted per writer, and what comes again is not counted twice" do
@@ -107,10 +113,17 @@ class LoggerReaderTest < Godwit::TestCase
     [7, 8, 20].each { |seq| push.send(frames(seq, writer: writer(2), prog: "cards")) }
     9.times { one.recv(timeout: 5) }
     first, second = one.accounts.sort_by(&:writer)
-    assert_equal [writer(1), "billing", "web1", 5, 1, 2, 1, 6], [first.writer, first.prog, first.host, first.received, first.lost, first.late, first.first, first.last]
-    assert_equal ["cards", 3, 11, 0, 7, 20], [second.prog, second.received, second.lost, second.late, second.first, second.last]
+    assert_equal [writer(1), "billing", "web1", 5, 1, 2, 1, 6],
+      [
+        first.writer, first.prog, first.host, first.received, first.lost, first.late,
+        first.first, first.last
+      ]
+    assert_equal ["cards", 3, 11, 0, 7, 20],
+      [second.prog, second.received, second.lost, second.late, second.first, second.last]
     assert_equal [8, 12, 2], [one.received, one.lost, one.late]
-    one.accounts.each { |account| assert_equal account.last - account.first + 1, account.received + account.lost }
+    one.accounts.each do |account|
+      assert_equal account.last - account.first + 1, account.received + account.lost
+    end
     assert_in_delta Time.now.to_f, first.time, 60
     assert_match(/received 5, lost 1, late 2, 1..6/, first.inspect)
   end
@@ -131,12 +144,19 @@ class LoggerReaderTest < Godwit::TestCase
     whole = frames(1)
     messages = Array.new(500) do |i|
       next Array.new(random.rand(1..4)) { random.bytes(random.rand(200)) } if i.even?
-      whole.map { |frame| frame.b.tap { |bytes| random.rand(3).times { bytes.setbyte(random.rand(bytes.size), random.rand(256)) } } }
+      whole.map do |frame|
+        frame.b.tap do |bytes|
+          random.rand(3).times { bytes.setbyte(random.rand(bytes.size), random.rand(256)) }
+        end
+      end
     end
     messages.each { |message| push.send(message) }
     push.send(frames(9, writer: writer(9), text: "end"))
     one.each do |record|
-      [record.to_s, record.to_json, record.time, record.prog, record.tseq, record.mono_ns, record.tags, record.inspect]
+      [
+        record.to_s, record.to_json, record.time, record.prog, record.tseq, record.mono_ns,
+        record.tags, record.inspect
+      ]
       break if record.text == "end"
     end
     assert_equal messages.size + 1, one.received + one.foreign + one.late
@@ -181,13 +201,17 @@ class LoggerReaderTest < Godwit::TestCase
   # JSON makes such a String of a lone surrogate, but not in each of its versions.
   test "a stranger's id that is no UTF-8 does not end the state file" do
     state = Reader.const_get(:State).new(File.join(scratch_dir, "reader.state"))
-    accounts = ["a\xED\xBF\xBF", "\e[2J", "ab" * 16].map { |writer| Reader::Account.new(writer, 1, prog: "pr\xffog", host: "h") }
+    accounts =
+      ["a\xED\xBF\xBF", "\e[2J", "ab" * 16].map do |writer|
+        Reader::Account.new(writer, 1, prog: "pr\xffog", host: "h")
+      end
     state.save(accounts)
     assert_nil state.error
     assert_equal ["\e[2J", "ab" * 16], state.load.map(&:writer).drop(1)
   end
 
-  test "what had come and was not read is no record received: the next reader with that state file reports it" do
+  test "what had come and was not read is no record received: the next reader with that state " \
+    "file reports it" do
     file = File.join(scratch_dir, "reader.state")
     one = reader(state: file)
     push_to(one, linger: 0.05).send_many(Array.new(5) { |index| frames(index + 1) })
@@ -196,7 +220,10 @@ class LoggerReaderTest < Godwit::TestCase
     two = reader(state: file)
     push_to(two).send(frames(6))
     assert_equal 6, two.recv(timeout: 5).seq
-    assert_equal [[2, 4, 1, 6]], two.accounts.map { |account| [account.received, account.lost, account.first, account.last] }
+    assert_equal [[2, 4, 1, 6]],
+      two.accounts.map { |account|
+        [account.received, account.lost, account.first, account.last]
+      }
   end
 
   test "the state file is written while the reader goes on, also when nothing comes any more" do
@@ -206,7 +233,8 @@ class LoggerReaderTest < Godwit::TestCase
     one.recv(timeout: 5)
     waiting = in_thread { one.recv }
     eventually { File.exist?(file) }
-    assert_equal [1], JSON.parse(File.read(file)).fetch("writers").values.map { |values| values["last"] }
+    assert_equal [1],
+      JSON.parse(File.read(file)).fetch("writers").values.map { |values| values["last"] }
     one.close
     assert_raises(Godwit::ClosedError) { waiting.value }
   end
@@ -220,8 +248,14 @@ class LoggerReaderTest < Godwit::TestCase
       assert_equal text.b, File.binread(file)
     end
     assert_raises(Errno::ENOENT) { reader(state: "/nowhere/reader.state") }
-    {5 => TypeError, "" => ArgumentError, "a\0b" => ArgumentError, scratch_dir => ArgumentError}.each do |path, kind|
-      assert_match(/state: takes /, assert_raises(kind) { reader(state: path) }.tap { |error| assert_kind_of Godwit::Error, error }.message)
+    {5 => TypeError, "" => ArgumentError, "a\0b" => ArgumentError,
+     scratch_dir => ArgumentError}.each do |path, kind|
+      assert_match(
+        /state: takes /,
+        assert_raises(kind) { reader(state: path) }
+          .tap { |error| assert_kind_of Godwit::Error, error }
+          .message
+      )
     end
     folder = File.join(scratch_dir, "folder").tap { |path| Dir.mkdir(path) }
     one = reader(state: File.join(folder, "state"))
@@ -234,7 +268,8 @@ class LoggerReaderTest < Godwit::TestCase
 
   test "an address that is taken, or is none, is named" do
     one = reader
-    error = assert_raises(Godwit::AddressInUseError) { Reader.new(one.last_endpoint, context: context) }
+    error =
+      assert_raises(Godwit::AddressInUseError) { Reader.new(one.last_endpoint, context: context) }
     assert_equal one.last_endpoint, error.endpoint
     error = assert_raises(Godwit::EndpointError) { Reader.new("foo") }
     assert_match(/foo.*such as tcp:/, error.message)
@@ -259,19 +294,32 @@ class LoggerReaderTest < Godwit::TestCase
   # ---- from a publisher ----
 
   def subscriber(pub, **options)
-    own(Reader.subscribe(pub.last_endpoint, context: context, **options)).tap { pub.wait_connected(timeout: 5) }
+    own(Reader.subscribe(pub.last_endpoint, context: context, **options)).tap do
+      pub.wait_connected(timeout: 5)
+    end
   end
 
   test "a subscriber gets the levels and programs that it asked for, and filters host and tag" do
     pub = open_socket(:PUB).bind(endpoint_for(:tcp))
     one = subscriber(pub, level: "error+", prog: "billing")
-    pub.send(line("plain", prog: "other")).send(frames(1, level: 1)).send(frames(2, level: 3, prog: "billing2"))
-    pub.send(frames(3, level: 4)).send(line("plain", prog: "billing")).send(frames(4, level: 3, text: "last"))
+    pub
+      .send(line("plain", prog: "other"))
+      .send(frames(1, level: 1))
+      .send(frames(2, level: 3, prog: "billing2"))
+    pub
+      .send(frames(3, level: 4))
+      .send(line("plain", prog: "billing"))
+      .send(frames(4, level: 3, text: "last"))
     assert_equal ["text 3", "plain", "last"], texts(one, 3)
-    assert_equal 4, one.received # the publisher sent no more: the other program's line, which cannot be told by its beginning
-    two = own(Reader.subscribe(pub.last_endpoint, context: context, host: %w[web1 web2], tag: "req-9"))
+    # The publisher sent no more: the other program's line, which cannot be told by its beginning.
+    assert_equal 4, one.received
+    two =
+      own(Reader.subscribe(pub.last_endpoint, context: context, host: %w[web1 web2], tag: "req-9"))
     eventually do
-      pub.send(frames(10, host: "web3", tags: ["req-9"])).send(frames(11, host: "web2", tags: ["req-8"])).send(frames(12, host: "web2", tags: %w[a req-9]))
+      pub
+        .send(frames(10, host: "web3", tags: ["req-9"]))
+        .send(frames(11, host: "web2", tags: ["req-8"]))
+        .send(frames(12, host: "web2", tags: %w[a req-9]))
       two.recv(timeout: 0.01, exception: false)&.seq
     end => seq
     assert_equal 12, seq
@@ -282,7 +330,11 @@ class LoggerReaderTest < Godwit::TestCase
     pub = open_socket(:PUB, send_hwm: 0).bind(endpoint_for(:inproc))
     one = own(Reader.subscribe(pub.last_endpoint, context: context, recv_hwm: 0, **options))
     pub.wait_connected(timeout: 5)
-    pub.send_many(records.flat_map { |number, count| Array.new(count) { |i| frames(i + 1, writer: writer(number)) } })
+    pub.send_many(
+      records.flat_map do |number, count|
+        Array.new(count) { |i| frames(i + 1, writer: writer(number)) }
+      end
+    )
     one
   end
 
@@ -305,14 +357,19 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal 4000, rest.size + 100 + one.dropped
     assert_operator one.dropped, :>, 3000
     assert_equal [writer(1)], rest.map(&:writer).uniq
-    error = assert_raises(Godwit::ArgumentValueError) { Reader.subscribe(endpoint_for(:inproc), context: context, queue_bytes: 0) }
+    error =
+      assert_raises(Godwit::ArgumentValueError) do
+        Reader.subscribe(endpoint_for(:inproc), context: context, queue_bytes: 0)
+      end
     assert_includes error.message, "queue_bytes: takes bytes, 1 or more"
   end
 
   test "a subscriber to some topics counts the gaps within each" do
     pub = open_socket(:PUB).bind(endpoint_for(:tcp))
     one = subscriber(pub, level: "warn+")
-    [[2, 1, 2], [3, 40, 2], [5, 41, 3], [8, 3, 2], [9, 45, 3], [10, 45, 3]].each { |seq, tseq, level| pub.send(frames(seq, tseq: tseq, level: level)) }
+    [
+      [2, 1, 2], [3, 40, 2], [5, 41, 3], [8, 3, 2], [9, 45, 3], [10, 45, 3]
+    ].each { |seq, tseq, level| pub.send(frames(seq, tseq: tseq, level: level)) }
     6.times { one.recv(timeout: 5) }
     account = one.accounts.first
     # topic WARN: 1, 40, 3 (late); topic ERROR: 41, 45, 45 (again)
@@ -383,7 +440,9 @@ class LoggerReaderTest < Godwit::TestCase
 
   test "a slow block is not given many records of one writer at once" do
     one = own(Reader.new(endpoint_for(:inproc), context: context)) # sent is arrived
-    push_to(one, send_hwm: 3_000).send_many(Array.new(3_000) { |i| frames(i + 1, writer: writer(1)) })
+    push_to(one, send_hwm: 3_000).send_many(
+      Array.new(3_000) { |i| frames(i + 1, writer: writer(1)) }
+    )
     slow = nil
     behind = 0
     one.each do |record|
@@ -396,7 +455,8 @@ class LoggerReaderTest < Godwit::TestCase
     assert_operator behind, :<, 64
   end
 
-  test "a writer that floods holds up no slow one: it need not wait for what the other has sent before" do
+  test "a writer that floods holds up no slow one: it need not wait for what the other has sent " \
+    "before" do
     one = own(Reader.new(endpoint_for(:inproc), context: context)) # sent is arrived
     push = push_to(one)
     in_thread do
@@ -410,7 +470,9 @@ class LoggerReaderTest < Godwit::TestCase
     one.each do |record|
       if record.writer == writer(0)
         flooded += 1
-        slow.each_with_index { |push, i| push.send(frames(flooded, writer: writer(i + 1))) } if (flooded % 500).zero?
+        if (flooded % 500).zero?
+          slow.each_with_index { |push, i| push.send(frames(flooded, writer: writer(i + 1))) }
+        end
       else
         behind << flooded - record.seq
       end

@@ -96,8 +96,10 @@ class LoggerReadingProcessTest < Godwit::TestCase
 
   test "a reader that is killed: the next one's accounts balance, and miss no loss" do
     file = File.join(scratch_dir, "state")
-    endpoint = endpoint_for(:ipc_file) # a port could be somebody else's before the next reader binds it
-    push = open_socket(:PUSH, linger: 0.05, send_hwm: 100, reconnect_interval: 0.01).connect(endpoint)
+    # A port could be somebody else's before the next reader binds it.
+    endpoint = endpoint_for(:ipc_file)
+    push =
+      open_socket(:PUSH, linger: 0.05, send_hwm: 100, reconnect_interval: 0.01).connect(endpoint)
     seq = 0
     stop = false
     sender = in_thread { push.send(frames(seq += 1), timeout: 20) && Thread.pass until stop }

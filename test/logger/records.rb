@@ -15,6 +15,8 @@ module LoggerTests
     end
 
     # @return [Array<Godwit::Logger::Record>]
-    def records(count, **options) = (1..count).map { |seq| record("record #{seq}", seq: seq, **options) }
+    def records(count, **options)
+      (1..count).map { |seq| record("record #{seq}", seq: seq, **options) }
+    end
   end
 end

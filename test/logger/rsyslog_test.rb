@@ -4,23 +4,34 @@ require "test_helper"
 require "socket"
 require_relative "served"
 
-# rsyslog with its modules for ZeroMQ (Debian: rsyslog, rsyslog-czmq), both ways, with the configuration that docs/logging.md tells. It runs as a child
-# with its own file, pid file and folder; the system's own is left alone. Its exit status says nothing: Debian's ends by a signal.
+# rsyslog with its modules for ZeroMQ (Debian: rsyslog, rsyslog-czmq), both ways, with the
+# configuration that docs/logging.md tells. It runs as a child with its own file, pid file and
+# folder; the system's own is left alone. Its exit status says nothing: Debian's ends by a signal.
 class RsyslogTest < Godwit::TestCase
   include Served
 
-  RSYSLOGD = ["rsyslogd", "/usr/sbin/rsyslogd"].find { |name| system(name, "-v", out: File::NULL, err: File::NULL) }
+  RSYSLOGD =
+    %w[rsyslogd /usr/sbin/rsyslogd].find do |name|
+      system(name, "-v", out: File::NULL, err: File::NULL)
+    end
   MODULES = Dir["/usr/lib/*/rsyslog/{im,om}czmq.so"]
   PAGE = File.expand_path("../../docs/logging.md", __dir__)
 
   def setup
-    skip "rsyslog and rsyslog-czmq are not installed (bin/setup installs them)" if RSYSLOGD.nil? || MODULES.size < 2
+    if RSYSLOGD.nil? || MODULES.size < 2
+      skip "rsyslog and rsyslog-czmq are not installed (bin/setup installs them)"
+    end
   end
 
   # The example of the page that loads this module.
   # @param changes [Hash{String => String}] what else stands in it here
   def example(name, changes)
-    text = File.read(PAGE).scan(/^```text\n(.*?)^```$/m).flatten.find { |block| block.include?(%(module(load="#{name}"))) }
+    text =
+      File
+        .read(PAGE)
+        .scan(/^```text\n(.*?)^```$/m)
+        .flatten
+        .find { |block| block.include?(%(module(load="#{name}"))) }
     changes.reduce(text) do |changed, (old, new)|
       assert_includes changed, old
       changed.gsub(old, new)
@@ -33,7 +44,8 @@ class RsyslogTest < Godwit::TestCase
     start_command([RSYSLOGD, "-n", "-f", file, "-i", "#{scratch_dir}/pid"])
   end
 
-  # What rsyslog binds: it cannot be asked which port it took, and one that was free a moment ago may be somebody else's by now.
+  # What rsyslog binds: it cannot be asked which port it took, and one that was free a moment ago
+  # may be somebody else's by now.
   def endpoint = "ipc://#{scratch_dir}/rsyslog"
 
   # A socket of its own for what programs log.
@@ -52,7 +64,8 @@ class RsyslogTest < Godwit::TestCase
 
   # @param severity [Integer] of syslog: 3 is an error, 6 is information
   def syslog(severity, text)
-    @syslog ||= own(Socket.new(:UNIX, :DGRAM).tap { |socket| socket.connect(Socket.sockaddr_un(log_socket)) })
+    @syslog ||=
+      own(Socket.new(:UNIX, :DGRAM).tap { |socket| socket.connect(Socket.sockaddr_un(log_socket)) })
     @syslog.send("<#{8 + severity}>#{Time.now.strftime("%b %e %H:%M:%S")} billing[42]: #{text}", 0)
   end
 
@@ -68,21 +81,48 @@ class RsyslogTest < Godwit::TestCase
     log.info("a NUL\0inside, and ümläuts")
     100.times { |number| log.debug("number #{number}") }
     log << "raw"
-    lines = eventually("rsyslog has not written all") { File.exist?(file) && File.readlines(file, encoding: "UTF-8", chomp: true).then { |all| all if all.last == "raw" } }
+    lines =
+      eventually("rsyslog has not written all") do
+        File.exist?(file) &&
+          File
+            .readlines(file, encoding: "UTF-8", chomp: true)
+            .then { |all| all if all.last == "raw" }
+      end
     stop(child)
     texts = lines.map { |line| line[/ -- billing: (.*)/, 1] || line }
-    assert_equal ["first", "two", "lines", "#{"x" * 9_000}end", "a NULinside, and ümläuts", *Array.new(100) { |number| "number #{number}" }, "raw"], texts
-    assert_match(/\AE, \[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6} ##{Process.pid}\] ERROR -- billing: two\z/, lines[1])
+    assert_equal [
+      "first",
+      "two",
+      "lines",
+      "#{"x" * 9_000}end",
+      "a NULinside, and ümläuts",
+      *Array.new(100) { |number| "number #{number}" },
+      "raw"
+    ],
+      texts
+    assert_match(
+      /\AE, \[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6} ##{Process.pid}\] ERROR -- billing: two\z/,
+      lines[1]
+    )
   end
 
   test "rsyslog's PUSH: its messages in Reader, with level and program" do
     reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*"))
     child = sending(%(endpoints=">#{reader.last_endpoint}" socktype="PUSH"))
-    {7 => "debug", 6 => "info", 4 => "warn", 3 => "error", 2 => "crit"}.each { |severity, text| syslog(severity, "it is #{text}") }
+    {7 => "debug", 6 => "info", 4 => "warn", 3 => "error", 2 => "crit"}.each do |severity, text|
+      syslog(severity, "it is #{text}")
+    end
     syslog(3, "a tab\there")
     records = Array.new(6) { reader.recv(timeout: 15) }
     stop(child)
-    assert_equal [[0, "it is debug"], [1, "it is info"], [2, "it is warn"], [3, "it is error"], [4, "it is crit"]], records.first(5).map { |record| [record.level, record.text] }
+    assert_equal [
+      [0, "it is debug"],
+      [1, "it is info"],
+      [2, "it is warn"],
+      [3, "it is error"],
+      [4, "it is crit"]
+    ],
+      records.first(5).map { |record| [record.level, record.text] }
     assert_equal ["billing"], records.map(&:prog).uniq
     assert_match(/\Aa tab(\t|#011)here\z/, records.last.text)
     assert(records.all? { |record| record.plain? && (Time.now - record.time).abs < 60 })
@@ -96,11 +136,20 @@ class RsyslogTest < Godwit::TestCase
     child = sending(%(endpoints=">#{input}" socktype="PUSH"))
     syslog(6, "of no interest")
     syslog(3, "refused")
-    eventually("serve has not written all") { File.exist?(file) && File.read(file).include?("refused") }
-    shown = assert_child(tail(output, control_of(server), "--level", "error+", "--prog", "billing", "--format", "%{level} %{prog} %{text}", count: 1).finish).stdout
+    eventually("serve has not written all") do
+      File.exist?(file) && File.read(file).include?("refused")
+    end
+    shown =
+      assert_child(
+        tail(
+          output, control_of(server), "--level", "error+", "--prog", "billing", "--format",
+          "%{level} %{prog} %{text}", count: 1
+        ).finish
+      ).stdout
     stop(child)
     assert_equal "ERROR billing refused\n", shown
-    assert_equal ["of no interest", "refused"], File.readlines(file, chomp: true).map { |line| line[/ -- billing: (.*)/, 1] }
+    assert_equal ["of no interest", "refused"],
+      File.readlines(file, chomp: true).map { |line| line[%r{ -- billing: (.*)}, 1] }
     assert_equal 0, server.signal(:TERM).finish.status.exitstatus
   end
 

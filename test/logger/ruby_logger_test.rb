@@ -4,7 +4,8 @@ require "test_helper"
 require "yaml"
 require_relative "../../rakelib/support/ruby_logger_tests"
 
-# The tests that Ruby has of its own Logger hold for Godwit's. See ruby/run.rb for the three forms, ruby/exclusions.yml for what cannot hold.
+# The tests that Ruby has of its own Logger hold for Godwit's. See ruby/run.rb for the three forms,
+# ruby/exclusions.yml for what cannot hold.
 class RubyLoggerTest < Godwit::TestCase
   EXCLUSIONS = YAML.load_file("#{__dir__}/ruby/exclusions.yml")
   # How many there are at least, so that a run which finds none is no success.
@@ -15,7 +16,11 @@ class RubyLoggerTest < Godwit::TestCase
       not_on :jruby, "the test framework that Ruby's own tests are written for is CRuby's"
       result = run_child("test/logger/ruby/run.rb", [folder, form])
       assert_child result
-      ran, failed = result.stdout.match(/^(\d+) tests, \d+ assertions, (\d+ failures, \d+ errors, \d+ skips)$/)&.captures
+      ran, failed =
+        result
+          .stdout
+          .match(/^(\d+) tests, \d+ assertions, (\d+ failures, \d+ errors, \d+ skips)$/)
+          &.captures
       assert_equal "0 failures, 0 errors, 0 skips", failed, result.to_s
       assert_operator ran.to_i, :>=, least, result.to_s
       refute_match(/Exception in finalizer|terminated with exception/, result.stderr)
@@ -23,7 +28,9 @@ class RubyLoggerTest < Godwit::TestCase
   end
 
   test "each exclusion has a reason" do
-    EXCLUSIONS.each_value { |tests| assert(tests.values.all? { |reason| reason.is_a?(String) && reason.size > 20 }) }
+    EXCLUSIONS.each_value do |tests|
+      assert(tests.values.all? { |reason| reason.is_a?(String) && reason.size > 20 })
+    end
     assert_equal LEAST.keys, EXCLUSIONS.keys
   end
 

@@ -2,7 +2,8 @@
 
 require "test_helper"
 
-# Records on the disk until somebody has them: what was appended is there after a crash, whole and in order, and nothing else.
+# Records on the disk until somebody has them: what was appended is there after a crash, whole and
+# in order, and nothing else.
 class LoggerSegmentsTest < Godwit::TestCase
   Segments = Godwit::Logger.const_get(:Segments)
 
@@ -89,7 +90,8 @@ class LoggerSegmentsTest < Godwit::TestCase
     assert_equal (21..60).to_a, read_all(open_segments, from: 20).map(&:first)
   end
 
-  test "the last seq is known after a restart even when all was released, and without the file that says so" do
+  test "the last seq is known after a restart even when all was released, and without the file " \
+    "that says so" do
     fill(open_segments(segment_bytes: 200), 1..50).release(50)
     File.unlink(File.join(folder, "released"))
     assert_equal 50, open_segments.last
@@ -199,7 +201,8 @@ class LoggerSegmentsTest < Godwit::TestCase
 
   test "where there is no room nothing torn stays, and a smaller one may still go in" do
     not_on :jruby, "it has no Process.setrlimit"
-    seq, last, whole, cut = eval(assert_child(run_child(FULL, [folder])).stdout) # standard:disable Security/Eval
+    printed = assert_child(run_child(FULL, [folder])).stdout
+    seq, last, whole, cut = eval(printed) # standard:disable Security/Eval
     assert_operator seq, :>, 15
     assert_equal [seq + 1, true, 0], [last, whole, cut]
   end
@@ -210,7 +213,10 @@ class LoggerSegmentsTest < Godwit::TestCase
     seq = 0
     20.times do
       before = seq
-      thread = in_thread { loop { lock.synchronize { segments.append(Segments.entry(seq += 1, record(seq)), seq) } } }
+      thread =
+        in_thread do
+          loop { lock.synchronize { segments.append(Segments.entry(seq += 1, record(seq)), seq) } }
+        end
       eventually { seq > before + 50 }
       thread.kill
       thread.join
@@ -228,7 +234,10 @@ class LoggerSegmentsTest < Godwit::TestCase
     stop = Class.new(StandardError)
     thread = in_thread do
       here = Thread.current
-      file.stub(:syswrite, ->(bytes) { write.call(bytes).tap { Thread.new { here.raise(stop) }.join } }) { fill(segments, [2]) }
+      file.stub(
+        :syswrite,
+        ->(bytes) { write.call(bytes).tap { Thread.new { here.raise(stop) }.join } }
+      ) { fill(segments, [2]) }
     end
     assert_raises(stop) { thread.join }
     assert_equal [1, 2], read_all(segments).map(&:first)

@@ -16,7 +16,9 @@ class SemanticLoggerTest < Godwit::TestCase
   RUBY
 
   def logs(source, **options)
-    program = "#{PRELUDE}SemanticLogger.add_appender(appender: :godwit, endpoint: #{ear.last_endpoint.inspect})\n#{source}\nSemanticLogger.flush\nSemanticLogger.close"
+    program =
+      "#{PRELUDE}SemanticLogger.add_appender(appender: :godwit, " \
+      "endpoint: #{ear.last_endpoint.inspect})\n#{source}\nSemanticLogger.flush\nSemanticLogger.close"
     assert_child run_child(program, gems: true, **options)
   end
 
@@ -27,7 +29,8 @@ class SemanticLoggerTest < Godwit::TestCase
     RUBY
     one, other = records(2)
     assert_equal ["DEBUG", "seen"], [one.label, one.text]
-    assert_equal ["ERROR", "card refused", 42, "Billing"], [other.label, other.text, *other.payload.values_at("user", "name")]
+    assert_equal ["ERROR", "card refused", 42, "Billing"],
+      [other.label, other.text, *other.payload.values_at("user", "name")]
     assert_equal "Billing", other.payload["name"]
     refute_nil other.payload["thread"]
   end
@@ -35,7 +38,9 @@ class SemanticLoggerTest < Godwit::TestCase
   test "tags, named tags, an exception and a duration stay what they are" do
     logs(<<~RUBY)
       SemanticLogger.application = "shop"
-      SemanticLogger.tagged("req-9") { SemanticLogger.named_tagged(user: 7) { Billing.logger.info("tagged") } }
+      SemanticLogger.tagged("req-9") do
+        SemanticLogger.named_tagged(user: 7) { Billing.logger.info("tagged") }
+      end
       begin
         raise KeyError, "no such key"
       rescue => error
@@ -44,8 +49,10 @@ class SemanticLoggerTest < Godwit::TestCase
       Billing.logger.measure_info("slept") { nil }
     RUBY
     tagged, failed, measured = records(3)
-    assert_equal ["shop", ["req-9"], {"user" => 7}], [tagged.prog, tagged.tags, tagged.payload["named_tags"]]
-    assert_equal ["FATAL", "saving failed", "KeyError", "no such key"], [failed.label, failed.text, *failed.error.values_at("class", "message")]
+    assert_equal ["shop", ["req-9"], {"user" => 7}],
+      [tagged.prog, tagged.tags, tagged.payload["named_tags"]]
+    assert_equal ["FATAL", "saving failed", "KeyError", "no such key"],
+      [failed.label, failed.text, *failed.error.values_at("class", "message")]
     assert_kind_of Float, measured.payload["duration_ms"]
   end
 

@@ -10,14 +10,17 @@ class LoggerSenderTest < Godwit::TestCase
     log = logger
     outlet = log.instance_variable_get(:@handle).writer.outlet
     failing = true
-    outlet.define_singleton_method(:deliver) { |*arguments| failing ? raise(IOError, "the disk is on fire") : super(*arguments) }
+    outlet.define_singleton_method(:deliver) do |*arguments|
+      failing ? raise(IOError, "the disk is on fire") : super(*arguments)
+    end
     _, said = capture_io do
       3.times do
         assert_equal true, log.info("x")
         assert log.flush(timeout: 5)
       end
     end
-    assert_equal ["godwit: log to #{ear.last_endpoint}: the disk is on fire (IOError)\n"], said.lines
+    assert_equal ["godwit: log to #{ear.last_endpoint}: the disk is on fire (IOError)\n"],
+      said.lines
     assert_equal [3, "the disk is on fire"], [log.stats.dropped, log.stats.last_error.message]
     failing = false
     log.info("survived")
@@ -30,7 +33,9 @@ class LoggerSenderTest < Godwit::TestCase
     log = logger
     encoder = log.instance_variable_get(:@handle).writer.encoder
     encode = encoder.method(:encode)
-    encoder.define_singleton_method(:encode) { |entry| (entry[4] == "bad") ? raise("no") : encode.call(entry) }
+    encoder.define_singleton_method(:encode) do |entry|
+      (entry[4] == "bad") ? raise("no") : encode.call(entry)
+    end
     _, said = capture_io do
       %w[one bad two].each { |text| log.info(text) }
       assert log.flush(timeout: 5)
@@ -98,13 +103,16 @@ class LoggerSenderTest < Godwit::TestCase
     assert_equal (0...10).flat_map { |number| [[number]] * 10 }, records(100).map(&:tags).sort
   end
 
-  test "at its end it tells what may be lost: the queue, and what libzmq holds for a reader that takes nothing" do
+  test "at its end it tells what may be lost: the queue, and what libzmq holds for a reader that " \
+    "takes nothing" do
     full = open_socket(:PULL, recv_hwm: 1, recv_buffer_size: 4096).bind("tcp://127.0.0.1:*")
     log = Godwit::Logger.new(full.last_endpoint, linger: 0.1, send_hwm: 10)
     log.info("connected")
     assert log.flush(timeout: 5)
     10_000.times { log.info("x" * 1000) }
     _, said = capture_io { log.close }
-    assert_match(/: \d+ records not sent; some of the last \d+ records may not have been sent\n\z/, said)
+    assert_match(
+      /: \d+ records not sent; some of the last \d+ records may not have been sent\n\z/, said
+    )
   end
 end

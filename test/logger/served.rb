@@ -8,7 +8,14 @@ module Served
 
   # @return [Array(Child, String, String)] it listens; where writers send to, where readers listen
   def serve(*options, deadline: DEADLINE)
-    child = start_command(["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, "serve", "--in", "tcp://:*", "--out", "tcp://:*", *options.map(&:to_s)], deadline: deadline)
+    child =
+      start_command(
+        [
+          "sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, "serve", "--in", "tcp://:*", "--out",
+          "tcp://:*", *options.map(&:to_s)
+        ],
+        deadline: deadline
+      )
     child.wait_for(/^godwit: in .*\n/)
     [child, *child.stdout.match(/^godwit: in (\S+?), out (\S+?),/).captures]
   end
@@ -16,7 +23,13 @@ module Served
   # Shows what comes, from the first on, until it has shown so many.
   # @return [Child]
   def tail(output, control, *options, count:)
-    start_command([*COMMAND, "tail", output, "--control", control, "--last", "1000", "--count", count.to_s, "--timeout", "15", *options.map(&:to_s)], deadline: DEADLINE)
+    start_command(
+      [
+        *COMMAND, "tail", output, "--control", control, "--last", "1000", "--count", count.to_s,
+        "--timeout", "15", *options.map(&:to_s)
+      ],
+      deadline: DEADLINE
+    )
   end
 
   def control_of(child) = child.stdout[/^godwit: in .*control (\S+?)(?:,|$)/, 1]

@@ -23,7 +23,10 @@ class LoggerSinkTest < Godwit::TestCase
 
   test "lines are those of Ruby's Logger" do
     one = record("card refused\nfor good", level: "WARN")
-    theirs = ::Logger::Formatter.new.call("WARN", Time.at(0, T_NS, :nsec), "billing", "card refused\nfor good")
+    theirs =
+      ::Logger::Formatter.new.call(
+        "WARN", Time.at(0, T_NS, :nsec), "billing", "card refused\nfor good"
+      )
     sink.write([one])
     assert_equal theirs.sub("##{Process.pid}]", "#42]"), content
   end
@@ -31,19 +34,26 @@ class LoggerSinkTest < Godwit::TestCase
   test "lines are those of Record#to_s, whatever the record" do
     random = Random.new(2)
     all = Array.new(300) do |index|
-      header = {v: 1, writer: WRITER, seq: index + 1, tseq: index + 1, t_ns: T_NS + random.rand(3_000_000_000), mono_ns: 1, level: 1, pid: random.rand(99_999)}
+      header = {
+        v: 1, writer: WRITER, seq: index + 1, tseq: index + 1,
+        t_ns: T_NS + random.rand(3_000_000_000), mono_ns: 1, level: 1, pid: random.rand(99_999)
+      }
       header = header.to_a.shuffle(random: random).to_h if index % 5 == 1
       header.delete(:pid) if index % 5 == 2
       header[:tags] = [',"pid":7'] if index % 5 == 3
       level = %w[DEBUG INFO WARN ERROR FATAL ANY].sample(random: random)
-      Godwit::Logger::Record.parse(["#{level}.#{"b" if index.odd?}.web1.".b, JSON.generate(header).b, random.bytes(10)])
+      Godwit::Logger::Record.parse(
+        ["#{level}.#{"b" if index.odd?}.web1.".b, JSON.generate(header).b, random.bytes(10)]
+      )
     end
     sink.write([*all, "no record"])
     assert_equal [*all, "no record\n"].join.b, File.binread(path)
   end
 
   test "a plain line goes in as it came, and a line of one's own form may be asked for" do
-    sink.write([Godwit::Logger::Record.parse("old writer\n"), Godwit::Logger::Record.parse("no end")])
+    sink.write(
+      [Godwit::Logger::Record.parse("old writer\n"), Godwit::Logger::Record.parse("no end")]
+    )
     assert_equal "old writer\nno end\n", content
     @path = File.join(scratch_dir, "json.log")
     sink(format: :json).write([record("x")])
@@ -54,7 +64,10 @@ class LoggerSinkTest < Godwit::TestCase
   end
 
   test "a record that the format cannot do is written all the same" do
-    _, said = capture_io { sink(format: ->(one) { (one.seq == 1) ? raise("no") : one.text }).write(records(2)) }
+    _, said =
+      capture_io do
+        sink(format: ->(one) { (one.seq == 1) ? raise("no") : one.text }).write(records(2))
+      end
     assert_match(/billing.*record 1/, content.lines.first)
     assert_equal "record 2\n", content.lines.last
     assert_match(/app\.log: no \(RuntimeError\)/, said)
@@ -93,7 +106,9 @@ class LoggerSinkTest < Godwit::TestCase
   end
 
   test "weekly and monthly" do
-    [[:weekly, day(18), day(22), "app.log.20261121"], [:monthly, day(18), Time.local(2026, 12, 1), "app.log.20261130"]].each do |rotate, first, second, name|
+    [[:weekly, day(18), day(22), "app.log.20261121"],
+      [:monthly, day(18), Time.local(2026, 12, 1),
+        "app.log.20261130"]].each do |rotate, first, second, name|
       @path = File.join(scratch_dir, rotate.to_s, "app.log")
       Dir.mkdir(File.dirname(path))
       clock = Clock.new(first)
@@ -119,7 +134,10 @@ class LoggerSinkTest < Godwit::TestCase
   end
 
   test "keep: old dated files beyond it go, others stay" do
-    foreign = %w[app.log.txt app.log.2026 other.log.20200101].map { |name| File.join(scratch_dir, name).tap { |file| File.write(file, "") } }
+    foreign =
+      %w[app.log.txt app.log.2026 other.log.20200101].map do |name|
+        File.join(scratch_dir, name).tap { |file| File.write(file, "") }
+      end
     clock = Clock.new(day(10))
     one = sink(rotate: :daily, keep: 3, clock: clock)
     (10..18).each do |number|
@@ -160,7 +178,9 @@ class LoggerSinkTest < Godwit::TestCase
     # the first takes a while to compress
     all = [record(Random.new(1).bytes(4_000_000).unpack1("H*")), *records(300)]
     all.each_slice(30) { |some| one.write(some) }
-    eventually { one.old_files.all? { |name| name.end_with?(".gz") } && Dir["#{path}*.part"].empty? }
+    eventually do
+      one.old_files.all? { |name| name.end_with?(".gz") } && Dir["#{path}*.part"].empty?
+    end
     one.close
     text = one.old_files.reverse.map { |name| Zlib::GzipReader.open(name, &:read) }.join + content
     assert_equal all.join, text
@@ -226,10 +246,15 @@ class LoggerSinkTest < Godwit::TestCase
   test "the block is told before the first record of each file, and after each write" do
     one = sink(rotate: 250)
     seen = []
-    one.write(records(5)) { |count| seen << [count, one.place[1], one.place[0] == File.stat(path).ino] }
+    one.write(records(5)) do |count|
+      seen << [count, one.place[1], one.place[0] == File.stat(path).ino]
+    end
     size = record("record 1").to_s.bytesize
     per = 250 / size
-    expected = (0...5).each_slice(per).flat_map { |slice| [[slice.first, 0, true], [slice.last + 1, size * slice.size, true]] }
+    expected =
+      (0...5)
+        .each_slice(per)
+        .flat_map { |slice| [[slice.first, 0, true], [slice.last + 1, size * slice.size, true]] }
     assert_equal expected, seen
     seen.clear
     one.write(records(1)) { |count| seen << count }
@@ -278,7 +303,14 @@ class LoggerSinkTest < Godwit::TestCase
     begin
       sink.write(records(30)) { |count| noted << [count, sink.place[1]] }
     rescue Errno::EFBIG => error
-      p [error.sent, sink.written, noted.last, File.size(ARGV[0]), error.message, error.is_a?(Godwit::Error)]
+      p [
+          error.sent,
+          sink.written,
+          noted.last,
+          File.size(ARGV[0]),
+          error.message,
+          error.is_a?(Godwit::Error)
+        ]
     end
     begin
       sink.write(records(1))
@@ -287,7 +319,8 @@ class LoggerSinkTest < Godwit::TestCase
     end
   RUBY
 
-  test "where there is no room, whole lines are in the file, and counted; a later try adds nothing torn" do
+  test "where there is no room, whole lines are in the file, and counted; a later try adds " \
+    "nothing torn" do
     not_on :jruby, "it has no Process.setrlimit"
     result = assert_child(run_child(FULL, [path]))
     first, second = result.stdout.lines.map { |line| eval(line) } # standard:disable Security/Eval

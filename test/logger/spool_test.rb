@@ -3,13 +3,16 @@
 require "test_helper"
 require_relative "logs"
 
-# `overflow: :spool`: what the socket does not take goes to the disk, and from there, in order, to the reader.
+# `overflow: :spool`: what the socket does not take goes to the disk, and from there, in order, to
+# the reader.
 class LoggerSpoolTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
   def folder = File.join(scratch_dir, "spool")
 
-  def spooling(endpoint = ear.last_endpoint, **options) = logger(endpoint, overflow: :spool, spool: folder, reconnect_interval: 0.01, **options)
+  def spooling(endpoint = ear.last_endpoint, **options)
+    logger(endpoint, overflow: :spool, spool: folder, reconnect_interval: 0.01, **options)
+  end
 
   def texts(count) = records(count).map(&:text)
 
@@ -25,7 +28,8 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_equal [0, 0], log.stats.to_h.values_at(:spooled, :dropped)
   end
 
-  test "without a reader records go to the disk, in bounded memory; with one they come in order, numbered without a gap, before newer ones" do
+  test "without a reader records go to the disk, in bounded memory; with one they come in order, " \
+    "numbered without a gap, before newer ones" do
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint, queue: 500)
     log.info("record 0")
@@ -75,7 +79,10 @@ class LoggerSpoolTest < Godwit::TestCase
     log.info("left")
     spooled(log, 1)
     capture_io { log.close }
-    %w[0 f].each { |digit| Dir.mkdir("#{folder}/#{digit * 32}") && Dir.mkdir("#{folder}/#{digit * 32}/lock") } # as another user's is
+    # As another user's is.
+    %w[0 f].each do |digit|
+      Dir.mkdir("#{folder}/#{digit * 32}") && Dir.mkdir("#{folder}/#{digit * 32}/lock")
+    end
     @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
     spooling(endpoint).info("new")
     assert_equal %w[left new], records(2).map(&:text)
@@ -89,7 +96,8 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_operator log.stats.spooled, :>, 50
   end
 
-  test "a folder that is deleted while it is in use is made again; what was in it is told and counted" do
+  test "a folder that is deleted while it is in use is made again; what was in it is told and " \
+    "counted" do
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint)
     FileUtils.rm_r(folder)
@@ -132,10 +140,15 @@ class LoggerSpoolTest < Godwit::TestCase
 
   test "bad settings are refused at once" do
     File.write(File.join(scratch_dir, "file"), "")
-    error = assert_raises(Errno::EEXIST, Errno::ENOTDIR) { logger(nowhere, overflow: :spool, spool: File.join(scratch_dir, "file")) }
+    error =
+      assert_raises(Errno::EEXIST, Errno::ENOTDIR) do
+        logger(nowhere, overflow: :spool, spool: File.join(scratch_dir, "file"))
+      end
     assert_kind_of Godwit::Error, error
     assert_raises(TypeError) { logger(nowhere, overflow: :spool, spool: 5) }
-    assert_raises(ArgumentError) { logger(nowhere, overflow: :spool, spool: folder, spool_bytes: 0) }
+    assert_raises(ArgumentError) do
+      logger(nowhere, overflow: :spool, spool: folder, spool_bytes: 0)
+    end
   end
 
   KILLED = <<~RUBY
@@ -189,7 +202,9 @@ class LoggerSpoolTest < Godwit::TestCase
     heard = texts(301)
     assert_equal "next", heard.pop
     assert_equal %w[child0 child1 parent], heard.map { |text| text[/\w+/] }.uniq.sort
-    heard.group_by { |text| text[/\w+/] }.each { |name, some| assert_equal (0...100).map { |index| "#{name} #{index}" }, some }
+    heard
+      .group_by { |text| text[/\w+/] }
+      .each { |name, some| assert_equal (0...100).map { |index| "#{name} #{index}" }, some }
   end
 
   FULL = <<~RUBY

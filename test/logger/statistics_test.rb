@@ -8,7 +8,9 @@ class LoggerStatisticsTest < Godwit::TestCase
   include MadeRecords
 
   require "godwit/logger/statistics"
-  KINDS = [Godwit::Logger.const_get(:Native)::Statistics, Godwit::Logger.const_get(:Statistics)].uniq
+  KINDS = [
+    Godwit::Logger.const_get(:Native)::Statistics, Godwit::Logger.const_get(:Statistics)
+  ].uniq
 
   def self.each_kind(name, &block)
     KINDS.each { |kind| test("#{kind}: #{name}") { instance_exec(kind, &block) } }
@@ -31,7 +33,11 @@ class LoggerStatisticsTest < Godwit::TestCase
 
     def messages(most = 1_000_000) = @statistics.messages(most)
 
-    def accounts(most = 1_000_000) = @statistics.accounts(most).map { |values| FIELDS.zip(values).to_h.merge(levels: values.last(6)) }
+    def accounts(most = 1_000_000)
+      @statistics
+        .accounts(most)
+        .map { |values| FIELDS.zip(values).to_h.merge(levels: values.last(6)) }
+    end
   end
 
   each_kind "an account for each writer: gaps, late ones, levels, bytes" do |kind|
@@ -47,23 +53,38 @@ class LoggerStatisticsTest < Godwit::TestCase
     assert account[:lag].between?(0, 60_000_000_000)
     assert_operator account[:longest_lag], :>=, account[:lag]
     assert account[:idle].between?(0, 60_000)
-    assert_equal({messages: 6, records: 6, plain: 0, foreign: 0, lost: 1, late: 2, writers: 2, forgotten: 0, kept: 6}, statistics.totals.except(:bytes))
+    assert_equal(
+      {
+        messages: 6, records: 6, plain: 0, foreign: 0, lost: 1, late: 2, writers: 2, forgotten: 0,
+        kept: 6
+      },
+      statistics.totals.except(:bytes)
+    )
     assert_equal [other.except(:idle)], statistics.accounts(1).map { |one| one.except(:idle) }
   end
 
   each_kind "lines of plain writers and foreign messages are told apart" do |kind|
     statistics = Named.new(kind)
     statistics.record(*foreign, line("refused"), "D, [", "", "E", "text", line("x", level: "WARN"))
-    assert_equal [foreign.size, 6, 0, 0], statistics.totals.values_at(:foreign, :plain, :records, :writers)
+    assert_equal [foreign.size, 6, 0, 0],
+      statistics.totals.values_at(:foreign, :plain, :records, :writers)
     assert_equal [1, 0, 1, 1, 0, 3], statistics.levels
-    assert_equal ["refused", "D, [", "", "E", "text", "x"], statistics.messages.map { |message| Godwit::Logger::Record.parse(message).text }
+    assert_equal ["refused", "D, [", "", "E", "text", "x"],
+      statistics.messages.map { |message| Godwit::Logger::Record.parse(message).text }
   end
 
   each_kind "what is kept is the newest, whole, in order, within its bounds" do |kind|
     random = Random.new(7)
     [[10, 1 << 20], [1_000, 20_000], [50, 4_000]].each do |most, bytes|
       statistics = Named.new(kind, most: most, bytes: bytes)
-      sent = Array.new(700) { |i| (i % 7 == 3) ? line("#{i} #{"x" * random.rand(300)}") : frames(i + 1, text: random.bytes(random.rand(600))) }
+      sent =
+        Array.new(700) do |i|
+          if i % 7 == 3
+            line("#{i} #{"x" * random.rand(300)}")
+          else
+            frames(i + 1, text: random.bytes(random.rand(600)))
+          end
+        end
       sent.each_with_index do |message, index|
         statistics.record(message)
         next unless (index % 50).zero? || index == 699
@@ -75,14 +96,16 @@ class LoggerStatisticsTest < Godwit::TestCase
         assert_operator kept.size, :<=, most
       end
       fill = statistics.messages.flatten.sum(&:bytesize)
-      assert statistics.messages.size == most || fill > bytes / 2, "#{fill} of #{bytes} bytes are used"
+      assert statistics.messages.size == most || fill > bytes / 2,
+        "#{fill} of #{bytes} bytes are used"
     end
   end
 
   each_kind "one that would fill a quarter is not kept, and one may keep none at all" do |kind|
     statistics = Named.new(kind, bytes: 4_000)
     statistics.record(frames(1), frames(2, text: "x" * 4_000), "x" * 10_000)
-    assert_equal [[frames(1).last], 3], [statistics.messages.map(&:last), statistics.totals[:messages]]
+    assert_equal [[frames(1).last], 3],
+      [statistics.messages.map(&:last), statistics.totals[:messages]]
     none = Named.new(kind, most: 0)
     none.record(frames(1), "line")
     assert_equal [[], 2, 1], [none.messages, none.totals[:messages], none.accounts.size]
@@ -90,13 +113,18 @@ class LoggerStatisticsTest < Godwit::TestCase
 
   each_kind "of many writers the idle ones are forgotten, the totals not" do |kind|
     statistics = Named.new(kind, writers: 300)
-    1.upto(300) { |i| statistics.record(frames(1, writer: writer(i)), frames(3, writer: writer(i))) }
+    1.upto(300) do |i|
+      statistics.record(frames(1, writer: writer(i)), frames(3, writer: writer(i)))
+    end
     statistics.record(frames(4, writer: writer(1))) # heard again
     301.upto(400) { |i| statistics.record(frames(1, writer: writer(i))) }
-    assert_equal [300, 100, 701, 300], statistics.totals.values_at(:writers, :forgotten, :records, :lost)
-    assert_equal [*400.downto(301), 1, *300.downto(102)].map { |i| writer(i) }, statistics.accounts.map { |account| account[:writer] }
+    assert_equal [300, 100, 701, 300],
+      statistics.totals.values_at(:writers, :forgotten, :records, :lost)
+    assert_equal [*400.downto(301), 1, *300.downto(102)].map { |i| writer(i) },
+      statistics.accounts.map { |account| account[:writer] }
     statistics.record(frames(9, writer: writer(2)))
-    assert_equal [writer(2), 9, 1, 0], statistics.accounts(1).first.values_at(:writer, :first, :received, :lost)
+    assert_equal [writer(2), 9, 1, 0],
+      statistics.accounts(1).first.values_at(:writer, :first, :received, :lost)
   end
 
   each_kind "statistics and a reader tell the same from the same messages" do |kind|
@@ -104,18 +132,43 @@ class LoggerStatisticsTest < Godwit::TestCase
     accounts = Godwit::Logger::Reader.const_get(:Accounts).new
     random = Random.new(7)
     2_000.times do
-      message = case random.rand(10)
-      when 0 then line("x")
-      when 1 then foreign.sample(random: random)
-      else frames(1 + random.rand(500), level: random.rand(6), writer: writer(random.rand(20)), host: %w[a b.c d%][random.rand(3)])
-      end
+      message =
+        case random.rand(10)
+        when 0
+          line("x")
+        when 1
+          foreign.sample(random: random)
+        else
+          frames(
+            1 + random.rand(500), level: random.rand(6), writer: writer(random.rand(20)),
+            host: %w[a b.c d%][random.rand(3)]
+          )
+        end
       statistics.record(message)
       accounts.take(message)
     end
-    assert_equal [accounts.plain, accounts.foreign, accounts.received, accounts.lost, accounts.late],
-      [*statistics.totals.values_at(:plain, :foreign), statistics.accounts.sum { |one| one[:received] } + statistics.totals[:plain], *statistics.totals.values_at(:lost, :late)]
-    ours = accounts.to_a.to_h { |one| [one.writer, [one.first, one.last, one.received, one.lost, one.late]] }
-    assert_equal(ours, statistics.accounts.to_h { |one| [one[:writer], one.values_at(:first, :last, :received, :lost, :late)] })
+    assert_equal [
+      accounts.plain,
+      accounts.foreign,
+      accounts.received,
+      accounts.lost,
+      accounts.late
+    ],
+      [
+        *statistics.totals.values_at(:plain, :foreign),
+        statistics.accounts.sum { |one| one[:received] } + statistics.totals[:plain],
+        *statistics.totals.values_at(:lost, :late)
+      ]
+    ours =
+      accounts.to_a.to_h do |one|
+        [one.writer, [one.first, one.last, one.received, one.lost, one.late]]
+      end
+    assert_equal(
+      ours,
+      statistics.accounts.to_h do |one|
+        [one[:writer], one.values_at(:first, :last, :received, :lost, :late)]
+      end
+    )
   end
 
   each_kind "bytes of any kind do no harm" do |kind|
@@ -123,12 +176,22 @@ class LoggerStatisticsTest < Godwit::TestCase
     random = Random.new(11)
     whole = frames(1)
     3_000.times do |i|
-      message = case i % 4
-      when 0 then Array.new(random.rand(6)) { random.bytes(random.rand(100)) }
-      when 1 then whole.map { |frame| frame.byteslice(0, random.rand(frame.bytesize + 1)) } # cut anywhere
-      when 2 then whole.map { |frame| frame.b.tap { |bytes| random.rand(3).times { bytes.setbyte(random.rand(bytes.size), random.rand(256)) } } }
-      else frames(random.rand(1 << 63), writer: random.bytes(16).unpack1("H*"), tseq: 1)
-      end
+      message =
+        case i % 4
+        when 0
+          Array.new(random.rand(6)) { random.bytes(random.rand(100)) }
+          # Cut anywhere
+        when 1
+          whole.map { |frame| frame.byteslice(0, random.rand(frame.bytesize + 1)) }
+        when 2
+          whole.map do |frame|
+            frame.b.tap do |bytes|
+              random.rand(3).times { bytes.setbyte(random.rand(bytes.size), random.rand(256)) }
+            end
+          end
+        else
+          frames(random.rand(1 << 63), writer: random.bytes(16).unpack1("H*"), tseq: 1)
+        end
       statistics.record(message)
     end
     assert_equal 3_000, statistics.totals.values_at(:records, :plain, :foreign).sum
@@ -142,22 +205,39 @@ class LoggerStatisticsTest < Godwit::TestCase
     assert_raises(RuntimeError) { statistics.open(1, 1, 1) }
   end
 
-  each_kind "a header is any JSON object with the numbers, as Python writes it; what is none is foreign" do |kind|
+  each_kind "a header is any JSON object with the numbers, as Python writes it; what is none is " \
+    "foreign" do |kind|
     numbers = {"writer" => WRITER, "seq" => 5, "tseq" => 5, "t_ns" => 1_795_177_867_123_456_789}
     python = ->(object) { JSON.generate(object, space: " ", object_nl: " ", array_nl: " ") }
-    good = [numbers, numbers.to_a.reverse.to_h, {"v" => 1}.merge(numbers), numbers.merge("x" => {"a" => [1, -0.5e+3, "\u00e9\\\"", nil, true, []], "b" => {}}),
-      numbers.merge("writer" => WRITER.upcase)].flat_map { |object| [JSON.generate(object), python.call(object), "\t#{JSON.pretty_generate(object)}\r\n"] }
+    good =
+      [
+        numbers, numbers.to_a.reverse.to_h, {"v" => 1}.merge(numbers),
+        numbers.merge("x" => {"a" => [1, -0.5e+3, "\u00e9\\\"", nil, true, []], "b" => {}}),
+        numbers.merge("writer" => WRITER.upcase)
+      ].flat_map do |object|
+        [JSON.generate(object), python.call(object), "\t#{JSON.pretty_generate(object)}\r\n"]
+      end
     text = JSON.generate(numbers)
-    bad = ["", "{}", "[]", "null", text[0..-2], "#{text}}", "#{text[0..-2]},}", text.sub(",", ",,"), text.sub("{", "{x:1,"), *%w[05 -5 5.0 0 "5"].map { |number| text.sub("\"seq\":5", "\"seq\":#{number}") },
-      text.sub(WRITER, "x" * 32), text.sub(WRITER, "a" * 31), text.sub(/,"t_ns".*/, "}"), text.sub(/1795\d+/, "9" * 30),
-      text.sub("{", "{\"a\":\"\n\","), text.sub("{", "{\"a\":\"\\x\","), text.sub("{", "{\"a\":1.,"), text.sub("{", "{\"a\":tru,"), text.sub("{", "{\"a\":#{"[" * 101}#{"]" * 101},"),
-      text.sub("{", "{\"a\":\"\\u12g4\",")]
+    bad = [
+      "", "{}", "[]", "null", text[0..-2], "#{text}}", "#{text[0..-2]},}", text.sub(",", ",,"),
+      text.sub("{", "{x:1,"),
+      *%w[05 -5 5.0 0 "5"].map { |number| text.sub("\"seq\":5", "\"seq\":#{number}") },
+      text.sub(WRITER, "x" * 32), text.sub(WRITER, "a" * 31), text.sub(/,"t_ns".*/, "}"),
+      text.sub(/1795\d+/, "9" * 30), text.sub("{", "{\"a\":\"\n\","),
+      text.sub("{", "{\"a\":\"\\x\","), text.sub("{", "{\"a\":1.,"), text.sub("{", "{\"a\":tru,"),
+      text.sub("{", "{\"a\":#{"[" * 101}#{"]" * 101},"), text.sub("{", "{\"a\":\"\\u12g4\",")
+    ]
     {good => true, bad => false}.each do |headers, records|
       headers.each do |header|
         statistics = Named.new(kind)
         statistics.record(["INFO.billing.web1.", header, "text"])
-        assert_equal records ? [1, 0] : [0, 1], statistics.totals.values_at(:records, :foreign), header
-        assert_equal [WRITER, 5, 1], statistics.accounts.first.values_at(:writer, :last, :received) if records
+        assert_equal records ? [1, 0] : [0, 1],
+          statistics.totals.values_at(:records, :foreign),
+          header
+        if records
+          assert_equal [WRITER, 5, 1],
+            statistics.accounts.first.values_at(:writer, :last, :received)
+        end
       end
     end
   end

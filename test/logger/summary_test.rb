@@ -9,20 +9,27 @@ class LoggerSummaryTest < Godwit::TestCase
   SECOND = 1_000_000_000
 
   def record(t_ns, mono_ns = nil, host: "web1")
-    header = JSON.generate({v: 1, writer: "w", seq: 1, tseq: 1, t_ns: t_ns, mono_ns: mono_ns}.compact)
+    header =
+      JSON.generate({v: 1, writer: "w", seq: 1, tseq: 1, t_ns: t_ns, mono_ns: mono_ns}.compact)
     Godwit::Logger::Record.parse(["INFO.x.#{host}.".b, header.b, "x"])
   end
 
   test "the line" do
     summary = Summary.new(host: "web1")
-    120.times { |index| summary.add(record(0, SECOND), wall: 0, mono: SECOND + 1_200_000 + index * SECOND / 119) }
-    assert_equal "received 120,000 · lost 0 · 4 writers · 119/s", summary.line(received: 120_000, lost: 0, writers: 4)[/.*119\/s/]
-    assert_equal "received 1 · lost 1,234,567 · 1 writer · 2 foreign", Summary.new.line(received: 1, lost: 1_234_567, writers: 1, foreign: 2)
+    120.times do |index|
+      summary.add(record(0, SECOND), wall: 0, mono: SECOND + 1_200_000 + index * SECOND / 119)
+    end
+    assert_equal "received 120,000 · lost 0 · 4 writers · 119/s",
+      summary.line(received: 120_000, lost: 0, writers: 4)[%r{.*119/s}]
+    assert_equal "received 1 · lost 1,234,567 · 1 writer · 2 foreign",
+      Summary.new.line(received: 1, lost: 1_234_567, writers: 1, foreign: 2)
   end
 
   test "lag: the monotonic clock on one machine, the wall's elsewhere" do
     here, elsewhere = Summary.new(host: "web1"), Summary.new(host: "web2")
-    [here, elsewhere].each { |summary| summary.add(record(0, 5 * SECOND), wall: 2 * SECOND, mono: 5 * SECOND + 1_000) }
+    [here, elsewhere].each do |summary|
+      summary.add(record(0, 5 * SECOND), wall: 2 * SECOND, mono: 5 * SECOND + 1_000)
+    end
     assert_in_delta 1_000, here.percentile(0.99), 100
     assert_in_delta 2 * SECOND, elsewhere.percentile(0.99), SECOND / 5
     unknown = Summary.new.add(Godwit::Logger::Record.parse("plain"))
@@ -40,8 +47,12 @@ class LoggerSummaryTest < Godwit::TestCase
   end
 
   test "numbers and durations" do
-    assert_equal %w[0 999 1,000 12,345 1,234,567], [0, 999, 1000, 12_345, 1_234_567].map { |number| Summary.number(number) }
-    assert_equal ["0.0 µs", "1.5 µs", "12 µs", "1.2 ms", "250 ms", "3.0 s"], [1, 1_500, 12_000, 1_200_000, 250_000_000, 3 * SECOND].map { |ns| Summary.duration(ns) }
+    assert_equal %w[0 999 1,000 12,345 1,234,567],
+      [0, 999, 1000, 12_345, 1_234_567].map { |number| Summary.number(number) }
+    assert_equal ["0.0 µs", "1.5 µs", "12 µs", "1.2 ms", "250 ms", "3.0 s"],
+      [1, 1_500, 12_000, 1_200_000, 250_000_000, 3 * SECOND].map { |ns|
+        Summary.duration(ns)
+      }
   end
 
   test "memory is bounded" do

@@ -17,7 +17,11 @@ class LoggerThreadsTest < Godwit::TestCase
     count = rounds(COUNT, stressed: 100)
     patient_callers do
       heard, stats = hearing(logger) do |log|
-        Array.new(8) { |thread| in_thread { count.times { |number| log.info("#{thread} #{number}", t: thread) } } }.each(&:value)
+        Array
+          .new(8) do |thread|
+            in_thread { count.times { |number| log.info("#{thread} #{number}", t: thread) } }
+          end
+          .each(&:value)
       end
       assert_in_order heard, stats
       assert_equal [0, 8 * count], [stats.dropped, heard.size]
@@ -34,11 +38,18 @@ class LoggerThreadsTest < Godwit::TestCase
     end
   end
 
-  # They give way, so that the 10 ms do not become four threads' time slices, with more records than can be heard in time on a busy machine.
-  test "threads that are killed and timed out while they log: what arrives is whole, in order, and nothing hangs" do
+  # They give way, so that the 10 ms do not become four threads' time slices, with more records than
+  # can be heard in time on a busy machine.
+  test "threads that are killed and timed out while they log: what arrives is whole, in order, " \
+    "and nothing hangs" do
     heard, stats = hearing(logger) do |log|
       ROUNDS.times do |round|
-        victims = Array.new(3) { |thread| in_thread { (0..).each { |number| log.info("#{round}/#{thread} #{number}") && Thread.pass } } }
+        victims =
+          Array.new(3) do |thread|
+            in_thread do
+              (0..).each { |number| log.info("#{round}/#{thread} #{number}") && Thread.pass }
+            end
+          end
         begin
           ::Timeout.timeout(0.01) { loop { log.info("t") && Thread.pass } }
         rescue ::Timeout::Error
@@ -93,7 +104,8 @@ class LoggerThreadsTest < Godwit::TestCase
     log = logger(nowhere, linger: 10)
     log.info("kept")
     writer = log.instance_variable_get(:@handle).writer
-    eventually { writer.instance_variable_get(:@pending).any? } # JRuby's Queue#pop may lose what a killed thread just took
+    # JRuby's Queue#pop may lose what a killed thread just took.
+    eventually { writer.instance_variable_get(:@pending).any? }
     dying, go = held_at(writer, :spawn)
     writer.instance_variable_get(:@thread).kill
     dying.pop # it has not seen the end
@@ -122,7 +134,8 @@ class LoggerThreadsTest < Godwit::TestCase
     assert_equal 1, said.lines.size
   end
 
-  test "who closes while another's first record begins the sender waits for that, and leaves none behind" do
+  test "who closes while another's first record begins the sender waits for that, and leaves " \
+    "none behind" do
     may_lose
     log = logger(nowhere, linger: 0)
     writer = log.instance_variable_get(:@handle).writer
@@ -174,13 +187,17 @@ class LoggerThreadsTest < Godwit::TestCase
   end
 
   {"a queue" => {}, "a spool" => {overflow: :spool}}.each do |name, options|
-    test "reopen with another endpoint, beside threads that log, with #{name}: each record comes once, and is counted" do
+    test "reopen with another endpoint, beside threads that log, with #{name}: each record comes " \
+      "once, and is counted" do
       ears = Array.new(3) { open_socket(:PULL, recv_hwm: 0).bind("tcp://127.0.0.1:*") }
       options = options.merge(spool: "#{scratch_dir}/spool") if options.any?
       log = logger(ears.first.last_endpoint, linger: 5, **options)
       stop = false
       logged = Array.new(4, 0)
-      threads = Array.new(4) { |thread| in_thread { log.info("#{thread} #{logged[thread] += 1}") && Thread.pass until stop } }
+      threads =
+        Array.new(4) do |thread|
+          in_thread { log.info("#{thread} #{logged[thread] += 1}") && Thread.pass until stop }
+        end
       20.times do |number|
         await { logged.sum >= 100 * number }
         endpoint = ears[(number + 1) % 3].last_endpoint
@@ -196,7 +213,9 @@ class LoggerThreadsTest < Godwit::TestCase
       while heard.size < logged.sum - log.stats.dropped
         ready = poller.wait(5)
         assert ready.any?, "only #{heard.size} of #{logged.sum} came"
-        ready.each { |event| heard.concat(Godwit::Logger::Record.parse_all(event.object.recv).map(&:text)) }
+        ready.each do |event|
+          heard.concat(Godwit::Logger::Record.parse_all(event.object.recv).map(&:text))
+        end
       end
       assert_equal heard.uniq, heard
     end

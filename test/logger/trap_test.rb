@@ -28,7 +28,8 @@ class LoggerTrapTest < Godwit::TestCase
     assert_equal (0...1000).to_a, heard.filter_map { |one| one.payload && one.payload["number"] }
   end
 
-  test "the first record of a process, and of a forked child, may be a handler's; it may carry an error and tags" do
+  test "the first record of a process, and of a forked child, may be a handler's; it may carry " \
+    "an error and tags" do
     not_on :jruby, "JRuby cannot fork"
     assert_logs(<<~RUBY)
       log = Godwit::Logger.new(ENDPOINT)
@@ -73,7 +74,8 @@ class LoggerTrapTest < Godwit::TestCase
     end
   end
 
-  {"durable" => ["", "[1, 0]\nfalse"], "spool" => ["overflow: :spool, ", "[0, 1]\ntrue"]}.each do |kind, (overflow, told)|
+  {"durable" => ["", "[1, 0]\nfalse"],
+   "spool" => ["overflow: :spool, ", "[0, 1]\ntrue"]}.each do |kind, (overflow, told)|
     test "a handler asks a #{kind} logger how far it is: neither stats nor flush raises" do
       result = assert_child run_child(<<~RUBY, signal: :USR1)
         require "godwit"
@@ -97,7 +99,8 @@ class LoggerTrapTest < Godwit::TestCase
     not_on :jruby, "its trap handlers run in a thread of their own, which may wait"
     result = assert_child run_child(<<~RUBY, signal: :USR1)
       require "godwit"
-      log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", queue: 2, overflow: :drop_old, linger: 0)
+      log =
+        Godwit::Logger.new("ipc://#{scratch_dir}/nobody", queue: 2, overflow: :drop_old, linger: 0)
       log.info("first")
       room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@room)
       Thread.pass until room.empty? # the sender has that one, and waits

@@ -11,10 +11,16 @@ class LoggerViewTest < Godwit::TestCase
   AT = Time.new(2026, 11, 20, 12, 31, 7.123456r)
 
   # @return [Godwit::Logger::Record]
-  def record(text = "card refused", level: "ERROR", prog: "billing", host: "web1", time: AT, **header)
+  def record(
+    text = "card refused", level: "ERROR", prog: "billing", host: "web1", time: AT, **header
+  )
     t_ns = time.is_a?(Integer) ? time : (time.to_r * 1_000_000_000).to_i
-    header = {v: 1, writer: "ab" * 16, seq: 7, tseq: 3, t_ns: t_ns, pid: 4242, prog: prog, host: host, **header}.compact
-    Record.parse(["#{level}.#{prog}.#{host}.".b, JSON.generate(header).b, text.b]) or flunk "no record"
+    header = {
+      v: 1, writer: "ab" * 16, seq: 7, tseq: 3, t_ns: t_ns, pid: 4242, prog: prog, host: host,
+      **header
+    }.compact
+    Record.parse(["#{level}.#{prog}.#{host}.".b, JSON.generate(header).b, text.b]) or
+      flunk "no record"
   end
 
   def plain(line) = Record.parse(line.b)
@@ -22,23 +28,44 @@ class LoggerViewTest < Godwit::TestCase
   def line(record, **options) = View.new(**options).line(record)
 
   test "the line: time, level, host, program and pid, tags, text, payload" do
-    assert_equal "12:31:07.123456 ERROR web1 billing[4242] [req-9] card refused  user=42\n", line(record(tags: ["req-9"], payload: {user: 42}))
-    assert_equal "12:31:07.123456 INFO  web1 billing[4242] card refused\n", line(record(level: "INFO"))
-    assert_equal "12:31:07.123456 WARN  web1 -[4242] card refused\n", line(record(level: "WARN", prog: ""))
+    assert_equal "12:31:07.123456 ERROR web1 billing[4242] [req-9] card refused  user=42\n",
+      line(record(tags: ["req-9"], payload: {user: 42}))
+    assert_equal "12:31:07.123456 INFO  web1 billing[4242] card refused\n",
+      line(record(level: "INFO"))
+    assert_equal "12:31:07.123456 WARN  web1 -[4242] card refused\n",
+      line(record(level: "WARN", prog: ""))
     assert_equal "12:31:07.123456 ERROR web1 billing card refused\n", line(record(pid: nil))
     assert_equal Encoding::UTF_8, line(record("gr\u00fcn \u2713")).encoding
     assert_includes line(record("gr\u00fcn \u2713")), " gr\u00fcn \u2713\n"
   end
 
   test "a plain line shows what it tells" do
-    assert_equal "12:31:07.123456 ERROR billing[4242] card refused\n", line(plain("E, [2026-11-20T12:31:07.123456 #4242] ERROR -- billing: card refused\n"))
+    assert_equal "12:31:07.123456 ERROR billing[4242] card refused\n",
+      line(
+        plain("E, [2026-11-20T12:31:07.123456 #4242] ERROR -- billing: card refused\n")
+      )
     assert_equal "--:--:--.------ ANY   <13>Nov 20 su: hello\n", line(plain("<13>Nov 20 su: hello"))
     assert_equal "--:--:--.------ ANY   \n", line(plain(""))
   end
 
   test "payload: bare words as they are, all else as JSON" do
-    payload = {user: 42, name: "anna", path: "/a/b?c", words: "a b", quote: '"', list: [1, "x"], deep: {a: nil}, none: nil, ok: true, empty: "", equal: "a=b"}
-    shown = 'user=42 name=anna path="/a/b?c" words="a b" quote="\\"" list=[1,"x"] deep={"a":null} none=null ok=true empty="" equal="a=b"'
+    payload = {
+      user: 42,
+      name: "anna",
+      path: "/a/b?c",
+      words: "a b",
+      quote: '"',
+      list: [1, "x"],
+      deep: {
+        a: nil
+      },
+      none: nil,
+      ok: true,
+      empty: "",
+      equal: "a=b"
+    }
+    shown =
+      'user=42 name=anna path="/a/b?c" words="a b" quote="\\"" list=[1,"x"] deep={"a":null} none=null ok=true empty="" equal="a=b"'
     assert_equal "card refused  #{shown}", View.message(record(payload: payload))
     assert_equal "card refused  [1,2]", View.message(record(payload: [1, 2]))
     assert_equal "user=42", View.message(record("", payload: {user: 42}))
@@ -51,7 +78,8 @@ class LoggerViewTest < Godwit::TestCase
 
   test "a text of several lines has its later lines behind spaces, and the payload on its first" do
     forged = "12:31:08.000000 FATAL web1 billing[4242] forged"
-    assert_equal "12:31:07.123456 ERROR web1 billing[4242] boom (Oops)  user=42\n    a.rb:1\n    #{forged}\n",
+    assert_equal "12:31:07.123456 ERROR web1 billing[4242] boom (Oops)  user=42\n    a.rb:1\n   " \
+      " #{forged}\n",
       line(record("boom (Oops)\r\na.rb:1\n#{forged}\n", payload: {user: 42}))
     assert_equal 1, line(record("x", prog: "a\nb", host: "c\nd", tags: [1])).lines.size
     assert_equal 2, line(record("x", tags: ["a\nb"])).lines.size
@@ -62,7 +90,17 @@ class LoggerViewTest < Godwit::TestCase
     text = "a\e[2Jb\rc\0d\x7f\u0085\u009b\u2028\u202e\u2066z\te"
     shown = 'a\e[2Jb\rc\x00d\x7f\u0085\u009b\u2028\u202e\u2066z' + "\te"
     assert_equal "12:31:07.123456 ERROR web1 billing[4242] #{shown}\n", line(record(text))
-    everywhere = record(text, prog: text.tr(".", ""), host: text, tags: [text], payload: {text => text}, thread: text)
+    everywhere =
+      record(
+        text,
+        prog: text.tr(".", ""),
+        host: text,
+        tags: [text],
+        payload: {
+          text => text
+        },
+        thread: text
+      )
     fields = View::FIELDS.map { |name| "%{#{name}}" }.join(" ")
     [{}, {color: true, highlight: /./}, {format: fields}, {format: :json}].each do |options|
       line = line(everywhere, **options).gsub(/\e\[[0-9;]*m/, "")
@@ -72,33 +110,53 @@ class LoggerViewTest < Godwit::TestCase
   end
 
   test "bytes that are no UTF-8, wherever they stand" do
-    header = "{\"v\":1,\"writer\":\"#{"ab" * 16}\",\"seq\":7,\"tseq\":3,\"t_ns\":1,\"tags\":[\"\\ud800\",\"\xff\"],\"payload\":{\"\\ud800\":\"\\udfff\",\"l\":[\"\\ud800\"]},\"thread\":\"\\ud800\"}".b
+    header =
+      "{\"v\":1,\"writer\":\"#{"ab" * 16}\",\"seq\":7,\"tseq\":3,\"t_ns\":1,\"tags\":[\"\\ud800\",\"\xff\"],\"payload\":{\"\\ud800\":\"\\udfff\",\"l\":[\"\\ud800\"]},\"thread\":\"\\ud800\"}".b
     broken = Record.parse(["WARN.\xff.\xfe.".b, header, "t\xffx".b])
-    [{}, {color: true, highlight: /t/}, {format: "%{prog} %{host} %{thread} %{message}"}, {format: :json}].each do |options|
+    [{}, {color: true, highlight: /t/}, {format: "%{prog} %{host} %{thread} %{message}"},
+      {format: :json}].each do |options|
       assert_predicate line(broken, **options), :valid_encoding?
     end
     assert_includes line(broken), "t\ufffdx"
     # A lone surrogate is such a String for newer versions of the gem json.
-    assert_equal '{"k\ufffd":["\ufffd",1,null]}'.gsub('\ufffd', "\ufffd"), View.json({"k\xff" => ["\xff", 1, nil]})
+    assert_equal '{"k\ufffd":["\ufffd",1,null]}'.gsub('\ufffd', "\ufffd"),
+      View.json({"k\xff" => ["\xff", 1, nil]})
     assert_equal "t\ufffdx", JSON.parse(line(broken, format: :json))["text"]
   end
 
   test "no field of a stranger's record steers the terminal, whatever the format" do
-    header = {v: 1, writer: "id\e[2J\u202e", seq: 7, tseq: 3, t_ns: 1, pid: 42, thread: "\e]0;x\a", tags: ["\e[1m"], payload: {"k\e" => "\u009b2J"}}
+    header = {
+      v: 1,
+      writer: "id\e[2J\u202e",
+      seq: 7,
+      tseq: 3,
+      t_ns: 1,
+      pid: 42,
+      thread: "\e]0;x\a",
+      tags: ["\e[1m"],
+      payload: {
+        "k\e" => "\u009b2J"
+      }
+    }
     hostile = Record.parse(["WARN.pr\e[og.ho\u0085st.".b, JSON.generate(header).b, "te\e[xt".b])
     formats = [nil, :json, *View::FIELDS.map { |name| "%{#{name}}" }]
-    formats.each { |format| refute_match(/[\e\a\u0080-\u009f\u202e]/, line(hostile, format: format), format.inspect) }
+    formats.each do |format|
+      refute_match(/[\e\a\u0080-\u009f\u202e]/, line(hostile, format: format), format.inspect)
+    end
   end
 
   test "a time that is none" do
-    [0, 10**18, 9_999_999_999_999_999_999].each { |ns| assert_match(/\A(\d\d:\d\d:\d\d\.\d{6}|--:--:--\.------) ERROR/, line(record(time: ns))) }
+    [0, 10**18, 9_999_999_999_999_999_999].each do |ns|
+      assert_match(/\A(\d\d:\d\d:\d\d\.\d{6}|--:--:--\.------) ERROR/, line(record(time: ns)))
+    end
     assert_equal "----------\n", line(record(time: 10**40), format: "%{date}")
     [10**40, -10**40, -1].each { |ns| assert_match(/ ERROR web1 /, line(record(time: ns))) }
   end
 
   test "a format of one's own" do
     one = record(tags: ["req-9"], payload: {user: 42}, thread: 8)
-    assert_equal "2026-11-20 12:31:07.123456 ERROR web1 billing 4242 8 #{"ab" * 16} 7 [req-9] card refused user=42 [req-9] card refused  user=42\n",
+    assert_equal "2026-11-20 12:31:07.123456 ERROR web1 billing 4242 8 #{"ab" * 16} 7 [req-9] " \
+      "card refused user=42 [req-9] card refused  user=42\n",
       line(one, format: View::FIELDS.map { |name| "%{#{name}}" }.join(" "))
     assert_equal "<ERROR  > 100%\n", line(one, format: "<%-7<level>s> 100%%")
     ["%{nosuch}", "%d", "%<seq>d", "%", 7].each do |wrong|
@@ -112,7 +170,9 @@ class LoggerViewTest < Godwit::TestCase
     line = line(one, format: :json)
     assert_equal 1, line.lines.size
     assert_equal one.to_h, JSON.parse(line)
-    assert_equal({"plain" => true, "level" => 5, "text" => "x"}, JSON.parse(line(plain("x"), format: :json)))
+    assert_equal(
+      {"plain" => true, "level" => 5, "text" => "x"}, JSON.parse(line(plain("x"), format: :json))
+    )
   end
 
   test "colours: levels, programs, what was found; none without color:" do
@@ -122,22 +182,33 @@ class LoggerViewTest < Godwit::TestCase
     assert_equal %w[card card lost card], colored.scan(/\e\[1;7m(.*?)\e\[0m/).flatten
     assert_equal line(one), colored.gsub(/\e\[[0-9;]*m/, "")
     refute_includes line(one, highlight: /card/), "\e"
-    refute_equal line(one, color: true)[/\e\[\d+m(?=billing)/], line(record(prog: "billinh"), color: true)[/\e\[\d+m(?=billinh)/]
+    refute_equal line(one, color: true)[/\e\[\d+m(?=billing)/],
+      line(record(prog: "billinh"), color: true)[/\e\[\d+m(?=billinh)/]
     assert_equal line(one, color: true), line(one, color: true, highlight: /^|x*/)
-    assert_equal "\e[1;7mcard refused,\e[0m card lost", line(one, color: true, highlight: /\Acard \w+,/)[/\e\[1;7m.*lost/]
+    assert_equal "\e[1;7mcard refused,\e[0m card lost",
+      line(one, color: true, highlight: /\Acard \w+,/)[/\e\[1;7m.*lost/]
   end
 
   test "a match over several lines is inverse on each, and the spaces before them are not" do
-    assert_includes line(record("one\ntwo\nthree"), color: true, highlight: /ne.*thr/m), "o\e[1;7mne\e[0m\n    \e[1;7mtwo\e[0m\n    \e[1;7mthr\e[0mee\n"
+    assert_includes line(record("one\ntwo\nthree"), color: true, highlight: /ne.*thr/m),
+      "o\e[1;7mne\e[0m\n    \e[1;7mtwo\e[0m\n    \e[1;7mthr\e[0mee\n"
   end
 
   test "what others may send never raises" do
     random = Random.new(7)
-    view = [View.new, View.new(format: :json), View.new(color: true, highlight: /a/), View.new(format: "%{date} %{message} %{thread}")]
+    view = [
+      View.new, View.new(format: :json), View.new(color: true, highlight: /a/),
+      View.new(format: "%{date} %{message} %{thread}")
+    ]
     values = [nil, true, -1, 10**30, 1.5, "x", "\u202e", [], [[]], {}, {"a" => [{}]}]
     rounds(2_000, stressed: 50).times do
       header = Record::KEYS.to_h { |key| [key, values.sample(random: random)] }
-      header.update("writer" => "w", "seq" => 1, "tseq" => 1, "t_ns" => [-10**30, 0, 10**18].sample(random: random)) if random.rand(2).zero?
+      if random.rand(2).zero?
+        header.update(
+          "writer" => "w", "seq" => 1, "tseq" => 1,
+          "t_ns" => [-10**30, 0, 10**18].sample(random: random)
+        )
+      end
       frames = ["ANY.a.b.".b, JSON.generate(header).b, random.bytes(9)]
       [Record.parse(frames), Record.parse(random.bytes(20))].compact.each do |one|
         view.each { |way| assert_predicate way.line(one), :valid_encoding? }

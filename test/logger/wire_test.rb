@@ -6,7 +6,8 @@ require "godwit/logger/record"
 # docs/log-wire.md and the library say the same: the page's test vectors.
 class LoggerWireTest < Godwit::TestCase
   PAGE = File.read(File.expand_path("../../docs/log-wire.md", __dir__), encoding: "UTF-8")
-  VECTORS = PAGE.scan(/^```json\n(.*?)^```$/m).flatten.flat_map(&:lines).map { |line| JSON.parse(line) }
+  VECTORS =
+    PAGE.scan(/^```json\n(.*?)^```$/m).flatten.flat_map(&:lines).map { |line| JSON.parse(line) }
   Record = Godwit::Logger::Record
 
   # @return [Array<Hash>] those with this key
@@ -25,7 +26,9 @@ class LoggerWireTest < Godwit::TestCase
       frames = vector["frames"].map(&:b)
       [frames, frames.map(&:freeze), (frames.first if frames.size == 1)].compact.each do |message|
         record = Record.parse(message) or flunk "#{message} is no record"
-        vector.except("frames").each { |name, value| assert_equal [name, value], [name, record.public_send(name)] }
+        vector
+          .except("frames")
+          .each { |name, value| assert_equal [name, value], [name, record.public_send(name)] }
         assert_equal frames, record.frames
       end
     end
@@ -55,7 +58,9 @@ class LoggerWireTest < Godwit::TestCase
   test "questions and answers" do
     Godwit::Logger::Broadcaster.new(input = endpoint_for(:inproc), control: control = endpoint_for(:inproc), context: context) do |broadcaster|
       broadcaster.start
-      open_socket(:PUSH).connect(input).send_many(vectors("frames").values_at(0, -1).map { |vector| vector["frames"].map(&:b) })
+      open_socket(:PUSH).connect(input).send_many(
+        vectors("frames").values_at(0, -1).map { |vector| vector["frames"].map(&:b) }
+      )
       eventually { broadcaster.last.size == 2 }
       asker = open_socket(:REQ).connect(control)
       vectors("question").each do |vector|
@@ -69,7 +74,8 @@ class LoggerWireTest < Godwit::TestCase
 
   test "the page names the header's keys, in the order in which they are written" do
     table = PAGE[/^\| key \|.*\n\| ---.*\n((?:\|.*\n)+)/, 1]
-    assert_equal Record::KEYS, table.lines.flat_map { |line| line.split("|")[1].scan(/`(\w+)`/) }.flatten
+    assert_equal Record::KEYS,
+      table.lines.flat_map { |line| line.split("|")[1].scan(/`(\w+)`/) }.flatten
     keys = JSON.parse(vectors("frames").first["frames"][1]).keys
     assert_equal Record::KEYS & keys, keys
   end

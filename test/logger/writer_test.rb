@@ -19,7 +19,8 @@ class LoggerWriterTest < Godwit::TestCase
       data.values_at("v", "seq", "tseq", "level", "pid", "host", "prog", "tags", "payload")
     assert_match(/\A\h{32}\z/, data["writer"])
     assert_kind_of Integer, data["thread"]
-    assert_includes before..Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond), data["t_ns"]
+    assert_includes before..Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond),
+      data["t_ns"]
     assert_includes 0..Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond), data["mono_ns"]
     assert_match Godwit::Logger::Record.send(:const_get, :HEAD), header
   end
@@ -30,7 +31,8 @@ class LoggerWriterTest < Godwit::TestCase
     log.warn("2")
     log.info("3")
     log.info("b") { "4" }
-    assert_equal [[1, 1, "a"], [2, 1, "a"], [3, 2, "a"], [4, 1, "b"]], records(4).map { |one| [one.seq, one.tseq, one.prog] }
+    assert_equal [[1, 1, "a"], [2, 1, "a"], [3, 2, "a"], [4, 1, "b"]],
+      records(4).map { |one| [one.seq, one.tseq, one.prog] }
   end
 
   test "dots and percent signs of a name are escaped in the topic, and come back" do
@@ -73,7 +75,8 @@ class LoggerWriterTest < Godwit::TestCase
     log.info(d: 4) { "lazy" }
     shown = records(4)
     assert_equal [{"a" => 1, "b" => 2}, {"a" => 1}, {"c" => 3}, {"d" => 4}], shown.map(&:payload)
-    assert_equal [%w[x main], %w[text other], %w[y main], %w[lazy main]], shown.map { |one| [one.text, one.prog] }
+    assert_equal [%w[x main], %w[text other], %w[y main], %w[lazy main]],
+      shown.map { |one| [one.text, one.prog] }
   end
 
   test "what JSON refuses becomes its inspect" do
@@ -95,7 +98,8 @@ class LoggerWriterTest < Godwit::TestCase
     log.info("gr\xFC\xDFe".b)
     log.info("grüße".encode("ISO-8859-1"))
     log.info((+"gr\xFC").force_encoding("UTF-8"))
-    assert_equal ["gr\u{FFFD}\u{FFFD}e", "grüße", "gr\u{FFFD}"], records(3).map { |one| one.frames[2].force_encoding("UTF-8") }
+    assert_equal ["gr\u{FFFD}\u{FFFD}e", "grüße", "gr\u{FFFD}"],
+      records(3).map { |one| one.frames[2].force_encoding("UTF-8") }
   end
 
   test "a text over 64 KiB is cut, and says by how much; so is a payload" do
@@ -126,7 +130,9 @@ class LoggerWriterTest < Godwit::TestCase
     log.error("c")
     log << "raw\n"
     lines = Array.new(4) { ear.recv(timeout: 5) }
-    assert_match(/\AW, \[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6} ##{Process.pid}\]  WARN -- old: ab\z/, lines[0])
+    assert_match(
+      /\AW, \[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6} ##{Process.pid}\]  WARN -- old: ab\z/, lines[0]
+    )
     assert_match(/ INFO -- old: \[t\] x\z/, lines[1])
     assert_equal "ERROR|old|c", lines[2]
     assert_equal "raw", lines[3]
@@ -147,7 +153,8 @@ class LoggerWriterTest < Godwit::TestCase
     log = logger(formatter: proc { raise ZeroDivisionError, "oh" })
     assert_equal true, log.info("x")
     one = record
-    assert_equal ["x", "ZeroDivisionError", "the formatter raised: oh"], [one.text, *one.error.values_at("class", "message")]
+    assert_equal ["x", "ZeroDivisionError", "the formatter raised: oh"],
+      [one.text, *one.error.values_at("class", "message")]
   end
 
   test "tagged without a block gives a logger with tags, on the same connection" do
@@ -174,7 +181,8 @@ class LoggerWriterTest < Godwit::TestCase
     log.info("\u{e9}" * 50_000) { "x" }
     log.info("\xFF" * 50_000) { "y" }
     one, two = records(2)
-    assert_equal ["\u{e9}" * 512 + "...(cut 98976 bytes)", "h" * 1024 + "...(cut 976 bytes)"], [one.prog, one.host]
+    assert_equal ["\u{e9}" * 512 + "...(cut 98976 bytes)", "h" * 1024 + "...(cut 976 bytes)"],
+      [one.prog, one.host]
     assert_match(/\A\u{FFFD}{341}.*\.\.\.\(cut/, two.prog)
     assert_equal %w[x y], [one.text, two.text]
   end

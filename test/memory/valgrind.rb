@@ -6,8 +6,8 @@ require "rexml/document"
 
 module Godwit
   module TestSupport
-    # Runs test files under valgrind, on an extension compiled for it, and says which of valgrind's findings are ours.
-    # test/memory/README.md tells how each kind was seen to be found.
+    # Runs test files under valgrind, on an extension compiled for it, and says which of valgrind's
+    # findings are ours. test/memory/README.md tells how each kind was seen to be found.
     class Valgrind
       ROOT = File.expand_path("../..", __dir__)
       WORK = File.join(ROOT, "tmp/memory")
@@ -17,40 +17,58 @@ module Godwit
       RUBY = %r{/(libruby[^/]*\.so|ruby[\d.]*\z)}
       BELOW = %r{/(vgpreload_|libstdc\+\+|libc\.so)}
       DEEPEST = 1 # how many functions Ruby has between ZALLOC and calloc
-      # It takes a slot of Ruby's heap and no memory; what is allocated in it is the collector's, which it may have to start.
+      # It takes a slot of Ruby's heap and no memory; what is allocated in it is the collector's,
+      # which it may have to start.
       SLOT = "rb_data_typed_object_wrap"
       RUBYS_ALLOCATORS = /\A(ruby_x\w+|rb_x\w+|ruby_mimmalloc|rb_data_(typed_)?object_\w+)\z/
 
-      # Ruby's fibers have stacks of their own, half a megabyte apart, which valgrind must not take for one that grew: smaller than
-      # their distance, larger than any frame.
+      # Ruby's fibers have stacks of their own, half a megabyte apart, which valgrind must not take
+      # for one that grew: smaller than their distance, larger than any frame.
       LARGEST_FRAME = 200_000
 
-      # The bundle first: it puts lib/ at the front of the load path, and the extension for valgrind must stand before that.
+      # The bundle first: it puts lib/ at the front of the load path, and the extension for valgrind
+      # must stand before that.
       LOADER = <<~RUBY
         require "bundler/setup"
         $LOAD_PATH.unshift("#{ROOT}/test", "#{WORK}/lib")
         ARGV.shift(Integer(ARGV.shift)).each { |file| require File.join("#{ROOT}", file) }
         require "godwit"
-        abort "not the extension for valgrind" unless $LOADED_FEATURES.grep(/godwit_ext/) == ["#{WORK}/lib/godwit/godwit_ext.so"]
+        unless $LOADED_FEATURES.grep(/godwit_ext/) == ["#{WORK}/lib/godwit/godwit_ext.so"]
+          abort "not the extension for valgrind"
+        end
       RUBY
 
-      # One of valgrind's findings: its kind, what it says, its stacks of [object, function, place], and what it says of the address.
+      # One of valgrind's findings: its kind, what it says, its stacks of [object, function, place],
+      # and what it says of the address.
       Finding = Struct.new(:kind, :what, :stacks, :address) do
         def leak? = kind.start_with?("Leak_")
 
-        def ours? = leak? ? leaked_by_us? : !of_a_stack? && stacks.any? { |stack| stack.any? { |object, *| object.match?(OURS) } }
+        def ours?
+          if leak?
+            leaked_by_us?
+          else
+            !of_a_stack? && stacks.any? { |stack| stack.any? { |object, *| object.match?(OURS) } }
+          end
+        end
 
         def to_s
-          [what, *stacks.flat_map { |stack| ["  --", *stack.first(12).map { |_, function, place| "  #{function} (#{place})" }] }].join("\n")
+          [
+            what,
+            *stacks.flat_map do |stack|
+              ["  --", *stack.first(12).map { |_, function, place| "  #{function} (#{place})" }]
+            end
+          ].join("\n")
         end
 
         private
 
-        # The stack of a fiber: mapped memory, of which valgrind does not know how far it is in use, since Debian's Ruby does not tell.
-        # What we could have freed too soon is malloc's, and valgrind calls it a block.
+        # The stack of a fiber: mapped memory, of which valgrind does not know how far it is in use,
+        # since Debian's Ruby does not tell. What we could have freed too soon is malloc's, and
+        # valgrind calls it a block.
         def of_a_stack? = address.to_s.match?(/anonymous segment|stack/)
 
-        # What Ruby allocates for its own objects it does not free at exit, whoever asked for the object.
+        # What Ruby allocates for its own objects it does not free at exit, whoever asked for the
+        # object.
         def leaked_by_us?
           return false unless kind == "Leak_DefinitelyLost"
           above = stacks.first.drop_while { |object, *| object.match?(BELOW) }
@@ -59,8 +77,9 @@ module Godwit
           !!caller&.first&.match?(OURS) && (rubys.empty? || for_us?(rubys))
         end
 
-        # Whether Ruby allocated it for the extension's ZALLOC or ALLOC. Where its functions have no names: the bytes of its Strings and
-        # Arrays come from malloc, what it clears for others comes from calloc, and a deeper stack is Ruby making a class, or the collector at work.
+        # Whether Ruby allocated it for the extension's ZALLOC or ALLOC. Where its functions have no
+        # names: the bytes of its Strings and Arrays come from malloc, what it clears for others
+        # comes from calloc, and a deeper stack is Ruby making a class, or the collector at work.
         def for_us?(rubys)
           names = rubys.map { |_, function, _| function }
           return false if names.include?(SLOT)
@@ -73,12 +92,14 @@ module Godwit
         # Valgrind loses track of what is written in stacks that a fiber switches to.
         def fibers?(file) = File.read(File.join(ROOT, file)).match?(/Fiber|[Aa]sync|Scheduler/)
 
-        # With -g and little optimisation, so that stacks say what happened; apart from the usual build.
+        # With -g and little optimisation, so that stacks say what happened; apart from the usual
+        # build.
         def build
           folder = "#{WORK}/build"
           FileUtils.mkdir_p([folder, "#{WORK}/lib/godwit"])
           options = {chdir: folder, out: "#{folder}/build.log", err: %i[child out]}
-          system(RbConfig.ruby, "#{ROOT}/ext/godwit/extconf.rb", **options) && system("make", "ARCH_FLAG=-g -O1", **options) ||
+          system(RbConfig.ruby, "#{ROOT}/ext/godwit/extconf.rb", **options) &&
+            system("make", "ARCH_FLAG=-g -O1", **options) ||
             abort("the extension does not compile: #{folder}/build.log")
           # Renamed, not written over: another run may be using the old one.
           FileUtils.cp("#{folder}/godwit_ext.so", "#{folder}/godwit_ext.so.new")
@@ -88,7 +109,8 @@ module Godwit
         def installed? = system("command -v valgrind >/dev/null")
       end
 
-      # @param files [Array<String>] test files, relative to the project's root, to run in one process
+      # @param files [Array<String>] test files, relative to the project's root, to run in one
+      #   process
       def initialize(files)
         @files = files
         @name = files.first.tr("/", "-").delete_suffix(".rb")
@@ -100,7 +122,10 @@ module Godwit
         @log = "#{WORK}/#{@name}.log"
         @xml = "#{WORK}/#{@name}.xml"
         FileUtils.rm_f(@xml)
-        pid = Process.spawn(env, *command, out: @log, err: %i[child out], in: File::NULL, chdir: ROOT, pgroup: true)
+        pid =
+          Process.spawn(
+            env, *command, out: @log, err: %i[child out], in: File::NULL, chdir: ROOT, pgroup: true
+          )
         wait(pid)
         findings.select(&:ours?)
       end
@@ -110,7 +135,8 @@ module Godwit
         File.read(@log)[/^\d+ runs, .*$/] || "did not come to its end: #{@log}"
       end
 
-      # @return [Boolean] whether tests ran to the end, with whatever result: some are too slow under valgrind to pass
+      # @return [Boolean] whether tests ran to the end, with whatever result: some are too slow
+      #   under valgrind to pass
       def ended? = File.read(@log).match?(/^[1-9]\d* runs, [1-9]/)
 
       # @return [Array<String>] the tests that failed
@@ -118,13 +144,22 @@ module Godwit
 
       private
 
-      def env = {"GODWIT_TEST_GC" => "valgrind", "BUNDLE_GEMFILE" => "#{ROOT}/Gemfile", "RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLER_SETUP" => nil}
+      def env
+        {
+          "GODWIT_TEST_GC" => "valgrind", "BUNDLE_GEMFILE" => "#{ROOT}/Gemfile", "RUBYOPT" => nil,
+          "RUBYLIB" => nil, "BUNDLER_SETUP" => nil
+        }
+      end
 
       def command
-        ["valgrind", "--xml=yes", "--xml-file=#{@xml}", "--suppressions=#{SUPPRESSIONS}", "--num-callers=40", "--leak-check=full", "--fair-sched=try",
-          "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite", "--error-limit=no", "--trace-children=no", "--child-silent-after-fork=yes",
-          "--max-stackframe=#{LARGEST_FRAME}",
-          "--undef-value-errors=#{(@files.any? { |file| self.class.fibers?(file) }) ? "no" : "yes"}", RbConfig.ruby, "-e", LOADER, @files.size.to_s, *@files]
+        [
+          "valgrind", "--xml=yes", "--xml-file=#{@xml}", "--suppressions=#{SUPPRESSIONS}",
+          "--num-callers=40", "--leak-check=full", "--fair-sched=try", "--show-leak-kinds=definite",
+          "--errors-for-leak-kinds=definite", "--error-limit=no", "--trace-children=no",
+          "--child-silent-after-fork=yes", "--max-stackframe=#{LARGEST_FRAME}",
+          "--undef-value-errors=#{(@files.any? { |file| self.class.fibers?(file) }) ? "no" : "yes"}",
+          RbConfig.ruby, "-e", LOADER, @files.size.to_s, *@files
+        ]
       end
 
       def wait(pid)
@@ -137,15 +172,26 @@ module Godwit
 
       # A process that was killed leaves its XML without an end.
       def findings
-        ours = File.read(@xml).scan(%r{<error>.*?</error>}m).grep(OURS) # nearly all of it is Ruby's, and REXML takes its time
+        # Nearly all of it is Ruby's, and REXML takes its time.
+        ours = File.read(@xml).scan(%r{<error>.*?</error>}m).grep(OURS)
         REXML::Document.new("<all>#{ours.join}</all>").root.elements.map do |error|
-          Finding.new(error.text("kind"), error.text("what") || error.text("xwhat/text"), error.get_elements("stack").map { |stack| frames(stack) }, error.text("auxwhat"))
+          Finding.new(
+            error.text("kind"), error.text("what") || error.text("xwhat/text"),
+            error.get_elements("stack").map { |stack| frames(stack) }, error.text("auxwhat")
+          )
         end
       end
 
       def frames(stack)
         stack.get_elements("frame").map do |frame|
-          place = frame.text("file") ? "#{frame.text("file")}:#{frame.text("line")}" : File.basename(frame.text("obj").to_s)
+          place =
+            (
+              if frame.text("file")
+                "#{frame.text("file")}:#{frame.text("line")}"
+              else
+                File.basename(frame.text("obj").to_s)
+              end
+            )
           [frame.text("obj").to_s, frame.text("fn") || "???", place]
         end
       end

@@ -4,12 +4,14 @@ require "test_helper"
 require "rbconfig"
 require "shellwords"
 
-# No machine compiles both branches of the extension's `#ifdef`s. Here each that is there is turned off, and compiled.
+# No machine compiles both branches of the extension's `#ifdef`s. Here each that is there is turned
+# off, and compiled.
 class BranchesTest < Godwit::TestCase
   FOLDER = File.expand_path("../../ext/godwit", __dir__)
   CONDITION = /^#\s*if(?:def|\s+defined)\b.*$/
   SOURCES = Dir["#{FOLDER}/*.c"].to_h { |path| [path, File.read(path)] }
-  CONDITIONS = SOURCES.flat_map { |path, text| text.scan(CONDITION).uniq.map { |line| [path, line] } }.freeze
+  CONDITIONS =
+    SOURCES.flat_map { |path, text| text.scan(CONDITION).uniq.map { |line| [path, line] } }.freeze
 
   test "there are such branches" do
     assert_includes CONDITIONS.map(&:last), "#ifdef HAVE_RB_EXT_RACTOR_SAFE"
@@ -30,7 +32,10 @@ class BranchesTest < Godwit::TestCase
   def compiler
     config = RbConfig::CONFIG
     libzmq = IO.popen(%w[pkg-config --cflags libzmq], &:read).shellsplit
-    [*config.fetch("CC").shellsplit, "-std=gnu11", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-function", "-I#{FOLDER}",
-      "-isystem", config.fetch("rubyhdrdir"), "-isystem", config.fetch("rubyarchhdrdir"), *libzmq]
+    [
+      *config.fetch("CC").shellsplit, "-std=gnu11", "-Wall", "-Wextra", "-Wno-unused-parameter",
+      "-Wno-unused-function", "-I#{FOLDER}", "-isystem", config.fetch("rubyhdrdir"), "-isystem",
+      config.fetch("rubyarchhdrdir"), *libzmq
+    ]
   end
 end

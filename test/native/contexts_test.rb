@@ -77,7 +77,9 @@ class ContextsTest < Godwit::TestCase
       Thread.pass
       home.close
       workers.each { |worker| assert_equal :closed, worker.value }
-      assert_empty ObjectSpace.each_object(Godwit::DEALER).reject { |socket| socket.closed? || socket.context != home }
+      assert_empty ObjectSpace
+        .each_object(Godwit::DEALER)
+        .reject { |socket| socket.closed? || socket.context != home }
     end
   end
 
@@ -101,18 +103,24 @@ class ContextsTest < Godwit::TestCase
     refute kept.readable?
   end
 
-  # The number of its descriptor is used again at once: who still sleeps on it would hear of another's events.
+  # The number of its descriptor is used again at once: who still sleeps on it would hear of
+  # another's events.
   test "no socket is closed before the last who waits on it has left" do
     assert_child(run_child(<<~RUBY, deadline: 20, env: Godwit::TestSupport::Shim.windows))
       require "godwit"
       require "fiddle"
-      closed_under_wait = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_closed_under_wait"], [], Fiddle::TYPE_LONG)
+      closed_under_wait =
+        Fiddle::Function.new(
+          Fiddle::Handle::DEFAULT["windows_closed_under_wait"], [], Fiddle::TYPE_LONG
+        )
       30.times do |number|
         pull = Godwit::PULL.bind("inproc://\#{number}")
         waiters = Array.new(10) { Thread.new { pull.recv rescue $!.class } }
         until_waiting(pull, 10)
         pull.close
-        abort "a waiter heard of something else" unless waiters.map(&:value).uniq == [Godwit::ClosedError]
+        unless waiters.map(&:value).uniq == [Godwit::ClosedError]
+          abort "a waiter heard of something else"
+        end
       end
       abort "\#{closed_under_wait.call} sockets were" if closed_under_wait.call > 0
     RUBY
@@ -123,10 +131,17 @@ class ContextsTest < Godwit::TestCase
     {thread_sched_policy: 1} => /thread_priority: 1 to 99/,
     {thread_sched_policy: 77} => /thread_sched_policy/
   }.each do |options, fix|
-    test "threads that cannot run so (#{options}) are refused at the first socket, which they can mend" do
+    test "threads that cannot run so (#{options}) are refused at the first socket, which they " \
+      "can mend" do
       context = own(Godwit::Context.new(**options))
-      2.times { assert_match(fix, assert_raises(Godwit::OptionError) { context.socket(:PULL) }.message) }
-      options.each_key { |name| (name == :thread_affinity_add) ? context.thread_affinity_remove = 1023 : context.thread_sched_policy = 0 }
+      2.times do
+        assert_match(fix, assert_raises(Godwit::OptionError) { context.socket(:PULL) }.message)
+      end
+      options.each_key do |name|
+        (name == :thread_affinity_add) ?
+          context.thread_affinity_remove = 1023 :
+          context.thread_sched_policy = 0
+      end
       own(context.socket(:PULL)).bind("inproc://x")
     end
   end
@@ -139,7 +154,8 @@ class ContextsTest < Godwit::TestCase
 
   private
 
-  # libzmq forgets a name a moment after its socket. With a new socket for each try the closed ones would pile up meanwhile, until there are too many.
+  # libzmq forgets a name a moment after its socket. With a new socket for each try the closed ones
+  # would pile up meanwhile, until there are too many.
   def bind_when_free(socket, endpoint)
     socket.bind(endpoint)
   rescue Godwit::AddressInUseError
@@ -148,7 +164,8 @@ class ContextsTest < Godwit::TestCase
   end
 
   test "a wait for a context's end whose IO cannot be closed keeps no descriptor" do
-    libc_close = Fiddle::Function.new(Fiddle.dlopen(nil)["close"], [Fiddle::TYPE_INT], Fiddle::TYPE_INT)
+    libc_close =
+      Fiddle::Function.new(Fiddle.dlopen(nil)["close"], [Fiddle::TYPE_INT], Fiddle::TYPE_INT)
     for_fd = IO.method(:for_fd)
     broken = ->(*given) { for_fd.call(*given).tap { |io| libc_close.call(io.fileno) } }
     before = nil

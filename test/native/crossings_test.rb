@@ -3,13 +3,17 @@
 require "test_helper"
 require_relative "shim/shim"
 
-# What is paid per wait and never per message: Ruby's lock, a system call, a look, a crossing into the extension (laws 1, 2 and 4).
+# What is paid per wait and never per message: Ruby's lock, a system call, a look, a crossing into
+# the extension (laws 1, 2 and 4).
 class CrossingsTest < Godwit::TestCase
   COUNT = 20_000
 
-  # With another thread eager to run, giving the lock up costs a switch each time. The kernel counts them.
+  # With another thread eager to run, giving the lock up costs a switch each time. The kernel counts
+  # them.
   test "messages that are there are received, and sent, without giving up Ruby's lock" do
-    skip "time slices run out by themselves under GC.stress and valgrind" if Godwit::TestSupport::GCLevels.slow?
+    if Godwit::TestSupport::GCLevels.slow?
+      skip "time slices run out by themselves under GC.stress and valgrind"
+    end
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
     stop = false
     in_thread { nil until stop }
@@ -33,11 +37,15 @@ class CrossingsTest < Godwit::TestCase
   SHIM = <<~RUBY
     require "godwit"
     require "fiddle"
-    LOOKS, SENDS = %w[windows_looks windows_sends].map { |name| Fiddle::Function.new(Fiddle::Handle::DEFAULT[name], [], Fiddle::TYPE_LONG) }
+    LOOKS, SENDS =
+      %w[windows_looks windows_sends].map do |name|
+        Fiddle::Function.new(Fiddle::Handle::DEFAULT[name], [], Fiddle::TYPE_LONG)
+      end
     context = Godwit::Context.new(linger: 0)
   RUBY
 
-  # Reading ZMQ_EVENTS, or looking for edges, after each message would cost more than the messages themselves (law 2).
+  # Reading ZMQ_EVENTS, or looking for edges, after each message would cost more than the messages
+  # themselves (law 2).
   test "with nobody waiting, no message costs a look at the socket" do
     assert_child(run_child(<<~RUBY, env: Godwit::TestSupport::Shim.windows))
       #{SHIM}
@@ -56,8 +64,8 @@ class CrossingsTest < Godwit::TestCase
     RUBY
   end
 
-  # libzmq looks at its commands once in a millisecond when it only sends: one that waits has to make it look, or it turns in a
-  # circle, for the descriptor stays readable.
+  # libzmq looks at its commands once in a millisecond when it only sends: one that waits has to
+  # make it look, or it turns in a circle, for the descriptor stays readable.
   test "a sender that waits for room tries few times for each message" do
     assert_child(run_child(<<~RUBY, deadline: 25, env: Godwit::TestSupport::Shim.windows))
       #{SHIM}
@@ -82,7 +90,9 @@ class CrossingsTest < Godwit::TestCase
   end
 
   # Of the calling thread alone.
-  def voluntary_switches = File.read("/proc/thread-self/status")[/^voluntary_ctxt_switches:\s*(\d+)/, 1].to_i
+  def voluntary_switches
+    File.read("/proc/thread-self/status")[/^voluntary_ctxt_switches:\s*(\d+)/, 1].to_i
+  end
 
   def calls(name)
     count = 0

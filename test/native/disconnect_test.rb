@@ -2,14 +2,20 @@
 
 require "test_helper"
 
-# libzmq aborts when a socket that was asked for its events disconnects from the peer whose message it has begun to read.
+# libzmq aborts when a socket that was asked for its events disconnects from the peer whose message
+# it has begun to read.
 class DisconnectTest < Godwit::TestCase
   PAIRS = {ROUTER: :DEALER, REP: :REQ, SUB: :PUB, XSUB: :XPUB}.freeze
   RECEIVES = {
     recv: ->(socket) { socket.recv_multipart(timeout: 5) },
     recv_message: ->(socket) { socket.recv_message(timeout: 5).to_a.map(&:to_s) },
     recv_many: ->(socket) { Array(socket.recv_many(1, timeout: 5).first) },
-    recv_frame: ->(socket) { [socket.recv_frame(timeout: 5)].tap { |all| all << socket.recv_frame(timeout: 5) while all.last.more? }.map(&:to_s) }
+    recv_frame: ->(socket) do
+      [socket.recv_frame(timeout: 5)].tap do |all|
+        all << socket.recv_frame(timeout: 5) while all.last.more?
+      end
+        .map(&:to_s)
+    end
   }.freeze
 
   PAIRS.each do |type, other|
@@ -62,7 +68,8 @@ class DisconnectTest < Godwit::TestCase
 
   def connected(type, other)
     peer = open_socket(other).bind(endpoint_for(:tcp))
-    socket = open_socket(type, **((type == :SUB) ? {subscribe: ""} : {})).connect(peer.last_endpoint)
+    socket =
+      open_socket(type, **((type == :SUB) ? {subscribe: ""} : {})).connect(peer.last_endpoint)
     socket.send("\1") if type == :XSUB
     subscribed(peer)
     [socket, peer]

@@ -4,7 +4,8 @@ require "test_helper"
 require "support/draft_pairs"
 require_relative "shim/shim"
 
-# How thread-safe types wait (ADR 14). bin/test runs it with drafts in the stage for them; without, it checks the refusals of C.
+# How thread-safe types wait (ADR 14). bin/test runs it with drafts in the stage for them; without,
+# it checks the refusals of C.
 class DraftWaitsTest < Godwit::TestCase
   include DraftPairs
 
@@ -23,7 +24,10 @@ class DraftWaitsTest < Godwit::TestCase
     # The shim gives libzmq's thread the time to bring the message just then.
     %i[recv wait_readable].each do |way|
       test "a message that comes between the try and the wait ends the wait (#{way})" do
-        env = Godwit::TestSupport::Shim.windows(after: 300).merge("LD_LIBRARY_PATH" => ENV["LD_LIBRARY_PATH"])
+        env =
+          Godwit::TestSupport::Shim.windows(after: 300).merge(
+            "LD_LIBRARY_PATH" => ENV["LD_LIBRARY_PATH"]
+          )
         assert_child run_child(<<~RUBY, env: env, deadline: 20)
           require "godwit"
           server = Godwit::SERVER.bind("tcp://127.0.0.1:*")
@@ -57,13 +61,15 @@ class DraftWaitsTest < Godwit::TestCase
       open.call
       before = count.call
       20.times { open.call }
-      eventually("descriptors are left") { count.call <= before + 8 } # libzmq's reaper takes its time
+      # libzmq's reaper takes its time
+      eventually("descriptors are left") { count.call <= before + 8 }
       assert_operator count.call, :<=, before + 8
     end
   else
     test "without drafts the primitives say so" do
       pair = open_socket(:PAIR)
-      {_set_group: ["a", true], _connect_peer: ["tcp://127.0.0.1:9"], _send_to: ["x", 1, 0, nil]}.each do |name, arguments|
+      {_set_group: ["a", true], _connect_peer: ["tcp://127.0.0.1:9"],
+       _send_to: ["x", 1, 0, nil]}.each do |name, arguments|
         assert_raises(Godwit::UnsupportedError, name) { pair.__send__(name, *arguments) }
       end
       assert_equal false, Godwit::Backend::IMPLEMENTATION.draft?

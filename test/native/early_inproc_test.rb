@@ -49,7 +49,8 @@ class EarlyInprocTest < Godwit::TestCase
     assert_equal :wait_readable, open_socket(:PULL).bind(endpoint).recv_nonblock(exception: false)
   end
 
-  test "requests that were given up leave no descriptor, and a server that binds later gets none of them" do
+  test "requests that were given up leave no descriptor, and a server that binds later gets none " \
+    "of them" do
     endpoint = endpoint_for(:inproc)
     req = open_socket(:REQ).connect(endpoint)
     assert_raises(Godwit::TimeoutError) { req.request("stale", timeout: 0.001) }
@@ -95,7 +96,8 @@ class EarlyInprocTest < Godwit::TestCase
       RUBY
     end
 
-    test "a PAIR that binds a name on which two #{type}s wait does not abort the process, and takes neither" do
+    test "a PAIR that binds a name on which two #{type}s wait does not abort the process, and " \
+      "takes neither" do
       assert_child run_child(<<~RUBY)
         require "godwit"
         early = Array.new(2) { Godwit::#{type}.connect("inproc://x") }

@@ -2,13 +2,17 @@
 
 require "test_helper"
 
-# The extension takes no lock for what Ruby notes of a socket, and another thread may have its turn after any method, one that is written in C too.
+# The extension takes no lock for what Ruby notes of a socket, and another thread may have its turn
+# after any method, one that is written in C too.
 class EndpointsTest < Godwit::TestCase
   # Of each method, what another thread does as soon as it has ended within the call.
   {select: :bind, "-": :bind, _unbind: :bind, reverse: :unbind}.each do |method, what|
-    test "what another thread does at the end of #{method} while this one unbinds is kept (#{what})" do
+    test "what another thread does at the end of #{method} while this one unbinds is kept " \
+      "(#{what})" do
       pull = open_socket(:PULL).bind("inproc://old", "inproc://other")
-      after(method, -> { (what == :bind) ? pull.bind("inproc://new") : pull.unbind("inproc://other") }) { pull.unbind("inproc://old") }
+      after(
+        method, -> { (what == :bind) ? pull.bind("inproc://new") : pull.unbind("inproc://other") }
+      ) { pull.unbind("inproc://old") }
       assert_equal((what == :bind) ? %w[inproc://other inproc://new] : [], pull.endpoints)
     end
   end
@@ -19,7 +23,8 @@ class EndpointsTest < Godwit::TestCase
     assert_equal %w[inproc://new inproc://old], pull.endpoints.sort
   end
 
-  test "an option that another thread sets meanwhile is there in the socket that REQ#request makes anew" do
+  test "an option that another thread sets meanwhile is there in the socket that REQ#request " \
+    "makes anew" do
     router = open_socket(:ROUTER).bind(endpoint_for(:inproc))
     req = open_socket(:REQ).connect(router.last_endpoint)
     after(:merge, -> { req.backlog = 7 }) { req.linger = 5 }
@@ -35,7 +40,9 @@ class EndpointsTest < Godwit::TestCase
     once = [what]
     here = Thread.current
     trace = TracePoint.new(:c_return) do |point|
-      in_thread(&once.shift).join if point.method_id == method && Thread.current == here && once.any?
+      if point.method_id == method && Thread.current == here && once.any?
+        in_thread(&once.shift).join
+      end
     end
     trace.enable { yield }
     assert_empty once

@@ -7,7 +7,8 @@ require "support/tiny_scheduler"
 ENV["CONSOLE_LEVEL"] ||= "fatal"
 require "async"
 
-# Waiting in fibers: under the async gem's scheduler, and under one that has Ruby's four methods and no more.
+# Waiting in fibers: under the async gem's scheduler, and under one that has Ruby's four methods and
+# no more.
 class FibersTest < Godwit::TestCase
   under_gc_stress
 
@@ -16,7 +17,10 @@ class FibersTest < Godwit::TestCase
   test "task.stop ends every waiting fiber, and the socket goes on" do
     pull, push = connected_pair(:PULL, :PUSH)
     Sync do |task|
-      tasks = [task.async { pull.recv }, task.async { pull.each { |_| } }, task.async { pull.recv_many }, task.async { pull.wait_readable }]
+      tasks = [
+        task.async { pull.recv }, task.async { pull.each { |_| } }, task.async { pull.recv_many },
+        task.async { pull.wait_readable }
+      ]
       tasks.each(&:stop)
       tasks.each { |one| assert one.stopped? || one.finished? }
       push.send("x")
@@ -104,7 +108,13 @@ class FibersTest < Godwit::TestCase
     test "a socket used by fibers of several threads, under #{name}" do
       pull, push = connected_pair(:PULL, :PUSH)
       got = Thread::Queue.new
-      3.times { in_thread { __send__(runner) { |spawn| 3.times { spawn.call { pull.each { |message| got << message } } } } } }
+      3.times do
+        in_thread do
+          __send__(runner) do |spawn|
+            3.times { spawn.call { pull.each { |message| got << message } } }
+          end
+        end
+      end
       500.times { |number| push.send(number.to_s) }
       assert_equal 500, eventually { got.size if got.size >= 500 }
       assert_equal (0...500).map(&:to_s).sort, Array.new(500) { got.pop }.sort
@@ -152,7 +162,8 @@ class FibersTest < Godwit::TestCase
     until_waiting(pull)
     push.send("x")
     pull.events # swallows the edge, and wakes the first in line: nobody
-    # The collector may have to come by first; the waiter's own eyes on the descriptor do not help here.
+    # The collector may have to come by first; the waiter's own eyes on the descriptor do not help
+    # here.
     assert eventually("the wake-up went with the fiber") { collect || waiter.join(0) }
     assert_equal "x", waiter.value
   end
@@ -202,7 +213,8 @@ class FibersTest < Godwit::TestCase
     assert thread.join(5)
   end
 
-  # From another stack and from this one, a little deeper each time: unused places of either may still point to what shall go.
+  # From another stack and from this one, a little deeper each time: unused places of either may
+  # still point to what shall go.
   def collect
     Thread.new { GC.start }.join
     @depth = (@depth.to_i + 1) % 32

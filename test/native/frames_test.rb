@@ -36,10 +36,14 @@ class NativeFramesTest < Godwit::TestCase
 
   {
     "received frames of 1 MiB, dropped without close," => "push.send(data)",
-    "Strings of 1 MiB, sent in place and forgotten," => "push.send(('x' * data.size).freeze)" # each with memory of its own
+    # Each with memory of its own.
+    "Strings of 1 MiB, sent in place and forgotten," => "push.send(('x' * data.size).freeze)"
   }.each do |what, send|
     test "3,000 #{what} peak below 150 MB" do
-      peak = peak_of("#{PAIR}\n3000.times { #{send}; pull.recv_frame.size == data.size or abort('wrong') }")
+      peak =
+        peak_of(
+          "#{PAIR}\n3000.times { #{send}; pull.recv_frame.size == data.size or abort('wrong') }"
+        )
       assert_operator peak, :<, 150
       assert_operator peak, :>, 10
     end
@@ -49,7 +53,8 @@ class NativeFramesTest < Godwit::TestCase
     endpoint = endpoint_for(:ipc_file)
     push = open_socket(:PUSH, send_hwm: 0).connect(endpoint) # nobody there yet
     before = pinned
-    trackers = Array.new(50) { |number| push.send((number.chr.b * (200_000 + number)).freeze, track: true) }
+    trackers =
+      Array.new(50) { |number| push.send((number.chr.b * (200_000 + number)).freeze, track: true) }
     assert_operator pinned, :>=, 50
     3.times { GC.start }
     GC.compact
@@ -69,7 +74,13 @@ class NativeFramesTest < Godwit::TestCase
   test "what arrives of Strings in place is what was sent, under the collector" do
     pull, push = connected_pair(:PULL, :PUSH, recv_hwm: 2, send_hwm: 2)
     receiver = in_thread do
-      Array.new(60) { |number| pull.recv_message(timeout: 20).then { |message| [number, message.to_a.map { |part| [part.bytesize, part.getbyte(0), part.getbyte(-1)] }] } }
+      Array.new(60) do |number|
+        pull
+          .recv_message(timeout: 20)
+          .then do |message|
+            [number, message.to_a.map { |part| [part.bytesize, part.getbyte(0), part.getbyte(-1)] }]
+          end
+      end
     end
     60.times do |number|
       byte = (number + 1).chr.b
@@ -78,11 +89,21 @@ class NativeFramesTest < Godwit::TestCase
       GC.start(full_mark: number.even?)
       GC.compact if number % 10 == 0
     end
-    expected = Array.new(60) { |number| [number, [[100_000 + number, number + 1, number + 1], [1, 107, 107], [300_000, number + 1, number + 1]]] }
+    expected =
+      Array.new(60) do |number|
+        [
+          number,
+          [
+            [100_000 + number, number + 1, number + 1], [1, 107, 107],
+            [300_000, number + 1, number + 1]
+          ]
+        ]
+      end
     assert_equal expected, receiver.value
   end
 
-  test "shared, embedded and unfrozen Strings are copied; a substring of a frozen String may go in place" do
+  test "shared, embedded and unfrozen Strings are copied; a substring of a frozen String may go " \
+    "in place" do
     push = open_socket(:PUSH, linger: 0, copy_threshold: 0).connect("tcp://127.0.0.1:1")
     root = ("r" * LARGE).freeze
     {"embedded" => "tiny", "unfrozen" => "u" * LARGE, "empty" => ""}.each do |name, data|
@@ -134,14 +155,25 @@ class NativeFramesTest < Godwit::TestCase
           data = "#{number}.#{round}." * 20_000
           data.freeze
           case round % 3
-          when 0 then push.send(data, track: true)
-          when 1 then push.send([Godwit::Frame.new(data), "x"], track: true)
-          else push.send_frame(data, more: true).send(Godwit::Message.new(data), track: true).tap { push.send_frame("x") }
+          when 0
+            push.send(data, track: true)
+          when 1
+            push.send([Godwit::Frame.new(data), "x"], track: true)
+          else
+            push
+              .send_frame(data, more: true)
+              .send(Godwit::Message.new(data), track: true)
+              .tap { push.send_frame("x") }
           end
         end
       end
     end
-    got = Array.new(6 * 40) { pull.recv_frames(1, timeout: 20).then { |frames| frames.map { |frame| [frame.size, frame.byteslice(0, 4)] } } }
+    got =
+      Array.new(6 * 40) do
+        pull
+          .recv_frames(1, timeout: 20)
+          .then { |frames| frames.map { |frame| [frame.size, frame.byteslice(0, 4)] } }
+      end
     trackers = senders.flat_map(&:value)
     assert_equal 240, got.size
     assert(trackers.all? { |tracker| tracker.wait(5) })
@@ -166,7 +198,8 @@ class NativeFramesTest < Godwit::TestCase
     view = Fiddle::MemoryView.new(frame)
     assert_equal [5, true, 1, "hello"], [view.byte_size, view.readonly?, view.ndim, view.to_s]
     push = open_socket(:PUSH).bind(endpoint_for(:inproc))
-    [-> { frame.close }, -> { push.send(frame) }, -> { push.send(["a", frame]) }, -> { push.send_many([frame]) }, -> { push.send_frame(frame) }].each do |use|
+    [-> { frame.close }, -> { push.send(frame) }, -> { push.send(["a", frame]) },
+      -> { push.send_many([frame]) }, -> { push.send_frame(frame) }].each do |use|
       error = assert_raises(Godwit::BusyError, &use)
       assert_kind_of Errno::EBUSY, error
       assert_match(/memory view .* open/, error.message)
@@ -218,7 +251,9 @@ class NativeFramesTest < Godwit::TestCase
   test "the collector under stress, over frames, messages and trackers" do
     assert_child(run_child(<<~RUBY, deadline: 50))
       require "godwit"
-      def check(expected, got) = expected == got || abort("expected \#{expected.inspect}, got \#{got.inspect}")
+      def check(expected, got)
+        expected == got || abort("expected \#{expected.inspect}, got \#{got.inspect}")
+      end
       pull = Godwit::PULL.bind("inproc://stress", copy_threshold: 100)
       push = Godwit::PUSH.connect("inproc://stress", copy_threshold: 100)
       data = ("d" * 1000).freeze

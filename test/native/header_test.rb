@@ -13,7 +13,8 @@ class HeaderTest < Godwit::TestCase
 
   test "they are zmq.h's" do
     source = Generate.header_probe(*Generate.tables)
-    %w[ZMQ_SUB ZMQ_CHANNEL ZMQ_DONTWAIT ZMQ_EVENT_PIPES_STATS ETERM ZMQ_LINGER ZMQ_DELAY_ATTACH_ON_CONNECT ZMQ_BLOCKY].each do |name|
+    %w[ZMQ_SUB ZMQ_CHANNEL ZMQ_DONTWAIT ZMQ_EVENT_PIPES_STATS ETERM ZMQ_LINGER
+      ZMQ_DELAY_ATTACH_ON_CONNECT ZMQ_BLOCKY].each do |name|
       assert_includes source, "_Static_assert(#{name} == "
     end
     said, status = compile(source)
@@ -37,8 +38,11 @@ class HeaderTest < Godwit::TestCase
 
   test "the library has them" do
     constants, errors, = Generate.tables
-    Generate.header_constants(constants, errors).each { |name, number| assert_equal number, Godwit::Header.const_get(name), name }
-    assert_equal constants["types"].merge(constants["draft_types"]), Godwit::SOCKET_TYPES.transform_keys(&:to_s)
+    Generate
+      .header_constants(constants, errors)
+      .each { |name, number| assert_equal number, Godwit::Header.const_get(name), name }
+    assert_equal constants["types"].merge(constants["draft_types"]),
+      Godwit::SOCKET_TYPES.transform_keys(&:to_s)
     Godwit::SOCKET_TYPES.each { |name, number| assert_equal number, Godwit::Header.const_get(name) }
   end
 end

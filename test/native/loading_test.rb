@@ -3,7 +3,8 @@
 require "test_helper"
 require "open3"
 
-# What is said when the extension, or its libzmq, cannot be loaded. Nothing falls back to the other backend.
+# What is said when the extension, or its libzmq, cannot be loaded. Nothing falls back to the other
+# backend.
 class NativeLoadingTest < Godwit::TestCase
   PROGRAM = <<~RUBY
     begin
@@ -15,7 +16,8 @@ class NativeLoadingTest < Godwit::TestCase
   RUBY
   EXTENSION = File.expand_path("../../lib/godwit/godwit_ext.so", __dir__)
 
-  # What a copy of the library says, whose extension is what the block makes of it; nil: there is none.
+  # What a copy of the library says, whose extension is what the block makes of it; nil: there is
+  # none.
   def said(env = {})
     home = Dir.mktmpdir(nil, scratch_dir)
     FileUtils.cp_r(File.dirname(EXTENSION, 2), home)
@@ -36,27 +38,52 @@ class NativeLoadingTest < Godwit::TestCase
   end
 
   test "without the extension there is no falling back, but the ways to get one" do
-    assert_told(said { nil }, "C extension is not there (cannot load such file -- godwit/godwit_ext)", "gem pristine godwit", "bin/setup", "GODWIT_BACKEND=ffi")
+    assert_told(
+      said { nil }, "C extension is not there (cannot load such file -- godwit/godwit_ext)",
+      "gem pristine godwit", "bin/setup", "GODWIT_BACKEND=ffi"
+    )
   end
 
   test "without its libzmq: what was looked for, where, what to install" do
     text = said("LD_LIBRARY_PATH" => "/here") { |bytes| bytes.gsub("libzmq.so.5", "libzmq.so.9") }
-    assert_told(text, "libzmq was not found: looked for libzmq.so.5 in LD_LIBRARY_PATH (\"/here\"), the system's library folders",
-      "apt-get install libzmq5", "dnf install zeromq", "apk add libzmq", "brew install zeromq", "the loader said: libzmq.so.9: cannot open shared object file")
+    assert_told(
+      text,
+      "libzmq was not found: looked for libzmq.so.5 in LD_LIBRARY_PATH (\"/here\"), the system's " \
+      "library folders",
+      "apt-get install libzmq5", "dnf install zeromq", "apk add libzmq", "brew install zeromq",
+      "the loader said: libzmq.so.9: cannot open shared object file"
+    )
   end
 
-  test "a libzmq without a function that the extension calls, or another Ruby's extension: build it anew" do
-    assert_told(said { |bytes| bytes.gsub("zmq_unbind", "zmq_unbend") }, "C extension cannot be loaded", "gem pristine godwit", "undefined symbol: zmq_unbend")
-    assert_told(said { |bytes| "no ELF " * bytes.size }, "C extension cannot be loaded", "bin/setup --force", "invalid ELF header")
+  test "a libzmq without a function that the extension calls, or another Ruby's extension: build " \
+    "it anew" do
+    assert_told(
+      said { |bytes| bytes.gsub("zmq_unbind", "zmq_unbend") }, "C extension cannot be loaded",
+      "gem pristine godwit", "undefined symbol: zmq_unbend"
+    )
+    assert_told(
+      said { |bytes| "no ELF " * bytes.size }, "C extension cannot be loaded", "bin/setup --force",
+      "invalid ELF header"
+    )
   end
 
   test "an old libzmq says which one is needed" do
-    names = Open3.capture2("nm", "-D", "--undefined-only", EXTENSION).first.scan(/\bzmq_\w+/) - ["zmq_version"]
+    names =
+      Open3.capture2("nm", "-D", "--undefined-only", EXTENSION).first.scan(/\bzmq_\w+/) -
+      ["zmq_version"]
     source = names.map { |name| "int #{name}(void) { return 0; }\n" }.join
     source << "void zmq_version(int *a, int *b, int *c) { *a = 4; *b = 2; *c = 5; }\n"
-    text, status = Open3.capture2e("cc", "-shared", "-fPIC", "-w", "-fno-builtin", "-x", "c", "-o", "#{scratch_dir}/libzmq.so.5", "-", stdin_data: source)
+    text, status =
+      Open3.capture2e(
+        "cc", "-shared", "-fPIC", "-w", "-fno-builtin", "-x", "c", "-o",
+        "#{scratch_dir}/libzmq.so.5", "-", stdin_data: source
+      )
     assert_predicate status, :success?, text
-    assert_told(said("LD_LIBRARY_PATH" => scratch_dir) { |bytes| bytes }, "Godwit needs libzmq 4.3 or newer: the one that the extension found is 4.2.5", "apt-get install libzmq5")
+    assert_told(
+      said("LD_LIBRARY_PATH" => scratch_dir) { |bytes| bytes },
+      "Godwit needs libzmq 4.3 or newer: the one that the extension found is 4.2.5",
+      "apt-get install libzmq5"
+    )
   end
 
   # What extconf.rb says of a libzmq of that version in a folder; nil: there is none.
@@ -64,18 +91,30 @@ class NativeLoadingTest < Godwit::TestCase
     home = Dir.mktmpdir(nil, scratch_dir)
     if version
       numbers = version.split(".")
-      File.write("#{home}/zmq.h", "#define ZMQ_MAKE_VERSION(a, b, c) ((a) * 10000 + (b) * 100 + (c))\n" \
-        "#define ZMQ_VERSION ZMQ_MAKE_VERSION(#{numbers.join(", ")})\nvoid *zmq_ctx_new(void);\n")
-      text, status = Open3.capture2e("cc", "-shared", "-x", "c", "-o", "#{home}/libzmq.so", "-", stdin_data: "void *zmq_ctx_new(void) { return 0; }\n")
+      File.write(
+        "#{home}/zmq.h",
+        "#define ZMQ_MAKE_VERSION(a, b, c) ((a) * 10000 + (b) * 100 + (c))\n" \
+          "#define ZMQ_VERSION ZMQ_MAKE_VERSION(#{numbers.join(", ")})\nvoid *zmq_ctx_new(void);\n"
+      )
+      text, status =
+        Open3.capture2e(
+          "cc", "-shared", "-x", "c", "-o", "#{home}/libzmq.so", "-",
+          stdin_data: "void *zmq_ctx_new(void) { return 0; }\n"
+        )
       assert_predicate status, :success?, text
     end
     script = File.expand_path("../../ext/godwit/extconf.rb", __dir__)
     program = "Dir.chdir(ARGV.shift); load ARGV.shift"
-    command = [RbConfig.ruby, "-e", program, home, script, "--with-libzmq-include=#{home}", "--with-libzmq-lib=#{home}"]
+    command = [
+      RbConfig.ruby, "-e", program, home, script, "--with-libzmq-include=#{home}",
+      "--with-libzmq-lib=#{home}"
+    ]
     result = start_command(command, deadline: 30).finish
     refute_predicate result.status, :success?
     assert_equal 1, result.stderr.scan("Install libzmq 4.3.0 or newer").size, result.to_s
-    ["Debian", "libzmq3-dev", "Fedora", "zeromq-devel", "Alpine", "zeromq-dev", "--with-libzmq-dir"].each { |word| assert_includes result.stderr, word }
+    %w[Debian libzmq3-dev Fedora zeromq-devel Alpine zeromq-dev --with-libzmq-dir].each do |word|
+      assert_includes result.stderr, word
+    end
     result.stderr
   end
 

@@ -68,10 +68,12 @@ class NativeLoopTest < Godwit::TestCase
   end
 
   # As Timeout and Ctrl-C do, here at each line in turn.
-  test "an interrupt in the midst of registering and removing leaves a loop that can be put right, and does not spin" do
+  test "an interrupt in the midst of registering and removing leaves a loop that can be put " \
+    "right, and does not spin" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send("x")
-    {"registering" => ->(loop) { loop.readable(pull) {} }, "removing" => ->(loop) { loop.remove(pull) }}.each do |name, change|
+    {"registering" => ->(loop) { loop.readable(pull) {} },
+     "removing" => ->(loop) { loop.remove(pull) }}.each do |name, change|
       interrupted = (1..).take_while do |line|
         Godwit::Loop.new do |loop|
           loop.readable(pull) {} if name == "removing"
@@ -84,7 +86,10 @@ class NativeLoopTest < Godwit::TestCase
           loop.after(0.005) {}
           turns = loop.instance_variable_get(:@turn)
           loop.run
-          assert_operator loop.instance_variable_get(:@turn) - turns, :<, 20, "#{name}, line #{line}"
+          assert_operator loop.instance_variable_get(:@turn) - turns,
+            :<,
+            20,
+            "#{name}, line #{line}"
           cut
         end
       end
@@ -129,7 +134,10 @@ class NativeLoopTest < Godwit::TestCase
   test "one in the midst of run's end leaves a loop that runs again" do
     Godwit::Loop.new do |loop|
       lines = 0
-      trace = TracePoint.new(:line) { |point| Thread.current.raise(Stop) if point.method_id == :release && (lines += 1) == 2 }
+      trace =
+        TracePoint.new(:line) do |point|
+          Thread.current.raise(Stop) if point.method_id == :release && (lines += 1) == 2
+        end
       assert_raises(Stop) { trace.enable { loop.run } }
       refute loop.running?
       assert_equal :empty, loop.run
@@ -158,7 +166,8 @@ class NativeLoopTest < Godwit::TestCase
     assert_includes result.stdout, '[[:empty, ["x"]], [:empty, ["x"]]]'
   end
 
-  test "loops that are dropped while they have things registered are collected, with their descriptors" do
+  test "loops that are dropped while they have things registered are collected, with their " \
+    "descriptors" do
     result = assert_child run_child(<<~RUBY, deadline: 30)
       require "godwit"
       pull = Godwit::PULL.bind("inproc://a")
@@ -190,7 +199,11 @@ class NativeLoopTest < Godwit::TestCase
   def interrupt_at(line)
     stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
     count = 0
-    TracePoint.new(:line) { |point| raise stop if point.path.match?(%r{lib/godwit/(loop|poller)}) && (count += 1) == line }.enable { yield }
+    TracePoint
+      .new(:line) do |point|
+        raise stop if point.path.match?(%r{lib/godwit/(loop|poller)}) && (count += 1) == line
+      end
+      .enable { yield }
     false
   rescue stop
     true

@@ -4,15 +4,18 @@ require "test_helper"
 require "support/tiny_scheduler"
 require_relative "shim/shim"
 
-# The moments in which a wake-up can be lost, made wide (shim/windows.c) or brought about one by one.
+# The moments in which a wake-up can be lost, made wide (shim/windows.c) or brought about one by
+# one.
 class LostWakeupTest < Godwit::TestCase
   Shim = Godwit::TestSupport::Shim
   ROUNDS = 300
 
-  # On two cores the one who waits often sees the edge before it is swallowed, and so saves the other.
+  # On two cores the one who waits often sees the edge before it is swallowed, and so saves the
+  # other.
   ONE_CORE = 'system("taskset", "-cp", "0", Process.pid.to_s, out: File::NULL)'
 
-  # Settling the others reads ZMQ_EVENTS, and with it swallows what the caller itself is about to wait for.
+  # Settling the others reads ZMQ_EVENTS, and with it swallows what the caller itself is about to
+  # wait for.
   test "a receiver beside a blocked sender hears of a message that comes as it settles the sender" do
     child = start_child(<<~RUBY, [ROUNDS], env: Shim.windows(events: 200))
       require "godwit"
@@ -60,14 +63,20 @@ class LostWakeupTest < Godwit::TestCase
     assert_includes assert_child(child.finish).stdout, "done"
   end
 
-  # Two fibers wait to send to two peers. The one that was woken tries in vain, and by that swallows the other's edge.
+  # Two fibers wait to send to two peers. The one that was woken tries in vain, and by that swallows
+  # the other's edge.
   test "a ROUTER's sender that retries in vain hands on the edge that it swallowed" do
     router, peers = full_router(3)
     sent = []
     in_thread do
       scheduler = Godwit::TestSupport::TinyScheduler.new
       Fiber.set_scheduler(scheduler)
-      fibers = Array.new(2) { |n| Fiber.schedule { sent << (router.send(["peer#{n}", "late"], timeout: HANG, exception: false) && n) } }
+      fibers =
+        Array.new(2) do |n|
+          Fiber.schedule do
+            sent << (router.send(["peer#{n}", "late"], timeout: HANG, exception: false) && n)
+          end
+        end
       drain(peers[2], router)
       router.send(["peer2", "through"]) # any room may be theirs: both are woken
       scheduler.order = lambda do |ready|
@@ -85,7 +94,8 @@ class LostWakeupTest < Godwit::TestCase
     assert_equal [1, 0], sent
   end
 
-  # 100 frames make libzmq look at its commands in the middle of a message; the shutdown that it finds there, others wait for.
+  # 100 frames make libzmq look at its commands in the middle of a message; the shutdown that it
+  # finds there, others wait for.
   test "a shutdown that is seen in mid-message is told to those who wait" do
     dealer, peer = connected_pair(:DEALER, :DEALER, transport: :inproc, send_hwm: 1, recv_hwm: 1)
     nil until dealer.send_nonblock("x", exception: false) == :wait_writable
@@ -147,7 +157,8 @@ class LostWakeupTest < Godwit::TestCase
   end
 
   # A REQ and a REP can receive once they have sent, and the reverse: no edge comes with that.
-  test "a REP's turn reaches those who wait until it is readable, a REQ's those who wait until it is writable" do
+  test "a REP's turn reaches those who wait until it is readable, a REQ's those who wait until " \
+    "it is writable" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     req.send("first")
     assert_equal "first", rep.recv
@@ -166,7 +177,10 @@ class LostWakeupTest < Godwit::TestCase
       push.send(number.to_s)
       pull.events # swallows the edge; the wake-up is the first one's now
       waiters.first.kill.join
-      taker, message = eventually("message #{number} lies there (#{pull.events}), nobody woke up") { taken.pop unless taken.empty? }
+      taker, message =
+        eventually("message #{number} lies there (#{pull.events}), nobody woke up") do
+          taken.pop unless taken.empty?
+        end
       assert_equal number.to_s, message
       passed_on += 1 if taker == waiters.last
       waiters.last.kill.join
@@ -177,7 +191,10 @@ class LostWakeupTest < Godwit::TestCase
   private
 
   def waiter(pull, taken, count)
-    thread = in_thread { Thread.handle_interrupt(Object => :on_blocking) { taken << [Thread.current, pull.recv] } }
+    thread =
+      in_thread do
+        Thread.handle_interrupt(Object => :on_blocking) { taken << [Thread.current, pull.recv] }
+      end
     until_waiting(pull, count)
     thread
   end
@@ -198,7 +215,8 @@ class LostWakeupTest < Godwit::TestCase
     assert_same socket, woken.value, wait
   end
 
-  # Not a number of turns: on a busy machine the first may do it all, and the next would last until somebody's time is up.
+  # Not a number of turns: on a busy machine the first may do it all, and the next would last until
+  # somebody's time is up.
   def turn_for_a_while(scheduler)
     over = false
     Fiber.schedule do
@@ -211,10 +229,15 @@ class LostWakeupTest < Godwit::TestCase
   # @return [Array] a ROUTER, and peers that are full
   def full_router(count)
     router = open_socket(:ROUTER, mandatory: true, send_hwm: 1).bind(endpoint_for(:inproc))
-    peers = Array.new(count) { |n| open_socket(:DEALER, routing_id: "peer#{n}", recv_hwm: 1).connect(router.last_endpoint) }
+    peers =
+      Array.new(count) do |n|
+        open_socket(:DEALER, routing_id: "peer#{n}", recv_hwm: 1).connect(router.last_endpoint)
+      end
     peers.each { |peer| peer.send("here") }
     peers.each { router.recv }
-    count.times { |n| nil until router.send_nonblock(["peer#{n}", "x"], exception: false) == :wait_writable }
+    count.times do |n|
+      nil until router.send_nonblock(["peer#{n}", "x"], exception: false) == :wait_writable
+    end
     [router, peers]
   end
 

@@ -25,7 +25,8 @@ class MemoryTest < Godwit::TestCase
         recv_into: objects { 10.times { pull.recv_into(buffer) } }
       }
     end
-    expected = {send: 0, recv: 1000, "<<": 0, recv_nonblock: 1000, send_many: 0, recv_many: 1001, send_nonblock: 0, recv_into: 0}
+    expected = {send: 0, recv: 1000, "<<": 0, recv_nonblock: 1000, send_many: 0, recv_many: 1001,
+                send_nonblock: 0, recv_into: 0}
     assert_equal expected, seen.reduce { |one, other| one.merge(other) { |_, *both| both.min } }
   end
 
@@ -34,7 +35,8 @@ class MemoryTest < Godwit::TestCase
     open_socket(:PULL).close
     before = descriptors
     20.times do
-      sockets = Array.new(100) { Godwit::REQ.new(context: context, linger: 0).bind(endpoint_for(:inproc)) }
+      sockets =
+        Array.new(100) { Godwit::REQ.new(context: context, linger: 0).bind(endpoint_for(:inproc)) }
       sockets.each(&:close)
     end
     assert eventually("#{descriptors - before} are left") { descriptors <= before + 2 }
@@ -85,7 +87,9 @@ class MemoryTest < Godwit::TestCase
       100.times { context.inspect } # over what the stack still holds
       GC.start
       marker = %w[part of a].join("-")
-      assert_operator ObjectSpace.each_object(String).count { |one| one.start_with?(marker) }, :<, 40
+      assert_operator ObjectSpace.each_object(String).count { |one| one.start_with?(marker) },
+        :<,
+        40
     end
   end
 
@@ -93,7 +97,11 @@ class MemoryTest < Godwit::TestCase
     leaks_allowed!
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     before = descriptors
-    in_thread { 50.times { |number| Godwit::PUSH.connect(pull.last_endpoint, context: context).send(number.to_s) } }.join
+    in_thread do
+      50.times do |number|
+        Godwit::PUSH.connect(pull.last_endpoint, context: context).send(number.to_s)
+      end
+    end.join
     got = Array.new(50) { pull.recv(timeout: 5) }
     assert_equal (0...50).map(&:to_s).sort, got.sort
     eventually("#{descriptors - before} are left", deadline: 10) do
@@ -106,10 +114,18 @@ class MemoryTest < Godwit::TestCase
   test "the collector does not wait for what a dropped context has still to send" do
     assert_child(run_child(<<~RUBY, deadline: 20))
       require "godwit"
-      Thread.new { 5.times { Godwit::Context.new(linger: 3).socket(:PUSH).connect("tcp://127.0.0.1:1").send("x") } }.join
+      Thread
+        .new do
+          5.times do
+            Godwit::Context.new(linger: 3).socket(:PUSH).connect("tcp://127.0.0.1:1").send("x")
+          end
+        end
+        .join
       now = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
       start = now.call
-      Thread.new { GC.start }.join until ObjectSpace.each_object(Godwit::Context).count < 3 || now.call > start + 15
+      until ObjectSpace.each_object(Godwit::Context).count < 3 || now.call > start + 15
+        Thread.new { GC.start }.join
+      end
       abort "\#{now.call - start} s" if now.call - start > 2
       exit!(0)
     RUBY
@@ -162,7 +178,9 @@ class MemoryTest < Godwit::TestCase
   test "the collector under stress, over all that a socket does" do
     assert_child(run_child(<<~RUBY, deadline: 50))
       require "godwit"
-      def check(expected, got) = expected == got || abort("expected \#{expected.inspect}, got \#{got.inspect}")
+      def check(expected, got)
+        expected == got || abort("expected \#{expected.inspect}, got \#{got.inspect}")
+      end
 
       def check_raises(error)
         yield

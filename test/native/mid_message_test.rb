@@ -3,24 +3,31 @@
 require "test_helper"
 require_relative "shim/shim"
 
-# A peer that vanishes in the middle of a message: libzmq says EAGAIN between two parts. The shim gives its threads time
-# there, so that it happens each time; each child tries until it has happened.
+# A peer that vanishes in the middle of a message: libzmq says EAGAIN between two parts. The shim
+# gives its threads time there, so that it happens each time; each child tries until it has
+# happened.
 class MidMessageTest < Godwit::TestCase
   SHAPES = [%w[1 end], %w[1 mid end], %w[1 2 3 4 5], ["", ""], ["big" * 10_000, "", "end"]].freeze
 
   PRELUDE = <<~RUBY
     require "godwit"
     require "fiddle"
-    MID_MESSAGE = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_mid_message"], [], Fiddle::TYPE_LONG)
+    MID_MESSAGE =
+      Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_mid_message"], [], Fiddle::TYPE_LONG)
 
     # Yields a bound socket and the parts of a message whose sending was cut in the middle, and waits now.
     def cut(type, peer, parts, prime, **options)
-      limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 15 # on a busy machine the millisecond below has often passed
+      # On a busy machine the millisecond below has often passed.
+      limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 15
       until Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
         context = Godwit::Context.new(linger: 0)
-        socket = Godwit.const_get(type).bind("inproc://cut", "tcp://127.0.0.1:*", context: context, **options)
+        socket =
+          Godwit.const_get(type).bind(
+            "inproc://cut", "tcp://127.0.0.1:*", context: context, **options
+          )
         first = Godwit.const_get(peer).connect("inproc://cut", context: context)
-        2.times { prime.call(socket, first) } # libzmq will not look at its commands in the next millisecond
+        # libzmq will not look at its commands in the next millisecond
+        2.times { prime.call(socket, first) }
         first.close
         before = MID_MESSAGE.call
         sent = socket.send_nonblock(parts, exception: false)
@@ -40,7 +47,9 @@ class MidMessageTest < Godwit::TestCase
     end
 
     def check(what, expected, got)
-      abort "\#{what}: expected \#{expected.inspect[0, 200]}, got \#{got.inspect[0, 200]}" unless expected == got
+      unless expected == got
+        abort "\#{what}: expected \#{expected.inspect[0, 200]}, got \#{got.inspect[0, 200]}"
+      end
     end
   RUBY
 
@@ -101,7 +110,8 @@ class MidMessageTest < Godwit::TestCase
     RUBY
   end
 
-  # A REQ that is bound can lose the reply to a request that was cut (ADR 3); a time-out mends that. No part of it goes out alone.
+  # A REQ that is bound can lose the reply to a request that was cut (ADR 3); a time-out mends that.
+  # No part of it goes out alone.
   [{}, {relaxed: true}, {correlate: true}, {relaxed: true, correlate: true}].each do |options|
     test "REQ #{options.keys.join(" ")} stays usable with a REP" do
       assert_child(run_shimmed(<<~RUBY))
@@ -121,7 +131,8 @@ class MidMessageTest < Godwit::TestCase
     end
   end
 
-  # A ROUTER sees what a REP would drop: without an id no part of a request comes alone, with one an empty frame may (ADR 3).
+  # A ROUTER sees what a REP would drop: without an id no part of a request comes alone, with one an
+  # empty frame may (ADR 3).
   {{} => [], {correlate: true} => [[4]]}.each do |options, id|
     test "REQ #{options.keys.join(" ")} shows a ROUTER nothing but whole requests" do
       assert_child(run_shimmed(<<~RUBY))
@@ -149,13 +160,17 @@ class MidMessageTest < Godwit::TestCase
     end
   end
 
-  # What libzmq does with a ROUTER's message: the rest is dropped, and nothing of it reaches another.
+  # What libzmq does with a ROUTER's message: the rest is dropped, and nothing of it reaches
+  # another.
   test "ROUTER drops the rest" do
     assert_child(run_shimmed(<<~RUBY))
       20.times do
         context = Godwit::Context.new(linger: 0)
         router = Godwit::ROUTER.bind("inproc://cut", context: context, mandatory: true)
-        one, two = %w[one two].map { |id| Godwit::DEALER.connect("inproc://cut", context: context, routing_id: id) }
+        one, two =
+          %w[one two].map do |id|
+            Godwit::DEALER.connect("inproc://cut", context: context, routing_id: id)
+          end
         [one, two].each { |peer| peer.send("here") && router.recv }
         router.send(%w[one prime])
         one.close

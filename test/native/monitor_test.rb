@@ -6,13 +6,15 @@ require "socket"
 require "support/tiny_scheduler"
 require_relative "shim/shim"
 
-# A Monitor that nobody reads, that is dropped, whose readers are killed, and what it costs (ext/godwit/monitor.c, law 12).
+# A Monitor that nobody reads, that is dropped, whose readers are killed, and what it costs
+# (ext/godwit/monitor.c, law 12).
 class NativeMonitorTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 
   CHURN = 4_000 # connections; three events each
 
-  # At libzmq's limit, its 1,000th event, its I/O thread would wait for a reader, and each bind and close with it.
+  # At libzmq's limit, its 1,000th event, its I/O thread would wait for a reader, and each bind and
+  # close with it.
   test "12,000 events that nobody reads stop neither the socket nor the context" do
     pull = open_socket(:PULL, backlog: CHURN)
     monitor = pull.monitor(limit: 100)
@@ -118,7 +120,8 @@ class NativeMonitorTest < Godwit::TestCase
     assert_equal pull.last_endpoint, waiting.value.endpoint
   end
 
-  # One who drains the queue, such as a killed reader or a bind, takes the edge that others wait for.
+  # One who drains the queue, such as a killed reader or a bind, takes the edge that others wait
+  # for.
   test "who takes another's edge tells him" do
     300.times do
       pull = open_socket(:PULL)
@@ -138,13 +141,28 @@ class NativeMonitorTest < Godwit::TestCase
     assert_child(run_child(<<~RUBY, deadline: 30, env: Godwit::TestSupport::Shim.windows))
       require "godwit"
       require "fiddle"
-      closed_under_wait = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_closed_under_wait"], [], Fiddle::TYPE_LONG)
+      closed_under_wait =
+        Fiddle::Function.new(
+          Fiddle::Handle::DEFAULT["windows_closed_under_wait"], [], Fiddle::TYPE_LONG
+        )
       30.times do
         pull = Godwit::PULL.new
-        waiters = Array.new(10) { monitor = pull.monitor(:connected); Thread.new { monitor.next_event rescue $!.class } }
+        waiters =
+          Array.new(10) do
+            monitor = pull.monitor(:connected)
+            Thread.new do
+              begin
+                monitor.next_event
+              rescue StandardError
+                $!.class
+              end
+            end
+          end
         until_waiting(pull, 10)
         pull.close
-        abort "a waiter heard of something else" unless waiters.map(&:value).uniq == [Godwit::ClosedError]
+        unless waiters.map(&:value).uniq == [Godwit::ClosedError]
+          abort "a waiter heard of something else"
+        end
       end
       abort "\#{closed_under_wait.call} sockets were" if closed_under_wait.call > 0
     RUBY

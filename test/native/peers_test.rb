@@ -17,7 +17,10 @@ class PeersTest < Godwit::TestCase
       require "godwit"
       context = Godwit::Context.new(linger: 0, io_threads: 2)
       push = Godwit::PUSH.bind("tcp://127.0.0.1:*", context: context)
-      pulls = Array.new(3) { Godwit::PULL.connect(push.last_endpoint, context: Godwit::Context.new(linger: 0)) }
+      pulls =
+        Array.new(3) do
+          Godwit::PULL.connect(push.last_endpoint, context: Godwit::Context.new(linger: 0))
+        end
       push.wait_connected(count: 3, timeout: 5)
       pulls.each_with_index do |pull, gone|
         pull.close
@@ -35,7 +38,8 @@ class PeersTest < Godwit::TestCase
     RUBY
   end
 
-  # The end of one that was refused is told a while after its failure; that of others may come in between.
+  # The end of one that was refused is told a while after its failure; that of others may come in
+  # between.
   test "a peer that goes while a refused one is still there counts no longer, once both are gone" do
     push = guarded_push
     peer, = Array.new(2) { peer_of(push) }
@@ -73,7 +77,9 @@ class PeersTest < Godwit::TestCase
   # One whose user "good" is let in.
   def guarded_push
     guard = open_socket(:REP).bind("inproc://zeromq.zap.01")
-    in_thread { guard.serve { |ask| ["1.0", ask[1], (ask[6] == "good") ? "200" : "400", "", "", ""] } }
+    in_thread do
+      guard.serve { |ask| ["1.0", ask[1], (ask[6] == "good") ? "200" : "400", "", "", ""] }
+    end
     open_socket(:PUSH, plain_server: true).bind(endpoint_for(:tcp))
   end
 

@@ -7,7 +7,8 @@ require_relative "shim/shim"
 ENV["CONSOLE_LEVEL"] ||= "fatal"
 require "async"
 
-# The poller's own part of laws 2 and 5: edges that others swallow, what an idle socket costs, and the collector.
+# The poller's own part of laws 2 and 5: edges that others swallow, what an idle socket costs, and
+# the collector.
 class NativePollerTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 
@@ -15,7 +16,8 @@ class NativePollerTest < Godwit::TestCase
   Tiny = Godwit::TestSupport::TinyScheduler
   ROUNDS = 300
 
-  # ---- no wake-up is lost; a fiber waits, and what swallows its edge happens before its scheduler looks ----
+  # ---- no wake-up is lost; a fiber waits, and what swallows its edge happens before its scheduler
+  # looks ----
 
   test "what the poller asks does not swallow the edge of a blocked receiver" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
@@ -62,7 +64,8 @@ class NativePollerTest < Godwit::TestCase
     assert_equal [pull], got
   end
 
-  # The first to come back takes the event out of the epoll; the second finds nothing there. (Asking a socket makes another.)
+  # The first to come back takes the event out of the epoll; the second finds nothing there. (Asking
+  # a socket makes another.)
   test "of two that wait on one poller the second is told too" do
     out, into = IO.pipe
     poller = open_poller(out)
@@ -90,7 +93,8 @@ class NativePollerTest < Godwit::TestCase
     assert_equal [push], got
   end
 
-  # One thread polls, another is blocked in recv; the next message comes when the last was taken. Windows between all calls.
+  # One thread polls, another is blocked in recv; the next message comes when the last was taken.
+  # Windows between all calls.
   test "a poller beside a blocked receiver, with wide windows" do
     child = start_child(<<~RUBY, [ROUNDS], deadline: 25, env: Shim.windows(events: 200, any: 300))
       require "godwit"
@@ -100,14 +104,23 @@ class NativePollerTest < Godwit::TestCase
       pushes = pulls.map { |pull| Godwit::PUSH.connect(pull.last_endpoint, context: context) }
       taken = Thread::Queue.new
       poller = Godwit::Poller.new(*pulls)
-      Thread.new { loop { poller.wait { |event| (message = event.object.recv_nonblock(exception: false)).is_a?(String) && taken << message } } }
+      Thread.new do
+        loop do
+          poller.wait do |event|
+            (message = event.object.recv_nonblock(exception: false)).is_a?(String) &&
+              taken << message
+          end
+        end
+      end
       Thread.new { loop { taken << pulls[0].recv } }
       other = Godwit::Poller.new(*pulls)
       Thread.new { loop { other.wait { Thread.pass } } }
       ARGV[0].to_i.times do |number|
         pushes[number % 2].send(number.to_s)
         start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-        Thread.pass while taken.empty? && Process.clock_gettime(Process::CLOCK_MONOTONIC) - start < 5
+        while taken.empty? && Process.clock_gettime(Process::CLOCK_MONOTONIC) - start < 5
+          Thread.pass
+        end
         abort "message \#{number} lies there: \#{pulls.map(&:events)}" if taken.empty?
         taken.pop == number.to_s or abort "another message"
       end
@@ -169,7 +182,9 @@ class NativePollerTest < Godwit::TestCase
     push = open_socket(:PUSH).connect("inproc://kept")
     push.send("x")
     assert_equal "x", poller.wait(5).first.object.recv
-    in_thread { 50.times { Godwit::Poller.new(Godwit::PULL.new(context: context), IO.pipe.first) } }.join
+    in_thread do
+      50.times { Godwit::Poller.new(Godwit::PULL.new(context: context), IO.pipe.first) }
+    end.join
     eventually("#{descriptors - before} are left", deadline: 10) do
       in_thread { GC.start }.join
       descriptors <= before + 40
@@ -217,7 +232,8 @@ class NativePollerTest < Godwit::TestCase
     RUBY
   end
 
-  test "the last fiber that waited on a closed poller, when it is collected, closes its descriptor" do
+  test "the last fiber that waited on a closed poller, when it is collected, closes its " \
+    "descriptor" do
     leaks_allowed!
     pull = open_socket(:PULL)
     pollers = Array.new(30) { Godwit::Poller.new(pull) }
@@ -328,7 +344,8 @@ class NativePollerTest < Godwit::TestCase
         other = Thread.new { sleep } unless alone
         trap(:USR1) { throw :done }
         thrown = catch(:done) do
-          Process.spawn("sleep 0.1; kill -USR1 \#{Process.pid}") # in here: on a busy machine the signal may come before the wait
+          # In here: on a busy machine the signal may come before the wait.
+          Process.spawn("sleep 0.1; kill -USR1 \#{Process.pid}")
           poller.wait(5)
         end
         abort "it waited on" unless thrown.nil?

@@ -4,7 +4,8 @@ require "test_helper"
 require "timeout"
 require_relative "shim/shim"
 
-# The proxy's loop in C: it hears its control in every state, loses no wake-up, tears no message, and owns what it uses.
+# The proxy's loop in C: it hears its control in every state, loses no wake-up, tears no message,
+# and owns what it uses.
 class NativeProxyTest < Godwit::TestCase
   # name => brings a proxy to that state, running
   STATES = {
@@ -52,7 +53,9 @@ class NativeProxyTest < Godwit::TestCase
     workers.each { |worker| in_thread { worker.each { |message| worker.send(message) } } }
     clients = Array.new(20) { peer(:REQ, queue.frontend, send_hwm: 1, recv_hwm: 1) }
     replies = clients.map do |client|
-      in_thread { Array.new(50) { |i| client.send(i.to_s, timeout: 10) && client.recv(timeout: 10) } }
+      in_thread do
+        Array.new(50) { |i| client.send(i.to_s, timeout: 10) && client.recv(timeout: 10) }
+      end
     end
     replies.each { |thread| assert_equal Array.new(50, &:to_s), thread.value }
   end
@@ -60,7 +63,10 @@ class NativeProxyTest < Godwit::TestCase
   test "messages of many frames pass whole while peers come and go" do
     streamer = pair(:PULL, :PUSH, transport: :tcp, send_hwm: 5, recv_hwm: 5).start
     push = peer(:PUSH, streamer.frontend, send_hwm: 5)
-    sender = in_thread { 3_000.times { |i| push.send(Array.new(1 + i % 7) { |j| "#{i}.#{j}" }) } && push.send("end") }
+    sender =
+      in_thread do
+        3_000.times { |i| push.send(Array.new(1 + i % 7) { |j| "#{i}.#{j}" }) } && push.send("end")
+      end
     seen = 0
     last = nil
     until last == "end"
@@ -74,7 +80,8 @@ class NativeProxyTest < Godwit::TestCase
         seen += 1
       end
       pull.close
-      break if last.nil? && !sender.alive? && streamer.statistics.backend.sent == 3_001 # the end went to one that was closed
+      # The end went to one that was closed.
+      break if last.nil? && !sender.alive? && streamer.statistics.backend.sent == 3_001
     end
     sender.join
     assert_operator seen, :>, 100
@@ -82,33 +89,40 @@ class NativeProxyTest < Godwit::TestCase
 
   # The shim gives the peer time to go between two parts.
   {PUSH: :PULL, DEALER: :DEALER, PAIR: :PAIR}.each do |type, peer|
-    test "a message to a #{type}'s peer that goes in mid-message goes to the next one, whole and once" do
+    test "a message to a #{type}'s peer that goes in mid-message goes to the next one, whole and " \
+      "once" do
       env = Godwit::TestSupport::Shim.windows(parts: 20_000)
       assert_child(run_child(<<~RUBY, env: env, deadline: 28))
         require "godwit"
         require "fiddle"
-        MID_MESSAGE = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_mid_message"], [], Fiddle::TYPE_LONG)
+        MID_MESSAGE =
+          Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_mid_message"], [], Fiddle::TYPE_LONG)
         parts = #{(type == :PUSH) ? %w[1 end] : %w[1 2 3 end]} # libzmq mostly drops the rest of a longer one to a PUSH without a word
-        cut = false
+          cut = false
         20.times do
           context = Godwit::Context.new(linger: 0)
           front = Godwit::PULL.bind("inproc://front", context: context)
-          back = Godwit::#{type}.bind("inproc://cut", context: context)
-          push = Godwit::PUSH.connect("inproc://front", context: context)
-          first = Godwit::#{peer}.connect("inproc://cut", context: context)
-          proxy = Godwit::Proxy.new(front, back).start
+          back =
+            Godwit.push = #{type}.bind("inproc://cut", context: context)
+              Godwit::PUSH.connect("inproc://front", context: context)
+          first =
+            Godwit.proxy = #{peer}.connect("inproc://cut", context: context)
+              Godwit::Proxy.new(front, back).start
           push.send("prime")
           first.recv(timeout: 5)
           before = MID_MESSAGE.call
           push.send(parts)
           first.close
           finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.2
-          Thread.pass until MID_MESSAGE.call > before || Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
+          until MID_MESSAGE.call > before || Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
+            Thread.pass
+          end
           if (cut = MID_MESSAGE.call > before)
             message = nil
             until message # a PAIR ignores for good who comes before it is done with its last peer
-              other = Godwit::#{peer}.connect("inproc://cut", context: context)
-              message = other.recv(timeout: 1, exception: false)
+              other =
+                Godwit.message = #{peer}.connect("inproc://cut", context: context)
+                  other.recv(timeout: 1, exception: false)
               other.close unless message
             end
             abort "torn: \#{message.inspect}" unless message == parts
@@ -153,7 +167,9 @@ class NativeProxyTest < Godwit::TestCase
   end
 
   test "a proxy that nobody holds runs on, and closing its socket lets go of everything" do
-    front, back = open_socket(:PULL).bind(endpoint_for(:inproc)), open_socket(:PUSH).bind(endpoint_for(:inproc))
+    front, back =
+      open_socket(:PULL).bind(endpoint_for(:inproc)),
+      open_socket(:PUSH).bind(endpoint_for(:inproc))
     make_and_forget(front, back)
     GC.start
     peer(:PUSH, front).send("x")
@@ -167,7 +183,9 @@ class NativeProxyTest < Godwit::TestCase
   end
 
   test "starting, stopping and dropping proxies leaves no descriptor behind" do
-    front, back = open_socket(:PULL).bind(endpoint_for(:inproc)), open_socket(:PUSH).bind(endpoint_for(:inproc))
+    front, back =
+      open_socket(:PULL).bind(endpoint_for(:inproc)),
+      open_socket(:PUSH).bind(endpoint_for(:inproc))
     round = -> { Godwit::Proxy.new(front, back).start.stop.wait(5) }
     round.call
     GC.start
@@ -214,7 +232,10 @@ class NativeProxyTest < Godwit::TestCase
 
   test "who waits for peers of a socket that a proxy takes is told, and the proxy runs on" do
     streamer = pair(:PULL, :PUSH, transport: :tcp)
-    waiter = in_thread { assert_raises(Godwit::BusyError) { streamer.frontend.wait_connected(timeout: 5) } }
+    waiter =
+      in_thread do
+        assert_raises(Godwit::BusyError) { streamer.frontend.wait_connected(timeout: 5) }
+      end
     until_waiting(streamer.frontend)
     streamer.start
     assert waiter.join(HANG)
@@ -226,7 +247,8 @@ class NativeProxyTest < Godwit::TestCase
     streamer = pair(:PULL, :PUSH).start
     push = peer(:PUSH, streamer.frontend)
     pull = peer(:PULL, streamer.backend)
-    steerers = Array.new(3) { in_thread { 200.times { Thread.pass if streamer.pause.resume.statistics } } }
+    steerers =
+      Array.new(3) { in_thread { 200.times { Thread.pass if streamer.pause.resume.statistics } } }
     restarter = in_thread { 100.times { streamer.stop.wait(5).start } }
     sender = in_thread { 2_000.times { |i| push.send(i.to_s) } }
     [sender, restarter, *steerers].each(&:join)
@@ -241,13 +263,17 @@ class NativeProxyTest < Godwit::TestCase
   def blocked
     proxy = streamer(send_hwm: 1, recv_hwm: 1).start
     push = peer(:PUSH, proxy.frontend, send_hwm: 1)
-    peer(:PULL, proxy.backend, recv_hwm: 1) # takes what its high-water mark allows, and reads nothing
+    # Takes what its high-water mark allows, and reads nothing.
+    peer(:PULL, proxy.backend, recv_hwm: 1)
     fill(push)
     proxy
   end
 
   def captured
-    capture = own(Godwit::PUSH.new(context: own(Godwit::Context.new(linger: 0)))).bind(endpoint_for(:inproc))
+    capture =
+      own(Godwit::PUSH.new(context: own(Godwit::Context.new(linger: 0)))).bind(
+        endpoint_for(:inproc)
+      )
     proxy = streamer(capture: capture).start
     peer(:PULL, proxy.backend)
     fill(peer(:PUSH, proxy.frontend, send_hwm: 1))
@@ -283,7 +309,9 @@ class NativeProxyTest < Godwit::TestCase
   def pair(front_type, back_type, front: {}, transport: :inproc, capture: nil, **options)
     home = capture&.context || own(Godwit::Context.new(linger: 0))
     sides = {front_type => front, back_type => {}}.map do |type, more|
-      own(Godwit.const_get(type).new(context: home, **options, **more)).bind(endpoint_for(transport))
+      own(Godwit.const_get(type).new(context: home, **options, **more)).bind(
+        endpoint_for(transport)
+      )
     end
     own_proxy(Godwit::Proxy.new(*sides, capture: capture))
   end
@@ -294,7 +322,9 @@ class NativeProxyTest < Godwit::TestCase
   end
 
   def peer(type, socket, **options)
-    own(Godwit.const_get(type).new(context: socket.context, **options)).connect(socket.last_endpoint)
+    own(Godwit.const_get(type).new(context: socket.context, **options)).connect(
+      socket.last_endpoint
+    )
   end
 
   def make_and_forget(front, back)
@@ -302,9 +332,15 @@ class NativeProxyTest < Godwit::TestCase
     nil
   end
 
-  # @return [Integer, nil] how many it has received, when one of them found no room and so is no longer on its way through
+  # @return [Integer, nil] how many it has received, when one of them found no room and so is no
+  #   longer on its way through
   def in_hand(proxy)
-    looks = Array.new(2) { proxy.statistics.then { |now| [now.frontend.received, now.backend.sent] if waiters(proxy) == 1 } }
+    looks =
+      Array.new(2) do
+        proxy.statistics.then do |now|
+          [now.frontend.received, now.backend.sent] if waiters(proxy) == 1
+        end
+      end
     looks[0]&.first if looks.uniq.size == 1 && looks[0]&.reduce(:-) == 1
   end
 

@@ -2,7 +2,8 @@
 
 require "test_helper"
 
-# Law 10: each Ractor may own sockets; a Context is shared, so that inproc works between them; frozen frames cross.
+# Law 10: each Ractor may own sockets; a Context is shared, so that inproc works between them;
+# frozen frames cross.
 class RactorsTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     Warning[:experimental] = false
@@ -49,14 +50,35 @@ class RactorsTest < Godwit::TestCase
           Array.new(50) { |round| req.request("c\#{number}.\#{round}", timeout: 5) }
         end
       end
-      clients.each_with_index { |client, number| check("replies", Array.new(50) { |round| "C\#{number}.\#{round}" } == client.take) }
+      clients.each_with_index do |client, number|
+        check("replies", Array.new(50) { |round| "C\#{number}.\#{round}" } == client.take)
+      end
       errors = Ractor.new do
         pull = Godwit::PULL.bind("tcp://127.0.0.1:*")
         [
-          -> { pull.recv(timeout: 0.01) }, -> { pull.recv_nonblock }, -> { pull.send("x") }, -> { pull.bind("nonsense") }, -> { pull.bind("tcp://127.0.0.1:99999") },
-          -> { pull.set(:recv_hwmm, 1) }, -> { pull.recv_hwm = -5 }, -> { Godwit::PUSH.new.send(5) }, -> { Godwit::PUSH.new.send([]) }, -> { pull.wait_readable("x") },
-          -> { Godwit::REQ.new.recv }, -> { Godwit::SCATTER.new unless Godwit.has?(:draft); raise Godwit::UnsupportedError }, -> { Godwit::Frame.new(5) }, -> { Godwit::Message.decode("ab") },
-          -> { Godwit::Frame.new("x").tap(&:close).size }, -> { pull.close; pull.recv }, -> { Godwit::Socket.class_of(:NONE) }
+          -> { pull.recv(timeout: 0.01) },
+          -> { pull.recv_nonblock },
+          -> { pull.send("x") },
+          -> { pull.bind("nonsense") },
+          -> { pull.bind("tcp://127.0.0.1:99999") },
+          -> { pull.set(:recv_hwmm, 1) },
+          -> { pull.recv_hwm = -5 },
+          -> { Godwit::PUSH.new.send(5) },
+          -> { Godwit::PUSH.new.send([]) },
+          -> { pull.wait_readable("x") },
+          -> { Godwit::REQ.new.recv },
+          -> do
+            Godwit::SCATTER.new unless Godwit.has?(:draft)
+            raise Godwit::UnsupportedError
+          end,
+          -> { Godwit::Frame.new(5) },
+          -> { Godwit::Message.decode("ab") },
+          -> { Godwit::Frame.new("x").tap(&:close).size },
+          -> do
+            pull.close
+            pull.recv
+          end,
+          -> { Godwit::Socket.class_of(:NONE) }
         ].map do |call|
           call.call
           nil
@@ -65,7 +87,11 @@ class RactorsTest < Godwit::TestCase
         end
       end.take
       check("errors \#{errors}", errors.all? { |error| error && error[1] })
-      check("classes", %w[Godwit::TimeoutError Godwit::EAGAINWaitReadable Godwit::UnsupportedError] == errors.first(3).map(&:first))
+      check(
+        "classes",
+        %w[Godwit::TimeoutError Godwit::EAGAINWaitReadable Godwit::UnsupportedError] ==
+          errors.first(3).map(&:first)
+      )
       stopper = Godwit::REQ.connect(endpoint)
       check("stop", stopper.request("stop", timeout: 5) == "bye")
       check("served", server.take)
@@ -86,15 +112,23 @@ class RactorsTest < Godwit::TestCase
       pub.wait_connected(count: 2, timeout: 5)
       2.times { |number| 3.times { |round| pub.send([number.to_s, round.to_s]) } }
       2.times { |number| pub.send([number.to_s, "end"]) }
-      subs.each_with_index { |sub, number| check("topics", Array.new(3) { |round| [number.to_s, round.to_s] } == sub.take) }
+      subs.each_with_index do |sub, number|
+        check("topics", Array.new(3) { |round| [number.to_s, round.to_s] } == sub.take)
+      end
       done = Ractor.new do
         keys = Godwit::Curve.keypair
         pull = Godwit::PULL.bind("tcp://127.0.0.1:*", curve: keys)
-        push = Godwit::PUSH.connect(pull.last_endpoint, curve: Godwit::Curve.keypair, server_key: keys.public_key)
+        push =
+          Godwit::PUSH.connect(
+            pull.last_endpoint, curve: Godwit::Curve.keypair, server_key: keys.public_key
+          )
         tracker = push.send(("x" * 100_000).freeze, track: true)
         frame = pull.recv_frame(timeout: 5)
         push.send_frame("a", more: true).send_frame("b")
-        [frame.size, frame.property("Peer-Address"), tracker.wait(5), pull.recv_frames(2, timeout: 5).map(&:to_s)]
+        [
+          frame.size, frame.property("Peer-Address"), tracker.wait(5),
+          pull.recv_frames(2, timeout: 5).map(&:to_s)
+        ]
       end.take
       check("done \#{done}", [100_000, "127.0.0.1", true, %w[a b]] == done)
     RUBY
@@ -106,7 +140,9 @@ class RactorsTest < Godwit::TestCase
       feed = Godwit::PUSH.connect("inproc://frames")
       feed.send(["r" * 5000, "s"])
       received = pull.recv_message(timeout: 5)
-      frames = [Godwit::Frame.new("m" * 100), Godwit::Frame.new(("p" * 100_000).freeze), received.first].each(&:freeze)
+      frames = [
+        Godwit::Frame.new("m" * 100), Godwit::Frame.new(("p" * 100_000).freeze), received.first
+      ].each(&:freeze)
       check("shareable", frames.all? { |frame| Ractor.shareable?(frame) })
       message = Ractor.make_shareable(received)
       workers = Array.new(3) do
@@ -116,12 +152,20 @@ class RactorsTest < Godwit::TestCase
             frames.each { |frame| push.send(frame) }
             push.send(message)
           end
-          [frames.map(&:size), frames.map { |frame| frame.unpack1("a1") }, frames.none?(&:gone?), message.to_a.map(&:size)]
+          [
+            frames.map(&:size), frames.map { |frame| frame.unpack1("a1") }, frames.none?(&:gone?),
+            message.to_a.map(&:size)
+          ]
         end
       end
       sizes = Array.new(3 * 200 * 4) { pull.recv_frames(1, timeout: 10).map(&:size) }.tally
-      check("sizes \#{sizes}", {[100] => 600, [100_000] => 600, [5000] => 600, [5000, 1] => 600} == sizes)
-      workers.each { |worker| check("read", [[100, 100_000, 5000], %w[m p r], true, [5000, 1]] == worker.take) }
+      check(
+        "sizes \#{sizes}",
+        { [100] => 600, [100_000] => 600, [5000] => 600, [5000, 1] => 600 } == sizes
+      )
+      workers.each do |worker|
+        check("read", [[100, 100_000, 5000], %w[m p r], true, [5000, 1]] == worker.take)
+      end
     RUBY
   end
 
@@ -131,7 +175,12 @@ class RactorsTest < Godwit::TestCase
       workers = Array.new(3) do |number|
         Ractor.new(pull.last_endpoint, number) do |endpoint, number|
           push = Godwit::PUSH.connect(endpoint)
-          trackers = Array.new(100) { |round| push.send((number.to_s * (70_000 + round)).freeze, track: true).tap { GC.start(full_mark: false) if round % 10 == 0 } }
+          trackers =
+            Array.new(100) do |round|
+              push
+                .send((number.to_s * (70_000 + round)).freeze, track: true)
+                .tap { GC.start(full_mark: false) if round % 10 == 0 }
+            end
           trackers.all? { |tracker| tracker.wait(10) }
         end
       end
@@ -180,7 +229,17 @@ class RactorsTest < Godwit::TestCase
       rescue Godwit::UnsupportedError => error
         check(error.message, error.message.include?("Ractor"))
       end
-      check("move", (begin; Ractor.new { Ractor.receive }.send(push, move: true); false; rescue Ractor::Error, TypeError; true; end))
+      check(
+        "move",
+        (
+          begin
+            Ractor.new { Ractor.receive }.send(push, move: true)
+            false
+          rescue Ractor::Error, TypeError
+            true
+          end
+        )
+      )
     RUBY
   end
 
@@ -191,7 +250,9 @@ class RactorsTest < Godwit::TestCase
       Godwit::PUSH.new.close
       Ractor.new { Godwit::PULL.bind("inproc://x") && nil }.take
       before = descriptors.call
-      20.times { |number| Ractor.new(number) { |number| Godwit::PULL.bind("inproc://\#{number}") && nil }.take }
+      20.times do |number|
+        Ractor.new(number) { |number| Godwit::PULL.bind("inproc://\#{number}") && nil }.take
+      end
       await { GC.start || descriptors.call <= before + 4 }
     RUBY
   end

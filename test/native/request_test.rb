@@ -50,7 +50,9 @@ class RequestTest < Godwit::TestCase
       loop do
         moment += 1
         break unless interrupted_at(moment, req, message)
-        assert_equal "again", req.request("again", timeout: 10, retries: 2), "after an interrupt at line #{moment} of a request of #{message}"
+        assert_equal "again",
+          req.request("again", timeout: 10, retries: 2),
+          "after an interrupt at line #{moment} of a request of #{message}"
         assert_equal [rep.last_endpoint], req.endpoints
       end
       assert_operator moment, :>, 5

@@ -2,7 +2,8 @@
 
 require "test_helper"
 
-# The memory of small messages (ext/godwit/pool.c): cut from slabs, given back by libzmq's threads, bounded.
+# The memory of small messages (ext/godwit/pool.c): cut from slabs, given back by libzmq's threads,
+# bounded.
 class SmallMessagesTest < Godwit::TestCase
   SIZES = [0, 1, 33, 34, 47, 48, 49, 100, 1023, 1024, 1025].freeze
   SLABS = 1024
@@ -11,14 +12,20 @@ class SmallMessagesTest < Godwit::TestCase
   test "messages of every size around the borders arrive as they were, by tcp, ipc and inproc" do
     each_transport do |transport|
       pull, push = connected_pair(:PULL, :PUSH, transport: transport, send_hwm: 0, recv_hwm: 0)
-      sent = Array.new(2000) { |i| [i].pack("N").ljust(SIZES[i % SIZES.size], "\xff".b)[0, SIZES[i % SIZES.size]] }
+      sent =
+        Array.new(2000) do |i|
+          [i].pack("N").ljust(SIZES[i % SIZES.size], "\xff".b)[0, SIZES[i % SIZES.size]]
+        end
       sent.each { |message| push.send(message) }
       assert_equal sent, Array.new(sent.size) { pull.recv }
     end
   end
 
-  test "more messages under way than the slabs hold go as libzmq's own, and the memory stays bounded" do
-    skip "a million objects are too many for GC.stress and valgrind" if Godwit::TestSupport::GCLevels.slow?
+  test "more messages under way than the slabs hold go as libzmq's own, and the memory stays " \
+    "bounded" do
+    if Godwit::TestSupport::GCLevels.slow?
+      skip "a million objects are too many for GC.stress and valgrind"
+    end
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
     count = SLABS * SLAB / 100
     2.times do |round|

@@ -51,15 +51,20 @@ class StatisticsTest < Godwit::TestCase
 
   test "it is read while the proxy writes: whole messages, in order, and sums that fit" do
     total = rounds(20_000, stressed: 50)
-    sent = Array.new(total) { |i| frames(i + 1, tseq: 1, writer: writer(i % 30), text: "x" * ((i + 1) % 700)) }
+    sent =
+      Array.new(total) do |i|
+        frames(i + 1, tseq: 1, writer: writer(i % 30), text: "x" * ((i + 1) % 700))
+      end
     rounds(8, stressed: 2).times do
       one = statistics(most: 1_000, bytes: 1 << 20)
       proxy, push = observed(one, send_hwm: 0, recv_hwm: 0)
-      proxy.pause.start # all of it is there before it goes on, since nothing can be sent while this thread reads
+      # All of it is there before it goes on, since nothing can be sent while this thread reads.
+      proxy.pause.start
       push.send_many(sent)
       proxy.resume
       until one.totals.first == total
-        seen = Array.new(5) { [one.messages(1_000), one.accounts(100)] } # looked at later: it goes on meanwhile
+        # Looked at later: it goes on meanwhile.
+        seen = Array.new(5) { [one.messages(1_000), one.accounts(100)] }
         seen.each { |messages, accounts| assert_whole(messages) && assert_sums(accounts) }
       end
       stopped(proxy)
@@ -68,14 +73,22 @@ class StatisticsTest < Godwit::TestCase
   end
 
   def assert_whole(messages)
-    seqs = messages.map { |_, header, text| header[/"seq":(\d+)/, 1].to_i.tap { |seq| flunk header unless text == "x" * (seq % 700) } }
+    seqs =
+      messages.map do |_, header, text|
+        header[/"seq":(\d+)/, 1].to_i.tap { |seq| flunk header unless text == "x" * (seq % 700) }
+      end
     assert_equal [*seqs.first..seqs.last], seqs if seqs.any?
     true
   end
 
   def assert_sums(accounts)
     assert_operator accounts.size, :<=, 20
-    accounts.each { |account| flunk account.inspect unless account[4] - account[3] + 1 == account[5] + account[6] && account.last(6).sum == account[5] }
+    accounts.each do |account|
+      unless account[4] - account[3] + 1 == account[5] + account[6] &&
+          account.last(6).sum == account[5]
+        flunk account.inspect
+      end
+    end
   end
 
   test "a proxy keeps its statistics alive, wherever the collector moves it" do
@@ -89,7 +102,10 @@ class StatisticsTest < Godwit::TestCase
     end
     eventually { proxy.statistics.frontend.received == rounds(200, stressed: 5) }
     stopped(proxy)
-    assert_equal 1, ObjectSpace.each_object(STATISTICS).count { |one| one.totals.first == rounds(200, stressed: 5) }
+    assert_equal 1,
+      ObjectSpace
+        .each_object(STATISTICS)
+        .count { |one| one.totals.first == rounds(200, stressed: 5) }
   end
 
   test "a proxy that runs takes no other observer, and nothing else for one" do
@@ -106,7 +122,9 @@ class StatisticsTest < Godwit::TestCase
 
   test "wrong arguments raise, and memory is told" do
     one = STATISTICS.allocate
-    [["x", 1, 1], [1, nil, 1], [1, 1, nil], [1 << 70, 1, 1]].each { |arguments| assert_raises(RangeError, TypeError) { one.open(*arguments) } }
+    [["x", 1, 1], [1, nil, 1], [1, 1, nil], [1 << 70, 1, 1]].each do |arguments|
+      assert_raises(RangeError, TypeError) { one.open(*arguments) }
+    end
     one.open(10, 1_000, 10)
     [nil, "x", [1], ["a", nil]].each { |frames| assert_raises(TypeError) { one.record(frames) } }
     assert_raises(TypeError) { one.messages("x") }

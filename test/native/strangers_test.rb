@@ -5,7 +5,8 @@ require "socket"
 
 # A REP whose peers send what is no request, and leave.
 class StrangersTest < Godwit::TestCase
-  each_transport("a REP answers the request after messages without a delimiter, from peers that have left") do |transport|
+  each_transport("a REP answers the request after messages without a delimiter, from peers that " \
+    "have left") do |transport|
     rep = open_socket(:REP).bind(endpoint_for(transport))
     req = open_socket(:REQ).connect(rep.last_endpoint)
     20.times do |i|
@@ -26,7 +27,10 @@ class StrangersTest < Godwit::TestCase
     ready = "\x05READY\x0BSocket-Type\0\0\0\x06DEALER".b
     5.times do |i|
       raw = TCPSocket.new("127.0.0.1", rep.port)
-      raw.write("\xFF#{"\0" * 8}\x7F\x03\x00NULL#{"\0" * 16}\0#{"\0" * 31}".b, [4, ready.bytesize].pack("CC"), ready)
+      raw.write(
+        "\xFF#{"\0" * 8}\x7F\x03\x00NULL#{"\0" * 16}\0#{"\0" * 31}".b,
+        [4, ready.bytesize].pack("CC"), ready
+      )
       raw.read(64) # its greeting
       raw.read(raw.read(2).getbyte(1)) # its READY
       raw.write("\x01\x01a\x00\x01b".b)

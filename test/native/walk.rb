@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# A program: a random walk over the public API. It ends well unless the process dies, or a call raises what is not Godwit's.
-# ruby walk.rb SEED [STEPS]; with VERBOSE each step is shown before it is taken.
+# A program: a random walk over the public API. It ends well unless the process dies, or a call
+# raises what is not Godwit's. ruby walk.rb SEED [STEPS]; with VERBOSE each step is shown before it
+# is taken.
 require "godwit"
 require "tmpdir"
 
@@ -14,10 +15,12 @@ class Walk
   SECONDS = [nil, 0, 0.001, 0.01, 1].freeze
   # Of these a value could take a descriptor of this process, or keep it from ending.
   APART = %i[use_fd linger].freeze
-  MESSAGES = ["", "x", "x" * 100, "x" * 100_000, %w[a b], ["", "body"], ["\0\0\0\0\1", "", "body"], ["a"] * 20].freeze
+  MESSAGES = [
+    "", "x", "x" * 100, "x" * 100_000, %w[a b], ["", "body"], ["\0\0\0\0\1", "", "body"], ["a"] * 20
+  ].freeze
   STEPS = %i[
-    open open connect connect connect bind bind bind send send send send receive receive receive receive
-    option option detach close topics ask poll request context_too frames monitor
+    open open connect connect connect bind bind bind send send send send receive receive receive
+    receive option option detach close topics ask poll request context_too frames monitor
   ].freeze
 
   def initialize(seed, directory)
@@ -25,7 +28,10 @@ class Walk
     @directory = directory
     @contexts = [new_context]
     @sockets = []
-    @endpoints = %w[inproc://a inproc://b inproc://c tcp://127.0.0.1:* tcp://127.0.0.1:9 ipc://@godwit-walk-none inproc://zeromq.zap.01]
+    @endpoints = %w[
+      inproc://a inproc://b inproc://c tcp://127.0.0.1:* tcp://127.0.0.1:9 ipc://@godwit-walk-none
+      inproc://zeromq.zap.01
+    ]
   end
 
   def run(steps)
@@ -69,7 +75,12 @@ class Walk
   end
 
   def an_option
-    option = pick(Godwit::Options::SOCKET.values.reject { |one| APART.include?(one.name) || !one.writable? || one.by_hand? })
+    option =
+      pick(
+        Godwit::Options::SOCKET.values.reject do |one|
+          APART.include?(one.name) || !one.writable? || one.by_hand?
+        end
+      )
     [option.name, value_for(option)]
   end
 
@@ -160,7 +171,9 @@ class Walk
   def frames
     one = socket
     tell one
-    one.send_frame("part", more: true, timeout: BRIEFLY) unless %i[STREAM REQ REP].include?(one.type)
+    unless %i[STREAM REQ REP].include?(one.type)
+      one.send_frame("part", more: true, timeout: BRIEFLY)
+    end
     one.recv_frame(timeout: BRIEFLY)
   end
 
@@ -195,5 +208,7 @@ class Walk
   end
 end
 
-Dir.mktmpdir { |directory| Walk.new(Integer(ARGV.fetch(0)), directory).run(Integer(ARGV.fetch(1, 400))) }
+Dir.mktmpdir do |directory|
+  Walk.new(Integer(ARGV.fetch(0)), directory).run(Integer(ARGV.fetch(1, 400)))
+end
 puts "ended"

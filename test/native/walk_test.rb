@@ -2,7 +2,8 @@
 
 require "test_helper"
 
-# Random walks over the public API (test/native/walk.rb), each in a process of its own: none may end it.
+# Random walks over the public API (test/native/walk.rb), each in a process of its own: none may end
+# it.
 class WalkTest < Godwit::TestCase
   Godwit::TestSupport::Length.of(1..15, long: 1..500).each do |seed|
     test "a random walk, seed #{seed}" do

@@ -4,9 +4,11 @@ require "test_helper"
 require "zlib"
 require "timeout"
 
-# Strings in place while everything around them ends: nothing crashes, what arrives is what was sent, every String is released.
+# Strings in place while everything around them ends: nothing crashes, what arrives is what was
+# sent, every String is released.
 class ZeroCopyFireTest < Godwit::TestCase
-  # A receiver of parts [checksum, data] in a process of its own, so that the sender may do what it likes.
+  # A receiver of parts [checksum, data] in a process of its own, so that the sender may do what it
+  # likes.
   RECEIVER = <<~RUBY
     require "godwit"
     require "zlib"
@@ -82,13 +84,29 @@ class ZeroCopyFireTest < Godwit::TestCase
       sent = 0
       10.times do |round|
         threads = [
-          Thread.new { 20.times { |number| push.send(parts(number)); sent += 1 } },
-          Thread.new { begin; 20.times { |number| push.send(parts(50 + number)) }; rescue RuntimeError; end },
-          Thread.new { begin; Timeout.timeout(0.01) { loop { push.send(parts(round)) } }; rescue Timeout::Error; end }
+          Thread.new do
+            20.times do |number|
+              push.send(parts(number))
+              sent += 1
+            end
+          end,
+          Thread.new do
+            begin
+              20.times { |number| push.send(parts(50 + number)) }
+            rescue RuntimeError
+            end
+          end,
+          Thread.new do
+            begin
+              Timeout.timeout(0.01) { loop { push.send(parts(round)) } }
+            rescue Timeout::Error
+            end
+          end
         ]
         threads[1].raise("stop") if threads[1].join(0.005).nil?
         threads[0].kill if round.odd?
-        threads.each { |thread| begin; thread.join; rescue RuntimeError; end } # it may come before the thread has begun, or as it ends
+        # It may come before the thread has begun, or as it ends.
+        threads.each { |thread| begin; thread.join; rescue RuntimeError; end }
         GC.compact
       end
       push.close

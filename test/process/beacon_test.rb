@@ -14,10 +14,13 @@ class BeaconProcessTest < NetworkCase
       beacon.recv(timeout: 5)
       in_child do
         calls = [
-          -> { beacon.publish("y") }, -> { beacon.silence }, -> { beacon.subscribe }, -> { beacon.unsubscribe }, -> { beacon.recv }, -> { beacon.recv(timeout: 0) },
-          -> { beacon.recv_nonblock }, -> { beacon.each { } }, -> { beacon.wait_sent(1) }, -> { beacon.interval }, -> { beacon.interval = 1 },
-          -> { beacon.noecho? }, -> { beacon.noecho = true }, -> { beacon.hostname }, -> { beacon.interface }, -> { beacon.port }, -> { beacon.sent },
-          -> { beacon.failed }, -> { beacon.last_error }, -> { beacon.dropped }, -> { beacon.close }, -> { beacon.closed? }
+          -> { beacon.publish("y") }, -> { beacon.silence }, -> { beacon.subscribe },
+          -> { beacon.unsubscribe }, -> { beacon.recv }, -> { beacon.recv(timeout: 0) },
+          -> { beacon.recv_nonblock }, -> { beacon.each {} }, -> { beacon.wait_sent(1) },
+          -> { beacon.interval }, -> { beacon.interval = 1 }, -> { beacon.noecho? },
+          -> { beacon.noecho = true }, -> { beacon.hostname }, -> { beacon.interface },
+          -> { beacon.port }, -> { beacon.sent }, -> { beacon.failed }, -> { beacon.last_error },
+          -> { beacon.dropped }, -> { beacon.close }, -> { beacon.closed? }
         ]
         calls.each_with_index do |call, index|
           forked { call.call }
@@ -25,7 +28,8 @@ class BeaconProcessTest < NetworkCase
           raise "call \#{index}: \#{error.full_message}"
         end
         raise beacon.inspect unless beacon.inspect.end_with?("(opened before fork)>")
-        Godwit::Beacon.new(9400, noecho: false) { |own| own.subscribe("x").recv(timeout: 5) } # the parent's are heard
+        # The parent's are heard.
+        Godwit::Beacon.new(9400, noecho: false) { |own| own.subscribe("x").recv(timeout: 5) }
         beacon = calls = nil
         3.times { GC.start }
         true
@@ -64,7 +68,9 @@ class BeaconProcessTest < NetworkCase
       require "godwit"
       begin
         beacon = Godwit::Beacon.new(9403).subscribe("y")
-        when_waiting(count_waiters(beacon.instance_variable_get(:@station), :@changed)) { puts "ready" }
+        when_waiting(count_waiters(beacon.instance_variable_get(:@station), :@changed)) do
+          puts "ready"
+        end
         beacon.recv
       rescue Interrupt
         puts "interrupted"
@@ -129,7 +135,9 @@ class BeaconProcessTest < NetworkCase
       puts "left open: \#{open_now.call - before}"
     RUBY
     result = assert_child run_child(source)
-    assert_equal "left open: 0\nfailed: true, left open: 0\nleft open: 0\n", result.stdout, result.stderr
+    assert_equal "left open: 0\nfailed: true, left open: 0\nleft open: 0\n",
+      result.stdout,
+      result.stderr
   end
 
   test "it waits in the gem async's fibers" do
@@ -141,7 +149,8 @@ class BeaconProcessTest < NetworkCase
       Async do |task|
         beacon = Godwit::Beacon.new(9406, interval: 0.02, noecho: false).subscribe
         readers = Array.new(2) { task.async { order << beacon.recv.last } }
-        timed = task.async { order << beacon.wait_sent(1000, timeout: 0.05, exception: false).inspect }
+        timed =
+          task.async { order << beacon.wait_sent(1000, timeout: 0.05, exception: false).inspect }
         order << "first"
         timed.wait
         beacon.publish("x")

@@ -61,10 +61,14 @@ class ExitTest < Godwit::TestCase
   end
 
   test "linger without limit ends by Ctrl-C" do
-    child = start_child("require 'godwit'\ntrap(:WINCH) {}\n#{unsent("linger: nil")}\nat_exit { puts 'ready' }")
+    child =
+      start_child(
+        "require 'godwit'\ntrap(:WINCH) {}\n#{unsent("linger: nil")}\nat_exit { puts 'ready' }"
+      )
     child.wait_for("ready")
     assert_waits_on(child) { child.signal(:WINCH) }
-    eventually { child.signal(:INT) && !alive?(child.pid) } # one that comes before the wait does not end it
+    # One that comes before the wait does not end it.
+    eventually { child.signal(:INT) && !alive?(child.pid) }
     result = child.finish
     refute result.timed_out, result.to_s
   end
@@ -90,7 +94,9 @@ class ExitTest < Godwit::TestCase
     "the end of the program" => ["", 0],
     "exit!" => ["exit! 3", 3],
     "exit in an at_exit block" => ["at_exit { exit 3 }", 3],
-    "SystemExit in the middle of at_exit blocks" => ["at_exit { pull.close }\nat_exit { raise 'oh' }", 1],
+    "SystemExit in the middle of at_exit blocks" => [
+      "at_exit { pull.close }\nat_exit { raise 'oh' }", 1
+],
     "SIGTERM" => ["Process.kill(:TERM, Process.pid); sleep", (143 if RUBY_ENGINE == "jruby")],
     "SIGKILL" => ["Process.kill(:KILL, Process.pid); sleep", nil]
   }.each do |how, (source, status)|
@@ -146,7 +152,8 @@ class ExitTest < Godwit::TestCase
     assert_equal [3, "true\n"], [result.status.exitstatus, result.stdout], result.to_s
   end
 
-  # An end proc of ours would run before minitest's, which runs the tests: its sockets would be closed under it.
+  # An end proc of ours would run before minitest's, which runs the tests: its sockets would be
+  # closed under it.
   test "at_exit blocks still use sockets, whoever registered first" do
     not_on :ffi, "its end is an at_exit block, and those that were registered before it run after it"
     result = run_child(<<~RUBY, gems: true)
@@ -168,16 +175,28 @@ class ExitTest < Godwit::TestCase
     assert_includes result.stdout, "from at_exit"
   end
 
-  test "objects that are collected at the end in any order, under an end that stresses the collector" do
+  test "objects that are collected at the end in any order, under an end that stresses the " \
+    "collector" do
     assert_child(run_child(<<~RUBY))
       require "godwit"
       # Over FFI, which makes more objects, each of them costs a collection too: of the young only, a whole one takes 20 ms there.
       contexts = Array.new((Godwit::BACKEND == :native) ? 5 : 1) { Godwit::Context.new(linger: 0) }
-      sockets = contexts.flat_map { |context| %i[REQ REP PUB SUB PUSH PULL].map { |type| context.socket(type) } }
+      sockets =
+        contexts.flat_map do |context|
+          %i[REQ REP PUB SUB PUSH PULL].map { |type| context.socket(type) }
+        end
       sockets.each { |socket| socket.bind("tcp://127.0.0.1:*") }
       define_finalizer = ->(object) { ObjectSpace.define_finalizer(object, proc { GC.start }) }
       sockets.each(&define_finalizer)
-      contexts.first(2).each { |context| define_finalizer.call(context.dup) rescue nil }
+      contexts
+        .first(2)
+        .each do |context|
+          begin
+            define_finalizer.call(context.dup)
+          rescue StandardError
+            nil
+          end
+        end
       GC.stress = (Godwit::BACKEND == :native) ? true : 0x01
       sockets.first(3).each(&:close)
       contexts.first.shutdown
@@ -188,7 +207,11 @@ class ExitTest < Godwit::TestCase
   test "contexts that nobody refers to any more are ended in the background" do
     assert_child(run_child(<<~RUBY))
       require "godwit"
-      def leave_behind = 20.times { Godwit::Context.new(linger: 0).socket(:PUSH).connect("tcp://127.0.0.1:1").send("x") }
+      def leave_behind
+        20.times do
+          Godwit::Context.new(linger: 0).socket(:PUSH).connect("tcp://127.0.0.1:1").send("x")
+        end
+      end
       Godwit::Context.new(linger: 0).close # what the first one brings with it stays
       before = Dir.children("/proc/self/fd").size
       threads = -> { Dir.children("/proc/self/task").size }

@@ -4,7 +4,8 @@ require "test_helper"
 require_relative "forking"
 require "native/shim/shim"
 
-# A fork at the worst moment: while others wait, close, or hold a lock, and in the middle of a wait (laws 5 and 7).
+# A fork at the worst moment: while others wait, close, or hold a lock, and in the middle of a wait
+# (laws 5 and 7).
 class ForkMomentsTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
@@ -29,7 +30,9 @@ class ForkMomentsTest < Godwit::TestCase
         end
       end
       6.times { push.send("x") }
-      (waiters + [reactor]).each { |waiter| waiter.join(5) or abort "a waiter in the parent was disturbed" }
+      (waiters + [reactor]).each do |waiter|
+        waiter.join(5) or abort "a waiter in the parent was disturbed"
+      end
       in_child { check(*pair); GC.start; true }
     RUBY
   end
@@ -46,8 +49,8 @@ class ForkMomentsTest < Godwit::TestCase
     RUBY
   end
 
-  # A lock that another thread holds at that moment would be held in the child for ever. The more contexts there are, the longer the
-  # oldest ones take to be found, under the lock.
+  # A lock that another thread holds at that moment would be held in the child for ever. The more
+  # contexts there are, the longer the oldest ones take to be found, under the lock.
   test "a fork at the moment in which other threads end their contexts" do
     assert_done <<~RUBY
       Process.setrlimit(:NOFILE, [Process.getrlimit(:NOFILE).last, 4096].min)
@@ -58,7 +61,8 @@ class ForkMomentsTest < Godwit::TestCase
           closed = 0
           until stop
             (contexts << Godwit::Context.new).shift.close
-            GC.start if ((closed += 1) % 100).zero? # a closed one has a descriptor until it is collected, and the children inherit it
+            # A closed one has a descriptor until it is collected, and the children inherit it.
+            GC.start if ((closed += 1) % 100).zero?
           end
           contexts.each(&:close)
         end
@@ -70,7 +74,8 @@ class ForkMomentsTest < Godwit::TestCase
     RUBY
   end
 
-  # The fiber that waits goes with its scheduler in the child; the list that its socket keeps must not.
+  # The fiber that waits goes with its scheduler in the child; the list that its socket keeps must
+  # not.
   test "a child that collects fibers that waited in the parent" do
     assert_done(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"}) # what is freed is overwritten
       require "./test/support/tiny_scheduler"
@@ -129,7 +134,10 @@ class ForkMomentsTest < Godwit::TestCase
   test "a fork in a trap handler just before the main thread would wait" do
     assert_done(<<~RUBY, env: Godwit::TestSupport::Shim.windows)
       require "fiddle"
-      signal_at_next_receive = Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_signal"], [Fiddle::TYPE_INT], Fiddle::TYPE_VOID)
+      signal_at_next_receive =
+        Fiddle::Function.new(
+          Fiddle::Handle::DEFAULT["windows_signal"], [Fiddle::TYPE_INT], Fiddle::TYPE_VOID
+        )
       [true, false].each do |alone|
         pull, push = pair
         other = Thread.new { sleep } unless alone
@@ -164,7 +172,8 @@ class ForkMomentsTest < Godwit::TestCase
         pid = fork
         unless pid
           Thread.new { sleep(5); exit!(3) }
-          Fiber.scheduler.turn until outcome # the parent's message makes the shared descriptor readable here too
+          # The parent's message makes the shared descriptor readable here too.
+          Fiber.scheduler.turn until outcome
           exit!(outcome == Godwit::ForkedError ? 0 : 4)
         end
         push.send("x")

@@ -5,7 +5,8 @@
 require "test_helper"
 require_relative "forking"
 
-# A forked child never touches what it inherited, and the parent never notices that it was there (law 7).
+# A forked child never touches what it inherited, and the parent never notices that it was there
+# (law 7).
 class ForkTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
@@ -17,12 +18,15 @@ class ForkTest < Godwit::TestCase
       context = Godwit.context
       in_child do
         calls = [
-          -> { pull.recv }, -> { pull.recv(timeout: 1) }, -> { pull.recv_many }, -> { pull.recv_into(+"") }, -> { pull.recv_nonblock },
-          -> { pull.wait_readable(0) }, -> { pull.events }, -> { pull.each { } }, -> { push.send("x") }, -> { push << "x" },
-          -> { push.send_many(["x"]) }, -> { push.send_nonblock("x") }, -> { push.wait_writable }, -> { pub.wait_connected },
-          -> { pull.bind("tcp://127.0.0.1:*") }, -> { push.connect("tcp://127.0.0.1:1") }, -> { pull.unbind(pull.last_endpoint) },
-          -> { push.linger }, -> { push.linger = 1 }, -> { push.zmq_fd }, -> { push.pointer }, -> { pull.close },
-          -> { context.shutdown }, -> { context.close }, -> { context.max_sockets }, -> { Godwit::REQ.new(context: context) }
+          -> { pull.recv }, -> { pull.recv(timeout: 1) }, -> { pull.recv_many },
+          -> { pull.recv_into(+"") }, -> { pull.recv_nonblock }, -> { pull.wait_readable(0) },
+          -> { pull.events }, -> { pull.each {} }, -> { push.send("x") }, -> { push << "x" },
+          -> { push.send_many(["x"]) }, -> { push.send_nonblock("x") }, -> { push.wait_writable },
+          -> { pub.wait_connected }, -> { pull.bind("tcp://127.0.0.1:*") },
+          -> { push.connect("tcp://127.0.0.1:1") }, -> { pull.unbind(pull.last_endpoint) },
+          -> { push.linger }, -> { push.linger = 1 }, -> { push.zmq_fd }, -> { push.pointer },
+          -> { pull.close }, -> { context.shutdown }, -> { context.close },
+          -> { context.max_sockets }, -> { Godwit::REQ.new(context: context) }
         ]
         calls.each_with_index do |call, index|
           forked { call.call }

@@ -89,7 +89,10 @@ class LoopProcessTest < Godwit::TestCase
   end
 
   test "Ctrl-C ends a program that only runs a loop, with the status of an interrupt" do
-    child = start_child('require "godwit"; Godwit::Loop.run(forever: true) { |loop| loop.post { puts "ready"; $stdout.flush } }')
+    child =
+      start_child(
+        'require "godwit"; Godwit::Loop.run(forever: true) { |loop| loop.post { puts "ready"; $stdout.flush } }'
+      )
     result = child.wait_for("ready").signal(:INT).finish
     refute result.timed_out, result.to_s
     assert_equal Signal.list["INT"], result.status.termsig
@@ -119,20 +122,29 @@ class LoopProcessTest < Godwit::TestCase
     assert_equal "ready\ngot one\ngot two\ngot three\nempty\n", result.stdout.squeeze("\n")
   end
 
-  test "every call on an inherited loop raises ForkedError, the child makes its own, the parent notices nothing" do
+  test "every call on an inherited loop raises ForkedError, the child makes its own, the parent " \
+    "notices nothing" do
     assert_done <<~RUBY
       #{LOOP}
       timer = loop.after(1000) {}
       5.times do |number|
         in_child do
-          calls = [-> { loop.run }, -> { loop.readable(push) {} }, -> { loop.writable(push) {} }, -> { loop.remove(pull) }, -> { loop.after(1) {} },
-            -> { loop.every(1) {} }, -> { loop.post {} }, -> { loop.stop }, -> { loop.close }]
+          calls = [
+            -> { loop.run }, -> { loop.readable(push) {} }, -> { loop.writable(push) {} },
+            -> { loop.remove(pull) }, -> { loop.after(1) {} }, -> { loop.every(1) {} },
+            -> { loop.post {} }, -> { loop.stop }, -> { loop.close }
+          ]
           calls.each { |call| forked(&call) }
           abort loop.inspect unless loop.inspect.include?("of another process") && !loop.running?
           mine = pair
           mine.last.send("mine")
           got = nil
-          Godwit::Loop.run { |one| one.readable(mine.first) { |socket| got = socket.recv; one.stop } }
+          Godwit::Loop.run do |one|
+            one.readable(mine.first) do |socket|
+              got = socket.recv
+              one.stop
+            end
+          end
           got == "mine"
         end
         push.send("x")

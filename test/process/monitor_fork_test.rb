@@ -7,7 +7,8 @@ require_relative "forking"
 class MonitorForkTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
-  test "a child's calls raise ForkedError, its collector leaves the Monitor alone, and the parent reads on" do
+  test "a child's calls raise ForkedError, its collector leaves the Monitor alone, and the " \
+    "parent reads on" do
     assert_done <<~RUBY
       pull = Godwit::PULL.new
       monitor, other = pull.monitor, pull.monitor
@@ -26,7 +27,8 @@ class MonitorForkTest < Godwit::TestCase
         monitor = other = pull = nil
         3.times { GC.start; GC.compact }
         mine = Godwit::PULL.new
-        mine.monitor.tap { mine.bind("tcp://127.0.0.1:*") }.next_event(timeout: 5).name == :listening
+        mine.monitor.tap { mine.bind("tcp://127.0.0.1:*") }.next_event(timeout: 5).name ==
+          :listening
       end
       raise "no event" unless monitor.next_event(timeout: 5).name == :listening
       pull.bind("tcp://127.0.0.1:*")

@@ -21,15 +21,17 @@ class PollerProcessTest < Godwit::TestCase
     end
   RUBY
 
-  test "every call on an inherited poller raises ForkedError, the child makes its own, the parent notices nothing" do
+  test "every call on an inherited poller raises ForkedError, the child makes its own, the " \
+    "parent notices nothing" do
     assert_done <<~RUBY
       #{POLLING}
       told(poller, pull, push)
       10.times do
         in_child do
           calls = [
-            -> { poller.wait }, -> { poller.wait(0) }, -> { poller.register(into, :writable) }, -> { poller.modify(out, :readable) },
-            -> { poller.remove(out) }, -> { poller.events(out) }, -> { poller.size }, -> { poller.to_a }, -> { poller.close }
+            -> { poller.wait }, -> { poller.wait(0) }, -> { poller.register(into, :writable) },
+            -> { poller.modify(out, :readable) }, -> { poller.remove(out) },
+            -> { poller.events(out) }, -> { poller.size }, -> { poller.to_a }, -> { poller.close }
           ]
           calls.each { |call| forked(&call) }
           abort unless poller.inspect.include?("of another process")
@@ -38,12 +40,15 @@ class PollerProcessTest < Godwit::TestCase
           own = Godwit::Poller.new(mine.first, out)
           told(own, *mine)
           poller = pull = push = nil
-          3.times { GC.start; GC.compact }
+          3.times do
+            GC.start
+            GC.compact
+          end
           told(own, *mine)
         end
         told(poller, pull, push)
       end
-      Godwit::Poller.new(pull) { |inner| Process.wait(fork { }) || told(inner, pull, push) }
+      Godwit::Poller.new(pull) { |inner| Process.wait(fork {}) || told(inner, pull, push) }
     RUBY
   end
 
@@ -115,7 +120,8 @@ class PollerProcessTest < Godwit::TestCase
   end
 
   [true, false].each do |alone|
-    test "a fork in a trap handler while the main thread waits on a poller#{", with other threads" unless alone}" do
+    test "a fork in a trap handler while the main thread waits on a " \
+      "poller#{", with other threads" unless alone}" do
       assert_done <<~RUBY
         #{POLLING}
         other = Thread.new { sleep } unless #{alone}

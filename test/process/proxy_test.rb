@@ -6,12 +6,17 @@ require "test_helper"
 class ProxyProcessTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     require "godwit"
-    def streamer(name = "", **options) = Godwit::Proxy.streamer("inproc://front\#{name}", "inproc://back\#{name}", linger: 0, **options)
+    def streamer(name = "", **options)
+      Godwit::Proxy.streamer(
+        "inproc://front\#{name}", "inproc://back\#{name}", linger: 0, **options
+      )
+    end
   RUBY
 
   {INT: "Interrupt", TERM: "SignalException"}.each do |signal, error|
     [false, true].each do |blocked|
-      test "SIG#{signal} ends run #{"with a back end that blocks " if blocked}and gives the sockets back" do
+      test "SIG#{signal} ends run #{"with a back end that blocks " if blocked}and gives the " \
+        "sockets back" do
         assert_done <<~RUBY
           proxy = streamer
           push = Godwit::PUSH.connect(proxy.frontend.last_endpoint, send_hwm: 1, linger: 0)
@@ -54,7 +59,8 @@ class ProxyProcessTest < Godwit::TestCase
     RUBY
   end
 
-  test "a child of a process with a running proxy: it raises ForkedError there, and goes on in the parent" do
+  test "a child of a process with a running proxy: it raises ForkedError there, and goes on in " \
+    "the parent" do
     assert_done <<~RUBY
       proxy = streamer.start
       pid = fork do

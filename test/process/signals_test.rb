@@ -22,14 +22,19 @@ class SignalsTest < Godwit::TestCase
       only.each do |name|
         context = Godwit::Context.new(linger: 0)
         kept = [] # the peers too, from Java's collector
-        yield waiting_call(name) { |type, **options| Godwit.const_get(type).new(context: context, **options).tap { |one| kept << one } }
+        yield(
+          waiting_call(name) do |type, **options|
+            Godwit.const_get(type).new(context: context, **options).tap { |one| kept << one }
+          end
+        )
         context.close
         kept.clear
       end
     end
   RUBY
 
-  {"Ctrl-C" => [:INT, "Interrupt"], "SIGTERM" => [:TERM, "SignalException"]}.each do |sentence, (signal, error)|
+  {"Ctrl-C" => [:INT, "Interrupt"],
+   "SIGTERM" => [:TERM, "SignalException"]}.each do |sentence, (signal, error)|
     test "#{sentence} ends every waiting call of the main thread" do
       assert_done <<~RUBY
         each_call do |call|
@@ -53,7 +58,8 @@ class SignalsTest < Godwit::TestCase
       waiters = Array.new(4) { Thread.new { pull.recv } }
       until_waiting(pull, 4)
       go = Thread::Queue.new
-      2.times { Thread.new { go.pop && Process.kill(:INT, Process.pid) } } # sent here itself, it would raise in kill
+      # Sent here itself, it would raise in kill.
+      2.times { Thread.new { go.pop && Process.kill(:INT, Process.pid) } }
       begin
         go << true
         sleep
@@ -74,10 +80,14 @@ class SignalsTest < Godwit::TestCase
   end
 
   test "Ctrl-C ends a program that only waits, with the status of an interrupt" do
-    child = start_child('require "godwit"; Thread.new { puts "ready" }; Godwit::PULL.bind("tcp://127.0.0.1:*").recv')
+    child =
+      start_child(
+        'require "godwit"; Thread.new { puts "ready" }; Godwit::PULL.bind("tcp://127.0.0.1:*").recv'
+      )
     result = child.wait_for("ready").signal(:INT).finish
     refute result.timed_out, result.to_s
-    assert_includes [[2, nil], [nil, 130]], [result.status.termsig, result.status.exitstatus] # Java's own, with 130
+    # Java's own, with 130.
+    assert_includes [[2, nil], [nil, 130]], [result.status.termsig, result.status.exitstatus]
   end
 
   test "a trap handler uses the socket that the main thread waits on, and the wait goes on" do
@@ -90,7 +100,10 @@ class SignalsTest < Godwit::TestCase
       seen = []
       trap(:USR1) do
         dealer.send("from the handler")
-        here = [dealer.recv_nonblock(exception: false), dealer.events, dealer.recv(timeout: 0.01, exception: false)]
+        here = [
+          dealer.recv_nonblock(exception: false), dealer.events,
+          dealer.recv(timeout: 0.01, exception: false)
+        ]
         dealer.recv_hwm
         Godwit::PUSH.new(context: context).close
         seen.concat(here) # last: on JRuby the main thread goes on beside the handler
@@ -106,7 +119,8 @@ class SignalsTest < Godwit::TestCase
         until_waiting(dealer)
         peer.send("the answer")
       end
-      abort "the wait did not go on" unless dealer.recv(timeout: 15) == "the answer" # after three handlers
+      # After three handlers
+      abort "the wait did not go on" unless dealer.recv(timeout: 15) == "the answer"
       helper.join
       abort seen.inspect unless seen == [:wait_readable, [:writable], nil] * 3
     RUBY
@@ -136,12 +150,15 @@ class SignalsTest < Godwit::TestCase
     RUBY
   end
 
-  # The wait that it interrupted leaves its socket after it only: a close that waited for that would hang.
+  # The wait that it interrupted leaves its socket after it only: a close that waited for that would
+  # hang.
   test "a trap handler closes the context under the wait" do
     assert_done <<~RUBY
       context = Godwit::Context.new(linger: 1000)
       pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
-      closed = Queue.new # on JRuby the handler has a thread of its own, and the main thread leaves its wait before the handler is done
+      # On JRuby the handler has a thread of its own, and the main thread leaves its wait before the
+      # handler is done.
+      closed = Queue.new
       trap(:USR1) { context.close.then { closed << true } }
       when_waiting(pull) { Process.kill(:USR1, Process.pid) }
       begin
@@ -211,7 +228,8 @@ class SignalsTest < Godwit::TestCase
       end
     RUBY
     child.wait_for("ready").signal(:INT).wait_for("interrupted")
-    # It waits again at its end, for linger is without limit; the first may come a moment too early for that.
+    # It waits again at its end, for linger is without limit; the first may come a moment too early
+    # for that.
     eventually { child.signal(:INT) && !File.read("/proc/#{child.pid}/stat").match?(/\) [^Z]/) }
     result = child.finish
     refute result.timed_out, result.to_s

@@ -2,8 +2,9 @@
 
 require "test_helper"
 
-# Receivers that are killed in the middle of large messages, again and again. Those that live see whole messages only, the
-# sender never stops, and a REQ stays usable. (test/native/mid_message_test.rb does the same step by step.)
+# Receivers that are killed in the middle of large messages, again and again. Those that live see
+# whole messages only, the sender never stops, and a REQ stays usable.
+# (test/native/mid_message_test.rb does the same step by step.)
 class VanishingPeersTest < Godwit::TestCase
   KILLS = Integer(ENV.fetch("GODWIT_STRESS_KILLS", Godwit::TestSupport::Length.of(5, long: 15)))
   PART = 8 << 20 # copying one takes longer than libzmq goes without looking at its commands
@@ -13,18 +14,27 @@ class VanishingPeersTest < Godwit::TestCase
   RECEIVER = <<~RUBY
     require "godwit"
     type, endpoint = ARGV
-    connect = -> { Godwit.const_get(type).connect(endpoint, recv_hwm: 2, linger: 0, reconnect_interval: 0.01) }
+    connect = -> do
+      Godwit.const_get(type).connect(endpoint, recv_hwm: 2, linger: 0, reconnect_interval: 0.01)
+    end
     socket = connect.call
-    socket.send("here") if type == "DEALER" # a ROUTER has to hear of it; a PAIR with unread messages takes no other peer
+    # A ROUTER has to hear of it; a PAIR with unread messages takes no other peer.
+    socket.send("here") if type == "DEALER"
     loop do
       until (message = socket.recv(timeout: 1, exception: false))
-        next unless type == "PAIR" # one that comes before libzmq is done with the last peer is ignored for good
+        # One that comes before libzmq is done with the last peer is ignored for good.
+        next unless type == "PAIR"
         socket.close
         socket = connect.call
       end
       message = message.is_a?(Array) ? message : [message]
       count = message.first.to_i
-      whole = count == message.size && message.drop(1).each_with_index.all? { |part, index| part.getbyte(0) == index && part.getbyte(-1) == index }
+      whole =
+        count == message.size &&
+          message
+            .drop(1)
+            .each_with_index
+            .all? { |part, index| part.getbyte(0) == index && part.getbyte(-1) == index }
       puts whole ? "whole" : "torn: \#{message.map { |part| part[0, 10] }}"
       socket.send("reply") if type == "REP"
     end
@@ -45,7 +55,9 @@ class VanishingPeersTest < Godwit::TestCase
       kill_peers(peer, socket)
       assert_sends_on(socket, peer) { sent }
       survivor = start_child(RECEIVER, [peer, socket.last_endpoint])
-      survivor.wait_for("whole") # before the stop: the sender may be done with its last message, which went to one that was killed
+      # Before the stop: the sender may be done with its last message, which went to one that was
+      # killed.
+      survivor.wait_for("whole")
       stop = true
       assert sender.join(10), "the sender hangs: #{sender.backtrace&.first}"
       end_child(survivor)
@@ -107,7 +119,8 @@ class VanishingPeersTest < Godwit::TestCase
     end_child(survivor)
   end
 
-  # In one process, without a kernel between: peers that close while a message is on its way to them.
+  # In one process, without a kernel between: peers that close while a message is on its way to
+  # them.
   test "PUSH to peers of the same process that close" do
     push = open_socket(:PUSH, send_hwm: 2).bind(endpoint_for(:inproc))
     stop = false

@@ -34,7 +34,9 @@ class ShellBridgesTest < Godwit::TestCase
 
   test "the high-water mark holds the command back" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 10, recv_hwm: 10)
-    stream = Shell.rows("yes", row = "x" * 1000) # long: before it waits, JRuby takes seconds for the 32,000 short ones of the first read where it is cold and the machine busy
+    # long: before it waits, JRuby takes seconds for the 32,000 short ones of the first read where
+    # it is cold and the machine busy
+    stream = Shell.rows("yes", row = "x" * 1000)
     thread = in_thread { stream.into(push) }
     eventually { !push.writable? } # before, it may be the next rows that it waits for
     until_waiting(push)
@@ -78,7 +80,10 @@ class ShellBridgesTest < Godwit::TestCase
 
   test "a logger gets stdout as INFO and stderr as WARN, with the command and its pid" do
     text = StringIO.new
-    logger = Logger.new(text, formatter: ->(level, _time, name, message) { "#{level} #{name} #{message}\n" })
+    logger =
+      Logger.new(
+        text, formatter: ->(level, _time, name, message) { "#{level} #{name} #{message}\n" }
+      )
     status = Shell.rows("echo $$; echo careful >&2; exit 4", shell: true).into(logger)
     assert_equal 4, status.exitstatus
     first, second = text.string.lines.sort
@@ -125,7 +130,8 @@ class ShellBridgesTest < Godwit::TestCase
     pub.wait_connected(timeout: 5)
     ["plain", ["topic", "body"], "with newline\n", "nul\0"].each { |message| pub << message }
     text = "plain\ntopic\tbody\nwith newline\nnul\0"
-    assert_equal text, Shell.rows("head", "-c", text.bytesize.to_s, input: sub, sep: :chunk).to_a.join
+    assert_equal text,
+      Shell.rows("head", "-c", text.bytesize.to_s, input: sub, sep: :chunk).to_a.join
   end
 
   test "a command that ends no longer waits for the socket" do

@@ -37,7 +37,12 @@ class MemoryTest < ShellCase
     result = assert_child run_child(<<~'RUBY')
       require "godwit"
       def peak = File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i
-      tail = ->(bytes) { Godwit::Shell.rows("head -c #{bytes} /dev/zero >&2; printf end >&2", shell: true, err: :tail).each { nil }.stderr_tail }
+      tail = ->(bytes) do
+        Godwit::Shell
+          .rows("head -c #{bytes} /dev/zero >&2; printf end >&2", shell: true, err: :tail)
+          .each { nil }
+          .stderr_tail
+      end
       tail.call(200_000)
       before = peak
       text = tail.call(100_000_000)
@@ -61,9 +66,16 @@ class MemoryTest < ShellCase
         GC.disable
         bytes = GC.stat(:malloc_increase_bytes)
         objects = GC.stat(:total_allocated_objects)
-        rows = Godwit::Shell.rows("while :; do find #{ARGV[0]}; done", shell: true).lazy.grep(/9/).first(10)
+        rows =
+          Godwit::Shell
+            .rows("while :; do find #{ARGV[0]}; done", shell: true)
+            .lazy
+            .grep(/9/)
+            .first(10)
         abort unless rows.size == 10
-        bytes = GC.stat(:malloc_increase_bytes) - bytes + 40 * (GC.stat(:total_allocated_objects) - objects)
+        bytes =
+          GC.stat(:malloc_increase_bytes) - bytes +
+            40 * (GC.stat(:total_allocated_objects) - objects)
         GC.enable
         bytes
       end

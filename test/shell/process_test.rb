@@ -9,9 +9,35 @@ class ProcessTest < ShellCase
     $stdout.sync = true
     STAYS = "echo $$; sleep 1000 & sleep 1000 & wait"
     # KILL comes so late that it was TERM that ended what is gone.
-    def sh(script, grace: 60, **options, &block) = Godwit::Shell.rows(script, shell: true, grace: grace, **options, &block)
-    def alive(group) = Dir.children("/proc").grep(/\A\d+\z/).count { |pid| File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split.then { |f| f[2] == group && !%w[Z X].include?(f[0]) } rescue false }
-    def mine = Dir.children("/proc").grep(/\A\d+\z/).count { |pid| File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split[1] == $$.to_s rescue false }
+    def sh(script, grace: 60, **options, &block)
+      Godwit::Shell.rows(script, shell: true, grace: grace, **options, &block)
+    end
+    def alive(group)
+      Dir
+        .children("/proc")
+        .grep(/\A\d+\z/)
+        .count do |pid|
+          begin
+            File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split.then do |f|
+              f[2] == group && !%w[Z X].include?(f[0])
+            end
+          rescue StandardError
+            false
+          end
+        end
+    end
+    def mine
+      Dir
+        .children("/proc")
+        .grep(/\A\d+\z/)
+        .count do |pid|
+          begin
+            File.read("/proc/#{pid}/stat")[/\) (.*)/, 1].split[1] == $$.to_s
+          rescue StandardError
+            false
+          end
+        end
+    end
   RUBY
 
   # How a stream may be left so that no ensure of it runs.
@@ -46,7 +72,8 @@ class ProcessTest < ShellCase
 
   test "a stream that is held is not collected" do
     result = assert_child run_child(PRELUDE + <<~RUBY)
-      stream = sh("echo $$; read x; echo b", input: Enumerator.new { |y| y << Thread.main[:go].pop })
+      stream =
+        sh("echo $$; read x; echo b", input: Enumerator.new { |y| y << Thread.main[:go].pop })
       Thread.main[:go] = Queue.new
       group = stream.next
       20.times { collect_garbage; "x" * 100_000 }
@@ -61,10 +88,14 @@ class ProcessTest < ShellCase
     "at exit" => "sh(STAYS).tap { |stream| puts stream.next; $keep = stream; exit }",
     "at the end of the program" => "puts ($keep = sh(STAYS)).next",
     "at an exit in the block" => "sh(STAYS) { |row| puts row; exit }",
-    "at exit with a thread in it" => "Thread.new { sh(STAYS) { |row| puts row; $ready = true } }; await { $ready }",
-    "at an exit that an exception makes" => "begin; puts ($keep = sh(STAYS)).next; raise SystemExit; end",
-    "at exit, one that ignores TERM" => "puts ($keep = sh(%q(trap '' TERM; echo $$; while :; do sleep 1000; done), grace: 0.3)).next",
-    "at exit, started by another at_exit" => "sh('echo').to_a; at_exit { at_exit { puts ($keep = sh(STAYS)).next } }"
+    "at exit with a thread in it" =>
+      "Thread.new { sh(STAYS) { |row| puts row; $ready = true } }; await { $ready }",
+    "at an exit that an exception makes" =>
+      "begin; puts ($keep = sh(STAYS)).next; raise SystemExit; end",
+    "at exit, one that ignores TERM" =>
+      "puts ($keep = sh(%q(trap '' TERM; echo $$; while :; do sleep 1000; done), grace: 0.3)).next",
+    "at exit, started by another at_exit" =>
+      "sh('echo').to_a; at_exit { at_exit { puts ($keep = sh(STAYS)).next } }"
   }.freeze
 
   ENDINGS.each do |name, code|
@@ -76,7 +107,10 @@ class ProcessTest < ShellCase
   end
 
   test "what is left after exit! ends when it writes" do
-    result = run_child(PRELUDE + "puts ($keep = sh('echo $$; while :; do echo x; sleep 0.01; done')).next; exit!")
+    result =
+      run_child(
+        PRELUDE + "puts ($keep = sh('echo $$; while :; do echo x; sleep 0.01; done')).next; exit!"
+      )
     group = Integer(result.stdout.lines.first)
     assert eventually { living(group).empty? }
   end
@@ -89,10 +123,27 @@ class ProcessTest < ShellCase
       inside = nil
       pids = [
         fork { exit },
-        fork { stream = nil; GC.start; exit },
-        fork { stream.close; exit },
-        fork { begin; stream.next; stream.next; rescue Godwit::ForkedError; exit 7; end },
-        fork { Godwit::Shell.signal(:KILL); Godwit::Shell.rows("echo", "own") { |row| exit!(row == "own" ? 8 : 9) } }
+        fork do
+          stream = nil
+          GC.start
+          exit
+        end,
+        fork do
+          stream.close
+          exit
+        end,
+        fork do
+          begin
+            stream.next
+            stream.next
+          rescue Godwit::ForkedError
+            exit 7
+          end
+        end,
+        fork do
+          Godwit::Shell.signal(:KILL)
+          Godwit::Shell.rows("echo", "own") { |row| exit!(row == "own" ? 8 : 9) }
+        end
       ]
       sh("echo; exec sleep 1000") do
         pids << fork { raise "in the block" }
@@ -117,13 +168,18 @@ class ProcessTest < ShellCase
     assert_equal "[\"1\", \"2\", \"3\"]\n", result.stdout
   end
 
-  SHOWS = 'for s in INT TERM HUP; do trap "echo $s > $FILE; exit 1" $s; done; echo $$; while :; do sleep 0.01; done'
+  SHOWS =
+    'for s in INT TERM HUP; do trap "echo $s > $FILE; exit 1" $s; done; echo $$; while :; do sleep 0.01; done'
 
   %i[INT TERM HUP].each do |signal|
     test "#{signal} that ends the reader reaches the command" do
       not_on :jruby, "a signal that nobody traps ends Java and raises nothing"
       file = File.join(scratch_dir, "signal")
-      child = start_child(PRELUDE + "sh(ARGV[0], env: {'FILE' => ARGV[1]}) { |row| puts row; puts 'ready' }", [SHOWS, file])
+      child =
+        start_child(
+          PRELUDE + "sh(ARGV[0], env: {'FILE' => ARGV[1]}) { |row| puts row; puts 'ready' }",
+          [SHOWS, file]
+        )
       group = Integer(child.wait_for(/ready/).stdout.lines.first)
       child.signal(signal)
       result = child.finish
@@ -167,7 +223,10 @@ class ProcessTest < ShellCase
 
   test "a killed reader's command ends when it writes, and no other holds its pipe" do
     child = start_child(PRELUDE + <<~RUBY)
-      quiet = Array.new(3) { Godwit::Shell.rows("sleep", "1000").tap { |stream| Thread.new { stream.next } } }
+      quiet =
+        Array.new(3) do
+          Godwit::Shell.rows("sleep", "1000").tap { |stream| Thread.new { stream.next } }
+        end
       await { quiet.all?(&:running?) }
       puts ($keep = sh("echo $$; while :; do echo x; sleep 0.01; done")).next, "ready"
       $stdin.read
@@ -201,7 +260,10 @@ class ProcessTest < ShellCase
       puts ractor.take
       p mine
     RUBY
-    assert_match(/a trap handler cannot run commands.*\n.*commands run in the main Ractor only.*\n0\n/, result.stdout)
+    assert_match(
+      /a trap handler cannot run commands.*\n.*commands run in the main Ractor only.*\n0\n/,
+      result.stdout
+    )
   end
 
   test "too many descriptors: at every limit an error that says so, or rows; and nothing is left" do
@@ -224,7 +286,9 @@ class ProcessTest < ShellCase
           abort "rows #{rows}" unless rows == ["a"]
           told[:rows] += 1
         rescue Errno::EMFILE => error
-          abort error.message unless error.is_a?(Godwit::Error) && error.message.include?("descriptor")
+          unless error.is_a?(Godwit::Error) && error.message.include?("descriptor")
+            abort error.message
+          end
           told[:error] += 1
         end
         after = (0...64).count { |fd| IO.for_fd(fd, autoclose: false) rescue nil }

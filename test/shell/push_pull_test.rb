@@ -11,7 +11,8 @@ class ShellPushPullTest < Godwit::TestCase
     socket = open_socket(:PUSH, **socket_options)
     push = Shell::Push.new(socket)
     socket.bind(endpoint_for(:tcp))
-    threads = Array.new(pulls) { |index| in_thread { yield pull_from(socket.last_endpoint), index } }
+    threads =
+      Array.new(pulls) { |index| in_thread { yield pull_from(socket.last_endpoint), index } }
     socket.wait_connected(count: pulls, timeout: 10)
     [push, push.run(stream, **options), *threads.map(&:value)]
   end
@@ -22,15 +23,18 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   test "a pull gets all rows, the end, and the command's status" do
-    push, status, (rows, pull) = push_and_pulls(Shell.rows("seq 10000; exit 3", shell: true)) { |pull| [pull.to_a, pull] }
+    push, status, (rows, pull) =
+      push_and_pulls(Shell.rows("seq 10000; exit 3", shell: true)) { |pull| [pull.to_a, pull] }
     assert_equal (1..10_000).map(&:to_s), rows
-    assert_equal [3, 3, false, true], [status.exitstatus, pull.exitstatus, push.left?, pull.complete?]
+    assert_equal [3, 3, false, true],
+      [status.exitstatus, pull.exitstatus, push.left?, pull.complete?]
     assert_equal [{exitstatus: 3, signal: nil, timed_out: nil, rows: 10_000}], pull.ends
   end
 
   test "several pulls share the rows, and each is told of the end" do
     4.times do
-      _, status, *parts = push_and_pulls(Shell.rows("seq", "3000"), pulls: 4) { |pull| [pull.to_a, pull.complete?] }
+      _, status, *parts =
+        push_and_pulls(Shell.rows("seq", "3000"), pulls: 4) { |pull| [pull.to_a, pull.complete?] }
       assert_equal 3000, status.rows
       assert_equal (1..3000).to_a, parts.flat_map(&:first).map(&:to_i).sort
       assert parts.all?(&:last)
@@ -38,11 +42,14 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   test "one that is slow gets its end, too" do
-    _, _, *parts = push_and_pulls(Shell.rows("seq", "400"), pulls: 3, socket_options: {send_hwm: 1}) do |pull, index|
+    _, _, *parts = push_and_pulls(Shell.rows("seq", "400"), pulls: 3,
+      socket_options: {send_hwm: 1}) do |pull, index|
       rows = []
       pull.each do |row|
         rows << row
-        Thread.pass while index.zero? && rows.size == 1 && !pull.instance_variable_get(:@socket).readable?
+        while index.zero? && rows.size == 1 && !pull.instance_variable_get(:@socket).readable?
+          Thread.pass
+        end
       end
       [rows, pull.complete?]
     end
@@ -98,7 +105,8 @@ class ShellPushPullTest < Godwit::TestCase
   GREETING = "\xFF#{"\0" * 8}\x7F\x03\x00NULL#{"\0" * 48}".b
   # libzmq tells no more of the first two than that they have gone.
   STRANGERS = {
-    "sends zeros" => "\0" * 20, "is a DEALER" => "#{GREETING}\x04\x1C\x05READY\x0BSocket-Type\0\0\0\x06DEALER".b,
+    "sends zeros" => "\0" * 20,
+    "is a DEALER" => "#{GREETING}\x04\x1C\x05READY\x0BSocket-Type\0\0\0\x06DEALER".b,
     "says nothing" => "", "speaks HTTP" => "GET / HTTP/1.0\r\n\r\n"
   }.freeze
 
@@ -128,7 +136,8 @@ class ShellPushPullTest < Godwit::TestCase
       assert_equal [%w[1 2 3], true], [thread.value, pull.complete?]
     end
 
-    test "a stranger that #{name}, comes before a peer and leaves after it came, does not end a push" do
+    test "a stranger that #{name}, comes before a peer and leaves after it came, does not end a " \
+      "push" do
       socket = open_socket(:PUSH)
       push = Shell::Push.new(socket)
       socket.bind("tcp://127.0.0.1:*")
@@ -144,7 +153,8 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   test "one of two that leaves ends nothing" do
-    push, status, first, second = push_and_pulls(Shell.rows("seq", "20000"), pulls: 2) do |pull, index|
+    push, status, first, second = push_and_pulls(Shell.rows("seq",
+      "20000"), pulls: 2) do |pull, index|
       index.zero? ? pull.first(1) : [pull.count, pull.complete?]
     end
     refute_predicate push, :left?
@@ -152,14 +162,16 @@ class ShellPushPullTest < Godwit::TestCase
     assert_equal [1, true], [first.size, second.last]
   end
 
-  test "a push that goes away ends its pull, which prints what has come, and knows that something is missing" do
+  test "a push that goes away ends its pull, which prints what has come, and knows that " \
+    "something is missing" do
     socket = open_socket(:PUSH, linger: 5)
     socket.bind(endpoint_for(:tcp))
     thread = in_thread do
       pull = pull_from(socket.last_endpoint)
       batches = []
       pull.each_batch(10) do |rows|
-        eventually { pull.instance_variable_get(:@gone) == 1 } if batches.empty? # the rest is taken after its end
+        # The rest is taken after its end.
+        eventually { pull.instance_variable_get(:@gone) == 1 } if batches.empty?
         batches << rows
       end
       [batches.flatten, pull.complete?, pull.exitstatus]
@@ -181,7 +193,8 @@ class ShellPushPullTest < Godwit::TestCase
       push_socket.wait_connected(timeout: 5)
       in_thread { push.run(Shell.rows("seq 500; exit #{exitstatus}", shell: true)) }
     end
-    eventually { pull.instance_variable_get(:@came) == 2 } # it would end with the only one that it knows of
+    # It would end with the only one that it knows of.
+    eventually { pull.instance_variable_get(:@came) == 2 }
     assert_equal 1000, pull.count
     assert_equal [true, 2, 2], [pull.complete?, pull.exitstatus, pull.ends.size]
     assert_equal [0, 2], pushes.map { |thread| thread.value.exitstatus }.sort
@@ -191,7 +204,9 @@ class ShellPushPullTest < Godwit::TestCase
     socket = open_socket(:PUSH, linger: 5)
     socket.bind(endpoint_for(:tcp))
     thread = in_thread { pull_from(socket.last_endpoint).then { |pull| [pull.to_a, pull.foreign] } }
-    [["end", "{"], ["end", "[]"], ["end", "{}"], %w[what is this], %w[out x], "row", %w[end 1 2]].each { |message| socket.send(message, timeout: 5) }
+    [
+      %w[end {], ["end", "[]"], %w[end {}], %w[what is this], %w[out x], "row", %w[end 1 2]
+    ].each { |message| socket.send(message, timeout: 5) }
     socket.close
     assert_equal [[[:out, "x"], "row"], 5], thread.value
   end
@@ -210,7 +225,9 @@ class ShellPushPullTest < Godwit::TestCase
     socket = open_socket(:PUSH)
     push = Shell::Push.new(socket)
     socket.bind(endpoint_for(:tcp))
-    stream = Shell.rows("yes", "x" * 1000) # long rows: before it waits, JRuby takes seconds for the 32,000 short ones of the first read where it is cold and the machine busy
+    # Long rows: before it waits, JRuby takes seconds for the 32,000 short ones of the first read
+    # where it is cold and the machine busy.
+    stream = Shell.rows("yes", "x" * 1000)
     pushing = in_thread { push.run(stream) }
     pull = pull_from("tcp://127.0.0.1:1")
     until_waiting(socket, 2) # one is the reader of its events
@@ -227,10 +244,15 @@ class ShellPushPullTest < Godwit::TestCase
     push = Shell::Push.new(socket)
     socket.bind(endpoint_for(:tcp))
     told = {}
-    count = ENV["GODWIT_TEST_TYPES"] ? 2000 : 20_000 # with each row's types compared all take as long as a hang may
+    # With each row's types compared all take as long as a hang may.
+    count = ENV["GODWIT_TEST_TYPES"] ? 2000 : 20_000
     thread = Godwit::TestSupport::TinyScheduler.thread do
-      Fiber.schedule { told[:push] = push.run(Shell.rows("seq #{count}; exit 2", shell: true)).exitstatus }
-      Fiber.schedule { told[:pull] = pull_from(socket.last_endpoint).then { |pull| [pull.count, pull.exitstatus] } }
+      Fiber.schedule do
+        told[:push] = push.run(Shell.rows("seq #{count}; exit 2", shell: true)).exitstatus
+      end
+      Fiber.schedule do
+        told[:pull] = pull_from(socket.last_endpoint).then { |pull| [pull.count, pull.exitstatus] }
+      end
     end
     assert thread.join(10), "the fibers hang"
     assert_equal({push: 2, pull: [count, 2]}, told)
@@ -253,14 +275,16 @@ class ShellPushPullTest < Godwit::TestCase
   end
 
   test "a Pull is a command's input, up to its end" do
-    _, _, rows = push_and_pulls(Shell.rows("seq", "1000")) { |pull| Shell.rows("wc", "-l", input: pull).to_a }
+    _, _, rows =
+      push_and_pulls(Shell.rows("seq", "1000")) { |pull| Shell.rows("wc", "-l", input: pull).to_a }
     assert_equal ["1000"], rows
   end
 
   private
 
   # It has gone when this returns.
-  # libzmq tells of the end before it takes the connection's pipe away. Its I/O thread has done so when it accepts the next one.
+  # libzmq tells of the end before it takes the connection's pipe away. Its I/O thread has done so
+  # when it accepts the next one.
   def stranger_at(socket, said)
     left = own(socket.monitor(:disconnected))
     TCPSocket.open("127.0.0.1", socket.port) do |stranger|

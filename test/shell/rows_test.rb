@@ -63,8 +63,13 @@ class RowsTest < ShellCase
   end
 
   test "chunks are what a read gave, and never cut a character of UTF-8" do
-    assert_equal ["a", "€", "𝄞b"], rows_of_reads("a\xE2".b, "\x82".b, "\xAC\xF0\x9D".b, "\x84".b, "\x9Eb".b, sep: :chunk, encoding: "UTF-8")
-    assert_equal ["a\xE2".b, "\x82".b], rows_of_reads("a\xE2".b, "\x82".b, sep: :chunk, encoding: "BINARY")
+    assert_equal %w[a € 𝄞b],
+      rows_of_reads(
+        "a\xE2".b, "\x82".b, "\xAC\xF0\x9D".b, "\x84".b, "\x9Eb".b, sep: :chunk,
+        encoding: "UTF-8"
+      )
+    assert_equal ["a\xE2".b, "\x82".b],
+      rows_of_reads("a\xE2".b, "\x82".b, sep: :chunk, encoding: "BINARY")
     assert_equal "x" * 300_000, rows_of("x" * 300_000, sep: :chunk).join
     assert_equal "\xE2\x82".b, rows_of("\xE2\x82", sep: :chunk, encoding: "UTF-8").join.b
   end
@@ -76,7 +81,10 @@ class RowsTest < ShellCase
     ["x" * 101 + "\ny\n", "x" * 101, "y\n" + "x" * 101].each do |text|
       error = assert_raises(Godwit::RowTooLongError) { rows_of(text, limit: 100) }
       assert_kind_of Godwit::Error, error
-      assert_match(/\Arows cat: a row has more than 100 bytes \(raise limit:, or take long: :split or :cut\)\z/, error.message)
+      assert_match(
+        /\Arows cat: a row has more than 100 bytes \(raise limit:, or take long: :split or :cut\)\z/,
+        error.message
+      )
     end
   end
 
@@ -107,7 +115,9 @@ class RowsTest < ShellCase
     end
     assert_equal ["abcd", "\rx"], rows_of_reads("abcd\r", "x\n", limit: 4, long: :split)
     assert_equal ["abcd", "\r"], rows_of_reads("abcd\r", limit: 4, long: :split)
-    ["abcd\r", "abcd\rx\n", "abcd\r\r\n", "abcde\r\n"].each { |text| assert_raises(Godwit::RowTooLongError) { rows_of(text, limit: 4) } }
+    ["abcd\r", "abcd\rx\n", "abcd\r\r\n", "abcde\r\n"].each do |text|
+      assert_raises(Godwit::RowTooLongError) { rows_of(text, limit: 4) }
+    end
     assert_raises(Godwit::RowTooLongError) { rows_of("abcd\r\n", limit: 4, chomp: false) }
   end
 
@@ -131,7 +141,8 @@ class RowsTest < ShellCase
     seen = []
     copies = []
     rows = []
-    Shell.rows("seq", "-f", "%050.0f", "1", "2000", reuse: true) do |row| # long enough for copies to share their bytes
+    # Long enough for copies to share their bytes.
+    Shell.rows("seq", "-f", "%050.0f", "1", "2000", reuse: true) do |row|
       seen << row.object_id
       copies << row.dup
       rows << row
@@ -143,7 +154,8 @@ class RowsTest < ShellCase
 
   test "one String for all rows survives what its user does to it" do
     copies = []
-    Shell.rows("printf", "a%.0s\n" * 4 + "bcd\n" + "e" * 100_000 + "\nf\n", "1", reuse: true, encoding: "UTF-8") do |row|
+    Shell.rows("printf", "a%.0s\n" * 4 + "bcd\n" + "e" * 100_000 + "\nf\n", "1", reuse: true,
+      encoding: "UTF-8") do |row|
       copies << row.dup
       assert_equal Encoding::UTF_8, row.encoding
       row.force_encoding("BINARY") << "more"
@@ -162,7 +174,11 @@ class RowsTest < ShellCase
     random = Random.new(1)
     rounds(400, stressed: 2).times do
       sep = ["\n", "\0", "ab", "aab", "\r\n"].sample(random: random)
-      text = Array.new(random.rand(300)) { ["a", "b", "\n", "\r", "\0", "é", "ab"].sample(random: random) }.join.b
+      text =
+        Array
+          .new(random.rand(300)) { ["a", "b", "\n", "\r", "\0", "é", "ab"].sample(random: random) }
+          .join
+          .b
       pieces = text.scan(/.{1,#{1 + random.rand(40)}}/mn)
       options = {sep: sep, encoding: "BINARY"}
       what = [text, sep, pieces.first].inspect
@@ -181,7 +197,9 @@ class RowsTest < ShellCase
       assert_equal text, split.join, what
       assert(split.all? { |row| row.bytesize <= limit + sep.bytesize }, what)
       split = rows_of_reads(*pieces, limit: limit, long: :split, **options)
-      assert_equal chomped.flat_map { |row| row.empty? ? [row] : row.scan(/.{1,#{limit}}/mn) }, split, what
+      assert_equal chomped.flat_map { |row| row.empty? ? [row] : row.scan(/.{1,#{limit}}/mn) },
+        split,
+        what
       cut = rows_of_reads(*pieces, limit: limit, long: :cut, **options)
       assert_equal chomped.map { |row| row.byteslice(0, limit) }, cut, what
     end

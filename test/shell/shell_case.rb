@@ -14,7 +14,8 @@ class ShellCase < Godwit::TestCase
 
   def sh(script, **options, &block) = Shell.rows(script, shell: true, **options, &block)
 
-  # Waits until a thread or fiber waits for a row of the stream, which another thread may only now begin to read.
+  # Waits until a thread or fiber waits for a row of the stream, which another thread may only now
+  # begin to read.
   def until_reading(stream)
     until_waiting(poller_of(stream))
   end
@@ -33,19 +34,26 @@ class ShellCase < Godwit::TestCase
     end
   end
 
-  def living(group) = processes.select { |_, state, _, own| own == group && !%w[Z X].include?(state) }
+  def living(group)
+    processes.select { |_, state, _, own| own == group && !%w[Z X].include?(state) }
+  end
 
   def children = processes.select { |_, _, parent, _| parent == Process.pid }.map(&:first)
 
   # JRuby opens files of its own as it goes.
   def descriptors
     return [] if RUBY_ENGINE == "jruby"
-    Dir.children("/proc/self/fd").filter_map { |fd| "#{fd} #{File.readlink("/proc/self/fd/#{fd}")}" if File.symlink?("/proc/self/fd/#{fd}") }
+    Dir
+      .children("/proc/self/fd")
+      .filter_map do |fd|
+        "#{fd} #{File.readlink("/proc/self/fd/#{fd}")}" if File.symlink?("/proc/self/fd/#{fd}")
+      end
   rescue Errno::ENOENT
     retry
   end
 
-  # Runs the block, which gives the group of what it started, then looks for what is left, without the collector's help.
+  # Runs the block, which gives the group of what it started, then looks for what is left, without
+  # the collector's help.
   def assert_nothing_left
     GC.disable unless RUBY_ENGINE == "jruby"
     before = [children, descriptors, live_threads]
@@ -53,7 +61,10 @@ class ShellCase < Godwit::TestCase
     assert group > 1
     left = nil
     eventually do
-      left = {living: living(group), children: children - before[0], descriptors: descriptors - before[1], threads: live_threads - before[2]}
+      left = {
+        living: living(group), children: children - before[0], descriptors: descriptors - before[1],
+        threads: live_threads - before[2]
+      }
       left.values.all?(&:empty?)
     end
   rescue Minitest::Assertion

@@ -8,8 +8,13 @@ class StatusTest < ShellCase
     status = nil
     took = seconds { status = sh("echo a; echo bb") { nil } }
     assert status.success?
-    refute status.failed? || status.stopped? || status.timed_out? || status.unknown? || status.truncated?
-    assert_equal [0, nil, 2, 5, nil, "echo a; echo bb"], [status.exitstatus, status.signal, status.rows, status.bytes, status.stderr_tail, status.command]
+    refute status.failed? || status.stopped? || status.timed_out? || status.unknown? ||
+      status.truncated?
+    assert_equal [0, nil, 2, 5, nil, "echo a; echo bb"],
+      [
+        status.exitstatus, status.signal, status.rows, status.bytes, status.stderr_tail,
+        status.command
+      ]
     assert_operator status.seconds, :>, 0
     assert_operator status.seconds, :<=, took
     assert_equal [status], status.stages
@@ -21,15 +26,22 @@ class StatusTest < ShellCase
 
   test "an exit status, and a signal" do
     status = sh("exit 3") { nil }
-    assert_equal [3, nil, false, true, "exit status 3"], [status.exitstatus, status.signal, status.success?, status.failed?, status.to_s]
+    assert_equal [3, nil, false, true, "exit status 3"],
+      [status.exitstatus, status.signal, status.success?, status.failed?, status.to_s]
     status = sh("kill -SEGV $$") { nil }
-    assert_equal [nil, :SEGV, false, true, "killed by SIGSEGV"], [status.exitstatus, status.signal, status.success?, status.failed?, status.to_s]
-    assert_match(/\A#<Godwit::Shell::Status kill -SEGV \$\$: killed by SIGSEGV, 0 rows, 0 bytes, [\d.]+ s>\z/, status.inspect)
+    assert_equal [nil, :SEGV, false, true, "killed by SIGSEGV"],
+      [status.exitstatus, status.signal, status.success?, status.failed?, status.to_s]
+    assert_match(
+      /\A#<Godwit::Shell::Status kill -SEGV \$\$: killed by SIGSEGV, 0 rows, 0 bytes, [\d.]+ s>\z/,
+      status.inspect
+    )
   end
 
   test "a command is shown as one would type it" do
-    assert_equal "echo 'a b' 'it'\\''s' '' x=1 'ü*'", Shell.rows("echo", "a b", "it's", "", "x=1", "ü*").tap(&:to_a).status.command
-    assert_equal "echo '?' 'ü' 'ü'", Shell.rows("echo", "\xFF", "ü".b, "ü").tap(&:to_a).status.command
+    assert_equal "echo 'a b' 'it'\\''s' '' x=1 'ü*'",
+      Shell.rows("echo", "a b", "it's", "", "x=1", "ü*").tap(&:to_a).status.command
+    assert_equal "echo '?' 'ü' 'ü'",
+      Shell.rows("echo", "\xFF", "ü".b, "ü").tap(&:to_a).status.command
     assert_equal "echo ?", sh("echo \xFF") { nil }.command
     assert_equal "#<Godwit::Shell::Stream seq 3>", Shell.rows("seq", "3").inspect
   end
@@ -41,13 +53,22 @@ class StatusTest < ShellCase
   end
 
   test "run raises for what failed: command, status, last lines of stderr" do
-    error = assert_raises(Godwit::CommandError) { Shell.run("seq 1 20 >&2; exit 3", shell: true, err: :tail) { nil } }
+    error =
+      assert_raises(Godwit::CommandError) do
+        Shell.run("seq 1 20 >&2; exit 3", shell: true, err: :tail) { nil }
+      end
     assert_kind_of Godwit::Error, error
-    assert_equal "run seq 1 20 >&2; exit 3: exit status 3\n#{(11..20).to_a.join("\n")}", error.message
+    assert_equal "run seq 1 20 >&2; exit 3: exit status 3\n#{(11..20).to_a.join("\n")}",
+      error.message
     assert_equal 3, error.status.exitstatus
     error = assert_raises(Godwit::CommandError) { Shell.run("kill -KILL $$", shell: true) { nil } }
     assert_equal "run kill -KILL $$: killed by SIGKILL", error.message
-    error = assert_raises(Godwit::CommandError) { Shell.run("printf 'gr\\374n' >&2; false", shell: true, err: :tail, encoding: "ISO-8859-1") { nil } }
+    error =
+      assert_raises(Godwit::CommandError) do
+        Shell.run(
+          "printf 'gr\\374n' >&2; false", shell: true, err: :tail, encoding: "ISO-8859-1"
+        ) { nil }
+      end
     assert error.message.valid_encoding?
     assert_includes error.message, "grün"
   end
@@ -58,7 +79,10 @@ class StatusTest < ShellCase
   end
 
   test "run without a block leaves stdout where it is" do
-    result = assert_child run_child('require "godwit"; p Godwit::Shell.run("echo", "hello").rows; Godwit::Shell.run("false") rescue puts $!.message')
+    result =
+      assert_child run_child(
+                     'require "godwit"; p Godwit::Shell.run("echo", "hello").rows; Godwit::Shell.run("false") rescue puts $!.message'
+                   )
     assert_equal "hello\n0\nrun false: exit status 1\n", result.stdout
   end
 
@@ -67,7 +91,10 @@ class StatusTest < ShellCase
     status = nil
     took = seconds { status = sh("echo a; exec sleep 1000", timeout: 0.2) { rows += 1 } }
     assert_equal [:timeout, true, false, true, false, :TERM, rows],
-      [status.timed_out, status.timed_out?, status.success?, status.failed?, status.stopped?, status.signal, status.rows]
+      [
+        status.timed_out, status.timed_out?, status.success?, status.failed?,
+        status.stopped?, status.signal, status.rows
+      ]
     assert_includes 0.2..took, status.seconds
     error = assert_raises(Godwit::CommandError) { Shell.run("sleep", "1000", timeout: 0.1) { nil } }
     assert_equal "run sleep 1000: no end in time (timeout:)", error.message
@@ -82,7 +109,10 @@ class StatusTest < ShellCase
 
   test "times that never end are none" do
     [Float::INFINITY, 1e30, 10**40].each do |forever|
-      assert_equal ["1"], Shell.rows("echo", "1", timeout: forever, idle: forever, drain: forever, grace: forever).to_a
+      assert_equal ["1"],
+        Shell.rows(
+          "echo", "1", timeout: forever, idle: forever, drain: forever, grace: forever
+        ).to_a
       assert_equal "y", Shell.rows("yes", timeout: forever, grace: forever).first
     end
   end
@@ -99,7 +129,10 @@ class StatusTest < ShellCase
 
   test "a time that is longer than all is none" do
     [Float::INFINITY, 1e300, 10**30].each do |seconds|
-      assert_equal ["x"], Shell.rows("echo", "x", timeout: seconds, idle: seconds, drain: seconds, grace: seconds).to_a
+      assert_equal ["x"],
+        Shell.rows(
+          "echo", "x", timeout: seconds, idle: seconds, drain: seconds, grace: seconds
+        ).to_a
     end
   end
 
@@ -141,7 +174,10 @@ class StatusTest < ShellCase
 
   test "a grandchild that holds the pipe is waited for as long as it writes, and drain: longer" do
     rows = []
-    status = sh("echo a; (for i in 1 2 3 4; do sleep 0.2; echo $i; done) &", drain: 10) { |row| rows << row }
+    status =
+      sh("echo a; (for i in 1 2 3 4; do sleep 0.2; echo $i; done) &", drain: 10) do |row|
+        rows << row
+      end
     assert_equal [%w[a 1 2 3 4], true, false], [rows, status.success?, status.truncated?]
     status = sh("sleep 1000 & echo a", drain: 0.2) { nil }
     assert_equal [true, true, 1], [status.success?, status.truncated?, status.rows]

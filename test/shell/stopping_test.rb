@@ -27,12 +27,23 @@ class StoppingTest < ShellCase
   WAYS = {
     "break" => ->(test, script) { test.__send__(:sh, script) { |row| break row } },
     "raise" => ->(test, script) { test.raising(script) },
-    "throw" => ->(test, script) { catch(:out) { test.__send__(:sh, script) { |row| throw :out, row } } },
+    "throw" => ->(test, script) {
+      catch(:out) {
+        test.__send__(:sh,
+          script) { |row| throw :out, row }
+      }
+    },
     "first" => ->(test, script) { test.__send__(:sh, script).first },
     "first(1)" => ->(test, script) { test.__send__(:sh, script).first(1).first },
     "lazy" => ->(test, script) { test.__send__(:sh, script).lazy.map(&:to_s).first(1).first },
-    "next and close" => ->(test, script) { (stream = test.__send__(:sh, script)).next.tap { stream.close } },
-    "next and rewind" => ->(test, script) { (stream = test.__send__(:sh, script)).next.tap { stream.rewind } },
+    "next and close" => ->(test, script) {
+      (stream = test.__send__(:sh,
+        script)).next.tap { stream.close }
+    },
+    "next and rewind" => ->(test, script) {
+      (stream = test.__send__(:sh,
+        script)).next.tap { stream.rewind }
+    },
     "close in the block" => lambda { |test, script|
       group = nil
       stream = test.__send__(:sh, script)
@@ -50,7 +61,9 @@ class StoppingTest < ShellCase
     "Timeout" => lambda { |test, script|
       test.in_longer_and_longer do |time|
         group = nil
-        test.assert_raises(Timeout::Error) { Timeout.timeout(time) { test.__send__(:sh, script) { |row| group = row } } }
+        test.assert_raises(Timeout::Error) do
+          Timeout.timeout(time) { test.__send__(:sh, script) { |row| group = row } }
+        end
         group
       end
     }
@@ -83,7 +96,8 @@ class StoppingTest < ShellCase
     assert_raises(Errno::ENOENT) { Shell.rows("/no/such/program") { flunk } }
     assert_raises(Errno::ENOENT) { Shell.pipe(%w[sleep 1000], %w[/no/such/program]) { flunk } }
     left = nil
-    eventually { (left = [children - before[0], descriptors - before[1]]).all?(&:empty?) } # some that were there may have gone
+    # Some that were there may have gone.
+    eventually { (left = [children - before[0], descriptors - before[1]]).all?(&:empty?) }
     assert_equal [[], []], left
   end
 
@@ -102,7 +116,8 @@ class StoppingTest < ShellCase
   test "a quiet command is stopped" do
     stream = sh("echo; exec sleep 1000")
     stream.first
-    assert_equal [:TERM, true, false], [stream.status.signal, stream.status.stopped?, stream.status.failed?]
+    assert_equal [:TERM, true, false],
+      [stream.status.signal, stream.status.stopped?, stream.status.failed?]
   end
 
   test "one that ignores TERM is killed after the grace" do
@@ -114,7 +129,11 @@ class StoppingTest < ShellCase
   end
 
   test "a member that ignores TERM is killed though its leader went" do
-    stream = sh("echo $$; sh -c 'trap \"\" TERM; echo ready; while :; do sleep 1000; done' & wait", grace: 0.3)
+    stream =
+      sh(
+        "echo $$; sh -c 'trap \"\" TERM; echo ready; while :; do sleep 1000; done' & wait",
+        grace: 0.3
+      )
     group = stream.next.to_i
     assert_equal "ready", stream.next
     assert_operator seconds { stream.close }, :>=, 0.3
@@ -164,7 +183,9 @@ class StoppingTest < ShellCase
     assert_equal count, (children - before.first).size
     # none has another's pipe: else some would be left open
     streams.each(&:close)
-    eventually { [children - before[0], descriptors - before[1], live_threads - before[2]].all?(&:empty?) }
+    eventually do
+      [children - before[0], descriptors - before[1], live_threads - before[2]].all?(&:empty?)
+    end
     assert(streams.all? { |stream| stream.status.stopped? })
   end
 end

@@ -37,7 +37,8 @@ class ShellStreamTest < ShellCase
     assert_equal "#<Godwit::Shell::Stream seq 3 (runs)>", stream.inspect
     stream.rewind
     assert stream.status.stopped?
-    assert_equal [["1"], ["1"], "2", "3"], [stream.peek_values, stream.next_values, stream.next, stream.next]
+    assert_equal [["1"], ["1"], "2", "3"],
+      [stream.peek_values, stream.next_values, stream.next, stream.next]
     2.times do
       error = assert_raises(StopIteration) { stream.next }
       assert_same stream.status, error.result
@@ -78,7 +79,9 @@ class ShellStreamTest < ShellCase
 
   test "a copy makes no sense" do
     stream = Shell.rows("seq", "3")
-    %i[dup clone].each { |copy| assert_raises(Godwit::UnsupportedError) { stream.public_send(copy) } }
+    %i[dup clone].each do |copy|
+      assert_raises(Godwit::UnsupportedError) { stream.public_send(copy) }
+    end
   end
 
   test "reuse: makes no object for a row" do
@@ -110,7 +113,9 @@ class ShellStreamTest < ShellCase
   test "a program that is not there is named before any row" do
     error = assert_raises(Errno::ENOENT) { Shell.rows("/no/such/program", "x") { flunk } }
     assert_kind_of Godwit::Error, error
-    assert_match(%r{\Arows /no/such/program: No such file or directory \(no such program}, error.message)
+    assert_match(
+      %r{\Arows /no/such/program: No such file or directory \(no such program}, error.message
+    )
     assert_match(/shell: true/, assert_raises(Errno::ENOENT) { Shell.rows("ls -l").first }.message)
     assert_raises(Errno::ENOENT) { Shell.rows("/no/such/program").next }
     error = assert_raises(Errno::EACCES) { Shell.run("/etc/passwd") }
@@ -148,8 +153,10 @@ class ShellStreamTest < ShellCase
     "stderr beside a terminal" => [["ls"], {pty: true, err: :tail}]
   }.freeze
   BAD_TYPES = {
-    "nil" => [[nil], {}], "an Array behind the program" => [["ls", %w[-l]], {}], "a timeout in words" => [["ls"], {timeout: "1"}], "no grace" => [["ls"], {grace: nil}],
-    "env that is no Hash" => [["ls"], {env: ["A"]}], "input that is a number" => [["ls"], {input: 1}]
+    "nil" => [[nil], {}], "an Array behind the program" => [["ls", %w[-l]], {}],
+    "a timeout in words" => [["ls"], {timeout: "1"}], "no grace" => [["ls"], {grace: nil}],
+    "env that is no Hash" => [["ls"], {env: ["A"]}],
+    "input that is a number" => [["ls"], {input: 1}]
   }.freeze
 
   {ArgumentError => BAD, TypeError => BAD_TYPES}.each do |klass, cases|
@@ -164,7 +171,9 @@ class ShellStreamTest < ShellCase
   end
 
   test "pipelines refuse what makes no pipeline" do
-    [[], [[]], [%w[ls], []], ["ls", nil]].each { |commands| assert_raises(ArgumentError, TypeError) { Shell.pipe(*commands) } }
+    [[], [[]], [%w[ls], []], ["ls", nil]].each do |commands|
+      assert_raises(ArgumentError, TypeError) { Shell.pipe(*commands) }
+    end
     assert_raises(ArgumentError) { Shell.pipe(%w[ls -l], %w[cat], shell: true) }
     assert_raises(ArgumentError) { Shell.pipe(%w[ls], %w[cat], pty: true) }
   end

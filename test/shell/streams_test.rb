@@ -7,7 +7,9 @@ require "stringio"
 class StreamsTest < ShellCase
   BOTH = "echo out; echo err >&2"
   # A megabyte to each stream, stderr first: who drains only one of them hangs.
-  LOUD = "head -c 1000000 /dev/zero | tr '\\0' 'e' >&2; head -c 1000000 /dev/zero | tr '\\0' 'o'; head -c 1000000 /dev/zero | tr '\\0' 'e' >&2"
+  LOUD =
+    "head -c 1000000 /dev/zero | tr '\\0' 'e' >&2; head -c 1000000 /dev/zero | tr '\\0' 'o'; " \
+    "head -c 1000000 /dev/zero | tr '\\0' 'e' >&2"
 
   test "stderr is the process's own, unless told otherwise" do
     result = assert_child run_child(<<~'RUBY')
@@ -44,7 +46,8 @@ class StreamsTest < ShellCase
     assert_equal %w[out], stream.to_a
     assert_equal ["err\n", 3], [stream.status.stderr_tail, stream.status.exitstatus]
     assert_nil sh(BOTH, err: :discard).tap(&:to_a).status.stderr_tail
-    stream = sh("seq 1 100000 >&2; printf 'gr\\303\\274n' >&2", err: :tail, encoding: "UTF-8").tap(&:to_a)
+    stream =
+      sh("seq 1 100000 >&2; printf 'gr\\303\\274n' >&2", err: :tail, encoding: "UTF-8").tap(&:to_a)
     tail = stream.status.stderr_tail
     assert_operator tail.bytesize, :<=, 65_536
     assert_operator tail.bytesize, :>, 65_000
@@ -63,17 +66,31 @@ class StreamsTest < ShellCase
 
   test "without input a command reads the end, and leaves the process's own input alone" do
     assert_equal [], Shell.rows("cat").to_a
-    result = assert_child run_child('require "godwit"; p Godwit::Shell.rows("cat").to_a, Godwit::Shell.rows("cat", input: $stdin).to_a', stdin: "mine\n")
+    result =
+      assert_child run_child(
+        'require "godwit"; p Godwit::Shell.rows("cat").to_a, Godwit::Shell.rows("cat", input: $stdin).to_a',
+        stdin: "mine\n"
+      )
     assert_equal "[]\n[\"mine\"]\n", result.stdout
   end
 
   [Errno::EPIPE, Errno::EIO, IOError].each do |error|
     test "an #{error} of the input itself is raised, also with a terminal" do
-      reads = Object.new.tap { |one| one.define_singleton_method(:read) { |_| raise error, "the input's own" } }
+      reads =
+        Object.new.tap do |one|
+          one.define_singleton_method(:read) { |_| raise error, "the input's own" }
+        end
       each = Enumerator.new { |pieces| (pieces << "a\n") && raise(error, "the input's own") }
-      [reads, each].each { |input| assert_match(/the input's own/, assert_raises(error) { Shell.rows("cat", input: input).to_a }.message) }
+      [reads, each].each do |input|
+        assert_match(
+          /the input's own/, assert_raises(error) { Shell.rows("cat", input: input).to_a }.message
+        )
+      end
       next if RUBY_ENGINE == "jruby"
-      assert_match(/the input's own/, assert_raises(error) { Shell.rows("cat", input: each, pty: true).to_a }.message)
+      assert_match(
+        /the input's own/,
+        assert_raises(error) { Shell.rows("cat", input: each, pty: true).to_a }.message
+      )
     end
   end
 
@@ -90,26 +107,49 @@ class StreamsTest < ShellCase
 
   test "input from another Stream: rows with what ended them" do
     assert_equal %w[a b], Shell.rows("sort", input: Shell.rows("printf", "b\\na\\n")).to_a
-    assert_equal ["a\0b\0"], Shell.rows("cat", input: Shell.rows("printf", "a\\0b\\0", sep: "\0")).to_a
-    assert_equal %w[a bc], Shell.rows("cat", input: Shell.rows("printf", "a\\nbc", sep: :chunk)).to_a
-    assert_equal %w[a ü], Shell.rows("cat", input: sh("echo a; echo ü", chomp: false, err: :rows), encoding: "UTF-8").to_a
+    assert_equal ["a\0b\0"],
+      Shell.rows("cat", input: Shell.rows("printf", "a\\0b\\0", sep: "\0")).to_a
+    assert_equal %w[a bc],
+      Shell.rows("cat", input: Shell.rows("printf", "a\\nbc", sep: :chunk)).to_a
+    assert_equal %w[a ü],
+      Shell.rows(
+        "cat", input: sh("echo a; echo ü", chomp: false, err: :rows), encoding: "UTF-8"
+      ).to_a
   end
 
   test "capture gives stdout, stderr and the status" do
-    assert_equal ["out\ntwo", "err\n", 3], Shell.capture("sh", "-c", "echo out; echo err >&2; printf two; exit 3").then { |out, err, status| [out, err, status.exitstatus] }
+    assert_equal ["out\ntwo", "err\n", 3],
+      Shell
+        .capture("sh", "-c", "echo out; echo err >&2; printf two; exit 3")
+        .then { |out, err, status| [out, err, status.exitstatus] }
     out, err, status = Shell.capture("grün", shell: true, ok: 127)
-    assert_equal ["", Encoding::UTF_8, true], [out, out.encoding, status.success?] if Encoding.default_external == Encoding::UTF_8
+    if Encoding.default_external == Encoding::UTF_8
+      assert_equal ["", Encoding::UTF_8, true], [out, out.encoding, status.success?]
+    end
     refute_empty err
     assert_equal ["x" * 300_000, ""], Shell.capture("cat", input: "x" * 300_000).first(2)
-    assert_match(/leave out err:, sep:/, assert_raises(Godwit::ArgumentValueError) { Shell.capture("ls", err: :tail, sep: "\0") }.message)
+    assert_match(
+      /leave out err:, sep:/,
+      assert_raises(Godwit::ArgumentValueError) do
+        Shell.capture("ls", err: :tail, sep: "\0")
+      end.message
+    )
   end
 
   test "ok: says which exit statuses are no failure" do
     assert_predicate Shell.run("sh", "-c", "exit 1", ok: [0, 1]) { nil }, :success?
     refute_predicate Shell.rows("sh", "-c", "exit 2", ok: [0, 1]) { nil }, :success?
     assert_raises(Godwit::CommandError) { Shell.run("true", ok: 1) { nil } }
-    assert_equal [true, 1], Shell.pipe(%w[sh -c] + ["exit 1"], %w[cat], ok: [0, 1]) { nil }.then { |status| [status.success?, status.stages.first.exitstatus] }
-    [[], [256], ["0"], nil].each { |wrong| assert_match(/ok: takes exit statuses/, assert_raises(Godwit::ArgumentValueError) { Shell.rows("ls", ok: wrong) }.message) }
+    assert_equal [true, 1],
+      Shell
+        .pipe(%w[sh -c] + ["exit 1"], %w[cat], ok: [0, 1]) { nil }
+        .then { |status| [status.success?, status.stages.first.exitstatus] }
+    [[], [256], ["0"], nil].each do |wrong|
+      assert_match(
+        /ok: takes exit statuses/,
+        assert_raises(Godwit::ArgumentValueError) { Shell.rows("ls", ok: wrong) }.message
+      )
+    end
   end
 
   test "an Array is a command, and a Hash before it its environment" do
@@ -118,7 +158,8 @@ class StreamsTest < ShellCase
     assert_equal ["1"], Shell.rows({"A" => "1"}, ["sh", "-c", "echo $A"]).to_a
     assert_equal ["1"], Shell.rows({"A" => "1"}, "echo $A", shell: true).to_a
     assert_equal ["1"], Shell.pipe({"A" => "1"}, ["sh", "-c", "echo $A"], %w[cat]).to_a
-    assert_equal ["mine"], Shell.rows({"A" => "theirs"}, "sh", "-c", "echo $A", env: {"A" => "mine"}).to_a
+    assert_equal ["mine"],
+      Shell.rows({"A" => "theirs"}, "sh", "-c", "echo $A", env: {"A" => "mine"}).to_a
     assert_raises(Godwit::ArgumentValueError) { Shell.rows({"A" => "1"}) }
   end
 
@@ -127,15 +168,24 @@ class StreamsTest < ShellCase
     before = File.umask
     assert_equal ["0077"], Shell.rows("umask", shell: true, umask: 0o077).to_a
     assert_equal before, File.umask
-    assert_match(/umask: takes a number from 0 to 0777/, assert_raises(Godwit::ArgumentValueError) { Shell.rows("ls", umask: 0o1000) }.message)
+    assert_match(
+      /umask: takes a number from 0 to 0777/,
+      assert_raises(Godwit::ArgumentValueError) { Shell.rows("ls", umask: 0o1000) }.message
+    )
   end
 
   test "an IO that is closed is refused, before anything starts" do
     reader, writer = pipe
     [reader, writer].each(&:close)
     before = children
-    assert_match(/input: takes an IO that is open/, assert_raises(Godwit::ArgumentValueError) { Shell.rows("cat", input: reader).to_a }.message)
-    assert_match(/err: takes an IO that is open/, assert_raises(Godwit::ArgumentValueError) { Shell.rows("echo", err: writer).to_a }.message)
+    assert_match(
+      /input: takes an IO that is open/,
+      assert_raises(Godwit::ArgumentValueError) { Shell.rows("cat", input: reader).to_a }.message
+    )
+    assert_match(
+      /err: takes an IO that is open/,
+      assert_raises(Godwit::ArgumentValueError) { Shell.rows("echo", err: writer).to_a }.message
+    )
     assert_empty children - before
   end
 
@@ -150,7 +200,8 @@ class StreamsTest < ShellCase
     stream = Shell.rows("head", "-n1", input: "x\n" * 1_000_000)
     assert_equal ["x"], stream.to_a
     assert stream.status.success?
-    assert_equal ["x"], Shell.rows("head", "-n1", input: Enumerator.new { |y| loop { y << "x\n" } }).to_a
+    assert_equal ["x"],
+      Shell.rows("head", "-n1", input: Enumerator.new { |y| loop { y << "x\n" } }).to_a
   end
 
   test "an error of the input ends the command and comes out" do
@@ -161,13 +212,17 @@ class StreamsTest < ShellCase
       group = rows.pop
       raise KeyError, "no more"
     end
-    error = assert_raises(KeyError) { sh("echo $$; cat; exec sleep 1000", input: input) { |row| rows << row } }
+    error =
+      assert_raises(KeyError) do
+        sh("echo $$; cat; exec sleep 1000", input: input) { |row| rows << row }
+      end
     assert_equal "no more", error.message
     assert_empty living(Integer(group))
   end
 
   test "so does one that is no StandardError, though the command reads nothing" do
-    stream = Shell.rows("sleep", "1000", input: Enumerator.new { raise NotImplementedError, "not here" })
+    stream =
+      Shell.rows("sleep", "1000", input: Enumerator.new { raise NotImplementedError, "not here" })
     error = assert_raises(NotImplementedError) { stream.to_a }
     assert_equal "not here", error.message
     assert_predicate stream.status, :stopped?
@@ -193,7 +248,8 @@ class StreamsTest < ShellCase
     stream = Shell.pipe("exit 3", "cat; exit 4", "cat", shell: true)
     stream.to_a
     assert_equal [3, 4, 0], stream.status.stages.map(&:exitstatus)
-    assert_equal [4, true, false], [stream.status.exitstatus, stream.status.failed?, stream.status.success?]
+    assert_equal [4, true, false],
+      [stream.status.exitstatus, stream.status.failed?, stream.status.success?]
     assert_equal "exit 3 | cat; exit 4 | cat", stream.status.command
   end
 
@@ -220,7 +276,8 @@ class StreamsTest < ShellCase
     assert_equal %w[out], stream.to_a
     assert_equal %w[1 2], stream.status.stderr_tail.split.sort
     assert_equal %w[1 2 out], Shell.pipe(*script, shell: true, err: :merge).sort
-    assert_equal [[:err, "1"], [:err, "2"], [:out, "out"]], Shell.pipe(*script, shell: true, err: :rows).sort
+    assert_equal [[:err, "1"], [:err, "2"], [:out, "out"]],
+      Shell.pipe(*script, shell: true, err: :rows).sort
   end
 
   test "environment and folder" do
@@ -260,7 +317,10 @@ class StreamsTest < ShellCase
 
   test "on a JRuby that cannot give pipes to children, one line says so" do
     skip "of JRuby" unless RUBY_ENGINE == "jruby"
-    command = Godwit::TestSupport::Children::RUBY.reject { |word| word == "--add-opens" || word.end_with?("=ALL-UNNAMED") }
+    command =
+      Godwit::TestSupport::Children::RUBY.reject do |word|
+        word == "--add-opens" || word.end_with?("=ALL-UNNAMED")
+      end
     child = start_command([*command, "-Ilib", "-e", <<~RUBY])
       require "godwit"
       begin
@@ -269,6 +329,9 @@ class StreamsTest < ShellCase
         puts $!.message
       end
     RUBY
-    assert_match(/this Java gives JRuby no pipes to children: start it with --add-opens java.base/, child.finish.stdout)
+    assert_match(
+      /this Java gives JRuby no pipes to children: start it with --add-opens java.base/,
+      child.finish.stdout
+    )
   end
 end

@@ -2,7 +2,8 @@
 
 require_relative "shell_case"
 
-# Commands that use the terminal, as ssh, sudo, pagers and editors do: each program here runs in a terminal of its own.
+# Commands that use the terminal, as ssh, sudo, pagers and editors do: each program here runs in a
+# terminal of its own.
 class TerminalTest < ShellCase
   ASKS = 'sh", "-c", "printf name?; read name < /dev/tty; echo hello $name'
 
@@ -26,7 +27,12 @@ class TerminalTest < ShellCase
     not_on :jruby, "JRuby gives a child no terminal"
     program = <<~RUBY
       begin
-        Godwit::Shell.rows("sh", "-c", "trap 'echo caught > #{scratch_dir}/told; exit' INT; echo up; while :; do sleep 0.1; done", foreground: true) { |row| puts row }
+        Godwit::Shell.rows(
+          "sh", "-c",
+          "trap 'echo caught > #{scratch_dir}/told; exit' INT; echo up; while :; do sleep 0.1; " \
+          "done",
+          foreground: true
+        ) { |row| puts row }
       rescue Interrupt
         puts "interrupted"
       end
@@ -40,7 +46,8 @@ class TerminalTest < ShellCase
   end
 
   {rows: ".to_a", run: ""}.each do |method, call|
-    test "#{method} of a command that wants the terminal raises, names the option, and ends the command" do
+    test "#{method} of a command that wants the terminal raises, names the option, and ends the " \
+      "command" do
       not_on :jruby, "JRuby gives a child no terminal"
       program = <<~RUBY
         begin
@@ -63,22 +70,36 @@ class TerminalTest < ShellCase
     program = <<~RUBY
       rows = Godwit::Shell.rows("sh", "-c", "echo $$; kill -STOP $$; echo on")
       pid = Integer(rows.next)
-      Thread.new { await { File.read("/proc/\#{pid}/stat")[/\\) (\\w)/, 1] == "T" }; sleep 1; Process.kill(:CONT, pid) } # it is looked at meanwhile
+      # It is looked at meanwhile.
+      Thread.new { await { File.read("/proc/\#{pid}/stat")[/\\) (\\w)/,
+        1] == "T" }; sleep 1; Process.kill(:CONT, pid) }
       p rows.next
     RUBY
     with_program(program) { |terminal| assert_match(/"on"/, rest_of(terminal)) }
   end
 
   test "foreground: and pty: exclude each other" do
-    assert_match(/foreground: true/, assert_raises(Godwit::ArgumentValueError) { Shell.rows("ls", pty: true, foreground: true) }.message)
+    assert_match(
+      /foreground: true/,
+      assert_raises(Godwit::ArgumentValueError) do
+        Shell.rows("ls", pty: true, foreground: true)
+      end.message
+    )
   end
 
   private
 
   # In a session of its own, whose terminal is yielded.
   def with_program(source)
-    command = [RbConfig.ruby, "--disable=gems", "-Ilib", "-r./test/support/child_prelude", "-e", "require 'godwit'\n#{source}"]
-    reading, writing, pid = PTY.spawn(Godwit::TestSupport::Children::NO_BUNDLER, *command, chdir: Godwit::TestSupport::Children::ROOT)
+    command = [
+      RbConfig.ruby, "--disable=gems", "-Ilib", "-r./test/support/child_prelude", "-e",
+      "require 'godwit'\n#{source}"
+    ]
+    reading, writing, pid =
+      PTY.spawn(
+        Godwit::TestSupport::Children::NO_BUNDLER, *command,
+        chdir: Godwit::TestSupport::Children::ROOT
+      )
     own(reading)
     own(writing)
     yield TerminalEnd.new(reading, writing)

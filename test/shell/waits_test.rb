@@ -16,7 +16,8 @@ class WaitsTest < ShellCase
   CALLS.each do |name, call|
     test "#{name} ends on kill, raise and Timeout" do
       streams = Array.new(3) { Shell.rows(*QUIET) }
-      killed, raised, timed = streams.map { |stream| in_thread { Timeout.timeout(HANG) { call.call(stream) } } }
+      killed, raised, timed =
+        streams.map { |stream| in_thread { Timeout.timeout(HANG) { call.call(stream) } } }
       streams.each { |stream| until_reading(stream) }
       killed.kill
       raised.raise(Stop)
@@ -53,14 +54,19 @@ class WaitsTest < ShellCase
     GC.disable unless RUBY_ENGINE == "jruby" # a collected stream is ended too
     stream = sh(STUBBORN, grace: 5)
     poller = nil
-    thread = in_thread { stream.each { |row| (poller = poller_of(stream)) and break groups << row.to_i } }
+    thread =
+      in_thread { stream.each { |row| (poller = poller_of(stream)) and break groups << row.to_i } }
     eventually { poller&.closed? } # from then on it is in the grace
     thread.raise(Stop)
     assert_raises(Stop) { ended(thread) }
     refute_empty living(groups.last)
     assert eventually { groups.all? { |group| living(group).empty? } }
-    mine = ->(processes) { processes.children.any? { |child| groups.include?(child.pid) } } # on JRuby other tests' abandoned ones may be there
-    assert eventually { Shell::Reaper.running.none?(&mine) && Thread.list.none? { |thread| thread.name == "godwit shell reaper" } }
+    # On JRuby other tests' abandoned ones may be there.
+    mine = ->(processes) { processes.children.any? { |child| groups.include?(child.pid) } }
+    assert eventually {
+             Shell::Reaper.running.none?(&mine) &&
+               Thread.list.none? { |thread| thread.name == "godwit shell reaper" }
+           }
   ensure
     GC.enable
   end
@@ -161,7 +167,10 @@ class WaitsTest < ShellCase
     end
     assert thread.join(HANG), "the fibers hang"
     assert_equal 10, seen.size
-    assert_operator seen.each_cons(2).map { |before, after| after - before }.max, :<=, 2 * 32_768, "what two reads gave"
+    assert_operator seen.each_cons(2).map { |before, after| after - before }.max,
+      :<=,
+      2 * 32_768,
+      "what two reads gave"
   end
 
   test "under async: many commands at once, and with_timeout" do
@@ -170,8 +179,17 @@ class WaitsTest < ShellCase
     go = File.join(scratch_dir, "go")
     result = in_thread do
       Sync do |task|
-        tasks = Array.new(10) { |number| task.async { sh("until [ -e #{go} ] || [ $((i += 1)) -gt 2000 ]; do sleep 0.01; done; echo #{number}").to_a } }
-        task.with_timeout(20) { task.sleep(0.01) until Godwit::Shell::Reaper.running.size >= 10 } # at once
+        tasks =
+          Array.new(10) do |number|
+            task.async do
+              sh(
+                "until [ -e #{go} ] || [ $((i += 1)) -gt 2000 ]; do sleep 0.01; done; " \
+                "echo #{number}"
+              ).to_a
+            end
+          end
+        # At once
+        task.with_timeout(20) { task.sleep(0.01) until Godwit::Shell::Reaper.running.size >= 10 }
         File.write(go, "")
         rows = tasks.flat_map(&:wait)
         late = begin
@@ -190,7 +208,11 @@ class WaitsTest < ShellCase
     require "async"
     result = in_thread do
       Sync do |task|
-        Array.new(30) { |number| task.async { sh("sleep 30 & sleep 30 & echo #{number}", drain: 0).to_a } }.flat_map(&:wait)
+        Array
+          .new(30) do |number|
+            task.async { sh("sleep 30 & sleep 30 & echo #{number}", drain: 0).to_a }
+          end
+          .flat_map(&:wait)
       end
     end
     assert_equal (0...30).map(&:to_s), result.value
@@ -209,17 +231,26 @@ class WaitsTest < ShellCase
     end
     in_thread do
       Fiber.set_scheduler(scheduler.new)
-      Fiber.schedule { Shell.const_get(:Members).then { |members| [members.living([Process.getpgrp]), members.stopped?(Process.pid)] } }
+      Fiber.schedule do
+        Shell
+          .const_get(:Members)
+          .then { |members| [members.living([Process.getpgrp]), members.stopped?(Process.pid)] }
+      end
       Fiber.scheduler.run
     end.join
     assert_empty hooks
   end
 
   test "a command whose rows nobody takes waits" do
-    stream = sh("i=0; while :; do i=$((i+1)); echo $i; echo $i >&3; done 3>#{path = File.join(scratch_dir, "count")}")
+    stream =
+      sh(
+        "i=0; while :; do i=$((i+1)); echo $i; echo $i >&3; done " \
+        "3>#{path = File.join(scratch_dir, "count")}"
+      )
     assert_equal "1", stream.next
     pid = stream.instance_variable_get(:@jobs).last.tag[/\d+/]
-    eventually { processes.any? { |number, state| number == Integer(pid) && state == "S" } } # it waits for room in its pipe
+    # It waits for room in its pipe.
+    eventually { processes.any? { |number, state| number == Integer(pid) && state == "S" } }
     assert_operator File.size(path), :<, 1 << 20 # what fits into a pipe, and no more
     stream.close
   end

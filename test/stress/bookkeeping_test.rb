@@ -2,7 +2,8 @@
 
 require_relative "stress_case"
 
-# What Godwit notes of a socket, a poller and a context beside libzmq, changed by threads that on some Rubies run truly side by side.
+# What Godwit notes of a socket, a poller and a context beside libzmq, changed by threads that on
+# some Rubies run truly side by side.
 class BookkeepingTest < Godwit::StressCase
   THREADS = 4
 
@@ -46,7 +47,11 @@ class BookkeepingTest < Godwit::StressCase
       context = Godwit::Context.new
       # Each its own name: libzmq frees one some time after the close.
       workers = Array.new(THREADS) do |number|
-        in_thread { (1..).each { |turn| Godwit::PAIR.new(context: context).bind("inproc://#{number}.#{turn}").close } }
+        in_thread do
+          (1..).each do |turn|
+            Godwit::PAIR.new(context: context).bind("inproc://#{number}.#{turn}").close
+          end
+        end
       end
       context.io_threads
       context.close

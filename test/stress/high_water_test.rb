@@ -4,11 +4,13 @@
 
 require_relative "stress_case"
 
-# Senders blocked at the high-water mark, receivers that trickle: each room that opens must wake one who waits for it.
+# Senders blocked at the high-water mark, receivers that trickle: each room that opens must wake one
+# who waits for it.
 class HighWaterTest < Godwit::StressCase
   THREADS = 6
   FIBERS = 4
-  # The kernel would take thousands of messages; but with less than this TCP waits for its persist timer, for seconds, though there is room.
+  # The kernel would take thousands of messages; but with less than this TCP waits for its persist
+  # timer, for seconds, though there is room.
   LOW = {send_hwm: 1, recv_hwm: 1, send_buffer_size: 32_768, recv_buffer_size: 32_768}.freeze
 
   {PUSH: :PULL, DEALER: :DEALER, PAIR: :PAIR}.each do |sender, receiver|
@@ -36,7 +38,10 @@ class HighWaterTest < Godwit::StressCase
   # A ROUTER says "writable" when any of its peers is: whom it serves, only a try can tell.
   test "senders of a ROUTER to several full peers all get through" do
     router = open_socket(:ROUTER, mandatory: true, **LOW).bind(endpoint_for(:tcp))
-    peers = Array.new(4) { |n| open_socket(:DEALER, routing_id: "peer#{n}", **LOW).connect(router.last_endpoint) }
+    peers =
+      Array.new(4) do |n|
+        open_socket(:DEALER, routing_id: "peer#{n}", **LOW).connect(router.last_endpoint)
+      end
     peers.each { |peer| peer.send("here") }
     peers.each { router.recv(timeout: PATIENCE) }
     total = messages(2_000)

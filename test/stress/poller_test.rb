@@ -2,8 +2,9 @@
 
 require_relative "stress_case"
 
-# Pollers are fed one message at a time, on any of several sockets. The next comes only when the last was taken, so a wake-up
-# that is lost stops everything: nothing in the library looks again by itself.
+# Pollers are fed one message at a time, on any of several sockets. The next comes only when the
+# last was taken, so a wake-up that is lost stops everything: nothing in the library looks again by
+# itself.
 class PollerStressTest < Godwit::StressCase
   SOCKETS = 5
   TRANSPORTS = %i[tcp inproc ipc].freeze
@@ -12,7 +13,10 @@ class PollerStressTest < Godwit::StressCase
     super
     @taken = Thread::Queue.new
     @stop = false
-    @pairs = Array.new(SOCKETS) { |number| connected_pair(:PULL, :PUSH, transport: TRANSPORTS[number % TRANSPORTS.size]) }
+    @pairs =
+      Array.new(SOCKETS) do |number|
+        connected_pair(:PULL, :PUSH, transport: TRANSPORTS[number % TRANSPORTS.size])
+      end
     @pulls = @pairs.map(&:first)
     @poller = open_poller(*@pulls)
   end
@@ -107,12 +111,16 @@ class PollerStressTest < Godwit::StressCase
 
   def poll(poller, timeout = nil)
     quietly do
-      poller.wait(timeout).each { |event| took(event.object.recv_nonblock(exception: false)) } until @stop
+      until @stop
+        poller.wait(timeout).each { |event| took(event.object.recv_nonblock(exception: false)) }
+      end
     end
   end
 
   # A message that was received is handed over before a kill is taken.
-  def polling_thread(timeout = nil) = in_thread { Thread.handle_interrupt(MASK) { poll(@poller, timeout) } }
+  def polling_thread(timeout = nil)
+    in_thread { Thread.handle_interrupt(MASK) { poll(@poller, timeout) } }
+  end
 
   def took(message)
     @taken << message if message.is_a?(String)

@@ -2,8 +2,9 @@
 
 require_relative "stress_case"
 
-# 8 threads and 8 fibers share one DEALER, 8 threads and 8 fibers one ROUTER. Threads are killed, raised at and timed out at
-# random, fibers stopped, all of them replaced. Every message must come back whole, once.
+# 8 threads and 8 fibers share one DEALER, 8 threads and 8 fibers one ROUTER. Threads are killed,
+# raised at and timed out at random, fibers stopped, all of them replaced. Every message must come
+# back whole, once.
 class SharedSocketsTest < Godwit::StressCase
   THREADS = 4 # senders, and as many receivers: 8 on each socket
   FIBERS = 4
@@ -21,9 +22,15 @@ class SharedSocketsTest < Godwit::StressCase
     @lock = Mutex.new # guards @logs, for Rubies without a GVL
     @seeds = Thread::Queue.new((1..100_000).map { |n| SEED + n })
     @stop = false
-    roles = [Role.new("send", :send_one), Role.new("receive", :receive_one), Role.new("echo", :echo_one), Role.new("echo", :echo_one)]
+    roles = [
+      Role.new("send", :send_one), Role.new("receive", :receive_one), Role.new("echo", :echo_one),
+      Role.new("echo", :echo_one)
+    ]
     reactors = defined?(Async) ? roles.map { |role| start_reactor(role) } : []
-    threads = roles.flat_map { |role| Array.new(defined?(Async) ? THREADS : THREADS + FIBERS) { [role, start_thread(role)] } }
+    threads =
+      roles.flat_map do |role|
+        Array.new(defined?(Async) ? THREADS : THREADS + FIBERS) { [role, start_thread(role)] }
+      end
     chaos(threads, total)
     finish(threads.map(&:last) + reactors)
     assert_each_once(total, @logs)
@@ -31,7 +38,8 @@ class SharedSocketsTest < Godwit::StressCase
 
   def open_both
     options = {send_hwm: HIGH_WATER, recv_hwm: HIGH_WATER}
-    @router = open_socket(:ROUTER, mandatory: true, **options).bind(endpoint_for(:tcp), endpoint_for(:ipc))
+    @router =
+      open_socket(:ROUTER, mandatory: true, **options).bind(endpoint_for(:tcp), endpoint_for(:ipc))
     @dealer = open_socket(:DEALER, **options).connect(*@router.endpoints)
   end
 
@@ -64,8 +72,12 @@ class SharedSocketsTest < Godwit::StressCase
 
   def receive_one(log, random)
     case random.rand(3)
-    when 0 then log.concat(@dealer.recv_many(20, timeout: some_time(random)).map { |message| number_of(message) })
-    else log << number_of(@dealer.recv(timeout: some_time(random)))
+    when 0
+      log.concat(
+        @dealer.recv_many(20, timeout: some_time(random)).map { |message| number_of(message) }
+      )
+    else
+      log << number_of(@dealer.recv(timeout: some_time(random)))
     end
   end
 
@@ -79,7 +91,8 @@ class SharedSocketsTest < Godwit::StressCase
     end
   end
 
-  # On JRuby a kill that is put off ends the wait for the queue's own lock, before anything is in it.
+  # On JRuby a kill that is put off ends the wait for the queue's own lock, before anything is in
+  # it.
   def put(queue, item)
     queue << item
   rescue ThreadError

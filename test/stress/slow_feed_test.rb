@@ -2,8 +2,8 @@
 
 require_relative "stress_case"
 
-# Many wait on one PULL that is fed one message at a time. The next comes only when the last was taken, so a wake-up that is
-# lost stops everything: nothing in the library looks again by itself.
+# Many wait on one PULL that is fed one message at a time. The next comes only when the last was
+# taken, so a wake-up that is lost stops everything: nothing in the library looks again by itself.
 class SlowFeedTest < Godwit::StressCase
   THREADS = 6
   FIBERS = 6

@@ -1,13 +1,14 @@
 # frozen_string_literal: true
 
 require "test_helper"
-ENV["CONSOLE_LEVEL"] ||= "fatal" # async would tell of each task that ends with an error; the tests look themselves
+# Async would tell of each task that ends with an error; the tests look themselves.
+ENV["CONSOLE_LEVEL"] ||= "fatal"
 require "async" if Fiber.respond_to?(:set_scheduler)
 require "zlib"
 
 module Godwit
-  # What the stress tests share. GODWIT_STRESS_MESSAGES and GODWIT_STRESS_SEED choose another number and seed; `rake stress`
-  # and `rake stress:rounds` run the long forms.
+  # What the stress tests share. GODWIT_STRESS_MESSAGES and GODWIT_STRESS_SEED choose another number
+  # and seed; `rake stress` and `rake stress:rounds` run the long forms.
   class StressCase < TestCase
     SEED = Integer(ENV.fetch("GODWIT_STRESS_SEED") { Random.new_seed % 0xFFFFFF })
     SCALE = Float(ENV.fetch("GODWIT_STRESS_MESSAGES", 100_000)) / 100_000
@@ -30,7 +31,8 @@ module Godwit
     # @return [Integer] a share of the messages of the whole
     def messages(normal) = [(normal * SCALE).to_i, 50].max
 
-    # Fibers in a thread of their own, each told its number; as many threads where Ruby has no fiber scheduler.
+    # Fibers in a thread of their own, each told its number; as many threads where Ruby has no fiber
+    # scheduler.
     def in_fibers(count, &work)
       return count.times { |number| in_thread { work.call(number) } } unless defined?(Async)
       in_thread { Async { |task| count.times { |number| task.async { work.call(number) } } } }
@@ -40,7 +42,8 @@ module Godwit
 
     # A message of random shape that tells whether it came whole: number, frames, checksum.
     def compose(number, random)
-      frames = random.rand(2).zero? ? [] : Array.new(random.rand(1..8)) { random.bytes(size(random)) }
+      frames =
+        random.rand(2).zero? ? [] : Array.new(random.rand(1..8)) { random.bytes(size(random)) }
       body = random.bytes(size(random))
       head = [number, frames.size, Zlib.crc32(frames.join("|"), Zlib.crc32(body))].pack("Q>NN")
       frames.empty? ? head + body : [head + body, *frames]
@@ -58,7 +61,9 @@ module Godwit
     def number_of(message)
       first, *frames = message
       number, count, sum = first.unpack("Q>NN")
-      whole = count == frames.size && sum == Zlib.crc32(frames.join("|"), Zlib.crc32(first.byteslice(16..)))
+      whole =
+        count == frames.size &&
+        sum == Zlib.crc32(frames.join("|"), Zlib.crc32(first.byteslice(16..)))
       whole ? number : raise("torn: #{frames.size} of #{count} frames, #{message.inspect[0, 200]}")
     end
 
@@ -68,7 +73,11 @@ module Godwit
       logs.each { |log| log.each { |number| counts[number] += 1 } }
       lost = counts.each_index.select { |number| counts[number].zero? }
       doubled = counts.each_index.select { |number| counts[number] > 1 }
-      failed("lost: #{lost.first(10)} (#{lost.size}), doubled: #{doubled.first(10)} (#{doubled.size})") if lost.any? || doubled.any?
+      if lost.any? || doubled.any?
+        failed(
+          "lost: #{lost.first(10)} (#{lost.size}), doubled: #{doubled.first(10)} (#{doubled.size})"
+        )
+      end
       assert_equal total, counts.sum
     end
 
@@ -85,7 +94,10 @@ module Godwit
     end
 
     def stuck
-      Thread.list.map { |thread| "#{thread.inspect} #{thread.backtrace&.grep(/godwit|stress/)&.first}" }.join("\n")
+      Thread
+        .list
+        .map { |thread| "#{thread.inspect} #{thread.backtrace&.grep(/godwit|stress/)&.first}" }
+        .join("\n")
     end
   end
 end

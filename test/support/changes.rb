@@ -11,11 +11,13 @@ module Godwit
         @note = note
       end
 
-      # @return [Array<String>, nil] paths, committed or not; nil without a note, or when its commit is gone
+      # @return [Array<String>, nil] paths, committed or not; nil without a note, or when its commit
+      #   is gone
       def paths
         return unless File.exist?(@note)
         changed = git("diff", "--name-only", "--no-renames", File.read(@note).strip) or return
-        changed.lines(chomp: true) + git("ls-files", "--others", "--exclude-standard").lines(chomp: true)
+        changed.lines(chomp: true) +
+          git("ls-files", "--others", "--exclude-standard").lines(chomp: true)
       end
 
       # @param globs [Array<String>]

@@ -10,13 +10,27 @@ module Godwit
     module Children
       ROOT = File.expand_path("../..", __dir__)
       # The command that runs this Ruby; JRuby from its jars does not know it.
-      RUBY = ((RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]).freeze
+      RUBY =
+        (
+          (RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]
+        ).freeze
 
-      # Options of a program that needs gems, or none. JRuby has its own; RubyGems would double the time that it takes to start.
-      GEMS = ((RUBY_ENGINE == "jruby") ? {true => [], false => ["--disable=gems"]} : {true => ["-rbundler/setup"], false => []}).freeze
+      # Options of a program that needs gems, or none. JRuby has its own; RubyGems would double the
+      # time that it takes to start.
+      GEMS =
+        (
+          if RUBY_ENGINE == "jruby"
+            {true => [], false => ["--disable=gems"]}
+          else
+            {true => ["-rbundler/setup"], false => []}
+          end
+        ).freeze
 
-      # What this Ruby has for its pages, from its stage (ADR 23). Not for every child, as one with -W would tell so on $stderr.
-      PAGES = {"RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => ENV.delete("RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO")}.compact.freeze
+      # What this Ruby has for its pages, from its stage (ADR 23). Not for every child, as one with
+      # -W would tell so on $stderr.
+      PAGES = {
+        "RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => ENV.delete("RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO")
+      }.compact.freeze
 
       # Seconds that this Ruby may take to start beside other work, on top of a child's deadline.
       START = (RUBY_ENGINE == "jruby") ? 30 : 0
@@ -26,7 +40,8 @@ module Godwit
         def success? = status.success? && !timed_out
 
         def inspect
-          "#<#{timed_out ? "killed at its deadline" : status}\n-- stdout --\n#{stdout}-- stderr --\n#{stderr}>"
+          "#<#{timed_out ? "killed at its deadline" : status}\n-- stdout --\n#{stdout}-- stderr " \
+          "--\n#{stderr}>"
         end
         alias_method :to_s, :inspect
       end
@@ -40,8 +55,10 @@ module Godwit
           input, @stdin = IO.pipe
           @out, out = IO.pipe
           @err, err = IO.pipe
-          # A group of its own: its children end with it, and a Ctrl-C meant for the tests does not reach it.
-          @pid = Process.spawn(env, *command, in: input, out: out, err: err, pgroup: true, chdir: ROOT)
+          # A group of its own: its children end with it, and a Ctrl-C meant for the tests does not
+          # reach it.
+          @pid =
+            Process.spawn(env, *command, in: input, out: out, err: err, pgroup: true, chdir: ROOT)
           [input, out, err].each(&:close)
           @stdin.sync = true
           @stdout = +""
@@ -53,7 +70,9 @@ module Godwit
         # @param what [String, Regexp]
         def wait_for(what)
           until @stdout.match?((what.is_a?(Regexp) ? what : Regexp.new(Regexp.escape(what))))
-            raise Minitest::Assertion, "the child never wrote #{what.inspect}: #{finish}" if @open.empty? || !pump
+            if @open.empty? || !pump
+              raise Minitest::Assertion, "the child never wrote #{what.inspect}: #{finish}"
+            end
           end
           self
         end
@@ -84,7 +103,8 @@ module Godwit
         def pump(until_time = @deadline)
           left = until_time - monotonic
           return false if left <= 0
-          readable, = IO.select(@open.keys, nil, nil, left) # which may return early on JRuby: the clock tells
+          # Which may return early on JRuby: the clock tells.
+          readable, = IO.select(@open.keys, nil, nil, left)
           readable&.each { |io| take(io) }
           true
         end
@@ -129,19 +149,24 @@ module Godwit
       # Bundler's hold on this process would cost each child a fifth of a second.
       NO_BUNDLER = {"RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLER_SETUP" => nil}.freeze
 
-      # Starts a Ruby program with lib/ on its load path; with the bundle's gems when `gems` is true.
+      # Starts a Ruby program with lib/ on its load path; with the bundle's gems when `gems` is
+      # true.
       # @param program [String] source text, or the path of a .rb file under the project's root
       # @param deadline [Numeric] seconds after which it is killed
       # @param network [Boolean] in a network of its own (see {Network})
       # @return [Child]
       def start_child(program, args = [], deadline: 90, env: {}, gems: false, network: false)
         source = (program.end_with?(".rb") && !program.include?("\n")) ? [program] : ["-e", program]
-        command = [*RUBY, *GEMS.fetch(gems), "-Ilib", "-r./test/support/child_prelude", *source, *args.map(&:to_s)]
+        command = [
+          *RUBY, *GEMS.fetch(gems), "-Ilib", "-r./test/support/child_prelude", *source,
+          *args.map(&:to_s)
+        ]
         command = Network.command(*command) if network
         start_command(command, deadline: deadline, env: PAGES.merge(env))
       end
 
-      # Starts any program. Beside other tests of JRuby's, which runs many of them, it gets the same time to start.
+      # Starts any program. Beside other tests of JRuby's, which runs many of them, it gets the same
+      # time to start.
       def start_command(command, deadline: 90, env: {})
         Watchdog.allow(START)
         child = Child.new(command, env: NO_BUNDLER.merge(env), deadline: deadline + START)
@@ -169,7 +194,8 @@ module Godwit
       # Asserts that a program, after its class's PRELUDE, comes to its last line.
       # @return [Result]
       def assert_done(source, **options)
-        result = assert_child(run_child("#{self.class::PRELUDE}\n#{source}\nputs 'done'", **options))
+        result =
+          assert_child(run_child("#{self.class::PRELUDE}\n#{source}\nputs 'done'", **options))
         assert_includes result.stdout, "done"
         result
       end

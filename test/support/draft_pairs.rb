@@ -10,7 +10,9 @@ module DraftPairs
     def test(sentence, &body) = define_method("test_#{sentence.tr(" ", "_")}", &body)
 
     def each_transport(name, &body)
-      Godwit::TestSupport::Sockets::TRANSPORTS.each { |transport| test("#{name} over #{transport}") { instance_exec(transport, &body) } }
+      Godwit::TestSupport::Sockets::TRANSPORTS.each do |transport|
+        test("#{name} over #{transport}") { instance_exec(transport, &body) }
+      end
     end
   end
 
@@ -31,7 +33,8 @@ module DraftPairs
     [radio, dish]
   end
 
-  # What is sent before the join has reached the RADIO, or before libzmq has bound an udp port, is lost.
+  # What is sent before the join has reached the RADIO, or before libzmq has bound an udp port, is
+  # lost.
   def tune(radio, dish, group)
     eventually do
       radio.send("tune", group: group)

@@ -2,25 +2,29 @@
 
 module Godwit
   module TestSupport
-    # What the garbage collector does to the tests. Every run compacts whenever it collects, and moves every object
-    # before some tests. GODWIT_TEST_GC chooses more:
+    # What the garbage collector does to the tests. Every run compacts whenever it collects, and
+    # moves every object before some tests. GODWIT_TEST_GC chooses more:
     #
     # * normal:  the above
     # * compact: compacts after each test
     # * shuffle: moves every object before each test
-    # * stress:  collects the young at each object made, within the tests of the classes that say `under_gc_stress`; no
-    #   others run. Finds what C forgot to mark, and forgotten write barriers
+    # * stress: collects the young at each object made, within the tests of the classes that say
+    #   `under_gc_stress`; no others run. Finds what C forgot to mark, and forgotten write barriers
     # * stress-all: the same for all classes: `rake gc`
-    # * stress-full: as stress, with whole collections, ten to twenty times as slow: for one file at a time
-    # * none:     the collector is left alone, for stages where the above has nothing to find, or would take most of their time
+    # * stress-full: as stress, with whole collections, ten to twenty times as slow: for one file at
+    #   a time
+    # * none: the collector is left alone, for stages where the above has nothing to find, or would
+    #   take most of their time
     # * valgrind: the same, and time is given: `rake memory`
     #
-    # Where a level slows the tests down, their deadlines and the harness's are SLOWNESS times as long.
+    # Where a level slows the tests down, their deadlines and the harness's are SLOWNESS times as
+    # long.
     module GCLevels
       LEVELS = %w[normal compact shuffle stress stress-all stress-full none valgrind].freeze
       LEVEL = ENV.fetch("GODWIT_TEST_GC", "normal")
       abort "GODWIT_TEST_GC=#{LEVEL}: there are #{LEVELS.join(", ")}" unless LEVELS.include?(LEVEL)
-      STRESS = {"stress" => 0x01, "stress-all" => 0x01, "stress-full" => true}.freeze # 0x01: no major collections
+      # 0x01: no major collections
+      STRESS = {"stress" => 0x01, "stress-all" => 0x01, "stress-full" => true}.freeze
       LEFT_ALONE = %w[none valgrind].include?(LEVEL)
       SHUFFLE_EVERY = 10 # a shuffle costs some 70 ms
 
@@ -52,7 +56,8 @@ module Godwit
 
         def compaction?
           return @compaction unless @compaction.nil?
-          raise NotImplementedError unless GC.respond_to?(:verify_compaction_references) # JRuby has a compact that does nothing
+          # JRuby has a compact that does nothing.
+          raise NotImplementedError unless GC.respond_to?(:verify_compaction_references)
           GC.compact
           @compaction = true
         rescue NotImplementedError, NoMethodError

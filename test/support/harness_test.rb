@@ -2,7 +2,8 @@
 
 require "test_helper"
 
-# The harness must find what it is there to find: each case is a test class in a child process that does one thing wrong.
+# The harness must find what it is there to find: each case is a test class in a child process that
+# does one thing wrong.
 class HarnessTest < Godwit::TestCase
   def outcome(body, prelude: "", deadline: 20, env: {})
     report = "#{scratch_dir}/report.json"
@@ -15,8 +16,13 @@ class HarnessTest < Godwit::TestCase
         end
       end
     RUBY
-    env = {"GODWIT_TEST_REPORT" => report, "GODWIT_TEST_NOW" => nil, "GODWIT_TEST_GC" => nil, **PAGES}.merge(env)
-    @child = start_command([RbConfig.ruby, "-Ilib", "-Itest", "-e", source], deadline: deadline, env: env).finish
+    env = {
+      "GODWIT_TEST_REPORT" => report, "GODWIT_TEST_NOW" => nil, "GODWIT_TEST_GC" => nil, **PAGES
+    }.merge(env)
+    @child =
+      start_command(
+        [RbConfig.ruby, "-Ilib", "-Itest", "-e", source], deadline: deadline, env: env
+      ).finish
     @report = File.exist?(report) ? JSON.parse(File.read(report)) : {}
   end
 
@@ -42,7 +48,8 @@ class HarnessTest < Godwit::TestCase
     RUBY
   end
 
-  test "the tiny scheduler keeps a fiber that is blocked, which nobody else knows, from the garbage collector" do
+  test "the tiny scheduler keeps a fiber that is blocked, which nobody else knows, from the " \
+    "garbage collector" do
     not_on :jruby, "JRuby has no fiber scheduler"
     outcome(<<~RUBY)
       require "support/tiny_scheduler"
@@ -82,11 +89,17 @@ class HarnessTest < Godwit::TestCase
   end
 
   test "a thread that does not end" do
-    assert_fails(/a thread did not end within/, "in_thread { Queue.new.pop }; assert true", prelude: "def join_threads(_) = super(0.1)")
+    assert_fails(
+      /a thread did not end within/, "in_thread { Queue.new.pop }; assert true",
+      prelude: "def join_threads(_) = super(0.1)"
+    )
   end
 
   test "a thread that raised, which nobody joined" do
-    assert_fails(/a thread raised.*oh no/m, "t = in_thread { raise 'oh no' }; eventually { !t.alive? }; assert true")
+    assert_fails(
+      /a thread raised.*oh no/m,
+      "t = in_thread { raise 'oh no' }; eventually { !t.alive? }; assert true"
+    )
   end
 
   test "a thread whose error the test has seen" do
@@ -111,7 +124,12 @@ class HarnessTest < Godwit::TestCase
 
   test "who never waits is told; what waits is found, also on what a method makes for itself" do
     queue = Thread::Queue.new
-    assert_match(/fewer than 1 wait/, assert_raises(Godwit::TestSupport::Waiters::NeverCame) { until_waiting(queue, deadline: 0.01) }.message)
+    assert_match(
+      /fewer than 1 wait/,
+      assert_raises(Godwit::TestSupport::Waiters::NeverCame) do
+        until_waiting(queue, deadline: 0.01)
+      end.message
+    )
     made = next_made(Thread::Queue)
     thread = in_thread { Thread::Queue.new.pop }
     ended(when_waiting(made.pop) { thread.kill })
@@ -121,7 +139,8 @@ class HarnessTest < Godwit::TestCase
   test "a clock stands still until it is advanced" do
     with_clock do |clock|
       before = Godwit::Timeout.now
-      assert_equal [before, before + 5], [Godwit::Timeout.now, clock.advance(5) && Godwit::Timeout.now]
+      assert_equal [before, before + 5],
+        [Godwit::Timeout.now, clock.advance(5) && Godwit::Timeout.now]
     end
     assert_in_delta monotonic, Godwit::Timeout.now, HANG
   end
@@ -134,15 +153,19 @@ class HarnessTest < Godwit::TestCase
     child = start_child("puts 'said'", deadline: 20)
     early = 3
     real = IO.method(:select)
-    IO.stub(:select, ->(*arguments) { ((early -= 1) < 0) ? real.call(*arguments) : nil }) { child.finish }
+    IO.stub(:select, ->(*arguments) { ((early -= 1) < 0) ? real.call(*arguments) : nil }) do
+      child.finish
+    end
     assert_child child.finish
     assert_operator early, :<, 0
   end
 
   test "a child past its deadline is asked where it is, then killed" do
     assert_passes <<~RUBY
-      child = start_child("def stuck\nputs 'said'\nsleep\nend\nstuck", deadline: 20).wait_for("said")
-      child.instance_variable_set(:@deadline, monotonic + 0.1) # not from its start on, which takes as long as the machine likes
+      child =
+        start_child("def stuck\nputs 'said'\nsleep\nend\nstuck", deadline: 20).wait_for("said")
+      # Not from its start on, which takes as long as the machine likes.
+      child.instance_variable_set(:@deadline, monotonic + 0.1)
       result = child.finish
       assert result.timed_out
       refute result.success?
@@ -153,7 +176,10 @@ class HarnessTest < Godwit::TestCase
 
   test "a signal reaches a child that said ready" do
     assert_passes <<~RUBY
-      result = run_child("begin; puts 'ready'; sleep; rescue Interrupt; puts 'interrupted'; end", signal: :INT)
+      result =
+        run_child(
+          "begin; puts 'ready'; sleep; rescue Interrupt; puts 'interrupted'; end", signal: :INT
+        )
       assert_child result
       assert_includes result.stdout, "interrupted"
     RUBY
@@ -202,6 +228,8 @@ class HarnessTest < Godwit::TestCase
   end
 
   %w[compact shuffle].each do |level|
-    test("the level #{level} works") { assert_passes "assert context", env: {"GODWIT_TEST_GC" => level} }
+    test("the level #{level} works") do
+      assert_passes "assert context", env: {"GODWIT_TEST_GC" => level}
+    end
   end
 end

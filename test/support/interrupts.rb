@@ -2,18 +2,22 @@
 
 module Godwit
   module TestSupport
-    # An interrupt at each line of the library in turn. Unlike what a TracePoint itself raises it is put off where the library puts interrupts
-    # off, so it comes where one of another thread's could come.
+    # An interrupt at each line of the library in turn. Unlike what a TracePoint itself raises it is
+    # put off where the library puts interrupts off, so it comes where one of another thread's could
+    # come.
     module Interrupts
       Stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
 
-      # Yields what interrupts the block that it is given at the first of the lines; then at the second; and so on, until there is none. That gives
-      # true when it came to the line; so is the block to.
+      # Yields what interrupts the block that it is given at the first of the lines; then at the
+      # second; and so on, until there is none. That gives true when it came to the line; so is the
+      # block to.
       # @param path [Regexp] of the files
       # @param least [Integer] lines that there must be
       def at_each_line(path, least: 2)
         (1..).each do |line|
-          break assert_operator(line, :>, least) unless yield ->(&block) { interrupted_at(line, path, &block) }
+          unless yield ->(&block) { interrupted_at(line, path, &block) }
+            break assert_operator(line, :>, least)
+          end
         end
       end
 
@@ -23,7 +27,9 @@ module Godwit
         thread = Thread.current
         count = 0
         trace = TracePoint.new(:line) do |point|
-          thread.raise(Stop) if Thread.current == thread && point.path.match?(path) && (count += 1) == line
+          if Thread.current == thread && point.path.match?(path) && (count += 1) == line
+            thread.raise(Stop)
+          end
         end
         trace.enable { yield }
         count >= line

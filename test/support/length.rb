@@ -2,7 +2,8 @@
 
 module Godwit
   module TestSupport
-    # How long a test that can go on for any time shall: short in the gate, long in `bin/test --full`.
+    # How long a test that can go on for any time shall: short in the gate, long in `bin/test
+    # --full`.
     module Length
       LONG = ENV["GODWIT_TEST_LONG"] == "1"
 

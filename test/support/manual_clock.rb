@@ -2,8 +2,8 @@
 
 module Godwit
   module TestSupport
-    # A clock that stands still until the test advances it, or advances a tick at each look. `with_clock { |clock| … }` puts it
-    # in the place of Godwit's own.
+    # A clock that stands still until the test advances it, or advances a tick at each look.
+    # `with_clock { |clock| … }` puts it in the place of Godwit's own.
     class ManualClock
       # @param tick [Float] seconds
       def initialize(tick: 0.0)
@@ -15,7 +15,8 @@ module Godwit
       def now = @now += @tick
       alias_method :call, :now
 
-      # @param waking [Array<Thread>] threads that wait for a deadline by a condition variable: they look at the clock again
+      # @param waking [Array<Thread>] threads that wait for a deadline by a condition variable: they
+      #   look at the clock again
       def advance(seconds, waking: [])
         @now += seconds
         Array(waking).each(&:wakeup)

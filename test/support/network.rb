@@ -4,26 +4,40 @@ require "json"
 
 module Godwit
   module TestSupport
-    # Networks that exist for a test only: namespaces of the kernel, which end with their last process. The machine's own interfaces see nothing.
+    # Networks that exist for a test only: namespaces of the kernel, which end with their last
+    # process. The machine's own interfaces see nothing.
     module Network
       HERE = "10.77.0.1"
       THERE = "10.77.0.2"
-      # Two interfaces joined by a wire: gw0 is this machine's, gw1 lies there for another (see NetworkCase#there).
-      WIRE = "ip link set lo up && ip link add gw0 type veth peer name gw1 && ip addr add #{HERE}/24 brd + dev gw0 && " \
-        "ip link set gw0 up && ip link set gw1 up && exec \"$@\""
+      # Two interfaces joined by a wire: gw0 is this machine's, gw1 lies there for another (see
+      # NetworkCase#there).
+      WIRE =
+        "ip link set lo up && ip link add gw0 type veth peer name gw1 && ip addr add #{HERE}/24 " \
+        "brd + dev gw0 && " \
+          "ip link set gw0 up && ip link set gw1 up && exec \"$@\""
       private_constant :WIRE
 
       class << self
         # @return [Array<String>] the command line that runs a command in a network of its own
         def command(*command)
-          ["unshare", *("--map-root-user" unless Process.uid.zero?), "--net", "sh", "-c", WIRE, "sh", *command]
+          [
+            "unshare", *("--map-root-user" unless Process.uid.zero?), "--net", "sh", "-c", WIRE,
+            "sh", *command
+          ]
         end
 
         # @return [String, nil] why there can be none
         def missing
           return @missing if defined?(@missing)
           said = IO.popen(command("true"), err: %i[child out], &:read)
-          @missing = $?.success? ? nil : "no network namespace with a veth pair can be made here: #{said.lines.first&.chomp}"
+          @missing =
+            (
+              if $?.success?
+                nil
+              else
+                "no network namespace with a veth pair can be made here: #{said.lines.first&.chomp}"
+              end
+            )
         rescue SystemCallError => error
           @missing = "no network namespace can be made here: #{error.message}"
         end
@@ -33,7 +47,8 @@ module Godwit
         # @return [Boolean] whether this process is in such a network
         def inside? = !ENV["GODWIT_TEST_NETWORK"].nil? && ENV["GODWIT_TEST_NETWORK"] != id
 
-        # @return [Integer] a process that keeps the other machine's network alive, as long as this one lives
+        # @return [Integer] a process that keeps the other machine's network alive, as long as this
+        #   one lives
         def other_machine
           @other_machine ||= begin
             holder = IO.popen(["unshare", "--net", "sh", "-c", "echo ready && exec cat"], "r+")
@@ -41,7 +56,8 @@ module Godwit
             (@holders ||= []) << holder
             pid = holder.pid
             run("ip", "link", "set", "gw1", "netns", pid.to_s)
-            [%w[link set lo up], ["addr", "add", "#{THERE}/24", "brd", "+", "dev", "gw1"], %w[link set gw1 up]].each do |words|
+            [%w[link set lo up], ["addr", "add", "#{THERE}/24", "brd", "+", "dev", "gw1"],
+              %w[link set gw1 up]].each do |words|
               run(*there(pid, "ip", *words))
             end
             pid
@@ -61,7 +77,8 @@ module Godwit
   end
 end
 
-# Tests that run in a network of their own: the file runs once more, in a process there, and each test outside tells what came of it inside.
+# Tests that run in a network of their own: the file runs once more, in a process there, and each
+# test outside tells what came of it inside.
 class NetworkCase < Godwit::TestCase
   Network = Godwit::TestSupport::Network
   RESULTS = "GODWIT_TEST_NETWORK_RESULTS"
@@ -85,7 +102,9 @@ class NetworkCase < Godwit::TestCase
     return super unless Network.inside? && ENV[RESULTS]
     super.tap do |result|
       failures = result.failures.map { |failure| [failure.is_a?(Minitest::Skip), failure.message] }
-      File.open(ENV[RESULTS], "a") { |file| file.puts JSON.generate([result.klass, result.name, result.assertions, failures]) }
+      File.open(ENV[RESULTS], "a") do |file|
+        file.puts JSON.generate([result.klass, result.name, result.assertions, failures])
+      end
     end
   end
 
@@ -100,7 +119,11 @@ class NetworkCase < Godwit::TestCase
   def tell_what_came_of_it
     skip Network.missing if Network.missing
     self.class.outcomes ||= run_inside
-    assertions, failures = self.class.outcomes.fetch(name) { flunk "it did not run inside:\n#{self.class.outcomes[:output]}" }
+    assertions, failures =
+      self
+        .class
+        .outcomes
+        .fetch(name) { flunk "it did not run inside:\n#{self.class.outcomes[:output]}" }
     self.assertions += assertions
     failures.each { |skipped, message| skipped ? skip(message) : flunk(message) }
   end
@@ -110,9 +133,18 @@ class NetworkCase < Godwit::TestCase
     env = {"GODWIT_TEST_NETWORK" => Network.id, RESULTS => path}
     seed = ["--seed", Minitest.seed.to_s] if Minitest.respond_to?(:seed) # not with JRuby's
     command = [*Godwit::TestSupport::Children::RUBY, "-Ilib", "-Itest", self.class.file, *seed]
-    result = start_command(Network.command(*command), deadline: 180, env: Godwit::TestSupport::Children::PAGES.merge(env)).finish
+    result =
+      start_command(
+        Network.command(*command), deadline: 180,
+        env: Godwit::TestSupport::Children::PAGES.merge(env)
+      ).finish
     lines = File.exist?(path) ? File.readlines(path).map { |line| JSON.parse(line) } : []
-    flunk "it failed inside as a whole:\n#{result}" if lines.all? { |*, failures| failures.all?(&:first) } && !result.success?
-    lines.select { |klass, *| klass == self.class.name }.to_h { |_, test, *rest| [test, rest] }.merge(output: result.to_s)
+    if lines.all? { |*, failures| failures.all?(&:first) } && !result.success?
+      flunk "it failed inside as a whole:\n#{result}"
+    end
+    lines
+      .select { |klass, *| klass == self.class.name }
+      .to_h { |_, test, *rest| [test, rest] }
+      .merge(output: result.to_s)
   end
 end

@@ -4,8 +4,8 @@ require "socket"
 
 module Godwit
   module TestSupport
-    # Ports of this machine that are free, and stay so: the system hands none of them out to those who bind to port 0 or connect, as
-    # the tests of other stages do at the same moment.
+    # Ports of this machine that are free, and stay so: the system hands none of them out to those
+    # who bind to port 0 or connect, as the tests of other stages do at the same moment.
     module Ports
       # What Linux hands out begins here, unless it was told otherwise.
       USUAL = 32_768
@@ -27,7 +27,14 @@ module Godwit
       end
 
       def free?(port, socket = TCPServer)
-        one = (socket == TCPServer) ? TCPServer.new("127.0.0.1", port) : UDPSocket.new.tap { |udp| udp.bind("127.0.0.1", port) }
+        one =
+          (
+            if socket == TCPServer
+              TCPServer.new("127.0.0.1", port)
+            else
+              UDPSocket.new.tap { |udp| udp.bind("127.0.0.1", port) }
+            end
+          )
         one.close
         true
       rescue Errno::EADDRINUSE

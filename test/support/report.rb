@@ -5,12 +5,14 @@ require "minitest"
 
 module Godwit
   module TestSupport
-    # Hands a run's outcome to bin/test: numbers, seed, failures, skips with their reasons. Without GODWIT_TEST_REPORT it
-    # only repeats at the end what was skipped and with which seed the run can be had again.
+    # Hands a run's outcome to bin/test: numbers, seed, failures, skips with their reasons. Without
+    # GODWIT_TEST_REPORT it only repeats at the end what was skipped and with which seed the run can
+    # be had again.
     class Report < Minitest::AbstractReporter
       # Tests whose time is told.
       SLOWEST = 20
-      # Characters of a failure that bin/test repeats at its end, where it may be all that somebody sees.
+      # Characters of a failure that bin/test repeats at its end, where it may be all that somebody
+      # sees.
       TEXT = 1500
 
       def initialize(options)
@@ -42,13 +44,18 @@ module Godwit
         return if outcome == :passed
         message = result.failure.message.strip
         skipped = outcome == :skipped
-        @details[skipped ? :skips : :failures] << {name: "#{result.klass}##{result.name}", text: skipped ? message.lines.first.to_s.strip : message[0, TEXT]}
+        @details[skipped ? :skips : :failures] << {
+          name: "#{result.klass}##{result.name}",
+          text: skipped ? message.lines.first.to_s.strip : message[0, TEXT]
+        }
       end
 
       def report
         @details[:skips].each { |skip| puts "skipped: #{skip[:name]}: #{skip[:text]}" }
         report_types if defined?(Types)
-        @times.max(SLOWEST).each { |seconds, name| puts format("slow: %.1f s %s", seconds, name) if seconds >= 1 }
+        @times
+          .max(SLOWEST)
+          .each { |seconds, name| puts format("slow: %.1f s %s", seconds, name) if seconds >= 1 }
         puts "To repeat this order: --seed #{@seed}"
         save
       end
@@ -58,13 +65,20 @@ module Godwit
         failures = @details[:failures].dup
         Warnings.own.uniq.each { |message| failures << {name: "warning", text: message.strip} }
         Types.wrong.each { |text| failures << {name: "type", text: text} } if defined?(Types)
-        failures << {name: hanging, text: "went past its deadline, and took the tests after it with it"} if hanging
+        if hanging
+          failures << {
+            name: hanging, text: "went past its deadline, and took the tests after it with it"
+          }
+        end
         return unless (path = ENV["GODWIT_TEST_REPORT"])
         extra = failures.size - @details[:failures].size
-        File.write(path, JSON.generate(
-          seed: @seed, passed: @counts[:passed], failed: @counts[:failed] + extra, skipped: @counts[:skipped],
-          failures: failures, skips: @details[:skips]
-        ))
+        File.write(
+          path,
+          JSON.generate(
+            seed: @seed, passed: @counts[:passed], failed: @counts[:failed] + extra,
+            skipped: @counts[:skipped], failures: failures, skips: @details[:skips]
+          )
+        )
       end
 
       def passed? = Warnings.own.empty? && !(defined?(Types) && Types.wrong.any?)

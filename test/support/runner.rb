@@ -7,7 +7,8 @@ require_relative "stages"
 
 module Godwit
   module TestSupport
-    # bin/test: runs the stages in order, each to its end, and sums up. Its last line is the outcome in numbers.
+    # bin/test: runs the stages in order, each to its end, and sums up. Its last line is the outcome
+    # in numbers.
     class Runner
       def initialize(arguments)
         @seed = Random.new_seed % 0xFFFF
@@ -18,9 +19,11 @@ module Godwit
         parse(arguments)
       end
 
-      # @return [Integer] exit status: 0 when all passed, 1 when something failed, 130 when interrupted
+      # @return [Integer] exit status: 0 when all passed, 1 when something failed, 130 when
+      #   interrupted
       def run
-        puts "Seed #{@seed} decides the order of the tests, and what the gate chooses among transports and files."
+        puts "Seed #{@seed} decides the order of the tests, and what the gate chooses among " \
+          "transports and files."
         commit = @changes.commit
         started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
         interrupted = catch_interrupt { run_stages }
@@ -36,13 +39,24 @@ module Godwit
       def parse(arguments)
         parser = OptionParser.new do |options|
           options.banner = "usage: bin/test [options] [stage…]"
-          options.separator "Runs the gate and, when an earlier run was green, what else the change since then touches; or the stages named."
-          options.on("--quick", "lint to conformance: about two minutes") { choose_all(GATE.select(&:quick?), whole: false) }
-          options.on("--full", "all stages, with long rounds and all transports") { choose_all(GATE + FULL, long: true) }
-          options.on("--seed N", Integer, "repeat the order of an earlier run") { |seed| @seed = seed }
-          options.on("--jobs N", Integer, "so many stages at once (default 2)") { |jobs| @jobs = [jobs, 1].max }
+          options.separator "Runs the gate and, when an earlier run was green, what else the " \
+            "change since then touches; or the stages named."
+          options.on("--quick", "lint to conformance: about two minutes") do
+            choose_all(GATE.select(&:quick?), whole: false)
+          end
+          options.on("--full", "all stages, with long rounds and all transports") do
+            choose_all(GATE + FULL, long: true)
+          end
+          options.on("--seed N", Integer, "repeat the order of an earlier run") do |seed|
+            @seed = seed
+          end
+          options.on("--jobs N", Integer, "so many stages at once (default 2)") do |jobs|
+            @jobs = [jobs, 1].max
+          end
           options.on("--list", "list the stages") { list }
-          options.separator "Environment: GODWIT_TEST_GC=normal|compact|shuffle|stress|stress-full (see test/support/gc_levels.rb)"
+          options.separator "Environment: " \
+            "GODWIT_TEST_GC=normal|compact|shuffle|stress|stress-full (see " \
+            "test/support/gc_levels.rb)"
         end
         choose(parser.parse(arguments))
       rescue OptionParser::ParseError => error
@@ -61,13 +75,23 @@ module Godwit
         @whole = false
         @stages = names.map do |name|
           all.find { |stage| [stage.name, stage.name.tr(" ", "-")].include?(name) } ||
-            abort("no stage #{name}: there are #{all.map { |stage| stage.name.tr(" ", "-") }.join(", ")}")
+            abort(
+              "no stage #{name}: there " \
+              "are #{all.map { |stage| stage.name.tr(" ", "-") }.join(", ")}"
+            )
         end
       end
 
       def list
         [[GATE, nil], [FULL, " (--full)"]].each do |stages, where|
-          stages.each { |stage| puts format("%-22s %s%s", stage.name.tr(" ", "-"), stage.about, stage.quick? ? " (--quick)" : where) }
+          stages.each do |stage|
+            puts format(
+              "%-22s %s%s",
+              stage.name.tr(" ", "-"),
+              stage.about,
+              stage.quick? ? " (--quick)" : where
+            )
+          end
         end
         exit 0
       end
@@ -75,7 +99,11 @@ module Godwit
       # In order; several at once where they may. Most of a stage's time is waiting.
       def run_stages
         @stages.chunk_while { |one, next_one| one.alone? == next_one.alone? }.each do |stages|
-          (stages.first.alone? || stages.one? || @jobs == 1) ? stages.each { |stage| run_stage(stage) } : run_together(stages)
+          if stages.first.alone? || stages.one? || @jobs == 1
+            stages.each { |stage| run_stage(stage) }
+          else
+            run_together(stages)
+          end
         end
       end
 
@@ -118,13 +146,25 @@ module Godwit
       def sum_up
         done = @stages.select(&:outcome)
         puts "", "Stages:"
-        done.each { |stage| puts format("  %-22s %7.1f s  %s", stage.name, stage.outcome.seconds, counts(stage.outcome)) }
+        done.each do |stage|
+          puts format(
+            "  %-22s %7.1f s  %s",
+            stage.name,
+            stage.outcome.seconds,
+            counts(stage.outcome)
+          )
+        end
         tell("Not run:", (@stages - done).map { |stage| "stage #{stage.name}: interrupted" })
         tell("Skipped:", entries(done, :skips))
         tell("Failed:", entries(done, :failures))
         puts "", "Seed #{@seed}: bin/test --seed #{@seed} repeats this order. Logs are in tmp/test."
         puts format("%d stages, %d jobs, %d min %d s", done.size, @jobs, *@seconds.round.divmod(60))
-        puts format("%d passed, %d failed, %d skipped", total(:passed), total(:failed), total(:skipped))
+        puts format(
+          "%d passed, %d failed, %d skipped",
+          total(:passed),
+          total(:failed),
+          total(:skipped)
+        )
       end
 
       def tell(title, lines)
@@ -133,12 +173,18 @@ module Godwit
 
       def entries(stages, kind)
         stages.flat_map do |stage|
-          stage.outcome.public_send(kind).map { |entry| "[#{stage.name}] #{entry[:name]}: #{entry[:text]}" }
+          stage
+            .outcome
+            .public_send(kind)
+            .map { |entry| "[#{stage.name}] #{entry[:name]}: #{entry[:text]}" }
         end
       end
 
       def counts(outcome)
-        format("%d passed, %d failed, %d skipped%s", outcome.passed, outcome.failed, outcome.skipped, ("  <==" if outcome.failed > 0))
+        format(
+          "%d passed, %d failed, %d skipped%s", outcome.passed, outcome.failed, outcome.skipped,
+          ("  <==" if outcome.failed > 0)
+        )
       end
 
       def total(kind) = @stages.filter_map(&:outcome).sum { |outcome| outcome.public_send(kind) }

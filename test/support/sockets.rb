@@ -4,11 +4,14 @@ require "tmpdir"
 
 module Godwit
   module TestSupport
-    # Sockets and contexts that a test gets from here are closed at its end; those from elsewhere must be closed by then.
+    # Sockets and contexts that a test gets from here are closed at its end; those from elsewhere
+    # must be closed by then.
     module Sockets
       LINUX = RbConfig::CONFIG["host_os"].include?("linux")
       # Other backends and modes test one of them, which their stage chooses.
-      TRANSPORTS = [*ENV.fetch("GODWIT_TEST_TRANSPORT", "tcp ipc inproc").split.map(&:to_sym)].freeze
+      TRANSPORTS = [
+        *ENV.fetch("GODWIT_TEST_TRANSPORT", "tcp ipc inproc").split.map(&:to_sym)
+      ].freeze
 
       @serial = 0
       # Linger takes 5 s of it where a test's own close left something unsent.
@@ -36,7 +39,9 @@ module Godwit
 
         private
 
-        def all(klass) = @known ? @lock.synchronize { @known.keys }.grep(klass) : ObjectSpace.each_object(klass)
+        def all(klass)
+          @known ? @lock.synchronize { @known.keys }.grep(klass) : ObjectSpace.each_object(klass)
+        end
       end
 
       # JRuby's ObjectSpace makes every object dearer, so there these tell of themselves.
@@ -90,10 +95,16 @@ module Godwit
         end
       end
 
-      # For a port that is to be bound by a program that starts later, or bound again: on 127.0.0.1 it may be another's by then.
-      # @return [String] an address of the loopback that only this process's tests use (elsewhere than on Linux there is one for all)
+      # For a port that is to be bound by a program that starts later, or bound again: on 127.0.0.1
+      # it may be another's by then.
+      # @return [String] an address of the loopback that only this process's tests use (elsewhere
+      #   than on Linux there is one for all)
       def own_host
-        LINUX ? "127.#{64 + (Process.pid >> 16 & 63)}.#{Process.pid >> 8 & 255}.#{Process.pid & 255}" : "127.0.0.1"
+        if LINUX
+          "127.#{64 + (Process.pid >> 16 & 63)}.#{Process.pid >> 8 & 255}.#{Process.pid & 255}"
+        else
+          "127.0.0.1"
+        end
       end
 
       # @return [String] a folder that the test's end removes
@@ -104,7 +115,9 @@ module Godwit
       # Two sockets, the first bound, the second connected to it.
       # @param options for both; `bind_options:`, `connect_options:` for one
       # @return [Array(Godwit::Socket, Godwit::Socket)]
-      def connected_pair(binder, connector, transport: :tcp, bind_options: {}, connect_options: {}, **options)
+      def connected_pair(
+        binder, connector, transport: :tcp, bind_options: {}, connect_options: {}, **options
+      )
         bound = open_socket(binder, **options, **bind_options).bind(endpoint_for(transport))
         [bound, open_socket(connector, **options, **connect_options).connect(bound.last_endpoint)]
       end
@@ -120,10 +133,12 @@ module Godwit
       private
 
       def note_open_ones
-        @open_before = [Godwit::Socket, Godwit::Context].flat_map { |klass| Sockets.open_ones(klass) }
+        @open_before =
+          [Godwit::Socket, Godwit::Context].flat_map { |klass| Sockets.open_ones(klass) }
       end
 
-      # @return [Array<String>] what was left open outside of the harness; closes it, for the next test's sake
+      # @return [Array<String>] what was left open outside of the harness; closes it, for the next
+      #   test's sake
       def close_leaks
         return [] if @leaks_allowed
         ours = [*@open_before, *@owned, @context]
@@ -138,11 +153,18 @@ module Godwit
         end
       end
 
-      # Undelivered messages of the test must not delay the end: linger is for the sockets that the test closed itself.
+      # Undelivered messages of the test must not delay the end: linger is for the sockets that the
+      # test closed itself.
       # @return [Array<String>] one for each that could not be closed
       def close_sockets
-        users, others = (@owned || []).partition { |one| one.is_a?(Godwit::Poller) || one.is_a?(Godwit::Loop) || one.class.ancestors.any? { |type| type.name.to_s.start_with?("Godwit::Logger") } }
-        users.each(&:close) # pollers that wait on IOs alone end with nothing else; a logger's part closes the sockets that it made itself
+        users, others =
+          (@owned || []).partition do |one|
+            one.is_a?(Godwit::Poller) || one.is_a?(Godwit::Loop) ||
+              one.class.ancestors.any? { |type| type.name.to_s.start_with?("Godwit::Logger") }
+          end
+        # Pollers that wait on IOs alone end with nothing else; a logger's part closes the sockets
+        # that it made itself.
+        users.each(&:close)
         sockets, contexts = others.partition { |one| one.is_a?(Godwit::Socket) }
         @contexts_to_close = [*contexts, *@context]
         sockets.reject(&:closed?).filter_map do |socket|
@@ -154,7 +176,8 @@ module Godwit
         end
       end
 
-      # Not 0: with that libzmq aborts when both ends of a connection close in the midst of a message of several frames (docs/limits.md).
+      # Not 0: with that libzmq aborts when both ends of a connection close in the midst of a
+      # message of several frames (docs/limits.md).
       def no_linger(socket)
         socket.linger = 0.02
       rescue Godwit::ClosedError, Godwit::ContextTerminatedError

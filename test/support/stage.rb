@@ -12,7 +12,8 @@ module Godwit
     # One stage of bin/test: a child process in a group of its own, with a deadline.
     class Stage
       # What came of a stage.
-      Outcome = Struct.new(:passed, :failed, :skipped, :failures, :skips, :seconds, keyword_init: true)
+      Outcome =
+        Struct.new(:passed, :failed, :skipped, :failures, :skips, :seconds, keyword_init: true)
 
       # What a stage needs cannot be had.
       class PreparationError < StandardError; end
@@ -30,12 +31,17 @@ module Godwit
       # @param files [String, nil] glob of the test files; without it `rake` names the tasks to run
       # @param jruby whether JRuby runs the files
       # @param alone whether no other stage may run meanwhile: it writes what they read
-      # @param prepare [#call, nil] does what must be done first, and gives more of the environment; what it raises fails the stage
-      # @param transport [Symbol, nil] in the gate each_transport takes this one; :any one that the seed chooses; nil all
+      # @param prepare [#call, nil] does what must be done first, and gives more of the environment;
+      #   what it raises fails the stage
+      # @param transport [Symbol, nil] in the gate each_transport takes this one; :any one that the
+      #   seed chooses; nil all
       # @param third whether the gate runs a third of the files, which the seed chooses
-      # @param full [Array<String>, nil] globs: the gate runs it only when a path that matches has changed
-      def initialize(name, about, quick: false, rake: nil, files: nil, env: {}, prefix: [], jruby: false, alone: false, prepare: nil,
-        transport: nil, third: false, full: nil)
+      # @param full [Array<String>, nil] globs: the gate runs it only when a path that matches has
+      #   changed
+      def initialize(
+        name, about, quick: false, rake: nil, files: nil, env: {}, prefix: [], jruby: false,
+        alone: false, prepare: nil, transport: nil, third: false, full: nil
+      )
         @name = name
         @about = about
         @quick = quick
@@ -83,7 +89,16 @@ module Godwit
         return {"GODWIT_TEST_LONG" => "1"} if long
         @files = files.each_slice(3).map { |three| three[seed % three.size] } if @third
         return {} unless @transport
-        {"GODWIT_TEST_TRANSPORT" => (@transport == :any) ? %w[tcp ipc inproc][(seed + Zlib.crc32(name)) % 3] : @transport.to_s}
+        {
+          "GODWIT_TEST_TRANSPORT" =>
+            (
+              if @transport == :any
+                %w[tcp ipc inproc][(seed + Zlib.crc32(name)) % 3]
+              else
+                @transport.to_s
+              end
+            )
+        }
       end
 
       def why_not
@@ -96,7 +111,10 @@ module Godwit
       def command(seed)
         return [*@prefix, RbConfig.ruby, "-S", "rake", *@rake] if @rake
         load_all = "ARGV.shift(#{files.size}).each { |file| require file }"
-        [*@prefix, *ruby, "-Ilib", "-Itest", "-e", load_all, *files.map { |file| "./#{file}" }, "--seed", seed.to_s]
+        [
+          *@prefix, *ruby, "-Ilib", "-Itest", "-e", load_all, *files.map { |file| "./#{file}" },
+          "--seed", seed.to_s
+        ]
       end
 
       def ruby = @jruby ? JRuby.command(java: JRuby.short) : [RbConfig.ruby]
@@ -123,8 +141,13 @@ module Godwit
 
       def spawn_and_follow(command)
         reader, writer = IO.pipe
-        env = {"GODWIT_TEST_REPORT" => @report, "GODWIT_TEST_NOW" => @now}.merge(@glob ? KEEP_PAGES : {}, @env)
-        @pid = Process.spawn(env, *command, in: File::NULL, out: writer, err: writer, pgroup: true, chdir: ROOT)
+        env = {"GODWIT_TEST_REPORT" => @report, "GODWIT_TEST_NOW" => @now}.merge(
+          @glob ? KEEP_PAGES : {}, @env
+        )
+        @pid =
+          Process.spawn(
+            env, *command, in: File::NULL, out: writer, err: writer, pgroup: true, chdir: ROOT
+          )
         writer.close
         @status = nil
         File.open(@log, "wb") { |log| follow(reader, log, monotonic + DEADLINE) }
@@ -161,7 +184,9 @@ module Godwit
 
       def end_late(reader, log)
         @late = true
-        @out.puts "", "#{@name} is not done after #{DEADLINE} s. Asking for a thread dump, then killing it."
+        @out.puts "",
+          "#{@name} is not done after #{DEADLINE} s. Asking for a thread dump, then " \
+          "killing it."
         @out.puts "Test: #{running}"
         describe_processes
         Process.kill(:QUIT, @pid)
@@ -176,7 +201,8 @@ module Godwit
         family.each do |pid|
           @out.puts "process #{pid}: #{File.read("/proc/#{pid}/cmdline").tr("\0", " ")[0, 120]}"
           Dir["/proc/#{pid}/task/*"].each do |task|
-            @out.puts "  thread #{File.basename(task)} #{File.read("#{task}/comm").strip}: #{File.read("#{task}/wchan")} " \
+            @out.puts "  " \
+              "thread #{File.basename(task)} #{File.read("#{task}/comm").strip}: #{File.read("#{task}/wchan")} " \
               "(#{File.read("#{task}/status")[/^State:\s*(.*)/, 1]})"
           end
         rescue SystemCallError
@@ -219,7 +245,11 @@ module Godwit
         outcome = Outcome.new(**seen.slice(:passed, :failed, :skipped, :failures, :skips))
         # Its own count says all is well, its end says otherwise: a crash at exit.
         add_failure(outcome, ending) if !@status.success? && outcome.failed.zero?
-        (outcome.passed + outcome.failed + outcome.skipped).zero? ? not_run("none of its files has a test for it") : outcome
+        if (outcome.passed + outcome.failed + outcome.skipped).zero?
+          not_run("none of its files has a test for it")
+        else
+          outcome
+        end
       end
 
       def judge_command
@@ -234,7 +264,11 @@ module Godwit
 
       def ending
         return "killed after #{DEADLINE} s" if @late
-        @status.signaled? ? "ended by SIG#{Signal.signame(@status.termsig)}" : "ended with status #{@status.exitstatus}"
+        if @status.signaled?
+          "ended by SIG#{Signal.signame(@status.termsig)}"
+        else
+          "ended with status #{@status.exitstatus}"
+        end
       end
 
       def add_failure(outcome, text)

@@ -22,117 +22,274 @@ module Godwit
     CONFORMANCE = "test/conformance/**/*_test.rb"
     TIMING = "test/timing/**/*_test.rb"
     # The files that differ on a libzmq with drafts.
-    WITH_DRAFTS = "test/conformance/{draft,monitor,monitor_forms,monitor_handshakes,context,options,option,library," \
-      "constructors,frame,poller,wait_connected}_test.rb"
+    WITH_DRAFTS =
+      "test/conformance/{draft,monitor,monitor_forms,monitor_handshakes,context,options,option,library," \
+        "constructors,frame,poller,wait_connected}_test.rb"
 
     # Whose change has the gate run a stage of `--full`.
     C = %w[ext/** lib/godwit/backend/native.rb].freeze
     FFI_BACKEND = %w[lib/godwit/backend/ffi.rb lib/godwit/backend/ffi/**].freeze
     ON_JRUBY = [*FFI_BACKEND, "lib/godwit/worker/jruby.rb"].freeze
-    RBCZMQ = %w[lib/godwit/compat/rbczmq.rb lib/godwit/compat/rbczmq/** test/compat/rbczmq/**].freeze
-    FFI_RZMQ = %w[lib/godwit/compat/ffi_rzmq.rb lib/godwit/compat/ffi_rzmq/** test/compat/ffi_rzmq/**].freeze
+    RBCZMQ = %w[
+      lib/godwit/compat/rbczmq.rb lib/godwit/compat/rbczmq/** test/compat/rbczmq/**
+    ].freeze
+    FFI_RZMQ = %w[
+      lib/godwit/compat/ffi_rzmq.rb lib/godwit/compat/ffi_rzmq/** test/compat/ffi_rzmq/**
+    ].freeze
     LOGGER = %w[lib/godwit/logger.rb lib/godwit/logger/** test/logger/**].freeze
     SHELL = %w[lib/godwit/shell/** test/shell/**].freeze
     TIMED = %w[test/timing/** test/support/timed.rb].freeze
-    DRAFT = %w[lib/godwit/socket/drafts.rb lib/godwit/backend/ffi/drafts.rb ext/godwit/draft*].freeze
+    DRAFT = %w[
+      lib/godwit/socket/drafts.rb lib/godwit/backend/ffi/drafts.rb ext/godwit/draft*
+    ].freeze
 
     # The gate's stages, quickest first; those that take longest come early among the rest.
     GATE = [
-      Stage.new("compile", "no warning, one exported symbol", rake: ["compile:strict"], quick: true, alone: true),
-      Stage.new("generated", "generated files are what api/*.yml makes them, README.md's figures what the benchmarks wrote",
-        rake: ["generate:check", "readme:check"], quick: true),
+      Stage.new(
+        "compile", "no warning, one exported symbol", rake: ["compile:strict"], quick: true,
+        alone: true
+      ),
+      Stage.new(
+        "generated",
+        "generated files are what api/*.yml makes them, README.md's figures what the benchmarks " \
+        "wrote",
+        rake: %w[generate:check readme:check], quick: true
+      ),
       Stage.new("docs", "everything public has a comment", rake: ["docs"], quick: true),
-      Stage.new("lint", "style (standardrb), syntax of the shell scripts", rake: ["lint"], quick: true),
+      Stage.new(
+        "lint", "style (standardrb), syntax of the shell scripts", rake: ["lint"], quick: true
+      ),
       Stage.new("conformance", "the public API", files: CONFORMANCE, quick: true),
-      Stage.new("harness", "the test harness finds what it shall find", files: "test/support/**/*_test.rb", quick: true),
-      Stage.new("signatures", "sig/ and the library name the same, and a wrong type is seen", files: "test/types/**/*_test.rb",
-        quick: true),
-      Stage.new("jruby", "on JRuby: the public API, a reader and a writer of logs, the compatibility layers' differences",
-        files: "test/{conformance/**/*,logger/{reader,writer},jruby/*}_test.rb", jruby: true, transport: :any),
-      Stage.new("logger", "Godwit::Logger, its readers and the broadcaster, with kills, Ruby's own logger tests, ActiveSupport, rsyslog",
-        files: "test/logger/**/*_test.rb"),
-      Stage.new("types", "a third of conformance, with every call compared with its type in sig/", files: CONFORMANCE, third: true,
-        transport: :inproc, env: {"GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"}),
-      Stage.new("native", "the C extension, and what ends a wait", files: "test/{native,waits}/**/*_test.rb"),
-      Stage.new("ffi", "the public API on the FFI backend", files: CONFORMANCE, env: FFI, transport: :any),
+      Stage.new(
+        "harness", "the test harness finds what it shall find", files: "test/support/**/*_test.rb",
+        quick: true
+      ),
+      Stage.new(
+        "signatures", "sig/ and the library name the same, and a wrong type is seen",
+        files: "test/types/**/*_test.rb", quick: true
+      ),
+      Stage.new(
+        "jruby",
+        "on JRuby: the public API, a reader and a writer of logs, the compatibility layers' " \
+        "differences",
+        files: "test/{conformance/**/*,logger/{reader,writer},jruby/*}_test.rb", jruby: true,
+        transport: :any
+      ),
+      Stage.new(
+        "logger",
+        "Godwit::Logger, its readers and the broadcaster, with kills, Ruby's own logger tests, " \
+        "ActiveSupport, rsyslog",
+        files: "test/logger/**/*_test.rb"
+      ),
+      Stage.new(
+        "types",
+        "a third of conformance, with every call compared with its type in sig/",
+        files: CONFORMANCE,
+        third: true,
+        transport: :inproc,
+        env: {
+          "GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"
+        }
+      ),
+      Stage.new(
+        "native", "the C extension, and what ends a wait", files: "test/{native,waits}/**/*_test.rb"
+      ),
+      Stage.new(
+        "ffi", "the public API on the FFI backend", files: CONFORMANCE, env: FFI, transport: :any
+      ),
       # A process each: both layers define ZMQ.
-      Stage.new("compat rbczmq", "programs written for rbczmq run as they are", files: "test/compat/rbczmq/**/*_test.rb"),
-      Stage.new("compat ffi-rzmq", "programs written for ffi-rzmq, through its layer and with the gem",
-        files: "test/compat/ffi_rzmq/*_test.rb"),
-      Stage.new("shell", "Godwit::Shell, and what it leaves behind: nothing", files: "test/shell/**/*_test.rb"),
+      Stage.new(
+        "compat rbczmq", "programs written for rbczmq run as they are",
+        files: "test/compat/rbczmq/**/*_test.rb"
+      ),
+      Stage.new(
+        "compat ffi-rzmq", "programs written for ffi-rzmq, through its layer and with the gem",
+        files: "test/compat/ffi_rzmq/*_test.rb"
+      ),
+      Stage.new(
+        "shell", "Godwit::Shell, and what it leaves behind: nothing",
+        files: "test/shell/**/*_test.rb"
+      ),
       Stage.new("process", "fork, exit, signals, kills", files: "test/process/**/*_test.rb"),
       Stage.new("cli", "the command line", files: "test/cli/**/*_test.rb"),
-      Stage.new("guide", "examples/guide does what the Guide's patterns promise, with crashes in the middle",
-        files: "test/guide/**/*_test.rb"),
+      Stage.new(
+        "guide",
+        "examples/guide does what the Guide's patterns promise, with crashes in the middle",
+        files: "test/guide/**/*_test.rb"
+      ),
       Stage.new("interop", "with pyzmq and CZMQ", files: "test/interop/**/*_test.rb"),
-      Stage.new("draft", "what differs on a libzmq with drafts (built first when it is not there: a minute)",
-        files: "{#{WITH_DRAFTS},test/native/draft_*_test.rb}", prepare: DRAFTS, transport: :any),
-      Stage.new("no takeover", "what sends and receives, with Ruby's send, << and recv instead of the extension's",
-        files: "test/conformance/{sending,receiving,message_shapes,push_pull,req_rep,timeouts}_test.rb", transport: :any,
-        env: {"GODWIT_NO_TAKEOVER" => "1", "GODWIT_TEST_GC" => "none"}),
+      Stage.new(
+        "draft",
+        "what differs on a libzmq with drafts (built first when it is not there: a minute)",
+        files: "{#{WITH_DRAFTS},test/native/draft_*_test.rb}", prepare: DRAFTS, transport: :any
+      ),
+      Stage.new(
+        "no takeover",
+        "what sends and receives, with Ruby's send, << and recv instead of the extension's",
+        files:
+          "test/conformance/{sending,receiving,message_shapes,push_pull,req_rep,timeouts}_test.rb",
+        transport: :any,
+        env: {
+          "GODWIT_NO_TAKEOVER" => "1", "GODWIT_TEST_GC" => "none"
+        }
+      ),
       Stage.new("stress", "many threads and fibers, short form", files: "test/stress/**/*_test.rb"),
-      Stage.new("documentation", "the examples in README.md and docs/ do what they say", files: "test/docs/**/*_test.rb",
-        prepare: DRAFTS_BUILT),
+      Stage.new(
+        "documentation", "the examples in README.md and docs/ do what they say",
+        files: "test/docs/**/*_test.rb", prepare: DRAFTS_BUILT
+      ),
       Stage.new("demo", "bin/demo's scenes end well", rake: ["demo"], alone: true),
-      Stage.new("package", "the built gem installs and runs away from the checkout", rake: ["package:check"], alone: true)
+      Stage.new(
+        "package", "the built gem installs and runs away from the checkout",
+        rake: ["package:check"], alone: true
+      )
     ].freeze
 
-    # What `--full` adds: slow, repeated on other backends, or timed. Each names the paths whose change brings it into the gate.
+    # What `--full` adds: slow, repeated on other backends, or timed. Each names the paths whose
+    # change brings it into the gate.
     FULL = [
-      Stage.new("ffi waits", "what ends a wait, and what is the FFI backend's own", files: "test/{waits,ffi}/**/*_test.rb", env: FFI,
-        full: [*FFI_BACKEND, "test/ffi/**"]),
-      Stage.new("ffi draft", "draft types, and what else differs with drafts, on the FFI backend",
+      Stage.new(
+        "ffi waits", "what ends a wait, and what is the FFI backend's own",
+        files: "test/{waits,ffi}/**/*_test.rb", env: FFI, full: [*FFI_BACKEND, "test/ffi/**"]
+      ),
+      Stage.new(
+        "ffi draft", "draft types, and what else differs with drafts, on the FFI backend",
         files: "{#{WITH_DRAFTS},test/native/draft_waits_test.rb,test/ffi/draft_waits_test.rb}",
-        prepare: -> { DRAFTS.call.merge(FFI) }, full: DRAFT),
-      Stage.new("jruby waits", "what ends a wait on JRuby", files: "test/{waits,ffi}/**/*_test.rb", jruby: true, full: ON_JRUBY),
-      Stage.new("jruby draft", "draft types on JRuby", files: "test/conformance/{draft,monitor_forms}_test.rb", jruby: true,
-        prepare: DRAFTS, full: DRAFT),
-      Stage.new("compat rbczmq ffi", "rbczmq's layer on the FFI backend", files: "test/compat/rbczmq/**/*_test.rb", env: FFI,
-        full: RBCZMQ),
-      Stage.new("compat rbczmq jruby", "rbczmq's layer on JRuby", files: "test/compat/rbczmq/**/*_test.rb", jruby: true, full: RBCZMQ),
-      Stage.new("compat ffi-rzmq ffi", "ffi-rzmq's layer on the FFI backend",
-        files: "test/compat/ffi_rzmq/{differences,waits,fork}_test.rb", env: FFI, full: FFI_RZMQ),
-      Stage.new("compat ffi-rzmq jruby", "ffi-rzmq's layer on JRuby", files: "test/compat/ffi_rzmq/{differences,waits}_test.rb", jruby: true,
-        full: FFI_RZMQ),
-      # Without the files whose subject is not the backend: kills in the midst of writing, others' tests and programs, cost.
-      Stage.new("logger ffi", "Godwit::Logger on the FFI backend, where it matters", env: FFI,
-        files: "test/logger/{broadcaster,control,drop_in,durable,durable_process,exit,fork,journal,log_queue,old_writers,overflow," \
-          "pipeline,reader,reading_process,sender,spool,threads,trap,wire,writer}_test.rb",
-        full: LOGGER),
-      # What threads that run side by side, signals and waits can break; `rake jruby:logger` runs all files.
-      Stage.new("logger jruby", "Godwit::Logger on JRuby, where it matters", jruby: true,
-        files: "test/logger/{broadcaster,control,overflow,reader,sender,threads,trap,writer}_test.rb", full: LOGGER),
-      Stage.new("shell types", "the command line and Shell, with every call compared with its type in sig/",
+        prepare: -> { DRAFTS.call.merge(FFI) }, full: DRAFT
+      ),
+      Stage.new(
+        "jruby waits", "what ends a wait on JRuby", files: "test/{waits,ffi}/**/*_test.rb",
+        jruby: true, full: ON_JRUBY
+      ),
+      Stage.new(
+        "jruby draft", "draft types on JRuby",
+        files: "test/conformance/{draft,monitor_forms}_test.rb", jruby: true, prepare: DRAFTS,
+        full: DRAFT
+      ),
+      Stage.new(
+        "compat rbczmq ffi", "rbczmq's layer on the FFI backend",
+        files: "test/compat/rbczmq/**/*_test.rb", env: FFI, full: RBCZMQ
+      ),
+      Stage.new(
+        "compat rbczmq jruby", "rbczmq's layer on JRuby", files: "test/compat/rbczmq/**/*_test.rb",
+        jruby: true, full: RBCZMQ
+      ),
+      Stage.new(
+        "compat ffi-rzmq ffi", "ffi-rzmq's layer on the FFI backend",
+        files: "test/compat/ffi_rzmq/{differences,waits,fork}_test.rb", env: FFI, full: FFI_RZMQ
+      ),
+      Stage.new(
+        "compat ffi-rzmq jruby", "ffi-rzmq's layer on JRuby",
+        files: "test/compat/ffi_rzmq/{differences,waits}_test.rb", jruby: true, full: FFI_RZMQ
+      ),
+      # Without the files whose subject is not the backend: kills in the midst of writing, others'
+      # tests and programs, cost.
+      Stage.new(
+        "logger ffi",
+        "Godwit::Logger on the FFI backend, where it matters",
+        env: FFI,
+        files:
+          "test/logger/{broadcaster,control,drop_in,durable,durable_process,exit,fork,journal,log_queue,old_writers,overflow," \
+            "pipeline,reader,reading_process,sender,spool,threads,trap,wire,writer}_test.rb",
+        full: LOGGER
+      ),
+      # What threads that run side by side, signals and waits can break; `rake jruby:logger` runs
+      # all files.
+      Stage.new(
+        "logger jruby",
+        "Godwit::Logger on JRuby, where it matters",
+        jruby: true,
+        files:
+          "test/logger/{broadcaster,control,overflow,reader,sender,threads,trap,writer}_test.rb",
+        full: LOGGER
+      ),
+      Stage.new(
+        "shell types",
+        "the command line and Shell, with every call compared with its type in sig/",
         files: "test/{cli/**/*,shell/{bridges,push_pull,status,stream,streams}}_test.rb",
-        env: {"GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"}, full: %w[sig/**]),
-      Stage.new("shell ffi", "Godwit::Shell on the FFI backend", env: FFI, full: SHELL,
-        files: "test/shell/{bridges,interrupts,process,push_pull,rows,status,stopping,stream,streams,waits}_test.rb"),
-      Stage.new("shell jruby", "Godwit::Shell on JRuby", jruby: true, full: SHELL,
-        files: "test/shell/{bridges,rows,status,stopping,stream,streams,waits}_test.rb"),
-      Stage.new("process ffi", "fork, exit, signals, kills on the FFI backend", files: "test/process/**/*_test.rb", env: FFI,
-        full: FFI_BACKEND),
-      Stage.new("process jruby", "exit, signals and kills on JRuby, which cannot fork", files: "test/process/{exit,signals}_test.rb",
-        jruby: true, full: ON_JRUBY),
-      Stage.new("stress one core", "many threads and fibers on one core", files: "test/stress/**/*_test.rb",
-        prefix: ["taskset", "-c", "0"], full: %w[ext/godwit/wait.c ext/godwit/poller.c]),
-      Stage.new("stress jruby", "many threads on JRuby, which run truly side by side", files: "test/stress/**/*_test.rb",
-        jruby: true, full: ON_JRUBY),
-      Stage.new("stress ffi", "many threads and fibers on the FFI backend of CRuby", files: "test/stress/**/*_test.rb", env: FFI, full: FFI_BACKEND),
-      Stage.new("gc stress", "conformance and native under GC.stress, the classes that say so",
-        files: "test/{conformance/**/*,native/**/*,shell/rows}_test.rb", env: {"GODWIT_TEST_GC" => "stress"}, full: C),
-      Stage.new("gc shuffle", "native with every object moved and all references checked before each test",
-        files: "test/native/**/*_test.rb", env: {"GODWIT_TEST_GC" => "shuffle"}, full: C),
-      Stage.new("memory", "valgrind over a few files; memory that must not grow, short forms", rake: ["memory:short", "soak:short"],
-        full: [*C, "test/memory/**"]),
-      Stage.new("timing", "what must measure time: a call ends at once, linger, exit", files: TIMING, alone: true, prepare: DRAFTS_BUILT,
-        full: TIMED),
-      Stage.new("timing ffi", "the same on the FFI backend", files: TIMING, alone: true, env: FFI, prepare: DRAFTS_BUILT,
-        full: [*FFI_BACKEND, *TIMED]),
-      # Without what measures the start and the end of Ruby, or the processor's time, which is Java's.
-      Stage.new("timing jruby", "the same of waits, on JRuby", files: "test/timing/{beacon,waits}_test.rb", jruby: true, alone: true,
-        full: [*ON_JRUBY, *TIMED]),
-      Stage.new("bench", "the benchmarks run (no numbers)", rake: ["bench"], env: {"BENCH_QUICK" => "1"}, alone: true,
-        full: ["bench/**"])
+        env: {
+          "GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_GC" => "none"
+        },
+        full: %w[sig/**]
+      ),
+      Stage.new(
+        "shell ffi",
+        "Godwit::Shell on the FFI backend",
+        env: FFI,
+        full: SHELL,
+        files:
+          "test/shell/{bridges,interrupts,process,push_pull,rows,status,stopping,stream,streams,waits}_test.rb"
+      ),
+      Stage.new(
+        "shell jruby", "Godwit::Shell on JRuby", jruby: true, full: SHELL,
+        files: "test/shell/{bridges,rows,status,stopping,stream,streams,waits}_test.rb"
+      ),
+      Stage.new(
+        "process ffi", "fork, exit, signals, kills on the FFI backend",
+        files: "test/process/**/*_test.rb", env: FFI, full: FFI_BACKEND
+      ),
+      Stage.new(
+        "process jruby", "exit, signals and kills on JRuby, which cannot fork",
+        files: "test/process/{exit,signals}_test.rb", jruby: true, full: ON_JRUBY
+      ),
+      Stage.new(
+        "stress one core", "many threads and fibers on one core", files: "test/stress/**/*_test.rb",
+        prefix: %w[taskset -c 0], full: %w[ext/godwit/wait.c ext/godwit/poller.c]
+      ),
+      Stage.new(
+        "stress jruby", "many threads on JRuby, which run truly side by side",
+        files: "test/stress/**/*_test.rb", jruby: true, full: ON_JRUBY
+      ),
+      Stage.new(
+        "stress ffi", "many threads and fibers on the FFI backend of CRuby",
+        files: "test/stress/**/*_test.rb", env: FFI, full: FFI_BACKEND
+      ),
+      Stage.new(
+        "gc stress",
+        "conformance and native under GC.stress, the classes that say so",
+        files: "test/{conformance/**/*,native/**/*,shell/rows}_test.rb",
+        env: {
+          "GODWIT_TEST_GC" => "stress"
+        },
+        full: C
+      ),
+      Stage.new(
+        "gc shuffle",
+        "native with every object moved and all references checked before each test",
+        files: "test/native/**/*_test.rb",
+        env: {
+          "GODWIT_TEST_GC" => "shuffle"
+        },
+        full: C
+      ),
+      Stage.new(
+        "memory", "valgrind over a few files; memory that must not grow, short forms",
+        rake: %w[memory:short soak:short], full: [*C, "test/memory/**"]
+      ),
+      Stage.new(
+        "timing", "what must measure time: a call ends at once, linger, exit", files: TIMING,
+        alone: true, prepare: DRAFTS_BUILT, full: TIMED
+      ),
+      Stage.new(
+        "timing ffi", "the same on the FFI backend", files: TIMING, alone: true, env: FFI,
+        prepare: DRAFTS_BUILT, full: [*FFI_BACKEND, *TIMED]
+      ),
+      # Without what measures the start and the end of Ruby, or the processor's time, which is
+      # Java's.
+      Stage.new(
+        "timing jruby", "the same of waits, on JRuby", files: "test/timing/{beacon,waits}_test.rb",
+        jruby: true, alone: true, full: [*ON_JRUBY, *TIMED]
+      ),
+      Stage.new(
+        "bench",
+        "the benchmarks run (no numbers)",
+        rake: ["bench"],
+        env: {
+          "BENCH_QUICK" => "1"
+        },
+        alone: true,
+        full: ["bench/**"]
+      )
     ].freeze
   end
 end

@@ -21,7 +21,16 @@ class StagesTest < Godwit::TestCase
   end
 
   def git(*arguments)
-    assert system("git", "-C", scratch_dir, "-c", "user.name=x", "-c", "user.email=x@example.org", *arguments)
+    assert system(
+      "git",
+      "-C",
+      scratch_dir,
+      "-c",
+      "user.name=x",
+      "-c",
+      "user.email=x@example.org",
+      *arguments
+    )
   end
 
   def commit
@@ -33,13 +42,18 @@ class StagesTest < Godwit::TestCase
 
   test "every test file belongs to a stage" do
     stages = TestSupport::GATE + TestSupport::FULL
-    assert_empty Dir.glob("test/**/*_test.rb", base: TestSupport::Stage::ROOT) - stages.flat_map(&:files)
+    assert_empty Dir.glob("test/**/*_test.rb", base: TestSupport::Stage::ROOT) -
+      stages.flat_map(&:files)
   end
 
   test "stages have names of their own, and files or a task" do
     stages = TestSupport::GATE + TestSupport::FULL
     assert_equal stages.map(&:name).uniq, stages.map(&:name)
-    assert_empty stages.select { |stage| stage.files.empty? && stage.instance_variable_get(:@rake).nil? }.map(&:name)
+    assert_empty stages
+      .select { |stage|
+        stage.files.empty? && stage.instance_variable_get(:@rake).nil?
+      }
+      .map(&:name)
   end
 
   test "without a note nothing counts as changed" do

@@ -8,8 +8,8 @@ require_relative "length"
 require_relative "runtimes"
 
 module Godwit
-  # What every test class inherits: it owns sockets, contexts, threads and child processes, closes them, and fails a test that
-  # leaks one, hangs, or asserts nothing.
+  # What every test class inherits: it owns sockets, contexts, threads and child processes, closes
+  # them, and fails a test that leaks one, hangs, or asserts nothing.
   class TestCase < Minitest::Test
     include TestSupport::Waiting
     include TestSupport::Sockets
@@ -27,8 +27,8 @@ module Godwit
         @deadline || ((superclass <= TestCase) ? superclass.deadline : DEADLINE)
       end
 
-      # Has the class's tests run under GC.stress too, in the stage for it: each object costs a collection there, so
-      # choose small ones.
+      # Has the class's tests run under GC.stress too, in the stage for it: each object costs a
+      # collection there, so choose small ones.
       def under_gc_stress
         @under_gc_stress = true
       end
@@ -37,13 +37,17 @@ module Godwit
         (TestSupport::GCLevels.everybody? || @under_gc_stress) ? super : []
       end
 
-      # Defines a test once for each transport: `each_transport("echo") { |transport| … }` gives test_echo_over_tcp…
+      # Defines a test once for each transport: `each_transport("echo") { |transport| … }` gives
+      # test_echo_over_tcp…
       def each_transport(name, only: TestSupport::Sockets::TRANSPORTS, &body)
         chosen = only & TestSupport::Sockets::TRANSPORTS
-        (chosen.empty? ? only.first(1) : chosen).each { |transport| test("#{name} over #{transport}") { instance_exec(transport, &body) } }
+        (chosen.empty? ? only.first(1) : chosen).each do |transport|
+          test("#{name} over #{transport}") { instance_exec(transport, &body) }
+        end
       end
 
-      # Defines a test by a sentence; punctuation stays, as an endpoint in it may differ from the next one's in nothing else.
+      # Defines a test by a sentence; punctuation stays, as an endpoint in it may differ from the
+      # next one's in nothing else.
       def test(sentence, &body)
         define_method("test_#{sentence.tr(" ", "_")}", &body)
       end
@@ -52,7 +56,9 @@ module Godwit
       def method_added(name)
         super
         @seen ||= {}
-        raise NameError, "#{self}##{name} is defined twice" if name.start_with?("test_") && @seen[name]
+        if name.start_with?("test_") && @seen[name]
+          raise NameError, "#{self}##{name} is defined twice"
+        end
         @seen[name] = true
         return unless name.match?(/\A(tets|tset|tst|test(?!_|\z))/) && public_method_defined?(name)
         raise NameError, "#{self}##{name} would never run: a test's name starts with test_"
@@ -60,10 +66,13 @@ module Godwit
     end
 
     def run
-      TestSupport::Watchdog.watch("#{self.class}##{name}", self.class.deadline * TestSupport::GCLevels::SLOWNESS) { super }
+      TestSupport::Watchdog.watch(
+        "#{self.class}##{name}", self.class.deadline * TestSupport::GCLevels::SLOWNESS
+      ) { super }
     end
 
-    # A number of rounds: fewer where each object made costs a collection, or each instruction a hundred.
+    # A number of rounds: fewer where each object made costs a collection, or each instruction a
+    # hundred.
     def rounds(number, stressed:) = TestSupport::GCLevels.slow? ? stressed : number
 
     def before_setup
@@ -88,7 +97,8 @@ module Godwit
 
     private
 
-    # The order matters: a thread that waits on a socket ends when that closes, a context when its sockets have.
+    # The order matters: a thread that waits on a socket ends when that closes, a context when its
+    # sockets have.
     # @return [Array<String>] what the test did not clean up, or what would not end
     def clean_up
       problems = threads_that_failed

@@ -9,14 +9,19 @@ module Godwit
       # Seconds within which the docs promise that a wait ends.
       PROMISED = 0.1
 
-      # A pause of the machine or of a collector may make one try late. The middle one of several tries counts.
+      # A pause of the machine or of a collector may make one try late. The middle one of several
+      # tries counts.
       TRIES = 5
 
-      # A wait. call: waits. begun: returns when it does. endings: what ends it, by name, beside {INTERRUPTS}.
+      # A wait. call: waits. begun: returns when it does. endings: what ends it, by name, beside
+      # {INTERRUPTS}.
       Wait = Struct.new(:call, :begun, :endings)
 
       # What ends every wait. The thread that waits is given.
-      INTERRUPTS = {"Thread#kill" => ->(thread) { thread.kill }, "Thread#raise" => ->(thread) { thread.raise(Stop) }}.freeze
+      INTERRUPTS = {
+        "Thread#kill" => ->(thread) { thread.kill },
+        "Thread#raise" => ->(thread) { thread.raise(Stop) }
+      }.freeze
 
       # @return [Float] the middle one of what the block gives
       def median(tries = TRIES) = Array.new(tries) { yield }.sort[tries / 2]
@@ -24,12 +29,23 @@ module Godwit
       # That each ending ends the wait within 0.1 s.
       # @yieldreturn [Wait] a new one each time
       def assert_ends_at_once
-        INTERRUPTS.each { |how, ending| assert_operator median { after(yield, &ending) }, :<, PROMISED, how }
-        yield.endings.each_key { |how| assert_operator median { (wait = yield) && after(wait) { wait.endings[how].call } }, :<, PROMISED, how }
-        assert_operator median { after_a_kill_before(yield) }, :<, PROMISED, "a kill that was put off"
+        INTERRUPTS.each do |how, ending|
+          assert_operator median { after(yield, &ending) }, :<, PROMISED, how
+        end
+        yield.endings.each_key do |how|
+          assert_operator median { (wait = yield) && after(wait) { wait.endings[how].call } },
+            :<,
+            PROMISED,
+            how
+        end
+        assert_operator median { after_a_kill_before(yield) },
+          :<,
+          PROMISED,
+          "a kill that was put off"
       end
 
-      # That a program's process ends so many seconds after the program has. The lower bound shows that the clock was read before the wait.
+      # That a program's process ends so many seconds after the program has. The lower bound shows
+      # that the clock was read before the wait.
       # @param seconds [Range]
       def assert_ends_within(seconds, source, **options)
         tell = "$stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s)"
@@ -37,7 +53,8 @@ module Godwit
         assert_includes seconds, monotonic - Float(result.stdout)
       end
 
-      # @return [Float] seconds of processor time of all of this process, for the length of the block
+      # @return [Float] seconds of processor time of all of this process, for the length of the
+      #   block
       def cpu
         before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
         yield

@@ -2,8 +2,9 @@
 
 module Godwit
   module TestSupport
-    # The smallest Fiber.scheduler: IO.select, timers, and a pipe to wake it from other threads. It shows that the library needs
-    # nothing of a scheduler but Ruby's own four methods, and lets a test decide which fiber goes on first.
+    # The smallest Fiber.scheduler: IO.select, timers, and a pipe to wake it from other threads. It
+    # shows that the library needs nothing of a scheduler but Ruby's own four methods, and lets a
+    # test decide which fiber goes on first.
     class TinyScheduler
       # Runs the block in a new thread under a scheduler of its own.
       # @yieldparam scheduler [TinyScheduler]
@@ -26,7 +27,9 @@ module Godwit
         @waiting = {}
         @timers = {}
         @ready = []
-        @blocked = {} # a blocked fiber is known to nobody else: Ruby's own waiters do not keep it from the garbage collector
+        # A blocked fiber is known to nobody else: Ruby's own waiters do not keep it from the
+        # garbage collector.
+        @blocked = {}
         @lock = Thread::Mutex.new
         @bell_out, @bell = IO.pipe
       end
@@ -60,7 +63,9 @@ module Godwit
         @lock.synchronize { @ready << fiber }
         @bell.write_nonblock(".", exception: false)
       rescue IOError
-        nil # that was its last fiber, and all is over: an error out of Mutex#unlock ends Ruby 3.1 with the thread
+        # That was its last fiber, and all is over: an error out of Mutex#unlock ends Ruby 3.1 with
+        # the thread.
+        nil
       end
 
       def fiber(&block)
@@ -69,7 +74,8 @@ module Godwit
         fiber
       end
 
-      # One whose thread was killed leaves its fibers: Ruby 3.3 takes no second kill in here, and they may wait for ever.
+      # One whose thread was killed leaves its fibers: Ruby 3.3 takes no second kill in here, and
+      # they may wait for ever.
       def close
         run unless careless || Thread.current.status == "aborting"
         [@bell, @bell_out].each(&:close)

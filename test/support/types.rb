@@ -6,17 +6,20 @@ require "godwit/cli"
 
 module Godwit
   module TestSupport
-    # With GODWIT_TEST_TYPES=1 every call of a method that sig/ declares is compared with its type there, by RBS's own runtime check:
-    # arguments, result, what a block is given and gives. What does not fit is noted, the call itself goes on undisturbed, and the run
-    # fails at its end. GODWIT_TEST_SIG names another folder of types.
+    # With GODWIT_TEST_TYPES=1 every call of a method that sig/ declares is compared with its type
+    # there, by RBS's own runtime check: arguments, result, what a block is given and gives. What
+    # does not fit is noted, the call itself goes on undisturbed, and the run fails at its end.
+    # GODWIT_TEST_SIG names another folder of types.
     #
     # These rules say what is not judged:
     #
-    # * The arguments of a call that raises: it refused them, as the misuse tests want. One that takes what sig/ forbids is a fault, of
-    #   sig/ or of the method.
+    # * The arguments of a call that raises: it refused them, as the misuse tests want. One that
+    #   takes what sig/ forbids is a fault, of sig/ or of the method.
     # * Timeout::UNSET, which stands for "not given" where one public method calls another.
-    # * What a block gives back, which is as much the test's as an argument: `serve` refuses it without a raise that would tell.
-    # * The block that `new` hands on to `initialize`, as Ruby's `super` does; initialize ignores it.
+    # * What a block gives back, which is as much the test's as an argument: `serve` refuses it
+    #   without a raise that would tell.
+    # * The block that `new` hands on to `initialize`, as Ruby's `super` does; initialize ignores
+    #   it.
     # * What an Enumerator yields: running through it would receive the test's messages.
     module Types
       ROOT = File.expand_path("../..", __dir__)
@@ -36,8 +39,14 @@ module Godwit
         def value(value, type)
           return true if Timeout::UNSET.equal?(value)
           # RBS looks both up anew for each value, which costs more than all the rest.
-          return super(value, @aliases[type] ||= builder.expand_alias2(type.name.absolute!, type.args)) if type.is_a?(RBS::Types::Alias)
-          return value.is_a?(::Enumerator) if type.is_a?(RBS::Types::ClassInstance) && type.name.to_s == "::Enumerator"
+          if type.is_a?(RBS::Types::Alias)
+            return (
+              super(value, @aliases[type] ||= builder.expand_alias2(type.name.absolute!, type.args))
+            )
+          end
+          if type.is_a?(RBS::Types::ClassInstance) && type.name.to_s == "::Enumerator"
+            return value.is_a?(::Enumerator)
+          end
           super
         end
 
@@ -51,11 +60,16 @@ module Godwit
         private
 
         def exempt?(error)
-          error.is_a?(RBS::Test::Errors::BlockReturnTypeError) || (error.is_a?(RBS::Test::Errors::UnexpectedBlockError) && error.method_name == :initialize)
+          error.is_a?(RBS::Test::Errors::BlockReturnTypeError) ||
+            (
+              error.is_a?(RBS::Test::Errors::UnexpectedBlockError) &&
+                error.method_name == :initialize
+            )
         end
       end
 
-      # Stands for RBS's own, which raises: that would change what the test sees, and be lost in a thread.
+      # Stands for RBS's own, which raises: that would change what the test sees, and be lost in a
+      # thread.
       class Judge
         def initialize(methods, check)
           @methods = methods
@@ -65,13 +79,16 @@ module Godwit
         def call(receiver, trace)
           method = Types.retyped[[receiver, trace.method_name]] || @methods.fetch(trace.method_name)
           Types.called[method] = true
-          @check.overloaded_call(method, trace.method_name, trace, errors: []).each { |error| Types.note(error, trace) }
+          @check
+            .overloaded_call(method, trace.method_name, trace, errors: [])
+            .each { |error| Types.note(error, trace) }
         end
       end
 
       @wrong = []
       @called = {}.compare_by_identity
-      @retyped = {} # a `new` that is inherited, and has a type of its own, as the class's initialize takes more
+      # A `new` that is inherited, and has a type of its own, as the class's initialize takes more.
+      @retyped = {}
       @watched = {}.compare_by_identity
       class << self
         # @return [Array<String>] what did not fit its type, each once
@@ -79,14 +96,17 @@ module Godwit
         # @private
         attr_reader :called, :retyped
 
-        # Wraps all that sig/ declares and the library has; test/types/signatures_test.rb sees to it that these are the same.
+        # Wraps all that sig/ declares and the library has; test/types/signatures_test.rb sees to it
+        # that these are the same.
         def start
-          Dir["#{ROOT}/lib/godwit/cli/*.rb"].sort.each { |file| require file } # not loaded by itself
+          # Not loaded by itself.
+          Dir["#{ROOT}/lib/godwit/cli/*.rb"].sort.each { |file| require file }
           RBS.logger_level = "fatal" # it would warn of each overload that does not fit
           loader = RBS::EnvironmentLoader.new
           loader.add(library: "logger", version: nil)
           loader.add(path: Pathname(SIG))
-          builder = RBS::DefinitionBuilder.new(env: RBS::Environment.from_loader(loader).resolve_type_names)
+          builder =
+            RBS::DefinitionBuilder.new(env: RBS::Environment.from_loader(loader).resolve_type_names)
           builder.env.class_decls.each_key do |name|
             next unless name.to_s.start_with?("::Godwit") && Object.const_defined?(name.to_s)
             mod = Object.const_get(name.to_s)
@@ -97,39 +117,58 @@ module Godwit
 
         def note(error, trace)
           place = caller_locations.find { |location| OWN.match?(location.path) }
-          arguments = trace.method_call.arguments.map { |argument| Errors.shown(argument) }.join(", ")
+          arguments =
+            trace.method_call.arguments.map { |argument| Errors.shown(argument) }.join(", ")
           result = Errors.shown(trace.method_call.return_value) if trace.method_call.return?
-          text = "#{RBS::Test::Errors.to_string(error)}; called with (#{arguments})#{", gave #{result}" if result}#{" at #{place.path.delete_prefix("#{ROOT}/")}:#{place.lineno}" if place}"
+          text =
+            "#{RBS::Test::Errors.to_string(error)}; called with " \
+            "(#{arguments})#{", gave #{result}" if result}#{" at #{place.path.delete_prefix("#{ROOT}/")}:#{place.lineno}" if place}"
           @wrong << text unless @wrong.include?(text)
         end
 
         # @return [String]
         def summary
           never = @watched.reject { |method, _| @called[method] }.values.sort
-          "#{@called.size} of #{@watched.size} typed methods were called#{"; never: #{never.join(", ")}" if never.any?}"
+          "#{@called.size} of #{@watched.size} typed methods were " \
+          "called#{"; never: #{never.join(", ")}" if never.any?}"
         end
 
         private
 
         def watch(mod, name, definition, builder, instance: Object)
-          methods = definition.methods.select { |method, type| type.implemented_in == name && watched?(mod, method) }
-          @retyped[[instance, :new]] = definition.methods[:new] if mod.singleton_class? && definition.methods[:new]&.implemented_in == name
+          methods =
+            definition.methods.select do |method, type|
+              type.implemented_in == name && watched?(mod, method)
+            end
+          @retyped[[instance, :new]] = definition.methods[:new] if mod.singleton_class? &&
+            definition.methods[:new]&.implemented_in == name
           return if methods.empty?
-          check = Check.new(self_class: mod, builder: builder, sample_size: nil, unchecked_classes: [], instance_class: instance)
+          check =
+            Check.new(
+              self_class: mod, builder: builder, sample_size: nil, unchecked_classes: [],
+              instance_class: instance
+            )
           key = mod.inspect
           RBS::Test::Observer.register(key, Judge.new(methods, check))
           methods.each do |method, type|
             @watched[type] = "#{mod}##{method}"
             RBS::Test::Hook.hook_instance_method(mod, method, key: key)
-            # The extension does some of Socket's itself, in a module that stands before the one with the types.
-            taken = TAKEOVER && Socket.ancestors.drop(1).include?(mod) && TAKEOVER.public_method_defined?(method, false)
+            # The extension does some of Socket's itself, in a module that stands before the one
+            # with the types.
+            taken =
+              TAKEOVER && Socket.ancestors.drop(1).include?(mod) &&
+              TAKEOVER.public_method_defined?(method, false)
             RBS::Test::Hook.hook_instance_method(TAKEOVER, method, key: key) if taken
           end
-          [mod, *TAKEOVER].each { |one| one.__send__(:private, *one.public_instance_methods(false).grep(WRAPPER)) } # a test lists the public ones
+          # A test lists the public ones.
+          [mod, *TAKEOVER].each do |one|
+            one.__send__(:private, *one.public_instance_methods(false).grep(WRAPPER))
+          end
         end
 
         def watched?(mod, method)
-          mod.public_method_defined?(method, false) || (method == :initialize && mod.private_method_defined?(method, false))
+          mod.public_method_defined?(method, false) ||
+            (method == :initialize && mod.private_method_defined?(method, false))
         end
       end
 

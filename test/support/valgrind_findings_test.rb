@@ -21,8 +21,16 @@ class ValgrindFindingsTest < Godwit::TestCase
 
   test "what is found in the stack of a fiber is not ours, in a freed block it is" do
     stack = [UNNAMED, EXTENSION]
-    refute finding("InvalidRead", stack, address: "Address 0x87b2ec0 is in a rw- anonymous segment").ours?
-    assert finding("InvalidRead", stack, address: "Address 0x87b2ec0 is 8 bytes inside a block of size 48 free'd").ours?
+    refute finding(
+      "InvalidRead",
+      stack,
+      address: "Address 0x87b2ec0 is in a rw- anonymous segment"
+    ).ours?
+    assert finding(
+      "InvalidRead",
+      stack,
+      address: "Address 0x87b2ec0 is 8 bytes inside a block of size 48 free'd"
+    ).ours?
   end
 
   test "a leak is ours if the extension or libzmq allocated it, also by way of ALLOC" do
@@ -35,13 +43,21 @@ class ValgrindFindingsTest < Godwit::TestCase
 
   test "a leak of Ruby's own objects, or of the collector, is not ours" do
     refute leak(MALLOC, UNNAMED, UNNAMED, EXTENSION).ours?
-    refute leak(MALLOC, %w[/x/libruby-3.3.so.3.3 ruby_xmalloc2], %w[/x/libruby-3.3.so.3.3 rb_str_new], EXTENSION).ours?
+    refute leak(
+      MALLOC,
+      %w[/x/libruby-3.3.so.3.3 ruby_xmalloc2],
+      %w[/x/libruby-3.3.so.3.3 rb_str_new],
+      EXTENSION
+    ).ours?
     refute leak(CALLOC, UNNAMED, UNNAMED, UNNAMED, EXTENSION).ours?
     refute finding("Leak_PossiblyLost", [MALLOC, EXTENSION]).ours?
   end
 
   test "nothing of the extension is suppressed" do
-    suppressed = File.readlines(Godwit::TestSupport::Valgrind::SUPPRESSIONS).reject { |line| line.start_with?("#") }
+    suppressed =
+      File
+        .readlines(Godwit::TestSupport::Valgrind::SUPPRESSIONS)
+        .reject { |line| line.start_with?("#") }
     assert_operator suppressed.size, :>, 3
     assert_empty suppressed.grep(/godwit|\.\.\.|fun:gw_/)
   end

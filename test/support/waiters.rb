@@ -2,8 +2,9 @@
 
 module Godwit
   module TestSupport
-    # Waiting for a waiter: for the moment when a thread or fiber stands in a wait queue, so that what the test does next
-    # happens to a waiting call. Tests and their child processes both use it.
+    # Waiting for a waiter: for the moment when a thread or fiber stands in a wait queue, so that
+    # what the test does next happens to a waiting call. Tests and their child processes both use
+    # it.
     module Waiters
       # Seconds after which something hangs. No test expects to come near it.
       HANG = 30
@@ -19,7 +20,8 @@ module Godwit
           @waiting = 0
         end
 
-        # Called with the mutex held, so that whoever takes the mutex next finds this thread counted and waiting.
+        # Called with the mutex held, so that whoever takes the mutex next finds this thread counted
+        # and waiting.
         def wait(...)
           @waiting += 1
           super
@@ -64,10 +66,13 @@ module Godwit
       def await(message = nil, deadline: HANG)
         finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + deadline
         loop do
-          late = Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish # not after the look: this thread may have stood still since
+          # Not after the look: this thread may have stood still since.
+          late = Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
           value = yield
           return value if value
-          raise NeverCame, message || "what was awaited did not come true within #{deadline} s" if late
+          if late
+            raise NeverCame, message || "what was awaited did not come true within #{deadline} s"
+          end
           sleep(POLL)
         end
       end
@@ -75,7 +80,9 @@ module Godwit
       # Waits until so many threads or fibers wait on the thing.
       # @return [Object] the thing
       def until_waiting(thing, count = 1, deadline: HANG)
-        await("fewer than #{count} wait on #{thing.inspect}", deadline: deadline) { waiters(thing) >= count }
+        await("fewer than #{count} wait on #{thing.inspect}", deadline: deadline) do
+          waiters(thing) >= count
+        end
         thing
       end
 

@@ -35,8 +35,8 @@ module Godwit
         end
       end
 
-      # As `await`; when it does not come true, the test has failed. For what has no event to wait for: another process's file,
-      # libzmq's own threads.
+      # As `await`; when it does not come true, the test has failed. For what has no event to wait
+      # for: another process's file, libzmq's own threads.
       def eventually(message = nil, deadline: HANG, &look)
         await(message, deadline: deadline * GCLevels::SLOWNESS, &look)
       rescue Waiters::NeverCame => error
@@ -58,8 +58,8 @@ module Godwit
         queue.close
       end
 
-      # Runs the block in a thread. The test's end joins it (after closing the sockets), raises what it raised unless
-      # somebody has joined it, and fails when it does not end.
+      # Runs the block in a thread. The test's end joins it (after closing the sockets), raises what
+      # it raised unless somebody has joined it, and fails when it does not end.
       def in_thread(&block)
         thread = OwnedThread.new(&block)
         thread.report_on_exception = false
@@ -67,8 +67,11 @@ module Godwit
         thread
       end
 
-      # @return [Array<Thread>] all but the one that JRuby starts when it has the first finalizer to call
-      def live_threads = Thread.list.reject { |thread| RUBY_ENGINE == "jruby" && thread.name == "Finalizer" }
+      # @return [Array<Thread>] all but the one that JRuby starts when it has the first finalizer to
+      #   call
+      def live_threads
+        Thread.list.reject { |thread| RUBY_ENGINE == "jruby" && thread.name == "Finalizer" }
+      end
 
       # A thread whose only work is one fiber, under {TinyScheduler}.
       def fiber(&block)

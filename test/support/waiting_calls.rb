@@ -2,14 +2,15 @@
 
 module Godwit
   module TestSupport
-    # Each call that can wait, brought to where it waits: a socket, what is waited on (it, or a poller or proxy over it), and a
-    # block that waits on that for ever.
+    # Each call that can wait, brought to where it waits: a socket, what is waited on (it, or a
+    # poller or proxy over it), and a block that waits on that for ever.
     module WaitingCalls
       Call = Struct.new(:name, :socket, :waited_on, :block) do
         def run = block.call(waited_on)
       end
 
-      # name => [how the socket is made, the call, how what is waited on is made of the socket when it is another]
+      # name => [how the socket is made, the call, how what is waited on is made of the socket when
+      # it is another]
       ALL = {
         "recv" => [:empty, ->(socket) { socket.recv }],
         "recv with a timeout" => [:empty, ->(socket) { socket.recv(timeout: 60) }],
@@ -21,11 +22,16 @@ module Godwit
         "recv_frames" => [:empty, ->(socket) { socket.recv_frames }],
         "recv_message" => [:empty, ->(socket) { socket.recv_message }],
         "wait_readable" => [:empty, ->(socket) { socket.wait_readable }],
-        "each" => [:empty, ->(socket) { socket.each { |message| raise "no message was sent: #{message}" } }],
+        "each" => [:empty,
+          ->(socket) { socket.each { |message| raise "no message was sent: #{message}" } }],
         "send" => [:full, ->(socket) { socket.send("x") }],
         "send of an Array" => [:full, ->(socket) { socket.send(%w[x y z]) }],
         "send of a Frame" => [:full, ->(socket) { socket.send(Godwit::Frame.new("x")) }],
-        "send of a Message, tracked" => [:full, ->(socket) { socket.send(Godwit::Message.new("x", ("y" * 100_000).freeze), track: true) }],
+        "send of a Message, tracked" => [:full,
+          ->(socket) {
+            socket.send(Godwit::Message.new("x",
+              ("y" * 100_000).freeze), track: true)
+          }],
         "send_frame" => [:full, ->(socket) { socket.send_frame("x", more: true).send_frame("y") }],
         "<<" => [:full, ->(socket) { socket << "x" }],
         "send with a timeout" => [:full, ->(socket) { socket.send("x", timeout: 60) }],
@@ -33,18 +39,24 @@ module Godwit
         "wait_writable" => [:full, ->(socket) { socket.wait_writable }],
         "ROUTER send to a full peer" => [:full_router, ->(socket) { socket.send(%w[peer x]) }],
         "request" => [:req, ->(socket) { socket.request("x") }],
-        "request to nobody" => [:lonely_req, ->(socket) { socket.request("x", timeout: 60, retries: 3) }],
+        "request to nobody" => [:lonely_req,
+          ->(socket) { socket.request("x", timeout: 60, retries: 3) }],
         "serve" => [:rep, ->(socket) { socket.serve { |message| message } }],
         "PUB wait_connected" => [:pub, ->(socket) { socket.wait_connected }],
         "PULL wait_connected" => [:pull, ->(socket) { socket.wait_connected(count: 2) }],
         "next_event" => [:empty, ->(socket) { socket.monitor(:connected).next_event }],
-        "next_event with a timeout" => [:empty, ->(socket) { socket.monitor(:connected).next_event(timeout: 60) }],
-        "monitor with a block" => [:empty, ->(socket) { socket.monitor(:connected) { |event| raise "nobody connected: #{event}" } }],
+        "next_event with a timeout" => [:empty,
+          ->(socket) { socket.monitor(:connected).next_event(timeout: 60) }],
+        "monitor with a block" => [:empty,
+          ->(socket) { socket.monitor(:connected) { |event| raise "nobody connected: #{event}" } }],
         "SUB recv" => [:sub, ->(socket) { socket.recv }],
-        "Poller wait" => [:empty, ->(poller) { poller.wait }, POLLER = ->(socket) { Godwit::Poller.new(socket) }],
+        "Poller wait" => [:empty, ->(poller) { poller.wait },
+          POLLER = ->(socket) { Godwit::Poller.new(socket) }],
         "Poller wait with a timeout" => [:empty, ->(poller) { poller.wait(60) }, POLLER],
-        "Poller wait for room" => [:full, ->(poller) { poller.wait }, ->(socket) { Godwit::Poller.new.register(socket, :writable) }],
-        "Proxy run" => [:empty, ->(proxy) { proxy.run }, ->(socket) { Godwit::Proxy.new(socket, socket) }]
+        "Poller wait for room" => [:full, ->(poller) { poller.wait },
+          ->(socket) { Godwit::Poller.new.register(socket, :writable) }],
+        "Proxy run" => [:empty, ->(proxy) { proxy.run },
+          ->(socket) { Godwit::Proxy.new(socket, socket) }]
       }.freeze
 
       # One call for each kind of wait that has code of its own.
@@ -71,7 +83,10 @@ module Godwit
       def waiting_full(open) = open.call(:PUSH).bind("tcp://127.0.0.1:*")
 
       def waiting_full_router(open)
-        router = open.call(:ROUTER, mandatory: true, send_hwm: 1).bind("tcp://127.0.0.1:*", "inproc://full-router-#{unique}")
+        router =
+          open.call(:ROUTER, mandatory: true, send_hwm: 1).bind(
+            "tcp://127.0.0.1:*", "inproc://full-router-#{unique}"
+          )
         peer = open.call(:DEALER, routing_id: "peer", recv_hwm: 1).connect(router.endpoints.last)
         peer.send("here")
         router.recv

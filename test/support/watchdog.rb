@@ -2,8 +2,9 @@
 
 module Godwit
   module TestSupport
-    # Ends the process when a test goes past its deadline, saying where every thread is: a hang is the bug that these tests
-    # exist to find. One that holds Ruby's lock for good is ended by bin/test, which has a deadline for each stage.
+    # Ends the process when a test goes past its deadline, saying where every thread is: a hang is
+    # the bug that these tests exist to find. One that holds Ruby's lock for good is ended by
+    # bin/test, which has a deadline for each stage.
     module Watchdog
       EXIT_STATUS = 124
 

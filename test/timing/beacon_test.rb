@@ -9,12 +9,16 @@ class BeaconTimingTest < NetworkCase
   include Conformance::Beacons
   include Godwit::TestSupport::Timed
 
-  {recv: ->(beacon) { beacon.recv }, each: ->(beacon) { beacon.each { nil } }, wait_sent: ->(beacon) { beacon.wait_sent(1) }}.each do |name, call|
+  {recv: ->(beacon) { beacon.recv }, each: ->(beacon) { beacon.each { nil } },
+   wait_sent: ->(beacon) { beacon.wait_sent(1) }}.each do |name, call|
     test "what ends #{name} does so at once" do
       assert_ends_at_once do
         beacon = open_beacon
         readers = readers_of(beacon)
-        Wait.new(-> { call.call(beacon) }, -> { until_waiting(readers) }, {"close" => -> { beacon.close }})
+        Wait.new(
+          -> { call.call(beacon) }, -> { until_waiting(readers) },
+          {"close" => -> { beacon.close }}
+        )
       end
     end
   end
@@ -22,7 +26,9 @@ class BeaconTimingTest < NetworkCase
   test "it publishes at once, and holds a new interval at once" do
     took = median do
       beacon = open_beacon(interval: 1000)
-      seconds { beacon.publish("x").wait_sent(1) && (beacon.interval = 0.01) && beacon.wait_sent(2) }.tap { beacon.close }
+      seconds do
+        beacon.publish("x").wait_sent(1) && (beacon.interval = 0.01) && beacon.wait_sent(2)
+      end.tap { beacon.close }
     end
     assert_operator took, :<, PROMISED
   end

@@ -12,14 +12,21 @@ class CLITimingTest < Godwit::TestCase
   COMMAND = [RbConfig.ruby, "-Ilib", "exe/godwit", "log"].freeze
   START = 2.0 # seconds that Ruby may take to start
 
-  def log(*arguments) = start_command(["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, *arguments.map(&:to_s)])
+  def log(*arguments)
+    start_command(["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, *arguments.map(&:to_s)])
+  end
 
   test "SIGTERM and Ctrl-C end serve within a second, though writers go on" do
     %i[TERM INT].each do |signal|
       file = "#{scratch_dir}/#{signal}.log"
-      child = log("serve", "--in", "tcp://127.0.0.1:*", "--out", "tcp://127.0.0.1:*", "--file", file).wait_for(/^godwit: in .*\n/)
-      push = open_socket(:PUSH).connect(child.stdout[/^godwit: in (\S+?),? /, 1] || flunk(child.stdout))
-      in_thread { (1..).each { |number| push.send(frames(number)) } } # the end of the test closes the socket
+      child =
+        log(
+          "serve", "--in", "tcp://127.0.0.1:*", "--out", "tcp://127.0.0.1:*", "--file", file
+        ).wait_for(/^godwit: in .*\n/)
+      push =
+        open_socket(:PUSH).connect(child.stdout[/^godwit: in (\S+?),? /, 1] || flunk(child.stdout))
+      # The end of the test closes the socket.
+      in_thread { (1..).each { |number| push.send(frames(number)) } }
       eventually { File.exist?(file) && File.size(file).positive? }
       assert_operator seconds { child.signal(signal).finish }, :<, 1
       assert_match(/^received /, child.finish.stdout)
@@ -30,7 +37,13 @@ class CLITimingTest < Godwit::TestCase
     fifo = "#{scratch_dir}/fifo"
     File.mkfifo(fifo)
     own(File.open(fifo, File::RDONLY | File::NONBLOCK))
-    child = start_command(["sh", "-c", "exec \"$@\" 2>&1 >#{fifo}", "-", *COMMAND, "serve", "--in", "tcp://127.0.0.1:*", "--file", "-"]).wait_for(/^godwit: in .*\n/)
+    child =
+      start_command(
+        [
+          "sh", "-c", "exec \"$@\" 2>&1 >#{fifo}", "-", *COMMAND, "serve", "--in",
+          "tcp://127.0.0.1:*", "--file", "-"
+        ]
+      ).wait_for(/^godwit: in .*\n/)
     push = open_socket(:PUSH, send_hwm: 100).connect(child.stdout[/in (\S+?),/, 1])
     nil while push.send("x" * 1_000, timeout: 0.5, exception: false)
     assert_operator seconds { child.signal(:TERM).finish }, :<, 1
@@ -38,7 +51,10 @@ class CLITimingTest < Godwit::TestCase
 
   test "send gives up after its --timeout" do
     result = nil
-    took = seconds { result = log("send", "ipc://#{scratch_dir}/nobody", "--timeout", 0.3, "one").finish }
+    took =
+      seconds do
+        result = log("send", "ipc://#{scratch_dir}/nobody", "--timeout", 0.3, "one").finish
+      end
     assert_equal 1, result.status.exitstatus, result.to_s
     assert_includes 0.3..0.3 + START, took
   end

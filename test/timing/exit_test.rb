@@ -13,7 +13,9 @@ class ExitTimingTest < Godwit::TestCase
   NOW = "def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)"
 
   test "what needs not be waited for ends at once" do
-    ["", unsent("linger: 0"), "Godwit::PUSH.connect('tcp://127.0.0.1:1')"].each { |source| assert_ends_within(0..SLACK, source) }
+    ["", unsent("linger: 0"), "Godwit::PUSH.connect('tcp://127.0.0.1:1')"].each do |source|
+      assert_ends_within(0..SLACK, source)
+    end
     [nil, 0].each do |linger|
       took = median { context_with(linger).then { |home| seconds { home.close } } }
       assert_operator took, :<, PROMISED, linger.inspect
@@ -28,7 +30,8 @@ class ExitTimingTest < Godwit::TestCase
       context.linger = 1
       context.connect(:PUSH, "tcp://127.0.0.1:1").send("never delivered")
     RUBY
-    # What it sends lingers without limit, and the process waits for it for 5 seconds and the one beyond.
+    # What it sends lingers without limit, and the process waits for it for 5 seconds and the one
+    # beyond.
     assert_ends_within(4.99..5 + 1 + SLACK, <<~RUBY)
       require "godwit/compat/ffi_rzmq"
       require "ffi-rzmq"
@@ -56,7 +59,8 @@ class ExitTimingTest < Godwit::TestCase
   end
 
   # libzmq's own end waits for the name server: 20 seconds.
-  test "a host name that is being resolved does not hold the end, and Context#close, beyond linger and a second" do
+  test "a host name that is being resolved does not hold the end, and Context#close, beyond " \
+    "linger and a second" do
     slow = Godwit::TestSupport::Shim.windows(resolve: 20 * 1_000_000)
     source = <<~RUBY
       context = Godwit::Context.new(linger: 0.2)
@@ -64,13 +68,24 @@ class ExitTimingTest < Godwit::TestCase
       push.send("x")
     RUBY
     # The end of Ruby itself takes some time, too.
-    ["", "push.close", "context.close"].each { |last| assert_ends_within(0.2..0.2 + 1 + 0.5, "#{source}\n#{last}", env: slow) }
-    result = assert_child(run_child("require 'godwit'\n#{source}\n#{NOW}\nbegan = now\ncontext.close\nputs now - began", env: slow))
+    ["", "push.close", "context.close"].each do |last|
+      assert_ends_within(0.2..0.2 + 1 + 0.5, "#{source}\n#{last}", env: slow)
+    end
+    result =
+      assert_child(
+        run_child(
+          "require 'godwit'\n#{source}\n#{NOW}\nbegan = now\ncontext.close\nputs now - began",
+          env: slow
+        )
+      )
     assert_includes 0.2..0.2 + 1 + 0.1, Float(result.stdout)
   end
 
   test "Ctrl-C ends a program whose message nobody takes at once, without linger" do
-    child = start_child("examples/guide/pipeline/ventilator.rb", ["tcp://127.0.0.1:*", "tcp://127.0.0.1:1"]).wait_for(/^ready at/)
+    child =
+      start_child(
+        "examples/guide/pipeline/ventilator.rb", %w[tcp://127.0.0.1:* tcp://127.0.0.1:1]
+      ).wait_for(/^ready at/)
     assert_operator seconds { assert_child(child.signal(:INT).finish) }, :<, 1 + SLACK
   end
 
@@ -94,12 +109,16 @@ class ExitTimingTest < Godwit::TestCase
     RUBY
     tries = result.stdout.lines.map { |line| line.split(": ") }.group_by(&:first)
     assert_equal Godwit::TestSupport::WaitingCalls::KINDS, tries.keys
-    assert_empty tries.reject { |_, times| times.map { |_, seconds| Float(seconds) }.sort[TRIES / 2] < PROMISED }
+    assert_empty tries.reject { |_, times|
+                   times.map { |_, seconds| Float(seconds) }.sort[TRIES / 2] < PROMISED
+                 }
   end
 
   private
 
-  def unsent(options) = "push = Godwit::PUSH.connect('tcp://127.0.0.1:1', #{options})\npush.send('never delivered')"
+  def unsent(options)
+    "push = Godwit::PUSH.connect('tcp://127.0.0.1:1', #{options})\npush.send('never delivered')"
+  end
 
   # @param linger [Numeric, nil] of a message that nobody takes; nil: there is none
   def context_with(linger)

@@ -14,12 +14,18 @@ class LoggerTimingTest < Godwit::TestCase
 
   test "with nobody there a process ends within linger and 0.3 s, durable or not" do
     ["", ", durable: '#{scratch_dir}/durable'"].each do |options|
-      assert_ends_within(0.49..0.5 + 0.3, "#{QUIET}Godwit::Logger.new('#{nowhere}', linger: 0.5#{options}).info('x')")
+      assert_ends_within(
+        0.49..0.5 + 0.3, "#{QUIET}Godwit::Logger.new('#{nowhere}', linger: 0.5#{options}).info('x')"
+      )
     end
   end
 
   test "several loggers, nobody there: one linger for all" do
-    assert_ends_within(0.99..1 + 0.5, "#{QUIET}5.times { |number| Godwit::Logger.new('#{nowhere}' + number.to_s, linger: 1).info('x') }")
+    assert_ends_within(
+      0.99..1 + 0.5,
+      "#{QUIET}5.times { |number| Godwit::Logger.new('#{nowhere}' + number.to_s, linger: " \
+      "1).info('x') }"
+    )
   end
 
   test "a thread that logs on has the process wait for linger once" do
@@ -30,10 +36,13 @@ class LoggerTimingTest < Godwit::TestCase
     RUBY
   end
 
-  test "block_timeout: and linger: are what a caller waits, whether nobody comes or the reader is stuck" do
-    stuck = open_socket(:PULL, recv_hwm: 1, recv_buffer_size: 4096).bind(endpoint_for(:tcp)).last_endpoint
+  test "block_timeout: and linger: are what a caller waits, whether nobody comes or the reader " \
+    "is stuck" do
+    stuck =
+      open_socket(:PULL, recv_hwm: 1, recv_buffer_size: 4096).bind(endpoint_for(:tcp)).last_endpoint
     [nowhere, stuck].each do |endpoint|
-      log = logger(endpoint, overflow: :block, block_timeout: 0.3, queue: 10, linger: 0.5, send_hwm: 1)
+      log =
+        logger(endpoint, overflow: :block, block_timeout: 0.3, queue: 10, linger: 0.5, send_hwm: 1)
       may_lose
       log.info("x" * 10_000) until log.stats.dropped.positive?
       assert_includes 0.29..0.4, median(3) { seconds { log.info("x") } }, endpoint
@@ -46,7 +55,12 @@ class LoggerTimingTest < Godwit::TestCase
       require "godwit"
       log = Godwit::Logger.new("#{nowhere}", linger: 0).tagged("req-9")
       100_000.times { log.info("x" * 100, user: 1, amount: "12.5") }
-      took = Array.new(10_000) { start = now; log.info("x" * 100, user: 1, amount: "12.5"); now - start }
+      took =
+        Array.new(10_000) do
+          start = now
+          log.info("x" * 100, user: 1, amount: "12.5")
+          now - start
+        end
       p took.sort[9_900]
     RUBY
     assert_operator Float(result.stdout), :<, MOST_SECONDS

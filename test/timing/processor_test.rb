@@ -24,7 +24,12 @@ class ProcessorTimingTest < Godwit::TestCase
   end
 
   test "an idle proxy sleeps, paused or not" do
-    streamer = own(Godwit::Proxy.streamer(*%i[PULL PUSH].map { |type| open_socket(type).bind(endpoint_for(:inproc)) })).start
+    streamer =
+      own(
+        Godwit::Proxy.streamer(
+          *%i[PULL PUSH].map { |type| open_socket(type).bind(endpoint_for(:inproc)) }
+        )
+      ).start
     until_waiting(streamer)
     used = [cpu { sleep(WINDOW) }, streamer.pause && cpu { sleep(WINDOW) }]
     streamer.stop.wait(HANG)
@@ -34,7 +39,10 @@ class ProcessorTimingTest < Godwit::TestCase
   test "an idle loop, reader and broadcaster sleep" do
     loop = own(Godwit::Loop.new)
     reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*", context: context))
-    relay = own(Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", context: context)).start
+    relay =
+      own(
+        Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", context: context)
+      ).start
     running = in_thread { loop.run(forever: true) }
     reading = in_thread { reader.recv }
     [loop, reader.instance_variable_get(:@socket)].each { |waited_on| until_waiting(waited_on) }
@@ -52,15 +60,20 @@ class ProcessorTimingTest < Godwit::TestCase
 
   test "a wait from which a raise is held off sleeps" do
     pull, = connected_pair(:PULL, :PUSH)
-    thread = in_thread { Thread.handle_interrupt(Object => :never) { pull.recv(timeout: WINDOW, exception: false) } }
+    thread =
+      in_thread do
+        Thread.handle_interrupt(Object => :never) { pull.recv(timeout: WINDOW, exception: false) }
+      end
     until_waiting(pull)
     thread.raise("held off")
     assert_operator cpu { assert_raises(RuntimeError) { thread.value } }, :<, MOST
   end
 
-  # libzmq's signal to a thread-safe socket stays until somebody takes it. A wait that leaves it there would be woken for ever.
+  # libzmq's signal to a thread-safe socket stays until somebody takes it. A wait that leaves it
+  # there would be woken for ever.
   test "draft sockets that wait sleep, whatever was seen before" do
-    library = ENV["GODWIT_DRAFT_LIBRARY"] or skip("the stage brings a libzmq with drafts: bin/test timing")
+    library = ENV["GODWIT_DRAFT_LIBRARY"] or
+      skip("the stage brings a libzmq with drafts: bin/test timing")
     result = assert_child(run_child(<<~RUBY, env: {"LD_LIBRARY_PATH" => library}))
       require "godwit"
       require "./test/support/timed"
@@ -84,7 +97,8 @@ class ProcessorTimingTest < Godwit::TestCase
         puts "\#{name} \#{cpu { sockets.map { |one| Thread.new { call.call(one) } }.each(&:join) }}"
       end
     RUBY
-    used = result.stdout.lines.to_h { |line| line.split.then { |name, seconds| [name, Float(seconds)] } }
+    used =
+      result.stdout.lines.to_h { |line| line.split.then { |name, seconds| [name, Float(seconds)] } }
     assert_equal %w[recv wait_readable poller send], used.keys
     assert_empty used.select { |_, seconds| seconds > MOST }
   end

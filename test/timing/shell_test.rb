@@ -12,7 +12,9 @@ class ShellTimingTest < ShellCase
     test "what ends #{name} does so at once, its command too" do
       assert_ends_at_once do
         stream = Shell.rows("sleep", "1000")
-        Wait.new(-> { call.call(stream) }, -> { until_reading(stream) }, {"close" => -> { stream.close }})
+        Wait.new(
+          -> { call.call(stream) }, -> { until_reading(stream) }, {"close" => -> { stream.close }}
+        )
       end
     end
   end
@@ -34,7 +36,12 @@ class ShellTimingTest < ShellCase
 
   test "timeout: and idle: stop a command then" do
     %i[timeout idle].each do |option|
-      took = median { seconds { assert_equal option, Shell.rows("sleep", "1000", option => 0.2) { nil }.timed_out } }
+      took =
+        median do
+          seconds do
+            assert_equal option, Shell.rows("sleep", "1000", option => 0.2) { nil }.timed_out
+          end
+        end
       assert_operator took, :<, 0.2 + PROMISED, option
     end
   end
@@ -42,7 +49,10 @@ class ShellTimingTest < ShellCase
   test "a command whose tenth row is enough is gone 0.1 s after it" do
     took = median do
       enough = nil
-      sh("while :; do find /usr/share; done").lazy.map { |row| (enough = monotonic) && row }.first(10)
+      sh("while :; do find /usr/share; done")
+        .lazy
+        .map { |row| (enough = monotonic) && row }
+        .first(10)
       monotonic - enough
     end
     assert_operator took, :<, PROMISED

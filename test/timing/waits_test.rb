@@ -4,12 +4,14 @@ require "test_helper"
 require "support/timed"
 require "support/waiting_calls"
 
-# What a waiter waits for reaches it at once, and what ends its wait does so: no wait is cut in slices after which it would look.
+# What a waiter waits for reaches it at once, and what ends its wait does so: no wait is cut in
+# slices after which it would look.
 class WaitsTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include Godwit::TestSupport::WaitingCalls
 
-  # Seconds. With slices of 50 ms half of all would be later than 25; on a quiet machine it is below 1.
+  # Seconds. With slices of 50 ms half of all would be later than 25; on a quiet machine it is below
+  # 1.
   AT_ONCE = 0.01
   # Seconds that what is due may be late: it needs a turn of a processor that others use, too.
   LATE = 0.05
@@ -43,8 +45,12 @@ class WaitsTimingTest < Godwit::TestCase
     loop = own(Godwit::Loop.new)
     told = Thread::Queue.new
     running = in_thread { loop.run(forever: true) }
-    posted = median(TIMES) { until_waiting(loop) && seconds { loop.post { told << true } && told.pop } }
-    timed = median(TIMES) { (start = monotonic) && loop.after(0.01) { told << monotonic - start - 0.01 } && told.pop }
+    posted =
+      median(TIMES) { until_waiting(loop) && seconds { loop.post { told << true } && told.pop } }
+    timed =
+      median(TIMES) do
+        (start = monotonic) && loop.after(0.01) { told << monotonic - start - 0.01 } && told.pop
+      end
     loop.stop
     ended(running)
     assert_operator [posted, timed].max, :<, LATE
@@ -55,15 +61,27 @@ class WaitsTimingTest < Godwit::TestCase
     "Logger::Reader#recv" => lambda do |home|
       reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*", context: home))
       socket = reader.instance_variable_get(:@socket)
-      Wait.new(-> { reader.recv }, -> { until_waiting(socket) }, {"close" => -> { reader.close }, "shutdown" => -> { home.shutdown }})
+      Wait.new(
+        -> { reader.recv }, -> { until_waiting(socket) },
+        {"close" => -> { reader.close }, "shutdown" => -> { home.shutdown }}
+      )
     end,
     "Logger::Broadcaster#run" => lambda do |home|
-      relay = own(Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", context: home))
-      Wait.new(-> { relay.run }, -> { eventually { relay.running? } }, {"stop" => -> { relay.stop }, "shutdown" => -> { home.shutdown }})
+      relay =
+        own(
+          Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", context: home)
+        )
+      Wait.new(
+        -> { relay.run }, -> { eventually { relay.running? } },
+        {"stop" => -> { relay.stop }, "shutdown" => -> { home.shutdown }}
+      )
     end,
     "Loop#run" => lambda do |_|
       loop = own(Godwit::Loop.new)
-      Wait.new(-> { loop.run(forever: true) }, -> { until_waiting(loop) }, {"stop" => -> { loop.stop }, "close" => -> { loop.close }})
+      Wait.new(
+        -> { loop.run(forever: true) }, -> { until_waiting(loop) },
+        {"stop" => -> { loop.stop }, "close" => -> { loop.close }}
+      )
     end,
     # Without an interrupt it takes a second.
     "Context#close" => lambda do |_|
@@ -74,7 +92,10 @@ class WaitsTimingTest < Godwit::TestCase
   }.merge(
     [*KINDS, "Proxy run"].to_h do |name|
       made = lambda do |home|
-        call = waiting_call(name) { |type, **more| own(Godwit.const_get(type).new(context: home, **more)) }
+        call =
+          waiting_call(name) do |type, **more|
+            own(Godwit.const_get(type).new(context: home, **more))
+          end
         own(call.waited_on) if call.waited_on.is_a?(Godwit::Poller)
         endings = {"close" => -> { call.socket.close }, "shutdown" => -> { home.shutdown }}
         endings["stop"] = -> { call.waited_on.stop } if name.start_with?("Proxy")
@@ -105,8 +126,10 @@ class WaitsTimingTest < Godwit::TestCase
     push = open_socket(:PUSH)
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     poller = open_poller(pull)
-    proxy = own(Godwit::Proxy.new(*Array.new(2) { open_socket(:DEALER).bind(endpoint_for(:tcp)) })).start
-    {recv: -> { pull.recv(timeout: 0.05, exception: false) }, send: -> { push.send("x", timeout: 0.05, exception: false) },
+    proxy =
+      own(Godwit::Proxy.new(*Array.new(2) { open_socket(:DEALER).bind(endpoint_for(:tcp)) })).start
+    {recv: -> { pull.recv(timeout: 0.05, exception: false) },
+     send: -> { push.send("x", timeout: 0.05, exception: false) },
      poller: -> { poller.wait(0.05) }, proxy: -> { proxy.wait(0.05) }}.each do |name, call|
       assert_operator median { seconds(&call) }, :<, 0.05 + LATE, name
     end
@@ -116,14 +139,20 @@ class WaitsTimingTest < Godwit::TestCase
   # Under steady traffic of others there is always something new; a deadline counts all the same.
   test "a deadline holds beside others that are always quicker" do
     router = open_socket(:ROUTER, mandatory: true, send_hwm: 1).bind(endpoint_for(:inproc))
-    full, busy = %w[full busy].map { |id| open_socket(:DEALER, routing_id: id, recv_hwm: 1).connect(router.last_endpoint) }
+    full, busy =
+      %w[full busy].map do |id|
+        open_socket(:DEALER, routing_id: id, recv_hwm: 1).connect(router.last_endpoint)
+      end
     [full, busy].each { |peer| peer.send("here") && router.recv }
     nil until router.send_nonblock(%w[full x], exception: false) == :wait_writable
     stop = false
     3.times { in_thread { router.send(%w[busy x]) until stop } }
     3.times { in_thread { router.recv until stop } }
     2.times { in_thread { busy.recv && busy.send("y") until stop } }
-    late = median { seconds { assert_nil router.send(%w[full x], timeout: 0.1, exception: false) } - 0.1 }
+    late =
+      median do
+        seconds { assert_nil router.send(%w[full x], timeout: 0.1, exception: false) } - 0.1
+      end
     stop = true
     # Ruby's own slices are 100 ms, and eight others are at work.
     assert_operator late, :<, 1.0

@@ -7,8 +7,9 @@ require "rbs"
 require "rbs/test"
 require "yard"
 
-# sig/ and the library name the same things: each public method, with its keywords, each public constant. Private is what Ruby
-# calls so, and what its comment marks as @private, with all that is in it.
+# sig/ and the library name the same things: each public method, with its keywords, each public
+# constant. Private is what Ruby calls so, and what its comment marks as @private, with all that is
+# in it.
 class SignaturesTest < Godwit::TestCase
   SIG = ENV.fetch("GODWIT_TEST_SIG", File.expand_path("../../sig", __dir__))
   ROOT = File.expand_path("../..", __dir__)
@@ -17,14 +18,18 @@ class SignaturesTest < Godwit::TestCase
   Dir["#{ROOT}/lib/godwit/cli/*.rb"].sort.each { |file| require file }
 
   test "rbs finds no fault in sig" do
-    output, status = Open3.capture2e(RbConfig.ruby, "-S", "rbs", "-r", "logger", "-I", SIG, "validate")
+    output, status =
+      Open3.capture2e(RbConfig.ruby, "-S", "rbs", "-r", "logger", "-I", SIG, "validate")
     assert status.success?, output
   end
 
   test "every public method has a type" do
     untyped = public_modules.flat_map do |mod|
-      [[mod, instance_types(mod)], [mod.singleton_class, singleton_types(mod)]].flat_map do |owner, types|
-        public_methods_of(owner).reject { |name| types.include?(name) }.map { |name| "#{owner}##{name}" }
+      [[mod, instance_types(mod)],
+        [mod.singleton_class, singleton_types(mod)]].flat_map do |owner, types|
+        public_methods_of(owner)
+          .reject { |name| types.include?(name) }
+          .map { |name| "#{owner}##{name}" }
       end
     end
     assert_equal [], untyped
@@ -33,9 +38,19 @@ class SignaturesTest < Godwit::TestCase
   test "every type is of a method that there is" do
     assert_equal [], each_type.filter_map { |mod, owner, name, _|
       # An inherited `new` has a type of its own where the class's initialize does.
-      next if name == :initialize || (name == :new && (owner.instance_method(:new).owner == Class || mod.private_method_defined?(:initialize, false)))
+      if name == :initialize ||
+          (
+            name == :new &&
+              (
+                owner.instance_method(:new).owner == Class ||
+                  mod.private_method_defined?(:initialize, false)
+              )
+          )
+        next
+      end
       next if public_methods_of(owner).include?(name)
-      next if owner == mod && public_methods_of(mod.singleton_class).include?(name) # module_function: private here
+      # module_function: private here
+      next if owner == mod && public_methods_of(mod.singleton_class).include?(name)
       "#{owner}##{name}"
     }
   end
@@ -45,12 +60,21 @@ class SignaturesTest < Godwit::TestCase
     wrong = each_type.filter_map do |_, owner, name, type|
       next unless owner.method_defined?(name, false) || owner.private_method_defined?(name, false)
       parameters = real(owner, name).parameters
-      next if parameters.any? { |kind, *| kind == :rest } && parameters.none? { |kind, *| kind == :key } # "..." or C
+      # "..." or C
+      if parameters.any? { |kind, *| kind == :rest } && parameters.none? { |kind, *| kind == :key }
+        next
+      end
       compared += 1
       known = parameters.filter_map { |kind, keyword| keyword if %i[key keyreq].include?(kind) }
-      typed = type.method_types.flat_map { |one| one.type.required_keywords.keys + one.type.optional_keywords.keys }.uniq
+      typed =
+        type
+          .method_types
+          .flat_map { |one| one.type.required_keywords.keys + one.type.optional_keywords.keys }
+          .uniq
       too_many = (parameters.any? { |kind, *| kind == :keyrest }) ? [] : typed - known
-      "#{owner}##{name}: #{known} in Ruby, #{typed} in sig" if [known - typed, too_many].any?(&:any?)
+      if [known - typed, too_many].any?(&:any?)
+        "#{owner}##{name}: #{known} in Ruby, #{typed} in sig"
+      end
     end
     assert_equal [], wrong
     assert_operator compared, :>, 300
@@ -60,8 +84,17 @@ class SignaturesTest < Godwit::TestCase
     assert_equal [], public_modules.map(&:name) - declared.map(&:name)
     assert_equal [], declared.map(&:name) - public_modules.map(&:name)
     wrong = declared.reject do |mod|
-      typed = builder.ancestor_builder.instance_ancestors(type_name(mod)).ancestors.map { |one| Object.const_get(one.name.to_s) }
-      real = mod.ancestors.select { |one| declared.include?(one) || !one.name.start_with?("Godwit") }.reject { |one| outside?(one) }
+      typed =
+        builder
+          .ancestor_builder
+          .instance_ancestors(type_name(mod))
+          .ancestors
+          .map { |one| Object.const_get(one.name.to_s) }
+      real =
+        mod
+          .ancestors
+          .select { |one| declared.include?(one) || !one.name.start_with?("Godwit") }
+          .reject { |one| outside?(one) }
       # In order, but for modules: types may stand in several files.
       typed.grep(Class) == real.grep(Class) && typed.sort_by(&:name) == real.sort_by(&:name)
     end
@@ -69,9 +102,14 @@ class SignaturesTest < Godwit::TestCase
   end
 
   test "every public constant has a type, and each value fits it" do
-    check = RBS::Test::TypeCheck.new(self_class: Object, builder: builder, sample_size: nil, unchecked_classes: [])
-    real = public_modules.flat_map { |mod| public_constants_of(mod).map { |name| "#{mod}::#{name}" } }
-    typed = environment.constant_decls.keys.map { |name| name.to_s.delete_prefix("::") }.grep(/\AGodwit/)
+    check =
+      RBS::Test::TypeCheck.new(
+        self_class: Object, builder: builder, sample_size: nil, unchecked_classes: []
+      )
+    real =
+      public_modules.flat_map { |mod| public_constants_of(mod).map { |name| "#{mod}::#{name}" } }
+    typed =
+      environment.constant_decls.keys.map { |name| name.to_s.delete_prefix("::") }.grep(/\AGodwit/)
     assert_equal real.sort, typed.sort
     environment.constant_decls.each do |name, entry|
       next unless name.to_s.start_with?("::Godwit")
@@ -100,16 +138,25 @@ class SignaturesTest < Godwit::TestCase
   def singleton_types(mod) = own(builder.build_singleton(type_name(mod)), mod)
 
   def own(definition, mod)
-    definition.methods.select { |_, method| method.implemented_in == type_name(mod) && method.accessibility == :public }
+    definition.methods.select do |_, method|
+      method.implemented_in == type_name(mod) && method.accessibility == :public
+    end
   end
 
   def declared
-    @declared ||= environment.class_decls.keys.map(&:to_s).grep(/\A::Godwit/).map { |name| Object.const_get(name) }
+    @declared ||=
+      environment
+        .class_decls
+        .keys
+        .map(&:to_s)
+        .grep(/\A::Godwit/)
+        .map { |name| Object.const_get(name) }
   end
 
   def each_type
     declared.flat_map do |mod|
-      [[mod, instance_types(mod)], [mod.singleton_class, singleton_types(mod)]].flat_map do |owner, types|
+      [[mod, instance_types(mod)],
+        [mod.singleton_class, singleton_types(mod)]].flat_map do |owner, types|
         types.map { |name, type| [mod, owner, name, type] }
       end
     end
@@ -120,14 +167,21 @@ class SignaturesTest < Godwit::TestCase
   def public_modules = @public_modules ||= [Godwit, *inner(Godwit)]
 
   def inner(mod)
-    public_names(mod).map { |name| mod.const_get(name) }.grep(Module).flat_map { |one| [one, *inner(one)] }
+    public_names(mod)
+      .map { |name| mod.const_get(name) }
+      .grep(Module)
+      .flat_map { |one| [one, *inner(one)] }
   end
 
-  def public_constants_of(mod) = public_names(mod).reject { |name| mod.const_get(name).is_a?(Module) }
+  def public_constants_of(mod)
+    public_names(mod).reject { |name| mod.const_get(name).is_a?(Module) }
+  end
 
   # What YARD does not know is the tests' own, or made while running.
   def public_names(mod)
-    mod.constants(false).select { |name| (object = documented("#{mod}::#{name}")) && !hidden?(object) }
+    mod
+      .constants(false)
+      .select { |name| (object = documented("#{mod}::#{name}")) && !hidden?(object) }
   end
 
   def public_methods_of(owner)
@@ -135,7 +189,9 @@ class SignaturesTest < Godwit::TestCase
     names = owner.public_instance_methods(false)
     # What Struct.new makes are readers, for us: a struct that is given out is frozen.
     names.reject! { |name| name.end_with?("=") } if owner < Struct
-    names.select! { |name| owner.instance_method(name).source_location } if owner.singleton_class? && owner < Struct.singleton_class
+    if owner.singleton_class? && owner < Struct.singleton_class
+      names.select! { |name| owner.instance_method(name).source_location }
+    end
     names.reject { |name| name.match?(WRAPPED) || hidden?(documented("#{path}#{name}")) }
   end
 
@@ -164,5 +220,9 @@ class SignaturesTest < Godwit::TestCase
     inner ? owner.instance_method(inner) : wrapped
   end
 
-  def outside?(mod) = %w[Minitest JSON PP RBS DidYouMean ErrorHighlight Kernel].any? { |name| mod.name.start_with?(name) && mod != Kernel }
+  def outside?(mod)
+    %w[Minitest JSON PP RBS DidYouMean ErrorHighlight Kernel].any? do |name|
+      mod.name.start_with?(name) && mod != Kernel
+    end
+  end
 end

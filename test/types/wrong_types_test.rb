@@ -3,7 +3,8 @@
 require "test_helper"
 require "open3"
 
-# The checks at run time see a type that is wrong, and let the run fail: a small one, in a process with a folder of broken types.
+# The checks at run time see a type that is wrong, and let the run fail: a small one, in a process
+# with a folder of broken types.
 class WrongTypesTest < Godwit::TestCase
   ROOT = File.expand_path("../..", __dir__)
   RUN = <<~RUBY
@@ -31,14 +32,22 @@ class WrongTypesTest < Godwit::TestCase
   end
 
   {
-    "a result" => ["socket/messages.rbs", "-> received\n", "-> String\n", /Messages#recv\].*"b", "c"/],
-    "a result of a method in C" => ["socket/messages.rbs", "def <<: (message message) -> self", "def <<: (message message) -> nil", /#<<\] ReturnTypeError/],
-    "nil, where `exception: false` gives it" => ["socket/messages.rbs", "exception: false) -> received?", "exception: false) -> received", /Messages#recv\]/],
-    "an argument" => ["types.rbs", "type message = String | Frame | Array[frame] | Message", "type message = String | Frame | Message", /Messages#send\]/],
-    "a keyword" => ["socket/messages.rbs", "(?timeout: timeout, exception: false) -> received?", "(exception: false) -> received?", /Messages#recv\]/],
-    "what a block is given" => ["socket/messages.rbs", "{ (received message) -> void }", "{ (Symbol message) -> void }", /Messages#each\]/],
-    "a call in another thread" => ["socket/messages.rbs", "(Array[message] messages", "(Array[Frame] messages", /#send_many\] ArgumentTypeError/],
-    "an accessor" => ["generated/option_accessors.rbs", "def linger=: (seconds? value)", "def linger=: (Integer? value)", /#linger=\]/]
+    "a result" => ["socket/messages.rbs", "-> received\n", "-> String\n",
+      /Messages#recv\].*"b", "c"/],
+    "a result of a method in C" => ["socket/messages.rbs", "def <<: (message message) -> self",
+      "def <<: (message message) -> nil", /#<<\] ReturnTypeError/],
+    "nil, where `exception: false` gives it" => ["socket/messages.rbs",
+      "exception: false) -> received?", "exception: false) -> received", /Messages#recv\]/],
+    "an argument" => ["types.rbs", "type message = String | Frame | Array[frame] | Message",
+      "type message = String | Frame | Message", /Messages#send\]/],
+    "a keyword" => ["socket/messages.rbs", "(?timeout: timeout, exception: false) -> received?",
+      "(exception: false) -> received?", /Messages#recv\]/],
+    "what a block is given" => ["socket/messages.rbs", "{ (received message) -> void }",
+      "{ (Symbol message) -> void }", /Messages#each\]/],
+    "a call in another thread" => ["socket/messages.rbs", "(Array[message] messages",
+      "(Array[Frame] messages", /#send_many\] ArgumentTypeError/],
+    "an accessor" => ["generated/option_accessors.rbs", "def linger=: (seconds? value)",
+      "def linger=: (Integer? value)", /#linger=\]/]
   }.each do |what, (file, right, wrong, message)|
     test "#{what} of a wrong type fails the run" do
       passes, said = run_with { |sig| replace(File.join(sig, file), right, wrong) }
@@ -54,8 +63,12 @@ class WrongTypesTest < Godwit::TestCase
     sig = File.join(scratch_dir, "sig")
     FileUtils.cp_r(File.join(ROOT, "sig"), sig)
     yield sig if block_given?
-    env = {"GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_SIG" => sig, "GODWIT_TEST_GC" => "none", "GODWIT_TEST_REPORT" => nil, "GODWIT_TEST_NOW" => nil}
-    said, status = Open3.capture2e(env, RbConfig.ruby, "-Ilib", "-Itest", "-", stdin_data: RUN, chdir: ROOT)
+    env = {
+      "GODWIT_TEST_TYPES" => "1", "GODWIT_TEST_SIG" => sig, "GODWIT_TEST_GC" => "none",
+      "GODWIT_TEST_REPORT" => nil, "GODWIT_TEST_NOW" => nil
+    }
+    said, status =
+      Open3.capture2e(env, RbConfig.ruby, "-Ilib", "-Itest", "-", stdin_data: RUN, chdir: ROOT)
     [status.success?, said]
   end
 

@@ -6,8 +6,9 @@ require "support/endings"
 require "support/waiting_calls"
 require "support/tiny_scheduler"
 
-# Whatever ends a wait ends it, and the socket can be used, or closed, afterwards. Each ending is tested on each kind of wait,
-# and each waiting call with one ending, which the seed chooses. How soon it ends: test/timing.
+# Whatever ends a wait ends it, and the socket can be used, or closed, afterwards. Each ending is
+# tested on each kind of wait, and each waiting call with one ending, which the seed chooses. How
+# soon it ends: test/timing.
 class WaitsEndTest < Godwit::TestCase
   extend Godwit::TestSupport::Endings
   include Godwit::TestSupport::WaitingCalls
@@ -85,7 +86,8 @@ class WaitsEndTest < Godwit::TestCase
     waiters.each { |waiter| assert_ended(call, waiter, Godwit::ClosedError) }
   end
 
-  # Under handle_interrupt a kill that comes before the wait is put off until the wait, and must be seen by it.
+  # Under handle_interrupt a kill that comes before the wait is put off until the wait, and must be
+  # seen by it.
   ending "ends on a kill that was put off" do |name|
     call = prepare(name)
     ready = Thread::Queue.new
@@ -104,12 +106,14 @@ class WaitsEndTest < Godwit::TestCase
     assert_usable(call)
   end
 
-  # Ruby itself crashes when a thread ends that a fiber of a thread that is gone had joined, as Proxy#run does; and a REQ, a REP and
-  # a proxy serve one caller at a time.
+  # Ruby itself crashes when a thread ends that a fiber of a thread that is gone had joined, as
+  # Proxy#run does; and a REQ, a REP and a proxy serve one caller at a time.
   ALL.each_key do |name|
     possible = endings.keys
     possible -= ["ends on Thread#kill in a fiber under a plain scheduler"] if name == "Proxy run"
-    possible -= ["ends in ten threads and fibers when its socket is closed"] if name.match?(/request|serve|Proxy/)
+    possible -= ["ends in ten threads and fibers when its socket is closed"] if name.match?(
+      /request|serve|Proxy/
+    )
     possible = possible.grep_v(/fiber/) if RUBY_ENGINE == "jruby"
     one_ending(name, possible)
   end
@@ -117,9 +121,14 @@ class WaitsEndTest < Godwit::TestCase
   # The main thread is not alone here, and waits in another way.
   test "a deadline ends the wait of a thread, and of one that is alone" do
     dealer = open_socket(:DEALER).bind(endpoint_for(:tcp))
-    thread = in_thread { [dealer.recv(timeout: 0.02, exception: false), dealer.wait_readable(0.02)] }
+    thread =
+      in_thread { [dealer.recv(timeout: 0.02, exception: false), dealer.wait_readable(0.02)] }
     assert_equal [nil, nil], ended(thread)
-    assert_child(run_child('require "godwit"; exit!(Godwit::PULL.bind("tcp://127.0.0.1:*").recv(timeout: 0.02, exception: false).nil?)'))
+    assert_child(
+      run_child(
+        'require "godwit"; exit!(Godwit::PULL.bind("tcp://127.0.0.1:*").recv(timeout: 0.02, exception: false).nil?)'
+      )
+    )
   end
 
   # On JRuby such a wait is a call of C, which looks for no interrupt.
@@ -128,7 +137,9 @@ class WaitsEndTest < Godwit::TestCase
       pull = open_socket(:PULL).bind(endpoint_for(:tcp))
       looks = Thread::Queue.new
       thread = in_thread do
-        Thread.handle_interrupt(Object => :on_blocking) { loop { pull.recv(timeout: 0.003, exception: false) || looks << true } }
+        Thread.handle_interrupt(Object => :on_blocking) do
+          loop { pull.recv(timeout: 0.003, exception: false) || looks << true }
+        end
       rescue Stop
         nil
       end
@@ -159,7 +170,8 @@ class WaitsEndTest < Godwit::TestCase
 
   def prepare(name)
     home = own(Godwit::Context.new(linger: 0))
-    call = waiting_call(name) { |type, **more| own(Godwit.const_get(type).new(context: home, **more)) }
+    call =
+      waiting_call(name) { |type, **more| own(Godwit.const_get(type).new(context: home, **more)) }
     own(call.waited_on) if call.waited_on.is_a?(Godwit::Poller)
     call
   end

@@ -2,13 +2,16 @@
 
 module Godwit
   module Backend
-    # The primitives that a backend supplies. Arguments are positional, durations milliseconds (-1: for ever, nil: the socket's
-    # own), nil says "would have blocked until time was up", options are numbers. Each raises through Errors.build. Above this
-    # line stands all the rest: keywords, seconds, checks, documentation.
+    # The primitives that a backend supplies. Arguments are positional, durations milliseconds (-1:
+    # for ever, nil: the socket's own), nil says "would have blocked until time was up", options are
+    # numbers. Each raises through Errors.build. Above this line stands all the rest: keywords,
+    # seconds, checks, documentation.
     #
-    # _waiters counts the threads and fibers that wait on a socket, poller or monitor, and a proxy's sleeping loop: the tests wait for it.
+    # _waiters counts the threads and fibers that wait on a socket, poller or monitor, and a proxy's
+    # sleeping loop: the tests wait for it.
     #
-    # A backend may also take over a public method of Socket::Messages, in a module Takeover, where a benchmark shows the gain.
+    # A backend may also take over a public method of Socket::Messages, in a module Takeover, where
+    # a benchmark shows the gain.
     # @private
     module Contract
       MODULE = %i[libzmq_version has draft? curve_keypair socket_facts].freeze
@@ -20,28 +23,38 @@ module Godwit
       CONTEXT_CLASS = %i[_default _propose].freeze
 
       SOCKET = %i[
-        _open _reopen _close _closed? _forked? _exclusive _record _bind _connect _unbind _disconnect _get_option _set_option _encoding _set_encoding
-        _send _send_many _recv _recv_many _recv_into _recv_frame _recv_frames _copy_threshold _set_copy_threshold _wait _waiters _count_peers _wait_peers _fd _pointer
-        _set_group _connect_peer _send_to _recv_from
+        _open _reopen _close _closed? _forked? _exclusive _record _bind _connect _unbind _disconnect
+        _get_option _set_option _encoding _set_encoding _send _send_many _recv _recv_many _recv_into
+        _recv_frame _recv_frames _copy_threshold _set_copy_threshold _wait _waiters _count_peers
+        _wait_peers _fd _pointer _set_group _connect_peer _send_to _recv_from
       ].freeze
 
       FRAME = %i[
-        _open _size _slice _string _byte _in_place _compare _hash _more? _gone? _property _routing_id _group _encoding _close initialize_copy
+        _open _size _slice _string _byte _in_place _compare _hash _more? _gone? _property
+        _routing_id _group _encoding _close initialize_copy
       ].freeze
 
       TRACKER = %i[_open _sent _done? _wait].freeze
 
       MONITOR = %i[_open _next _close _closed? _dropped _pipes_stats _waiters].freeze
 
-      # _members and _wait give [object, events, object, events…]; events are bits: 1 readable, 2 writable, 4 error.
+      # _members and _wait give [object, events, object, events…]; events are bits: 1 readable, 2
+      # writable, 4 error.
       POLLER = %i[
         _open _close _closed? _forked? _register _modify _remove _members _wait _waiters
       ].freeze
 
-      # _control takes :stop, :pause or :resume. _observe takes an object whose `record` is told of each message. With the extension it is one of the extension's.
-      PROXY = %i[_open _observe _bound _acquire _release _loop _control _paused? _running? _forked? _counters _waiters].freeze
+      # _control takes :stop, :pause or :resume. _observe takes an object whose `record` is told of
+      # each message. With the extension it is one of the extension's.
+      PROXY = %i[
+        _open _observe _bound _acquire _release _loop _control _paused? _running? _forked? _counters
+        _waiters
+      ].freeze
 
-      CLASSES = {Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR, Poller: POLLER, Proxy: PROXY}.freeze
+      CLASSES = {
+        Context: CONTEXT, Socket: SOCKET, Frame: FRAME, Tracker: TRACKER, Monitor: MONITOR,
+        Poller: POLLER, Proxy: PROXY
+      }.freeze
 
       # DESIGN.md: more names would mean that a backend holds more than libzmq gives.
       MOST_NAMES = 100
@@ -52,12 +65,20 @@ module Godwit
       # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)
         missing = MODULE.reject { |name| backend.respond_to?(name) }
-        missing += CONTEXT_CLASS.reject { |name| Context.respond_to?(name, true) }.map { |name| "Context.#{name}" }
+        missing +=
+          CONTEXT_CLASS
+            .reject { |name| Context.respond_to?(name, true) }
+            .map { |name| "Context.#{name}" }
         CLASSES.each do |name, primitives|
-          missing += primitives.reject { |primitive| Godwit.const_get(name).private_method_defined?(primitive) }.map { |primitive| "#{name}##{primitive}" }
+          missing +=
+            primitives
+              .reject { |primitive| Godwit.const_get(name).private_method_defined?(primitive) }
+              .map { |primitive| "#{name}##{primitive}" }
         end
         return if missing.empty?
-        raise LoadError, "the backend #{backend} lacks #{missing.join(", ")}: rebuild the extension (rake compile)"
+        raise LoadError,
+          "the backend #{backend} lacks #{missing.join(", ")}: rebuild the extension (rake " \
+          "compile)"
       end
     end
   end

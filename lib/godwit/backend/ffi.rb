@@ -3,20 +3,27 @@
 require "rbconfig" # JRuby without RubyGems has not loaded it
 
 system = RbConfig::CONFIG["host_os"]
-raise LoadError, "Godwit runs on Linux only for now, since it waits with eventfd and epoll: this is #{system}" unless system.include?("linux")
+unless system.include?("linux")
+  raise LoadError,
+    "Godwit runs on Linux only for now, since it waits with eventfd and epoll: this " \
+    "is #{system}"
+end
 
 begin
   require "ffi"
 rescue LoadError => error
   raise error unless error.path == "ffi"
-  raise LoadError, "Godwit's FFI backend needs the gem ffi: gem install ffi (JRuby and TruffleRuby have it)", cause: nil
+  raise LoadError,
+    "Godwit's FFI backend needs the gem ffi: gem install ffi (JRuby and TruffleRuby have it)",
+    cause: nil
 end
 require "fcntl"
 require "io/wait"
 
 module Godwit
   module Backend
-    # libzmq through the gem ffi. No call into libzmq waits; each is made with its socket's lock held (Lock), each wait without it (WaitQueue).
+    # libzmq through the gem ffi. No call into libzmq waits; each is made with its socket's lock
+    # held (Lock), each wait without it (WaitQueue).
     # @private
     module FFI
       NAME = :ffi
@@ -34,7 +41,8 @@ module Godwit
       # A try that would have blocked before something came: no reason to wait yet.
       ONCE_MORE = Object.new.freeze
 
-      # For what may run between another call of this thread and the look at its errno: finalizers, and all that a trap handler may call.
+      # For what may run between another call of this thread and the look at its errno: finalizers,
+      # and all that a trap handler may call.
       def self.keep_errno
         errno = ::FFI.errno
         begin
@@ -49,7 +57,8 @@ module Godwit
         def self.put_back(_errno)
         end
       else
-        # `FFI.errno=` sets libc's alone, and FFI's own is taken from that after each call: so the call itself writes it.
+        # `FFI.errno=` sets libc's alone, and FFI's own is taken from that after each call: so the
+        # call itself writes it.
         def self.put_back(errno)
           return if ::FFI.errno == errno
           LibC.memcpy(LibC.__errno_location, [errno].pack("i"), 4)

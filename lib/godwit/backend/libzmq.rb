@@ -6,7 +6,9 @@ module Godwit
     # @private
     module Libzmq
       OLDEST = [4, 3, 0].freeze
-      PACKAGES = "Debian and Ubuntu: apt-get install libzmq5; Fedora: dnf install zeromq; Alpine: apk add libzmq; macOS: brew install zeromq"
+      PACKAGES =
+        "Debian and Ubuntu: apt-get install libzmq5; Fedora: dnf install zeromq; Alpine: apk add " \
+        "libzmq; macOS: brew install zeromq"
       ABSENT = /no such file|image not found|cannot find/i # in the words of a loader
 
       module_function
@@ -15,23 +17,29 @@ module Godwit
       # @param where [String] where
       # @param complaints [Array<String>] what the loader said to each
       # @param instead [String] how to have another one taken
-      # @return [LoadError] with the loader's own words; those about files that are not there only when there are no others
+      # @return [LoadError] with the loader's own words; those about files that are not there only
+      #   when there are no others
       def not_found(names, where, complaints, instead)
         telling = complaints.grep_v(ABSENT).uniq
         what = telling.empty? ? "was not found" : "could not be loaded"
         telling = complaints.first(1) if telling.empty?
         LoadError.new("libzmq #{what}: looked for #{names.join(", ")} in #{where}\n" \
-          "  install it: #{PACKAGES}\n  #{instead}\n  the loader said: #{telling.join("\n                   ")}")
+          "  install it: #{PACKAGES}\n  #{instead}\n  the loader " \
+          "said: #{telling.join("\n                   ")}")
       end
 
       # @raise [LoadError] when this libzmq is too old
       def check_version(version, path, instead)
         return if (version <=> OLDEST) >= 0
-        raise LoadError, "Godwit needs libzmq 4.3 or newer: #{path} is #{version.join(".")}\n  install it: #{PACKAGES}\n  #{instead}"
+        raise LoadError,
+          "Godwit needs libzmq 4.3 or newer: #{path} is #{version.join(".")}\n  install " \
+          "it: #{PACKAGES}\n  #{instead}"
       end
 
       # @return [String] the environment's own folders, as the loader looks there first
-      def folders = "LD_LIBRARY_PATH (#{ENV["LD_LIBRARY_PATH"].inspect}), the system's library folders"
+      def folders
+        "LD_LIBRARY_PATH (#{ENV["LD_LIBRARY_PATH"].inspect}), the system's library folders"
+      end
     end
   end
 end

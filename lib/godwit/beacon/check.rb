@@ -9,12 +9,19 @@ module Godwit
 
       def port(value)
         raise Errors.bad_type(:beacon, "the port", "an Integer", value) unless value.is_a?(Integer)
-        raise Errors.bad_value(:beacon, "the port", "1 to 65535", value) unless value.between?(1, 65_535)
+        unless value.between?(1, 65_535)
+          raise Errors.bad_value(:beacon, "the port", "1 to 65535", value)
+        end
       end
 
       def interface(value)
         return if value.nil? || (value.is_a?(String) && !value.empty?)
-        raise Errors.bad_type(:beacon, "interface:", "a name such as eth0, an IPv4 address of this machine, \"*\", or nil", value)
+        raise Errors.bad_type(
+          :beacon,
+          "interface:",
+          "a name such as eth0, an IPv4 address of this machine, \"*\", or nil",
+          value
+        )
       end
 
       def limit(value)
@@ -34,16 +41,30 @@ module Godwit
 
       # @return [String] a frozen copy, binary
       def payload(value)
-        raise Errors.bad_type(:publish, "the payload", "a String of 1 to #{MOST_BYTES} bytes", value) unless value.is_a?(String)
+        unless value.is_a?(String)
+          raise Errors.bad_type(
+            :publish,
+            "the payload",
+            "a String of 1 to #{MOST_BYTES} bytes",
+            value
+          )
+        end
         return value.b.freeze if value.bytesize.between?(1, MOST_BYTES)
         raise Errors.bad_value(:publish, "the payload", "1 to #{MOST_BYTES} bytes", value.bytesize)
       end
 
       # @return [String] a frozen copy, binary
       def prefix(value)
-        raise Errors.bad_type(:subscribe, "the prefix", "a String", value) unless value.is_a?(String)
+        unless value.is_a?(String)
+          raise Errors.bad_type(:subscribe, "the prefix", "a String", value)
+        end
         return value.b.freeze if value.bytesize <= MOST_BYTES
-        raise Errors.bad_value(:subscribe, "the prefix", "up to #{MOST_BYTES} bytes, since no beacon is longer", value.bytesize)
+        raise Errors.bad_value(
+          :subscribe,
+          "the prefix",
+          "up to #{MOST_BYTES} bytes, since no beacon is longer",
+          value.bytesize
+        )
       end
     end
   end

@@ -37,17 +37,24 @@ module Godwit
           end
         end
 
-        # Up, and no loopback. JRuby does not tell that one can broadcast, but only then an address to broadcast to.
+        # Up, and no loopback. JRuby does not tell that one can broadcast, but only then an address
+        # to broadcast to.
         def up?(one)
           flags = one.flags
-          return false if flags.nobits?(::Socket::IFF_UP) || flags.anybits?(::Socket::IFF_LOOPBACK | ::Socket::IFF_POINTOPOINT)
+          if flags.nobits?(::Socket::IFF_UP) ||
+              flags.anybits?(::Socket::IFF_LOOPBACK | ::Socket::IFF_POINTOPOINT)
+            return false
+          end
           flags.anybits?(::Socket::IFF_BROADCAST) || (RUBY_ENGINE == "jruby" && !one.broadaddr.nil?)
         end
 
         # The system need not name it; a network of one or two addresses has none.
         def broadcast_of(one, address)
           return unless one.netmask&.ipv4?
-          own, mask = [address, one.netmask.ip_address].map { |text| text.split(".").map(&:to_i).pack("C4").unpack1("N") }
+          own, mask =
+            [address, one.netmask.ip_address].map do |text|
+              text.split(".").map(&:to_i).pack("C4").unpack1("N")
+            end
           hosts = ~mask & 0xffff_ffff
           return if hosts < 3
           given = one.broadaddr
@@ -57,8 +64,16 @@ module Godwit
 
         def complaint(wanted)
           found = able.map { |one| "#{one.name} (#{one.address})" }
-          there = found.empty? ? "none does here: it must be up, with an IPv4 address, and no loopback" : "here: #{found.join(", ")}"
-          what = wanted ? "no interface #{wanted.inspect} can broadcast" : "no interface can broadcast"
+          there =
+            (
+              if found.empty?
+                "none does here: it must be up, with an IPv4 address, and no loopback"
+              else
+                "here: #{found.join(", ")}"
+              end
+            )
+          what =
+            wanted ? "no interface #{wanted.inspect} can broadcast" : "no interface can broadcast"
           "#{what}; #{there}"
         end
       end

@@ -2,8 +2,9 @@
 
 module Godwit
   class Beacon
-    # The two UDP sockets: one hears on all addresses, the other sends from the interface's own, so that the address that
-    # others see is one that they can connect to. Used by one thread at a time.
+    # The two UDP sockets: one hears on all addresses, the other sends from the interface's own, so
+    # that the address that others see is one that they can connect to. Used by one thread at a
+    # time.
     # @private
     class Radio
       # One more than a beacon may have, to tell those that are longer.
@@ -78,8 +79,10 @@ module Godwit
 
       def advice(error)
         case error
-        when Errno::EADDRINUSE then "a program holds this UDP port without SO_REUSEADDR and SO_REUSEPORT; take another port"
-        when Errno::EACCES then "a port below 1024 needs root; take one above"
+        when Errno::EADDRINUSE
+          "a program holds this UDP port without SO_REUSEADDR and SO_REUSEPORT; take another port"
+        when Errno::EACCES
+          "a port below 1024 needs root; take one above"
         end
       end
     end

@@ -2,8 +2,8 @@
 
 module Godwit
   class Beacon
-    # The thread that publishes and hears, and what it shares with the callers. It does not know its {Beacon}, so that the garbage
-    # collector can take that and end the thread.
+    # The thread that publishes and hears, and what it shares with the callers. It does not know its
+    # {Beacon}, so that the garbage collector can take that and end the thread.
     # @private
     class Station
       # Heard in one go; then it is looked whether something is to be sent.

@@ -2,7 +2,8 @@
 
 module Godwit
   module CLI
-    # `godwit beacon publish|listen PORT`: discovery on the local network, on the wire of CZMQ's zbeacon.
+    # `godwit beacon publish|listen PORT`: discovery on the local network, on the wire of CZMQ's
+    # zbeacon.
     class Beacon < Command
       summary "Publishes a beacon on the local network, or listens to those of others."
       usage "beacon publish PORT --payload TEXT [options] | beacon listen PORT [options]"
@@ -10,14 +11,24 @@ module Godwit
       private
 
       def define(options)
-        options.on("--interface NAME", "name, IPv4 address, or *; else ZSYS_INTERFACE, else the first that can broadcast") { |name| @interface = name }
+        options.on(
+          "--interface NAME",
+          "name, IPv4 address, or *; else ZSYS_INTERFACE, else the first that can broadcast"
+        ) { |name| @interface = name }
         options.on("--payload TEXT", "publish: 1 to 255 bytes") { |text| @payload = text }
-        options.on("--interval SECONDS", Float, "publish: between two; 1 unless told") { |seconds| @interval = seconds }
+        options.on("--interval SECONDS", Float, "publish: between two; 1 unless told") do |seconds|
+          @interval = seconds
+        end
         options.on("--prefix TEXT", "listen: only to what starts so") { |text| @prefix = text }
-        options.on("--count N", OptionParser::DecimalInteger, "ends after so many") { |count| @count = positive(count) }
-        options.on("--timeout SECONDS", Float, "ends after this time, with status #{EXIT[:timed_out]}") { |seconds| @timeout = not_negative(seconds) }
+        options.on("--count N", OptionParser::DecimalInteger, "ends after so many") do |count|
+          @count = positive(count)
+        end
+        options.on(
+          "--timeout SECONDS", Float, "ends after this time, with status #{EXIT[:timed_out]}"
+        ) { |seconds| @timeout = not_negative(seconds) }
         options.separator ""
-        options.separator "listen prints ADDRESS, a tab and the payload, one beacon a line; a payload with other than"
+        options.separator "listen prints ADDRESS, a tab and the payload, one beacon a line; a " \
+          "payload with other than"
         options.separator "printable characters as a Ruby String, in double quotes."
         options.separator ""
       end
@@ -26,9 +37,14 @@ module Godwit
         action, port, *rest = arguments
         no_arguments(rest)
         case action
-        when "publish" then publish(number(port))
-        when "listen" then listen(number(port))
-        else raise UsageError, "type `beacon publish PORT` or `beacon listen PORT`#{", not #{action.inspect}" if action}"
+        when "publish"
+          publish(number(port))
+        when "listen"
+          listen(number(port))
+        else
+          raise UsageError,
+            "type `beacon publish PORT` or `beacon listen " \
+            "PORT`#{", not #{action.inspect}" if action}"
         end
         EXIT[:ok]
       end
@@ -39,7 +55,10 @@ module Godwit
         beacon(port, **{interval: @interval}.compact) do |beacon|
           beacon.publish(@payload).wait_sent(@count, timeout: @timeout)
         ensure
-          warn "godwit: #{beacon.failed} could not be broadcast; the last: #{beacon.last_error.message}" if beacon.failed.positive?
+          if beacon.failed.positive?
+            warn "godwit: #{beacon.failed} could not be broadcast; the " \
+              "last: #{beacon.last_error.message}"
+          end
         end
       end
 
@@ -69,7 +88,11 @@ module Godwit
       def number(port)
         raise UsageError, "which UDP port?" unless port
         number = Integer(port, 10, exception: false)
-        number&.between?(1, 65_535) ? number : raise(UsageError, "#{port.inspect} is no port: 1 to 65535")
+        if number&.between?(1, 65_535)
+          number
+        else
+          raise(UsageError, "#{port.inspect} is no port: 1 to 65535")
+        end
       end
 
       def not_negative(seconds)

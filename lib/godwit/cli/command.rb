@@ -4,8 +4,8 @@ require "optparse"
 
 module Godwit
   module CLI
-    # What a command of the command line looks like: a subclass says {.summary} and {.usage} and does its work in {#call}.
-    # A command runs once, in the main thread.
+    # What a command of the command line looks like: a subclass says {.summary} and {.usage} and
+    # does its work in {#call}. A command runs once, in the main thread.
     class Command
       class << self
         # One line for `godwit help`; with an argument, sets it.
@@ -33,7 +33,11 @@ module Godwit
       def run(arguments, io: $stdout)
         @io = io
         @help_asked = false
-        rest = parser.parse(arguments.map { |argument| argument.valid_encoding? ? argument : argument.b }) # OptionParser bears no broken text
+        # OptionParser bears no broken text.
+        rest =
+          parser.parse(
+            arguments.map { |argument| argument.valid_encoding? ? argument : argument.b }
+          )
         return help if @help_asked
         call(rest)
       end
@@ -83,7 +87,9 @@ module Godwit
       end
 
       def no_arguments(arguments)
-        raise UsageError, "unexpected: #{arguments.map { |argument| text(argument) }.join(" ")}" if arguments.any?
+        if arguments.any?
+          raise UsageError, "unexpected: #{arguments.map { |argument| text(argument) }.join(" ")}"
+        end
       end
 
       # @return [String] an argument that is no path: UTF-8, what is none shows as U+FFFD

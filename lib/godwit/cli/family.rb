@@ -6,10 +6,12 @@ require_relative "keys"
 
 module Godwit
   module CLI
-    # A command whose first argument names the part that does the work, as in `godwit log tail`. A subclass has PARTS, name to class name in
-    # the order in which the help lists them, each in a file of a folder that has the command's name.
+    # A command whose first argument names the part that does the work, as in `godwit log tail`. A
+    # subclass has PARTS, name to class name in the order in which the help lists them, each in a
+    # file of a folder that has the command's name.
     class Family < Command
-      # What all parts have in common: a command whose first argument is mostly an endpoint, and CURVE keys.
+      # What all parts have in common: a command whose first argument is mostly an endpoint, and
+      # CURVE keys.
       class Part < Command
         include Keys
 
@@ -55,14 +57,20 @@ module Godwit
       def parts = self.class::PARTS.transform_values { |name| self.class.const_get(name) }
 
       def define(options)
-        parts.each_value { |part| options.separator("  godwit #{part.usage}\n      #{part.summary}") }
+        parts.each_value do |part|
+          options.separator("  godwit #{part.usage}\n      #{part.summary}")
+        end
         options.separator ""
-        options.separator "`godwit #{self.class.usage.split.first} #{parts.keys.first} --help` and so on tell the options."
+        options.separator "`godwit #{self.class.usage.split.first} #{parts.keys.first} --help` " \
+          "and so on tell the options."
         options.separator ""
       end
 
       def call(arguments)
-        raise UsageError, "type #{parts.each_value.map { |part| "`#{part.usage}`" }.join(", ")}#{", not #{arguments.first.inspect}#{CLI.nearest(arguments.first, parts.keys)}" if arguments.any?}"
+        usages = parts.each_value.map { |part| "`#{part.usage}`" }.join(", ")
+        first = arguments.first
+        given = ", not #{first.inspect}#{CLI.nearest(first, parts.keys)}" if first
+        raise UsageError, "type #{usages}#{given}"
       end
     end
   end

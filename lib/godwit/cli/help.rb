@@ -22,7 +22,8 @@ module Godwit
           Commands (`godwit COMMAND --help` tells more):
           #{commands}
 
-          Endpoints: tcp://HOST:PORT, ipc://PATH, ipc://@NAME, inproc://NAME… An empty host is 127.0.0.1: tcp://:5555.
+          Endpoints: tcp://HOST:PORT, ipc://PATH, ipc://@NAME, inproc://NAME…
+          An empty host is 127.0.0.1: tcp://:5555.
 
           Exit status:
           #{statuses}
@@ -31,11 +32,16 @@ module Godwit
 
       def commands
         width = COMMANDS.keys.map(&:size).max
-        COMMANDS.keys.map { |name| "  #{name.ljust(width)}  #{CLI.command(name).summary}" }.join("\n")
+        COMMANDS
+          .keys
+          .map { |name| "  #{name.ljust(width)}  #{CLI.command(name).summary}" }
+          .join("\n")
       end
 
       def statuses
-        EXIT.map { |name, status| format("  %3d  %s", status, EXIT_MEANINGS.fetch(name)) }.join("\n")
+        EXIT
+          .map { |name, status| format("  %3d  %s", status, EXIT_MEANINGS.fetch(name)) }
+          .join("\n")
       end
     end
   end

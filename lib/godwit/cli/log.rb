@@ -4,7 +4,8 @@ require_relative "family"
 
 module Godwit
   module CLI
-    # `godwit log serve|tail|stats|send`: records of many processes in one place. Each of the four is a class in log/.
+    # `godwit log serve|tail|stats|send`: records of many processes in one place. Each of the four
+    # is a class in log/.
     class Log < Family
       summary "Takes records of many processes, hands them on, shows them."
       usage "log serve|tail|stats|send [options]"
@@ -48,7 +49,9 @@ module Godwit
           control = Godwit::Logger::Control.new(endpoint, timeout: seconds, **client_security)
           yield control
         rescue Godwit::TimeoutError
-          text = "no answer from #{endpoint} in #{seconds} s: a `godwit log serve` has its --control there?"
+          text =
+            "no answer from #{endpoint} in #{seconds} s: a `godwit log serve` has its --control " \
+            "there?"
           raise (told ? Godwit::TimeoutError : Godwit::StateError).new(text, operation: :control)
         ensure
           control&.close
@@ -61,7 +64,8 @@ module Godwit
         end
 
         def size(text, option)
-          bytes(text) || raise(UsageError, "#{option} takes a size such as 10M (k, M, G): got #{text.inspect}")
+          bytes(text) ||
+            raise(UsageError, "#{option} takes a size such as 10M (k, M, G): got #{text.inspect}")
         end
 
         # @return [Integer, nil] nil: that is no size
@@ -70,8 +74,14 @@ module Godwit
           Integer(digits, 10) * UNITS.fetch(unit) if digits
         end
 
-        # @param message [Array<String>, String] that is neither record nor line; nothing in it steers a terminal
-        def tell_foreign(message) = warn("godwit: no record: #{Array(message).map { |frame| frame.byteslice(0, 200).dump }.join(" ")}")
+        # @param message [Array<String>, String] that is neither record nor line; nothing in it
+        #   steers a terminal
+        def tell_foreign(message)
+          warn(
+            "godwit: no " \
+            "record: #{Array(message).map { |frame| frame.byteslice(0, 200).dump }.join(" ")}"
+          )
+        end
 
         # What the library calls an argument error is here a wrong command line.
         def check(option)

@@ -4,23 +4,35 @@ require_relative "family"
 
 module Godwit
   module CLI
-    # `godwit sh push|pull`: the rows of a command on one machine are the input of another's. Each of the two is a class in sh/.
+    # `godwit sh push|pull`: the rows of a command on one machine are the input of another's. Each
+    # of the two is a class in sh/.
     class Sh < Family
       summary "Sends the rows of a command to another machine, where `sh pull` prints them."
       usage "sh push|pull ENDPOINT [options]"
 
       # What the two have in common.
       class Part < Family::Part
-        ESCAPES = {"\\n" => "\n", "\\r" => "\r", "\\t" => "\t", "\\0" => "\0", "\\\\" => "\\"}.freeze
+        ESCAPES = {
+          "\\n" => "\n", "\\r" => "\r", "\\t" => "\t", "\\0" => "\0", "\\\\" => "\\"
+        }.freeze
         private_constant :ESCAPES
 
         private
 
         def define_common(options)
-          options.on("--count N", OptionParser::DecimalInteger, "ends after so many rows") { |count| @count = positive(count, "--count") }
-          options.on("--timeout SECONDS", Float, "ends after this time, with status #{EXIT[:timed_out]}") { |seconds| @timeout = not_negative(seconds, "--timeout") }
-          options.on("--hwm N", OptionParser::DecimalInteger, "high-water mark: rows that may wait here; 1000 unless told") { |count| @hwm = positive(count, "--hwm") }
-          options.on("--keep", "for workers: neither side ends when the other leaves; give it to both") { @keep = true }
+          options.on(
+            "--count N", OptionParser::DecimalInteger, "ends after so many rows"
+          ) { |count| @count = positive(count, "--count") }
+          options.on(
+            "--timeout SECONDS", Float, "ends after this time, with status #{EXIT[:timed_out]}"
+          ) { |seconds| @timeout = not_negative(seconds, "--timeout") }
+          options.on(
+            "--hwm N", OptionParser::DecimalInteger,
+            "high-water mark: rows that may wait here; 1000 unless told"
+          ) { |count| @hwm = positive(count, "--hwm") }
+          options.on(
+            "--keep", "for workers: neither side ends when the other leaves; give it to both"
+          ) { @keep = true }
           define_keys(options)
         end
 

@@ -44,7 +44,8 @@ module Godwit
         facts => {features:}
         with, without = features.keys.partition { |name| features[name] }
         io.puts "godwit #{VERSION} (#{BACKEND} backend)"
-        io.puts "libzmq #{Godwit.libzmq_version} with #{with.join(" ")}; without #{without.join(" ")}"
+        io.puts "libzmq #{Godwit.libzmq_version} with #{with.join(" ")}; " \
+          "without #{without.join(" ")}"
         io.puts RUBY_DESCRIPTION
       end
     end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
-# After this `require "rbczmq"` and `require "zmq"` give module ZMQ as rbczmq has it, on top of Godwit: docs/rbczmq.md.
+# After this `require "rbczmq"` and `require "zmq"` give module ZMQ as rbczmq has it, on top of
+# Godwit: docs/rbczmq.md.
 require_relative "door"
 Godwit::Compat::Door.open(:rbczmq)

@@ -30,7 +30,15 @@ module Godwit
         @held = 0
         # One write, of which a trap handler takes no lock.
         line = "godwit: log to #{@endpoint}: #{text}#{more}\n"
-        write((line.bytesize > MOST_BYTES) ? "#{line.byteslice(0, MOST_BYTES - 4).scrub("")}...\n" : line)
+        write(
+          (
+            if line.bytesize > MOST_BYTES
+              "#{line.byteslice(0, MOST_BYTES - 4).scrub("")}...\n"
+            else
+              line
+            end
+          )
+        )
       rescue
         nil # there is nobody left to tell
       end
@@ -56,7 +64,8 @@ module Godwit
         # In a fiber of its own, since a scheduler may not know how to wait for a file.
         def taken?(seconds)
           stderr = $stderr
-          !stderr.is_a?(::IO) || !Fiber.new(blocking: true) { stderr.wait_writable(seconds) }.resume.nil?
+          !stderr.is_a?(::IO) ||
+            !Fiber.new(blocking: true) { stderr.wait_writable(seconds) }.resume.nil?
         end
 
         def write(line) = $stderr.write(line)

@@ -13,21 +13,24 @@ module Godwit
     #   control.statistics["lost"]
     #   control.last(100, level: "error+").each { |record| puts record }
     #
-    # **On the wire**, for other clients: a REQ (or a DEALER) sends one frame of JSON, of 65,536 bytes at most, and gets
+    # **On the wire**, for other clients: a REQ (or a DEALER) sends one frame of JSON, of 65,536
+    # bytes at most, and gets
     #
-    #   {"ask":"stats"}                                                  # one frame: Broadcaster#statistics as JSON
-    #   {"ask":"last","n":100,"level":"error+","prog":["a","b"],"host":"web1","tag":"req-9"}   # {"frames":[3,1]}, then three frames of a record, one of a line
-    #   # anything else                                                  # {"error":"why"}
+    #   {"ask":"stats"} # one frame: Broadcaster#statistics as JSON
+    #   {"ask":"last","n":100,"level":"error+","prog":["a","b"],"host":"web1","tag":"req-9"} #
+    #   {"frames":[3,1]}, then three frames of a record, one of a line # anything else #
+    #   {"error":"why"}
     #
-    # **Threads, fibers**: any may ask; one question at a time, others wait for their turn. Waits end as those of {Socket}. **Fork**: in a child every method
-    # raises {ForkedError}.
+    # **Threads, fibers**: any may ask; one question at a time, others wait for their turn. Waits
+    # end as those of {Socket}. **Fork**: in a child every method raises {ForkedError}.
     class Control
       extend Keywords
 
       # Makes one; it connects in the background.
       # @param endpoint [String]
       # @param timeout [Integer, Float, nil] seconds that an answer may take; nil: for ever
-      # @param options [Hash] options of its socket, as {Socket#initialize}: `curve:`, `server_key:`…
+      # @param options [Hash] options of its socket, as {Socket#initialize}: `curve:`,
+      #   `server_key:`…
       # @raise [Error] as {Socket.connect}
       def initialize(endpoint, timeout: 5, **options)
         Timeout.milliseconds(timeout) # refuses what is no duration
@@ -43,7 +46,8 @@ module Godwit
 
       # The last records that passed.
       # @param count [Integer] at most so many
-      # @param level [String, Symbol, Integer, Array, nil] as {Reader.subscribe} takes it; so are prog, host and tag
+      # @param level [String, Symbol, Integer, Array, nil] as {Reader.subscribe} takes it; so are
+      #   prog, host and tag
       # @param prog [String, Array<String>, nil]
       # @param host [String, Array<String>, nil]
       # @param tag [String, Array<String>, nil]
@@ -52,10 +56,14 @@ module Godwit
       # @raise [Error] as {#statistics}
       def last(count = 100, level: nil, prog: nil, host: nil, tag: nil)
         filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
-        question = {"ask" => "last", "n" => count, "level" => filter.levels, "prog" => filter.progs, "host" => filter.hosts, "tag" => filter.tags}
+        question = {
+          "ask" => "last", "n" => count, "level" => filter.levels, "prog" => filter.progs,
+          "host" => filter.hosts, "tag" => filter.tags
+        }
         head, *frames = ask(question.compact)
         sizes = head["frames"]
-        unless sizes.is_a?(Array) && sizes.all? { |size| size.is_a?(Integer) && size.positive? } && sizes.sum == frames.size
+        unless sizes.is_a?(Array) && sizes.all? { |size| size.is_a?(Integer) && size.positive? } &&
+            sizes.sum == frames.size
           raise refused("an answer without its frames")
         end
         sizes.filter_map { |size| Record.parse(frames.shift(size)) }
@@ -85,7 +93,9 @@ module Godwit
         raise refused("an answer that is no JSON"), cause: nil
       end
 
-      def refused(why) = Errors.build(StateError, :control, @socket.last_endpoint, "the broadcaster said: #{why}")
+      def refused(why)
+        Errors.build(StateError, :control, @socket.last_endpoint, "the broadcaster said: #{why}")
+      end
     end
   end
 end

@@ -2,12 +2,15 @@
 
 module Godwit
   class Logger < ::Logger
-    # Writers that have something to send when the process ends. Each process registers its own end, as a forked child inherits its parent's blocks.
+    # Writers that have something to send when the process ends. Each process registers its own end,
+    # as a forked child inherits its parent's blocks.
     # @private
     module Exit
-      # Seconds for what is logged while the process ends, once linger was waited for in vain: a thread that goes on logging must not have it wait again and again.
+      # Seconds for what is logged while the process ends, once linger was waited for in vain: a
+      # thread that goes on logging must not have it wait again and again.
       AGAIN = 0.05
-      # Seconds after linger in which that is done. JRuby makes threads until its very end, so that such a thread would have a new writer, and an end of it, for ever.
+      # Seconds after linger in which that is done. JRuby makes threads until its very end, so that
+      # such a thread would have a new writer, and an end of it, for ever.
       AGAIN_FOR = 1
 
       @writers = Thread::Queue.new
@@ -30,7 +33,8 @@ module Godwit
           end
         end
 
-        # Whether this process ends: threads that it kills need no followers. With one after the other it would never end.
+        # Whether this process ends: threads that it kills need no followers. With one after the
+        # other it would never end.
         def over? = @over.key?(Process.pid)
 
         # Whether nothing begins any more.
@@ -39,7 +43,9 @@ module Godwit
         private
 
         def forget_others
-          @writers.size.times { @writers.pop(true).then { |writer| @writers << writer unless writer.ended? } }
+          @writers.size.times do
+            @writers.pop(true).then { |writer| @writers << writer unless writer.ended? }
+          end
         rescue ThreadError
           nil
         end
@@ -52,7 +58,8 @@ module Godwit
           fresh, begun = writers.partition(&:at_work?)
           fresh.each(&:stop)
           fresh.each { |writer| @in_vain ? writer.close(now, AGAIN) : writer.close(now) }
-          begun.each { |writer| writer.close(now, AGAIN) } # waits for the thread that ends it; one that was cut short had its time
+          # Waits for the thread that ends it; one that was cut short had its time.
+          begun.each { |writer| writer.close(now, AGAIN) }
           @in_vain ||= writers.any?(&:in_vain?)
           @last ||= Timeout.now + AGAIN_FOR if @in_vain
         rescue ThreadError

@@ -6,8 +6,9 @@ require_relative "view"
 
 module Godwit
   class Logger < ::Logger
-    # Chooses records: by level, program, host and tag exactly, by words in what a {View} shows of them. What is left out or nil
-    # chooses all; with several values one of them must fit, and each keyword must.
+    # Chooses records: by level, program, host and tag exactly, by words in what a {View} shows of
+    # them. What is left out or nil chooses all; with several values one of them must fit, and each
+    # keyword must.
     #
     #   filter = Godwit::Logger::Filter.new(level: "error+", prog: "billing", grep: /refused/)
     #   filter.fits?(record)
@@ -24,11 +25,13 @@ module Godwit
       # @return [Array<Regexp>] of `grep:`, such as a {View} highlights
       attr_reader :grep
 
-      # @param level [String, Symbol, Integer, Array, nil] "warn", "error+" (and above), "debug,error+", :info, 3
+      # @param level [String, Symbol, Integer, Array, nil] "warn", "error+" (and above),
+      #   "debug,error+", :info, 3
       # @param prog [String, Array<String>, nil] progname
       # @param host [String, Array<String>, nil] as the writer says it
       # @param tag [String, Array<String>, nil] at least one of these is among the record's tags
-      # @param grep [Regexp, String, Array<Regexp, String>, nil] tags, text and payload as {View.message} gives them must match one of these; a String is words that stand there
+      # @param grep [Regexp, String, Array<Regexp, String>, nil] tags, text and payload as
+      #   {View.message} gives them must match one of these; a String is words that stand there
       # @param exclude [Regexp, String, Array<Regexp, String>, nil] and none of these
       # @raise [ArgumentError] "invalid log level: foo"
       # @raise [ArgumentTypeError] when a pattern is neither Regexp nor String
@@ -51,7 +54,8 @@ module Godwit
       # @return [Boolean]
       def fits?(record)
         (!@levels || @levels.include?(record.level)) && (!@progs || @progs.include?(record.prog)) &&
-          (!@hosts || @hosts.include?(record.host)) && (!@tags || record.tags.any? { |tag| @tags.include?(tag.to_s) }) &&
+          (!@hosts || @hosts.include?(record.host)) &&
+          (!@tags || record.tags.any? { |tag| @tags.include?(tag.to_s) }) &&
           ((@grep.empty? && @exclude.empty?) || says?(View.message(record)))
       end
       alias_method :===, :fits?
@@ -62,14 +66,17 @@ module Godwit
       private
 
       def says?(message)
-        (@grep.empty? || @grep.any? { |pattern| pattern.match?(message) }) && @exclude.none? { |pattern| pattern.match?(message) }
+        (@grep.empty? || @grep.any? { |pattern| pattern.match?(message) }) &&
+          @exclude.none? { |pattern| pattern.match?(message) }
       end
 
       # A String of its own would have the record for its pattern.
       def patterns(name, given)
         Array(given).map do |one|
           next one if one.is_a?(Regexp)
-          raise Errors.bad_type(:filter, name, "a Regexp, or a String", one) unless one.is_a?(String)
+          unless one.is_a?(String)
+            raise Errors.bad_type(:filter, name, "a Regexp, or a String", one)
+          end
           Regexp.new(Regexp.escape(one))
         end.freeze
       end

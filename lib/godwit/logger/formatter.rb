@@ -4,10 +4,12 @@ require_relative "text"
 
 module Godwit
   class Logger < ::Logger
-    # The formatter that a logger with an endpoint starts with. Its line is that of Ruby's own; over the wire go the message as it is and the tags beside it, and
-    # who reads makes the line. It keeps tags as ActiveSupport's do, by fiber.
+    # The formatter that a logger with an endpoint starts with. Its line is that of Ruby's own; over
+    # the wire go the message as it is and the tags beside it, and who reads makes the line. It
+    # keeps tags as ActiveSupport's do, by fiber.
     #
-    # **Threads and fibers**: each fiber has its own tags. **Fork**: a child goes on with those of the fiber that forked.
+    # **Threads and fibers**: each fiber has its own tags. **Fork**: a child goes on with those of
+    # the fiber that forked.
     class Formatter < ::Logger::Formatter
       # Arrays within Arrays of tags that are taken apart.
       DEPTH = 10
@@ -36,7 +38,9 @@ module Godwit
       # @return [Array<Object>] those that were added
       def push_tags(*tags)
         tags = flat(tags).reject { |tag| Text.empty?(tag) }
-        Thread.current[@key] = [*current_tags, *tags.map { |tag| (::String === tag) ? Text.name(tag).freeze : tag }].freeze
+        Thread.current[@key] = [
+          *current_tags, *tags.map { |tag| (::String === tag) ? Text.name(tag).freeze : tag }
+        ].freeze
         tags
       end
 
@@ -77,9 +81,12 @@ module Godwit
 
       private
 
-      # Array#flatten asks each object whether it is one, which not all can bear, and refuses an Array that contains itself.
+      # Array#flatten asks each object whether it is one, which not all can bear, and refuses an
+      # Array that contains itself.
       def flat(tags, depth = 0, into = [])
-        tags.each { |tag| (::Array === tag && depth < DEPTH) ? flat(tag, depth + 1, into) : into << tag }
+        tags.each do |tag|
+          (::Array === tag && depth < DEPTH) ? flat(tag, depth + 1, into) : into << tag
+        end
         into
       end
 

@@ -2,8 +2,9 @@
 
 module Godwit
   class Logger < ::Logger
-    # The numbers of one writer's records that have not come, for records that come after a later one: a spool's, say, beside what
-    # its socket still sends. It remembers {MOST} ranges; ext/godwit/logger_statistics.c does the same.
+    # The numbers of one writer's records that have not come, for records that come after a later
+    # one: a spool's, say, beside what its socket still sends. It remembers {MOST} ranges;
+    # ext/godwit/logger_statistics.c does the same.
     # @private
     class Gaps
       MOST = 8

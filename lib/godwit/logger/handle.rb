@@ -9,7 +9,8 @@ require_relative "spool_outlet"
 
 module Godwit
   class Logger < ::Logger
-    # What a logger and its clones share: the writer of the process that they are in. A forked child gets its own when it logs first.
+    # What a logger and its clones share: the writer of the process that they are in. A forked child
+    # gets its own when it logs first.
     # @private
     class Handle
       # @param settings [Settings]
@@ -21,26 +22,34 @@ module Godwit
         @held = [new_writer]
         # The finalizer must hold what changes, not the handle.
         ObjectSpace.define_finalizer(self, self.class.__send__(:finalizer, @held))
-        start if settings.bind? || settings.durable # so that an address, or a folder, in use is told at once
+        # So that an address, or a folder, in use is told at once.
+        start if settings.bind? || settings.durable
       end
 
       class << self
         private
 
-        # The collector must not wait for linger. One that never began has nothing to send; and at the process's end no thread can begin.
+        # The collector must not wait for linger. One that never began has nothing to send; and at
+        # the process's end no thread can begin.
         def finalizer(held)
-          proc { held[0].then { |writer| Thread.new { writer.close } if writer.at_work? && writer.alive? } }
+          proc do
+            held[0].then do |writer|
+              Thread.new { writer.close } if writer.at_work? && writer.alive?
+            end
+          end
         end
       end
 
       attr_reader :settings
 
-      # Nothing here rescues but what stands around the program's own methods: an error that another thread raises into this one is the program's.
+      # Nothing here rescues but what stands around the program's own methods: an error that another
+      # thread raises into this one is the program's.
       # @param level [Integer]
       # @param message [Object]
       # @param payload [Hash, nil]
       # @param formatter [#call, nil]
-      # @return [Boolean, nil] true, unless it is durable: then whether it is on the disk; nil: a trap handler's, which is there in a moment
+      # @return [Boolean, nil] true, unless it is durable: then whether it is on the disk; nil: a
+      #   trap handler's, which is there in a moment
       def record(level, prog, message, payload, formatter)
         writer = @held[0]
         writer = renew(writer) unless writer.alive?
@@ -99,8 +108,10 @@ module Godwit
       # @return [Stats]
       def stats
         [*@earlier, @held[0].stats].reduce do |sum, one|
-          Stats.new(queued: one.queued, sent: sum.sent + one.sent, dropped: sum.dropped + one.dropped, spooled: one.spooled,
-            last_error: one.last_error || sum.last_error)
+          Stats.new(
+            queued: one.queued, sent: sum.sent + one.sent, dropped: sum.dropped + one.dropped,
+            spooled: one.spooled, last_error: one.last_error || sum.last_error
+          )
         end
       end
 
@@ -126,14 +137,16 @@ module Godwit
 
       private
 
-      # The writer's thread is not alive: it has not begun, was killed, is that of a parent process, or the process was about to end.
+      # The writer's thread is not alive: it has not begun, was killed, is that of a parent process,
+      # or the process was about to end.
       def renew(writer)
         return writer if @closed || Exit.past?
         if !writer.own? || writer.closed?
           Thread.handle_interrupt(Object => :never) do # it holds a folder, maybe
             fresh = new_writer
             fresh.inherit(writer) if writer.own?
-            @held[0].equal?(writer) ? @held[0] = fresh : fresh.close # CRuby changes no threads before the second
+            # CRuby changes no threads before the second.
+            @held[0].equal?(writer) ? @held[0] = fresh : fresh.close
           end
           writer = @held[0]
         end
@@ -144,14 +157,16 @@ module Godwit
         writer
       end
 
-      # Where the new writer needs nothing of the old one, it is there before that ends; else callers wait for the end.
+      # Where the new writer needs nothing of the old one, it is there before that ends; else
+      # callers wait for the end.
       # @raise [ThreadError] in a trap handler, in the midst of another's
       def move(settings)
         @reopening.try_lock || @reopening.lock
         complaint = Complaint.new(settings.endpoint)
         former = @held[0]
         fresh = new_writer(settings, complaint) unless settings.bind? || settings.durable
-        @settings, @complaint = settings, complaint # first: what another thread begins anew begins there
+        # first: what another thread begins anew begins there
+        @settings, @complaint = settings, complaint
         @held[0] = fresh if fresh
         former.close
         Thread.handle_interrupt(Object => :never) { @held[0] = new_writer if @held[0].closed? }
@@ -171,7 +186,17 @@ module Godwit
 
       def new_writer(settings = @settings, complaint = @complaint)
         return DurableWriter.new(settings, complaint) if settings.durable
-        Writer.new(settings, complaint, (settings.overflow == :spool) ? SpoolOutlet.new(settings, complaint) : PushOutlet.new(settings))
+        Writer.new(
+          settings,
+          complaint,
+          (
+            if settings.overflow == :spool
+              SpoolOutlet.new(settings, complaint)
+            else
+              PushOutlet.new(settings)
+            end
+          )
+        )
       end
 
       def start
@@ -185,44 +210,63 @@ module Godwit
         !@settings.durable
       end
 
-      # An error beside a text: `log.error("saving failed", error)`, `log.error("saving failed", exception: error)`.
+      # An error beside a text: `log.error("saving failed", error)`, `log.error("saving failed",
+      # exception: error)`.
       # @return [Array(Exception, Object)] nil where there is none, and what is left of the payload
       def error_in(payload)
         case payload
         when ::Exception then [payload, nil]
         when ::Hash
           given = payload[:exception]
-          (::Exception === given) ? [given, payload.except(:exception).then { |rest| rest unless rest.empty? }] : [nil, payload]
+          if ::Exception === given
+            [given, payload.except(:exception).then { |rest| rest unless rest.empty? }]
+          else
+            [nil, payload]
+          end
         else [nil, payload]
         end
       rescue *Text::FAULTS # a Hash's own methods
         [nil, payload]
       end
 
-      # @return [Array(String, String)] text, and what goes into the header's error, or {Encoder::LINE}
+      # @return [Array(String, String)] text, and what goes into the header's error, or
+      #   {Encoder::LINE}
       def formatted(formatter, label, t_ns, prog, message)
         line = own_call(formatter).call(label, Time.at(0, t_ns, :nsec), prog, message)
         line = Text.line(Text.name(line))
         return [line, Encoder::LINE] if @settings.plain?
         [line, (Text.error_field(message) if ::Exception === message)]
       rescue *Text::FAULTS => error
-        told = Text.field("error", {class: Text.class_of(error), message: "the formatter raised: #{Text.message(error)}"}) unless @settings.plain?
+        unless @settings.plain?
+          told =
+            Text.field(
+              "error",
+              {class: Text.class_of(error), message: "the formatter raised: #{Text.message(error)}"}
+            )
+        end
         [Text.of(message), told]
       end
 
-      # Tags go beside the text: so what ActiveSupport's TaggedLogging adds to the formatter, which would put them into it, is passed by. Of a plain line our own
-      # formatter makes that part already.
+      # Tags go beside the text: so what ActiveSupport's TaggedLogging adds to the formatter, which
+      # would put them into it, is passed by. Of a plain line our own formatter makes that part
+      # already.
       def own_call(formatter)
-        return formatter if !formatter.respond_to?(:current_tags) || (@settings.plain? && !formatter.instance_of?(Formatter))
+        if !formatter.respond_to?(:current_tags) ||
+            (@settings.plain? && !formatter.instance_of?(Formatter))
+          return formatter
+        end
         formatter.class.instance_method(:call).bind(formatter)
       rescue NameError
         formatter
       end
 
-      # Whether the message as it is is the text: the formatter is Ruby's, whose line readers can make (and for a plain wire the sender).
+      # Whether the message as it is is the text: the formatter is Ruby's, whose line readers can
+      # make (and for a plain wire the sender).
       def raw?(formatter)
         return true if formatter.nil?
-        return false unless formatter.instance_of?(Formatter) || formatter.instance_of?(::Logger::Formatter)
+        unless formatter.instance_of?(Formatter) || formatter.instance_of?(::Logger::Formatter)
+          return false
+        end
         !@settings.plain? || !(formatter.datetime_format || !(current_tags(formatter) || []).empty?)
       end
 
@@ -247,7 +291,8 @@ module Godwit
         end
       end
 
-      # JRuby's asks for the address of this host's name each time, which may take seconds, and gives the process's number.
+      # JRuby's asks for the address of this host's name each time, which may take seconds, and
+      # gives the process's number.
       if RUBY_ENGINE != "jruby" && Thread.method_defined?(:native_thread_id)
         def thread_id = Thread.current.native_thread_id
       else

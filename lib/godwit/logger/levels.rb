@@ -4,14 +4,20 @@ require "logger"
 
 module Godwit
   class Logger < ::Logger
-    # Names and numbers of the levels: those of Ruby's Logger. On the wire a level is the label that Ruby's lines show (`ANY` for
-    # unknown), and a number that Ruby does not know is shown as `ANY` too.
+    # Names and numbers of the levels: those of Ruby's Logger. On the wire a level is the label that
+    # Ruby's lines show (`ANY` for unknown), and a number that Ruby does not know is shown as `ANY`
+    # too.
     # @private
     module Levels
       # Number to label.
       LABELS = %w[DEBUG INFO WARN ERROR FATAL ANY].freeze
       # Label or name, in small letters, to number.
-      NUMBERS = LABELS.each_with_index.to_h { |label, number| [label.downcase, number] }.merge("unknown" => 5).freeze
+      NUMBERS =
+        LABELS
+          .each_with_index
+          .to_h { |label, number| [label.downcase, number] }
+          .merge("unknown" => 5)
+          .freeze
 
       module_function
 
@@ -21,7 +27,9 @@ module Godwit
 
       # @param line [String] as Ruby's Logger writes it: "E, [2026…"
       # @return [Integer] 5 when it begins otherwise
-      def of_line(line) = LABELS.index { |label| line.start_with?(label[0]) && line.byteslice(1, 3) == ", [" } || 5
+      def of_line(line)
+        LABELS.index { |label| line.start_with?(label[0]) && line.byteslice(1, 3) == ", [" } || 5
+      end
 
       # @param level [Integer, String, Symbol] 1, "info", :INFO
       # @return [Integer]
@@ -31,11 +39,13 @@ module Godwit
         NUMBERS[level.to_s.downcase] or raise ArgumentError, "invalid log level: #{level}"
       end
 
-      # A choice of levels as one types it: "error+" (and above), "warn", "debug,error+", :info, an Array of such.
+      # A choice of levels as one types it: "error+" (and above), "warn", "debug,error+", :info, an
+      # Array of such.
       # @return [Array<Integer>] ascending, never empty
       # @raise [ArgumentError] "invalid log level: foo"
       def choose(text)
-        words = Array(text).flat_map { |word| word.is_a?(Integer) ? [word] : word.to_s.split(",", -1) }
+        words =
+          Array(text).flat_map { |word| word.is_a?(Integer) ? [word] : word.to_s.split(",", -1) }
         raise ArgumentError, "invalid log level: #{text}" if words.empty?
         words.flat_map do |word|
           next [word.clamp(0, 5)] if word.is_a?(Integer)

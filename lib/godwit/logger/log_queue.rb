@@ -2,10 +2,12 @@
 
 module Godwit
   class Logger < ::Logger
-    # What a logger's callers have given and its sender has not yet taken. ext/godwit/logger_queue.c does the same.
+    # What a logger's callers have given and its sender has not yet taken. ext/godwit/logger_queue.c
+    # does the same.
     # @private
     class LogQueue
-      # That an entry takes besides its texts: an Array of eight, and the slots and the slack of up to four Strings.
+      # That an entry takes besides its texts: an Array of eight, and the slots and the slack of up
+      # to four Strings.
       ENTRY_BYTES = 448
 
       def open(records, bytes, pass_every)
@@ -26,7 +28,8 @@ module Godwit
         count(bytes + ENTRY_BYTES)
         begin
           @queue << entry
-        rescue ThreadError # JRuby: an interrupt that is put off has ended the wait for the queue's own lock
+        # JRuby: an interrupt that is put off has ended the wait for the queue's own lock.
+        rescue ThreadError
           retry
         end
         Thread.pass if (@queue.size % @pass_every).zero? && !@stalled
@@ -48,7 +51,8 @@ module Godwit
         entry = Thread.handle_interrupt(Object => :on_blocking) { @queue.pop } or return
         bytes = weight(entry)
         batch = [entry]
-        while batch.size < most && bytes <= @most_bytes / 4 && !@queue.empty? && (entry = @queue.pop(true))
+        while batch.size < most && bytes <= @most_bytes / 4 && !@queue.empty? &&
+            (entry = @queue.pop(true))
           bytes += weight(entry)
           batch << entry
         end
@@ -75,7 +79,8 @@ module Godwit
       def _waiters = @queue.num_waiting
 
       def weight(entry)
-        ENTRY_BYTES + entry[4].bytesize + (entry[5]&.bytesize || 0) + (entry[6]&.bytesize || 0) + (entry[7]&.size || 0)
+        ENTRY_BYTES + entry[4].bytesize + (entry[5]&.bytesize || 0) + (entry[6]&.bytesize || 0) +
+          (entry[7]&.size || 0)
       end
 
       if RUBY_ENGINE == "jruby"

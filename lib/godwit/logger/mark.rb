@@ -16,7 +16,8 @@ module Godwit
           @value = value
           @told.broadcast
         end
-      rescue ThreadError # a trap handler can wait for no lock; its main thread, which waits for it, may have this one
+      # A trap handler can wait for no lock; its main thread, which waits for it, may have this one.
+      rescue ThreadError
         Thread.new { tell(value) }
       end
 

@@ -4,7 +4,8 @@ require_relative "packing"
 
 module Godwit
   class Logger < ::Logger
-    # What the extension does for the logger, where it is loaded. Elsewhere {Statistics}, {LogQueue} and {Packing} in Ruby do the same.
+    # What the extension does for the logger, where it is loaded. Elsewhere {Statistics}, {LogQueue}
+    # and {Packing} in Ruby do the same.
     # @private
     module Native
       if BACKEND == :native

@@ -2,7 +2,8 @@
 
 module Godwit
   class Logger < ::Logger
-    # Records as one String each, and several of them as one message. ext/godwit/logger_packing.c does the same.
+    # Records as one String each, and several of them as one message. ext/godwit/logger_packing.c
+    # does the same.
     # @private
     module Packing
       # The first frame of a batch.
@@ -15,9 +16,13 @@ module Godwit
         [topic.bytesize, header.bytesize].pack("nN") << topic.b << header.b << text.b
       end
 
-      # The header is one JSON object; tags, payload and error stand in it with key and comma, or are nil.
+      # The header is one JSON object; tags, payload and error stand in it with key and comma, or
+      # are nil.
       # @return [String] a packed record
-      def record(head, seq, tseq, topic, before_thread, after_thread, t_ns, mono_ns, thread, text, tags, payload, error)
+      def record(
+        head, seq, tseq, topic, before_thread, after_thread, t_ns, mono_ns, thread, text, tags,
+        payload, error
+      )
         header = "#{head}#{seq},\"tseq\":#{tseq},\"t_ns\":#{t_ns},\"mono_ns\":#{mono_ns}" \
           "#{before_thread}#{thread}#{after_thread}#{tags}#{payload}#{error}}"
         pack(topic, header, text)
@@ -62,7 +67,10 @@ module Godwit
         return if record.bytesize < 6
         topic, header = record.unpack("nN")
         return if 6 + topic + header > record.bytesize
-        [record.byteslice(6, topic), record.byteslice(6 + topic, header), record.byteslice((6 + topic + header)..)]
+        [
+          record.byteslice(6, topic), record.byteslice(6 + topic, header),
+          record.byteslice((6 + topic + header)..)
+        ]
       end
     end
     private_constant :Packing

@@ -29,13 +29,15 @@ module Godwit
       # @return [Integer] messages that libzmq took
       attr_reader :messages
 
-      # @return [Integer] messages that libzmq may hold for one reader: those in its queue, and those that it is writing
+      # @return [Integer] messages that libzmq may hold for one reader: those in its queue, and
+      #   those that it is writing
       def depth = hwm + WRITTEN_AT_ONCE
 
       # @return [Integer] records that libzmq may hold in its queue
       def held = @settings.plain? ? hwm : @recent.sum
 
-      # @return [Boolean] after {#close}: whether libzmq had passed on all that it had taken, as far as can be told
+      # @return [Boolean] after {#close}: whether libzmq had passed on all that it had taken, as far
+      #   as can be told
       attr_reader :emptied
 
       # Makes the socket, if it is not there.
@@ -54,14 +56,22 @@ module Godwit
 
       # Hands over as many as go without waiting. None before a reader has been there: a writer that
       # ends before that can tell how many were lost.
-      # @param records [Array<String, Array<String>>] packed records (see {Packing}), and lines as messages of one frame
+      # @param records [Array<String, Array<String>>] packed records (see {Packing}), and lines as
+      #   messages of one frame
       # @param from [Integer] index of the first
       # @return [Integer] how many went
       def deliver(records, from)
         open
         index = from
         while @heard && index < records.size
-          count = records[index].is_a?(::String) ? send_records(records, index) : send_lines(records, index)
+          count =
+            (
+              if records[index].is_a?(::String)
+                send_records(records, index)
+              else
+                send_lines(records, index)
+              end
+            )
           break if count.zero?
           index += count
         end
@@ -167,7 +177,13 @@ module Godwit
 
       # libzmq would take an ipc path from the parent.
       def refuse_child
-        raise Errors.build(ForkedError, :bind, @settings.endpoint, "the parent process is bound to it; have the reader bind, then every process may connect")
+        raise Errors.build(
+          ForkedError,
+          :bind,
+          @settings.endpoint,
+          "the parent process is bound to it; have the reader bind, then every process may " \
+          "connect"
+        )
       end
 
       # The program closed the context that it gave: the next socket has one of its own.

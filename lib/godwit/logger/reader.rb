@@ -10,41 +10,46 @@ module Godwit
     # Reads records: from the writers themselves, which connect to it, or from a {Broadcaster}.
     #
     #   reader = Godwit::Logger::Reader.new("tcp://*:7000")
-    #   reader.each { |record| puts "#{record.label} #{record.prog}: #{record.text}" }     # until it is closed
-    #   reader.lazy.select { |record| record.level >= 3 }.first(10)
+    #   reader.each { |record| puts "#{record.label} #{record.prog}: #{record.text}" } # until it is
+    #   closed reader.lazy.select { |record| record.level >= 3 }.first(10)
     #
-    #   Godwit::Logger::Reader.subscribe("tcp://loghost:7001", level: "error+", prog: "billing") do |reader|
+    #   Godwit::Logger::Reader.subscribe("tcp://loghost:7001", level: "error+", prog: "billing") do
+    #   |reader|
     #     reader.recv(timeout: 5)
     #   end
     #
-    # **Accounts**: each writer counts its records, so a gap is a record that was lost or dropped: {#lost}, {#accounts}. For that all of a writer's
-    # records must come here; two readers behind one PUSH each see the other's as lost. From a broadcaster the gaps are counted within
-    # each topic (level, program, host) that it subscribed to, from the first record of each.
+    # **Accounts**: each writer counts its records, so a gap is a record that was lost or dropped:
+    # {#lost}, {#accounts}. For that all of a writer's records must come here; two readers behind
+    # one PUSH each see the other's as lost. From a broadcaster the gaps are counted within each
+    # topic (level, program, host) that it subscribed to, from the first record of each.
     #
-    # **Foreign messages**, which are neither records nor lines of plain writers, are counted and left out: {#foreign}.
+    # **Foreign messages**, which are neither records nor lines of plain writers, are counted and
+    # left out: {#foreign}.
     #
-    # **Fair**: writers take turns, so that one which floods does not hold up the others. Each writer's records come in
-    # their order. From a broadcaster all writers' records come through one connection: when the reader falls behind,
-    # it holds up to `queue_bytes:` of them in a queue for each writer, and drops those of the writers with most:
-    # {#dropped}.
+    # **Fair**: writers take turns, so that one which floods does not hold up the others. Each
+    # writer's records come in their order. From a broadcaster all writers' records come through one
+    # connection: when the reader falls behind, it holds up to `queue_bytes:` of them in a queue for
+    # each writer, and drops those of the writers with most: {#dropped}.
     #
-    # **Threads, fibers, signals**: any number may read; each record goes to one of them. Waits end within 0.1 s on `Thread#kill`, `Thread#raise`,
-    # `Timeout`, signals, {#close} and {Context#shutdown}; under a `Fiber.scheduler` other fibers run meanwhile. **Fork**: in a child what reads, waits or
-    # closes raises {ForkedError}. **Kills**: as {Socket} says. **Ractors**: it belongs to the one that made it.
+    # **Threads, fibers, signals**: any number may read; each record goes to one of them. Waits end
+    # within 0.1 s on `Thread#kill`, `Thread#raise`, `Timeout`, signals, {#close} and
+    # {Context#shutdown}; under a `Fiber.scheduler` other fibers run meanwhile. **Fork**: in a child
+    # what reads, waits or closes raises {ForkedError}. **Kills**: as {Socket} says. **Ractors**: it
+    # belongs to the one that made it.
     class Reader
       extend Keywords
       include Enumerable
 
-      # Messages per crossing into libzmq, at first and at most. There are fewer while their records take
-      # time, so that no writer's records wait behind those of another.
+      # Messages per crossing into libzmq, at first and at most. There are fewer while their records
+      # take time, so that no writer's records wait behind those of another.
       FIRST = 4
       BATCH = 256
       # Seconds that a batch may take.
       SLICE = 0.02
       # Bytes in the queues of a reader that is subscribed, unless `queue_bytes:` says otherwise.
       QUEUE_BYTES = 32 << 20
-      # Messages of each writer that libzmq holds, unless `recv_hwm:` says otherwise. A message may have
-      # 64 KiB of records.
+      # Messages of each writer that libzmq holds, unless `recv_hwm:` says otherwise. A message may
+      # have 64 KiB of records.
       HWM = 1_000
       # The same of each broadcaster, whose messages have one record.
       SUBSCRIBED_HWM = 10_000
@@ -52,34 +57,54 @@ module Godwit
       private_constant :FIRST, :BATCH, :SLICE, :QUEUE_BYTES, :HWM, :SUBSCRIBED_HWM, :NEVER
 
       class << self
-        # Makes one that binds. With a block: yields it, closes it afterwards, and gives the block's value.
+        # Makes one that binds. With a block: yields it, closes it afterwards, and gives the block's
+        # value.
         # @param endpoints [Array<String>] see {#initialize}
         # @param state [String, nil] see {#initialize}
         # @param options [Hash] see {#initialize}
         # @return [Reader] or the block's value
         # @see #initialize
-        def new(*endpoints, state: nil, **options, &block) = within(super(*endpoints, state: state, **options, &nil), &block)
+        def new(*endpoints, state: nil, **options, &block)
+          within(super(*endpoints, state: state, **options, &nil), &block)
+        end
 
-        # Makes one that connects to broadcasters. Level and program are chosen there, so that nothing else crosses the network; host and tag here.
-        # With a block: as {new}.
+        # Makes one that connects to broadcasters. Level and program are chosen there, so that
+        # nothing else crosses the network; host and tag here. With a block: as {new}.
         # @param endpoints [Array<String>] one or several, of the broadcasters' outputs
-        # @param level [String, Symbol, Integer, Array, nil] "error+" (and above), "warn", "debug,error+", :info; nil: all
+        # @param level [String, Symbol, Integer, Array, nil] "error+" (and above), "warn",
+        #   "debug,error+", :info; nil: all
         # @param prog [String, Array<String>, nil] these programs; nil: all
         # @param host [String, Array<String>, nil] these hosts; nil: all
         # @param tag [String, Array<String>, nil] records with one of these tags; nil: all
-        # @param queue_bytes [Integer] bytes, 1 or more, that may wait in this reader when records come
-        #   faster than it is read
+        # @param queue_bytes [Integer] bytes, 1 or more, that may wait in this reader when records
+        #   come faster than it is read
         # @param options [Hash] socket options, as {Socket#initialize}
         # @return [Reader] or the block's value
         # @raise [ArgumentError] for a level that there is not
         # @raise [ArgumentValueError] for a `queue_bytes:` that is not allowed
         # @raise [Error] as {Socket.connect}
-        def subscribe(*endpoints, level: nil, prog: nil, host: nil, tag: nil, queue_bytes: QUEUE_BYTES,
-          **options, &block)
+        def subscribe(
+          *endpoints,
+          level: nil,
+          prog: nil,
+          host: nil,
+          tag: nil,
+          queue_bytes: QUEUE_BYTES,
+          **options,
+          &block
+        )
           Errors.check_bytes(:subscribe, "queue_bytes:", queue_bytes)
           filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
-          socket = SUB.connect(*endpoints, subscribe: filter.subscriptions, recv_hwm: SUBSCRIBED_HWM, **options)
-          within(allocate.tap { |reader| reader.__send__(:start, socket, filter, queue_bytes: queue_bytes) }, &block)
+          socket =
+            SUB.connect(
+              *endpoints, subscribe: filter.subscriptions, recv_hwm: SUBSCRIBED_HWM, **options
+            )
+          within(
+            allocate.tap do |reader|
+              reader.__send__(:start, socket, filter, queue_bytes: queue_bytes)
+            end,
+            &block
+          )
         end
 
         private
@@ -89,16 +114,18 @@ module Godwit
           begin
             yield reader
           ensure
-            reader.close unless reader.__send__(:forked?) # a child that ends within the block leaves it to its parent
+            # A child that ends within the block leaves it to its parent.
+            reader.close unless reader.__send__(:forked?)
           end
         end
       end
 
       # @param endpoints [Array<String>] one or several to bind; writers connect there
-      # @param state [String, nil] a file that keeps the accounts from one reader to the next; written once a second and at {#close}. Writers that it does
-      #   not know begin with 1; without it, with the first record that comes
-      # @param options [Hash] socket options, as {Socket#initialize}; `recv_hwm:` is 1,000 unless given, in
-      #   messages of up to 64 KiB of records each
+      # @param state [String, nil] a file that keeps the accounts from one reader to the next;
+      #   written once a second and at {#close}. Writers that it does not know begin with 1; without
+      #   it, with the first record that comes
+      # @param options [Hash] socket options, as {Socket#initialize}; `recv_hwm:` is 1,000 unless
+      #   given, in messages of up to 64 KiB of records each
       # @raise [AddressInUseError] when somebody listens there
       # @raise [ArgumentValueError] when the state file is something else
       # @raise [SystemCallError] when it cannot be read, or written
@@ -130,13 +157,19 @@ module Godwit
       def recv(timeout: nil, exception: true)
         Timeout.milliseconds(timeout) # refuses what is no duration
         finish = timeout && Timeout.now + timeout
-        take(finish) || (raise Errors.build(TimeoutError, :recv, @socket.last_endpoint, "no record came") if exception)
+        take(finish) ||
+          (
+            if exception
+              raise Errors.build(TimeoutError, :recv, @socket.last_endpoint, "no record came")
+            end
+          )
       end
 
       # @return [Array<Reader::Account>] one for each writer; as they are now
       def accounts = @lock.synchronize { @accounts.to_a }
 
-      # @return [Integer] records and lines that came, each once; also those that {subscribe}'s `host:` and `tag:` leave out
+      # @return [Integer] records and lines that came, each once; also those that {subscribe}'s
+      #   `host:` and `tag:` leave out
       def received = @lock.synchronize { @accounts.received }
 
       # @return [Integer] records that did not come, though later ones of their writers did
@@ -145,8 +178,8 @@ module Godwit
       # @return [Integer] records that came again, or after a later one
       def late = @lock.synchronize { @accounts.late }
 
-      # @return [Integer] messages that found no room within `queue_bytes:`; 0 for a reader that binds. Records among them
-      #   are {#lost} too, as soon as a later one of their writer is read
+      # @return [Integer] messages that found no room within `queue_bytes:`; 0 for a reader that
+      #   binds. Records among them are {#lost} too, as soon as a later one of their writer is read
       def dropped = @lock.synchronize { @turns ? @turns.dropped : 0 }
 
       # @return [Integer] lines of plain writers
@@ -165,7 +198,8 @@ module Godwit
       def endpoints = @socket.endpoints
 
       # Has a block see each foreign message; without one, none any more.
-      # @yieldparam frames [Array<String>, String] as Socket#recv gives them; called by the thread that reads
+      # @yieldparam frames [Array<String>, String] as Socket#recv gives them; called by the thread
+      #   that reads
       # @return [self]
       def on_foreign(&block)
         @on_foreign = block
@@ -181,8 +215,9 @@ module Godwit
         self
       end
 
-      # Closes it and writes the state file. Those who wait are told. What has come and was not read is not {#received}: it is lost, and the next reader with
-      # that state file says so. A second call does nothing.
+      # Closes it and writes the state file. Those who wait are told. What has come and was not read
+      # is not {#received}: it is lost, and the next reader with that state file says so. A second
+      # call does nothing.
       # @return [nil]
       # @raise [ForkedError]
       def close
@@ -207,7 +242,12 @@ module Godwit
       # dup and clone make no sense.
       # @private
       def initialize_copy(_original)
-        raise Errors.build(UnsupportedError, :dup, nil, "a reader cannot be copied: share this one, any thread may use it")
+        raise Errors.build(
+          UnsupportedError,
+          :dup,
+          nil,
+          "a reader cannot be copied: share this one, any thread may use it"
+        )
       end
 
       private
@@ -242,7 +282,8 @@ module Godwit
       # @return [Record, nil] nil when time is up
       def take(finish)
         loop do
-          found = @lock.synchronize { from_pending } unless forked? # in a child, what is pending is the parent's
+          # In a child, what is pending is the parent's.
+          found = @lock.synchronize { from_pending } unless forked?
           return found if found.is_a?(Record)
           next @on_foreign&.call(found) if found
           return unless fetch(finish)
@@ -263,14 +304,16 @@ module Godwit
       # @return [Boolean] false: time is up
       def fetch(finish)
         role = nil
-        Thread.handle_interrupt(NEVER) { role = fetch_or_wait } # which takes a pending interrupt as it ends
+        # Which takes a pending interrupt as it ends.
+        Thread.handle_interrupt(NEVER) { role = fetch_or_wait }
         role == :fetched || await(role, finish)
       ensure
         Thread.handle_interrupt(NEVER) { stop_waiting(role) if %i[leads follows].include?(role) }
       end
 
       # One of the callers that wait does so on the socket, the others for that one.
-      # @return [Symbol] :fetched; or :leads or :follows: nothing was there, and the caller counts as waiting
+      # @return [Symbol] :fetched; or :leads or :follows: nothing was there, and the caller counts
+      #   as waiting
       def fetch_or_wait
         @lock.synchronize do
           next :fetched unless @pending.empty? || forked?

@@ -10,19 +10,23 @@ require_relative "packing"
 
 module Godwit
   class Logger < ::Logger
-    # Takes the records of durable writers (`Godwit::Logger.new(endpoint, durable: folder)`) into a file: each once, in order per writer, whatever
-    # is killed in between. `godwit log serve --durable-in` has one.
+    # Takes the records of durable writers (`Godwit::Logger.new(endpoint, durable: folder)`) into a
+    # file: each once, in order per writer, whatever is killed in between. `godwit log serve
+    # --durable-in` has one.
     #
     #   file = Godwit::Logger::Sink.new("app.log", rotate: :daily, keep: 14)
     #   receiver = Godwit::Logger::Receiver.new("tcp://127.0.0.1:7003", file)
     #   receiver.sink.write(records)          # other records for the same file go through here
     #   receiver.close
     #
-    # A record is acknowledged once it is in the file, and a journal beside it (app.log.journal) says so. At the start the file is cut where the journal says; what
-    # was not acknowledged then comes again. That holds against kill -9 of either side; against a power cut with `fsync: true` on both. What holds not: who deletes the journal, or takes a copy of it
-    # back, gets records twice or not at all.
+    # A record is acknowledged once it is in the file, and a journal beside it (app.log.journal)
+    # says so. At the start the file is cut where the journal says; what was not acknowledged then
+    # comes again. That holds against kill -9 of either side; against a power cut with `fsync: true`
+    # on both. What holds not: who deletes the journal, or takes a copy of it back, gets records
+    # twice or not at all.
     #
-    # Its thread runs from {#initialize} to {#close}. **Threads**: any may call. **Fork**: a child has no part in it.
+    # Its thread runs from {#initialize} to {#close}. **Threads**: any may call. **Fork**: a child
+    # has no part in it.
     class Receiver
       extend Keywords
 
@@ -35,34 +39,60 @@ module Godwit
       MOST_BYTES = 4 << 20
       # Records that wait to be handed on.
       FORWARD_HWM = 256
-      # Seconds that who takes them has, when so many wait; then the rest is left out, and he has none until he takes one again.
+      # Seconds that who takes them has, when so many wait; then the rest is left out, and he has
+      # none until he takes one again.
       PATIENCE = 0.5
       SLICE = 0.05
       private_constant :BATCH, :MOST_FRAME, :HWM, :MOST_BYTES, :FORWARD_HWM, :PATIENCE, :SLICE
 
-      # How it goes. written: Integer, records in the file; again: Integer, came a second time and were not written; foreign: Integer, messages of somebody else; forwarded: Integer, handed on;
-      # not_forwarded: Integer, could not be handed on; cut: Integer, bytes that the start took off the file; last_error: Exception or nil
-      Stats = Struct.new(:written, :again, :foreign, :forwarded, :not_forwarded, :cut, :last_error, keyword_init: true)
+      # How it goes. written: Integer, records in the file; again: Integer, came a second time and
+      # were not written; foreign: Integer, messages of somebody else; forwarded: Integer, handed
+      # on; not_forwarded: Integer, could not be handed on; cut: Integer, bytes that the start took
+      # off the file; last_error: Exception or nil
+      Stats =
+        Struct.new(
+          :written,
+          :again,
+          :foreign,
+          :forwarded,
+          :not_forwarded,
+          :cut,
+          :last_error,
+          keyword_init: true
+        )
 
       # Binds the endpoint and begins.
       # @param endpoint [String] to bind
       # @param sink [Sink] a regular file, which is the receiver's from now on
-      # @param forward [String, #send_nonblock, nil] an endpoint or socket that gets each record once more, as three frames, after it was written: a broadcaster's input. What that
-      #   does not take within half a second is left out there
+      # @param forward [String, #send_nonblock, nil] an endpoint or socket that gets each record
+      #   once more, as three frames, after it was written: a broadcaster's input. What that does
+      #   not take within half a second is left out there
       # @param context [Context, nil] nil: the process's own
-      # @param options [Hash] of the ROUTER socket (`curve:`…); of each writer's messages `recv_hwm:` (256) wait, each of `max_message_size:` (1 MiB) at most
+      # @param options [Hash] of the ROUTER socket (`curve:`…); of each writer's messages
+      #   `recv_hwm:` (256) wait, each of `max_message_size:` (1 MiB) at most
       # @raise [AddressInUseError] and other errors of {Godwit::Socket#bind}
       # @raise [BusyError] when another process has the file's journal
       # @raise [ArgumentValueError] when the sink is no regular file
       def initialize(endpoint, sink, forward: nil, context: nil, **options)
-        raise Errors.bad_type(:receiver, "the sink", "a Godwit::Logger::Sink", sink) unless sink.is_a?(Sink)
+        unless sink.is_a?(Sink)
+          raise Errors.bad_type(:receiver, "the sink", "a Godwit::Logger::Sink", sink)
+        end
         @pid = Process.pid
         @written = @again = @foreign = @forwarded = @not_forwarded = 0
         @complaint = Complaint.new(sink.path)
         @context = context || Godwit.context
-        @socket = ROUTER.new(context: @context, linger: Context::BRIEF_LINGER, max_message_size: MOST_FRAME, recv_hwm: HWM, **options)
+        @socket =
+          ROUTER.new(
+            context: @context, linger: Context::BRIEF_LINGER, max_message_size: MOST_FRAME,
+            recv_hwm: HWM, **options
+          )
         @socket.bind(endpoint)
-        @own_forward = PUSH.new(context: @context, linger: Context::BRIEF_LINGER, send_hwm: FORWARD_HWM) if forward.is_a?(::String)
+        if forward.is_a?(::String)
+          @own_forward =
+            PUSH.new(
+              context: @context, linger: Context::BRIEF_LINGER, send_hwm: FORWARD_HWM
+            )
+        end
         @forward = @own_forward ? @own_forward.connect(forward) : forward
         @sink = Journal.new(sink)
         Thread.handle_interrupt(Object => :never) { @thread = Worker.new { run } }
@@ -73,8 +103,9 @@ module Godwit
         raise
       end
 
-      # Where records that are not durable are written into the same file: it has `write(records)`, `reopen` and `close`. Records of durable writers that come back
-      # here from a broadcaster are left out.
+      # Where records that are not durable are written into the same file: it has `write(records)`,
+      # `reopen` and `close`. Records of durable writers that come back here from a broadcaster are
+      # left out.
       # @return [#write, #reopen, #close]
       attr_reader :sink
 
@@ -86,10 +117,14 @@ module Godwit
 
       # @return [Stats]
       def stats
-        Stats.new(written: @written, again: @again, foreign: @foreign, forwarded: @forwarded, not_forwarded: @not_forwarded, cut: @sink.cut, last_error: @last_error)
+        Stats.new(
+          written: @written, again: @again, foreign: @foreign, forwarded: @forwarded,
+          not_forwarded: @not_forwarded, cut: @sink.cut, last_error: @last_error
+        )
       end
 
-      # Ends; what has come and was not written comes again when one is started anew. The sink stays open: `sink.close` closes it. A second call does nothing.
+      # Ends; what has come and was not written comes again when one is started anew. The sink stays
+      # open: `sink.close` closes it. A second call does nothing.
       # @return [nil]
       def close
         return if @pid != Process.pid
@@ -160,7 +195,9 @@ module Godwit
         Segments.each_entry(bytes) do |seq, record|
           next @again += 1 if seq <= last
           last = seq
-          @entries << [key, seq, Record.parse(Packing.frames(record) || record) || Record.parse(record)]
+          @entries << [
+            key, seq, Record.parse(Packing.frames(record) || record) || Record.parse(record)
+          ]
         end
         @lasts[key] = last
         @heard[key] = peer

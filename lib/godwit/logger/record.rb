@@ -6,19 +6,22 @@ require_relative "topic"
 
 module Godwit
   class Logger < ::Logger
-    # One record, as a reader gets it: three frames, or one line of a plain writer (Ruby's Logger over a socket, rbczmq's
-    # `ZMQ::Logger`, rsyslog).
+    # One record, as a reader gets it: three frames, or one line of a plain writer (Ruby's Logger
+    # over a socket, rbczmq's `ZMQ::Logger`, rsyslog).
     #
-    # The frames are topic, header, text. The header is one JSON object in UTF-8; {KEYS} names what is in it, in the order
-    # in which Godwit writes it, and what is nil or empty is left out. Level, program and host are read from the topic, and the numbers at
-    # the header's head without a JSON parser; all else parses it once, when it is first asked for.
+    # The frames are topic, header, text. The header is one JSON object in UTF-8; {KEYS} names what
+    # is in it, in the order in which Godwit writes it, and what is nil or empty is left out. Level,
+    # program and host are read from the topic, and the numbers at the header's head without a JSON
+    # parser; all else parses it once, when it is first asked for.
     #
     # Several threads may read one record; it never changes.
     class Record
-      # v: 1; writer: 32 hexadecimal digits; seq, tseq: from 1, see {#seq} and {#tseq}; t_ns: nanoseconds since 1970; mono_ns: of the writer's monotonic
-      # clock; error: an object of class, message, backtrace, causes.
+      # v: 1; writer: 32 hexadecimal digits; seq, tseq: from 1, see {#seq} and {#tseq}; t_ns:
+      # nanoseconds since 1970; mono_ns: of the writer's monotonic clock; error: an object of class,
+      # message, backtrace, causes.
       KEYS = %w[v writer seq tseq t_ns mono_ns level pid thread host prog tags payload error].freeze
-      # How each header of Godwit's own begins. It costs no MatchData; what is in it is cut out where it is asked for.
+      # How each header of Godwit's own begins. It costs no MatchData; what is in it is cut out
+      # where it is asked for.
       HEAD = /\A\{"v":1,"writer":"\h{32}","seq":[1-9]\d{0,18},"tseq":[1-9]\d{0,18},"t_ns":\d{1,19},/
       # Where the writer's id and the seq stand in it.
       WRITER_AT = 17
@@ -26,12 +29,15 @@ module Godwit
       # Digits of the largest number in it.
       DIGITS = 19
       # A line as Ruby's Logger formats it.
-      LINE = /\A([DIWEFA]), \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) #(\d+)\] +[A-Z]+ -- (.*?): (.*)\z/m
+      LINE =
+        /\A([DIWEFA]), \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) #(\d+)\] +[A-Z]+ -- (.*?): (.*)\z/m
       private_constant :HEAD, :LINE, :WRITER_AT, :SEQ_AT, :DIGITS
 
       class << self
-        # @param frames [Array<String>, String] a message of one record as {Godwit::Socket#recv} gives it; see {parse_all}
-        # @param topics [Hash, nil] what `Topic.memory` gave, for use within Godwit: spares who parses many records most of the work
+        # @param frames [Array<String>, String] a message of one record as {Godwit::Socket#recv}
+        #   gives it; see {parse_all}
+        # @param topics [Hash, nil] what `Topic.memory` gave, for use within Godwit: spares who
+        #   parses many records most of the work
         # @return [Record, nil] nil when it is neither a record nor a line
         def parse(frames, topics = nil)
           return new([frames], nil, false) if frames.is_a?(String)
@@ -42,14 +48,17 @@ module Godwit
           return new(frames, where, true) if HEAD.match?(frames[1])
           record = new(frames, where, false)
           record if record.__send__(:head)
-        rescue ArgumentError, Encoding::CompatibilityError # a socket with another `encoding:` than binary, and bytes that are not in it
+        # A socket with another `encoding:` than binary, and bytes that are not in it.
+        rescue ArgumentError, Encoding::CompatibilityError
           parse(frames.map(&:b), topics)
         end
 
         # The records of a message, of which a writer may send several together.
         # @param message [Array<String>, String] a message as {Godwit::Socket#recv} gives it
         # @return [Array<Record>] empty when it is neither a record, nor a line, nor a batch
-        def parse_all(message) = (Native::Packing.split(message) || [message]).filter_map { |frames| parse(frames) }
+        def parse_all(message)
+          (Native::Packing.split(message) || [message]).filter_map { |frames| parse(frames) }
+        end
 
         # @private
         # Spares {parse} where only the writer matters.
@@ -57,7 +66,11 @@ module Godwit
         # @return [String, nil] as {#writer}; nil when it is no record
         def writer_of(frames)
           return unless frames.is_a?(Array) && frames.size == 3
-          (frames[1].encoding == Encoding::BINARY && HEAD.match?(frames[1])) ? frames[1].byteslice(WRITER_AT, 32) : parse(frames)&.writer
+          if frames[1].encoding == Encoding::BINARY && HEAD.match?(frames[1])
+            frames[1].byteslice(WRITER_AT, 32)
+          else
+            parse(frames)&.writer
+          end
         end
       end
 
@@ -68,8 +81,8 @@ module Godwit
         @ours = ours # the header begins as HEAD says
       end
 
-      # @return [Boolean] a line of a plain writer: there is no {#seq}, and level, program and time are what the line tells in
-      #   the format of Ruby's Logger, if it does
+      # @return [Boolean] a line of a plain writer: there is no {#seq}, and level, program and time
+      #   are what the line tells in the format of Ruby's Logger, if it does
       def plain? = @frames.size == 1
 
       # @private
@@ -82,7 +95,8 @@ module Godwit
       # @return [Integer, nil] counts the writer's records from 1; one that it dropped is counted
       def seq = @ours ? @frames[1].byteslice(SEQ_AT, DIGITS).to_i : head && head[1]
 
-      # @return [Integer, nil] counts the writer's records of this topic, so that who subscribes to some topics sees gaps in them
+      # @return [Integer, nil] counts the writer's records of this topic, so that who subscribes to
+      #   some topics sees gaps in them
       def tseq = @ours ? after(',"tseq":') : head && head[2]
 
       # @return [Integer] 0 (debug) to 5 (unknown), as in ::Logger
@@ -103,7 +117,14 @@ module Godwit
       # @return [Time, nil] when it was written, by the writer's clock, in this process's time zone
       def time
         return @time if defined?(@time)
-        @time = plain? ? line && line_time : (ns = t_ns) && Time.at(ns / 1_000_000_000, ns % 1_000_000_000, :nsec)
+        @time =
+          (
+            if plain?
+              line && line_time
+            else
+              (ns = t_ns) && Time.at(ns / 1_000_000_000, ns % 1_000_000_000, :nsec)
+            end
+          )
       end
 
       # @return [Integer, nil] nanoseconds since 1970
@@ -124,7 +145,8 @@ module Godwit
       # @return [Hash, Object, nil] what was given besides the text; keys are Strings
       def payload = data["payload"]
 
-      # @return [Hash, nil] class, message, backtrace (Array of Strings), causes (Array of such Hashes)
+      # @return [Hash, nil] class, message, backtrace (Array of Strings), causes (Array of such
+      #   Hashes)
       def error = data["error"].is_a?(Hash) ? data["error"] : nil
 
       # The whole header.
@@ -137,12 +159,21 @@ module Godwit
       # @return [String] UTF-8
       def to_s
         return "#{utf8(@frames.first).chomp}\n" if plain?
-        format("%s, [%s #%d] %5s -- %s: %s\n", label[0], time.strftime("%Y-%m-%dT%H:%M:%S.%6N"), pid || 0, label, prog, text)
+        format(
+          "%s, [%s #%d] %5s -- %s: %s\n", label[0], time.strftime("%Y-%m-%dT%H:%M:%S.%6N"),
+          pid || 0, label, prog, text
+        )
       end
 
       # @return [Hash] the header and `text`, as `--json` prints them
       def to_h
-        return {"plain" => true, "level" => level, "prog" => prog, "pid" => pid, "text" => text}.compact if plain?
+        if plain?
+          return (
+            {
+              "plain" => true, "level" => level, "prog" => prog, "pid" => pid, "text" => text
+            }.compact
+          )
+        end
         data.merge("text" => text)
       end
 
@@ -163,10 +194,15 @@ module Godwit
 
       # @param keys [Array<Symbol>, nil] nil: all
       # @return [Hash]
-      def deconstruct_keys(keys) = ((keys || NAMES) & NAMES).to_h { |name| [name, public_send(name)] }
+      def deconstruct_keys(keys)
+        ((keys || NAMES) & NAMES).to_h { |name| [name, public_send(name)] }
+      end
 
       # @return [String]
-      def inspect = "#<#{self.class.name} #{plain? ? "plain" : "#{writer}:#{seq}"} #{label} #{prog.inspect} #{text.inspect}>"
+      def inspect
+        id = plain? ? "plain" : "#{writer}:#{seq}"
+        "#<#{self.class.name} #{id} #{label} #{prog.inspect} #{text.inspect}>"
+      end
 
       private
 
@@ -188,7 +224,10 @@ module Godwit
         return if plain?
         @head ||= begin
           values = data.values_at("writer", "seq", "tseq", "t_ns")
-          values if values.first.is_a?(String) && values.drop(1).all?(Integer) && values[1..2].all?(&:positive?)
+          if values.first.is_a?(String) && values.drop(1).all?(Integer) &&
+              values[1..2].all?(&:positive?)
+            values
+          end
         end
       end
 

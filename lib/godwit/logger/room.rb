@@ -2,19 +2,22 @@
 
 module Godwit
   class Logger < ::Logger
-    # The bounded queue between callers and the sender, and what callers do when it is full. Callers take no lock unless it is: then they wait, which a
-    # trap handler cannot.
+    # The bounded queue between callers and the sender, and what callers do when it is full. Callers
+    # take no lock unless it is: then they wait, which a trap handler cannot.
     # @private
     class Room
-      # Entries after which a caller lets the sender have its turn. With Ruby's own time slices tens of thousands pile up, grow old and go
-      # through the collector: 11 microseconds a record instead of 7.
+      # Entries after which a caller lets the sender have its turn. With Ruby's own time slices tens
+      # of thousands pile up, grow old and go through the collector: 11 microseconds a record
+      # instead of 7.
       PASS_EVERY = 256
-      # Seconds that a caller gives the sender while the socket accepts; again if it took something meanwhile, which other callers were quicker to
-      # make up for, and while the first connection is being made, but not more often than that.
+      # Seconds that a caller gives the sender while the socket accepts; again if it took something
+      # meanwhile, which other callers were quicker to make up for, and while the first connection
+      # is being made, but not more often than that.
       YIELD = 0.05
       YIELDS = 10
-      # Seconds in which callers give way in vain before they take the socket for mute. One reader of eight writers that flood it takes nothing of one of
-      # them for longer than YIELD, again and again.
+      # Seconds in which callers give way in vain before they take the socket for mute. One reader
+      # of eight writers that flood it takes nothing of one of them for longer than YIELD, again and
+      # again.
       VAIN = 1.0
 
       # @param records [Integer] bound
@@ -69,8 +72,9 @@ module Godwit
         @vain_from = nil
       end
 
-      # The sender: it has to wait for the socket. Callers who see that it took nothing while they gave way take it for mute, but not before that time. (How
-      # long the sender has waited tells nothing: it may have waited for Ruby's lock, which such callers hold.)
+      # The sender: it has to wait for the socket. Callers who see that it took nothing while they
+      # gave way take it for mute, but not before that time. (How long the sender has waited tells
+      # nothing: it may have waited for Ruby's lock, which such callers hold.)
       def stalled(mute_from = 0)
         @mute_from = mute_from
         @stalled = @queue.stalled = true

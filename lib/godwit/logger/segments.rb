@@ -7,13 +7,16 @@ require_relative "segments/recovery"
 
 module Godwit
   class Logger < ::Logger
-    # Records in numbered files of a folder, until they are released: append at the end, read from anywhere; a file goes once all in
-    # it is released. An entry is [u32 length, u32 CRC-32 of the rest, u64 seq, record], big-endian; seq grows within a folder.
+    # Records in numbered files of a folder, until they are released: append at the end, read from
+    # anywhere; a file goes once all in it is released. An entry is [u32 length, u32 CRC-32 of the
+    # rest, u64 seq, record], big-endian; seq grows within a folder.
     #
-    # Each file begins with an entry of seq 0: the last seq before the file, and the note, which is what its owner must know again after
-    # a crash. The last file stays for that, even with all released. What a crash tore off is cut at the next start, which then begins a new file.
+    # Each file begins with an entry of seq 0: the last seq before the file, and the note, which is
+    # what its owner must know again after a crash. The last file stays for that, even with all
+    # released. What a crash tore off is cut at the next start, which then begins a new file.
     #
-    # Any number of threads may append, one reads. A kill waits until an entry is whole. Who uses it has the folder locked ({Lock}).
+    # Any number of threads may append, one reads. A kill waits until an entry is whole. Who uses it
+    # has the folder locked ({Lock}).
     # @private
     class Segments
       HEAD = "NNQ>"
@@ -24,7 +27,8 @@ module Godwit
 
       include Recovery
 
-      # One file. prev: last seq before it; last: that of its last entry, or prev without any; size: bytes.
+      # One file. prev: last seq before it; last: that of its last entry, or prev without any; size:
+      # bytes.
       Segment = Struct.new(:number, :path, :prev, :last, :size)
       # A place between two entries.
       Cursor = Struct.new(:number, :offset)
@@ -76,7 +80,8 @@ module Godwit
         @next = (@segments.last&.number || 0) + 1
       end
 
-      # @return [Integer] bytes that were no whole entries: torn off by a crash, or spoilt by the disk
+      # @return [Integer] bytes that were no whole entries: torn off by a crash, or spoilt by the
+      #   disk
       attr_reader :cut
 
       # @return [Integer] up to this seq all is released
@@ -120,7 +125,8 @@ module Godwit
 
       # @return [Cursor] before the first entry whose seq is greater
       def after(seq)
-        segment, finish = @lock.synchronize { [@segments.find { |one| one.last > seq }&.dup, the_end] }
+        segment, finish =
+          @lock.synchronize { [@segments.find { |one| one.last > seq }&.dup, the_end] }
         return finish unless segment
         bytes = pread(segment, segment.size, 0)
         offset = 0
@@ -132,10 +138,14 @@ module Godwit
 
       # Entries from a place on, as they are in the file.
       # @param most [Integer] bytes; one entry may be larger
-      # @return [Array(String, Integer, Cursor), nil] entries, seq of the last, the place after them; nil when there is none
+      # @return [Array(String, Integer, Cursor), nil] entries, seq of the last, the place after
+      #   them; nil when there is none
       def read(cursor, most)
         loop do
-          segment, newest = @lock.synchronize { [@segments.find { |one| one.number >= cursor.number }&.dup, @segments.last] }
+          segment, newest =
+            @lock.synchronize do
+              [@segments.find { |one| one.number >= cursor.number }&.dup, @segments.last]
+            end
           return unless segment
           offset = (segment.number == cursor.number) ? cursor.offset : 0
           entries, last, finish = slice(segment, offset, most)
@@ -153,7 +163,8 @@ module Godwit
         end
       end
 
-      # In a forked child: its copies of the descriptors. Without the lock, which another thread may have held.
+      # In a forked child: its copies of the descriptors. Without the lock, which another thread may
+      # have held.
       def close_files
         [@file, @reader, @released_file].each { |file| file&.close }
         @file = @reader = @released_file = nil
@@ -170,12 +181,17 @@ module Godwit
 
       def last_one = [@segments.last&.last || 0, @released].max
 
-      def the_end = (segment = @segments.last) ? Cursor.new(segment.number, segment.size) : Cursor.new(0, 0)
+      def the_end
+        (segment = @segments.last) ? Cursor.new(segment.number, segment.size) : Cursor.new(0, 0)
+      end
 
       def roll
         raise Errors.build(ClosedError, :append, @folder) if @closed
         path = File.join(@folder, format("%016x.seg", @next))
-        file = File.open(path, File::WRONLY | File::APPEND | File::CREAT | File::TRUNC | File::BINARY, 0o600)
+        file =
+          File.open(
+            path, File::WRONLY | File::APPEND | File::CREAT | File::TRUNC | File::BINARY, 0o600
+          )
         segment = Segment.new(@next, path, last_one, last_one, 0)
         @next += 1 # the number is used up, whatever happens
         old, @file = @file, file
@@ -194,7 +210,8 @@ module Godwit
 
       def put(bytes, segment)
         done = 0
-        done += @file.syswrite(done.zero? ? bytes : bytes.byteslice(done..)) while done < bytes.bytesize
+        done += @file.syswrite(done.zero? ? bytes : bytes.byteslice(done..)) while done <
+            bytes.bytesize
         Folder.sync_file(@file) if @fsync
         segment.size += bytes.bytesize
         @total += bytes.bytesize
@@ -203,7 +220,8 @@ module Godwit
         raise
       end
 
-      # What follows a torn entry could not be read: where that cannot be cut off, the next goes into a new file.
+      # What follows a torn entry could not be read: where that cannot be cut off, the next goes
+      # into a new file.
       def take_back(segment)
         @file.truncate(segment.size)
       rescue SystemCallError

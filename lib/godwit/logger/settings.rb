@@ -5,7 +5,8 @@ require_relative "text"
 
 module Godwit
   class Logger < ::Logger
-    # What a logger with an endpoint was told, checked once; clones and forked children go by the same.
+    # What a logger with an endpoint was told, checked once; clones and forked children go by the
+    # same.
     # @private
     class Settings
       OVERFLOWS = %i[drop_new drop_old block spool].freeze
@@ -22,9 +23,12 @@ module Godwit
       LONGEST = 2_000_000
 
       # @raise [ArgumentValueError, ArgumentTypeError, OptionError]
-      def initialize(endpoint, overflow: :drop_new, queue: QUEUE, queue_bytes: QUEUE_BYTES, block_timeout: nil, linger: Context::DEFAULT_LINGER,
-        wire: :records, host: nil, bind: false, context: nil, spool: nil, spool_bytes: nil, durable: nil, durable_bytes: nil, fsync: false,
-        curve: nil, server_key: nil, plain: nil, **options)
+      def initialize(
+        endpoint, overflow: :drop_new, queue: QUEUE, queue_bytes: QUEUE_BYTES, block_timeout: nil,
+        linger: Context::DEFAULT_LINGER, wire: :records, host: nil, bind: false, context: nil,
+        spool: nil, spool_bytes: nil, durable: nil, durable_bytes: nil, fsync: false, curve: nil,
+        server_key: nil, plain: nil, **options
+      )
         check_ractor
         @endpoint = check_endpoint(endpoint, bind ? :bind : :connect)
         @bind = bind ? true : false
@@ -38,19 +42,48 @@ module Godwit
         @linger = [seconds("linger:", linger), LONGEST].min
         @host = Text.cut((host || ::Socket.gethostname).to_s.dup, Text::MOST_NAME).freeze
         @context = context
-        raise Errors.bad_type(:logger, "context:", "a Godwit::Context, or nil for one of its own", context) unless context.nil? || context.is_a?(Context)
-        @spool, @spool_bytes, @durable, @durable_bytes, @fsync = spool, spool_bytes, durable, durable_bytes, fsync
+        unless context.nil? || context.is_a?(Context)
+          raise Errors.bad_type(
+            :logger,
+            "context:",
+            "a Godwit::Context, or nil for one of its own",
+            context
+          )
+        end
+        @spool, @spool_bytes, @durable, @durable_bytes, @fsync =
+          spool,
+          spool_bytes,
+          durable,
+          durable_bytes,
+          fsync
         check_disk
-        @options = {curve: curve, server_key: server_key, plain: plain}.compact.merge({send_hwm: hwm, copy_threshold: LARGE}, options)
+        @options = {curve: curve, server_key: server_key, plain: plain}.compact.merge(
+          {send_hwm: hwm, copy_threshold: LARGE}, options
+        )
         check_options(options)
         freeze
       end
 
-      attr_reader :endpoint, :pid, :overflow, :wire, :queue, :queue_bytes, :block_timeout, :linger, :host, :context, :options, :spool, :spool_bytes, :durable,
-        :durable_bytes, :fsync
+      attr_reader :endpoint,
+        :pid,
+        :overflow,
+        :wire,
+        :queue,
+        :queue_bytes,
+        :block_timeout,
+        :linger,
+        :host,
+        :context,
+        :options,
+        :spool,
+        :spool_bytes,
+        :durable,
+        :durable_bytes,
+        :fsync
 
-      # Bytes that may wait for the sender: half of queue_bytes:. An eighth it may have in hand; the rest is for libzmq's queue: an eighth for large
-      # frames, and what the high-water mark allows of others.
+      # Bytes that may wait for the sender: half of queue_bytes:. An eighth it may have in hand; the
+      # rest is for libzmq's queue: an eighth for large frames, and what the high-water mark allows
+      # of others.
       def room_bytes = (@queue_bytes / 2.0).ceil
 
       # @return [Integer] bytes of large frames that libzmq may have
@@ -75,7 +108,12 @@ module Godwit
       # What sends at exit is the main Ractor's.
       def check_ractor
         return if !defined?(Ractor) || Ractor.current == Ractor.main
-        raise Errors.build(UnsupportedError, :logger, nil, "a logger lives in the main Ractor only: send it what is to be logged")
+        raise Errors.build(
+          UnsupportedError,
+          :logger,
+          nil,
+          "a logger lives in the main Ractor only: send it what is to be logged"
+        )
       end
 
       def check_endpoint(endpoint, operation)
@@ -84,14 +122,35 @@ module Godwit
         return checked unless checked.start_with?(*NOT_FOR_PUSH)
         raise Errors.build(ProtocolError, operation, endpoint, "records go over tcp, ipc or inproc")
       rescue EndpointError, ProtocolError => error
-        raise ArgumentValueError.new("logger: no endpoint: #{endpoint.inspect}; one is \"tcp://loghost:7000\" (#{error.message})", operation: :logger), cause: nil
+        raise ArgumentValueError.new(
+          "logger: no endpoint: #{endpoint.inspect}; one is \"tcp://loghost:7000\" " \
+          "(#{error.message})",
+          operation: :logger
+        ),
+          cause: nil
       end
 
       # What would do nothing is a mistake: who asked for it counts on it.
       def check_disk
-        raise Errors.bad_value(:logger, "spool:", "a folder, as overflow: :spool wants one", @spool) if @overflow == :spool && @spool.nil?
-        raise Errors.bad_value(:logger, "overflow: with spool:", ":spool", @overflow) if @spool && @overflow != :spool
-        raise Errors.bad_value(:logger, "fsync: without durable:", "false: nothing else is written to the disk before the call returns", @fsync) if @fsync && @durable.nil?
+        if @overflow == :spool && @spool.nil?
+          raise Errors.bad_value(
+            :logger,
+            "spool:",
+            "a folder, as overflow: :spool wants one",
+            @spool
+          )
+        end
+        if @spool && @overflow != :spool
+          raise Errors.bad_value(:logger, "overflow: with spool:", ":spool", @overflow)
+        end
+        if @fsync && @durable.nil?
+          raise Errors.bad_value(
+            :logger,
+            "fsync: without durable:",
+            "false: nothing else is written to the disk before the call returns",
+            @fsync
+          )
+        end
       end
 
       # A socket would say so only when the first record is on its way.
@@ -114,7 +173,12 @@ module Godwit
       def seconds(name, value, nil_allowed: false)
         return value if value.nil? && nil_allowed
         return value if value.is_a?(Numeric) && value.real? && value >= 0 && value.to_f.finite?
-        raise Errors.bad_value(:logger, name, "seconds, 0 or more#{", or nil for ever" if nil_allowed}", value)
+        raise Errors.bad_value(
+          :logger,
+          name,
+          "seconds, 0 or more#{", or nil for ever" if nil_allowed}",
+          value
+        )
       end
     end
     private_constant :Settings

@@ -5,8 +5,9 @@ require "zlib"
 
 module Godwit
   class Logger < ::Logger
-    # Where a {Sink} puts its file when that is full or its day is over: names, how many are kept, compression. Names are those of
-    # Ruby's Logger: app.log.20261120 for a day, app.log.0 (the newest), app.log.1… by size.
+    # Where a {Sink} puts its file when that is full or its day is over: names, how many are kept,
+    # compression. Names are those of Ruby's Logger: app.log.20261120 for a day, app.log.0 (the
+    # newest), app.log.1… by size.
     # @private
     class Shelf
       PERIODS = %i[daily weekly monthly].freeze
@@ -45,7 +46,8 @@ module Godwit
       # @return [Array<String>] old files, the newest first
       def files
         pattern = @period ? DATED : NUMBERED
-        found = siblings.filter_map { |name| (match = suffix(name).match(pattern)) && [match, name] }
+        found =
+          siblings.filter_map { |name| (match = suffix(name).match(pattern)) && [match, name] }
         return found.sort_by { |match, _| match[1].to_i }.map(&:last) unless @period
         found.sort_by { |match, _| [match[1], match[2].to_i] }.map(&:last).reverse
       end
@@ -64,13 +66,17 @@ module Godwit
       def siblings
         folder = File.dirname(@path)
         start = "#{File.basename(@path)}."
-        Dir.children(folder).select { |name| name.start_with?(start) }.map { |name| File.join(folder, name) }
+        Dir
+          .children(folder)
+          .select { |name| name.start_with?(start) }
+          .map { |name| File.join(folder, name) }
       end
 
       def suffix(name) = File.basename(name)[File.basename(@path).size..]
 
       def dated_name(now)
-        name = "#{@path}.#{::Logger::Period.previous_period_end(now, @period.to_s).strftime("%Y%m%d")}"
+        name =
+          "#{@path}.#{::Logger::Period.previous_period_end(now, @period.to_s).strftime("%Y%m%d")}"
         return name unless taken?(name)
         number = 1
         number += 1 while taken?("#{name}.#{number}")

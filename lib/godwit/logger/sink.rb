@@ -8,19 +8,21 @@ require_relative "shelf"
 
 module Godwit
   class Logger < ::Logger
-    # A file that records are appended to, the way Ruby's Logger would have written them; `godwit log serve --file` has one.
+    # A file that records are appended to, the way Ruby's Logger would have written them; `godwit
+    # log serve --file` has one.
     #
     #   sink = Godwit::Logger::Sink.new("app.log", rotate: :daily, keep: 14, gzip: true)
     #   reader.each_slice(256) { |records| sink.write(records) }
     #
-    # Lines are whole: where the disk is full in mid-line, that line is taken back and the call raises. A newline within a record stays, as
-    # Ruby's Logger leaves it. There is no "Logfile created" line at the head: each line is a record.
+    # Lines are whole: where the disk is full in mid-line, that line is taken back and the call
+    # raises. A newline within a record stays, as Ruby's Logger leaves it. There is no "Logfile
+    # created" line at the head: each line is a record.
     #
-    # The file is locked (`flock`): two processes do not write to one. A path that is no regular file (a FIFO, /dev/stdout) is written
-    # to as it is, and never rotated.
+    # The file is locked (`flock`): two processes do not write to one. A path that is no regular
+    # file (a FIFO, /dev/stdout) is written to as it is, and never rotated.
     #
-    # Any number of threads may write; each call's records stay together. A kill or `Timeout` waits until the file is whole. After a fork the
-    # child must open its own.
+    # Any number of threads may write; each call's records stay together. A kill or `Timeout` waits
+    # until the file is whole. After a fork the child must open its own.
     class Sink
       extend Keywords
 
@@ -41,8 +43,9 @@ module Godwit
 
       # Opens the file, or makes it.
       # @param path [String]
-      # @param rotate [:daily, :weekly, :monthly, Integer, nil] Integer: bytes that a file may have, 1 or more (a longer line has one of its
-      #   own); nil: never. Names are those of Ruby's Logger: app.log.20261120, or app.log.0 (the newest), app.log.1…
+      # @param rotate [:daily, :weekly, :monthly, Integer, nil] Integer: bytes that a file may have,
+      #   1 or more (a longer line has one of its own); nil: never. Names are those of Ruby's
+      #   Logger: app.log.20261120, or app.log.0 (the newest), app.log.1…
       # @param keep [Integer, nil] old files that are kept, 1 or more; nil: all
       # @param gzip [Boolean] compress the old ones, in a thread
       # @param fsync [Boolean] fsync(2) after each {#write}
@@ -51,7 +54,9 @@ module Godwit
       # @raise [ArgumentValueError, ArgumentTypeError] when an option is not allowed
       # @raise [BusyError] when another process writes to it
       # @raise [SystemError] when it cannot be opened: Errno::ENOENT, Errno::EACCES…
-      def initialize(path, rotate: nil, keep: nil, gzip: false, fsync: false, format: nil, clock: Time)
+      def initialize(
+        path, rotate: nil, keep: nil, gzip: false, fsync: false, format: nil, clock: Time
+      )
         @path = checked_path(path)
         period, @limit = checked_rotation(rotate)
         keep = checked_keep(keep)
@@ -65,18 +70,21 @@ module Godwit
         open_file
       end
 
-      # Appends records. With a block, yields the number of those that are in the file so far, whenever a place in it is to be noted: before
-      # the first record in a file, and after each write.
+      # Appends records. With a block, yields the number of those that are in the file so far,
+      # whenever a place in it is to be noted: before the first record in a file, and after each
+      # write.
       # @param records [Array<Record, #to_s>]
       # @yieldparam count [Integer]
       # @return [self]
-      # @raise [SystemError] when the file cannot be written: Errno::ENOSPC, Errno::EFBIG…; the error's `sent` is the number of records that
-      #   are in the file, whole
+      # @raise [SystemError] when the file cannot be written: Errno::ENOSPC, Errno::EFBIG…; the
+      #   error's `sent` is the number of records that are in the file, whole
       # @raise [ClosedError] after {#close}
       def write(records, &noted)
         lines = records.map { |record| line(record) }
         @lock.synchronize do
-          Thread.handle_interrupt(Object => @regular ? :never : :on_blocking) { append(lines, noted) }
+          Thread.handle_interrupt(Object => @regular ? :never : :on_blocking) do
+            append(lines, noted)
+          end
         end
         self
       end
@@ -120,9 +128,11 @@ module Godwit
       # @return [String]
       def inspect = "#<#{self.class.name} #{@path}#{" (closed)" if closed?}>"
 
-      # Where the file ends: its inode, its size, and a checksum of the last bytes. Called from the block of {#write}.
+      # Where the file ends: its inode, its size, and a checksum of the last bytes. Called from the
+      # block of {#write}.
       # @private
-      # @return [Array(Integer, Integer, Integer, Integer)] inode, size, number and CRC-32 of its last bytes
+      # @return [Array(Integer, Integer, Integer, Integer)] inode, size, number and CRC-32 of its
+      #   last bytes
       def place
         size = @file.size
         length = [size, TAIL].min
@@ -207,7 +217,11 @@ module Godwit
 
       def open_file
         regular = !File.exist?(@path) || File.file?(@path)
-        file = File.open(@path, (regular ? File::RDWR | File::CREAT : File::WRONLY) | File::APPEND | File::BINARY, 0o666)
+        file =
+          File.open(
+            @path,
+            (regular ? File::RDWR | File::CREAT : File::WRONLY) | File::APPEND | File::BINARY, 0o666
+          )
         claim(file) if regular
         @file = file
         @regular = regular
@@ -231,12 +245,18 @@ module Godwit
 
       def claim(file)
         return if file.flock(File::LOCK_EX | File::LOCK_NB)
-        raise Errors.build(BusyError, :open, @path, "another process writes to it: give each a file of its own")
+        raise Errors.build(
+          BusyError,
+          :open,
+          @path,
+          "another process writes to it: give each a file of its own"
+        )
       rescue Errno::ENOLCK, Errno::EOPNOTSUPP, Errno::EINVAL
         nil # a file system without locks
       end
 
-      # A record that nobody can format is written all the same: it must not stand in the way of the others.
+      # A record that nobody can format is written all the same: it must not stand in the way of the
+      # others.
       def line(record)
         text = @format.call(record).to_s
         text.end_with?("\n") ? text.b : "#{text}\n".b
@@ -250,7 +270,9 @@ module Godwit
       def checked_path(path)
         path = path.respond_to?(:to_path) ? path.to_path : path
         raise Errors.bad_type(:sink, "path", "a String", path) unless path.is_a?(String)
-        raise Errors.bad_value(:sink, "path", "the path of a file", path) if path.empty? || path.include?("\0")
+        if path.empty? || path.include?("\0")
+          raise Errors.bad_value(:sink, "path", "the path of a file", path)
+        end
         path
       end
 
@@ -258,7 +280,12 @@ module Godwit
         return [nil, nil] if rotate.nil?
         return [rotate, nil] if Shelf::PERIODS.include?(rotate)
         return [nil, rotate] if rotate.is_a?(Integer) && rotate.positive?
-        raise Errors.bad_value(:sink, "rotate:", ":daily, :weekly, :monthly or a number of bytes", rotate)
+        raise Errors.bad_value(
+          :sink,
+          "rotate:",
+          ":daily, :weekly, :monthly or a number of bytes",
+          rotate
+        )
       end
 
       def checked_keep(keep)
@@ -270,7 +297,12 @@ module Godwit
         return Lines.new if format.nil?
         return ->(record) { record.to_json } if format == :json
         return format if format.respond_to?(:call)
-        raise Errors.bad_type(:sink, "format:", "what can be called with a record, :json or nil", format)
+        raise Errors.bad_type(
+          :sink,
+          "format:",
+          "what can be called with a record, :json or nil",
+          format
+        )
       end
     end
   end

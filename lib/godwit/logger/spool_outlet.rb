@@ -6,10 +6,12 @@ require_relative "push_outlet"
 
 module Godwit
   class Logger < ::Logger
-    # A {PushOutlet} that puts on the disk what the socket does not take, and sends that, in order, before anything newer. What a process leaves there is sent by
-    # the next that uses the folder, as it is: under its own id and numbers. Each process has a folder of its own within.
+    # A {PushOutlet} that puts on the disk what the socket does not take, and sends that, in order,
+    # before anything newer. What a process leaves there is sent by the next that uses the folder,
+    # as it is: under its own id and numbers. Each process has a folder of its own within.
     #
-    # What libzmq took stays on the disk until it must have left libzmq: it comes again after a kill, rather than never.
+    # What libzmq took stays on the disk until it must have left libzmq: it comes again after a
+    # kill, rather than never.
     # @private
     class SpoolOutlet
       BYTES = 1 << 30
@@ -37,8 +39,12 @@ module Godwit
         @lost = 0
         @folder = settings.spool
         @most = settings.spool_bytes || BYTES
-        raise Errors.bad_type(:logger, "spool:", "the path of a folder", @folder) unless @folder.is_a?(::String)
-        raise Errors.bad_value(:logger, "spool_bytes:", "an Integer, 1 or more", @most) unless @most.is_a?(Integer) && @most.positive?
+        unless @folder.is_a?(::String)
+          raise Errors.bad_type(:logger, "spool:", "the path of a folder", @folder)
+        end
+        unless @most.is_a?(Integer) && @most.positive?
+          raise Errors.bad_value(:logger, "spool_bytes:", "an Integer, 1 or more", @most)
+        end
         make_folder
         @parts = [] # the oldest first
         @taken = [] # what libzmq may still hold
@@ -89,7 +95,8 @@ module Godwit
         Thread.handle_interrupt(Object => :immediate) { @push.wait(seconds) } && replay
       end
 
-      # @return [Integer] records on the disk that libzmq has not taken, as far as their numbers tell; after {#close} those that are kept
+      # @return [Integer] records on the disk that libzmq has not taken, as far as their numbers
+      #   tell; after {#close} those that are kept
       def spooled = @kept || @parts.sum(&:left)
 
       # @param seconds [Numeric] in which what libzmq holds, and what is on the disk, may still go
@@ -136,7 +143,9 @@ module Godwit
       def append(messages)
         segments = own.store.segments
         number = segments.last
-        segments.append(messages.map { |message| Segments.entry(number += 1, pack(message)) }.join, number)
+        segments.append(
+          messages.map { |message| Segments.entry(number += 1, pack(message)) }.join, number
+        )
         true
       rescue Errno::ENOSPC, Errno::EDQUOT, Errno::EFBIG
         false
@@ -186,14 +195,20 @@ module Godwit
         end
       end
 
-      def forget_deleted = @parts.reject { |part| File.directory?(part.store.folder) }.each { |part| forget(part) }
+      def forget_deleted
+        @parts.reject { |part| File.directory?(part.store.folder) }.each { |part| forget(part) }
+      end
 
       # Its records are gone; another is begun when one is needed.
       def forget(part)
         count = part.left
         @ready = [] if part.equal?(first)
         @lost += count
-        @complaint.call("#{Text.count(count, "was", "were")} in #{part.store.folder}, which is gone") if count.positive?
+        if count.positive?
+          @complaint.call(
+            "#{Text.count(count, "was", "were")} in #{part.store.folder}, which is gone"
+          )
+        end
         remove(part)
       end
 
@@ -207,7 +222,11 @@ module Godwit
         part = first or return
         segments = part.store.segments
         entries, last = segments.read(segments.after(part.taken), CHUNK)
-        Segments.each_entry(entries) { |number, bytes| (message = unpack(bytes)) && @ready << [number, message] } if entries
+        if entries
+          Segments.each_entry(entries) do |number, bytes|
+            (message = unpack(bytes)) && @ready << [number, message]
+          end
+        end
         part.taken = entries ? last : segments.last if @ready.empty? # the disk has spoilt them
       rescue Errno::ENOENT
         forget(part)

@@ -6,11 +6,29 @@ require_relative "packing"
 
 module Godwit
   class Logger < ::Logger
-    # What a broadcaster remembers of the records that pass through its proxy. ext/godwit/logger_statistics.c does the same.
+    # What a broadcaster remembers of the records that pass through its proxy.
+    # ext/godwit/logger_statistics.c does the same.
     # @private
     class Statistics
-      # id, prog, host, first, last, received, lost, late, bytes, lag, longest lag (ns), when it was heard (ms), records of each level.
-      Account = Struct.new(:writer, :prog, :host, :first, :last, :received, :lost, :late, :bytes, :lag, :longest_lag, :heard, :levels, :gaps)
+      # id, prog, host, first, last, received, lost, late, bytes, lag, longest lag (ns), when it was
+      # heard (ms), records of each level.
+      Account =
+        Struct.new(
+          :writer,
+          :prog,
+          :host,
+          :first,
+          :last,
+          :received,
+          :lost,
+          :late,
+          :bytes,
+          :lag,
+          :longest_lag,
+          :heard,
+          :levels,
+          :gaps
+        )
       # Bytes of a program or host; a longer one is cut.
       NAME = 63
       TOTALS = %i[messages bytes records plain foreign lost late].freeze
@@ -50,7 +68,8 @@ module Godwit
         self
       end
 
-      # @return [Array<Array<String>>, nil] what a proxy passes on instead of a batch; nil: the message as it is
+      # @return [Array<Array<String>>, nil] what a proxy passes on instead of a batch; nil: the
+      #   message as it is
       def split(frames) = Packing.split(frames)
 
       # @return [Array<Array<String>>] the last ones, the oldest first
@@ -65,8 +84,11 @@ module Godwit
         end
       end
 
-      # @return [Array<Integer>] messages, bytes, records, plain, foreign, lost, late, writers, forgotten, kept, and of each level
-      def totals = guarded(:totals) { [*@totals.values, @accounts.size, @forgotten, @kept.size, *@levels] }
+      # @return [Array<Integer>] messages, bytes, records, plain, foreign, lost, late, writers,
+      #   forgotten, kept, and of each level
+      def totals
+        guarded(:totals) { [*@totals.values, @accounts.size, @forgotten, @kept.size, *@levels] }
+      end
 
       private
 
@@ -91,7 +113,9 @@ module Godwit
 
       # Numbers of the width that C has for them, and an id.
       def within_bounds?(record)
-        record.writer.match?(/\A\h{32}\z/) && [record.seq, record.tseq].all? { |number| number < MOST_NUMBER } && record.t_ns.between?(0, MOST_TIME)
+        record.writer.match?(/\A\h{32}\z/) &&
+          [record.seq, record.tseq].all? { |number| number < MOST_NUMBER } &&
+          record.t_ns.between?(0, MOST_TIME)
       end
 
       def count(record, bytes)
@@ -130,7 +154,11 @@ module Godwit
             @forgotten += 1
           end
           _, prog, host = record.frames.first.split(".", 3)
-          account = Account.new(writer, prog.b.byteslice(0, NAME), host.delete_suffix(".").b.byteslice(0, NAME), record.seq, record.seq - 1, 0, 0, 0, 0, 0, 0, 0, [0] * 6, Gaps.new)
+          account =
+            Account.new(
+              writer, prog.b.byteslice(0, NAME), host.delete_suffix(".").b.byteslice(0, NAME),
+              record.seq, record.seq - 1, 0, 0, 0, 0, 0, 0, 0, [0] * 6, Gaps.new
+            )
         end
         @accounts[account.writer] = account
       end
@@ -139,7 +167,8 @@ module Godwit
         return if @most.zero? || bytes > @most_bytes / 4
         @kept << frames
         @kept_bytes += bytes
-        @kept_bytes -= @kept.shift.sum(&:bytesize) while @kept.size > @most || @kept_bytes > @most_bytes
+        @kept_bytes -= @kept.shift.sum(&:bytesize) while @kept.size > @most ||
+            @kept_bytes > @most_bytes
       end
     end
     private_constant :Statistics

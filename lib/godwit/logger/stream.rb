@@ -16,7 +16,9 @@ module Godwit
         @label = Levels.label(level)
         @prog = prog
         @before_thread = ",\"level\":#{level},\"pid\":#{pid},\"thread\":".freeze
-        @after_thread = ",\"host\":#{JSON.generate(Text.utf8(host))}#{",\"prog\":#{JSON.generate(Text.utf8(prog))}" if prog}".freeze
+        host_field = ",\"host\":#{JSON.generate(Text.utf8(host))}"
+        prog_field = ",\"prog\":#{JSON.generate(Text.utf8(prog))}" if prog
+        @after_thread = "#{host_field}#{prog_field}".freeze
         @line_head = "#{@label[0]}, [".freeze
         @line_middle = " ##{pid}] #{@label.rjust(5)} -- #{Text.utf8(prog) if prog}: ".freeze
         @tseq = @dropped = @counted = 0

@@ -5,11 +5,11 @@ require_relative "record"
 
 module Godwit
   class Logger < ::Logger
-    # What a reader says at its end: `received 120,000 · lost 0 · 4 writers · 48,311/s · lag p99 1.2 ms`. Memory is bounded, and so is
-    # its care: the lag is good to a tenth.
+    # What a reader says at its end: `received 120,000 · lost 0 · 4 writers · 48,311/s · lag p99 1.2
+    # ms`. Memory is bounded, and so is its care: the lag is good to a tenth.
     #
-    # The lag is from the call in the writer to here: by the monotonic clock where both are on one machine (by name), else by the clocks
-    # on the wall, as far as they agree.
+    # The lag is from the call in the writer to here: by the monotonic clock where both are on one
+    # machine (by name), else by the clocks on the wall, as far as they agree.
     # @private
     class Summary
       # Buckets to a doubling of the lag.
@@ -40,12 +40,22 @@ module Godwit
       # @param wall [Integer] nanoseconds since 1970
       # @param mono [Integer] nanoseconds of the monotonic clock
       # @return [self]
-      def add(record, wall: Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond), mono: Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond))
+      def add(
+        record, wall: Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond),
+        mono: Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+      )
         @first ||= mono
         @last = mono
         @count += 1
         written = record.t_ns
-        lag = (@host && record.host == @host && (ticks = record.mono_ns)) ? mono - ticks : written && wall - written
+        lag =
+          (
+            if @host && record.host == @host && (ticks = record.mono_ns)
+              mono - ticks
+            else
+              written && wall - written
+            end
+          )
         @lags[bucket(lag)] += 1 if lag
         self
       end
@@ -59,12 +69,15 @@ module Godwit
       def line(received:, lost:, writers:, foreign: 0)
         lag = percentile(0.99)
         [
-          "received #{Summary.number(received)}", "lost #{Summary.number(lost)}", "#{Summary.number(writers)} #{(writers == 1) ? "writer" : "writers"}",
-          ("#{Summary.number(foreign)} foreign" if foreign.positive?), ("#{Summary.number(rate)}/s" if rate), ("lag p99 #{Summary.duration(lag)}" if lag)
+          "received #{Summary.number(received)}", "lost #{Summary.number(lost)}",
+          "#{Summary.number(writers)} #{(writers == 1) ? "writer" : "writers"}",
+          ("#{Summary.number(foreign)} foreign" if foreign.positive?),
+          ("#{Summary.number(rate)}/s" if rate), ("lag p99 #{Summary.duration(lag)}" if lag)
         ].compact.join(" · ")
       end
 
-      # @return [Integer, nil] records a second, between the first and the last that came; nil before there are two
+      # @return [Integer, nil] records a second, between the first and the last that came; nil
+      #   before there are two
       def rate
         ((@count - 1) * 1_000_000_000 / (@last - @first)) if @count > 1 && @last > @first
       end

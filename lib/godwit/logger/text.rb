@@ -6,7 +6,8 @@ require "java" if RUBY_ENGINE == "jruby"
 
 module Godwit
   class Logger < ::Logger
-    # From what a program logs to text and JSON. Nothing here raises: what cannot be told is told so.
+    # From what a program logs to text and JSON. Nothing here raises: what cannot be told is told
+    # so.
     # @private
     module Text
       # Bytes of a text, and of a payload.
@@ -18,18 +19,31 @@ module Godwit
       MOST_LINES = 200
       # Bytes of such a line, where the error is too long.
       MOST_LINE = 256
-      # Has JSON's generator refuse what it does not write by itself; nil: it cannot, before json 2.7.
+      # Has JSON's generator refuse what it does not write by itself; nil: it cannot, before json
+      # 2.7.
       STRICT = begin
         JSON.generate([::Object.new], strict: true) && nil
       rescue
         {strict: true}.freeze
       end
       # What it writes by itself. Hashes and Arrays of such are looked through, so deep.
-      SIMPLE = [::String, ::Symbol, ::Integer, ::Float, ::NilClass, ::TrueClass, ::FalseClass].to_h { |kind| [kind, true] }.compare_by_identity.freeze
+      SIMPLE =
+        [
+          ::String,
+          ::Symbol,
+          ::Integer,
+          ::Float,
+          ::NilClass,
+          ::TrueClass,
+          ::FalseClass
+        ].to_h { |kind| [kind, true] }.compare_by_identity.freeze
       DEPTH = 10
 
       # What a program's own methods may raise: all but what ends it.
-      FAULTS = [StandardError, ScriptError, SystemStackError, SecurityError, NoMemoryError, *(::Java::JavaLang::StackOverflowError if RUBY_ENGINE == "jruby")].freeze
+      FAULTS = [
+        StandardError, ScriptError, SystemStackError, SecurityError, NoMemoryError,
+        *(::Java::JavaLang::StackOverflowError if RUBY_ENGINE == "jruby")
+      ].freeze
 
       module_function
 
@@ -49,7 +63,8 @@ module Godwit
       def cut(text, most = MOST_BYTES)
         return text if text.bytesize <= most
         size = most
-        size -= 1 while size > most - 4 && (text.getbyte(size) & 0xC0) == 0x80 # not in the midst of a character
+        # Not in the midst of a character.
+        size -= 1 while size > most - 4 && (text.getbyte(size) & 0xC0) == 0x80
         kept = text.byteslice(0, size)
         "#{utf8(kept)}...(cut #{text.bytesize - kept.bytesize} bytes)"
       end
@@ -58,9 +73,16 @@ module Godwit
       # @return [String]
       def of(message)
         case message
-        when ::String then (message.frozen? && message.instance_of?(::String)) ? message : "#{message}" # standard:disable Style/RedundantInterpolation -- a copy that is a String, quicker than dup
-        when ::Exception then "#{message.message} (#{message.class})\n#{message.backtrace&.join("\n")}"
-        else "#{message.inspect}" # standard:disable Style/RedundantInterpolation -- a String, whatever a program's own method gives
+        when ::String
+          # Interpolation makes a copy that is a String, and is faster than dup.
+          # standard:disable Style/RedundantInterpolation
+          (message.frozen? && message.instance_of?(::String)) ? message : "#{message}"
+          # standard:enable Style/RedundantInterpolation
+        when ::Exception
+          "#{message.message} (#{message.class})\n#{message.backtrace&.join("\n")}"
+        else
+          # Interpolation gives a String even if the object's inspect does not.
+          "#{message.inspect}" # standard:disable Style/RedundantInterpolation
         end
       rescue *FAULTS => error
         "(#{class_of(message)} could not be shown: #{class_of(error)})"
@@ -74,7 +96,14 @@ module Godwit
       # @return [String]
       def with(message, payload)
         return "#{utf8(of(message))}  #{of(payload)}" if ::Exception === payload
-        data = (::Hash === payload) ? payload.map { |key, value| "#{utf8(name(key))}=#{bare(value)}" }.join(" ") : json(payload)
+        data =
+          (
+            if ::Hash === payload
+              payload.map { |key, value| "#{utf8(name(key))}=#{bare(value)}" }.join(" ")
+            else
+              json(payload)
+            end
+          )
         "#{utf8(of(message))}  #{data}"
       rescue *FAULTS # a Hash's own methods
         "#{utf8(of(message))}  #{json(payload)}"
@@ -89,10 +118,13 @@ module Godwit
         {payload: payload, **keywords}
       end
 
-      def bare(value) = (::String === value && value.match?(/\A[[:alnum:]_.:\/@%+-]+\z/)) ? value : json(value)
+      def bare(value)
+        (::String === value && value.match?(%r{\A[[:alnum:]_.:/@%+-]+\z})) ? value : json(value)
+      end
 
       # @param prog [Object]
-      # @return [String] as Ruby's formatter shows a program's name; of String itself, whatever `to_s` gives
+      # @return [String] as Ruby's formatter shows a program's name; of String itself, whatever
+      #   `to_s` gives
       def name(prog)
         "#{prog}" # standard:disable Style/RedundantInterpolation
       rescue *FAULTS
@@ -138,7 +170,10 @@ module Godwit
           kept = lines.first(room / 2 / MOST_LINE).map { |line| cut(utf8(name(line)), MOST_LINE) }
           kept << "...(cut #{lines.size - kept.size} lines)" if kept.size < lines.size
         end
-        {class: cut(data[:class], MOST_LINE), message: cut(data[:message], room / 2), backtrace: kept}
+        {
+          class: cut(data[:class], MOST_LINE), message: cut(data[:message], room / 2),
+          backtrace: kept
+        }
       end
 
       # What JSON refuses becomes its `inspect`.
@@ -153,7 +188,8 @@ module Godwit
       def error(exception)
         causes = []
         cause = exception.cause
-        while cause && causes.size < MOST_CAUSES && !cause.equal?(exception) && causes.none? { |known| known.equal?(cause) }
+        while cause && causes.size < MOST_CAUSES && !cause.equal?(exception) &&
+            causes.none? { |known| known.equal?(cause) }
           causes << cause
           cause = cause.cause
         end
@@ -163,7 +199,9 @@ module Godwit
       end
 
       # @return [String] such as "1 record is"
-      def count(records, one, more) = "#{records} #{(records == 1) ? "record #{one}" : "records #{more}"}"
+      def count(records, one, more)
+        "#{records} #{(records == 1) ? "record #{one}" : "records #{more}"}"
+      end
 
       # @return [String] an error's
       def message(exception)
@@ -174,21 +212,26 @@ module Godwit
 
       def one_error(exception)
         lines = ::Array.try_convert(exception.backtrace)
-        lines = [*lines.first(MOST_LINES), "...(cut #{lines.size - MOST_LINES} lines)"] if lines && lines.size > MOST_LINES
+        lines = [*lines.first(MOST_LINES), "...(cut #{lines.size - MOST_LINES} lines)"] if lines &&
+          lines.size > MOST_LINES
         {class: class_of(exception), message: message(exception), backtrace: lines}
       end
 
       def json_by_parts(value)
         case value
-        when ::Hash then "{#{value.map { |key, part| "#{string(name(key))}:#{part(part)}" }.join(",")}}"
-        when ::Array then "[#{value.map { |part| part(part) }.join(",")}]"
-        else part(value)
+        when ::Hash
+          "{#{value.map { |key, part| "#{string(name(key))}:#{part(part)}" }.join(",")}}"
+        when ::Array
+          "[#{value.map { |part| part(part) }.join(",")}]"
+        else
+          part(value)
         end
       rescue *FAULTS
         string(of(value))
       end
 
-      # What an object's own to_json gives stands there as it is, and would spoil the whole header. So it is read again, where there may be such an object.
+      # What an object's own to_json gives stands there as it is, and would spoil the whole header.
+      # So it is read again, where there may be such an object.
       if STRICT
         def sound_json(value)
           utf8(JSON.generate(value, STRICT))
@@ -206,7 +249,8 @@ module Godwit
         json
       end
 
-      # Ruby's own kinds that JSON has none for have one form, whatever other libraries make of them.
+      # Ruby's own kinds that JSON has none for have one form, whatever other libraries make of
+      # them.
       def in_json(value, depth = 0)
         return value if depth > DEPTH
         case value
@@ -225,7 +269,9 @@ module Godwit
         return true if SIMPLE[kind]
         return false if depth > DEPTH
         if kind.equal?(::Hash)
-          value.each_pair { |key, one| return false if !SIMPLE[key.class] || !(SIMPLE[one.class] || simple?(one, depth + 1)) }
+          value.each_pair do |key, one|
+            return false if !SIMPLE[key.class] || !(SIMPLE[one.class] || simple?(one, depth + 1))
+          end
         elsif kind.equal?(::Array)
           value.each { |one| return false unless SIMPLE[one.class] || simple?(one, depth + 1) }
         else
@@ -243,7 +289,11 @@ module Godwit
       def string(text) = JSON.generate(utf8(text))
 
       # @return [String] also of a BasicObject's
-      def class_of(object) = ::Module.instance_method(:to_s).bind_call(::Kernel.instance_method(:class).bind_call(object))
+      def class_of(object)
+        ::Module.instance_method(:to_s).bind_call(
+          ::Kernel.instance_method(:class).bind_call(object)
+        )
+      end
     end
     private_constant :Text
   end

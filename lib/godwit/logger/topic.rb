@@ -4,8 +4,9 @@ require_relative "levels"
 
 module Godwit
   class Logger < ::Logger
-    # The first frame of a record, `ERROR.billing.web1.`: level, program and host, each ended by a dot, so that a prefix never takes
-    # `billing2` for `billing`. `.` and `%` in a part are written %2E and %25.
+    # The first frame of a record, `ERROR.billing.web1.`: level, program and host, each ended by a
+    # dot, so that a prefix never takes `billing2` for `billing`. `.` and `%` in a part are written
+    # %2E and %25.
     # @private
     module Topic
       ESCAPED = {"." => "%2E", "%" => "%25"}.freeze
@@ -23,13 +24,15 @@ module Godwit
         "#{Levels.label(level)}.#{escape(prog.to_s)}.#{escape(host)}.".b
       end
 
-      # @return [Array(String, String, String), nil] level's label, program, host, in UTF-8; nil when it is no topic of ours
+      # @return [Array(String, String, String), nil] level's label, program, host, in UTF-8; nil
+      #   when it is no topic of ours
       def parse(topic)
         match = FORM.match(topic) or return
         [match[1], unescape(match[2]), unescape(match[3])]
       end
 
-      # @return [Array(String, String, String, Integer), nil] the same and the level's number, frozen
+      # @return [Array(String, String, String, Integer), nil] the same and the level's number,
+      #   frozen
       def where(topic)
         parts = parse(topic) or return
         [*parts.each(&:freeze), Levels::LABELS.index(parts.first)].freeze
@@ -44,7 +47,8 @@ module Godwit
         end
       end
 
-      # What a SUB subscribes to. Lines of plain writers (Ruby's Logger, rbczmq's) begin with a letter for the level instead.
+      # What a SUB subscribes to. Lines of plain writers (Ruby's Logger, rbczmq's) begin with a
+      # letter for the level instead.
       # @param levels [Array<Integer>, nil] nil: all
       # @param progs [Array<String>, nil] nil: all
       # @return [Array<String>] prefixes; [""] for everything
@@ -52,7 +56,9 @@ module Godwit
         return [""] unless levels || progs
         (levels || (0..5)).flat_map do |level|
           label = Levels.label(level)
-          (progs ? progs.map { |prog| "#{label}.#{escape(prog)}.".b } : ["#{label}."]) << "#{label[0]}, ["
+          (
+            progs ? progs.map { |prog| "#{label}.#{escape(prog)}.".b } : ["#{label}."]
+          ) << "#{label[0]}, ["
         end
       end
 

@@ -12,9 +12,9 @@ module Godwit
     #   reader.each { |record| print view.line(record) }
     #   # 12:31:07.123456 ERROR web1 billing[4242] [req-9] card refused  user=42
     #
-    # **What is in a record cannot pass for another, nor steer the terminal**: control characters, and those that turn the direction of
-    # text, show as `\e`, `\x07`, `\u202e`; a text of several lines shows its later lines behind four spaces. Bytes that are not
-    # UTF-8 show as U+FFFD.
+    # **What is in a record cannot pass for another, nor steer the terminal**: control characters,
+    # and those that turn the direction of text, show as `\e`, `\x07`, `\u202e`; a text of several
+    # lines shows its later lines behind four spaces. Bytes that are not UTF-8 show as U+FFFD.
     #
     # Any number of threads and fibers may use one.
     class View
@@ -22,8 +22,10 @@ module Godwit
 
       # What a format may name.
       FIELDS = %i[date time level host prog pid thread writer seq tags text payload message].freeze
-      # What shows as an escape sequence: C0 but tab and newline, DEL, C1, line separators, marks of direction.
-      UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
+      # What shows as an escape sequence: C0 but tab and newline, DEL, C1, line separators, marks of
+      # direction.
+      UNSAFE =
+        /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
       # The same in JSON, which escapes C0 itself.
       UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
       # A String that needs no quotes behind `key=`.
@@ -32,15 +34,27 @@ module Godwit
       NO_TIME = "--:--:--.------"
       NO_DATE = "----------"
 
-      STYLES = {"DEBUG" => "2", "INFO" => "32", "WARN" => "33", "ERROR" => "31", "FATAL" => "1;31", "ANY" => "35"}.freeze
+      STYLES = {
+        "DEBUG" => "2", "INFO" => "32", "WARN" => "33", "ERROR" => "31", "FATAL" => "1;31",
+        "ANY" => "35"
+      }.freeze
       PROG_STYLES = %w[36 34 35 32 33 96 94 95 92 93].freeze
       FAINT = "2"
       MATCH = "1;7"
-      private_constant :UNSAFE, :UNSAFE_IN_JSON, :BARE, :INDENT, :NO_TIME, :NO_DATE, :STYLES, :PROG_STYLES, :FAINT, :MATCH
+      private_constant :UNSAFE,
+        :UNSAFE_IN_JSON,
+        :BARE,
+        :INDENT,
+        :NO_TIME,
+        :NO_DATE,
+        :STYLES,
+        :PROG_STYLES,
+        :FAINT,
+        :MATCH
 
       class << self
-        # Tags, text and payload in one String: `[req-9] card refused  user=42`; of a text of several lines the payload ends the first.
-        # This is what {Filter} searches.
+        # Tags, text and payload in one String: `[req-9] card refused user=42`; of a text of several
+        # lines the payload ends the first. This is what {Filter} searches.
         # @param record [Record]
         # @return [String] UTF-8, valid, nothing escaped
         def message(record)
@@ -59,7 +73,8 @@ module Godwit
         # @param lines [Boolean] whether newlines and tabs stay
         # @return [String] with nothing in it that steers a terminal
         def escape(text, lines: false)
-          text = text.dup.force_encoding(Encoding::UTF_8).scrub unless text.encoding == Encoding::UTF_8 && text.valid_encoding?
+          text = text.dup.force_encoding(Encoding::UTF_8).scrub unless text.encoding ==
+            Encoding::UTF_8 && text.valid_encoding?
           text = text.gsub(UNSAFE) { |character| sequence(character) } if text.match?(UNSAFE)
           text = text.gsub(/[\n\t]/, "\n" => '\n', "\t" => '\t') if !lines && text.match?(/[\n\t]/)
           text
@@ -75,7 +90,8 @@ module Godwit
           payload.map { |key, value| "#{string(key)}=#{value(value)}" }.join(" ")
         end
 
-        # JSON of anything that came out of JSON, where a lone surrogate makes a String that is no UTF-8.
+        # JSON of anything that came out of JSON, where a lone surrogate makes a String that is no
+        # UTF-8.
         # @private
         def json(value)
           text = begin
@@ -114,10 +130,12 @@ module Godwit
         end
       end
 
-      # @param format [String, Symbol, nil] nil: the line above; `:json`: one JSON object a line; a String: as Kernel#format takes it, with
-      #   the names of {FIELDS}, such as "%<date>s %<time>s %-5<level>s %<message>s". All are Strings, "" where the record has none
+      # @param format [String, Symbol, nil] nil: the line above; `:json`: one JSON object a line; a
+      #   String: as Kernel#format takes it, with the names of {FIELDS}, such as "%<date>s %<time>s
+      #   %-5<level>s %<message>s". All are Strings, "" where the record has none
       # @param color [Boolean] ANSI colours: levels, programs, what `highlight:` found
-      # @param highlight [Regexp, Array<Regexp>, nil] with `color:`, what of tags, text and payload shows inverse
+      # @param highlight [Regexp, Array<Regexp>, nil] with `color:`, what of tags, text and payload
+      #   shows inverse
       # @raise [ArgumentValueError] when the format is none; says why
       def initialize(format: nil, color: false, highlight: nil)
         @format = format
@@ -143,22 +161,34 @@ module Godwit
         raise TypeError, "got #{@format.class}" unless @format.is_a?(String)
         format(@format, FIELDS.to_h { |name| [name, ""] })
       rescue KeyError, ArgumentError, TypeError => error
-        raise ArgumentValueError.new("format: takes a String with names such as %{time} or %-5<level>s, of #{FIELDS.join(", ")}: #{error.message}", operation: :new)
+        raise ArgumentValueError.new(
+          "format: takes a String with names such as %{time} or %-5<level>s, " \
+          "of #{FIELDS.join(", ")}: #{error.message}",
+          operation: :new
+        )
       end
 
       def standard(record)
         prog = record.prog.to_s
         pid = record.pid
         head = [paint(clock(record, "%H:%M:%S.%6N", NO_TIME), FAINT), level(record), *host(record)]
-        head << "#{prog.empty? ? "-" : program(prog)}#{"[#{pid}]" if pid}" unless prog.empty? && pid.nil?
+        unless prog.empty? && pid.nil?
+          head << "#{prog.empty? ? "-" : program(prog)}#{"[#{pid}]" if pid}"
+        end
         "#{head.join(" ")} #{message(record)}\n"
       end
 
       def fields(record)
         {
-          date: clock(record, "%Y-%m-%d", NO_DATE), time: clock(record, "%H:%M:%S.%6N", NO_TIME), level: record.label,
-          **%i[host prog pid thread writer seq].to_h { |name| [name, View.escape(record.public_send(name).to_s)] },
-          tags: View.escape(View.tags(record.tags)), text: shown(record.text.chomp), payload: View.escape(View.payload(record.payload)),
+          date: clock(record, "%Y-%m-%d", NO_DATE),
+          time: clock(record, "%H:%M:%S.%6N", NO_TIME),
+          level: record.label,
+          **%i[host prog pid thread writer seq].to_h do |name|
+            [name, View.escape(record.public_send(name).to_s)]
+          end,
+          tags: View.escape(View.tags(record.tags)),
+          text: shown(record.text.chomp),
+          payload: View.escape(View.payload(record.payload)),
           message: message(record)
         }
       end
@@ -188,7 +218,8 @@ module Godwit
         message.scan(@highlight) do
           first, last = $~.offset(0)
           next if first == last
-          result << shown(message[at...first]) << message[first...last].split("\n", -1).map { |part| found(part) }.join(INDENT)
+          result << shown(message[at...first]) <<
+            message[first...last].split("\n", -1).map { |part| found(part) }.join(INDENT)
           at = last
         end
         result << shown(message[at..])

@@ -9,7 +9,8 @@ require_relative "exit"
 
 module Godwit
   class Logger < ::Logger
-    # One process's end of a logger: the queue, and the thread that owns the outlet. It knows no Logger, so that the garbage collector can take that.
+    # One process's end of a logger: the queue, and the thread that owns the outlet. It knows no
+    # Logger, so that the garbage collector can take that.
     # @private
     class Writer
       include Drops
@@ -41,7 +42,8 @@ module Godwit
 
       attr_reader :encoder, :outlet, :last_error
 
-      # @return [Boolean] whether entries go anywhere; false in a forked child, and after a kill of the thread
+      # @return [Boolean] whether entries go anywhere; false in a forked child, and after a kill of
+      #   the thread
       def alive? = @thread&.alive?
 
       # @return [Boolean] whether it is this process's, and not closed
@@ -74,7 +76,11 @@ module Godwit
       # @return [Stats]
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
-        Stats.new(queued: queued, sent: @outlet.sent, dropped: @encoder.dropped + @lost + @late + @outlet.lost, spooled: @outlet.spooled, last_error: @last_error)
+        Stats.new(
+          queued: queued, sent: @outlet.sent,
+          dropped: @encoder.dropped + @lost + @late + @outlet.lost, spooled: @outlet.spooled,
+          last_error: @last_error
+        )
       end
 
       def queued = @room.size + unsent
@@ -100,11 +106,19 @@ module Godwit
 
       private
 
-      # @return [Integer] records that were taken from the queue and have not gone; a notice of drops, always the last, is none
+      # @return [Integer] records that were taken from the queue and have not gone; a notice of
+      #   drops, always the last, is none
       def unsent = [@pending.size - @gone - (@noticed ? 1 : 0), 0].max
 
       def overflow(entry, bytes)
-        room = (@settings.overflow == :block) ? @room.wait(@settings.block_timeout, mute: true) : @room.give_way
+        room =
+          (
+            if @settings.overflow == :block
+              @room.wait(@settings.block_timeout, mute: true)
+            else
+              @room.give_way
+            end
+          )
         return @room.push(entry, bytes) || :sealed if room
         if @settings.overflow == :drop_old
           oldest = @room.shift
@@ -131,7 +145,8 @@ module Godwit
         spawn unless over || @closing || Exit.over?
       end
 
-      # Interrupts are taken only where it waits; so it always knows what has gone. It outlives every error: one costs a batch, which is counted.
+      # Interrupts are taken only where it waits; so it always knows what has gone. It outlives
+      # every error: one costs a batch, which is counted.
       def run
         Thread.handle_interrupt(Object => :never) do
           settle { @outlet.open }
@@ -170,7 +185,8 @@ module Godwit
         forget_pending
         trouble(error)
       ensure
-        @marks.shift.tell(true) until @marks.empty? || @gone < @pending.size # a killed thread's are its follower's
+        # A killed thread's are its follower's.
+        @marks.shift.tell(true) until @marks.empty? || @gone < @pending.size
       end
 
       def encode(batch)
@@ -245,7 +261,12 @@ module Godwit
 
       # @param all [Boolean, Integer] how many are kept on the disk
       def tell_rest(all)
-        @complaint.call("#{Text.count(all, "is", "are")} kept in #{@settings.spool} for the next start", always: true) if all.is_a?(Integer)
+        if all.is_a?(Integer)
+          @complaint.call(
+            "#{Text.count(all, "is", "are")} kept in #{@settings.spool} for the next start",
+            always: true
+          )
+        end
         return if @lost.zero? && all
         some = "some of the last #{@outlet.held} records may not have been sent"
         count = "#{@lost} #{(@lost == 1) ? "record" : "records"} not sent" if @lost.positive?

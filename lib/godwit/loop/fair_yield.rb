@@ -2,7 +2,8 @@
 
 module Godwit
   class Loop
-    # What {Loop#run} does, turn by turn: wait, call each callback whose socket or IO is ready once, fire timers, run what was posted.
+    # What {Loop#run} does, turn by turn: wait, call each callback whose socket or IO is ready once,
+    # fire timers, run what was posted.
     # @private
     module FairYield
       # More wait for the next turn, so that sockets come in between.
@@ -15,14 +16,22 @@ module Godwit
       # One thread or fiber runs it at a time.
       def claim(token)
         locked(:run) do
-          raise Errors.build(StateError, :run, nil, "this loop runs already: stop it first, or make another") if claimed?
+          if claimed?
+            raise Errors.build(
+              StateError,
+              :run,
+              nil,
+              "this loop runs already: stop it first, or make another"
+            )
+          end
           @runner = Thread.current
           @calling = false
           @token = token
         end
       end
 
-      # Not by a thread that was killed while its fibers waited: Ruby drops those, and runs no `ensure` of theirs.
+      # Not by a thread that was killed while its fibers waited: Ruby drops those, and runs no
+      # `ensure` of theirs.
       def claimed?
         !@token.nil? && @runner.alive?
       end
@@ -55,7 +64,8 @@ module Godwit
         run_posted unless @stopping
       end
 
-      # What a callback changes comes before this look at what there is to do; what others change rings the bell.
+      # What a callback changes comes before this look at what there is to do; what others change
+      # rings the bell.
       def ready
         @poller.wait((@posted.empty? && !@stopping) ? @timers.next_in : 0)
       rescue ClosedError, ContextTerminatedError => error
@@ -63,7 +73,8 @@ module Godwit
         NOTHING
       end
 
-      # Takes one out that is closed, or whose context has ended, and tells of it; the next turn finds the next one.
+      # Takes one out that is closed, or whose context has ended, and tells of it; the next turn
+      # finds the next one.
       def sweep(error)
         ended = error.is_a?(ClosedError) ? :closed? : :terminated?
         object, watch = locked(:run) { @watches.find { |_, watch| watch.public_send(ended) } }
@@ -73,8 +84,21 @@ module Godwit
       end
 
       def closed_elsewhere(error, object)
-        what, fix = error.is_a?(ClosedError) ? ["was closed", "remove it before that, or close it in its own callback"] : ["has lost its context", "close it"]
-        Errors.build(error.class, :run, nil, "#{Errors.shown(object)} #{what} while it was registered in a loop, which has taken it out: #{fix}")
+        what, fix =
+          (
+            if error.is_a?(ClosedError)
+              ["was closed", "remove it before that, or close it in its own callback"]
+            else
+              ["has lost its context", "close it"]
+            end
+          )
+        Errors.build(
+          error.class,
+          :run,
+          nil,
+          "#{Errors.shown(object)} #{what} while it was registered in a loop, which has taken it " \
+          "out: #{fix}"
+        )
       end
 
       def dispatch(event)
@@ -84,7 +108,8 @@ module Godwit
         call_for(object, :writable) if event.writable? && !@stopping
       end
 
-      # An earlier callback of this turn may have taken it out, or closed it; of that the next wait tells.
+      # An earlier callback of this turn may have taken it out, or closed it; of that the next wait
+      # tells.
       def call_for(object, event)
         watch = @lock.synchronize { @watches[object] } or return disown(object)
         callback = watch.callback(event, @turn)
@@ -125,8 +150,9 @@ module Godwit
         end
       end
 
-      # The bell is one end of a pair of sockets to which nobody writes: never readable, always writable. Which of the two the poller looks for
-      # says whether it rings; so ringing is a change of state and nothing that may be full, and works in a trap block.
+      # The bell is one end of a pair of sockets to which nobody writes: never readable, always
+      # writable. Which of the two the poller looks for says whether it rings; so ringing is a
+      # change of state and nothing that may be full, and works in a trap block.
       def ring
         return if @calling && Thread.current.equal?(@runner)
         @poller.modify(@bell, :writable)

@@ -2,8 +2,8 @@
 
 module Godwit
   class Loop
-    # What is registered: in the poller, and with its callbacks here. Each step leaves the two in a state that the next call can put right, since an
-    # interrupt may come between them.
+    # What is registered: in the poller, and with its callbacks here. Each step leaves the two in a
+    # state that the next call can put right, since an interrupt may come between them.
     # @private
     module Registrations
       private
@@ -21,7 +21,14 @@ module Godwit
       end
 
       def extend_to(watch, thing, event)
-        raise Errors.build(PollerError, event, nil, "#{Errors.shown(thing)} has such a callback already: remove it first") if watch.has?(event)
+        if watch.has?(event)
+          raise Errors.build(
+            PollerError,
+            event,
+            nil,
+            "#{Errors.shown(thing)} has such a callback already: remove it first"
+          )
+        end
         @poller.__send__(:possible, event, thing, Poller::Event::BITS[event])
         @poller.modify(thing, *watch.events, event)
       end

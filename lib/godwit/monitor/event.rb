@@ -5,18 +5,18 @@ module Godwit
     # One thing that happened to a socket's connections. Frozen, and shareable between Ractors.
     #
     #   case event
-    #   in {name: :handshake_failed_protocol, protocol_error: :zmtp_cryptographic} then warn "wrong key"
-    #   in {name: :disconnected, endpoint:} then warn "lost #{endpoint}"
-    #   else puts event
-    #   end
+    #   in {name: :handshake_failed_protocol, protocol_error: :zmtp_cryptographic} then warn "wrong
+    #   key" in {name: :disconnected, endpoint:} then warn "lost #{endpoint}" else puts event end
     #
     # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor(3)
     class Event
       # @return [Symbol] one of {Monitor::EVENTS}
       attr_reader :name
-      # @return [String] where it happened: for a connection of ours, where it leads; else where we are bound; "" where libzmq names none
+      # @return [String] where it happened: for a connection of ours, where it leads; else where we
+      #   are bound; "" where libzmq names none
       attr_reader :endpoint
-      # @return [Integer] what libzmq gave with it: a descriptor, an errno, milliseconds, a code; see docs/monitor.md
+      # @return [Integer] what libzmq gave with it: a descriptor, an errno, milliseconds, a code;
+      #   see docs/monitor.md
       attr_reader :value
       # @return [Array<Integer>] all that libzmq gave with it: one, but for :pipes_stats
       attr_reader :values
@@ -44,7 +44,8 @@ module Godwit
         freeze
       end
 
-      # @return [SystemCallError, nil] for an event whose value is an errno, such as Errno::ECONNREFUSED; a new one each time
+      # @return [SystemCallError, nil] for an event whose value is an errno, such as
+      #   Errno::ECONNREFUSED; a new one each time
       def error
         SystemCallError.new(nil, value) if @kind == :errno && value.positive?
       end
@@ -64,14 +65,15 @@ module Godwit
         value / 1000.0 if @kind == :interval
       end
 
-      # The number of the connection's descriptor: good for telling connections apart, for nothing else. It may be closed already, and
-      # be another's.
+      # The number of the connection's descriptor: good for telling connections apart, for nothing
+      # else. It may be closed already, and be another's.
       # @return [Integer, nil]
       def fd
         value if @kind == :fd
       end
 
-      # @return [String, nil] what the value means, in words: of an errno, a protocol error, a status code
+      # @return [String, nil] what the value means, in words: of an errno, a protocol error, a
+      #   status code
       def reason
         case @kind
         when :errno then error&.message
@@ -125,7 +127,8 @@ module Godwit
       end
 
       KEYS = %i[
-        name endpoint value values local_endpoint remote_endpoint error protocol_error status interval fd reason
+        name endpoint value values local_endpoint remote_endpoint error protocol_error status
+        interval fd reason
       ].freeze
       private_constant :KEYS
 

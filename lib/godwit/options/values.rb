@@ -6,7 +6,10 @@ module Godwit
     # @private
     module Values
       INT_MAX = 2**31 - 1
-      MAX = {int: INT_MAX, duration: INT_MAX, prefix: INT_MAX, id32: 2**32 - 1, int64: 2**63 - 1, uint64: 2**64 - 1}.freeze
+      MAX = {
+        int: INT_MAX, duration: INT_MAX, prefix: INT_MAX, id32: 2**32 - 1, int64: 2**63 - 1,
+        uint64: 2**64 - 1
+      }.freeze
       private_constant :INT_MAX, :MAX
 
       module_function
@@ -17,17 +20,27 @@ module Godwit
           raise option.refusal(value) if option.none.nil? || option.none_reads
           return (option.none == :null) ? nil : option.none
         end
-        raw = case option.type
-        when :bool then encode_bool(value)
-        when :duration then encode_duration(option, value)
-        when :enum then option.values[value.to_s.to_sym] if value.is_a?(Symbol) || value.is_a?(String)
-        when :flags then encode_flags(option, value)
-        when :text, :bytes then encode_string(option, value)
-        when :key then encode_key(value)
-        when :prefix then value.is_a?(String) ? encode_prefix(option, value) : encode_integer(option, value)
-        when :id32 then encode_integer(option, value)&.then { |id| [id].pack("L") }
-        else encode_integer(option, value)
-        end
+        raw =
+          case option.type
+          when :bool
+            encode_bool(value)
+          when :duration
+            encode_duration(option, value)
+          when :enum
+            option.values[value.to_s.to_sym] if value.is_a?(Symbol) || value.is_a?(String)
+          when :flags
+            encode_flags(option, value)
+          when :text, :bytes
+            encode_string(option, value)
+          when :key
+            encode_key(value)
+          when :prefix
+            value.is_a?(String) ? encode_prefix(option, value) : encode_integer(option, value)
+          when :id32
+            encode_integer(option, value)&.then { |id| [id].pack("L") }
+          else
+            encode_integer(option, value)
+          end
         raw.nil? ? raise(option.refusal(value)) : raw
       end
 
@@ -73,12 +86,18 @@ module Godwit
       end
 
       def encode_integer(option, value)
-        value if value.is_a?(Integer) && value.between?((option.type == :prefix) ? 0 : option.min || 0, max(option))
+        if value.is_a?(Integer) &&
+            value.between?((option.type == :prefix) ? 0 : option.min || 0, max(option))
+          value
+        end
       end
 
       # Rounded to what libzmq can tell apart, but what is more than nothing never becomes nothing.
       def encode_duration(option, value)
-        return unless value.is_a?(Numeric) && value.real? && value.finite? && !value.negative? && value <= MAX.fetch(:duration)
+        unless value.is_a?(Numeric) && value.real? && value.finite? && !value.negative? &&
+            value <= MAX.fetch(:duration)
+          return
+        end
         raw = (value * ((option.unit == "s") ? 1 : 1000)).round
         raw = (Rational(raw, option.step).round * option.step) if option.step > 1
         raw = option.step if raw.zero? && value.positive?
@@ -103,7 +122,12 @@ module Godwit
       def encode_prefix(option, value)
         return unless value.bytesize.between?(option.min, option.max) && !value.b.include?("\0")
         # Only zmq_ctx_set_ext takes Strings, and only builds with drafts export it.
-        raise option.error("takes a String only with a libzmq built with drafts, else an Integer", UnsupportedError) unless Godwit.has?(:draft)
+        unless Godwit.has?(:draft)
+          raise option.error(
+            "takes a String only with a libzmq built with drafts, else an Integer",
+            UnsupportedError
+          )
+        end
         (value.bytesize == 4) ? "#{value.b}\0".b : value.b
       end
 

@@ -2,15 +2,19 @@
 
 module Godwit
   class Proxy
-    # The three proxies of the Guide. Each makes the sockets for the endpoints that it is given and binds them; {Proxy#close}
-    # closes those. Instead of endpoints either side may be a socket of the caller's, which stays his.
+    # The three proxies of the Guide. Each makes the sockets for the endpoints that it is given and
+    # binds them; {Proxy#close} closes those. Instead of endpoints either side may be a socket of
+    # the caller's, which stays his.
     #
-    # With a block: starts the proxy, yields it, closes it afterwards, and gives the block's value. Without: nothing runs yet.
+    # With a block: starts the proxy, yields it, closes it afterwards, and gives the block's value.
+    # Without: nothing runs yet.
     module Patterns
-      # A ROUTER for clients (REQ, DEALER), a DEALER for workers (REP, ROUTER): requests are dealt out, replies find back.
+      # A ROUTER for clients (REQ, DEALER), a DEALER for workers (REP, ROUTER): requests are dealt
+      # out, replies find back.
       # @param frontend [String, Array<String>, Socket] endpoints to bind, or a socket
       # @param backend [String, Array<String>, Socket]
-      # @param capture [String, Array<String>, Socket, nil] gets the copies; endpoints: a PUB is bound there
+      # @param capture [String, Array<String>, Socket, nil] gets the copies; endpoints: a PUB is
+      #   bound there
       # @param context [Context, nil] of the sockets that it makes; nil: the process's own
       # @param options [Hash] of the sockets that it makes for the two sides, such as `send_hwm: 10`
       # @yieldparam proxy [Proxy]
@@ -20,7 +24,8 @@ module Godwit
         build([ROUTER, frontend], [DEALER, backend], capture, context, options, &block)
       end
 
-      # An XSUB for publishers, an XPUB for subscribers: messages go one way, subscriptions the other.
+      # An XSUB for publishers, an XPUB for subscribers: messages go one way, subscriptions the
+      # other.
       # @param (see #queue)
       # @yieldparam proxy [Proxy]
       # @return [Proxy] or the block's value
@@ -43,7 +48,8 @@ module Godwit
       def build(frontend, backend, capture, context, options, &block)
         owned = []
         begin
-          sides = [frontend, backend].map { |type, where| side(type, where, context, options, owned) }
+          sides =
+            [frontend, backend].map { |type, where| side(type, where, context, options, owned) }
           capture &&= side(PUB, capture, context, {}, owned)
           proxy = new(*sides, capture: capture).own(owned)
         rescue
@@ -62,7 +68,8 @@ module Godwit
         proxy.start
         yield proxy
       ensure
-        proxy.close unless proxy.__send__(:_forked?) # a child that ends within the block leaves it to its parent
+        # A child that ends within the block leaves it to its parent.
+        proxy.close unless proxy.__send__(:_forked?)
       end
     end
   end

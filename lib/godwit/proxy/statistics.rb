@@ -2,7 +2,8 @@
 
 module Godwit
   class Proxy
-    # What went through one socket of a proxy: messages (of one frame or several), and the bytes of their frames.
+    # What went through one socket of a proxy: messages (of one frame or several), and the bytes of
+    # their frames.
     #
     # @!attribute [r] received
     #   @return [Integer] messages taken from it

@@ -9,12 +9,14 @@ module Godwit
 
       # Runs the command and hands its rows on.
       #
-      # * To a **socket**: each row is a message of one frame, with `err: :rows` one of two (`["out", row]`, `["err", row]`). A socket that
-      #   takes no more makes this wait, and with it the command: the high-water mark is the back-pressure. What is there goes in
-      #   one batch; nothing waits for a batch to fill.
-      # * To a **logger** (Godwit's, Ruby's, or what has `add` like it): a record a row, stdout at INFO, stderr at WARN; the standard
-      #   error that `err:` says nothing of is taken too. Its tag is the program and its pid, `make[4242]`, where the logger knows
-      #   tags (`tagged`), else that is its progname.
+      # * To a **socket**: each row is a message of one frame, with `err: :rows` one of two
+      #   (`["out", row]`, `["err", row]`). A socket that takes no more makes this wait, and with it
+      #   the command: the high-water mark is the back-pressure. What is there goes in one batch;
+      #   nothing waits for a batch to fill.
+      # * To a **logger** (Godwit's, Ruby's, or what has `add` like it): a record a row, stdout at
+      #   INFO, stderr at WARN; the standard error that `err:` says nothing of is taken too. Its tag
+      #   is the program and its pid, `make[4242]`, where the logger knows tags (`tagged`), else
+      #   that is its progname.
       #
       #     Godwit::Shell.rows("find", "/").into(push)
       #     Godwit::Shell.rows("make").into(log).success?
@@ -31,21 +33,35 @@ module Godwit
       def into(target, count: nil, timeout: nil)
         Bridges.check_count(:into, count)
         case target
-        when Socket then batches(count: count) { |rows| target.send_many(Bridges.messages(rows), timeout: timeout) }
-        when ->(logger) { logger.respond_to?(:add) && logger.respond_to?(:info) } then into_log(target, count)
-        else raise Errors.bad_type(:into, "the target", "a socket or a logger (for others: each { |row| target << row })", target)
+        when Socket
+          batches(count: count) do |rows|
+            target.send_many(Bridges.messages(rows), timeout: timeout)
+          end
+        when ->(logger) { logger.respond_to?(:add) && logger.respond_to?(:info) }
+          into_log(target, count)
+        else
+          raise Errors.bad_type(
+            :into,
+            "the target",
+            "a socket or a logger (for others: each { |row| target << row })",
+            target
+          )
         end
       end
 
-      # Runs the command, and yields what is there at once: for targets that take many rows cheaper than each on its own.
-      # @yieldparam rows [Array<String>] one or more; with `err: :rows` Arrays of a Symbol and a String
+      # Runs the command, and yields what is there at once: for targets that take many rows cheaper
+      # than each on its own.
+      # @yieldparam rows [Array<String>] one or more; with `err: :rows` Arrays of a Symbol and a
+      #   String
       # @return [Status, self] self without a block
       # @raise [SystemCallError, RowTooLongError] as {Stream#each}
       def each_batch(&block) = block ? batches(&block) : self
 
       # @private
       # @return [Array<String, Array<String>>] messages of a socket
-      def self.messages(rows) = rows.first.is_a?(Array) ? rows.map { |kind, row| [kind.name, row] } : rows
+      def self.messages(rows)
+        rows.first.is_a?(Array) ? rows.map { |kind, row| [kind.name, row] } : rows
+      end
 
       # @private
       def self.check_count(operation, count)
@@ -78,7 +94,15 @@ module Godwit
       end
 
       def into_log(logger, count)
-        return self.class.new(@plan.with(err: :rows)).into(logger, count: count).tap { |status| @status = status } if @plan.err == :inherit && !@plan.pty
+        if @plan.err == :inherit && !@plan.pty
+          return (
+            self
+              .class
+              .new(@plan.with(err: :rows))
+              .into(logger, count: count)
+              .tap { |status| @status = status }
+          )
+        end
         tag = nil
         batches(started: ->(job) { tag = job.tag }, count: count) do |rows|
           if logger.respond_to?(:tagged)

@@ -2,8 +2,9 @@
 
 module Godwit
   module Shell
-    # One process that was started, the leader of a process group of its own unless it is in the foreground. Its number stays its own
-    # until {#reap}: before, it is at worst a zombie. Used under the lock of {Processes}.
+    # One process that was started, the leader of a process group of its own unless it is in the
+    # foreground. Its number stays its own until {#reap}: before, it is at worst a zombie. Used
+    # under the lock of {Processes}.
     # @private
     class Child
       # @return [Integer] of the process and of its group

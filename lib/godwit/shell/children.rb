@@ -18,11 +18,13 @@ module Godwit
       attach_function :waitid, %i[int uint buffer_out int], :int
       attach_function :syscall, %i[long varargs], :long
 
-      # True: it ended, and nobody has taken its status; false: it runs; nil: it is no child of ours, or no longer.
+      # True: it ended, and nobody has taken its status; false: it runs; nil: it is no child of
+      # ours, or no longer.
       def exited?(pid)
         Backend::FFI.keep_errno do
           info = ::FFI::MemoryPointer.new(SIGINFO_SIZE)
-          code = Children.waitid(P_PID, pid, info, WNOHANG_WEXITED_WNOWAIT) until code == 0 || (code && ::FFI.errno != Errno::EINTR::Errno)
+          code = Children.waitid(P_PID, pid, info, WNOHANG_WEXITED_WNOWAIT) until code == 0 ||
+              (code && ::FFI.errno != Errno::EINTR::Errno)
           (code == 0) ? info.read_int != 0 : nil # the signal's number: 0 for none
         end
       end

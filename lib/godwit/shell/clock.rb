@@ -12,7 +12,10 @@ module Godwit
 
       def initialize(plan)
         @start = @quiet = @silent = Timeout.now
-        timeout, @idle, @drain = [plan.timeout, plan.idle, plan.drain].map { |seconds| seconds if seconds && seconds < Timeout::MOST }
+        timeout, @idle, @drain =
+          [plan.timeout, plan.idle, plan.drain].map do |seconds|
+            seconds if seconds && seconds < Timeout::MOST
+          end
         @timeout = timeout && @start + timeout
         @deadline = @timeout ? (@timeout * 1000).ceil : -1
         @rows = @bytes = 0

@@ -12,7 +12,9 @@ module Godwit
     def self.of(status)
       text = "run #{status.command}: #{status}"
       last = status.stderr_tail.to_s.scrub("?").lines.last(LINES).join.chomp
-      text << "\n" << last.encode(text.encoding, invalid: :replace, undef: :replace) unless last.empty?
+      unless last.empty?
+        text << "\n" << last.encode(text.encoding, invalid: :replace, undef: :replace)
+      end
       new(text, operation: :run).tap { |error| error.__send__(:judge, status) }
     end
 

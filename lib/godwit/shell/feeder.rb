@@ -2,7 +2,8 @@
 
 module Godwit
   module Shell
-    # Writes a command's input on a thread of its own, so that neither waits for the other. A command that does not read on is no error.
+    # Writes a command's input on a thread of its own, so that neither waits for the other. A
+    # command that does not read on is no error.
     # @private
     class Feeder
       PIECE = 65_536
@@ -16,7 +17,11 @@ module Godwit
       # @param processes [Processes] which an error of the input ends
       def initialize(input, pipe, processes, terminal: false)
         @pipe = pipe
-        @thread = Thread.new { Thread.handle_interrupt(Object => :immediate) { feed(input, pipe, processes, terminal) } } # started where kills are put off
+        # Started where kills are put off.
+        @thread =
+          Thread.new do
+            Thread.handle_interrupt(Object => :immediate) { feed(input, pipe, processes, terminal) }
+          end
         @thread.name = "godwit shell input"
         @thread.report_on_exception = false
       end
@@ -36,7 +41,7 @@ module Godwit
       def feed(input, pipe, processes, terminal)
         pieces(input) { |piece| write(pipe, piece) or break }
         write(pipe, END_OF_INPUT) if terminal
-      rescue Exception => error # standard:disable Lint/RescueException -- raised where the rows are taken
+      rescue Exception => error # standard:disable Lint/RescueException -- raised to the reader
         @error = error
         processes.signal(:TERM)
       ensure

@@ -2,8 +2,8 @@
 
 module Godwit
   module Shell
-    # One run of a plan: reads as its caller asks for rows, and waits for all its pipes and processes at once. One that nobody holds
-    # any more has its processes ended by a finalizer.
+    # One run of a plan: reads as its caller asks for rows, and waits for all its pipes and
+    # processes at once. One that nobody holds any more has its processes ended by a finalizer.
     # @private
     class Job
       # Reads without a wait, or rows, after which other fibers, and the processes, are looked at.
@@ -13,7 +13,8 @@ module Godwit
       # Seconds between two looks for a child that was stopped, which no descriptor tells.
       LOOK_FOR_STOPPED = 0.5
 
-      # The signals that a terminal or the system sends to end a program: the command gets the one that ended its caller.
+      # The signals that a terminal or the system sends to end a program: the command gets the one
+      # that ended its caller.
       FORWARDED = %w[INT TERM HUP QUIT].to_h { |name| [Signal.list[name], name.to_sym] }.freeze
 
       # @return [Status, nil] once finished
@@ -36,7 +37,10 @@ module Godwit
         @processes.children.each { |child| await_exit(child) }
         @input = launch.input
         @feeder = Feeder.new(plan.input, @input, @processes, terminal: plan.pty) if @input
-        ObjectSpace.define_finalizer(self, Reaper.finalizer(@processes, @feeder, [@poller, *@all.map(&:io), *@exits.keys.grep(IO)]))
+        ObjectSpace.define_finalizer(
+          self,
+          Reaper.finalizer(@processes, @feeder, [@poller, *@all.map(&:io), *@exits.keys.grep(IO)])
+        )
         ready = true
       ensure
         abandon(launch) unless ready
@@ -71,7 +75,12 @@ module Godwit
       def closed? = @closed || false
 
       # @return [String] the programs and their pids, such as `make[4242]`
-      def tag = @processes.children.map { |child| "#{File.basename(child.words.first)}[#{child.pid}]" }.join("|")
+      def tag
+        @processes
+          .children
+          .map { |child| "#{File.basename(child.words.first)}[#{child.pid}]" }
+          .join("|")
+      end
 
       # Sends a signal to all that was started.
       def signal(name) = @processes.signal(name)
@@ -92,7 +101,8 @@ module Godwit
         Thread.handle_interrupt(Object => :never) do
           first = forwarded
           @feeder&.kill
-          @poller.close unless @processes.foreign? # before the pipes: who waits for them is to see them no more
+          # Before the pipes: who waits for them is to see them no more.
+          @poller.close unless @processes.foreign?
           @all.each(&:close)
           @processes.stop(first)
         ensure
@@ -119,7 +129,11 @@ module Godwit
 
       # Each stream is read once, at most. Waits if there was nothing.
       def turn(&block)
-        raise ForkedError, "#{@plan.operation}: the command was started before fork: start it anew in this process" if @processes.foreign?
+        if @processes.foreign?
+          raise ForkedError,
+            "#{@plan.operation}: the command was started before fork: start it anew in this " \
+            "process"
+        end
         busy = false
         @sources.delete_if do |source|
           answer = source.take(@clock.deadline, &block)
@@ -166,7 +180,9 @@ module Godwit
         unseen = @exits.each_key.grep(Integer)
         seconds = [seconds, Pidfd::LOOK_AGAIN].compact.min unless unseen.empty?
         seconds = [seconds, LOOK_FOR_STOPPED].compact.min if @terminal
-        unless_closed { @poller.wait(seconds).each { |event| see_exit(event.object) if @exits.key?(event.object) } }
+        unless_closed do
+          @poller.wait(seconds).each { |event| see_exit(event.object) if @exits.key?(event.object) }
+        end
         unseen.each { |pid| @exits.delete(pid) if @exits[pid].exited? }
         refuse_terminal if @terminal
       end
@@ -175,8 +191,12 @@ module Godwit
         return if Timeout.now - (@terminal_seen || 0) < LOOK_FOR_STOPPED
         @terminal_seen = Timeout.now
         child = @processes.wanting_terminal or return
-        raise StateError.new("#{@plan.operation} #{Plan.shown(child.words)}: it uses the terminal, and was stopped since it does not have it: " \
-          "give it the terminal by foreground: true", operation: @plan.operation)
+        raise StateError.new(
+          "#{@plan.operation} #{Plan.shown(child.words)}: it uses the terminal, and was " \
+          "stopped since it does not have it: " \
+            "give it the terminal by foreground: true",
+          operation: @plan.operation
+        )
       end
 
       def await_exit(child)
@@ -192,13 +212,20 @@ module Godwit
       end
 
       def too_long
-        RowTooLongError.new("#{@plan.operation} #{@plan.name}: a row has more than #{@plan.limit} bytes (raise limit:, or take long: :split or :cut)",
-          operation: @plan.operation)
+        RowTooLongError.new(
+          "#{@plan.operation} #{@plan.name}: a row has more than #{@plan.limit} bytes (raise " \
+          "limit:, or take long: :split or :cut)",
+          operation: @plan.operation
+        )
       end
 
       def sources(launch, reuse)
         sources = []
-        sources << (@out = Source.new(launch.out, @plan, kind: (:out if @plan.err == :rows), reuse: reuse)) if launch.out
+        if launch.out
+          sources << (
+            @out = Source.new(launch.out, @plan, kind: (:out if @plan.err == :rows), reuse: reuse)
+          )
+        end
         sources << error_source(launch.err, reuse) if launch.err
         sources
       end
@@ -206,9 +233,17 @@ module Godwit
       def error_source(io, reuse)
         err = @plan.err
         return Source.new(io, @plan, kind: :err, reuse: reuse) if err == :rows
-        return Source.new(io, @plan, reuse: reuse) { |row| err.respond_to?(:call) ? err.call(row) : err.write(row, "\n") } unless err == :tail
+        unless err == :tail
+          return (
+            Source.new(io, @plan, reuse: reuse) do |row|
+              err.respond_to?(:call) ? err.call(row) : err.write(row, "\n")
+            end
+          )
+        end
         tail = @tail = Tail.new
-        Source.new(io, @plan, sep: :chunk, encoding: Encoding::BINARY, reuse: true) { |chunk| tail << chunk }
+        Source.new(io, @plan, sep: :chunk, encoding: Encoding::BINARY, reuse: true) do |chunk|
+          tail << chunk
+        end
       end
 
       # The signal that ends the caller is the one that the command gets first.
@@ -219,8 +254,10 @@ module Godwit
 
       def report(pending)
         Report.new(@plan, @processes.children).status(
-          rows: @all.sum { |source| source.yields? ? source.rows : 0 } - pending, bytes: @out ? @out.bytes : 0, seconds: @clock.spent,
-          stderr_tail: @tail&.to_s(@plan.encoding), timed_out: @clock.timed_out, truncated: @clock.truncated?, stopped: !@over
+          rows: @all.sum { |source| source.yields? ? source.rows : 0 } - pending,
+          bytes: @out ? @out.bytes : 0, seconds: @clock.spent,
+          stderr_tail: @tail&.to_s(@plan.encoding), timed_out: @clock.timed_out,
+          truncated: @clock.truncated?, stopped: !@over
         )
       end
     end

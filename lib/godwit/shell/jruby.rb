@@ -12,15 +12,26 @@ module Godwit
 
       module_function
 
-      # Without access to these packages JRuby gives a child the terminal for a pipe, and whoever reads that pipe waits for ever.
+      # Without access to these packages JRuby gives a child the terminal for a pipe, and whoever
+      # reads that pipe waits for ever.
       # @raise [UnsupportedError]
       def check(operation)
-        ours = java.lang.Class.for_name("org.jruby.Ruby", false, ::JRuby.runtime.getJRubyClassLoader).get_module
+        ours =
+          java
+            .lang
+            .Class
+            .for_name("org.jruby.Ruby", false, ::JRuby.runtime.getJRubyClassLoader)
+            .get_module
         base = java.lang.Object.java_class.to_java(java.lang.Class).get_module
         closed = PACKAGES.reject { |package| base.is_open(package, ours) }
         return if closed.empty?
-        raise Errors.build(UnsupportedError, operation, nil, "this Java gives JRuby no pipes to children: start it with " \
-          "#{closed.map { |package| "--add-opens java.base/#{package}=ALL-UNNAMED" }.join(" ")}")
+        raise Errors.build(
+          UnsupportedError,
+          operation,
+          nil,
+          "this Java gives JRuby no pipes to children: start it with " \
+            "#{closed.map { |package| "--add-opens java.base/#{package}=ALL-UNNAMED" }.join(" ")}"
+        )
       end
     end
 
@@ -28,7 +39,9 @@ module Godwit
       # JRuby makes these, without a block, of the same class and without what that needs.
       %i[each_slice each_cons each_entry].each do |name|
         define_method(name) do |*size, &block|
-          block ? super(*size, &block) : Enumerator.new { |yielder| public_send(name, *size) { |rows| yielder << rows } }
+          block ?
+            super(*size, &block) :
+            Enumerator.new { |yielder| public_send(name, *size) { |rows| yielder << rows } }
         end
       end
     end

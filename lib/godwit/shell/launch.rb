@@ -2,8 +2,8 @@
 
 module Godwit
   module Shell
-    # Starts the commands of a plan, with pipes between them and to us. Keeps our ends of the pipes; on failure no pipe is left, and the
-    # caller stops the processes.
+    # Starts the commands of a plan, with pipes between them and to us. Keeps our ends of the pipes;
+    # on failure no pipe is left, and the caller stops the processes.
     # @private
     class Launch
       # @return [IO, nil] to read from; nil where the plan wants none
@@ -42,15 +42,31 @@ module Godwit
       end
 
       def spawn(words, **streams)
-        pid = starting(words) { Process.spawn(*environment, [words.first, words.first], *words.drop(1), **@plan.place, **streams) }
+        pid =
+          starting(words) do
+            Process.spawn(
+              *environment, [words.first, words.first], *words.drop(1), **@plan.place, **streams
+            )
+          end
         @processes.add(Child.new(pid, words, group: !@plan.foreground))
       end
 
       def start_in_terminal
-        raise Errors.build(UnsupportedError, @plan.operation, nil, "JRuby gives a child no terminal: leave pty: out") if RUBY_ENGINE == "jruby"
+        if RUBY_ENGINE == "jruby"
+          raise Errors.build(
+            UnsupportedError,
+            @plan.operation,
+            nil,
+            "JRuby gives a child no terminal: leave pty: out"
+          )
+        end
         words = @plan.commands.first
-        options = @plan.place.reject { |name, _| name == :pgroup || name == :close_others } # it has a session of its own
-        @out, terminal, pid = starting(words) { PTY.spawn(*environment, [words.first, words.first], *words.drop(1), **options) }
+        # It has a session of its own.
+        options = @plan.place.reject { |name, _| name == :pgroup || name == :close_others }
+        @out, terminal, pid =
+          starting(words) do
+            PTY.spawn(*environment, [words.first, words.first], *words.drop(1), **options)
+          end
         @processes.add(Child.new(pid, words))
         @plan.input ? @input = terminal : terminal.close
       end
@@ -58,17 +74,26 @@ module Godwit
       def starting(words)
         yield
       rescue SystemCallError => error
-        raise Errors.build(error.errno, @plan.operation, words.first, hint(error, words)), cause: nil
+        raise Errors.build(error.errno, @plan.operation, words.first, hint(error, words)),
+          cause: nil
       end
 
       def hint(error, words)
         case error
         when Errno::ENOENT
-          return "a command line as one String needs shell: true; else give program and arguments one by one" if words.size == 1 && words.first.b.match?(/\s/)
+          if words.size == 1 && words.first.b.match?(/\s/)
+            return (
+              "a command line as one String needs shell: true; else give program and arguments " \
+              "one by one"
+            )
+          end
           "no such program on PATH, or no interpreter for the script"
-        when Errno::EACCES then "it is not executable"
-        when Errno::EMFILE then "this process has no file descriptor left: close some, or raise ulimit -n"
-        when Errno::E2BIG then "too many arguments: give them as input:, or by xargs"
+        when Errno::EACCES
+          "it is not executable"
+        when Errno::EMFILE
+          "this process has no file descriptor left: close some, or raise ulimit -n"
+        when Errno::E2BIG
+          "too many arguments: give them as input:, or by xargs"
         end
       end
 
@@ -79,7 +104,13 @@ module Godwit
         errno = stat.directory? ? Errno::EACCES::Errno : Errno::ENOTDIR::Errno
         raise SystemCallError.new(nil, errno) unless stat.directory? && stat.executable?
       rescue SystemCallError => error
-        raise Errors.build(error.errno, @plan.operation, place, "chdir: takes a folder that this user may enter"), cause: nil
+        raise Errors.build(
+          error.errno,
+          @plan.operation,
+          place,
+          "chdir: takes a folder that this user may enter"
+        ),
+          cause: nil
       end
 
       def environment
@@ -127,7 +158,13 @@ module Godwit
       def pipe
         IO.pipe.each(&:binmode).each { |io| io.sync = true }.tap { |both| yield both }
       rescue SystemCallError => error
-        raise Errors.build(error.errno, @plan.operation, nil, "this process has no file descriptor left: close some, or raise ulimit -n"), cause: nil
+        raise Errors.build(
+          error.errno,
+          @plan.operation,
+          nil,
+          "this process has no file descriptor left: close some, or raise ulimit -n"
+        ),
+          cause: nil
       end
     end
   end

@@ -2,8 +2,8 @@
 
 module Godwit
   module Shell
-    # Runs a block where no fiber scheduler sees it: it would have other fibers run, under the caller's lock; and on Ruby 3.1 the gem async
-    # loses a fiber that reads a file.
+    # Runs a block where no fiber scheduler sees it: it would have other fibers run, under the
+    # caller's lock; and on Ruby 3.1 the gem async loses a fiber that reads a file.
     # @private
     module Unscheduled
       # @return [Object] what the block gives
@@ -24,7 +24,9 @@ module Godwit
         Unscheduled.call do
           Dir.children("/proc").filter_map do |name|
             pid = name.to_i
-            pid if pid.positive? && !groups.include?(pid) && groups.include?(group(pid)) && lives?(pid)
+            if pid.positive? && !groups.include?(pid) && groups.include?(group(pid)) && lives?(pid)
+              pid
+            end
           end
         end
       rescue Errno::ENOENT, Errno::EACCES
@@ -62,8 +64,8 @@ module Godwit
         number && IO.for_fd(number, "r")
       end
 
-      # Waits until one of them ends, or time is up. An interrupt is taken in that wait alone: Ruby itself leaves a descriptor open
-      # where one comes as it opens a folder, or closes an IO.
+      # Waits until one of them ends, or time is up. An interrupt is taken in that wait alone: Ruby
+      # itself leaves a descriptor open where one comes as it opens a folder, or closes an IO.
       def wait(pids, seconds)
         ios = pids.filter_map { |pid| of(pid) }
         poller = Poller.new(*ios)

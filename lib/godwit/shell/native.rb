@@ -2,8 +2,8 @@
 
 module Godwit
   module Shell
-    # What the extension does for the shell, where it is loaded: {Rows}, and two questions about a child process that Ruby
-    # has no method for.
+    # What the extension does for the shell, where it is loaded: {Rows}, and two questions about a
+    # child process that Ruby has no method for.
     # @private
     module Native
       if BACKEND == :native
@@ -16,10 +16,12 @@ module Godwit
         CHILDREN = Shell.const_get(:Children)
       end
 
-      # @return [Boolean, nil] true: it ended, and nobody has taken its status; nil: it is no child of ours, or no longer
+      # @return [Boolean, nil] true: it ended, and nobody has taken its status; nil: it is no child
+      #   of ours, or no longer
       def self.exited?(pid) = CHILDREN.exited?(pid)
 
-      # @return [Integer, nil] a descriptor that is readable once the process has ended; nil where the kernel has none
+      # @return [Integer, nil] a descriptor that is readable once the process has ended; nil where
+      #   the kernel has none
       def self.pidfd(pid) = CHILDREN.pidfd(pid)
     end
     private_constant :Native

@@ -4,12 +4,14 @@ require_relative "../peer_counter"
 
 module Godwit
   module Shell
-    # Who is at the other end of a socket: counts on a thread of its own, from libzmq's monitor, until the socket is closed.
+    # Who is at the other end of a socket: counts on a thread of its own, from libzmq's monitor,
+    # until the socket is closed.
     # @private
     class Peers
       KINDS = {
-        connected: :opened, accepted: :opened, disconnected: :closed, handshake_succeeded: :succeeded,
-        handshake_failed_no_detail: :failed, handshake_failed_protocol: :failed, handshake_failed_auth: :failed
+        connected: :opened, accepted: :opened, disconnected: :closed,
+        handshake_succeeded: :succeeded, handshake_failed_no_detail: :failed,
+        handshake_failed_protocol: :failed, handshake_failed_auth: :failed
       }.freeze
 
       # @param socket [Socket] that has no endpoint yet
@@ -38,7 +40,8 @@ module Godwit
         @changed.call(change) unless change.zero?
       end
 
-      # The counter may take a stranger's leaving for a peer's; so the last peer has left only when no connection is open.
+      # The counter may take a stranger's leaving for a peer's; so the last peer has left only when
+      # no connection is open.
       def known = [@counter.established, (@came && @counter.open > 0) ? 1 : 0].max
     end
   end

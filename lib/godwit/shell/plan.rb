@@ -6,8 +6,10 @@ module Godwit
     # @private
     class Plan
       DEFAULTS = {
-        shell: false, env: nil, chdir: nil, unsetenv_others: false, pty: false, foreground: false, input: nil, err: :inherit, sep: "\n", chomp: true,
-        limit: 1 << 20, long: :raise, encoding: nil, reuse: false, timeout: nil, idle: nil, grace: 2, drain: 1, ok: [0].freeze, umask: nil
+        shell: false, env: nil, chdir: nil, unsetenv_others: false, pty: false, foreground: false,
+        input: nil, err: :inherit, sep: "\n", chomp: true, limit: 1 << 20, long: :raise,
+        encoding: nil, reuse: false, timeout: nil, idle: nil, grace: 2, drain: 1, ok: [0].freeze,
+        umask: nil
       }.freeze
       LONGER = {raise: 0, split: 1, cut: 2}.freeze
       STREAMS = %i[inherit merge discard tail rows].freeze
@@ -26,18 +28,30 @@ module Godwit
         @outward = outward
         unknown = options.keys - DEFAULTS.keys
         unless unknown.empty?
-          raise ArgumentValueError.new("#{operation}: no option #{unknown.map { |name| "#{name}:" }.join(", ")}; there are " \
-            "#{DEFAULTS.keys.map { |name| "#{name}:" }.join(", ")}", operation: operation)
+          raise ArgumentValueError.new(
+            "#{operation}: no option #{unknown.map { |name| "#{name}:" }.join(", ")}; " \
+            "there are " \
+              "#{DEFAULTS.keys.map { |name| "#{name}:" }.join(", ")}",
+            operation: operation
+          )
         end
         @options = DEFAULTS.merge(options)
         @options[:ok] = Array(@options[:ok])
         commands = with_environment(commands)
-        raise value("the commands", "one Array for each, with its program and arguments", commands) if commands.empty?
+        if commands.empty?
+          raise value(
+            "the commands",
+            "one Array for each, with its program and arguments",
+            commands
+          )
+        end
         @commands = commands.map { |command| words(command).freeze }.freeze
         check_places
         check_framing
         %i[timeout idle grace drain].each { |name| check_seconds(name, optional: name != :grace) }
-        %i[timeout idle drain].each { |name| @options[name] = nil if @options[name] && @options[name] >= Timeout::MOST }
+        %i[timeout idle drain].each do |name|
+          @options[name] = nil if @options[name] && @options[name] >= Timeout::MOST
+        end
       end
 
       DEFAULTS.each_key { |name| define_method(name) { @options[name] } unless name == :encoding }
@@ -55,18 +69,29 @@ module Godwit
 
       # @return [Hash] of Process.spawn
       def place
-        {pgroup: (true unless foreground), close_others: true, unsetenv_others: @options[:unsetenv_others] && true, chdir: @options[:chdir]&.to_s,
-         umask: umask}.compact
+        {
+          pgroup: (true unless foreground), close_others: true,
+          unsetenv_others: @options[:unsetenv_others] && true, chdir: @options[:chdir]&.to_s,
+          umask: umask
+        }.compact
       end
 
       # @return [Boolean] whether stderr has a pipe of its own
-      def err_piped? = %i[tail rows].include?(err) || err.respond_to?(:call) || (IO.try_convert(err).nil? && err.respond_to?(:write))
+      def err_piped?
+        %i[tail rows].include?(err) || err.respond_to?(:call) ||
+          (IO.try_convert(err).nil? && err.respond_to?(:write))
+      end
 
-      # @return [String] a command line; words of several encodings are bytes to a program, and so to this
+      # @return [String] a command line; words of several encodings are bytes to a program, and so
+      #   to this
       def self.shown(words, shell = false)
         words = words.map { |word| word.b.force_encoding(Encoding::UTF_8).scrub("?") }
         return words.last if shell
-        words.map { |word| word.match?(%r{\A[\w@%+=:,./-]+\z}) ? word : "'#{word.gsub("'", "'\\\\''")}'" }.join(" ")
+        words
+          .map do |word|
+            word.match?(%r{\A[\w@%+=:,./-]+\z}) ? word : "'#{word.gsub("'", "'\\\\''")}'"
+          end
+          .join(" ")
       end
 
       private
@@ -93,11 +118,19 @@ module Godwit
         if shell
           text = command.first
           unless command.size == 1 && text.is_a?(String)
-            raise value("shell: true", "one String for the shell; without it, program and arguments one by one", command)
+            raise value(
+              "shell: true",
+              "one String for the shell; without it, program and arguments one by one",
+              command
+            )
           end
           return ["/bin/sh", "-c", checked(text)]
         end
-        command.map { |word| checked(word) }.tap { |words| raise value("a command", "the name of a program", command.first) if words.first.empty? }
+        command
+          .map { |word| checked(word) }
+          .tap do |words|
+            raise value("a command", "the name of a program", command.first) if words.first.empty?
+          end
       end
 
       def checked(word)
@@ -115,16 +148,30 @@ module Godwit
 
       def check_places
         check_environment
-        raise value("ok:", "exit statuses, each 0 to 255", ok) if ok.empty? || ok.any? { |one| !number?(one, 0..255) }
-        raise value("umask:", "a number from 0 to 0777", umask) if umask && !number?(umask, 0..0o777)
-        raise value("env:", "names without \"=\" and NUL, values without NUL", env) if env&.any? { |name, text| name.to_s.match?(/[=\0]|\A\z/) || text.to_s.include?("\0") }
+        if ok.empty? || ok.any? { |one| !number?(one, 0..255) }
+          raise value("ok:", "exit statuses, each 0 to 255", ok)
+        end
+        if umask && !number?(umask, 0..0o777)
+          raise value("umask:", "a number from 0 to 0777", umask)
+        end
+        if env&.any? { |name, text| name.to_s.match?(/[=\0]|\A\z/) || text.to_s.include?("\0") }
+          raise value("env:", "names without \"=\" and NUL, values without NUL", env)
+        end
         raise value("chdir:", "a path without NUL", chdir) if chdir.to_s.include?("\0")
         raise value("pty: true", "one command", name) if pty && @commands.size > 1
-        raise value("foreground: true", "no pty: (which is a terminal of its own)", pty) if pty && foreground
-        raise value("err: with pty: true", ":inherit (a terminal has one output)", err) if pty && err != :inherit
+        if pty && foreground
+          raise value("foreground: true", "no pty: (which is a terminal of its own)", pty)
+        end
+        if pty && err != :inherit
+          raise value("err: with pty: true", ":inherit (a terminal has one output)", err)
+        end
         takers = %i[call write].select { |name| err.respond_to?(name) }
-        raise value("err:", "#{STREAMS.map(&:inspect).join(", ")}, a Proc, an IO", err) if takers.empty? && !STREAMS.include?(err)
-        return if input.nil? || input.is_a?(String) || input.respond_to?(:each) || input.respond_to?(:read)
+        if takers.empty? && !STREAMS.include?(err)
+          raise value("err:", "#{STREAMS.map(&:inspect).join(", ")}, a Proc, an IO", err)
+        end
+        if input.nil? || input.is_a?(String) || input.respond_to?(:each) || input.respond_to?(:read)
+          return
+        end
         raise type("input:", "a String, an IO, or what has each", input)
       end
 
@@ -133,7 +180,9 @@ module Godwit
       def check_framing
         separates = sep.is_a?(String) ? !sep.empty? : sep == :chunk
         raise value("sep:", "a String that is not empty, or :chunk", sep) unless separates
-        raise value("limit:", "a number of bytes from 1 on", limit) unless limit.is_a?(Integer) && limit.between?(1, (1 << 62) - 1)
+        unless limit.is_a?(Integer) && limit.between?(1, (1 << 62) - 1)
+          raise value("limit:", "a number of bytes from 1 on", limit)
+        end
         raise value("long:", LONGER.keys.map(&:inspect).join(", "), long) unless LONGER.key?(long)
         return if encoding.ascii_compatible? || sep == :chunk
         raise value("encoding:", "one that has ASCII in it (for others take sep: :chunk)", encoding)
@@ -142,7 +191,9 @@ module Godwit
       def check_seconds(name, optional:)
         seconds = @options[name]
         return if seconds.nil? && optional
-        raise type("#{name}:", "a number of seconds#{", or nil" if optional}", seconds) unless seconds.is_a?(Numeric) && seconds.real?
+        unless seconds.is_a?(Numeric) && seconds.real?
+          raise type("#{name}:", "a number of seconds#{", or nil" if optional}", seconds)
+        end
         raise value("#{name}:", "at least 0 seconds", seconds) unless seconds >= 0
       end
 

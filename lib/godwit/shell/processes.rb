@@ -2,11 +2,13 @@
 
 module Godwit
   module Shell
-    # The processes of one run, and their end: TERM to the groups, time to go, KILL, and only then are the leaders reaped, so that no
-    # signal reaches a number that has become another's. Knows nothing of pipes and rows: it outlives a stream that nobody holds.
+    # The processes of one run, and their end: TERM to the groups, time to go, KILL, and only then
+    # are the leaders reaped, so that no signal reaches a number that has become another's. Knows
+    # nothing of pipes and rows: it outlives a stream that nobody holds.
     # @private
     class Processes
-      KILLED = 5 # seconds for the kernel to end what was killed, before a thread of its own waits on
+      # Seconds for the kernel to end what was killed, before a thread of its own waits on.
+      KILLED = 5
 
       # @return [Array<Child>]
       attr_reader :children

@@ -7,29 +7,33 @@ module Godwit
     # The rows that a {Push} sends, up to its end: what `godwit sh pull` does.
     #
     #     socket = Godwit::PULL.new
-    #     pull = Godwit::Shell::Pull.new(socket)          # before connect or bind: it counts who comes
+    #     pull = Godwit::Shell::Pull.new(socket) # before connect or bind: it counts who comes
     #     socket.connect("tcp://host:7100")
     #     pull.each { |row| puts row }
     #     pull.exitstatus                                 # => 0; the command's
     #
-    # It may be another command's `input:`. Several Pulls share the rows of one Push; one Pull that is bound takes those of several Pushes, and
-    # ends when all have ended. One that goes away without an end ends it too, and {#complete?} is false then.
+    # It may be another command's `input:`. Several Pulls share the rows of one Push; one Pull that
+    # is bound takes those of several Pushes, and ends when all have ended. One that goes away
+    # without an end ends it too, and {#complete?} is false then.
     #
-    # One thread may use it. Other messages of several frames than a Push's are left out, and counted ({#foreign}).
+    # One thread may use it. Other messages of several frames than a Push's are left out, and
+    # counted ({#foreign}).
     class Pull
       include Enumerable
 
       # @return [Integer] messages that were no rows
       attr_reader :foreign
-      # @return [Array<Hash>] what each Push said at its end: :exitstatus (128 and the number of the signal that ended the command; nil when
-      #   time was up), :signal, :timed_out, :rows
+      # @return [Array<Hash>] what each Push said at its end: :exitstatus (128 and the number of the
+      #   signal that ended the command; nil when time was up), :signal, :timed_out, :rows
       attr_reader :ends
 
       # @param socket [Socket] a PULL that is neither bound nor connected yet
       # @raise [ArgumentTypeError] when it is no PULL
       # @raise [StateError] when it has endpoints
       def initialize(socket)
-        raise Errors.bad_type(:pull, "the socket", "a PULL", socket) unless socket.is_a?(Socket) && socket.type == :PULL
+        unless socket.is_a?(Socket) && socket.type == :PULL
+          raise Errors.bad_type(:pull, "the socket", "a PULL", socket)
+        end
         Push.check_new(:pull, socket)
         @socket = socket
         @foreign = @came = @gone = 0
@@ -39,9 +43,11 @@ module Godwit
         Peers.new(socket) { |change| note(change) }
       end
 
-      # Yields the rows as they come, until the end; then closes the socket, which tells the Push that all has been taken.
+      # Yields the rows as they come, until the end; then closes the socket, which tells the Push
+      # that all has been taken.
       # @param timeout [Integer, Float, nil] seconds for all of it
-      # @yieldparam row [String, Array(Symbol, String)] binary; of a Push with `err: :rows` an Array of `:out` or `:err` and a String
+      # @yieldparam row [String, Array(Symbol, String)] binary; of a Push with `err: :rows` an Array
+      #   of `:out` or `:err` and a String
       # @return [self] or, without a block, an Enumerator
       # @raise [TimeoutError] when time is up
       # @raise [Error] of the socket
@@ -77,8 +83,8 @@ module Godwit
       # @return [Boolean] whether every Push that came said that it had ended
       def complete? = !@ends.empty? && !@broken
 
-      # @return [Integer, nil] the command's exit status, or 128 and the number of the signal that ended it; of several commands the first that
-      #   is not 0; nil when that is not known
+      # @return [Integer, nil] the command's exit status, or 128 and the number of the signal that
+      #   ended it; of several commands the first that is not 0; nil when that is not known
       def exitstatus
         all = @ends.map { |facts| facts[:exitstatus] }
         all.find { |status| status != 0 } || (all.first if all.none?(nil))
@@ -105,7 +111,12 @@ module Godwit
 
       def check_transport
         return if @socket.endpoints.none? { |endpoint| endpoint.start_with?("inproc:") }
-        raise Errors.build(UnsupportedError, :pull, @socket.endpoints.first, "over inproc libzmq does not tell who comes and goes: take Socket#each")
+        raise Errors.build(
+          UnsupportedError,
+          :pull,
+          @socket.endpoints.first,
+          "over inproc libzmq does not tell who comes and goes: take Socket#each"
+        )
       end
 
       def note(change)
@@ -115,7 +126,8 @@ module Godwit
         nil # it is awake, or closed
       end
 
-      # Those that are there; waits when there are none. What one had sent that went away is there before that is told.
+      # Those that are there; waits when there are none. What one had sent that went away is there
+      # before that is told.
       def take(most, poller)
         gone = @gone
         here = @came - gone
@@ -133,7 +145,9 @@ module Godwit
       def wait(poller)
         left = @until && [@until - Timeout.now, 0].max
         raise TimeoutError, "pull: time is up" if left&.zero?
-        poller.wait(left).each { |event| @wake.read_nonblock(64, exception: false) if event.object == @wake }
+        poller
+          .wait(left)
+          .each { |event| @wake.read_nonblock(64, exception: false) if event.object == @wake }
       end
 
       def rows_of(messages)

@@ -2,7 +2,8 @@
 
 module Godwit
   module Shell
-    # Ends what nobody ends: commands that run when the process exits, and those whose stream was collected.
+    # Ends what nobody ends: commands that run when the process exits, and those whose stream was
+    # collected.
     # @private
     module Reaper
       @running = {}.compare_by_identity # Processes => true; with CRuby's lock, or JRuby's @lock
@@ -35,12 +36,14 @@ module Godwit
           @lock.synchronize { @running.delete(processes) }
         end
 
-        # Ends them on a thread of its own. Called by finalizers too: nothing here waits or takes a lock.
+        # Ends them on a thread of its own. Called by finalizers too: nothing here waits or takes a
+        # lock.
         # @param open [Array<#close>] closed before
         def take(processes, open = [])
           Thread.new do
             Thread.current.name = "godwit shell reaper"
-            Thread.handle_interrupt(Object => :immediate) do # it may be started where kills are put off
+            # It may be started where kills are put off.
+            Thread.handle_interrupt(Object => :immediate) do
               open.each(&:close)
               processes.stop
             end

@@ -2,8 +2,8 @@
 
 module Godwit
   module Shell
-    # The rows of what comes out of a pipe. ext/godwit/shell_rows.c does the same. Nothing here waits, and nothing
-    # asks a fiber scheduler.
+    # The rows of what comes out of a pipe. ext/godwit/shell_rows.c does the same. Nothing here
+    # waits, and nothing asks a fiber scheduler.
     # @private
     class Rows
       PIPE = 65_536
@@ -79,7 +79,8 @@ module Godwit
         end
       end
 
-      # Bytes of "\r" that are a part of what ends the row, or may be one, where no more was read yet.
+      # Bytes of "\r" that are a part of what ends the row, or may be one, where no more was read
+      # yet.
       def carriage_before(known, found)
         return 0 if @over && !found
         (@chomp && @carriage && known > @start && @buffer.getbyte(known - 1) == 13) ? 1 : 0

@@ -20,12 +20,23 @@ module Godwit
 
       # @param kind [Symbol, nil] yields [kind, row] instead of row
       # @param taker [Proc, nil] what becomes of each row; nil: they are yielded
-      def initialize(io, plan, kind: nil, sep: plan.sep, encoding: plan.encoding, reuse: plan.reuse, &taker)
+      def initialize(
+        io,
+        plan,
+        kind: nil,
+        sep: plan.sep,
+        encoding: plan.encoding,
+        reuse: plan.reuse,
+        &taker
+      )
         @io = io
         @kind = kind
         @taker = taker
         @rows = Native::Rows.new
-        @rows.open(io, (sep == :chunk) ? nil : sep.b, plan.limit, Plan::LONGER.fetch(plan.long), plan.chomp, encoding, reuse)
+        @rows.open(
+          io, (sep == :chunk) ? nil : sep.b, plan.limit, Plan::LONGER.fetch(plan.long), plan.chomp,
+          encoding, reuse
+        )
       end
 
       # @param deadline [Integer] ms on the monotonic clock, -1: none

@@ -20,7 +20,8 @@ module Godwit
       attr_reader :stderr_tail
       # @return [Symbol, nil] `:timeout` or `:idle`: the option whose time was up
       attr_reader :timed_out
-      # @return [Array<Status>] of each command of a pipeline, in their order; of a single command this one alone
+      # @return [Array<Status>] of each command of a pipeline, in their order; of a single command
+      #   this one alone
       attr_reader :stages
 
       # @private
@@ -28,7 +29,8 @@ module Godwit
         @command = command
         @ok = ok
         @exitstatus = process&.exitstatus
-        @signal = process&.termsig && (Signal.signame(process.termsig) || process.termsig.to_s).to_sym
+        @signal =
+          process&.termsig && (Signal.signame(process.termsig) || process.termsig.to_s).to_sym
         @unknown = process.nil?
         @rows = facts.fetch(:rows, 0)
         @bytes = facts.fetch(:bytes, 0)
@@ -41,11 +43,12 @@ module Godwit
         freeze
       end
 
-      # @return [Boolean] whether it ended by itself with exit status 0, or one of `ok:`; of a pipeline every stage (one that ended by SIGPIPE, since
-      #   nobody read on, is no failure)
+      # @return [Boolean] whether it ended by itself with exit status 0, or one of `ok:`; of a
+      #   pipeline every stage (one that ended by SIGPIPE, since nobody read on, is no failure)
       def success? = !@stopped && !timed_out? && !@unknown && @ok.include?(@exitstatus)
 
-      # @return [Boolean] whether {Shell.run} raises for it: it failed, and not because it was stopped on purpose
+      # @return [Boolean] whether {Shell.run} raises for it: it failed, and not because it was
+      #   stopped on purpose
       def failed? = timed_out? || !(@stopped || @unknown || success?)
 
       # @return [Boolean] whether `timeout:` or `idle:` ended it; {#timed_out} says which
@@ -54,18 +57,22 @@ module Godwit
       # @return [Boolean] whether it was stopped before its end: by `break`, an exception, `close`
       def stopped? = @stopped
 
-      # @return [Boolean] whether its exit status is unknown, since the application's own `wait` took it
+      # @return [Boolean] whether its exit status is unknown, since the application's own `wait`
+      #   took it
       def unknown? = @unknown
 
-      # @return [Boolean] whether something still held its output open `drain:` seconds after its end, and what that may have written
-      #   later is missing
+      # @return [Boolean] whether something still held its output open `drain:` seconds after its
+      #   end, and what that may have written later is missing
       def truncated? = @truncated
 
       # @param _keys [Array<Symbol>, nil]
       # @return [Hash] for pattern matching
       def deconstruct_keys(_keys)
-        {command: command, exitstatus: exitstatus, signal: signal, rows: rows, bytes: bytes, seconds: seconds, stderr_tail: stderr_tail,
-         timed_out: timed_out, success: success?, stopped: stopped?, unknown: unknown?, truncated: truncated?}
+        {
+          command: command, exitstatus: exitstatus, signal: signal, rows: rows, bytes: bytes,
+          seconds: seconds, stderr_tail: stderr_tail, timed_out: timed_out, success: success?,
+          stopped: stopped?, unknown: unknown?, truncated: truncated?
+        }
       end
 
       # @return [String] how it ended, in words
@@ -77,7 +84,9 @@ module Godwit
       end
 
       # @return [String]
-      def inspect = "#<#{self.class} #{command}: #{self}, #{rows} rows, #{bytes} bytes, #{seconds.round(3)} s>"
+      def inspect
+        "#<#{self.class} #{command}: #{self}, #{rows} rows, #{bytes} bytes, #{seconds.round(3)} s>"
+      end
     end
   end
 end

@@ -2,17 +2,18 @@
 
 module Godwit
   module Shell
-    # The rows of a command, as an Enumerator: `each`, `lazy`, `first`, `next`… start the command when the first row is asked for, and
-    # read as rows are asked for: a command whose output nobody takes waits. Each `each` runs the command anew. It is stopped when
-    # `each` is left (`break`, an exception, `first(n)`), by {#close}, when the stream is collected, and at exit.
+    # The rows of a command, as an Enumerator: `each`, `lazy`, `first`, `next`… start the command
+    # when the first row is asked for, and read as rows are asked for: a command whose output nobody
+    # takes waits. Each `each` runs the command anew. It is stopped when `each` is left (`break`, an
+    # exception, `first(n)`), by {#close}, when the stream is collected, and at exit.
     #
     # @example
     #   stream = Godwit::Shell.rows("find", "/")
     #   stream.lazy.grep(/test/).first(10)
     #   stream.status.stopped? # => true
     #
-    # Threads and fibers may share one: rows of `next` go to one of them each. Made in the parent, it may be used in a forked
-    # child, where it starts a command of its own.
+    # Threads and fibers may share one: rows of `next` go to one of them each. Made in the parent,
+    # it may be used in a forked child, where it starts a command of its own.
     class Stream < Enumerator
       include Bridges
 
@@ -76,12 +77,14 @@ module Godwit
         self
       end
 
-      # Stops what runs: whoever is in `each` or `next` of this stream finds that the rows are at an end. `each` may be called again, and
-      # `next` after {#rewind}.
+      # Stops what runs: whoever is in `each` or `next` of this stream finds that the rows are at an
+      # end. `each` may be called again, and `next` after {#rewind}.
       #
       # @return [Status, nil] of the run that ended last
       def close
-        jobs.each { |job| done(job) { job.close(pending: job.equal?(@cursor) ? @pending.size : 0) } }
+        jobs.each do |job|
+          done(job) { job.close(pending: job.equal?(@cursor) ? @pending.size : 0) }
+        end
         @status
       end
 
@@ -110,7 +113,12 @@ module Godwit
       # @return [void]
       # @raise [UnsupportedError] a stream cannot be copied
       def initialize_copy(_original)
-        raise Errors.build(UnsupportedError, :dup, nil, "a stream cannot be copied: make another with Shell.rows")
+        raise Errors.build(
+          UnsupportedError,
+          :dup,
+          nil,
+          "a stream cannot be copied: make another with Shell.rows"
+        )
       end
 
       # @private
@@ -133,11 +141,17 @@ module Godwit
         end
       rescue ThreadError => error
         raise unless error.message.include?("trap context") # where Ruby allows no lock
-        raise Errors.build(StateError, @plan.operation, nil, "a trap handler cannot run commands: have it wake a thread that does"), cause: nil
+        raise Errors.build(
+          StateError,
+          @plan.operation,
+          nil,
+          "a trap handler cannot run commands: have it wake a thread that does"
+        ),
+          cause: nil
       end
 
-      # No interrupt comes before its end is sure, nor does one have it forgotten before. In an `ensure` nothing may stand before this: not even
-      # an `if`; so there may be no job.
+      # No interrupt comes before its end is sure, nor does one have it forgotten before. In an
+      # `ensure` nothing may stand before this: not even an `if`; so there may be no job.
       def done(job, **options, &end_it)
         Thread.handle_interrupt(Object => :never) { settle(job, **options, &end_it) if job }
       end

@@ -2,7 +2,8 @@
 
 module Godwit
   module Shell
-    # The last bytes of a stream, in two buffers: when the newer one is full the older one is freed, at once and not by the collector.
+    # The last bytes of a stream, in two buffers: when the newer one is full the older one is freed,
+    # at once and not by the collector.
     # @private
     class Tail
       MOST = 65_536
@@ -26,7 +27,8 @@ module Godwit
         text = @older + @newer
         text = text.byteslice(-MOST, MOST) if text.bytesize > MOST
         text.force_encoding(encoding)
-        text = text.byteslice(1..) until encoding != Encoding::UTF_8 || text.empty? || text.getbyte(0) & 0xc0 != 0x80
+        text = text.byteslice(1..) until encoding != Encoding::UTF_8 || text.empty? ||
+            text.getbyte(0) & 0xc0 != 0x80
         text
       end
     end

@@ -2,14 +2,16 @@
 
 module Godwit
   class Socket
-    # What the draft types do beside {Messages}. Their messages have one frame; a group or a routing id stands beside it, not in it.
-    # A libzmq without drafts has none of them: `new` raises {UnsupportedError} then.
+    # What the draft types do beside {Messages}. Their messages have one frame; a group or a routing
+    # id stands beside it, not in it. A libzmq without drafts has none of them: `new` raises
+    # {UnsupportedError} then.
     module Drafts
       # A group's name has at most so many bytes; over udp {UDP_GROUP_LIMIT}.
       GROUP_LIMIT = 255
       # libzmq's receiver dies of a longer one.
       UDP_GROUP_LIMIT = 127
-      # Bytes of a message over udp. Of a {RADIO}'s, the group's name and one more byte are part of it.
+      # Bytes of a message over udp. Of a {RADIO}'s, the group's name and one more byte are part of
+      # it.
       UDP_LIMIT = 8192
 
       UNSET = Timeout::UNSET
@@ -22,21 +24,28 @@ module Godwit
       def group(name, operation)
         raise Errors.bad_type(operation, "a group", "a String", name) unless name.is_a?(String)
         return name if name.bytesize <= GROUP_LIMIT && !name.include?("\0")
-        raise GroupError.new("#{operation}: a group's name has at most #{GROUP_LIMIT} bytes, none of them NUL: got #{Errors.shown(name)}",
-          operation: operation)
+        raise GroupError.new(
+          "#{operation}: a group's name has at most #{GROUP_LIMIT} bytes, none of them " \
+          "NUL: got #{Errors.shown(name)}",
+          operation: operation
+        )
       end
 
       # @private
       # @return [Integer] the number of a peer
       def routing_id(id, operation)
         return id if id.is_a?(Integer) && id.between?(1, 0xFFFF_FFFF)
-        raise RoutingIdError.new("#{operation}: routing_id: takes the number of a peer, as recv_from gives it: got #{Errors.shown(id)}",
-          operation: operation)
+        raise RoutingIdError.new(
+          "#{operation}: routing_id: takes the number of a peer, as recv_from gives it: " \
+          "got #{Errors.shown(id)}",
+          operation: operation
+        )
       end
 
       # {DISH}: which groups it takes.
       module Groups
-        # Receives what is sent to these groups from now on. A RADIO learns of it some time later and drops what it sends before.
+        # Receives what is sent to these groups from now on. A RADIO learns of it some time later
+        # and drops what it sends before.
         # @param groups [Array<String>] each of at most 255 bytes without NUL; "" is a group too
         # @return [self]
         # @raise [GroupError] when it is in that group already, or for a name that is too long
@@ -78,7 +87,8 @@ module Godwit
         # {Messages#recv}, with the group that the message was sent to.
         # @param timeout [Integer, Float, nil] seconds
         # @param exception [Boolean] false: nil instead of a TimeoutError
-        # @return [Array(String, String)] group and message; nil when time is up and `exception: false`
+        # @return [Array(String, String)] group and message; nil when time is up and `exception:
+        #   false`
         # @raise [Error] as {Messages#recv}
         def recv_with_group(timeout: UNSET, exception: true)
           _recv_from(Timeout.milliseconds(timeout)) || timed_out(:recv_with_group, exception)
@@ -92,13 +102,17 @@ module Godwit
         def frame(message, operation)
           message = message.frames if message.is_a?(Message)
           message = message.first if message.is_a?(Array) && message.size == 1
-          raise ErrorHints.bad_message(message, operation, self) unless message.is_a?(String) || message.is_a?(Frame)
+          unless message.is_a?(String) || message.is_a?(Frame)
+            raise ErrorHints.bad_message(message, operation, self)
+          end
           message
         end
 
         def send_to(message, to, timeout, exception, track)
           tracker = Tracker.new if track
-          return timed_out(:send, exception) unless _send_to(frame(message, :send), to, Timeout.milliseconds(timeout), tracker)
+          unless _send_to(frame(message, :send), to, Timeout.milliseconds(timeout), tracker)
+            return timed_out(:send, exception)
+          end
           track ? tracker.__send__(:_sent) : self
         end
 
@@ -116,7 +130,9 @@ module Godwit
           start = Timeout.now unless UNSET.equal?(timeout)
           frames.each do |message|
             left = start ? Timeout.left(timeout, start) : timeout
-            raise timeout_error(:send_many) unless _send_to(message, to, Timeout.milliseconds(left), nil)
+            unless _send_to(message, to, Timeout.milliseconds(left), nil)
+              raise timeout_error(:send_many)
+            end
             sent += 1
           end
           self
@@ -131,7 +147,8 @@ module Godwit
         include Addressed
 
         # Sends a message to all who joined a group; it is dropped where nobody did.
-        # @param message [String, Frame, Message, Array(String)] of one frame; over udp, message and group have at most 8,191 bytes
+        # @param message [String, Frame, Message, Array(String)] of one frame; over udp, message and
+        #   group have at most 8,191 bytes
         # @param group [String] at most 255 bytes without NUL; over udp 127
         # @param timeout [Integer, Float, nil] seconds; it waits only with `xpub_no_drop: true`
         # @param track [Boolean] whether to give a {Tracker}, as {Messages#send}
@@ -139,10 +156,12 @@ module Godwit
         # @return [self, Tracker] or nil when time is up and `exception: false`
         # @raise [GroupError] without a group, or for a name that is too long
         # @raise [MessageError] when it has several frames
-        # @raise [Errno::EMSGSIZE, Errno::ENAMETOOLONG] (each a {SystemError}) when it is too large for udp, or its group is
+        # @raise [Errno::EMSGSIZE, Errno::ENAMETOOLONG] (each a {SystemError}) when it is too large
+        #   for udp, or its group is
         # @raise [Error] as {Messages#send}
         def send(message, group: UNSET, timeout: UNSET, exception: true, track: false)
-          return super(message, timeout: timeout, exception: exception) if UNSET.equal?(group) # which says what is missing
+          # Which says what is missing.
+          return super(message, timeout: timeout, exception: exception) if UNSET.equal?(group)
           send_to(message, Drafts.group(group, :send), timeout, exception, track)
         end
 
@@ -175,7 +194,8 @@ module Godwit
 
         # Sends a message to one peer; waits while its queue is full.
         # @param message [String, Frame, Message, Array(String)] of one frame
-        # @param routing_id [Integer] the peer's number, from {#recv_from} or {Connecting#connect_peer}
+        # @param routing_id [Integer] the peer's number, from {#recv_from} or
+        #   {Connecting#connect_peer}
         # @param timeout [Integer, Float, nil] seconds
         # @param track [Boolean] whether to give a {Tracker}, as {Messages#send}
         # @param exception [Boolean] false: nil instead of a TimeoutError
@@ -185,7 +205,8 @@ module Godwit
         # @raise [MessageError] when the message has several frames
         # @raise [Error] as {Messages#send}
         def send(message, routing_id: UNSET, timeout: UNSET, exception: true, track: false)
-          return super(message, timeout: timeout, exception: exception) if UNSET.equal?(routing_id) # which says what is missing
+          # Which says what is missing.
+          return super(message, timeout: timeout, exception: exception) if UNSET.equal?(routing_id)
           send_to(message, Drafts.routing_id(routing_id, :send), timeout, exception, track)
         end
 
@@ -211,10 +232,12 @@ module Godwit
           send_many_to(messages, Drafts.routing_id(routing_id, :send_many), timeout)
         end
 
-        # {Messages#recv}, with the number of the peer that sent it: what `send(reply, routing_id: number)` takes.
+        # {Messages#recv}, with the number of the peer that sent it: what `send(reply, routing_id:
+        # number)` takes.
         # @param timeout [Integer, Float, nil] seconds
         # @param exception [Boolean] false: nil instead of a TimeoutError
-        # @return [Array(Integer, String)] routing id and message; nil when time is up and `exception: false`
+        # @return [Array(Integer, String)] routing id and message; nil when time is up and
+        #   `exception: false`
         # @raise [Error] as {Messages#recv}
         def recv_from(timeout: UNSET, exception: true)
           _recv_from(Timeout.milliseconds(timeout)) || timed_out(:recv_from, exception)
@@ -223,16 +246,22 @@ module Godwit
 
       # {PEER}: knows a peer by its number before it has written.
       module Connecting
-        # Connects, as {Endpoints#connect}, and tells the number of the peer there, so that it can be written to first.
+        # Connects, as {Endpoints#connect}, and tells the number of the peer there, so that it can
+        # be written to first.
         # @param endpoint [String] one
         # @return [Integer] its routing id, for `send(message, routing_id:)`
-        # @raise [OptionError] on a socket with `immediate: true`, which has no peer before it is there
+        # @raise [OptionError] on a socket with `immediate: true`, which has no peer before it is
+        #   there
         # @raise [Error] as {Endpoints#connect}
         # @see http://api.zeromq.org/4-3:zmq-connect-peer zmq_connect_peer(3)
         def connect_peer(endpoint)
           Endpoint.check(endpoint, :connect)
           if @settings[Options.fetch(:immediate).id] == 1
-            raise OptionError.new("connect_peer: there is no number before the peer is there: set immediate: false", operation: :connect_peer)
+            raise OptionError.new(
+              "connect_peer: there is no number before the peer is there: set immediate: " \
+              "false",
+              operation: :connect_peer
+            )
           end
           endpoint = endpoint.dup.freeze # the caller may change his
           _exclusive(:connect_peer) do
@@ -249,7 +278,8 @@ module Godwit
         private_constant :ADDRESS
 
         # Sends a datagram; nobody tells whether it arrives.
-        # @param message [Array(String, String), Message] address, such as "127.0.0.1:5555", and body, of at most 8,192 bytes
+        # @param message [Array(String, String), Message] address, such as "127.0.0.1:5555", and
+        #   body, of at most 8,192 bytes
         # @param timeout [Integer, Float, nil] seconds
         # @param exception [Boolean] false: nil instead of a TimeoutError
         # @param track [Boolean] whether to give a {Tracker}, as {Messages#send}
@@ -296,9 +326,16 @@ module Godwit
           return unless message.first.is_a?(String) || message.first.is_a?(Frame)
           address = message.first.to_s.b.delete_suffix("\0") # a frame that was received has one
           port = address[ADDRESS, 1]
-          return if port&.to_i&.between?(1, 65_535) && address.split(/[.:]/).first(4).all? { |byte| byte.to_i < 256 }
-          raise MessageError.new("#{operation}: the first frame is an IPv4 address with its port, such as \"127.0.0.1:5555\": " \
-            "got #{Errors.shown(address)}", operation: operation)
+          if port&.to_i&.between?(1, 65_535) &&
+              address.split(/[.:]/).first(4).all? { |byte| byte.to_i < 256 }
+            return
+          end
+          raise MessageError.new(
+            "#{operation}: the first frame is an IPv4 address with its port, such as " \
+            "\"127.0.0.1:5555\": " \
+              "got #{Errors.shown(address)}",
+            operation: operation
+          )
         end
       end
     end

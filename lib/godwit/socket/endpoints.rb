@@ -5,14 +5,15 @@ module Godwit
     # Binding and connecting.
     module Endpoints
       # Takes connections at one or several endpoints.
-      # @param endpoints [Array<String>] such as `tcp://127.0.0.1:5555`, `tcp://*:*`, `ipc:///tmp/name`, `ipc://@name`, `inproc://name`
+      # @param endpoints [Array<String>] such as `tcp://127.0.0.1:5555`, `tcp://*:*`,
+      #   `ipc:///tmp/name`, `ipc://@name`, `inproc://name`
       # @param ports [Range<Integer>, nil] tcp: the first free port of these stands in for a `*`
       # @return [self] {#port} and {#last_endpoint} tell what a wildcard became
       # @raise [ArgumentValueError] when none is given, or for such `ports:`
       # @raise [EndpointError] when it is malformed
       # @raise [ProtocolError] when there is no such transport
-      # @raise [AddressInUseError] when somebody listens there. Not for the path of an ipc endpoint: who binds there later takes it over
-      #   without a word, and the file stays after the close
+      # @raise [AddressInUseError] when somebody listens there. Not for the path of an ipc endpoint:
+      #   who binds there later takes it over without a word, and the file stays after the close
       # @raise [OptionError] when `use_fd` is no socket that listens
       # @raise [InterfaceError, AddressNotAvailableError] when it is no
       #   address of this machine; @raise [AccessError] when it is not permitted
@@ -23,8 +24,10 @@ module Godwit
         self
       end
 
-      # Connects to one or several endpoints, now or as soon as somebody listens there. A host name is resolved in the background.
-      # @param endpoints [Array<String>] such as `tcp://host:5555`; `tcp://source:0;host:5555` names the source address too
+      # Connects to one or several endpoints, now or as soon as somebody listens there. A host name
+      # is resolved in the background.
+      # @param endpoints [Array<String>] such as `tcp://host:5555`; `tcp://source:0;host:5555` names
+      #   the source address too
       # @return [self]
       # @raise [ArgumentValueError] when none is given
       # @raise [EndpointError] when it is malformed
@@ -96,16 +99,23 @@ module Godwit
       def check_endpoint(endpoint, operation)
         Endpoint.check(endpoint, operation)
         if type == :STREAM && endpoint.start_with?("inproc:")
-          Endpoint.refuse(operation, endpoint, "a STREAM speaks to TCP alone: give tcp://, or take a PAIR")
+          Endpoint.refuse(
+            operation, endpoint, "a STREAM speaks to TCP alone: give tcp://, or take a PAIR"
+          )
         elsif endpoint == Endpoint::ZAP && operation == :bind && !Endpoint::ZAP_TYPES.include?(type)
           Endpoint.refuse(operation, endpoint, "a ZAP handler is a REP, ROUTER or SERVER")
         elsif plain_without_domain?
-          raise OptionError.new("#{operation}: zap_enforce_domain needs a domain for a PLAIN server: give zap_domain: \"name\"", operation: operation)
+          raise OptionError.new(
+            "#{operation}: zap_enforce_domain needs a domain for a PLAIN server: give " \
+            "zap_domain: \"name\"",
+            operation: operation
+          )
         end
       end
 
       def plain_without_domain?
-        return false unless @settings&.key?(Options.fetch(:zap_enforce_domain).id) # hardly ever given
+        # Hardly ever given
+        return false unless @settings&.key?(Options.fetch(:zap_enforce_domain).id)
         get(:plain_server) && get(:zap_enforce_domain) && get(:zap_domain).to_s.empty?
       end
 
@@ -121,8 +131,14 @@ module Godwit
 
       def bind_in(endpoint, ports)
         Endpoint.check(endpoint, :bind)
-        unless endpoint.match?(%r{\A(tcp|wss?)://.*:\*}) && ports.is_a?(Range) && ports.begin.is_a?(Integer) && ports.any?
-          raise Errors.bad_value(:bind, "ports:", "a Range of numbers that is not empty, for an endpoint that ends in :*", ports)
+        unless endpoint.match?(%r{\A(tcp|wss?)://.*:\*}) && ports.is_a?(Range) &&
+            ports.begin.is_a?(Integer) && ports.any?
+          raise Errors.bad_value(
+            :bind,
+            "ports:",
+            "a Range of numbers that is not empty, for an endpoint that ends in :*",
+            ports
+          )
         end
         ports.each do |port|
           return bind_one(endpoint.sub(":*", ":#{port}"))
@@ -141,14 +157,24 @@ module Godwit
 
       def detach_one(how, operation, endpoint)
         known = @endpoints
-        resolved = known.reverse.find { |kind, *names| kind == how && names.include?(endpoint) }&.last
-        raise Errors.build(closed? ? ClosedError : NoEndpointError, operation, endpoint) unless resolved
-        gone = known.select { |kind, _, other| kind == how && other == resolved } # libzmq ends all that are alike at once
+        resolved =
+          known.reverse.find { |kind, *names| kind == how && names.include?(endpoint) }&.last
+        unless resolved
+          raise Errors.build(closed? ? ClosedError : NoEndpointError, operation, endpoint)
+        end
+        # libzmq ends all that are alike at once
+        gone = known.select { |kind, _, other| kind == how && other == resolved }
         (operation == :unbind) ? _unbind(resolved) : _disconnect(resolved)
         _record(:@endpoints) { |now| now - gone }
       rescue NoEndpointError
         raise unless resolved&.start_with?("udp://")
-        raise Errors.build(UnsupportedError, operation, endpoint, "libzmq does not find an endpoint of udp again: close the socket"), cause: nil
+        raise Errors.build(
+          UnsupportedError,
+          operation,
+          endpoint,
+          "libzmq does not find an endpoint of udp again: close the socket"
+        ),
+          cause: nil
       end
     end
   end

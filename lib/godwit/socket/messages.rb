@@ -2,10 +2,12 @@
 
 module Godwit
   class Socket
-    # Sending and receiving. A message is a String (one frame) or an Array of Strings (several), the same shape both ways.
+    # Sending and receiving. A message is a String (one frame) or an Array of Strings (several), the
+    # same shape both ways.
     #
-    # Timeouts are seconds (Integer or Float), nil is for ever; where none is given, the socket's `send_timeout` or
-    # `recv_timeout` holds (for ever, unless set). With `exception: false` a call gives nil instead of raising TimeoutError.
+    # Timeouts are seconds (Integer or Float), nil is for ever; where none is given, the socket's
+    # `send_timeout` or `recv_timeout` holds (for ever, unless set). With `exception: false` a call
+    # gives nil instead of raising TimeoutError.
     #
     # All of it may be called from any thread and fiber; see {Socket} on kills and interrupts.
     module Messages
@@ -16,12 +18,13 @@ module Godwit
       WRITABLE = 2
       private_constant :READABLE, :WRITABLE
 
-      # Sends a message; waits while no peer can take it. Its bytes go as they are, whatever their encoding. Frames are gone afterwards,
-      # unless they are frozen; when the call fails they are still there.
+      # Sends a message; waits while no peer can take it. Its bytes go as they are, whatever their
+      # encoding. Frames are gone afterwards, unless they are frozen; when the call fails they are
+      # still there.
       # @param message [String, Frame, Array<String, Frame>, Message]
       # @param timeout [Integer, Float, nil] seconds
-      # @param track [Boolean] whether to give a {Tracker}, which tells when libzmq is done with Strings that it sends in place (see
-      #   {Frames#copy_threshold})
+      # @param track [Boolean] whether to give a {Tracker}, which tells when libzmq is done with
+      #   Strings that it sends in place (see {Frames#copy_threshold})
       # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [self, Tracker] or nil when time is up and `exception: false`
       # @raise [TimeoutError] when time is up
@@ -36,7 +39,9 @@ module Godwit
       # @see http://api.zeromq.org/4-3:zmq-msg-send zmq_msg_send(3)
       def send(message, timeout: UNSET, exception: true, track: false)
         tracker = Tracker.new if track
-        return timed_out(:send, exception) unless _send(message, Timeout.milliseconds(timeout), tracker)
+        unless _send(message, Timeout.milliseconds(timeout), tracker)
+          return timed_out(:send, exception)
+        end
         track ? tracker.__send__(:_sent) : self
       end
 
@@ -60,11 +65,13 @@ module Godwit
       end
 
       # Sends many messages, with one crossing into libzmq for each thousand or so.
-      # @param messages [Array<String, Frame, Array<String, Frame>, Message>] all are checked before the first goes
-      # @param timeout [Integer, Float, nil] seconds for all of them; not given: `send_timeout` for each wait
+      # @param messages [Array<String, Frame, Array<String, Frame>, Message>] all are checked before
+      #   the first goes
+      # @param timeout [Integer, Float, nil] seconds for all of them; not given: `send_timeout` for
+      #   each wait
       # @return [self]
-      # @raise [Error] as {#send}; the error's `sent` says how many went, and those went whole. (An interrupt such as `Timeout` cannot
-      #   tell: use `timeout:`.)
+      # @raise [Error] as {#send}; the error's `sent` says how many went, and those went whole. (An
+      #   interrupt such as `Timeout` cannot tell: use `timeout:`.)
       def send_many(messages, timeout: UNSET)
         raise ErrorHints.bad_batch(messages) unless messages.is_a?(Array)
         sent = 0
@@ -85,8 +92,8 @@ module Godwit
       # Receives a message; waits for one.
       # @param timeout [Integer, Float, nil] seconds
       # @param exception [Boolean] false: nil instead of a TimeoutError
-      # @return [String, Array<String>] a new String, or an Array when it has several frames; nil when time is up and
-      #   `exception: false`
+      # @return [String, Array<String>] a new String, or an Array when it has several frames; nil
+      #   when time is up and `exception: false`
       # @raise [TimeoutError] when time is up
       # @raise [StateError] REQ, REP: out of turn
       # @raise [UnsupportedError] when the type only sends
@@ -131,27 +138,36 @@ module Godwit
       end
 
       # Receives what has come, up to `max` messages; waits for the first only.
-      # @param max [Integer] 1 or more; one call gives at most 1,024 messages, and stops at about 64 MiB
+      # @param max [Integer] 1 or more; one call gives at most 1,024 messages, and stops at about 64
+      #   MiB
       # @param timeout [Integer, Float, nil] seconds, for the first
       # @param exception [Boolean] false: nil instead of a TimeoutError
-      # @return [Array<String, Array<String>>] at least one; nil when time is up and `exception: false`
+      # @return [Array<String, Array<String>>] at least one; nil when time is up and `exception:
+      #   false`
       # @raise [ArgumentValueError] when `max` is not allowed
       # @raise [Error] as {#recv}
       def recv_many(max = 256, timeout: UNSET, exception: true)
-        raise Errors.bad_value(:recv_many, "max", "1 message or more", max) unless max.is_a?(Integer) && max.positive?
-        _recv_many([max, 1 << 30].min, Timeout.milliseconds(timeout)) || timed_out(:recv_many, exception)
+        unless max.is_a?(Integer) && max.positive?
+          raise Errors.bad_value(:recv_many, "max", "1 message or more", max)
+        end
+        _recv_many([max, 1 << 30].min, Timeout.milliseconds(timeout)) ||
+          timed_out(:recv_many, exception)
       end
 
-      # Receives a message of one frame into a String of yours, which allocates nothing when it is large enough.
+      # Receives a message of one frame into a String of yours, which allocates nothing when it is
+      # large enough.
       # @param buffer [String] its content is replaced
       # @param timeout [Integer, Float, nil] seconds
       # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [Integer] bytes received; nil when time is up and `exception: false`
       # @raise [MultipartError] when it has several frames; the error's `frames` are the message
-      # @raise [FrozenError, ArgumentTypeError] when the buffer is frozen, or no String; no message is taken then
+      # @raise [FrozenError, ArgumentTypeError] when the buffer is frozen, or no String; no message
+      #   is taken then
       # @raise [Error] as {#recv}
       def recv_into(buffer, timeout: UNSET, exception: true)
-        raise Errors.bad_type(:recv_into, "the buffer", "a String", buffer) unless buffer.is_a?(String)
+        unless buffer.is_a?(String)
+          raise Errors.bad_type(:recv_into, "the buffer", "a String", buffer)
+        end
         size = _recv_into(buffer, Timeout.milliseconds(timeout))
         raise multipart(:recv_into, size) if size.is_a?(Array)
         size || timed_out(:recv_into, exception)
@@ -210,7 +226,12 @@ module Godwit
       # What it would wait for never comes.
       def refuse_to_wait(operation)
         _wait(READABLE | WRITABLE, 0) # a socket that is closed says so
-        raise Errors.build(UnsupportedError, operation, endpoints.first, ErrorHints.direction(operation, self))
+        raise Errors.build(
+          UnsupportedError,
+          operation,
+          endpoints.first,
+          ErrorHints.direction(operation, self)
+        )
       end
 
       def timed_out(operation, exception)
@@ -218,7 +239,10 @@ module Godwit
       end
 
       def timeout_error(operation)
-        Errors.build(TimeoutError, operation, endpoints.empty? ? nil : endpoints.join(", "), ErrorHints.patience(self, operation))
+        Errors.build(
+          TimeoutError, operation, endpoints.empty? ? nil : endpoints.join(", "),
+          ErrorHints.patience(self, operation)
+        )
       end
 
       def timeout_or(timeout, option)
@@ -226,8 +250,11 @@ module Godwit
       end
 
       def multipart(operation, frames)
-        MultipartError.new("#{operation}: the message has #{frames.size} frames (use recv, or take them from this error's frames)",
-          operation: operation, frames: frames)
+        MultipartError.new(
+          "#{operation}: the message has #{frames.size} frames (use recv, or take them from this " \
+          "error's frames)",
+          operation: operation, frames: frames
+        )
       end
 
       # @return [String, Array<String>, nil] nil once the socket or its context is closed

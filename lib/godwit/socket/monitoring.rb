@@ -4,14 +4,16 @@ module Godwit
   class Socket
     # Hearing what happens to the socket's connections.
     module Monitoring
-      # Listens to the socket's connections: from now on, so make it before `bind` and `connect` to miss nothing.
-      # With a block it yields each event until the socket is closed (or the block breaks off), then closes the Monitor.
+      # Listens to the socket's connections: from now on, so make it before `bind` and `connect` to
+      # miss nothing. With a block it yields each event until the socket is closed (or the block
+      # breaks off), then closes the Monitor.
       #
       #   monitor = socket.monitor
       #   socket.monitor(:disconnected) { |event| puts event }
       #
       # @param events [Array<Symbol>] of {Monitor::EVENTS}; none: all
-      # @param limit [Integer, nil] most events that it keeps for a reader who is late; the oldest are dropped. nil: no limit
+      # @param limit [Integer, nil] most events that it keeps for a reader who is late; the oldest
+      #   are dropped. nil: no limit
       # @yieldparam event [Monitor::Event]
       # @return [Monitor] or, with a block, the socket
       # @raise [Error] see {Monitor#initialize}
@@ -27,10 +29,12 @@ module Godwit
         self
       end
 
-      # Calls the block for each event, in a thread of its own, until the socket is closed. Until then the thread holds the socket: one that
-      # is merely dropped is not collected. To stop hearing earlier, kill the thread.
+      # Calls the block for each event, in a thread of its own, until the socket is closed. Until
+      # then the thread holds the socket: one that is merely dropped is not collected. To stop
+      # hearing earlier, kill the thread.
       #
-      # A block that raises does not end it: `on_error` is called; by default the error is warned of.
+      # A block that raises does not end it: `on_error` is called; by default the error is warned
+      # of.
       #
       #   socket.on_event(:handshake_failed_auth, :disconnected) { |event| logger.warn(event.to_s) }
       #
@@ -43,8 +47,15 @@ module Godwit
       # @raise [ArgumentTypeError] when `on_error` cannot be called
       # @raise [Error] see {Monitor#initialize}
       def on_event(*events, limit: Monitor::LIMIT, on_error: nil, &block)
-        raise ArgumentValueError.new("on_event needs a block that takes an event", operation: :on_event) unless block
-        raise Errors.bad_type(:on_event, "on_error:", "what can be called, or nil", on_error) unless on_error.nil? || on_error.respond_to?(:call)
+        unless block
+          raise ArgumentValueError.new(
+            "on_event needs a block that takes an event",
+            operation: :on_event
+          )
+        end
+        unless on_error.nil? || on_error.respond_to?(:call)
+          raise Errors.bad_type(:on_event, "on_error:", "what can be called, or nil", on_error)
+        end
         monitor = Monitor.new(self, *events, limit: limit)
         Thread.new { hand_out(monitor, on_error, block) }
       end

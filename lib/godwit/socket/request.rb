@@ -4,23 +4,28 @@ module Godwit
   class Socket
     # One question, one answer.
     module Request
-      # Sends a message and receives its reply. Unlike `send` and `recv`, it leaves the socket usable when no reply comes: the
-      # socket is made anew in its place, so that a late reply is dropped (the Guide's Lazy Pirate).
-      # One exchange at a time: other threads and fibers that call it wait for their turn.
+      # Sends a message and receives its reply. Unlike `send` and `recv`, it leaves the socket
+      # usable when no reply comes: the socket is made anew in its place, so that a late reply is
+      # dropped (the Guide's Lazy Pirate). One exchange at a time: other threads and fibers that
+      # call it wait for their turn.
       #
       #   req.request("hello", timeout: 0.5, retries: 3)
       #
-      # A REQ that is bound, or is `relaxed: true, correlate: true`, stays as it is and just sends again.
+      # A REQ that is bound, or is `relaxed: true, correlate: true`, stays as it is and just sends
+      # again.
       #
-      # @param message [String, Frame, Array<String, Frame>, Message] frames are gone once they were sent; another try sends copies,
-      #   which share their bytes
-      # @param timeout [Integer, Float, nil] seconds for each try, sending included; nil: for ever; not given: `recv_timeout`
+      # @param message [String, Frame, Array<String, Frame>, Message] frames are gone once they were
+      #   sent; another try sends copies, which share their bytes
+      # @param timeout [Integer, Float, nil] seconds for each try, sending included; nil: for ever;
+      #   not given: `recv_timeout`
       # @param retries [Integer] how often to try again after the first time-out
       # @param exception [Boolean] false: nil instead of a TimeoutError
-      # @return [String, Array<String>] the reply; nil when the last try got none and `exception: false`
+      # @return [String, Array<String>] the reply; nil when the last try got none and `exception:
+      #   false`
       # @raise [TimeoutError] when the last try got no reply
       # @raise [ArgumentValueError, ArgumentTypeError] when `retries:` or `timeout:` is not allowed
-      # @raise [UnsupportedError] in a trap handler, where it could not wait for its turn: start a Thread there
+      # @raise [UnsupportedError] in a trap handler, where it could not wait for its turn: start a
+      #   Thread there
       # @raise [Error] as {Messages#send} and {Messages#recv}
       # @see https://zguide.zeromq.org/docs/chapter4/#Client-Side-Reliability-Lazy-Pirate-Pattern
       def request(message, timeout: Timeout::UNSET, retries: 0, exception: true)
@@ -44,7 +49,12 @@ module Godwit
         end
       rescue ThreadError
         raise if mine
-        raise Errors.build(UnsupportedError, :request, endpoints.first, "a trap handler cannot wait for its turn: start a Thread there")
+        raise Errors.build(
+          UnsupportedError,
+          :request,
+          endpoints.first,
+          "a trap handler cannot wait for its turn: start a Thread there"
+        )
       end
 
       def try_often(message, limit, retries)
@@ -93,8 +103,9 @@ module Godwit
         end
       end
 
-      # Also when it was interrupted: the next request shall not find it waiting for this one's reply. What goes wrong here must not
-      # take the place of the error on its way; the next request tries again first, and says it.
+      # Also when it was interrupted: the next request shall not find it waiting for this one's
+      # reply. What goes wrong here must not take the place of the error on its way; the next
+      # request tries again first, and says it.
       def clear_away
         renew
       rescue Error
@@ -103,15 +114,18 @@ module Godwit
 
       def renew
         @renewal_due = true
-        return @renewal_due = false if %i[relaxed correlate].all? { |name| @settings[Options.fetch(name).id] == 1 }
-        _recreate || %i[relaxed correlate].each { |name| set(name, true) } # relaxed alone would take a late reply for the next
+        return @renewal_due = false if %i[relaxed correlate].all? { |name|
+          @settings[Options.fetch(name).id] == 1
+        }
+        # Relaxed alone would take a late reply for the next.
+        _recreate || %i[relaxed correlate].each { |name| set(name, true) }
         @renewal_due = false
       rescue ContextTerminatedError
         nil # there is nothing to be made anew; the caller hears of it
       end
 
-      # Makes the socket anew in its place, unless it is bound: its peers would lose it. The extension calls this too, when a peer
-      # vanished in mid-message.
+      # Makes the socket anew in its place, unless it is bound: its peers would lose it. The
+      # extension calls this too, when a peer vanished in mid-message.
       # @return [Boolean] whether it did
       def _recreate
         _exclusive(:request) do
@@ -126,24 +140,34 @@ module Godwit
 
     # Answering.
     module Serve
-      # Receives messages and sends back what the block makes of each, until the socket or its context is closed.
+      # Receives messages and sends back what the block makes of each, until the socket or its
+      # context is closed.
       #
       #   rep.serve { |message| message.upcase }
       #
-      # A block that raises does not end it: `on_error` makes the reply then; by default the error is warned of, the client of a REP
-      # receives an empty message, and that of a ROUTER nothing. (Interrupts such as `Thread#kill` do end it.) A block that gives a
-      # REP nil, or what is no message, counts as one that raised: a REP has to reply before it receives again, and its client waits.
-      # With a ROUTER the message and the reply begin with the peer's routing id.
+      # A block that raises does not end it: `on_error` makes the reply then; by default the error
+      # is warned of, the client of a REP receives an empty message, and that of a ROUTER nothing.
+      # (Interrupts such as `Thread#kill` do end it.) A block that gives a REP nil, or what is no
+      # message, counts as one that raised: a REP has to reply before it receives again, and its
+      # client waits. With a ROUTER the message and the reply begin with the peer's routing id.
       #
-      # @param on_error [#call, nil] takes the error and the message, gives the reply; nil: no reply (ROUTER)
+      # @param on_error [#call, nil] takes the error and the message, gives the reply; nil: no reply
+      #   (ROUTER)
       # @yieldparam message [String, Array<String>]
       # @yieldreturn [String, Array<String>] the reply; a ROUTER may give nil for none
       # @return [self]
       # @raise [ArgumentValueError] without a block
       # @raise [ArgumentTypeError] when `on_error` cannot be called
       def serve(on_error: nil)
-        raise ArgumentValueError.new("serve needs a block that makes the reply", operation: :serve) unless block_given?
-        raise Errors.bad_type(:serve, "on_error:", "what can be called, or nil", on_error) unless on_error.nil? || on_error.respond_to?(:call)
+        unless block_given?
+          raise ArgumentValueError.new(
+            "serve needs a block that makes the reply",
+            operation: :serve
+          )
+        end
+        unless on_error.nil? || on_error.respond_to?(:call)
+          raise Errors.bad_type(:serve, "on_error:", "what can be called, or nil", on_error)
+        end
         while (message = next_message)
           begin
             reply(yield(message))
@@ -168,7 +192,8 @@ module Godwit
       rescue ClosedError, ContextTerminatedError
         nil
       rescue => again
-        warn "#{inspect}: no reply could be sent after an error: #{again.full_message(highlight: false)}"
+        warn "#{inspect}: no reply could be sent after an " \
+          "error: #{again.full_message(highlight: false)}"
         send("") if type == :REP && !closed?
       end
     end

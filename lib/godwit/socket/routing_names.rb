@@ -2,9 +2,10 @@
 
 module Godwit
   class Socket
-    # The names that `connect_routing_id` gives to peers. libzmq ends the process when there is a peer of that name already: also
-    # one that was disconnected and has not quite gone, or one that named itself, of which libzmq tells nobody. So each name goes
-    # once, and a ROUTER gives none once its peers may name themselves.
+    # The names that `connect_routing_id` gives to peers. libzmq ends the process when there is a
+    # peer of that name already: also one that was disconnected and has not quite gone, or one that
+    # named itself, of which libzmq tells nobody. So each name goes once, and a ROUTER gives none
+    # once its peers may name themselves.
     # @private
     module RoutingNames
       private
@@ -17,10 +18,17 @@ module Godwit
 
       def check_name(name)
         if @names_given[name]
-          raise name_error("takes each name once in a socket's life, and #{name.inspect} was given before: take another, or a new socket")
+          raise name_error(
+                  "takes each name once in a socket's life, and #{name.inspect} was given " \
+                  "before: take another, or a new socket"
+                )
         elsif @peers_name_themselves && type == :ROUTER
-          raise name_error("is for a ROUTER before any bind, any connect without a name and immediate: true: its peers may have " \
-            "given themselves #{name.inspect}, and libzmq allows no two of one name: take another ROUTER for it")
+          raise name_error(
+                  "is for a ROUTER before any bind, any connect without a name and immediate: " \
+                  "true: its peers may have " \
+                    "given themselves #{name.inspect}, and libzmq allows no two of one name: " \
+                    "take another ROUTER for it"
+                )
         end
       end
 

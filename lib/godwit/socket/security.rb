@@ -10,23 +10,44 @@ module Godwit
       # @return [Hash{Symbol => Object}] options
       def options(curve, server_key, plain)
         if server_key && !curve
-          raise ArgumentValueError.new("new: server_key: goes with curve:, the client's own keys (Godwit::Curve.keypair)", operation: :new)
+          raise ArgumentValueError.new(
+            "new: server_key: goes with curve:, the client's own keys " \
+            "(Godwit::Curve.keypair)",
+            operation: :new
+          )
         end
         {**curve_options(curve, server_key), **plain_options(plain)}
       end
 
       def curve_options(keys, server_key)
         return {} unless keys
-        raise CurveKeyError.new("curve: takes a Godwit::Curve::Keypair: got #{keys.class}", operation: :curve) unless keys.is_a?(Curve::Keypair)
+        unless keys.is_a?(Curve::Keypair)
+          raise CurveKeyError.new(
+            "curve: takes a Godwit::Curve::Keypair: got #{keys.class}",
+            operation: :curve
+          )
+        end
         both = {curve_public_key: keys.public_key, curve_secret_key: keys.secret_key}
-        server_key ? {**both, curve_server_key: Curve.z85(server_key)} : {curve_server: true, **both}
+        if server_key
+          {**both, curve_server_key: Curve.z85(server_key)}
+        else
+          {curve_server: true, **both}
+        end
       end
 
       def plain_options(plain)
         return {} unless plain
         name, password = plain if plain.is_a?(Array) && plain.size == 2
-        return {plain_username: name, plain_password: password} if name.is_a?(String) && password.is_a?(String)
-        raise Errors.bad_value(:new, "plain:", "[user name, password], two Strings", plain, secret: true)
+        if name.is_a?(String) && password.is_a?(String)
+          return {plain_username: name, plain_password: password}
+        end
+        raise Errors.bad_value(
+          :new,
+          "plain:",
+          "[user name, password], two Strings",
+          plain,
+          secret: true
+        )
       end
     end
   end

@@ -52,9 +52,11 @@ module Godwit
 
       private
 
-      # All are checked before libzmq makes a socket, whose place in the context would be free again only some time later.
+      # All are checked before libzmq makes a socket, whose place in the context would be free again
+      # only some time later.
       def starting_options(options, topics)
-        defaults = @context.socket_options.to_h.select { |name, _| Options.fetch(name).for_type?(type) }
+        defaults =
+          @context.socket_options.to_h.select { |name, _| Options.fetch(name).for_type?(type) }
         wanted = defaults.merge(options).to_a + topics.map { |topic| [:subscribe, topic] }
         wanted.map do |name, value|
           option = Options.fetch(name)
@@ -64,7 +66,9 @@ module Godwit
 
       def apply_option(name, value)
         option = Options.fetch(name)
-        raise option.error("of a PUB is given to its constructor") if option.name == :conflate && type == :PUB
+        if option.name == :conflate && type == :PUB
+          raise option.error("of a PUB is given to its constructor")
+        end
         store(option, option.encode(value, type), value)
       end
 
@@ -74,7 +78,8 @@ module Godwit
           option.hand_over(value) { _set_option(option.id, raw) }
           note_name(option, raw)
           note_topic(option.name, raw)
-          _record(:@settings) { |settings| settings.merge(option.id => raw) } # for REQ#request, which may have to make the socket anew
+          # For REQ#request, which may have to make the socket anew.
+          _record(:@settings) { |settings| settings.merge(option.id => raw) }
         end
       end
 
@@ -93,9 +98,16 @@ module Godwit
       def find_encoding(encoding)
         Encoding.find(encoding) || raise(::ArgumentError)
       rescue ::ArgumentError
-        raise Errors.bad_value(:encoding, "encoding:", "an Encoding that Ruby knows, such as \"UTF-8\"", encoding), cause: nil
+        raise Errors.bad_value(
+          :encoding,
+          "encoding:",
+          "an Encoding that Ruby knows, such as \"UTF-8\"",
+          encoding
+        ),
+          cause: nil
       rescue ::TypeError
-        raise Errors.bad_type(:encoding, "encoding:", "an Encoding or its name", encoding), cause: nil
+        raise Errors.bad_type(:encoding, "encoding:", "an Encoding or its name", encoding),
+          cause: nil
       end
     end
   end

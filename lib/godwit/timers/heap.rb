@@ -2,10 +2,12 @@
 
 module Godwit
   class Timers
-    # A binary heap whose items know their place, so that any of them is moved or taken out in O(log n).
+    # A binary heap whose items know their place, so that any of them is moved or taken out in O(log
+    # n).
     #
-    # An interrupt (`Thread#kill`, `Timeout`, Ctrl-C) may end a change anywhere. Each step swaps two items, so that none is ever lost or
-    # there twice; the order, which may be torn then, is mended by the next change.
+    # An interrupt (`Thread#kill`, `Timeout`, Ctrl-C) may end a change anywhere. Each step swaps two
+    # items, so that none is ever lost or there twice; the order, which may be torn then, is mended
+    # by the next change.
     # @private
     class Heap
       def initialize

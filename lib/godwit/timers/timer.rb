@@ -2,8 +2,8 @@
 
 module Godwit
   class Timers
-    # One timer, made by {Timers#after}, {Timers#every} and those of a {Loop}. Any thread may call any of its methods; its callback runs
-    # where the timers are fired.
+    # One timer, made by {Timers#after}, {Timers#every} and those of a {Loop}. Any thread may call
+    # any of its methods; its callback runs where the timers are fired.
     class Timer
       # @return [Integer, Float] seconds before it fires, and between one firing and the next
       attr_reader :interval
@@ -29,14 +29,16 @@ module Godwit
         @cancelled = false
       end
 
-      # Stops it: it does not fire any more, also not in the round of callbacks that calls this. A second call does nothing.
+      # Stops it: it does not fire any more, also not in the round of callbacks that calls this. A
+      # second call does nothing.
       # @return [self]
       def cancel
         @timers.disarm(self)
         self
       end
 
-      # Starts it anew, from now and with all its {#times}, also one that has ended or was cancelled.
+      # Starts it anew, from now and with all its {#times}, also one that has ended or was
+      # cancelled.
       # @return [self]
       def reset
         @timers.rearm(self, @interval)
@@ -77,7 +79,8 @@ module Godwit
           if pending? then "in #{next_in.round(3)} s"
           else cancelled? ? "cancelled" : "ended"
           end
-        "#<#{self.class} #{(@times == 1) ? "after" : "every"} #{@interval} s, fired #{@fired}#{" of #{@times}" if @times} times, #{state}>"
+        "#<#{self.class} #{(@times == 1) ? "after" : "every"} #{@interval} s, " \
+        "fired #{@fired}#{" of #{@times}" if @times} times, #{state}>"
       end
       alias_method :to_s, :inspect
 
@@ -102,7 +105,8 @@ module Godwit
       end
 
       # It fires now.
-      # @return [Boolean] whether it will again; then its deadline is the first of its rounds that is to come
+      # @return [Boolean] whether it will again; then its deadline is the first of its rounds that
+      #   is to come
       # @private
       def advance(now)
         @fired += 1
@@ -120,7 +124,8 @@ module Godwit
 
       private
 
-      # Later than what is being fired: so each round of callbacks ends, though they make timers that are due at once.
+      # Later than what is being fired: so each round of callbacks ends, though they make timers
+      # that are due at once.
       def due_at(deadline, horizon)
         @deadline = (deadline > horizon) ? deadline : horizon.to_f.next_float
       end

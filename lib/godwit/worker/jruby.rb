@@ -3,7 +3,8 @@
 require "jruby"
 
 module Godwit
-  # JRuby's own Thread#join looks for interrupts every 0.2 s, and its exit joins all threads of Ruby.
+  # JRuby's own Thread#join looks for interrupts every 0.2 s, and its exit joins all threads of
+  # Ruby.
   class Worker
     # Tells of an end.
     # @private

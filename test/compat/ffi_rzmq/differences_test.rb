@@ -49,8 +49,13 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
       assert_equal 0, context.terminate
       assert_operator clock.now - start, :<, 5
     end
-    calls = [-> { pull.recv_string(+"") }, -> { pull.recvmsgs([]) }, -> { pull.setsockopt(ZMQ::LINGER, 0) }, -> { pull.getsockopt(ZMQ::LINGER, []) },
-      -> { pull.bind("inproc://x") }, -> { pull.send_string("x") }, -> { pull.send_string("x", ZMQ::DONTWAIT) }, -> { poller.poll(10) }, -> { poller.poll(:blocking) }]
+    calls = [
+      -> { pull.recv_string(+"") }, -> { pull.recvmsgs([]) },
+      -> { pull.setsockopt(ZMQ::LINGER, 0) }, -> { pull.getsockopt(ZMQ::LINGER, []) },
+      -> { pull.bind("inproc://x") }, -> { pull.send_string("x") },
+      -> { pull.send_string("x", ZMQ::DONTWAIT) }, -> { poller.poll(10) },
+      -> { poller.poll(:blocking) }
+    ]
     calls.each_with_index do |call, index|
       Godwit::Compat::FFIRzmq::Failures.note(0)
       assert_equal [-1, ZMQ::ETERM], [call.call, errno], "call #{index}"
@@ -95,7 +100,11 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
       in_thread do
         socket = context.socket(ZMQ::PULL)
         socket.bind(endpoint_for(:inproc))
-        number.zero? ? ZMQ::Poller.new.tap { |poller| poller.register_readable(socket) }.poll : socket.recv_string(+"")
+        if number.zero?
+          ZMQ::Poller.new.tap { |poller| poller.register_readable(socket) }.poll
+        else
+          socket.recv_string(+"")
+        end
         ready << ZMQ::Util.errno
         go.pop # works on for a while
         assert_equal(-1, socket.setsockopt(ZMQ::LINGER, 0))
@@ -103,7 +112,11 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
       end
     end
     mine = context.socket(ZMQ::PUSH)
-    await { context.open_sockets.then { |all| all.size == 4 && all.count { |one| one.godwit.__send__(:_waiters).positive? } == 2 } }
+    await do
+      context.open_sockets.then do |all|
+        all.size == 4 && all.count { |one| one.godwit.__send__(:_waiters).positive? } == 2
+      end
+    end
     terminating = in_thread { context.terminate }
     mine.use # this thread's, which is alive: it is waited for too
     assert_equal [ZMQ::ETERM] * 3, Array.new(3) { ready.pop }
@@ -175,7 +188,9 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     with_socket = Class.new(ZMQ::Util) { define_singleton_method(:socket) { socket } }
     assert_kind_of Integer, with_socket.bind_to_random_tcp_port("127.0.0.1", 10)
     assert_nil ZMQ::Util.bind_to_random_tcp_port("192.0.2.1", 3, socket: socket)
-    assert_match(/which socket/, assert_raises(ArgumentError) { ZMQ::Util.bind_to_random_tcp_port }.message)
+    assert_match(
+      /which socket/, assert_raises(ArgumentError) { ZMQ::Util.bind_to_random_tcp_port }.message
+    )
   end
 
   test "deregistering what is not watched adds nothing, and changes outlive other registrations" do
@@ -252,7 +267,8 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
 
   test "a value that an option does not take gives EINVAL" do
     router = open_old(ZMQ::ROUTER)
-    [[ZMQ::LINGER, "x"], [ZMQ::LINGER, nil], [ZMQ::LINGER, 1 << 40], [ZMQ::MAXMSGSIZE, 1 << 70], [ZMQ::IDENTITY, 5], [ZMQ::IDENTITY, nil], [9999, 1], [ZMQ::FD, 1],
+    [[ZMQ::LINGER, "x"], [ZMQ::LINGER, nil], [ZMQ::LINGER, 1 << 40], [ZMQ::MAXMSGSIZE, 1 << 70],
+      [ZMQ::IDENTITY, 5], [ZMQ::IDENTITY, nil], [9999, 1], [ZMQ::FD, 1],
       [ZMQ::AFFINITY, -1], [nil, 1]].each do |name, value|
       Godwit::Compat::FFIRzmq::Failures.note(0)
       assert_equal [-1, ZMQ::EINVAL], [router.setsockopt(name, value), errno], [name, value].inspect
@@ -302,7 +318,9 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal [-1, ZMQ::EFAULT], [pull.recvmsg(message), errno]
     assert_equal [-1, ZMQ::EFAULT], [message.copy(ZMQ::Message.new), errno]
     assert_equal [-1, ZMQ::EFAULT], [message.get(ZMQ::MORE), errno]
-    %i[size data copy_out_string].each { |method| assert_raises(ZMQ::MessageError, method) { message.public_send(method) } }
+    %i[size data copy_out_string].each do |method|
+      assert_raises(ZMQ::MessageError, method) { message.public_send(method) }
+    end
     assert_raises(IndexError) { ZMQ::Message.new.copy_in_bytes("abc", 4) }
   end
 
@@ -358,9 +376,11 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_operator event.value, :>, 2
     assert_equal rep.godwit.last_endpoint, parts[1].copy_out_string
     assert_equal 0, LibZMQ.zmq_socket_monitor(rep.socket, nil, 0)
-    assert_equal [-1, ZMQ::EINVAL], [LibZMQ.zmq_socket_monitor(rep.socket, "inproc://other", 0), errno]
+    assert_equal [-1, ZMQ::EINVAL],
+      [LibZMQ.zmq_socket_monitor(rep.socket, "inproc://other", 0), errno]
     rep.close
-    assert_equal [-1, ZMQ::ENOTSOCK], [LibZMQ.zmq_socket_monitor(rep.socket, "inproc://other", 1), errno]
+    assert_equal [-1, ZMQ::ENOTSOCK],
+      [LibZMQ.zmq_socket_monitor(rep.socket, "inproc://other", 1), errno]
   end
 
   test "a trap handler does not end a wait" do
@@ -397,7 +417,11 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
   end
 
   {
-    "Device.new(rep, rep)" => ->(rep) { ZMQ::Device.new(rep, rep) }, "zmq_proxy(rep.socket, rep.socket, nil)" => ->(rep) { LibZMQ.zmq_proxy(rep.socket, rep.socket, nil) }
+    "Device.new(rep, rep)" => ->(rep) { ZMQ::Device.new(rep, rep) },
+    "zmq_proxy(rep.socket, rep.socket, nil)" => ->(rep) {
+      LibZMQ.zmq_proxy(rep.socket, rep.socket,
+        nil)
+    }
   }.each do |name, echo|
     test "#{name} echoes until the context is terminated, as Jupyter's heartbeat wants it" do
       rep, req = old_pair(ZMQ::REP, ZMQ::REQ)

@@ -9,21 +9,44 @@ class FFIRzmqDoorTest < FFIRzmqCase
   SHOWN = <<~RUBY
     require "json"
     require "ffi-rzmq"
-    classes = %w[Context Socket Message ManagedMessage Poller PollItem PollItems Device Proxy Util ZeroMQError ContextError MessageError NotSupportedError]
+    classes = %w[
+      Context Socket Message ManagedMessage Poller PollItem PollItems Device Proxy Util ZeroMQError
+      ContextError MessageError NotSupportedError
+    ]
     methods = classes.to_h do |name|
       klass = ZMQ.const_get(name)
-      [name, [klass.public_instance_methods - Object.public_instance_methods, klass.singleton_methods(false)]]
+      [
+        name,
+        [
+          klass.public_instance_methods - Object.public_instance_methods,
+          klass.singleton_methods(false)
+        ]
+      ]
     end
-    numbers = ZMQ.constants.select { |name| ZMQ.const_get(name).is_a?(Integer) }.to_h { |name| [name, ZMQ.const_get(name)] }
-    arities = {"Socket" => %i[setsockopt getsockopt send_string recv_string recv_multipart recvmsgs sendmsgs], "Poller" => %i[poll register deregister]}
-    arities = arities.to_h { |name, list| [name, list.map { |method| ZMQ.const_get(name).instance_method(method).arity }] }
+    numbers =
+      ZMQ
+        .constants
+        .select { |name| ZMQ.const_get(name).is_a?(Integer) }
+        .to_h { |name| [name, ZMQ.const_get(name)] }
+    arities = {
+      "Socket" => %i[
+        setsockopt getsockopt send_string recv_string recv_multipart recvmsgs sendmsgs
+      ],
+      "Poller" => %i[poll register deregister]
+    }
+    arities =
+      arities.to_h do |name, list|
+        [name, list.map { |method| ZMQ.const_get(name).instance_method(method).arity }]
+      end
     puts JSON.generate([methods, numbers, arities, ZMQ.singleton_methods])
   RUBY
 
-  # What the door leaves out: pointers into libzmq's own structs, and what the gem needs for loading itself.
+  # What the door leaves out: pointers into libzmq's own structs, and what the gem needs for loading
+  # itself.
   LEFT_OUT = {
-    "PollItem" => [%w[pointer poll_item poll_item= socket= fd=], %w[from_pointer]], "PollItems" => [%w[address], []],
-    "Socket" => [[], %w[close]], "Context" => [[], %w[close]], "ManagedMessage" => [[], %w[close]],
+    "PollItem" => [%w[pointer poll_item poll_item= socket= fd=], %w[from_pointer]],
+    "PollItems" => [%w[address], []], "Socket" => [[], %w[close]], "Context" => [[], %w[close]],
+    "ManagedMessage" => [[], %w[close]],
     "Util" => [[], %w[random_port raise_error eagain? context_error? message_error?]]
   }.freeze
 
@@ -61,11 +84,19 @@ class FFIRzmqDoorTest < FFIRzmqCase
       require "bundler/setup"
       require "ffi-rzmq-core"
       require "ffi-rzmq"
-      puts $LOADED_FEATURES.grep(/ffi-rzmq(-core)?\\.rb$/).map { |path| path.delete_prefix(Dir.pwd) }.sort, ZMQ::Context.instance_method(:godwit).name
+      puts $LOADED_FEATURES
+             .grep(/ffi-rzmq(-core)?\\.rb$/)
+             .map { |path| path.delete_prefix(Dir.pwd) }
+             .sort,
+           ZMQ::Context.instance_method(:godwit).name
     RUBY
-    doors = "/lib/godwit/compat/doors/ffi_rzmq/ffi-rzmq-core.rb\n/lib/godwit/compat/doors/ffi_rzmq/ffi-rzmq.rb\ngodwit\n"
+    doors =
+      "/lib/godwit/compat/doors/ffi_rzmq/ffi-rzmq-core.rb\n/lib/godwit/compat/doors/ffi_rzmq/ffi-rzmq.rb\ngodwit\n"
     [[], ["-rbundler/setup"]].each do |first|
-      assert_equal doors, assert_child(start_command([RbConfig.ruby, "-Ilib", *first, DOOR, "-e", program]).finish).stdout
+      assert_equal doors,
+        assert_child(
+          start_command([RbConfig.ruby, "-Ilib", *first, DOOR, "-e", program]).finish
+        ).stdout
     end
   end
 
@@ -79,38 +110,73 @@ class FFIRzmqDoorTest < FFIRzmqCase
       end
       message = ZMQ::Message.new("h\\0llo")
       data = message.data.put_bytes(1, "e")
-      p data.read_string(5), data.read_string, data.read_bytes(2), data.get_bytes(3, 2), data.null?, message.copy_out_string
-      [-> { data.get_bytes(4, 2) }, -> { data.put_bytes(5, "x") }, -> { message.address.to_ptr }, -> { LibZMQ.zmq_ctx_get(1, 2) }].each do |call|
+      p data.read_string(5),
+        data.read_string,
+        data.read_bytes(2),
+        data.get_bytes(3, 2),
+        data.null?,
+        message.copy_out_string
+      [
+        -> { data.get_bytes(4, 2) }, -> { data.put_bytes(5, "x") }, -> { message.address.to_ptr },
+        -> { LibZMQ.zmq_ctx_get(1, 2) }
+      ].each do |call|
         call.call
       rescue IndexError, ZMQ::NotSupportedError => error
         puts error.message
       end
     RUBY
-    result = assert_child(start_command([RbConfig.ruby, "--disable-gems", "-Ilib", DOOR, "-e", program], env: {"GODWIT_BACKEND" => nil}).finish)
-    assert_equal ["no ffi", '"hello"', '"hello"', '"he"', '"lo"', "false", '"hello"'], result.stdout.lines(chomp: true).first(7)
-    ["2 bytes from 4 on, of 5", "1 bytes from 5 on, of 5", "install it", "no zmq_ctx_get"].zip(result.stdout.lines.drop(7)) { |words, line| assert_includes line, words }
+    result =
+      assert_child(
+        start_command(
+          [RbConfig.ruby, "--disable-gems", "-Ilib", DOOR, "-e", program],
+          env: {
+            "GODWIT_BACKEND" => nil
+          }
+        ).finish
+      )
+    assert_equal ["no ffi", '"hello"', '"hello"', '"he"', '"lo"', "false", '"hello"'],
+      result.stdout.lines(chomp: true).first(7)
+    ["2 bytes from 4 on, of 5", "1 bytes from 5 on, of 5", "install it", "no zmq_ctx_get"].zip(
+      result.stdout.lines.drop(7)
+    ) { |words, line| assert_includes line, words }
   end
 
   test "the gem ffi is there for programs that name it" do
-    program = "require 'ffi-rzmq'\nputs FFI::MemoryPointer.new(:int).write_int(7).read_int\nmodule ZMQ; puts FFI::Pointer.new(5).address; end\n"
+    program =
+      "require 'ffi-rzmq'\nputs FFI::MemoryPointer.new(:int).write_int(7).read_int\nmodule ZMQ; " \
+      "puts FFI::Pointer.new(5).address; end\n"
     [:gem, *RUNTIMES.reject { |_, why_not| why_not }.keys].each do |runtime|
       assert_equal "7\n5\n", assert_child(run_old(program, on: runtime)).stdout, runtime
     end
   end
 
   test "a door that comes after the gem says so" do
-    result = run_old("require 'ffi-rzmq'\n$LOAD_PATH.unshift 'lib'\nrequire 'godwit/compat/ffi_rzmq'\n", on: :gem)
+    result =
+      run_old(
+        "require 'ffi-rzmq'\n$LOAD_PATH.unshift 'lib'\nrequire 'godwit/compat/ffi_rzmq'\n", on: :gem
+      )
     refute result.success?
     assert_match(/the gem ffi-rzmq is loaded already: .*before it/m, result.stderr)
   end
 
   test "twice is once" do
-    result = run_old("require 'godwit/compat/ffi_rzmq'\nload 'godwit/compat/ffi_rzmq.rb'\nrequire 'ffi-rzmq'\nload 'godwit/compat/ffi_rzmq.rb'\nputs $LOAD_PATH.grep(/doors/).size\n", on: :native)
+    result =
+      run_old(
+        "require 'godwit/compat/ffi_rzmq'\nload 'godwit/compat/ffi_rzmq.rb'\nrequire " \
+        "'ffi-rzmq'\nload 'godwit/compat/ffi_rzmq.rb'\nputs $LOAD_PATH.grep(/doors/).size\n",
+        on: :native
+      )
     assert_equal "1\n", assert_child(result).stdout
   end
 
   test "an old program ends with no warning" do
-    result = start_command([RbConfig.ruby, "-W", "-Ilib", DOOR, "-e", "require 'ffi-rzmq'; require 'ffi-rzmq-core'; ZMQ::Poller.new; LibZMQ.version"]).finish
+    result =
+      start_command(
+        [
+          RbConfig.ruby, "-W", "-Ilib", DOOR, "-e",
+          "require 'ffi-rzmq'; require 'ffi-rzmq-core'; ZMQ::Poller.new; LibZMQ.version"
+        ]
+      ).finish
     assert_empty assert_child(result).stderr
   end
 end

@@ -6,7 +6,9 @@ require_relative "ffi_rzmq_case"
 # examples/ffi-rzmq: programs for that gem, which run unchanged with it and through the door.
 class FFIRzmqExamplesTest < FFIRzmqCase
   # Each runtime talks to itself, and the door to the gem.
-  PAIRS = [:gem, *RUNTIMES.keys].zip([:gem, *RUNTIMES.keys]) + [%i[native gem], *([%i[gem ffi]] if RUNTIMES.key?(:ffi))]
+  PAIRS =
+    [:gem, *RUNTIMES.keys].zip([:gem, *RUNTIMES.keys]) +
+    [%i[native gem], *([%i[gem ffi]] if RUNTIMES.key?(:ffi))]
 
   def self.each_pair(sentence, &body)
     PAIRS.each do |local, remote|
@@ -20,18 +22,26 @@ class FFIRzmqExamplesTest < FFIRzmqCase
   each_pair "latency, with Strings" do |local, remote|
     local, remote = both("lat", local, remote, 100, 50)
     assert_equal "sent 50 messages back\n", local.stdout
-    assert_match(/\Amessage size: 100 \[B\]\nround trips: 50\nmean latency: \d+\.\d+ \[us\]\n\z/, remote.stdout)
+    assert_match(
+      /\Amessage size: 100 \[B\]\nround trips: 50\nmean latency: \d+\.\d+ \[us\]\n\z/, remote.stdout
+    )
   end
 
   each_pair "latency, without copies" do |local, remote|
     local, remote = both("lat_zerocopy", local, remote, 100_000, 50)
     assert_equal "sent 50 messages back\n", local.stdout
-    assert_match(/\Amessage size: 100000 \[B\]\nround trips: 50\nits number: 4711\nmean latency: \d+\.\d+ \[us\]\n\z/, remote.stdout)
+    assert_match(
+      /\Amessage size: 100000 \[B\]\nround trips: 50\nits number: 4711\nmean latency: \d+\.\d+ \[us\]\n\z/,
+      remote.stdout
+    )
   end
 
   each_pair "throughput" do |local, remote|
     local, remote = both("thr", local, remote, 100, 5000)
-    assert_match(%r{\Amessage size: 100 \[B\]\nmessage count: 5000\nmean throughput: \d+ \[msg/s\]\nmean throughput: \d+\.\d+ \[Mb/s\]\n\z}, local.stdout)
+    assert_match(
+      %r{\Amessage size: 100 \[B\]\nmessage count: 5000\nmean throughput: \d+ \[msg/s\]\nmean throughput: \d+\.\d+ \[Mb/s\]\n\z},
+      local.stdout
+    )
     assert_equal "sent 5000 messages\n", remote.stdout
   end
 
@@ -46,12 +56,14 @@ class FFIRzmqExamplesTest < FFIRzmqCase
   [:gem, *RUNTIMES.keys].each do |runtime|
     test "a poll of two sockets on #{runtime}" do
       skip NO_JRUBY if NO_JRUBY && runtime == :jruby
-      assert_equal "asked 50 times, heard 50 news, the last answer was: answer to question 49\n", assert_child(start("poll", [50], on: runtime).finish).stdout
+      assert_equal "asked 50 times, heard 50 news, the last answer was: answer to question 49\n",
+        assert_child(start("poll", [50], on: runtime).finish).stdout
     end
 
     test "a queue of clients and workers on #{runtime}" do
       skip NO_JRUBY if NO_JRUBY && runtime == :jruby
-      assert_equal "120 right answers; 3 workers heard of the end\n", assert_child(start("queue", [4, 3, 30], on: runtime).finish).stdout
+      assert_equal "120 right answers; 3 workers heard of the end\n",
+        assert_child(start("queue", [4, 3, 30], on: runtime).finish).stdout
     end
   end
 
@@ -61,15 +73,20 @@ class FFIRzmqExamplesTest < FFIRzmqCase
     start_old("examples/ffi-rzmq/#{name}.rb", args, on: on)
   end
 
-  # tcp: over ipc libzmq itself loses what a sender that closes had queued. On an address of this process's own: on 127.0.0.1 another test may
-  # be given the port before the program, which takes seconds to start, binds it.
+  # tcp: over ipc libzmq itself loses what a sender that closes had queued. On an address of this
+  # process's own: on 127.0.0.1 another test may be given the port before the program, which takes
+  # seconds to start, binds it.
   def endpoint
-    @endpoint ||= TCPServer.open(own_host, 0) { |server| "tcp://#{server.addr[3]}:#{server.addr[1]}" }
+    @endpoint ||=
+      TCPServer.open(own_host, 0) { |server| "tcp://#{server.addr[3]}:#{server.addr[1]}" }
   end
 
   # @return [Array<Result>] of both ends
   def both(name, local, remote, *numbers)
-    ends = [start("local_#{name}", [endpoint, *numbers], on: local), start("remote_#{name}", [endpoint, *numbers], on: remote)]
+    ends = [
+      start("local_#{name}", [endpoint, *numbers], on: local),
+      start("remote_#{name}", [endpoint, *numbers], on: remote)
+    ]
     ends.map { |child| assert_child(child.finish) }
   end
 end

@@ -10,7 +10,13 @@ class FFIRzmqCase < Godwit::TestCase
   NO_JRUBY = defined?(Godwit::JRuby) ? Godwit::JRuby.missing : "this checkout has no JRuby"
 
   # Where the layer is tried, and why not: the gate tries the C extension alone.
-  RUNTIMES = Godwit::TestSupport::Length.of({native: nil}, long: {native: nil, ffi: nil, jruby: NO_JRUBY}).freeze
+  RUNTIMES =
+    Godwit::TestSupport::Length.of(
+      {native: nil},
+      long: {
+        native: nil, ffi: nil, jruby: NO_JRUBY
+      }
+    ).freeze
 
   DOOR = "-rgodwit/compat/ffi_rzmq"
 
@@ -20,9 +26,15 @@ class FFIRzmqCase < Godwit::TestCase
     source = program.include?("\n") ? ["-e", program] : [program]
     command, env =
       case on
-      when :gem then [[RbConfig.ruby, "-rbundler/setup"], {}]
-      when :native, :ffi then [[RbConfig.ruby, "-Ilib", "-rbundler/setup", DOOR], {"GODWIT_BACKEND" => on.to_s}]
-      when :jruby then [Godwit::JRuby.command("-Ilib", DOOR, java: Godwit::JRuby.short), {**Godwit::JRuby::ENVIRONMENT, "GODWIT_BACKEND" => nil}]
+      when :gem
+        [[RbConfig.ruby, "-rbundler/setup"], {}]
+      when :native, :ffi
+        [[RbConfig.ruby, "-Ilib", "-rbundler/setup", DOOR], {"GODWIT_BACKEND" => on.to_s}]
+      when :jruby
+        [
+          Godwit::JRuby.command("-Ilib", DOOR, java: Godwit::JRuby.short),
+          {**Godwit::JRuby::ENVIRONMENT, "GODWIT_BACKEND" => nil}
+        ]
       end
     start_command([*command, *source, *args.map(&:to_s)], env: env)
   end

@@ -15,7 +15,11 @@ class FFIRzmqForkTest < FFIRzmqCase
     push.send_string("before")
     pid = fork do
       p [pull.recv_string(+"", ZMQ::DONTWAIT), ZMQ::Util.errno == ZMQ::ENOTSOCK]
-      p [push.send_string("x"), push.send_string("x", ZMQ::SNDMORE), push.setsockopt(ZMQ::LINGER, 0)]
+      p [
+          push.send_string("x"),
+          push.send_string("x", ZMQ::SNDMORE),
+          push.setsockopt(ZMQ::LINGER, 0)
+        ]
       p [pull.close, push.close, context.terminate, context.socket(ZMQ::REQ)]
       own = ZMQ::Context.new
       one, two = own.socket(ZMQ::PAIR), own.socket(ZMQ::PAIR)
@@ -33,7 +37,18 @@ class FFIRzmqForkTest < FFIRzmqCase
 
   test "a child leaves its parent's sockets alone" do
     result = assert_child(run_old(PROGRAM, on: Godwit::BACKEND))
-    assert_equal ["[-1, true]", "[-1, -1, -1]", "[0, 0, 0, nil]", '["mine", 0, 0, 0]', '["before", "after"]', "true", "0", "0", "0"], result.stdout.lines(chomp: true)
+    assert_equal [
+      "[-1, true]",
+      "[-1, -1, -1]",
+      "[0, 0, 0, nil]",
+      '["mine", 0, 0, 0]',
+      '["before", "after"]',
+      "true",
+      "0",
+      "0",
+      "0"
+    ],
+      result.stdout.lines(chomp: true)
     assert_empty result.stderr
   end
 end

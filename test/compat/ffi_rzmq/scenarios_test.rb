@@ -2,9 +2,16 @@
 
 require_relative "ffi_rzmq_case"
 
-# Programs for ffi-rzmq do the same with the gem and with Godwit's door: all that they print is compared.
+# Programs for ffi-rzmq do the same with the gem and with Godwit's door: all that they print is
+# compared.
 class FFIRzmqScenariosTest < FFIRzmqCase
-  SCENARIOS = Dir.children("#{__dir__}/scenarios").grep_v(/prelude|run/).map { |file| File.basename(file, ".rb") }.sort.freeze
+  SCENARIOS =
+    Dir
+      .children("#{__dir__}/scenarios")
+      .grep_v(/prelude|run/)
+      .map { |file| File.basename(file, ".rb") }
+      .sort
+      .freeze
   PRINTED = {} # by runtime; each runs them once
 
   RUNTIMES.each do |runtime, why_not|
@@ -21,7 +28,8 @@ class FFIRzmqScenariosTest < FFIRzmqCase
 
   # @return [Hash{String => String}] what each scenario printed
   def printed(runtime)
-    result = PRINTED[runtime] ||= run_old("test/compat/ffi_rzmq/scenarios/run.rb", SCENARIOS, on: runtime)
+    result =
+      PRINTED[runtime] ||= run_old("test/compat/ffi_rzmq/scenarios/run.rb", SCENARIOS, on: runtime)
     assert_child(result).stdout.split(/^== (.*)\n/).drop(1).each_slice(2).to_h
   end
 end

@@ -6,8 +6,9 @@ require_relative "ffi_rzmq_case"
 require "godwit/compat/ffi_rzmq"
 require "ffi-rzmq"
 
-# Every call of the layer that waits ends on all that shall end it: none is a blocking call of libzmq's. Each ending is tested
-# on each kind of wait, and each call with one ending, which the seed chooses.
+# Every call of the layer that waits ends on all that shall end it: none is a blocking call of
+# libzmq's. Each ending is tested on each kind of wait, and each call with one ending, which the
+# seed chooses.
 class FFIRzmqWaitsTest < FFIRzmqCase
   extend Godwit::TestSupport::Endings
 
@@ -22,8 +23,14 @@ class FFIRzmqWaitsTest < FFIRzmqCase
     "send_strings" => [:PUSH, ->(socket) { socket.send_strings(%w[x y]) }],
     "sendmsg" => [:PUSH, ->(socket) { socket.sendmsg(ZMQ::Message.new("x")) }],
     "sendmsgs" => [:PUSH, ->(socket) { socket.sendmsgs([ZMQ::Message.new("x")]) }],
-    "a long RCVTIMEO" => [:PULL, ->(socket) { socket.setsockopt(ZMQ::RCVTIMEO, 60_000) + socket.recv_string(+"") }],
-    "poll" => [:PULL, ->(socket) { ZMQ::Poller.new.tap { |poller| poller.register_readable(socket) }.poll }],
+    "a long RCVTIMEO" => [
+      :PULL,
+      ->(socket) { socket.setsockopt(ZMQ::RCVTIMEO, 60_000) + socket.recv_string(+"") }
+    ],
+    "poll" => [
+      :PULL,
+      ->(socket) { ZMQ::Poller.new.tap { |poller| poller.register_readable(socket) }.poll }
+    ],
     "Device.new" => [:PULL, ->(socket) { ZMQ::Device.new(socket, @back) && -1 }]
   }.freeze
 

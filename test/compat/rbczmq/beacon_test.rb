@@ -54,7 +54,15 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     assert_nil @beacon.subscribe("prefix")
     assert_nil @beacon.subscribe(nil)
     assert_nil @beacon.unsubscribe
-    assert_equal [[:interval=, 0.25], [:noecho=, true], [:publish, "payload"], [:silence], [:subscribe, "prefix"], [:subscribe, ""], [:unsubscribe]],
+    assert_equal [
+      [:interval=, 0.25],
+      [:noecho=, true],
+      [:publish, "payload"],
+      [:silence],
+      [:subscribe, "prefix"],
+      [:subscribe, ""],
+      [:unsubscribe]
+    ],
       @fake.calls
   end
 
@@ -84,7 +92,8 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     assert_nil pipe.recv
     pipe.rcvtimeo = 5000
     @fake.heard << ["10.0.0.8", "who\0is there"]
-    assert_equal ["10.0.0.8", true, "who\0is there", false], [pipe.recv, pipe.rcvmore?, pipe.recv, pipe.rcvmore?]
+    assert_equal ["10.0.0.8", true, "who\0is there", false],
+      [pipe.recv, pipe.rcvmore?, pipe.recv, pipe.rcvmore?]
     @fake.heard << ["10.0.0.9", "again"]
     assert_equal ["10.0.0.9", "again"], pipe.recv_message.to_a.map(&:data)
   end
@@ -104,8 +113,11 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     assert_nil @beacon.destroy
     assert_nil @beacon.destroy
     gone = /ZMQ::Beacon instance \w* has been destroyed/
-    [-> { @beacon.hostname }, -> { @beacon.interval = 1 }, -> { @beacon.noecho }, -> { @beacon.publish("x") }, -> { @beacon.silence },
-      -> { @beacon.subscribe("") }, -> { @beacon.unsubscribe }, -> { @beacon.pipe }].each { |call| assert_misuse(gone, &call) }
+    [
+      -> { @beacon.hostname }, -> { @beacon.interval = 1 }, -> { @beacon.noecho },
+      -> { @beacon.publish("x") }, -> { @beacon.silence }, -> { @beacon.subscribe("") },
+      -> { @beacon.unsubscribe }, -> { @beacon.pipe }
+    ].each { |call| assert_misuse(gone, &call) }
     assert_misuse(/ZMQ::Socket instance \w* has been destroyed/) { pipe.recv }
   end
 
@@ -122,12 +134,20 @@ end
 # On a network of the test's own, in a namespace: no interface of this machine is broadcast to.
 class RbczmqBeaconOnTheWireTest < Godwit::TestCase
   HEAD = %(require "godwit/compat/rbczmq"; require "zmq"\n)
-  WIRE = "ip link set lo up && ip link add v0 type veth peer name v1 && ip addr add 10.99.0.1/24 brd + dev v0 && ip link set v0 up && ip link set v1 up"
+  WIRE =
+    "ip link set lo up && ip link add v0 type veth peer name v1 && ip addr add 10.99.0.1/24 brd " \
+    "+ dev v0 && ip link set v0 up && ip link set v1 up"
 
   def lines(script, network)
-    skip "needs unshare, ip, and leave to make a network namespace" unless system("unshare -n ip link >/dev/null 2>&1")
+    unless system("unshare -n ip link >/dev/null 2>&1")
+      skip "needs unshare, ip, and leave to make a network namespace"
+    end
     command = [*RUBY, "-W", "-Ilib", "-r./test/support/child_prelude", "-e", HEAD + script]
-    assert_child(start_command(["unshare", "-n", "sh", "-c", "#{network} && exec \"$@\"", "sh", *command], deadline: 30).finish).stdout.lines.map(&:chomp)
+    assert_child(
+      start_command(
+        ["unshare", "-n", "sh", "-c", "#{network} && exec \"$@\"", "sh", *command], deadline: 30
+      ).finish
+    ).stdout.lines.map(&:chomp)
   end
 
   test "publish, subscribe, noecho, silence" do
@@ -156,7 +176,14 @@ class RbczmqBeaconOnTheWireTest < Godwit::TestCase
       one.destroy
       other.destroy
     RUBY
-    assert_equal ["\"10.99.0.1\"", "\"10.99.0.1\"", "\"who is there\"", "[\"10.99.0.1\", \"who is there\"]", "\"me\""], seen
+    assert_equal [
+      "\"10.99.0.1\"",
+      "\"10.99.0.1\"",
+      "\"who is there\"",
+      "[\"10.99.0.1\", \"who is there\"]",
+      "\"me\""
+    ],
+      seen
   end
 
   test "without an interface that broadcasts" do
@@ -177,15 +204,16 @@ class RbczmqBeaconOnTheWireTest < Godwit::TestCase
   end
 
   test "a port that is taken, and one that is none" do
-    assert_equal ["Errno::EADDRINUSE", "ZMQ::Error"], lines(<<~RUBY, WIRE).reject { |line| line.start_with?("Sys error") }
-      taken = UDPSocket.new
-      taken.bind("0.0.0.0", 9999)
-      [9999, 70_000].each do |port|
-        ZMQ::Beacon.new(port)
-      rescue ZMQ::Error, SystemCallError => error
-        p error.class
-      end
-    RUBY
+    assert_equal ["Errno::EADDRINUSE", "ZMQ::Error"],
+      lines(<<~RUBY, WIRE).reject { |line| line.start_with?("Sys error") }
+        taken = UDPSocket.new
+        taken.bind("0.0.0.0", 9999)
+        [9999, 70_000].each do |port|
+          ZMQ::Beacon.new(port)
+        rescue ZMQ::Error, SystemCallError => error
+          p error.class
+        end
+      RUBY
   end
 
   test "one that is forgotten ends its thread" do

@@ -7,9 +7,13 @@ class RbczmqDefectsTest < Godwit::RbczmqCase
   under_gc_stress
 
   test "a frame outlives its message" do
-    frames = Array.new(50) { |number| ZMQ::Message("first #{number}", "last").then { |message| [message.first, message.last] } }
+    frames =
+      Array.new(50) do |number|
+        ZMQ.Message("first #{number}", "last").then { |message| [message.first, message.last] }
+      end
     GC.start
-    assert_equal Array.new(50) { |number| ["first #{number}", "last"] }, frames.map { |pair| pair.map(&:data) }
+    assert_equal Array.new(50) { |number| ["first #{number}", "last"] },
+      frames.map { |pair| pair.map(&:data) }
     frames.flatten.each { |frame| assert_raises(ZMQ::Error) { frame.destroy } }
   end
 

@@ -11,19 +11,25 @@ class RbczmqDoorTest < Godwit::TestCase
 
   test "with the door, zmq and rbczmq are ours; the one loads the other" do
     %w[zmq rbczmq].each do |feature|
-      script = %(p require("#{feature}"), ZMQ::Context, ZL, $LOADED_FEATURES.grep(%r{doors/rbczmq/zmq}).size, require("zmq"))
-      assert_equal %w[true ZMQ::Context ZMQ::Loop 1 false], output(script, "-rgodwit/compat/rbczmq").split
+      script =
+        %(p require("#{feature}"), ZMQ::Context, ZL, $LOADED_FEATURES.grep(%r{doors/rbczmq/zmq}).size, require("zmq"))
+      assert_equal %w[true ZMQ::Context ZMQ::Loop 1 false],
+        output(script, "-rgodwit/compat/rbczmq").split
     end
   end
 
   test "the door alone loads nothing" do
-    assert_equal "nil\nnil\n", output("p defined?(ZMQ), defined?(Godwit::Socket)", "-rgodwit/compat/rbczmq")
+    assert_equal "nil\nnil\n",
+      output("p defined?(ZMQ), defined?(Godwit::Socket)", "-rgodwit/compat/rbczmq")
   end
 
   test "without the door Godwit shadows nothing" do
     assert_equal "[]\n[]\nnil\n", output(<<~RUBY, "-rgodwit")
       p $LOAD_PATH.grep(/doors/)
-      p %w[zmq rbczmq].filter_map { |feature| $LOAD_PATH.resolve_feature_path(feature) }.flatten.grep(/godwit/)
+      p %w[zmq rbczmq]
+          .filter_map { |feature| $LOAD_PATH.resolve_feature_path(feature) }
+          .flatten
+          .grep(/godwit/)
       p defined?(ZMQ)
     RUBY
   end
@@ -50,14 +56,15 @@ class RbczmqDoorTest < Godwit::TestCase
 
   test "one door for a process, in whatever order" do
     [%w[rbczmq ffi_rzmq], %w[ffi_rzmq rbczmq]].each do |first, second|
-      assert_match(/godwit\/compat\/#{first} is loaded: #{second} defines module ZMQ too/, output(<<~RUBY))
-        require "godwit/compat/#{first}"
-        begin
-          require "godwit/compat/#{second}"
-        rescue LoadError => error
-          puts error.message
-        end
-      RUBY
+      assert_match(/godwit\/compat\/#{first} is loaded: #{second} defines module ZMQ too/,
+        output(<<~RUBY))
+          require "godwit/compat/#{first}"
+          begin
+            require "godwit/compat/#{second}"
+          rescue LoadError => error
+            puts error.message
+          end
+        RUBY
     end
   end
 

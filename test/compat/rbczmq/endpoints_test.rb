@@ -22,7 +22,9 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
   end
 
   def service(priority, weight, port)
-    Resolv::DNS::Resource::IN::SRV.new(priority, weight, port, Resolv::DNS::Name.create("127.0.0.1"))
+    Resolv::DNS::Resource::IN::SRV.new(
+      priority, weight, port, Resolv::DNS::Name.create("127.0.0.1")
+    )
   end
 
   # Has ZMQ.resolver give these.
@@ -137,8 +139,12 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
   end
 
   test "PROTO_REXP says what is no name of a service" do
-    ["inproc://a", "tcp://a:1", "ipc:///a", "pgm://a", "epgm://a", "my.tcp.service", "ipc"].each { |uri| assert_match ZMQ::Socket::PROTO_REXP, uri }
-    ["udp://a:1", "bad uri", "collector.example.org"].each { |uri| refute_match ZMQ::Socket::PROTO_REXP, uri }
+    %w[inproc://a tcp://a:1 ipc:///a pgm://a epgm://a my.tcp.service ipc].each do |uri|
+      assert_match ZMQ::Socket::PROTO_REXP, uri
+    end
+    ["udp://a:1", "bad uri", "collector.example.org"].each do |uri|
+      refute_match ZMQ::Socket::PROTO_REXP, uri
+    end
   end
 
   test "the best of a service's records" do
@@ -184,7 +190,9 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
     pulls = Array.new(2) { ctx.socket(:PULL) }
     ports = pulls.map { |pull| pull.bind("tcp://127.0.0.1:*") }
     push = ctx.socket(:PUSH)
-    resolving(*ports.map { |port| service(1, 1, port) }) { assert_same push, push.connect_all("collector.example.org") }
+    resolving(*ports.map { |port| service(1, 1, port) }) do
+      assert_same push, push.connect_all("collector.example.org")
+    end
     assert_equal ports.map { |port| "tcp://127.0.0.1:#{port}" }, push.endpoints
     assert_nil push.connect_all(pulls.first.last_endpoint)
     resolving { assert_refused(Errno::EINVAL) { push.connect_all("collector.example.org") } }

@@ -7,7 +7,10 @@ class RbczmqExamplesTest < Godwit::TestCase
   ANYWHERE = "tcp://127.0.0.1:*"
 
   def script(file, *arguments)
-    command = [*RUBY, "-W", "-Ilib", "-rgodwit/compat/rbczmq", "-r./test/support/child_prelude", "examples/rbczmq/#{file}.rb", *arguments]
+    command = [
+      *RUBY, "-W", "-Ilib", "-rgodwit/compat/rbczmq", "-r./test/support/child_prelude",
+      "examples/rbczmq/#{file}.rb", *arguments
+    ]
     start_command(command.map(&:to_s), deadline: 40)
   end
 
@@ -21,7 +24,8 @@ class RbczmqExamplesTest < Godwit::TestCase
     child.wait_for(pattern).stdout.scan(/port (\d+)/).map { |(port)| "tcp://127.0.0.1:#{port}" }
   end
 
-  # A handled signal ends the wait of recv; one that comes before that ends nothing. So it comes again, until the child has written the words.
+  # A handled signal ends the wait of recv; one that comes before that ends nothing. So it comes
+  # again, until the child has written the words.
   def interrupt(child, words)
     eventually(deadline: 20 + START) do
       child.signal(:INT)
@@ -45,7 +49,9 @@ class RbczmqExamplesTest < Godwit::TestCase
     server = script("rep_server", ANYWHERE)
     endpoint, = ports(server, /listening on port \d+\n/)
     client = output(script("req_client", endpoint))
-    assert_match(/\A +user +system +total +real\n +\d+\.\d+ +\d+\.\d+ +\d+\.\d+ \( *\d+\.\d+\)\n\z/, client)
+    assert_match(
+      /\A +user +system +total +real\n +\d+\.\d+ +\d+\.\d+ +\d+\.\d+ \( *\d+\.\d+\)\n\z/, client
+    )
     assert_match(/^5000 requests answered$/, output(server))
   end
 
@@ -62,11 +68,15 @@ class RbczmqExamplesTest < Godwit::TestCase
   test "a broadcaster, a filtered reader, two writers" do
     broadcaster = script("log_broadcaster", ANYWHERE, ANYWHERE)
     from, to = ports(broadcaster, /from port \d+ to port \d+\n/)
-    readers = [script("log_subscriber", to, "one ERROR"), script("log_subscriber", to, "two", "line 9999")]
+    readers = [
+      script("log_subscriber", to, "one ERROR"), script("log_subscriber", to, "two", "line 9999")
+    ]
     open_socket(:PUSH).connect(from).then do |push| # until both subscriptions have arrived
       eventually(deadline: 20 + START) do
         ["one ERROR: sync", "two: sync"].each { |line| push.send(line) }
-        readers.all? { |reader| reader.__send__(:pump, monotonic + 0.01).then { reader.stdout.include?("subscribed") } }
+        readers.all? do |reader|
+          reader.__send__(:pump, monotonic + 0.01).then { reader.stdout.include?("subscribed") }
+        end
       end
     end
     %w[one two].each { |name| assert_empty output(script("log_writer", from, name)) }
@@ -80,12 +90,20 @@ class RbczmqExamplesTest < Godwit::TestCase
 
   test "a loop with timers and two sockets" do
     seen = output(script("loop"))
-    assert_equal ["10 numbers, 55 in all; the loop gave -1\n", "once\n", "tick 1\n", "tick 2\n", "tick 3\n"], seen.lines.sort
+    assert_equal [
+      "10 numbers, 55 in all; the loop gave -1\n",
+      "once\n",
+      "tick 1\n",
+      "tick 2\n",
+      "tick 3\n"
+    ],
+      seen.lines.sort
     assert_equal "10 numbers, 55 in all; the loop gave -1\n", seen.lines.last
   end
 
   test "push and pull over five threads" do
-    assert_equal "1000 tasks by 5 threads, the results add up to 999000\n", output(script("push_pull"))
+    assert_equal "1000 tasks by 5 threads, the results add up to 999000\n",
+      output(script("push_pull"))
   end
 
   test "frames and messages, wrapped and unwrapped" do

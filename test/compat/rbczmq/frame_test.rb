@@ -109,10 +109,14 @@ class RbczmqFrameTest < Godwit::RbczmqCase
     refute frame.gone?
     assert_nil frame.destroy
     assert frame.gone?
-    assert_equal [nil] * 6, [frame.size, frame.data, frame.to_s, frame.to_str, frame.strhex, frame.more?]
+    assert_equal [nil] * 6,
+      [frame.size, frame.data, frame.to_s, frame.to_str, frame.strhex, frame.more?]
     other = ZMQ::Frame("x")
-    [-> { frame.destroy }, -> { frame.dup }, -> { frame.data_equals?("x") }, -> { frame == other }, -> { other == frame }, -> { frame <=> other },
-      -> { other <=> frame }, -> { frame.reset("x") }, -> { frame.print }, -> { frame.dump }].each { |call| assert_misuse(GONE, &call) }
+    [
+      -> { frame.destroy }, -> { frame.dup }, -> { frame.data_equals?("x") }, -> { frame == other },
+      -> { other == frame }, -> { frame <=> other }, -> { other <=> frame },
+      -> { frame.reset("x") }, -> { frame.print }, -> { frame.dump }
+    ].each { |call| assert_misuse(GONE, &call) }
     assert_match(/gone/, frame.inspect)
   end
 

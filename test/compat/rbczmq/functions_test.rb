@@ -9,9 +9,14 @@ class RbczmqFunctionsTest < Godwit::RbczmqCase
     assert_equal [1, 2, 4], [ZMQ::POLLIN, ZMQ::POLLOUT, ZMQ::POLLERR]
     types = %i[PAIR PUB SUB REQ REP DEALER ROUTER PULL PUSH XPUB XSUB STREAM]
     assert_equal (0..11).to_a, types.map { |type| ZMQ.const_get(type) }
-    assert_equal [156_384_763, 156_384_764, 156_384_765, 156_384_766], [ZMQ::EFSM, ZMQ::ENOCOMPATPROTO, ZMQ::ETERM, ZMQ::EMTHREAD]
-    events = %i[CONNECTED CONNECT_DELAYED CONNECT_RETRIED LISTENING BIND_FAILED ACCEPTED ACCEPT_FAILED CLOSED CLOSE_FAILED DISCONNECTED]
-    assert_equal events.each_index.map { |bit| 1 << bit }, events.map { |event| ZMQ.const_get(:"EVENT_#{event}") }
+    assert_equal [156_384_763, 156_384_764, 156_384_765, 156_384_766],
+      [ZMQ::EFSM, ZMQ::ENOCOMPATPROTO, ZMQ::ETERM, ZMQ::EMTHREAD]
+    events = %i[
+      CONNECTED CONNECT_DELAYED CONNECT_RETRIED LISTENING BIND_FAILED ACCEPTED ACCEPT_FAILED CLOSED
+      CLOSE_FAILED DISCONNECTED
+    ]
+    assert_equal events.each_index.map { |bit| 1 << bit },
+      events.map { |event| ZMQ.const_get(:"EVENT_#{event}") }
     assert_equal events.sum { |event| ZMQ.const_get(:"EVENT_#{event}") }, ZMQ::EVENT_ALL
     assert_match(/\A\d+\.\d+\.\d+\z/, ZMQ::VERSION)
     assert_equal StandardError, ZMQ::Error.superclass
@@ -19,11 +24,12 @@ class RbczmqFunctionsTest < Godwit::RbczmqCase
   end
 
   test "what is loaded with it" do
-    [:Socket, :Logger, :Set, :Forwardable].each { |constant| assert Object.const_defined?(constant) }
+    %i[Socket Logger Set Forwardable].each { |constant| assert Object.const_defined?(constant) }
   end
 
   test "Frame, Message, Pollitem" do
-    assert_equal ["", "x"], [ZMQ::Frame().data, ZMQ::Frame("x").data] # standard:disable Style/MethodCallWithoutArgsParentheses
+    assert_equal ["", "x"], [ZMQ.Frame().data,
+      ZMQ.Frame("x").data] # standard:disable Style/MethodCallWithoutArgsParentheses
     assert_equal %w[a b], ZMQ::Message("a", "b").to_a.map(&:data)
     assert_equal 0, ZMQ::Message().size # standard:disable Style/MethodCallWithoutArgsParentheses
     assert_raises(TypeError) { ZMQ::Message("a", 1) }

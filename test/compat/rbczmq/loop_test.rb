@@ -118,7 +118,14 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     reader = nil
     endpoint = spot
     result = ZMQ::Loop.run do
-      assert_equal 0, ZL.bind(pull, endpoint, Reader, ->(handler) { (reader = handler) && false }, :two)
+      assert_equal 0,
+        ZL.bind(
+          pull,
+          endpoint,
+          Reader,
+          ->(handler) { (reader = handler) && false },
+          :two
+        )
       assert_equal true, ZL.connect(push, endpoint, nil)
       ZL.remove(push)
       push.send("message")
@@ -133,7 +140,9 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     b = ctx.socket(:PAIR)
     made = []
     handler = Class.new(ZMQ::Handler) do
-      define_method(:initialize) { |item, *args| super(item).tap { made << [self, item.events, args] } }
+      define_method(:initialize) do |item, *args|
+        super(item).tap { made << [self, item.events, args] }
+      end
       def on_readable = false
 
       def on_writable = nil
@@ -143,7 +152,8 @@ class RbczmqLoopTest < Godwit::RbczmqCase
       b.connect(endpoint)
       b.send("x")
     end
-    assert_equal [[ZMQ::POLLIN, [[1, 2]]], [ZMQ::POLLOUT, [[1, 2]]]], made.map { |entry| entry.drop(1) }
+    assert_equal [[ZMQ::POLLIN, [[1, 2]]], [ZMQ::POLLOUT, [[1, 2]]]],
+      made.map { |entry| entry.drop(1) }
     refute_same made[0][0], made[1][0]
   end
 
@@ -264,7 +274,8 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     timer = ZMQ::Timer.new(0, 2) { raise "again" }
     timer.define_singleton_method(:on_error) { |error| told << error.message }
     lp.register_timer(timer)
-    lp.register_timer(ZMQ::Timer.new(0.02, 0) { told.size < 4 }) # both firings first, whatever time they take
+    # Both firings first, whatever time they take.
+    lp.register_timer(ZMQ::Timer.new(0.02, 0) { told.size < 4 })
     lp.remove(pull)
     assert_equal [-1, %w[fail fail again again]], [lp.start, told]
   end
@@ -295,14 +306,19 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     assert_nil lp.destroy
     gone = /ZMQ::Loop instance \w* has been destroyed/
     timer = ZMQ::Timer.new(1, 1) {}
-    [-> { lp.start }, -> { lp.stop }, -> { lp.running? }, -> { lp.register($stdin) }, -> { lp.remove($stdin) }, -> { lp.register_timer(timer) },
-      -> { lp.cancel_timer(timer) }, -> { lp.destroy }, -> { lp.verbose = true }].each { |call| assert_misuse(gone, &call) }
+    [
+      -> { lp.start }, -> { lp.stop }, -> { lp.running? }, -> { lp.register($stdin) },
+      -> { lp.remove($stdin) }, -> { lp.register_timer(timer) }, -> { lp.cancel_timer(timer) },
+      -> { lp.destroy }, -> { lp.verbose = true }
+    ].each { |call| assert_misuse(gone, &call) }
   end
 
   test "one that runs cannot be started, and runs on" do
     loop = ZMQ::Loop.new
     seen = []
-    loop.register_timer(ZMQ::Timer.new(0.001, 1) { seen << assert_raises(ZMQ::Error) { loop.start }.message })
+    loop.register_timer(
+      ZMQ::Timer.new(0.001, 1) { seen << assert_raises(ZMQ::Error) { loop.start }.message }
+    )
     loop.register_timer(ZMQ::Timer.new(0.01, 1) { seen << loop.running? && loop.stop })
     assert_equal(-1, loop.start)
     assert_equal ["event loop running already!", true], seen
@@ -355,7 +371,8 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     timer = ZMQ::Timer.new(1, 2, ->(*args) { args })
     assert_equal [[], [1, 2]], [timer.fire, timer.call(1, 2)]
     assert_equal :fired, ZMQ::Timer.new(0.5, 0) { :fired }.fire
-    assert_equal "oops", assert_raises(RuntimeError) { timer.on_error(RuntimeError.new("oops")) }.message
+    assert_equal "oops",
+      assert_raises(RuntimeError) { timer.on_error(RuntimeError.new("oops")) }.message
     assert_nil timer.cancel
     assert_misuse(/already cancelled/) { timer.fire }
     assert_misuse(/already cancelled/) { timer.call }

@@ -11,7 +11,11 @@ class RbczmqMessageTest < Godwit::RbczmqCase
 
   test "an empty one" do
     message = ZMQ::Message.new
-    assert_equal [0, 0, nil, nil, nil, nil, nil], [message.size, message.content_size, message.first, message.next, message.last, message.pop, message.popstr]
+    assert_equal [0, 0, nil, nil, nil, nil, nil],
+      [
+        message.size, message.content_size, message.first, message.next, message.last,
+        message.pop, message.popstr
+      ]
     assert_nil message.unwrap
     assert_equal ["", []], [message.encode, message.to_a]
     refute message.gone?
@@ -97,7 +101,8 @@ class RbczmqMessageTest < Godwit::RbczmqCase
     frame = ZMQ::Frame("x")
     message = ZMQ::Message.new
     message.add(frame)
-    [-> { message.add(frame) }, -> { message.push(frame) }, -> { message.wrap(frame) }, -> { ZMQ::Message.new.add(frame) }].each do |call|
+    [-> { message.add(frame) }, -> { message.push(frame) }, -> { message.wrap(frame) },
+      -> { ZMQ::Message.new.add(frame) }].each do |call|
       assert_misuse(/in a message already/, &call)
     end
     assert_equal 1, message.size
@@ -151,11 +156,18 @@ class RbczmqMessageTest < Godwit::RbczmqCase
     assert_nil message.destroy
     assert message.gone?
     assert frame.gone?
-    assert_equal [nil] * 7, [message.size, message.content_size, message.first, message.next, message.last, message.encode, message.print]
+    assert_equal [nil] * 7,
+      [
+        message.size, message.content_size, message.first, message.next, message.last,
+        message.encode, message.print
+      ]
     other = ZMQ::Frame("x")
-    [-> { message.destroy }, -> { message.push(other) }, -> { message.add(other) }, -> { message.pushstr("x") }, -> { message.addstr("x") },
-      -> { message.pop }, -> { message.popstr }, -> { message.remove(other) }, -> { message.wrap(other) }, -> { message.unwrap }, -> { message.dup },
-      -> { message == ZMQ::Message.new }, -> { message.eql?(message) }, -> { message.to_a }].each do |call|
+    [-> { message.destroy }, -> { message.push(other) }, -> { message.add(other) },
+      -> { message.pushstr("x") }, -> { message.addstr("x") },
+      -> { message.pop }, -> { message.popstr }, -> { message.remove(other) },
+      -> { message.wrap(other) }, -> { message.unwrap }, -> { message.dup },
+      -> { message == ZMQ::Message.new }, -> { message.eql?(message) },
+      -> { message.to_a }].each do |call|
       assert_match GONE, assert_raises(TypeError, &call).message
     end
     assert_nil other.message

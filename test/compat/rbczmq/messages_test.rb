@@ -40,7 +40,9 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
     assert_misuse(/\Acan only send/) { push.send_frame(ZMQ::Frame("x")) }
     assert_misuse(/\Acan only send/) { push.send_message(ZMQ::Message("x")) }
     %i[recv recv_nonblock recv_frame recv_frame_nonblock recv_message].each do |method|
-      assert_misuse(/\Acan only receive on a bound or connected socket!\z/) { pull.__send__(method) }
+      assert_misuse(/\Acan only receive on a bound or connected socket!\z/) do
+        pull.__send__(method)
+      end
     end
   end
 
@@ -74,7 +76,8 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
     assert_equal true, push.sendm("of")
     assert_equal false, pull.poll(5)
     assert_equal true, push.send("messages")
-    assert_equal [["batch", true], ["of", true], ["messages", false]], Array.new(3) { [pull.recv, pull.rcvmore?] }
+    assert_equal [["batch", true], ["of", true], ["messages", false]],
+      Array.new(3) { [pull.recv, pull.rcvmore?] }
   end
 
   test "the rest of a message is there at once" do
@@ -84,10 +87,12 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
     push.send("c")
     assert pull.poll(1000)
     assert_equal "a", pull.recv
-    assert_equal [true, true, true, ZMQ::POLLIN], [pull.rcvmore?, pull.readable?, pull.poll(0), pull.events]
+    assert_equal [true, true, true, ZMQ::POLLIN],
+      [pull.rcvmore?, pull.readable?, pull.poll(0), pull.events]
     assert_equal "b", pull.recv_nonblock
     assert_equal "c", pull.recv
-    assert_equal [false, false, false, 0], [pull.rcvmore?, pull.readable?, pull.poll(0), pull.events]
+    assert_equal [false, false, false, 0],
+      [pull.rcvmore?, pull.readable?, pull.poll(0), pull.events]
   end
 
   test "recv gives nil when time is up" do
@@ -127,7 +132,9 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
 
   test "out of turn" do
     rep, req = pair(:REP, :REQ)
-    assert_misuse(/\AREP sockets allows only an alternating sequence of receive and subsequent send calls\. Please assert .* REQ \/ REP socket pairs\.\z/) { rep.send("first") }
+    assert_misuse(
+      %r{\AREP sockets allows only an alternating sequence of receive and subsequent send calls\. Please assert .* REQ / REP socket pairs\.\z}
+    ) { rep.send("first") }
     assert_misuse(/\AREP sockets allows only/) { rep.send_frame(ZMQ::Frame("first")) }
     assert_nil rep.send_message(ZMQ::Message("first"))
     assert_nil req.recv
@@ -156,7 +163,9 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
 
   test "frames with flags" do
     a, b = pair(:PAIR, :PAIR)
-    [ZMQ::Frame::MORE, :MORE].each { |flag| assert_equal true, a.send_frame(ZMQ::Frame("more"), flag) }
+    [ZMQ::Frame::MORE, :MORE].each do |flag|
+      assert_equal true, a.send_frame(ZMQ.Frame("more"), flag)
+    end
     assert_nil b.recv_nonblock
     reused = ZMQ::Frame("reused")
     assert_equal true, a.send_frame(reused, :REUSE)
@@ -310,7 +319,8 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
   test "events" do
     rep, req = pair(:REP, :REQ)
     assert_equal [0, ZMQ::POLLOUT], [rep.events, req.events]
-    assert_equal [false, false, false, true], [rep.readable?, rep.writable?, req.readable?, req.writable?]
+    assert_equal [false, false, false, true],
+      [rep.readable?, rep.writable?, req.readable?, req.writable?]
     req.send("x")
     assert_equal [ZMQ::POLLIN, 0], [rep.events, req.events]
     assert rep.readable?

@@ -29,11 +29,13 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
       @seen = Queue.new
     end
 
-    ZMQ::Monitor.public_instance_methods(false).each { |name| define_method(name) { |*arguments| @seen << [name, *arguments] } }
+    ZMQ::Monitor
+      .public_instance_methods(false)
+      .each { |name| define_method(name) { |*arguments| @seen << [name, *arguments] } }
   end
 
-  # Binds where the system finds a free port. `*` would try one port after the other, as CZMQ does, and each that another process
-  # has tells the monitor of a socket that closed.
+  # Binds where the system finds a free port. `*` would try one port after the other, as CZMQ does,
+  # and each that another process has tells the monitor of a socket that closed.
   # @return [String] the endpoint
   def bind_at_once(socket)
     socket.bind("tcp://127.0.0.1:0")
@@ -43,8 +45,10 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
   def names(handler) = Array.new(handler.seen.size) { handler.seen.pop.first }
 
   test "the ten methods of the default handler do nothing" do
-    methods = %i[on_connected on_connect_delayed on_connect_retried on_listening on_bind_failed on_accepted on_accept_failed on_closed
-      on_close_failed on_disconnected]
+    methods = %i[
+      on_connected on_connect_delayed on_connect_retried on_listening on_bind_failed on_accepted
+      on_accept_failed on_closed on_close_failed on_disconnected
+    ]
     assert_equal methods.sort, ZMQ::Monitor.public_instance_methods(false).sort
     methods.each { |name| assert_nil ZMQ::Monitor.new.__send__(name, "inproc://x", 1) }
   end

@@ -7,9 +7,10 @@ class RbczmqOptionsTest < Godwit::RbczmqCase
 
   # Name => default, another value.
   NUMBERS = {
-    sndhwm: [1000, 7], rcvhwm: [1000, 7], affinity: [0, 1], rate: [100, 50_000], recovery_ivl: [10_000, 20], maxmsgsize: [-1, 1 << 33],
-    multicast_hops: [1, 2], sndbuf: [0, 1000], rcvbuf: [0, 1000], backlog: [100, 200], reconnect_ivl: [100, 200], reconnect_ivl_max: [0, 500],
-    rcvtimeo: [-1, 200], sndtimeo: [-1, 200]
+    sndhwm: [1000, 7], rcvhwm: [1000, 7], affinity: [0, 1], rate: [100, 50_000],
+    recovery_ivl: [10_000, 20], maxmsgsize: [-1, 1 << 33], multicast_hops: [1, 2],
+    sndbuf: [0, 1000], rcvbuf: [0, 1000], backlog: [100, 200], reconnect_ivl: [100, 200],
+    reconnect_ivl_max: [0, 500], rcvtimeo: [-1, 200], sndtimeo: [-1, 200]
   }.freeze
 
   NUMBERS.each do |option, (default, other)|
@@ -18,7 +19,9 @@ class RbczmqOptionsTest < Godwit::RbczmqCase
       assert_equal default, socket.__send__(option)
       assert_nil socket.__send__(:"#{option}=", other)
       assert_equal other, socket.__send__(option)
-      [nil, "1", 1.5, :x, true].each { |wrong| assert_raises(TypeError) { socket.__send__(:"#{option}=", wrong) } }
+      [nil, "1", 1.5, :x, true].each do |wrong|
+        assert_raises(TypeError) { socket.__send__(:"#{option}=", wrong) }
+      end
       assert_equal other, socket.__send__(option)
     end
   end
@@ -47,11 +50,14 @@ class RbczmqOptionsTest < Godwit::RbczmqCase
   end
 
   test "flags that can only be set" do
-    {delay_attach_on_connect: :DEALER, router_mandatory: :ROUTER, router_raw: :ROUTER, xpub_verbose: :XPUB}.each do |option, type|
+    {delay_attach_on_connect: :DEALER, router_mandatory: :ROUTER, router_raw: :ROUTER,
+     xpub_verbose: :XPUB}.each do |option, type|
       socket = ctx.socket(type)
       assert_nil socket.__send__(:"#{option}=", true)
       assert_nil socket.__send__(:"#{option}=", false)
-      [nil, 1, "true"].each { |wrong| assert_raises(TypeError) { socket.__send__(:"#{option}=", wrong) } }
+      [nil, 1, "true"].each do |wrong|
+        assert_raises(TypeError) { socket.__send__(:"#{option}=", wrong) }
+      end
       refute_respond_to socket, option
     end
   end

@@ -7,7 +7,11 @@ class RbczmqPollerTest < Godwit::RbczmqCase
 
   test "an empty one" do
     poller = ZMQ::Poller.new
-    assert_equal [0, 0, 0, [], []], [poller.poll, poller.poll(0), poller.poll_nonblock, poller.readables, poller.writables]
+    assert_equal [0, 0, 0, [], []],
+      [
+        poller.poll, poller.poll(0), poller.poll_nonblock, poller.readables,
+        poller.writables
+      ]
     assert_equal 0, poller.poll(-1)
     assert_equal false, poller.remove($stdin)
     [:invalid, "1", true].each { |wrong| assert_raises(TypeError) { poller.poll(wrong) } }
@@ -51,14 +55,19 @@ class RbczmqPollerTest < Godwit::RbczmqCase
   test "the ends of a pipe, registered for both events as by default" do
     reader, writer = IO.pipe
     poller = ZMQ::Poller.new
-    [reader, writer].each { |io| assert_equal ZMQ::POLLIN | ZMQ::POLLOUT, poller.register(io).events }
+    [reader, writer].each do |io|
+      assert_equal ZMQ::POLLIN | ZMQ::POLLOUT, poller.register(io).events
+    end
     assert_equal [1, [], [writer]], [poller.poll(30), poller.readables, poller.writables]
     writer.write("message")
     assert_equal [2, [reader], [writer]], [poller.poll(30), poller.readables, poller.writables]
 
     item = ZMQ::Pollitem(reader)
     item.handler = ZMQ::DefaultHandler.new(item)
-    assert_equal "\"message\"\n", printed { ZMQ::Loop.run { ZL.register(item) && ZL.add_oneshot_timer(0.05) { false } } }
+    assert_equal "\"message\"\n",
+      printed {
+        ZMQ::Loop.run { ZL.register(item) && ZL.add_oneshot_timer(0.05) { false } }
+      }
   ensure
     [reader, writer].each(&:close)
   end
@@ -103,7 +112,9 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     item = ZMQ::Pollitem.new(rep)
     assert_same item, poller.register(item)
     assert_misuse(/pending/) { poller.register(ctx.socket(:REP)) }
-    assert_misuse(/Only ZMQ::POLLIN and ZMQ::POLLOUT/) { poller.register(ZMQ::Pollitem.new(req, 0)) }
+    assert_misuse(/Only ZMQ::POLLIN and ZMQ::POLLOUT/) do
+      poller.register(ZMQ::Pollitem.new(req, 0))
+    end
     assert_raises(TypeError) { poller.register("x") }
   end
 
@@ -193,7 +204,8 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     item = ZMQ::Pollitem.new(rep)
     assert_equal [rep, ZMQ::POLLIN | ZMQ::POLLOUT, nil], [item.pollable, item.events, item.handler]
     assert_equal ZMQ::POLLIN, ZMQ::Pollitem.new(rep, ZMQ::POLLIN).events
-    assert_equal [req, ZMQ::POLLOUT], ZMQ::Pollitem(req, ZMQ::POLLOUT).then { |one| [one.pollable, one.events] }
+    assert_equal [req, ZMQ::POLLOUT],
+      ZMQ.Pollitem(req, ZMQ::POLLOUT).then { |one| [one.pollable, one.events] }
     assert_same item, ZMQ::Pollitem.coerce(item)
     assert_equal rep, ZMQ::Pollitem.coerce(rep).pollable
     assert_equal $stdin, ZMQ::Pollitem.coerce($stdin).pollable
@@ -220,7 +232,9 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     assert_same handler, item.handler
     %i[on_error on_readable on_writable].each do |missing|
       other = Object.new
-      (%i[on_error on_readable on_writable] - [missing]).each { |method| other.define_singleton_method(method) { |*| nil } }
+      (%i[on_error on_readable on_writable] - [missing]).each do |method|
+        other.define_singleton_method(method) { |*| nil }
+      end
       assert_misuse(/#{missing}/) { item.handler = other }
     end
     assert_misuse(/on_error/) { item.handler = nil }
@@ -253,7 +267,8 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     assert_raises(TypeError) { ZMQ::Handler.new(nil) }
     assert_raises(NotImplementedError) { handler.on_readable }
     assert_raises(NotImplementedError) { handler.on_writable }
-    assert_equal "oops", assert_raises(RuntimeError) { handler.on_error(RuntimeError.new("oops")) }.message
+    assert_equal "oops",
+      assert_raises(RuntimeError) { handler.on_error(RuntimeError.new("oops")) }.message
     assert_equal true, handler.send("x")
     assert_equal "x", eventually { ZMQ::Handler.new(ZMQ::Pollitem.new(rep)).recv }
   end

@@ -4,7 +4,8 @@ require_relative "rbczmq_case"
 
 # Signals, forks, exits: in child processes.
 class RbczmqProcessesTest < Godwit::RbczmqCase
-  # A signal may come before the wait has begun, when nobody is to be told: so it is sent again until the block is done.
+  # A signal may come before the wait has begun, when nobody is to be told: so it is sent again
+  # until the block is done.
   HEAD = <<~RUBY
     require "godwit/compat/rbczmq"
     require "zmq"
@@ -37,17 +38,21 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     assert_equal ["nil", "true", "true", "\"still works\""], seen
   end
 
-  test "a handled signal ends recv_frame, recv_message, poll, Poller#poll, select, Loop#start and proxy" do
+  test "a handled signal ends recv_frame, recv_message, poll, Poller#poll, select, Loop#start " \
+    "and proxy" do
     seen = lines(<<~RUBY, deadline: 20)
-      handled = Queue.new # on JRuby handlers run side by side, where one's count += 1 may undo another's
+      # On JRuby handlers run side by side, where one's count += 1 may undo another's.
+      handled = Queue.new
       trap(:USR1) { handled << true }
       pull = context.bind(:PULL, "inproc://a")
       push = context.bind(:PUSH, "inproc://b")
       poller = ZMQ::Poller.new
       poller.register(pull)
       calls = {
-        recv_frame: -> { pull.recv_frame }, recv_message: -> { pull.recv_message }, poll: -> { pull.poll(-1) }, poller: -> { poller.poll(-1) },
-        select: -> { ZMQ.select([pull], [], [], -1) }, loop: -> { ZMQ::Loop.run { ZL.register(pull) } }, proxy: -> { ZMQ.proxy(pull, push) },
+        recv_frame: -> { pull.recv_frame }, recv_message: -> { pull.recv_message },
+        poll: -> { pull.poll(-1) }, poller: -> { poller.poll(-1) },
+        select: -> { ZMQ.select([pull], [], [], -1) },
+        loop: -> { ZMQ::Loop.run { ZL.register(pull) } }, proxy: -> { ZMQ.proxy(pull, push) },
         again: -> { ZMQ::Loop.run { ZL.register(pull) } }
       }
       calls.each do |name, call|
@@ -56,11 +61,21 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
         puts [name, result.inspect, handled.size > before].join(" ")
       end
     RUBY
-    assert_equal ["recv_frame nil true", "recv_message nil true", "poll false true", "poller -1 true", "select [[], [], []] true", "loop 0 true",
-      "proxy -1 true", "again 0 true"], seen
+    assert_equal [
+      "recv_frame nil true",
+      "recv_message nil true",
+      "poll false true",
+      "poller -1 true",
+      "select [[], [], []] true",
+      "loop 0 true",
+      "proxy -1 true",
+      "again 0 true"
+    ],
+      seen
   end
 
-  # Where a signal comes between two steps of a wait, or while that holds a lock: Ruby runs the handler there too.
+  # Where a signal comes between two steps of a wait, or while that holds a lock: Ruby runs the
+  # handler there too.
   test "handled signals, one upon another, end waits and leave nothing behind" do
     seen = lines(<<~RUBY, deadline: 30)
       trap(:USR1) {}
@@ -139,7 +154,10 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
 
       loop.cancel_timer(clock)
       loop.register(item) # as if it had been taken out anywhere
-      change = -> { p push.monitor("inproc://m") && loop.register_timer(late = ZMQ::Timer.new(0.001, 1) { false }) }
+      change = -> do
+        p push.monitor("inproc://m") &&
+            loop.register_timer(late = ZMQ::Timer.new(0.001, 1) { false })
+      end
       p signalled { loop.start }, loop.start
 
       change = lambda do
@@ -153,7 +171,19 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       end
       p signalled { loop.start }, ZMQ.context
     RUBY
-    assert_equal ["0", "-1", "1", "String", "true", "0", "-1", "Ruby lets no loop run in a trap block", "0", "nil"], seen
+    assert_equal [
+      "0",
+      "-1",
+      "1",
+      "String",
+      "true",
+      "0",
+      "-1",
+      "Ruby lets no loop run in a trap block",
+      "0",
+      "nil"
+    ],
+      seen
   end
 
   test "a timer that a handler cancels does not fire, though it is due" do
@@ -228,7 +258,8 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       p Signal.trap(:INT, "DEFAULT").equal?(handler)
       p trap(:TERM, "IGNORE").class, trap(:TERM, nil), Kernel.trap("TERM") {}
     RUBY
-    assert_equal ["String", "mine", "mine too", "true", "Proc", "\"IGNORE\"", "nil"], seen.reject { |line| line == "\"DEFAULT\"" }
+    assert_equal ["String", "mine", "mine too", "true", "Proc", "\"IGNORE\"", "nil"],
+      seen.reject { |line| line == "\"DEFAULT\"" }
   end
 
   test "an exception of a handler comes out of recv" do
@@ -297,10 +328,22 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       pull = context.bind(:PULL, "tcp://127.0.0.1:*")
       $stdout.sync = true
       child = fork do
-        foreign = ->(&call) { begin; call.call; "went"; rescue ZMQ::Error => error; error.message[/another process/] end }
+        foreign = ->(&call) do
+          begin
+            call.call
+            "went"
+          rescue ZMQ::Error => error
+            error.message[/another process/]
+          end
+        end
         p ZMQ.context
-        p foreign.call { context.destroy }, foreign.call { context.socket(:REP) }, foreign.call { context.linger = 1 }
-        p foreign.call { pull.recv }, foreign.call { pull.recv_nonblock }, foreign.call { pull.close }, foreign.call { pull.rcvhwm = 1 }
+        p foreign.call { context.destroy },
+          foreign.call { context.socket(:REP) },
+          foreign.call { context.linger = 1 }
+        p foreign.call { pull.recv },
+          foreign.call { pull.recv_nonblock },
+          foreign.call { pull.close },
+          foreign.call { pull.rcvhwm = 1 }
         own = ZMQ::Context.new
         own.bind(:PUSH, "inproc://own")
         p own.equal?(ZMQ.context)

@@ -8,7 +8,8 @@ class RbczmqSocketTest < Godwit::RbczmqCase
   GONE = /ZMQ::Socket instance \w* has been destroyed by the ZMQ framework/
 
   test "classes, types and names" do
-    {PUB: "Pub", SUB: "Sub", PUSH: "Push", PULL: "Pull", PAIR: "Pair", REQ: "Req", REP: "Rep", ROUTER: "Router", DEALER: "Dealer",
+    {PUB: "Pub", SUB: "Sub", PUSH: "Push", PULL: "Pull", PAIR: "Pair", REQ: "Req", REP: "Rep",
+     ROUTER: "Router", DEALER: "Dealer",
      STREAM: "Stream", XPUB: "XPub", XSUB: "XSub"}.each do |type, klass|
       socket = ctx.socket(type)
       assert_instance_of ZMQ::Socket.const_get(klass), socket
@@ -31,7 +32,11 @@ class RbczmqSocketTest < Godwit::RbczmqCase
   end
 
   test "states" do
-    assert_equal [1, 2, 4, 8], [ZMQ::Socket::PENDING, ZMQ::Socket::BOUND, ZMQ::Socket::CONNECTED, ZMQ::Socket::DISCONNECTED]
+    assert_equal [1, 2, 4, 8],
+      [
+        ZMQ::Socket::PENDING, ZMQ::Socket::BOUND, ZMQ::Socket::CONNECTED,
+        ZMQ::Socket::DISCONNECTED
+      ]
     rep = ctx.socket(:REP)
     assert_equal ZMQ::Socket::PENDING, rep.state
     rep.bind(endpoint = spot)
@@ -62,7 +67,8 @@ class RbczmqSocketTest < Godwit::RbczmqCase
     other = rep.bind("tcp://127.0.0.1:*")
     req.connect("tcp://127.0.0.1:#{other}")
     assert_equal "REP socket bound to tcp://127.0.0.1:#{port}, tcp://127.0.0.1:#{other}", rep.to_s
-    assert_equal "REQ socket connected to tcp://127.0.0.1:#{port}, tcp://127.0.0.1:#{other}", req.to_s
+    assert_equal "REQ socket connected to tcp://127.0.0.1:#{port}, tcp://127.0.0.1:#{other}",
+      req.to_s
   end
 
   test "close, then nothing goes" do
@@ -70,11 +76,44 @@ class RbczmqSocketTest < Godwit::RbczmqCase
     assert_nil rep.close
     frame = ZMQ::Frame("x")
     calls = {
-      :close => [], :bind => ["inproc://x"], :connect => ["inproc://x"], :real_bind => ["inproc://x"], :real_connect => ["inproc://x"], :unbind => ["inproc://x"],
-      :disconnect => ["inproc://x"], :send => ["x"], :send_frame => [frame], :send_message => [ZMQ::Message("x")], :recv => [], :recv_nonblock => [], :recv_frame => [],
-      :recv_frame_nonblock => [], :recv_message => [], :poll => [0], :state => [], :endpoints => [], :endpoint => [], :last_endpoint => [], :fd => [], :to_i => [], :to_s => [],
-      :events => [], :readable? => [], :writable? => [], :rcvmore? => [], :rcvhwm => [], :rcvhwm= => [1], :linger => [], :linger= => [1], :ipv4only? => [],
-      :ipv4only= => [true], :identity= => ["x"], :subscribe => [""], :unsubscribe => [""], :verbose= => [true], :monitor => ["inproc://y"]
+      :close => [],
+      :bind => ["inproc://x"],
+      :connect => ["inproc://x"],
+      :real_bind => ["inproc://x"],
+      :real_connect => ["inproc://x"],
+      :unbind => ["inproc://x"],
+      :disconnect => ["inproc://x"],
+      :send => ["x"],
+      :send_frame => [frame],
+      :send_message => [ZMQ.Message("x")],
+      :recv => [],
+      :recv_nonblock => [],
+      :recv_frame => [],
+      :recv_frame_nonblock => [],
+      :recv_message => [],
+      :poll => [0],
+      :state => [],
+      :endpoints => [],
+      :endpoint => [],
+      :last_endpoint => [],
+      :fd => [],
+      :to_i => [],
+      :to_s => [],
+      :events => [],
+      :readable? => [],
+      :writable? => [],
+      :rcvmore? => [],
+      :rcvhwm => [],
+      :rcvhwm= => [1],
+      :linger => [],
+      :linger= => [1],
+      :ipv4only? => [],
+      :ipv4only= => [true],
+      :identity= => ["x"],
+      :subscribe => [""],
+      :unsubscribe => [""],
+      :verbose= => [true],
+      :monitor => ["inproc://y"]
     }
     calls.each { |method, arguments| assert_misuse(GONE) { rep.__send__(method, *arguments) } }
     refute frame.gone?
@@ -84,13 +123,32 @@ class RbczmqSocketTest < Godwit::RbczmqCase
   test "another thread may not use it" do
     rep, req = pair(:REP, :REQ)
     calls = {
-      :close => [], :bind => ["inproc://x"], :connect => ["inproc://x"], :real_bind => ["inproc://x"], :real_connect => ["inproc://x"], :unbind => ["inproc://x"],
-      :disconnect => ["inproc://x"], :send => ["x"], :send_frame => [ZMQ::Frame("x")], :send_message => [ZMQ::Message("x")], :recv => [], :recv_nonblock => [],
-      :recv_frame => [], :recv_frame_nonblock => [], :recv_message => [], :poll => [0], :rcvhwm= => [1], :linger= => [1], :ipv4only= => [true], :identity= => ["x"],
+      :close => [],
+      :bind => ["inproc://x"],
+      :connect => ["inproc://x"],
+      :real_bind => ["inproc://x"],
+      :real_connect => ["inproc://x"],
+      :unbind => ["inproc://x"],
+      :disconnect => ["inproc://x"],
+      :send => ["x"],
+      :send_frame => [ZMQ.Frame("x")],
+      :send_message => [ZMQ.Message("x")],
+      :recv => [],
+      :recv_nonblock => [],
+      :recv_frame => [],
+      :recv_frame_nonblock => [],
+      :recv_message => [],
+      :poll => [0],
+      :rcvhwm= => [1],
+      :linger= => [1],
+      :ipv4only= => [true],
+      :identity= => ["x"],
       :monitor => ["inproc://y"]
     }
     calls.each do |method, arguments|
-      assert_misuse(/\ACross thread violation for REQ socket/) { elsewhere { req.__send__(method, *arguments) } }
+      assert_misuse(/\ACross thread violation for REQ socket/) do
+        elsewhere { req.__send__(method, *arguments) }
+      end
     end
     assert_misuse(/\ACross thread violation/) { elsewhere { ZMQ::Pollitem.new(req) } }
     assert_equal [true, "still mine"], [req.send("still mine"), rep.recv]
@@ -98,8 +156,25 @@ class RbczmqSocketTest < Godwit::RbczmqCase
 
   test "another thread may look at it" do
     rep, req = pair(:REP, :REQ)
-    seen = elsewhere { [rep.state, rep.endpoints, rep.type, rep.type_str, rep.rcvhwm, rep.rcvmore?, req.writable?, rep.to_s, rep.fd] }
-    assert_equal [rep.state, rep.endpoints, rep.type, rep.type_str, rep.rcvhwm, rep.rcvmore?, req.writable?, rep.to_s, rep.fd], seen
+    seen =
+      elsewhere do
+        [
+          rep.state, rep.endpoints, rep.type, rep.type_str, rep.rcvhwm, rep.rcvmore?, req.writable?,
+          rep.to_s, rep.fd
+        ]
+      end
+    assert_equal [
+      rep.state,
+      rep.endpoints,
+      rep.type,
+      rep.type_str,
+      rep.rcvhwm,
+      rep.rcvmore?,
+      req.writable?,
+      rep.to_s,
+      rep.fd
+    ],
+      seen
   end
 
   test "verbose" do
@@ -117,7 +192,9 @@ class RbczmqSocketTest < Godwit::RbczmqCase
       b.send("back")
       a.recv
     end
-    %w[bound sndhwm ping more frame send_message recv back].each { |word| assert_includes out, word }
+    %w[bound sndhwm ping more frame send_message recv back].each do |word|
+      assert_includes out, word
+    end
     assert_match(/\A\d\d-\d\d-\d\d \d\d:\d\d:\d\d I: PAIR socket/, out)
     assert_empty(printed do
       a.verbose = false
@@ -146,10 +223,16 @@ class RbczmqSocketTest < Godwit::RbczmqCase
   end
 
   test "what a type does not have" do
-    {PUB: %i[recv recv_nonblock recv_frame recv_frame_nonblock recv_message], PUSH: %i[recv recv_nonblock recv_frame recv_frame_nonblock recv_message],
-     SUB: %i[send sendm send_frame send_message], PULL: %i[send sendm send_frame send_message], REQ: %i[sendm], REP: %i[sendm]}.each do |type, methods|
+    {PUB: %i[recv recv_nonblock recv_frame recv_frame_nonblock recv_message],
+     PUSH: %i[recv recv_nonblock recv_frame recv_frame_nonblock recv_message],
+     SUB: %i[send sendm send_frame send_message], PULL: %i[send sendm send_frame send_message],
+     REQ: %i[sendm], REP: %i[sendm]}.each do |type, methods|
       socket = ctx.socket(type)
-      methods.each { |method| assert_misuse(/\AAPI #{method} not supported for #{type} sockets!/) { socket.__send__(method) } }
+      methods.each do |method|
+        assert_misuse(/\AAPI #{method} not supported for #{type} sockets!/) do
+          socket.__send__(method)
+        end
+      end
     end
   end
 

@@ -15,13 +15,17 @@ class RbczmqStressTest < Godwit::RbczmqCase
     opened = 0
     before = descriptors
     (SOCKETS / AT_ONCE).times do |round|
-      sockets = Array.new(AT_ONCE) { |number| ctx.bind(types[number % types.size], "inproc://#{round}-#{number}") }
+      sockets =
+        Array.new(AT_ONCE) do |number|
+          ctx.bind(types[number % types.size], "inproc://#{round}-#{number}")
+        end
       opened += sockets.size
       sockets.each(&:close)
       eventually { descriptors < before + 500 } # libzmq gives their places back some time later
     end
     assert_equal SOCKETS, opened
-    eventually("the descriptors of closed sockets stay") { descriptors <= before + 100 } # Java keeps some of its own until it collects
+    # Java keeps some of its own until it collects.
+    eventually("the descriptors of closed sockets stay") { descriptors <= before + 100 }
   end
 
   test "contexts that are destroyed while sockets are in use in other threads" do
@@ -29,17 +33,30 @@ class RbczmqStressTest < Godwit::RbczmqCase
       context = ZMQ::Context.new
       context.linger = 0
       busy = Queue.new
-      threads = [
-        -> { forever(context.bind(:PULL, "inproc://a"), busy) { |pull| pull.recv } },
-        -> { forever(context.connect(:PUSH, "inproc://a"), busy) { |push| push.send("x" * 100) } },
-        -> { forever(context.bind(:PUSH, "inproc://nobody"), busy) { |push| push.send("x") } },
-        -> { forever(context.bind(:REP, "inproc://b"), busy) { |rep| rep.recv && rep.send("reply") } },
-        -> { forever(context.connect(:REQ, "inproc://b"), busy) { |req| req.send("request") && req.recv } },
-        -> { forever(context.bind(:ROUTER, "tcp://127.0.0.1:*"), busy) { |router| router.recv_message } },
-        -> { forever(context.bind(:DEALER, "inproc://c"), busy) { |dealer| dealer.poll(-1) } },
-        -> { forever(context, busy) { |one| make_and_close(one) } },
-        -> { polling(context, busy) }
-      ].map { |work| in_thread(&work) }
+      threads =
+        [
+          -> { forever(context.bind(:PULL, "inproc://a"), busy) { |pull| pull.recv } },
+          -> do
+            forever(context.connect(:PUSH, "inproc://a"), busy) { |push| push.send("x" * 100) }
+          end,
+          -> { forever(context.bind(:PUSH, "inproc://nobody"), busy) { |push| push.send("x") } },
+          -> do
+            forever(context.bind(:REP, "inproc://b"), busy) { |rep| rep.recv && rep.send("reply") }
+          end,
+          -> do
+            forever(context.connect(:REQ, "inproc://b"), busy) do |req|
+              req.send("request") && req.recv
+            end
+          end,
+          -> do
+            forever(context.bind(:ROUTER, "tcp://127.0.0.1:*"), busy) do |router|
+              router.recv_message
+            end
+          end,
+          -> { forever(context.bind(:DEALER, "inproc://c"), busy) { |dealer| dealer.poll(-1) } },
+          -> { forever(context, busy) { |one| make_and_close(one) } },
+          -> { polling(context, busy) }
+        ].map { |work| in_thread(&work) }
       threads.size.times { busy.pop }
       context.destroy
       threads.each { |thread| assert_includes [:destroyed], thread.value, "round #{round}" }

@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
-# run.rb FOLDER FORM: the tests of Ruby's Logger (FOLDER: rakelib/support/ruby_logger_tests.rb), where `Logger` means
+# run.rb FOLDER FORM: the tests of Ruby's Logger (FOLDER: rakelib/support/ruby_logger_tests.rb),
+# where `Logger` means
 #   local    Godwit::Logger as it is: the tests give it nil and IOs
 #   plain    one that sends lines to a reader, which writes them to the device that the test gave
 #   records  the same with records, from which the reader makes the lines
-# exclusions.yml names the tests that cannot hold and why; one that is not there any more is an error.
+# exclusions.yml names the tests that cannot hold and why; one that is not there any more is an
+# error.
 require "godwit"
 require "stringio"
 require "yaml"
@@ -71,7 +73,9 @@ end
 
 # Instead of a device put into the logger, what has come through.
 module Written
-  def log_raw(logger, name, *arguments, &block) = logger.written { logger.__send__(name, *arguments, &block) }
+  def log_raw(logger, name, *arguments, &block)
+    logger.written { logger.__send__(name, *arguments, &block) }
+  end
 
   def teardown
     super

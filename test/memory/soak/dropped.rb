@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Received frames of 1 MiB that nobody closes: the collector knows what they hold. 3,000, in both forms.
+# Received frames of 1 MiB that nobody closes: the collector knows what they hold. 3,000, in both
+# forms.
 require_relative "soak"
 
 pull = Godwit::PULL.bind("tcp://127.0.0.1:*", recv_hwm: 1)

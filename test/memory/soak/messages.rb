@@ -1,10 +1,14 @@
 # frozen_string_literal: true
 
-# Messages of 0 B to 1 MiB, over tcp and inproc, in all the ways there are: copied and in place, one by one and in batches, of one frame
-# and of several, as Strings, Frames and Messages; some dropped, some closed, some tracked. Ten million in the long form.
+# Messages of 0 B to 1 MiB, over tcp and inproc, in all the ways there are: copied and in place, one
+# by one and in batches, of one frame and of several, as Strings, Frames and Messages; some dropped,
+# some closed, some tracked. Ten million in the long form.
 require_relative "soak"
 
-SIZES = [*[0, 1, 10, 29, 30, 33, 34, 100, 255, 256, 1000, 4096, 5000] * 40, *[8192, 20_000] * 4, 65_536, 100_000, 300_000, 1 << 20].shuffle(random: Random.new(1))
+SIZES = [
+  *[0, 1, 10, 29, 30, 33, 34, 100, 255, 256, 1000, 4096, 5000] * 40, *[8192, 20_000] * 4, 65_536,
+  100_000, 300_000, 1 << 20
+].shuffle(random: Random.new(1))
 BATCH = 100
 # Each String of its own memory: what is sent in place must be let go of, one by one.
 COMMON = SIZES.map { |size| ("c" * size).freeze }
@@ -78,7 +82,9 @@ class Link
 
   def frame_by_frame(sizes)
     sizes.each_slice(2) do |some|
-      some.each_with_index { |size, index| @push.send_frame(FRESH.call(size), more: index + 1 < some.size) }
+      some.each_with_index do |size, index|
+        @push.send_frame(FRESH.call(size), more: index + 1 < some.size)
+      end
       some.size.times { @pull.recv_frame }
     end
   end

@@ -7,12 +7,16 @@ require_relative "../../support/waiters"
 
 Object.include Godwit::TestSupport::Waiters
 
-# What the soak programs share: how memory is measured, and how a program ends. A program does one thing very often; its memory is
-# measured after a fifth of the rounds, when Ruby's heap, libzmq's and malloc's have taken what they work with, and at nine more times.
+# What the soak programs share: how memory is measured, and how a program ends. A program does one
+# thing very often; its memory is measured after a fifth of the rounds, when Ruby's heap, libzmq's
+# and malloc's have taken what they work with, and at nine more times.
 module Soak
   MB = 1_000_000.0
   SAMPLES = 10
-  TRIM = Fiddle::Function.new(Fiddle::Handle::DEFAULT["malloc_trim"], [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_INT)
+  TRIM =
+    Fiddle::Function.new(
+      Fiddle::Handle::DEFAULT["malloc_trim"], [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_INT
+    )
 
   module_function
 
@@ -24,7 +28,8 @@ module Soak
     started = now
     first = nil
     sizes = []
-    marks = Array.new(SAMPLES) { |number| rounds / 5 + (rounds - rounds / 5) * number / (SAMPLES - 1) }
+    marks =
+      Array.new(SAMPLES) { |number| rounds / 5 + (rounds - rounds / 5) * number / (SAMPLES - 1) }
     rounds.times do |round|
       yield round
       next unless marks.first <= round + 1
@@ -36,8 +41,11 @@ module Soak
     growth = median(sizes.last(3)) - median(sizes.first(3))
     left = open_descriptors(descriptors && first + descriptors) - first
     ok = growth <= limit && (descriptors.nil? || left <= descriptors)
-    say(name, ok, rounds: rounds, growth_mb: growth.round(2), limit_mb: limit, held_mb: sizes.map { |size| size.round(1) },
-      peak_mb: peak.round(1), descriptors_more: left, seconds: (now - started).round(1))
+    say(
+      name, ok, rounds: rounds, growth_mb: growth.round(2), limit_mb: limit,
+      held_mb: sizes.map { |size| size.round(1) }, peak_mb: peak.round(1), descriptors_more: left,
+      seconds: (now - started).round(1)
+    )
   end
 
   def say(name, ok, **figures)
@@ -46,8 +54,9 @@ module Soak
     exit!(ok ? 0 : 1)
   end
 
-  # MB of memory that is in use: what the collector and malloc only keep for later is given back first, since how much that is depends
-  # on how many arenas the threads happened to take, and not on us.
+  # MB of memory that is in use: what the collector and malloc only keep for later is given back
+  # first, since how much that is depends on how many arenas the threads happened to take, and not
+  # on us.
   def held
     2.times { GC.start }
     TRIM.call(0)
@@ -56,7 +65,8 @@ module Soak
 
   def peak = File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i * 1024 / MB
 
-  # Closed sockets are reaped by libzmq's thread, and IOs by the collector: so down to `target`, or what there is after five seconds.
+  # Closed sockets are reaped by libzmq's thread, and IOs by the collector: so down to `target`, or
+  # what there is after five seconds.
   def open_descriptors(target)
     finish = now + (target ? 5 : 0.5)
     loop do
@@ -71,6 +81,7 @@ module Soak
 
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-  # @return [Integer] rounds: the long form's, or the short form's when the program is called with "short"
+  # @return [Integer] rounds: the long form's, or the short form's when the program is called with
+  #   "short"
   def rounds(long:, short:) = (ARGV.first == "short") ? short : Integer(ARGV.first || long)
 end

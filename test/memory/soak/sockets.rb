@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Sockets that are opened, used and closed: by the block form, by close, with somebody waiting, with peers counted. 10,000 in the long form.
+# Sockets that are opened, used and closed: by the block form, by close, with somebody waiting, with
+# peers counted. 10,000 in the long form.
 require_relative "soak"
 
 context = Godwit::Context.new(linger: 0)
@@ -8,9 +9,11 @@ pull = Godwit::PULL.bind("tcp://127.0.0.1:*", context: context)
 # Frees the slots and descriptors that libzmq's reaper has not come to yet.
 settle = -> { sleep(0.3) }
 
-Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, descriptors: 2, settle: settle) do |number|
+Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, descriptors: 2,
+  settle: settle) do |number|
   name = "inproc://soak.#{number}"
-  Godwit::PAIR.bind(name, context: context) do |bound| # two, and a wait that ends by itself: a waiter is kept
+  # Two, and a wait that ends by itself: a waiter is kept.
+  Godwit::PAIR.bind(name, context: context) do |bound|
     Godwit::PAIR.connect(name, context: context) do |connected|
       connected.send("x" * 100)
       bound.recv
@@ -22,7 +25,8 @@ Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, desc
     push.send("x")
     pull.recv
   end
-  Godwit::SUB.connect("tcp://127.0.0.1:1", context: context, subscribe: "a", &:type) # one with nobody there
+  # One with nobody there.
+  Godwit::SUB.connect("tcp://127.0.0.1:1", context: context, subscribe: "a", &:type)
   waits = Godwit::PULL.new(context: context) # one that is closed under a thread
   thread = Thread.new { waits.recv }
   thread.report_on_exception = false

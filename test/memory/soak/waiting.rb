@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Threads and fibers that wait, and are served, run out of time, or are killed. 20,000 waits in the long form.
+# Threads and fibers that wait, and are served, run out of time, or are killed. 20,000 waits in the
+# long form.
 require_relative "soak"
 require_relative "../../support/tiny_scheduler"
 

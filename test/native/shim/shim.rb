@@ -5,8 +5,8 @@ require "rbconfig"
 
 module Godwit
   module TestSupport
-    # Builds windows.c once a run, and starts children with it in front of libzmq. It brings libzmq with it: the FFI backend, which asks
-    # one library for its functions, is given the shim for it.
+    # Builds windows.c once a run, and starts children with it in front of libzmq. It brings libzmq
+    # with it: the FFI backend, which asks one library for its functions, is given the shim for it.
     module Shim
       SOURCE = File.join(__dir__, "windows.c")
 
@@ -17,16 +17,23 @@ module Godwit
           owner = Process.pid
           at_exit { FileUtils.remove_entry(directory) if Process.pid == owner }
           built = File.join(directory, "windows.so")
-          command = [*RbConfig::CONFIG.fetch("CC", "cc").split, "-shared", "-fPIC", "-O1", "-o", built, SOURCE, "-Wl,--no-as-needed", "-lzmq", "-ldl"]
+          command = [
+            *RbConfig::CONFIG.fetch("CC", "cc").split, "-shared", "-fPIC", "-O1", "-o", built,
+            SOURCE, "-Wl,--no-as-needed", "-lzmq", "-ldl"
+          ]
           output, status = Open3.capture2e(*command)
-          raise Minitest::Skip, "the shim cannot be built: #{output.lines.first}" unless status.success?
+          unless status.success?
+            raise Minitest::Skip, "the shim cannot be built: #{output.lines.first}"
+          end
           built
         end
       end
 
       # @return [Hash] environment of a child whose moments are that wide
       def self.windows(**microseconds)
-        {"LD_PRELOAD" => path, "GODWIT_LIBZMQ" => path}.merge(microseconds.to_h { |name, value| ["WINDOW_#{name.upcase}", value.to_s] })
+        {"LD_PRELOAD" => path, "GODWIT_LIBZMQ" => path}.merge(
+          microseconds.to_h { |name, value| ["WINDOW_#{name.upcase}", value.to_s] }
+        )
       end
     end
   end

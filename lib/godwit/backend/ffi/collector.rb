@@ -3,9 +3,9 @@
 module Godwit
   module Backend
     module FFI
-      # The runtime's garbage collector does not see what libzmq holds for frames, so dropped ones would fill the memory before it comes
-      # (3,000 of 1 MiB: 2 GB). So their bytes are counted: when many have come since it last ran, and were neither closed nor sent, it is
-      # called.
+      # The runtime's garbage collector does not see what libzmq holds for frames, so dropped ones
+      # would fill the memory before it comes (3,000 of 1 MiB: 2 GB). So their bytes are counted:
+      # when many have come since it last ran, and were neither closed nor sent, it is called.
       # @private
       module Collector
         STEP = 64 << 20 # bytes
@@ -33,7 +33,8 @@ module Godwit
         else
           def self.run = GC.start
 
-          # The same under CRuby's lock: no switch of threads, and no finalizer, comes between reading and writing it.
+          # The same under CRuby's lock: no switch of threads, and no finalizer, comes between
+          # reading and writing it.
           class Count
             attr_reader :value
 

@@ -61,19 +61,28 @@ module Godwit
         next set_bytes(handle, id, value) if value.is_a?(String)
         raise Backend::FFI::Failed, Errno::EINVAL::Errno unless value.is_a?(Integer)
         next handle.max_sockets = value if id == Backend::FFI::ContextHandle::MAX_SOCKETS
-        handle.use { |zmq| raise Backend::FFI::Failed, ::FFI.errno if Backend::FFI::Zmq.zmq_ctx_set(zmq, id, value) != 0 }
+        handle.use do |zmq|
+          if Backend::FFI::Zmq.zmq_ctx_set(zmq, id, value) != 0
+            raise Backend::FFI::Failed, ::FFI.errno
+          end
+        end
       end
       nil
     end
 
     def set_bytes(handle, id, value)
-      raise Backend::FFI::Failed, Errno::EINVAL::Errno unless Backend::FFI::Drafts.found?(:zmq_ctx_set_ext)
-      raise Backend::FFI::Failed, ::FFI.errno if Backend::FFI::Drafts.zmq_ctx_set_ext(handle.zmq, id, value, value.bytesize) != 0
+      unless Backend::FFI::Drafts.found?(:zmq_ctx_set_ext)
+        raise Backend::FFI::Failed, Errno::EINVAL::Errno
+      end
+      if Backend::FFI::Drafts.zmq_ctx_set_ext(handle.zmq, id, value, value.bytesize) != 0
+        raise Backend::FFI::Failed, ::FFI.errno
+      end
     end
 
     def _linger = opened(:linger).linger
 
-    # @param at_exit [Integer, nil] ms of a linger without limit at the end of the process; nil: as it is
+    # @param at_exit [Integer, nil] ms of a linger without limit at the end of the process; nil: as
+    #   it is
     def _set_linger(milliseconds, at_exit = nil)
       handle = opened(:linger=)
       handle.exit_linger = at_exit if at_exit

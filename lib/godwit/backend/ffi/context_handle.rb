@@ -12,8 +12,9 @@ module Godwit
         SLOTS_MOST = 65_535
 
         attr_reader :zmq, :max_sockets, :longest_linger
-        # Of all its sockets of thread-safe types: a call on one of them locks it, and its peer over inproc to tell that, so two threads that
-        # call the two at once would wait for one another for good (libzmq#3048). CRuby's lock keeps them apart, on JRuby this one does.
+        # Of all its sockets of thread-safe types: a call on one of them locks it, and its peer over
+        # inproc to tell that, so two threads that call the two at once would wait for one another
+        # for good (libzmq#3048). CRuby's lock keeps them apart, on JRuby this one does.
         attr_reader :lock_of_thread_safe
         attr_accessor :linger # ms, the default of its sockets
         attr_accessor :exit_linger # ms that exit waits for one without limit; -1: for ever
@@ -44,7 +45,9 @@ module Godwit
         def io_threads = Zmq.zmq_ctx_get(@zmq, IO_THREADS)
 
         def max_sockets=(count)
-          raise Failed, ::FFI.errno if Zmq.zmq_ctx_set(@zmq, MAX_SOCKETS, [SLOTS * count, SLOTS_MOST].min) != 0
+          if Zmq.zmq_ctx_set(@zmq, MAX_SOCKETS, [SLOTS * count, SLOTS_MOST].min) != 0
+            raise Failed, ::FFI.errno
+          end
           @max_sockets = count
         end
 
@@ -102,7 +105,8 @@ module Godwit
           raise Failed.in_handler("context")
         end
 
-        # Closes its sockets too; waits for nothing. Called again it finishes what a trap handler's error left.
+        # Closes its sockets too; waits for nothing. Called again it finishes what a trap handler's
+        # error left.
         def close
           sockets = @lock.synchronize do
             @closed = true
@@ -121,19 +125,24 @@ module Godwit
         # Waits for libzmq's end, which comes after those who wait on its sockets have left them.
         # @param seconds [Numeric, nil] nil: for ever
         def join(seconds)
-          @terminator.join(seconds) if @terminator && all_left?([seconds, ProcessEnd::GRACE].compact.min)
+          if @terminator && all_left?([seconds, ProcessEnd::GRACE].compact.min)
+            @terminator.join(seconds)
+          end
         end
 
         private
 
-        # zmq_ctx_term takes as long as linger, or a name server: it has a thread of its own, which nobody has to wait for. It is made now, since
-        # whoever leaves last may be a thread that ends with the process, and can make none.
+        # zmq_ctx_term takes as long as linger, or a name server: it has a thread of its own, which
+        # nobody has to wait for. It is made now, since whoever leaves last may be a thread that
+        # ends with the process, and can make none.
         def prepare_end
-          last_left = @last_left = Thread::Queue.new # its own: of two, after a trap handler's error, one goes on
+          # Its own: of two, after a trap handler's error, one goes on.
+          last_left = @last_left = Thread::Queue.new
           @terminator = Worker.detached do
             Thread.current.name = "godwit zmq_ctx_term"
             Thread.current.report_on_exception = false
-            Thread.handle_interrupt(Object => :immediate) do # it may be started where kills are put off
+            # It may be started where kills are put off.
+            Thread.handle_interrupt(Object => :immediate) do
               last_left.pop
               @leaving.synchronize { @left.broadcast }
               nil while Zmq.zmq_ctx_term(@zmq) != 0 && ::FFI.errno == EINTR

@@ -3,7 +3,8 @@
 module Godwit
   module Backend
     module FFI
-      # What only a libzmq built with drafts has (law 11): decided by zmq_has("draft") and by the functions found. ext/godwit/draft_symbols.c does the same.
+      # What only a libzmq built with drafts has (law 11): decided by zmq_has("draft") and by the
+      # functions found. ext/godwit/draft_symbols.c does the same.
       # @private
       module Drafts
         extend ::FFI::Library
@@ -56,18 +57,27 @@ module Godwit
           # @return [Integer] an errno, or 0
           def address(message, to)
             return ENOTSUP unless AVAILABLE
-            code = to.is_a?(String) ? zmq_msg_set_group(message, to) : zmq_msg_set_routing_id(message, to)
+            code =
+              (
+                if to.is_a?(String)
+                  zmq_msg_set_group(message, to)
+                else
+                  zmq_msg_set_routing_id(message, to)
+                end
+              )
             code.zero? ? 0 : ::FFI.errno
           end
         end
       end
 
-      # The draft types' part of a socket. Those that are thread-safe in libzmq have no ZMQ_FD (ADR 14).
+      # The draft types' part of a socket. Those that are thread-safe in libzmq have no ZMQ_FD (ADR
+      # 14).
       # @private
       class SocketHandle
         THREAD_SAFE = Options.fetch(:thread_safe).id
         FORMS = {SERVER => :routed, PEER => :routed, RADIO => :grouped, DGRAM => :datagram}.freeze
-        FRAMES = {single: 1, datagram: 2}.freeze # of a message; of the others each names somebody, and is sent by try_send_to
+        # Of a message; of the others each names somebody, and is sent by try_send_to.
+        FRAMES = {single: 1, datagram: 2}.freeze
         THREAD_SAFE_TYPES = SOCKET_TYPES.fetch_values(*(DRAFT_TYPES - [:DGRAM])).freeze
         private_constant :THREAD_SAFE, :FORMS, :FRAMES, :THREAD_SAFE_TYPES
 
@@ -92,7 +102,9 @@ module Godwit
         def check_size(body, to)
           return unless @udp && to.is_a?(String)
           raise Failed, Errno::ENAMETOOLONG::Errno if to.bytesize > Socket::Drafts::UDP_GROUP_LIMIT
-          raise Failed, Errno::EMSGSIZE::Errno if 1 + to.bytesize + bytes_of(body) > Socket::Drafts::UDP_LIMIT
+          if 1 + to.bytesize + bytes_of(body) > Socket::Drafts::UDP_LIMIT
+            raise Failed, Errno::EMSGSIZE::Errno
+          end
         end
 
         # One try, the lock held.
@@ -113,7 +125,14 @@ module Godwit
           size = receive_part
           settle
           return none(size) if size < 0
-          from = (@type == DISH) ? Drafts.group(@incoming).force_encoding(@encoding) : Drafts.routing_id(@incoming)
+          from =
+            (
+              if @type == DISH
+                Drafts.group(@incoming).force_encoding(@encoding)
+              else
+                Drafts.routing_id(@incoming)
+              end
+            )
           [from, taken(size)]
         end
 
@@ -134,12 +153,15 @@ module Godwit
           raise Failed, Errno::ENOMEM::Errno if poller.null?
           @poller = poller
           fd = ::FFI::MemoryPointer.new(:int)
-          raise Failed, ::FFI.errno if Drafts.zmq_poller_add(poller, @zmq, nil, POLLIN | POLLOUT) != 0
+          if Drafts.zmq_poller_add(poller, @zmq, nil, POLLIN | POLLOUT) != 0
+            raise Failed, ::FFI.errno
+          end
           raise Failed, ::FFI.errno if Drafts.zmq_poller_fd(poller, fd) != 0
           @fd = fd.read_int
         end
 
-        # Before zmq_close: the poller takes its signaler out of the socket, which libzmq's reaper may free at any time afterwards.
+        # Before zmq_close: the poller takes its signaler out of the socket, which libzmq's reaper
+        # may free at any time afterwards.
         def close_drafts
           return unless @poller
           place = ::FFI::MemoryPointer.new(:pointer)
@@ -148,10 +170,13 @@ module Godwit
           @poller = nil
         end
 
-        # The eventfd of a thread-safe socket stays readable until somebody reads it; no call on the socket does. Whoever does so wakes all who
-        # wait, and then tries, since what the signal told of may be for any of them.
+        # The eventfd of a thread-safe socket stays readable until somebody reads it; no call on the
+        # socket does. Whoever does so wakes all who wait, and then tries, since what the signal
+        # told of may be for any of them.
         def take_signal
-          return false unless @poller && LibC.eventfd_read(@fd, @signal ||= ::FFI::MemoryPointer.new(8)).zero?
+          unless @poller && LibC.eventfd_read(@fd, @signal ||= ::FFI::MemoryPointer.new(8)).zero?
+            return false
+          end
           wake_all
           true
         end
@@ -198,7 +223,9 @@ module Godwit
       # The routing id of the peer there.
       def _connect_peer(endpoint)
         with_handle(:connect_peer, endpoint) do |handle|
-          raise Backend::FFI::Failed, Backend::FFI::ENOTSUP unless Backend::FFI::Drafts.found?(:zmq_connect_peer)
+          unless Backend::FFI::Drafts.found?(:zmq_connect_peer)
+            raise Backend::FFI::Failed, Backend::FFI::ENOTSUP
+          end
           attach(handle, endpoint, :zmq_connect_peer)
         end
       end

@@ -3,9 +3,10 @@
 module Godwit
   module Backend
     module FFI
-      # The common case of sending and receiving: one String, or whatever comes, and nobody who waits. The lock is held, but no interrupt is put
-      # off (ADR 15): one that comes is before libzmq has or gives the message or after, and what it ends leaves nothing undone; of a message
-      # of several frames @torn tells.
+      # The common case of sending and receiving: one String, or whatever comes, and nobody who
+      # waits. The lock is held, but no interrupt is put off (ADR 15): one that comes is before
+      # libzmq has or gives the message or after, and what it ends leaves nothing undone; of a
+      # message of several frames @torn tells.
       # @private
       class SocketHandle
         # No interrupt can leave the lock of Mutex#synchronize taken.
@@ -13,7 +14,8 @@ module Godwit
         def send_fast(string)
           return if (@turns += 1) >= MOST
           sent = guard.synchronize do
-            @open && (@simple || sends_simply?) && !@peers && @waiters.empty? && @generation == ForkDetector::PAGE.get_int32(0) &&
+            @open && (@simple || sends_simply?) && !@peers && @waiters.empty? &&
+              @generation == ForkDetector::PAGE.get_int32(0) &&
               Zmq.send_string(@address, string, string.bytesize, DONTWAIT) >= 0
           end
           close if @close_due
@@ -23,17 +25,20 @@ module Godwit
         end
 
         # @param timeout [Integer, nil] as the primitives'
-        # @return [String, Array<String>, Object, nil] AGAIN when time is up; nil: nothing was taken, and the slow path shall tell why
+        # @return [String, Array<String>, Object, nil] AGAIN when time is up; nil: nothing was
+        #   taken, and the slow path shall tell why
         def receive_fast(timeout)
           return if (@turns += 1) >= MOST
           turn = message = nil
           guard.synchronize do
-            if @open && (@simple || receives_simply?) && !@peers && !@torn && @waiters.empty? && @generation == ForkDetector::PAGE.get_int32(0)
+            if @open && (@simple || receives_simply?) && !@peers && !@torn && @waiters.empty? &&
+                @generation == ForkDetector::PAGE.get_int32(0)
               @torn = true
               size = Zmq.receive(@incoming_address, @address, DONTWAIT)
               if size < 0
                 if timeout != 0 && waits_simply?
-                  turn = @only_turn += 1 # before he stands there, so that no interrupt leaves him behind
+                  # Before he stands there, so that no interrupt leaves him behind.
+                  turn = @only_turn += 1
                   @waiters << @only_waiter
                 end
               elsif @binary && size > 0 && size <= KEPT && Zmq.more(@incoming_address) == 0
@@ -54,13 +59,16 @@ module Godwit
         end
 
         if RUBY_ENGINE == "jruby"
-          # A call of another Ruby method, a block, a rescue and a `super` take JRuby as long as libzmq's own call each, so there are none of them. It
-          # looks for interrupts where a loop turns and a thread waits: never between the lock and its `ensure`.
+          # A call of another Ruby method, a block, a rescue and a `super` take JRuby as long as
+          # libzmq's own call each, so there are none of them. It looks for interrupts where a loop
+          # turns and a thread waits: never between the lock and its `ensure`.
 
           def send_at_once(string)
             return send_fast(string) if Scheduler::POSSIBLE || !@mutex.try_lock
             begin
-              sent = @open && (@simple || sends_simply?) && !@peers && @waiters.empty? && Zmq.send_string(@address, string, string.bytesize, DONTWAIT) >= 0
+              sent =
+                @open && (@simple || sends_simply?) && !@peers && @waiters.empty? &&
+                Zmq.send_string(@address, string, string.bytesize, DONTWAIT) >= 0
             ensure
               @mutex.unlock
             end
@@ -111,10 +119,13 @@ module Godwit
 
         # Other types than PUSH, DEALER and the like, which have nothing to mend.
         def sends_simply?
-          @plain && @repair == :sound && (!@takes_turns || !@watches) && (!@publisher || Clock.now - @drained < DRAIN_EVERY)
+          @plain && @repair == :sound && (!@takes_turns || !@watches) &&
+            (!@publisher || Clock.now - @drained < DRAIN_EVERY)
         end
 
-        def receives_simply? = @plain && !@stale_reply_pipe && !@publisher && (!@takes_turns || !@watches)
+        def receives_simply?
+          @plain && !@stale_reply_pipe && !@publisher && (!@takes_turns || !@watches)
+        end
 
         def taken_at_once(size)
           message = copy_incoming(size)
@@ -129,31 +140,38 @@ module Godwit
           false
         end
 
-        # Waits in the line, and takes the message, if all is as it was; else the slow path is taken.
-        # @param turn [Integer] whose place it is: one who is interrupted after he has left takes nobody else's
+        # Waits in the line, and takes the message, if all is as it was; else the slow path is
+        # taken.
+        # @param turn [Integer] whose place it is: one who is interrupted after he has left takes
+        #   nobody else's
         # @return as receive_fast
         def wait_as_only(turn, timeout)
           timeout ||= @receive_timeout
           deadline = Clock.deadline(timeout) if timeout >= 0
           message = nil
-          nothing = again = true # at once: a flood brings the next meanwhile, and to sleep for each one costs both sides more
+          # At once: a flood brings the next meanwhile, and to sleep for each one costs both sides
+          # more.
+          nothing = again = true
           while nothing
-            break message = AGAIN unless again || @only_waiter.wake_up.pause(@io, deadline) || !Clock.passed?(deadline)
+            break message = AGAIN unless again || @only_waiter.wake_up.pause(@io, deadline) ||
+              !Clock.passed?(deadline)
             again = false
             @mutex.synchronize do
               nothing = false
-              if @open && (@simple || receives_simply?) && !@peers && !@torn && !@feed && @waiters.size == 1 && @generation == ForkDetector::PAGE.get_int32(0)
+              if @open && (@simple || receives_simply?) && !@peers && !@torn && !@feed &&
+                  @waiters.size == 1 && @generation == ForkDetector::PAGE.get_int32(0)
                 @only_waiter.wake_up.reset
                 @torn = true
                 size = Zmq.receive(@incoming_address, @address, DONTWAIT)
                 if size < 0
                   nothing = ::FFI.errno == EAGAIN
                 else
-                  message = if @binary && size > 0 && size <= KEPT && Zmq.more(@incoming_address) == 0
-                    Zmq::MEMORY.get_bytes(Zmq.data(@incoming_address) - 1, size)
-                  else
-                    taken_at_once(size)
-                  end
+                  message =
+                    if @binary && size > 0 && size <= KEPT && Zmq.more(@incoming_address) == 0
+                      Zmq::MEMORY.get_bytes(Zmq.data(@incoming_address) - 1, size)
+                    else
+                      taken_at_once(size)
+                    end
                   @waiters.clear
                 end
                 @torn = false

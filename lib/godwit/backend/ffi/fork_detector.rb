@@ -3,8 +3,9 @@
 module Godwit
   module Backend
     module FFI
-      # Tells a forked child from its parent. A page that the kernel empties in each child holds the process's number: reading that costs a
-      # tenth of asking for the number, which is a system call, and no way to fork goes unseen.
+      # Tells a forked child from its parent. A page that the kernel empties in each child holds the
+      # process's number: reading that costs a tenth of asking for the number, which is a system
+      # call, and no way to fork goes unseen.
       # @private
       module ForkDetector
         # Where no page can be had.
@@ -37,7 +38,10 @@ module Godwit
             return Single.new if RUBY_ENGINE == "jruby"
             return Asked.new unless ::FFI::Platform::OS == "linux"
             page = LibC.mmap(nil, BYTES, READ_WRITE, PRIVATE_ANONYMOUS, -1, 0)
-            return Asked.new if page.address == ::FFI::Pointer.new(-1).address || LibC.madvise(page, BYTES, WIPE_ON_FORK) != 0
+            if page.address == ::FFI::Pointer.new(-1).address ||
+                LibC.madvise(page, BYTES, WIPE_ON_FORK) != 0
+              return Asked.new
+            end
             page
           end
         end

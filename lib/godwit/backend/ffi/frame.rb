@@ -3,7 +3,8 @@
 module Godwit
   module Backend
     module FFI
-      # A zmq_msg_t of a Frame. Its memory is freed here alone: left to the pointer's own finalizer it could go before the Frame's runs.
+      # A zmq_msg_t of a Frame. Its memory is freed here alone: left to the pointer's own finalizer
+      # it could go before the Frame's runs.
       # @private
       class FrameHandle
         attr_reader :message, :encoding, :more, :lock
@@ -22,8 +23,9 @@ module Godwit
 
         def self.of(string) = new(Zmq.message_of(string), string.encoding)
 
-        # Runs the block, which sends these parts, while no other thread can send, close or read the frames among them: on JRuby two could
-        # send one at once, or close it in mid-message. A frozen one can neither be sent away nor be closed.
+        # Runs the block, which sends these parts, while no other thread can send, close or read the
+        # frames among them: on JRuby two could send one at once, or close it in mid-message. A
+        # frozen one can neither be sent away nor be closed.
         # @raise [Failed] before the block, when one of them is gone, or being read
         def self.holding(parts)
           return yield if parts.none?(Frame)
@@ -38,7 +40,9 @@ module Godwit
           locks.each(&:take)
           frames.each do |frame|
             handle = Frame.handle_of(frame)
-            raise Failed.new(handle.live? ? Errno::EBUSY::Errno : GoneError, object: frame) unless frame.frozen? ? handle.live? : handle.sendable?
+            unless frame.frozen? ? handle.live? : handle.sendable?
+              raise Failed.new(handle.live? ? Errno::EBUSY::Errno : GoneError, object: frame)
+            end
           end
           yield
         rescue Lock::Held
@@ -136,7 +140,9 @@ module Godwit
   class Frame
     # @private
     def self.take(message, encoding)
-      allocate.tap { |frame| frame.__send__(:adopt, Backend::FFI::FrameHandle.new(message, encoding)) }
+      allocate.tap do |frame|
+        frame.__send__(:adopt, Backend::FFI::FrameHandle.new(message, encoding))
+      end
     end
 
     # @private
@@ -173,7 +179,9 @@ module Godwit
       self
     end
 
-    def with_error_translation(operation, &block) = Backend::FFI::Failures.with_error_translation(operation, self, &block)
+    def with_error_translation(operation, &block)
+      Backend::FFI::Failures.with_error_translation(operation, self, &block)
+    end
 
     def reading(operation, &block)
       with_error_translation(operation) do
@@ -186,7 +194,9 @@ module Godwit
 
     def _slice(start, length)
       reading(:byteslice) do |handle|
-        raise RangeError, "outside of the frame" if start.negative? || length.negative? || start + length > handle.size
+        if start.negative? || length.negative? || start + length > handle.size
+          raise RangeError, "outside of the frame"
+        end
         handle.bytes(start, length)
       end
     end
@@ -220,28 +230,39 @@ module Godwit
     def _gone? = !@handle&.live?
 
     def _property(name)
-      reading(:property) { |handle| Backend::FFI::Zmq.zmq_msg_gets(handle.message, name)&.force_encoding(Encoding::UTF_8) }
+      reading(:property) do |handle|
+        Backend::FFI::Zmq.zmq_msg_gets(handle.message, name)&.force_encoding(Encoding::UTF_8)
+      end
     end
 
     def _routing_id
-      reading(:routing_id) { |handle| Backend::FFI::Drafts.routing_id(handle.message).then { |id| id unless id.zero? } }
+      reading(:routing_id) do |handle|
+        Backend::FFI::Drafts.routing_id(handle.message).then { |id| id unless id.zero? }
+      end
     end
 
     def _group
-      reading(:group) { |handle| Backend::FFI::Drafts.group(handle.message).then { |name| name.force_encoding(handle.encoding) unless name.empty? } }
+      reading(:group) do |handle|
+        Backend::FFI::Drafts
+          .group(handle.message)
+          .then { |name| name.force_encoding(handle.encoding) unless name.empty? }
+      end
     end
 
     def _encoding = reading(:encoding, &:encoding)
 
     def _close
       return unless @handle&.live?
-      raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self) if frozen?
+      if frozen?
+        raise FrozenError.new("can't modify frozen #{self.class}: #{inspect}", receiver: self)
+      end
       with_error_translation(:close) { @handle.close }
       nil
     end
   end
 
-  # The primitives of a tracker over FFI. Every String is copied when it is sent, so what was sent is done.
+  # The primitives of a tracker over FFI. Every String is copied when it is sent, so what was sent
+  # is done.
   class Tracker
     private
 
@@ -261,7 +282,14 @@ module Godwit
     def _wait(_timeout) = sent_by_a_send
 
     def sent_by_a_send
-      raise Errors.build(StateError, :tracker, nil, "no send gave this tracker: send(…, track: true) gives one") if @sent.nil?
+      if @sent.nil?
+        raise Errors.build(
+          StateError,
+          :tracker,
+          nil,
+          "no send gave this tracker: send(…, track: true) gives one"
+        )
+      end
       @sent
     end
   end

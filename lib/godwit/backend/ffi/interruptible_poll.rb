@@ -5,8 +5,10 @@ require "jruby"
 module Godwit
   module Backend
     module FFI
-      # On JRuby: poll(2) that Thread#raise, #kill and the like end. IO.select has threads of a pool look at descriptors such as ours, and who is interrupted there closes
-      # what such a thread still has in hand: that then reads a byte from what has the number by now, which is somebody else's data, or his wake-up.
+      # On JRuby: poll(2) that Thread#raise, #kill and the like end. IO.select has threads of a pool
+      # look at descriptors such as ours, and who is interrupted there closes what such a thread
+      # still has in hand: that then reads a byte from what has the number by now, which is somebody
+      # else's data, or his wake-up.
       # @private
       class InterruptiblePoll
         include Java::OrgJruby::RubyThread::Task
@@ -22,10 +24,12 @@ module Godwit
         # @raise [Failed] when no descriptor is left
         def self.wait(ios, seconds)
           poll = nil
-          @lock.synchronize { poll = @spare.pop || new } # no interrupt comes before it is known here
+          # No interrupt comes before it is known here.
+          @lock.synchronize { poll = @spare.pop || new }
           poll.wait(ios, seconds)
         ensure
-          @lock.synchronize { @spare << poll } if poll # its bell stays open: who interrupts a wait may ring it a little later
+          # Its bell stays open: who interrupts a wait may ring it a little later.
+          @lock.synchronize { @spare << poll } if poll
         end
 
         def initialize
@@ -37,9 +41,14 @@ module Godwit
           LibC.empty(@bell) # of what rang for the wait before
           polled = [@bell, *ios].flat_map { |io| [io.fileno, POLLIN, 0] }
           @count = polled.size / 3
-          @polled = ::FFI::MemoryPointer.new(@count * POLLFD).put_bytes(0, polled.pack("iss" * @count))
+          @polled =
+            ::FFI::MemoryPointer.new(@count * POLLFD).put_bytes(0, polled.pack("iss" * @count))
           @milliseconds = LibC.poll_milliseconds(seconds)
-          ::JRuby.reference(Thread.current).executeTaskBlocking(::JRuby.runtime.current_context, nil, self) != 0
+          ::JRuby.reference(Thread.current).executeTaskBlocking(
+            ::JRuby.runtime.current_context,
+            nil,
+            self
+          ) != 0
         end
 
         # What JRuby calls.

@@ -62,7 +62,8 @@ module Godwit
           # @return [Integer]
           def poll_milliseconds(seconds) = seconds ? ([seconds, LONGEST].min * 1000).ceil : -1
 
-          # Takes what was written to an eventfd. Not by read_nonblock, which asks a fiber scheduler, and that may run other fibers.
+          # Takes what was written to an eventfd. Not by read_nonblock, which asks a fiber
+          # scheduler, and that may run other fibers.
           def empty(io)
             @counter ||= ::FFI::MemoryPointer.new(8)
             eventfd_read(io.fileno, @counter)
@@ -94,15 +95,26 @@ module Godwit
           # @return [Integer, nil] a socket's option of SOL_SOCKET, nil when it is no open socket
           def socket_option(fd, option)
             value = ::FFI::MemoryPointer.new(:int)
-            getsockopt(fd, SOL_SOCKET, option, value, ::FFI::MemoryPointer.new(:int).write_int(value.size)).zero? ? value.read_int : nil
+            if getsockopt(
+              fd,
+              SOL_SOCKET,
+              option,
+              value,
+              ::FFI::MemoryPointer.new(:int).write_int(value.size)
+            ).zero?
+              value.read_int
+            end
           end
 
           # Has the epoll watch a descriptor.
           def watch(epoll, fd, events, operation: EPOLL_CTL_ADD, data: 0)
-            raise Failed, ::FFI.errno if epoll_ctl(epoll.fileno, operation, fd, [events, data].pack(EVENT)) != 0
+            if epoll_ctl(epoll.fileno, operation, fd, [events, data].pack(EVENT)) != 0
+              raise Failed, ::FFI.errno
+            end
           end
 
-          # Whether so many descriptors are to be had: out of them libzmq aborts the process. So look before it leaps.
+          # Whether so many descriptors are to be had: out of them libzmq aborts the process. So
+          # look before it leaps.
           # @raise [Failed]
           def check_descriptors(needed)
             fds = []

@@ -11,25 +11,42 @@ module Godwit
         NAMES = ::FFI::Platform.mac? ? %w[libzmq.5.dylib libzmq.dylib] : %w[libzmq.so.5 libzmq.so]
         FOLDERS = %w[/opt/homebrew/lib /usr/local/lib].freeze # that a loader may not know of
         INSTEAD = "or name the file: GODWIT_LIBZMQ=/path/to/libzmq.so.5"
-        # It stays loaded until the process has ended: the gem ffi unloads its libraries with its objects, while threads may still be in this one.
+        # It stays loaded until the process has ended: the gem ffi unloads its libraries with its
+        # objects, while threads may still be in this one.
         NODELETE = ::FFI::Platform.mac? ? 0x80 : 0x1000
         MESSAGE_SIZE = 128 # bytes for a zmq_msg_t, which has 64
-        MEMORY = ::FFI::Pointer.new(1) # all of it: no pointer need be made for each message. At 0 it could not be read.
+        # All of it: no pointer need be made for each message. At 0 it could not be read.
+        MEMORY = ::FFI::Pointer.new(1)
 
         class << self
           # @return [String] path or name of the libzmq to take
           # @raise [LoadError] when there is none
           def locate(wanted = ENV["GODWIT_LIBZMQ"])
             given = wanted && !wanted.empty?
-            names = given ? [wanted] : NAMES + FOLDERS.flat_map { |folder| NAMES.map { |name| File.join(folder, name) } }
+            names =
+              (
+                if given
+                  [wanted]
+                else
+                  NAMES + FOLDERS.flat_map { |folder| NAMES.map { |name| File.join(folder, name) } }
+                end
+              )
             complaints = names.map do |name|
-              ::FFI::DynamicLibrary.open(name, ::FFI::DynamicLibrary::RTLD_LAZY | ::FFI::DynamicLibrary::RTLD_LOCAL | NODELETE)
+              ::FFI::DynamicLibrary.open(
+                name,
+                ::FFI::DynamicLibrary::RTLD_LAZY | ::FFI::DynamicLibrary::RTLD_LOCAL | NODELETE
+              )
               return name
             rescue LoadError => error
               error.message.lines.first.to_s.strip
             end
             raise Libzmq.not_found([wanted], "GODWIT_LIBZMQ", complaints, INSTEAD) if given
-            raise Libzmq.not_found(NAMES, "#{Libzmq.folders}, #{FOLDERS.join(", ")}", complaints, INSTEAD)
+            raise Libzmq.not_found(
+              NAMES,
+              "#{Libzmq.folders}, #{FOLDERS.join(", ")}",
+              complaints,
+              INSTEAD
+            )
           end
 
           # Gives what libzmq was told, or an errno below zero.
@@ -102,7 +119,10 @@ module Godwit
           attach_function :data, :zmq_msg_data, %i[ulong], :ulong
           attach_function :zmq_socket_monitor, %i[pointer string int], :int
         rescue ::FFI::NotFoundError => error
-          raise LoadError, "#{PATH} is no libzmq that Godwit knows: #{error.message}\n  install one: #{Libzmq::PACKAGES}\n  #{INSTEAD}", cause: nil
+          raise LoadError,
+            "#{PATH} is no libzmq that Godwit knows: #{error.message}\n  install " \
+            "one: #{Libzmq::PACKAGES}\n  #{INSTEAD}",
+            cause: nil
         end
       end
 
@@ -113,9 +133,13 @@ module Godwit
 
         def draft? = Drafts::AVAILABLE
 
-        # Type, whether it listens, family: numbers of <sys/socket.h>; nil when it is no open socket. JRuby's own getsockopt knows but few.
+        # Type, whether it listens, family: numbers of <sys/socket.h>; nil when it is no open
+        # socket. JRuby's own getsockopt knows but few.
         def socket_facts(number)
-          type, listens, family = [LibC::SO_TYPE, LibC::SO_ACCEPTCONN, LibC::SO_DOMAIN].map { |option| LibC.socket_option(number, option) }
+          type, listens, family =
+            [LibC::SO_TYPE, LibC::SO_ACCEPTCONN, LibC::SO_DOMAIN].map do |option|
+              LibC.socket_option(number, option)
+            end
           [type, listens == 1, family] if type
         end
 
@@ -124,7 +148,9 @@ module Godwit
         def curve_keypair(secret_key)
           keys = Array.new(2) { ::FFI::MemoryPointer.new(41) }
           return keys.map(&:read_string) if secret_key.nil? && Zmq.zmq_curve_keypair(*keys).zero?
-          [keys.first.read_string, secret_key] if secret_key && Zmq.zmq_curve_public(keys.first, secret_key).zero?
+          if secret_key && Zmq.zmq_curve_public(keys.first, secret_key).zero?
+            [keys.first.read_string, secret_key]
+          end
         end
       end
     end

@@ -35,7 +35,9 @@ module Godwit
           handle.yield_turn
           deadline = Backend::FFI::Clock.deadline(timeout, handle.send_timeout)
           handle.use { handle.begin_send }
-          next unless first < messages.size && send_waiting(handle, parts_of(messages[first]), deadline)
+          unless first < messages.size && send_waiting(handle, parts_of(messages[first]), deadline)
+            next
+          end
           sent = 1
           handle.use do
             most = [BATCH, messages.size - first].min
@@ -43,7 +45,10 @@ module Godwit
               sent = handle.send_strings(messages, first + sent, first + most) - first
               break if sent == most
               message = parts_of(messages[first + sent])
-              break unless sendable?(message) && handle.fits?(message) && !handle.too_large?(message) && handle.try_send(message).zero?
+              unless sendable?(message) && handle.fits?(message) && !handle.too_large?(message) &&
+                  handle.try_send(message).zero?
+                break
+              end
               sent += 1
             end
             handle.settle_turn
@@ -58,7 +63,8 @@ module Godwit
         kept = outcome = false
         until outcome == true
           outcome = handle.attempt(deadline, Backend::FFI::WRITABLE) do
-            check_message(handle, message) # each time: another thread may have sent or closed a frame of it
+            # Each time: another thread may have sent or closed a frame of it.
+            check_message(handle, message)
             error = handle.try_send(message)
             if error.zero?
               handle.settle_turn
@@ -124,7 +130,9 @@ module Godwit
 
       # A Frame, an Array of them, or nil when time is up.
       def _recv_frame(timeout)
-        receive(:recv_frame, timeout) { |handle| handle.try_receive(true) }.tap { Backend::FFI::Collector.relieve }
+        receive(:recv_frame, timeout) { |handle| handle.try_receive(true) }.tap do
+          Backend::FFI::Collector.relieve
+        end
       end
 
       def _recv_many(most, timeout)
@@ -132,14 +140,18 @@ module Godwit
       end
 
       def _recv_frames(most, timeout)
-        receive(:recv_frames, timeout) { |handle| handle.try_receive_many(most, true) }.tap { Backend::FFI::Collector.relieve }
+        receive(:recv_frames, timeout) { |handle| handle.try_receive_many(most, true) }.tap do
+          Backend::FFI::Collector.relieve
+        end
       end
 
       # Bytes; an Array of frames when the message has several; nil when time is up.
       def _recv_into(buffer, timeout)
         message = receive(:recv_into, timeout) do |handle|
           # one that is frozen, also while we waited, raises before a message is taken
-          raise FrozenError.new("can't modify frozen String: #{buffer.inspect}", receiver: buffer) if buffer.frozen?
+          if buffer.frozen?
+            raise FrozenError.new("can't modify frozen String: #{buffer.inspect}", receiver: buffer)
+          end
           handle.try_receive(false)
         end
         return message unless message.is_a?(String)

@@ -19,7 +19,10 @@ module Godwit
         # The oldest makes room, as what is going on now matters more.
         def put(event, values, local, remote)
           return unless @wanted.anybits?(event)
-          @events << [event, values, *[local, remote].map { |endpoint| endpoint&.dup&.force_encoding(Encoding::UTF_8) }]
+          @events << [
+            event, values,
+            *[local, remote].map { |endpoint| endpoint&.dup&.force_encoding(Encoding::UTF_8) }
+          ]
           return if @limit.zero? || @events.size <= @limit
           @events.shift
           @dropped += 1
@@ -66,8 +69,8 @@ module Godwit
     end
     private_class_method :finalizer
 
-    # [event, values, local endpoint, remote endpoint or nil], or nil when time is up. What came before the socket's close is handed out
-    # first.
+    # [event, values, local endpoint, remote endpoint or nil], or nil when time is up. What came
+    # before the socket's close is handed out first.
     def _next(timeout)
       deadline = Backend::FFI::Clock.deadline(timeout)
       Backend::FFI::Failures.with_error_translation(:next_event, self) do
@@ -102,7 +105,8 @@ module Godwit
 
     def _dropped = @queue ? @queue.dropped : 0
 
-    # Has libzmq tell of the pipes of each connection; true: it will. nil where it has no such thing.
+    # Has libzmq tell of the pipes of each connection; true: it will. nil where it has no such
+    # thing.
     def _pipes_stats
       Backend::FFI::Failures.with_error_translation(:pipes_stats, self) do
         raise Backend::FFI::Failed, ClosedError if _closed?

@@ -3,8 +3,9 @@
 module Godwit
   module Backend
     module FFI
-      # What libzmq tells of a socket's connections, into a PAIR that is emptied into the queue of each Monitor; peers are counted from the
-      # same. All is done with the socket's lock held. Of BIND_FAILED libzmq is not asked: telling it spoils the errno of the bind (4.3.4).
+      # What libzmq tells of a socket's connections, into a PAIR that is emptied into the queue of
+      # each Monitor; peers are counted from the same. All is done with the socket's lock held. Of
+      # BIND_FAILED libzmq is not asked: telling it spoils the errno of the bind (4.3.4).
       # @private
       class MonitorPump
         LOOK_EVERY = 0.01 # seconds
@@ -13,7 +14,8 @@ module Godwit
         @serial = 0
         @serial_lock = Lock.new
         class << self
-          # libzmq's events of version 2 have several values and both endpoints; only a libzmq with drafts has them.
+          # libzmq's events of version 2 have several values and both endpoints; only a libzmq with
+          # drafts has them.
           def versioned? = Drafts.found?(:zmq_socket_monitor_versioned)
 
           def all = versioned? ? EVENT_ALL | EVENT_PIPES_STATS : EVENT_ALL
@@ -112,7 +114,8 @@ module Godwit
           Zmq.zmq_msg_close(@part)
         end
 
-        # A REQ was made anew, which is no end for the readers. The new socket has no endpoint yet, so nothing of it is missed.
+        # A REQ was made anew, which is no end for the readers. The new socket has no endpoint yet,
+        # so nothing of it is missed.
         # @return [Boolean] false when no descriptor was left for it: then it has ended
         def move(before)
           pair = @pair
@@ -154,21 +157,34 @@ module Godwit
         def connect(pair)
           @told = nil
           endpoint = MonitorPump.endpoint
-          [RECEIVE_HWM, SocketHandle::LINGER].each { |id| OptionKinds.set(pair, OptionKinds.fetch(id), 0) }
-          io = IO.for_fd(OptionKinds.get(pair, OptionKinds.fetch(SocketHandle::FD)) { |error| @socket.interrupted?(error) }, autoclose: false)
+          [RECEIVE_HWM, SocketHandle::LINGER].each do |id|
+            OptionKinds.set(pair, OptionKinds.fetch(id), 0)
+          end
+          io =
+            IO.for_fd(
+              OptionKinds.get(pair, OptionKinds.fetch(SocketHandle::FD)) do |error|
+                @socket.interrupted?(error)
+              end,
+              autoclose: false
+            )
           raise Failed, ::FFI.errno if listen(endpoint) != 0
           raise Failed, ::FFI.errno if Zmq.zmq_connect(pair, endpoint) != 0
           @io = io
           @pair = pair
         ensure
           if @told == 0 && !pair.equal?(@pair) # what a trap handler raises comes at any point
-            Zmq.zmq_connect(pair, endpoint) # to tell of its end libzmq waits for ever for a PAIR that nobody holds
+            # To tell of its end libzmq waits for ever for a PAIR that nobody holds.
+            Zmq.zmq_connect(pair, endpoint)
             Zmq.zmq_socket_monitor(@socket.zmq, nil, 0)
           end
         end
 
         def listen(endpoint)
-          return @told = Zmq.zmq_socket_monitor(@socket.zmq, endpoint, @events) unless MonitorPump.versioned?
+          unless MonitorPump.versioned?
+            return (
+              @told = Zmq.zmq_socket_monitor(@socket.zmq, endpoint, @events)
+            )
+          end
           @told = Drafts.zmq_socket_monitor_versioned(@socket.zmq, endpoint, @events, 2, PAIR)
         end
 
@@ -213,7 +229,9 @@ module Godwit
         def tell(event, values, local, remote = nil)
           return if @moving && event == EVENT_MONITOR_STOPPED
           @socket.peers&.note(event, values.first)
-          @listeners.each { |listener| listener.put(event, values, local, remote || (MonitorPump.versioned? ? "" : nil)) }
+          @listeners.each do |listener|
+            listener.put(event, values, local, remote || (MonitorPump.versioned? ? "" : nil))
+          end
         end
       end
     end

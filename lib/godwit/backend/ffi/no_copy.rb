@@ -3,7 +3,8 @@
 module Godwit
   module Backend
     module FFI
-      # A copy would share its original's handle, and Ruby copies finalizers: both go before the copy is refused.
+      # A copy would share its original's handle, and Ruby copies finalizers: both go before the
+      # copy is refused.
       # @private
       module NoCopy
         private

@@ -9,7 +9,10 @@ module Godwit
         Kind = Struct.new(:id, :type, :size)
         FORMATS = {int: "i", int64: "q", uint64: "Q"}.freeze
 
-        TABLE = Header::OPTION_KINDS.to_h { |id, (type, size)| [id, Kind.new(id, type, size).freeze] }.freeze
+        TABLE =
+          Header::OPTION_KINDS
+            .to_h { |id, (type, size)| [id, Kind.new(id, type, size).freeze] }
+            .freeze
 
         module_function
 

@@ -5,12 +5,14 @@ require_relative "../../peer_counter"
 module Godwit
   module Backend
     module FFI
-      # The peers of a socket from its first endpoint to its first message, for wait_connected. The socket's lock guards it.
+      # The peers of a socket from its first endpoint to its first message, for wait_connected. The
+      # socket's lock guards it.
       # @private
       class PeerCount
         KINDS = {
-          EVENT_CONNECTED => :opened, EVENT_ACCEPTED => :opened, EVENT_DISCONNECTED => :closed, EVENT_HANDSHAKE_SUCCEEDED => :succeeded,
-          EVENT_HANDSHAKE_FAILED_NO_DETAIL => :failed, EVENT_HANDSHAKE_FAILED_PROTOCOL => :failed, EVENT_HANDSHAKE_FAILED_AUTH => :failed
+          EVENT_CONNECTED => :opened, EVENT_ACCEPTED => :opened, EVENT_DISCONNECTED => :closed,
+          EVENT_HANDSHAKE_SUCCEEDED => :succeeded, EVENT_HANDSHAKE_FAILED_NO_DETAIL => :failed,
+          EVENT_HANDSHAKE_FAILED_PROTOCOL => :failed, EVENT_HANDSHAKE_FAILED_AUTH => :failed
         }.freeze
         WATCHED = KINDS.keys.reduce(:|)
 
@@ -73,7 +75,8 @@ module Godwit
           end
           return unless @peers
           if @feed.drain
-            events # a bound SUB subscribes at its new peer when libzmq next runs on this thread: now
+            # A bound SUB subscribes at its new peer when libzmq next runs on this thread: now.
+            events
             settle
           end
           (@type == STREAM) ? @peers.open : @peers.established # raw TCP has no handshake

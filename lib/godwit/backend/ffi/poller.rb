@@ -27,7 +27,9 @@ module Godwit
       self
     end
 
-    def with_error_translation(operation, &block) = Backend::FFI::Failures.with_error_translation(operation, self, &block)
+    def with_error_translation(operation, &block)
+      Backend::FFI::Failures.with_error_translation(operation, self, &block)
+    end
 
     def failed(what, detail) = Backend::FFI::Failed.new(what, detail)
 
@@ -60,7 +62,9 @@ module Godwit
       with_error_translation(:register) do
         handle = handle!
         socket = Socket::FFIPrimitives.handle_of(object) unless io
-        raise Backend::FFI::Failed.new(ClosedError, object: object) if !io && (socket.nil? || socket.closed?)
+        if !io && (socket.nil? || socket.closed?)
+          raise Backend::FFI::Failed.new(ClosedError, object: object)
+        end
         fd = descriptor_for(object, io, events) if io
         watch = handle.add(events, !io)
         member = Member.new(object, io, watch)
@@ -70,7 +74,11 @@ module Godwit
         end
         begin
           # A socket's descriptor is its own only while nobody can close it.
-          io ? attach(watch, fd, object) : socket.use { attach(watch, socket.fd, object) && socket.watch(watch) }
+          if io
+            attach(watch, fd, object)
+          else
+            socket.use { attach(watch, socket.fd, object) && socket.watch(watch) }
+          end
           watch.touch
           whole = true
         ensure
@@ -150,7 +158,8 @@ module Godwit
     # [object, events, object, events…]
     def _members(operation)
       with_error_translation(operation) do
-        members = handle!.locked { @members.flat_map { |object, member| [object, member.watch.events] } }
+        members =
+          handle!.locked { @members.flat_map { |object, member| [object, member.watch.events] } }
         handle! # another thread that has closed the poller since has taken out all
         members
       end
@@ -165,9 +174,14 @@ module Godwit
         ios = ios(handle)
         if ios.empty? && deadline.nil? && handle.locked { @members.empty? }
           handle.check
-          raise failed(PollerError, "nothing is registered, so this would wait for ever: register something, or give a timeout")
+          raise failed(
+            PollerError,
+            "nothing is registered, so this would wait for ever: register something, or " \
+            "give a timeout"
+          )
         end
-        # What no descriptor tells: an IO that was closed, and one that has something in Ruby's own buffer.
+        # What no descriptor tells: an IO that was closed, and one that has something in Ruby's own
+        # buffer.
         ios.each { |member| member.watch.touch }
         loop do
           ready = ask_due(handle)
@@ -177,7 +191,8 @@ module Godwit
       end
     end
 
-    # Nothing wakes the waiting thread when another thread closes an IO, so with IOs it looks every so often.
+    # Nothing wakes the waiting thread when another thread closes an IO, so with IOs it looks every
+    # so often.
     def pause_and_look(handle, deadline)
       ios = ios(handle)
       look = Backend::FFI::Clock.deadline(LOOK) if ios.any?
@@ -196,7 +211,8 @@ module Godwit
       end
     end
 
-    # Linux allows 500 epolls over one that holds others, and 100 where a scheduler has an epoll of its own over them.
+    # Linux allows 500 epolls over one that holds others, and 100 where a scheduler has an epoll of
+    # its own over them.
     def pause(handle, deadline)
       handle.pause(deadline)
     rescue Errno::EINVAL, Errno::ELOOP
@@ -207,7 +223,11 @@ module Godwit
     end
 
     def too_many
-      failed(PollerError, "too many fibers wait on it, for Linux allows some 100: let one wait and tell the others, or make more pollers")
+      failed(
+        PollerError,
+        "too many fibers wait on it, for Linux allows some 100: let one wait and tell the " \
+        "others, or make more pollers"
+      )
     end
 
     def ask_socket(member)
@@ -223,17 +243,28 @@ module Godwit
     rescue Backend::FFI::Failed => error
       return 0 if socket.in_proxy? # a proxy took it just now
       raise closed(member.object) if error.what == ClosedError && error.detail.nil?
-      raise Backend::FFI::Failed.new(error.what, error.detail, object: error.object || member.object)
+      raise Backend::FFI::Failed.new(
+        error.what,
+        error.detail,
+        object: error.object || member.object
+      )
     end
 
-    # As IO.select sees it: the end of a stream is readable, and so is what Ruby has in its own buffer.
+    # As IO.select sees it: the end of a stream is readable, and so is what Ruby has in its own
+    # buffer.
     def ask_io(member)
       io = member.io
       raise closed(member.object) if io.closed?
       wanted = member.watch.events
-      seen = Backend::FFI::LibC.look(io.fileno, (wanted.anybits?(Backend::FFI::READABLE) ? 1 : 0) | (wanted.anybits?(Backend::FFI::WRITABLE) ? 4 : 0))
+      seen =
+        Backend::FFI::LibC.look(
+          io.fileno,
+          (wanted.anybits?(Backend::FFI::READABLE) ? 1 : 0) |
+            (wanted.anybits?(Backend::FFI::WRITABLE) ? 4 : 0)
+        )
       ready = 0
-      ready |= Backend::FFI::READABLE if seen.anybits?(POLLED[:readable]) || (wanted.anybits?(Backend::FFI::READABLE) && IO.select([io], nil, nil, 0))
+      ready |= Backend::FFI::READABLE if seen.anybits?(POLLED[:readable]) ||
+        (wanted.anybits?(Backend::FFI::READABLE) && IO.select([io], nil, nil, 0))
       ready |= Backend::FFI::WRITABLE if seen.anybits?(POLLED[:writable])
       ready &= wanted
       seen.anybits?(POLLED[:faulty]) ? ready | FAULTY : ready
@@ -242,21 +273,38 @@ module Godwit
     end
 
     def closed(object)
-      failed(ClosedError, "#{object.inspect} was closed while it was registered: remove it from the poller")
+      failed(
+        ClosedError,
+        "#{object.inspect} was closed while it was registered: remove it from the poller"
+      )
     end
 
     # The IO's descriptor for these events; refuses what it was not opened for.
     def descriptor_for(object, io, events)
-      raise failed(ClosedError, "#{object.inspect} is closed: register it while it is open") if io.closed?
+      if io.closed?
+        raise failed(ClosedError, "#{object.inspect} is closed: register it while it is open")
+      end
       mode = Backend::FFI::LibC.flags(io.fileno) & Fcntl::O_ACCMODE
       if mode == Fcntl::O_RDONLY && events.anybits?(Backend::FFI::WRITABLE)
-        raise failed(UnsupportedError, "#{object.inspect} is not open for writing") unless two_descriptors?(io)
-        if events.anybits?(Backend::FFI::READABLE)
-          raise failed(PollerError, "#{object.inspect} has one descriptor to read and another to write: register it for one of them")
+        unless two_descriptors?(io)
+          raise failed(UnsupportedError, "#{object.inspect} is not open for writing")
         end
-        raise failed(UnsupportedError, "#{object.inspect} has another descriptor to write, which the FFI backend cannot see")
+        if events.anybits?(Backend::FFI::READABLE)
+          raise failed(
+            PollerError,
+            "#{object.inspect} has one descriptor to read and another to write: register " \
+            "it for one of them"
+          )
+        end
+        raise failed(
+          UnsupportedError,
+          "#{object.inspect} has another descriptor to write, which the FFI backend cannot " \
+          "see"
+        )
       end
-      raise failed(UnsupportedError, "#{object.inspect} is not open for reading") if mode == Fcntl::O_WRONLY && events.anybits?(Backend::FFI::READABLE)
+      if mode == Fcntl::O_WRONLY && events.anybits?(Backend::FFI::READABLE)
+        raise failed(UnsupportedError, "#{object.inspect} is not open for reading")
+      end
       io.fileno
     end
 
@@ -272,7 +320,11 @@ module Godwit
       true
     rescue Backend::FFI::Failed => error
       raise unless error.what == Errno::EEXIST::Errno
-      raise failed(PollerError, "another IO over the descriptor of #{object.inspect} is registered: remove that one first")
+      raise failed(
+        PollerError,
+        "another IO over the descriptor of #{object.inspect} is registered: remove that " \
+        "one first"
+      )
     end
 
     # Its place in the socket, and in the epoll: a closed IO's number may be another's by now.

@@ -3,7 +3,8 @@
 module Godwit
   module Backend
     module FFI
-      # The place of one socket or IO in a poller. It holds neither: a socket's handle knows its watches.
+      # The place of one socket or IO in a poller. It holds neither: a socket's handle knows its
+      # watches.
       # @private
       class Watch
         READING = 0x2001 # EPOLLIN, EPOLLRDHUP
@@ -28,8 +29,8 @@ module Godwit
           @stamp += 1
         end
 
-        # Edge-triggered, and for a ZMQ_FD for reading and writing: an eventfd is always writable, so that the epoll tells of each edge, also
-        # when somebody else has swallowed it.
+        # Edge-triggered, and for a ZMQ_FD for reading and writing: an eventfd is always writable,
+        # so that the epoll tells of each edge, also when somebody else has swallowed it.
         # @raise [Failed]
         def attach(fd)
           @group.guarded do
@@ -38,14 +39,18 @@ module Godwit
             bits |= READING if @socket || @events.anybits?(READABLE)
             bits |= LibC::EPOLLOUT if @socket || @events.anybits?(WRITABLE)
             before = @fd
-            @fd = fd # first: a trap handler's error comes at any point, and who retires it must know
-            @group.control((fd == before) ? LibC::EPOLL_CTL_MOD : LibC::EPOLL_CTL_ADD, fd, bits, @serial)
+            # first: a trap handler's error comes at any point, and who retires it must know
+            @fd = fd
+            @group.control(
+              (fd == before) ? LibC::EPOLL_CTL_MOD : LibC::EPOLL_CTL_ADD, fd, bits, @serial
+            )
           rescue Failed
             @fd = before
             raise
           end
         rescue Failed => failed
-          raise if failed.what != Errno::EPERM::Errno || @socket # a plain file is always ready, and so always due
+          # A plain file is always ready, and so always due.
+          raise if failed.what != Errno::EPERM::Errno || @socket
         end
 
         # Closing does not take a descriptor out of an epoll while a forked child has it open.
@@ -74,7 +79,8 @@ module Godwit
         end
       end
 
-      # What a poller waits with (ADR 13). A socket's lock may be held when this one's is taken, never the other way round.
+      # What a poller waits with (ADR 13). A socket's lock may be held when this one's is taken,
+      # never the other way round.
       # @private
       class PollerHandle
         include FairYield
@@ -106,7 +112,8 @@ module Godwit
           raise Failed.in_handler("poller")
         end
 
-        # The same for what must be done in a trap handler too: there, where it interrupted the one that holds the lock, without.
+        # The same for what must be done in a trap handler too: there, where it interrupted the one
+        # that holds the lock, without.
         def guarded(&block)
           @lock.synchronize(&block)
         rescue Lock::Held
@@ -149,7 +156,9 @@ module Godwit
             buffer = ::FFI::MemoryPointer.new(AT_ONCE * LibC::EVENT_SIZE)
             loop do
               count = LibC.epoll_wait(@epoll.fileno, buffer, AT_ONCE, 0)
-              count.times { |index| touched(buffer.get_bytes(index * LibC::EVENT_SIZE, LibC::EVENT_SIZE)) }
+              count.times do |index|
+                touched(buffer.get_bytes(index * LibC::EVENT_SIZE, LibC::EVENT_SIZE))
+              end
               break if count < AT_ONCE
             end
             @due.keys.map { |watch| [watch, watch.stamp] }

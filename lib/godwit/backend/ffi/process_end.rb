@@ -3,10 +3,13 @@
 module Godwit
   module Backend
     module FFI
-      # What belongs to the process: its contexts, the thread that closes what the collector found, and the end.
+      # What belongs to the process: its contexts, the thread that closes what the collector found,
+      # and the end.
       # @private
       module ProcessEnd
-        GRACE = 1 # seconds that close and exit wait beyond linger: an unreachable name server can hold zmq_ctx_term
+        # Seconds that close and exit wait beyond linger: an unreachable name server can hold
+        # zmq_ctx_term.
+        GRACE = 1
 
         @lock = Lock.new
         @contexts = []
@@ -19,8 +22,9 @@ module Godwit
           # Whether the process is ending: its contexts were closed, and no other was opened since.
           def over? = @over
 
-          # A context was opened. The first one registers the end: an at_exit block, so one that was registered earlier finds its sockets
-          # closed (minitest's tests open theirs later, so they do not).
+          # A context was opened. The first one registers the end: an at_exit block, so one that was
+          # registered earlier finds its sockets closed (minitest's tests open theirs later, so they
+          # do not).
           def enter(context)
             @lock.synchronize do
               if @pid != Process.pid # the first, or a forked child
@@ -39,8 +43,9 @@ module Godwit
             @lock.synchronize { @contexts.delete_if { |other| other.equal?(context) } }
           end
 
-          # What a finalizer calls: it hands over and never waits. It must not hold the object. The handle is kept until then: JRuby could
-          # finalize what it has of FFI's and of IO's before it.
+          # What a finalizer calls: it hands over and never waits. It must not hold the object. The
+          # handle is kept until then: JRuby could finalize what it has of FFI's and of IO's before
+          # it.
           def finalizer(handle)
             @lock.synchronize { @kept[handle] = true }
             proc { @found << handle }
@@ -61,14 +66,17 @@ module Godwit
           # A signal ends it, as it raises here.
           def wait_for_linger
             return if @pid != Process.pid
-            contexts = @lock.synchronize { @contexts.dup } # other threads enter and forget: on JRuby a copy made meanwhile has holes
+            # Other threads enter and forget: on JRuby a copy made meanwhile has holes.
+            contexts = @lock.synchronize { @contexts.dup }
             start = Clock.now
             @over = true
             contexts.each(&:close)
             contexts.each do |context|
               linger = context.longest_linger
               linger = context.exit_linger if linger < 0
-              context.join((linger < 0) ? nil : [start + linger / 1000.0 + GRACE - Clock.now, 0].max)
+              context.join(
+                (linger < 0) ? nil : [start + linger / 1000.0 + GRACE - Clock.now, 0].max
+              )
             end
           end
         end

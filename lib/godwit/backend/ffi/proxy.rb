@@ -5,7 +5,9 @@ module Godwit
   class Proxy
     private
 
-    def with_error_translation(operation, &block) = Backend::FFI::Failures.with_error_translation(operation, self, &block)
+    def with_error_translation(operation, &block)
+      Backend::FFI::Failures.with_error_translation(operation, self, &block)
+    end
 
     def handle!
       raise Backend::FFI::Failed, ClosedError unless @handle
@@ -39,7 +41,8 @@ module Godwit
       self
     end
 
-    # In Ruby no account of the bytes in libzmq's queues is kept: high-water marks alone bound them (docs/runtimes.md).
+    # In Ruby no account of the bytes in libzmq's queues is kept: high-water marks alone bound them
+    # (docs/runtimes.md).
     def _bound(_bytes) = self
 
     # False when it runs already.
@@ -50,7 +53,8 @@ module Godwit
       nil
     end
 
-    # Until it is stopped; raises when one of its sockets or their context is closed, or this thread is interrupted.
+    # Until it is stopped; raises when one of its sockets or their context is closed, or this thread
+    # is interrupted.
     def _loop
       with_error_translation(:proxy) { handle!.run }
       nil

@@ -3,7 +3,8 @@
 module Godwit
   module Backend
     module FFI
-      # One way through a proxy, and the message that it has in hand: at most one, taken whole and not yet sent. Only the proxy's loop uses it.
+      # One way through a proxy, and the message that it has in hand: at most one, taken whole and
+      # not yet sent. Only the proxy's loop uses it.
       # @private
       class ProxyWay
         EHOSTUNREACH = Errno::EHOSTUNREACH::Errno
@@ -105,20 +106,31 @@ module Godwit
           size.zero? ? "".b : Zmq.zmq_msg_data(part).read_bytes(size)
         end
 
-        # All or nothing: EAGAIN means that nothing of it went. A peer that vanishes in mid-message takes the first frames with it; then it
-        # starts again from the first (ADR 3), so all but the last go as copies.
+        # All or nothing: EAGAIN means that nothing of it went. A peer that vanishes in mid-message
+        # takes the first frames with it; then it starts again from the first (ADR 3), so all but
+        # the last go as copies.
         def send_whole(socket, keep)
           loop do
             error = sent = 0
             while sent < @count
               flags = (sent + 1 < @count) ? SNDMORE : 0
-              error = (keep || flags == SNDMORE) ? send_copy(socket, @parts[sent], flags) : send_part(socket, @parts[sent], flags)
+              error =
+                (
+                  if keep || flags == SNDMORE
+                    send_copy(socket, @parts[sent], flags)
+                  else
+                    send_part(socket, @parts[sent], flags)
+                  end
+                )
               break unless error.zero?
               sent += 1
             end
             return error if error != EAGAIN || sent.zero?
             next unless socket.type == PUSH || socket.type == DEALER
-            (@count - sent - 1).downto(1) { |left| Zmq.zmq_send(socket.zmq, "", 0, ((left > 1) ? SNDMORE : 0) | DONTWAIT) } # libzmq throws these away
+            # libzmq throws these away
+            (@count - sent - 1).downto(1) do |left|
+              Zmq.zmq_send(socket.zmq, "", 0, ((left > 1) ? SNDMORE : 0) | DONTWAIT)
+            end
           end
         end
 

@@ -3,8 +3,9 @@
 module Godwit
   module Backend
     module FFI
-      # A loop that moves messages between two sockets (law 12, ADR 12), in a thread of its own. While it runs the sockets are lent: the loop alone
-      # calls libzmq on them. Everybody else sets a word and wakes it.
+      # A loop that moves messages between two sockets (law 12, ADR 12), in a thread of its own.
+      # While it runs the sockets are lent: the loop alone calls libzmq on them. Everybody else sets
+      # a word and wakes it.
       # @private
       class ProxyHandle
         BURST = 1000 # messages one way before the other way has its turn, as zmq_proxy
@@ -129,8 +130,9 @@ module Godwit
           counts[index + 1] += bytes
         end
 
-        # It may sleep when the last call on each socket was a look at its events that found nothing to do. With a message in hand a try to send
-        # comes after that look, and either may swallow what the other waits for: then only after a turn in which nobody wrote or read a mailbox.
+        # It may sleep when the last call on each socket was a look at its events that found nothing
+        # to do. With a message in hand a try to send comes after that look, and either may swallow
+        # what the other waits for: then only after a turn in which nobody wrote or read a mailbox.
         def turn
           LibC.empty(@wake) # before the words are looked at: none is lost
           raise Failed, ClosedError if @ended
@@ -145,11 +147,13 @@ module Godwit
           :on
         end
 
-        # libzmq's events of all, which also empties their mailboxes. What a socket that only sends gets are subscriptions, which would pile up.
+        # libzmq's events of all, which also empties their mailboxes. What a socket that only sends
+        # gets are subscriptions, which would pile up.
         def look
           @places.to_h do |place|
             events = place.events
-            if events.anybits?(READABLE) && (place.publisher? || (place.equal?(@capture) && place.type == XPUB))
+            if events.anybits?(READABLE) &&
+                (place.publisher? || (place.equal?(@capture) && place.type == XPUB))
               error = place.drain_subscriptions
               raise Failed, error unless error == EAGAIN
               @progress = true
@@ -158,17 +162,25 @@ module Godwit
           end.compare_by_identity
         end
 
-        # Nothing is taken that has nowhere to go, as far as libzmq can tell beforehand: then high-water marks hold the senders back.
+        # Nothing is taken that has nowhere to go, as far as libzmq can tell beforehand: then
+        # high-water marks hold the senders back.
         def take_turn(direction, events)
           if direction.in_hand?
             return @progress = true if done?(direction.pass)
             return
           end
-          return if !direction.left? && (!direction.live? || events[direction.from].nobits?(READABLE))
-          return if events[direction.to].nobits?(WRITABLE) && !direction.to.equal?(direction.from) # a REP has room once it has taken a request
+          if !direction.left? && (!direction.live? || events[direction.from].nobits?(READABLE))
+            return
+          end
+          # A REP has room once it has taken a request.
+          return if events[direction.to].nobits?(WRITABLE) && !direction.to.equal?(direction.from)
           return if @capture && events[@capture].nobits?(WRITABLE)
           @progress = true
-          BURST.times { break if @stopping || @ended || @paused || !done?(direction.take) || !done?(direction.pass) }
+          BURST.times do
+            if @stopping || @ended || @paused || !done?(direction.take) || !done?(direction.pass)
+              break
+            end
+          end
         end
 
         def done?(error)

@@ -38,7 +38,8 @@ module Godwit
           while batch.size < wanted && bytes < BATCH_BYTES
             unless frames
               size = Zmq.receive(@incoming_address, @address, DONTWAIT)
-              break if size < 0 # also an error, which waits for the next call: what came is handed out
+              # Also an error, which waits for the next call: what came is handed out.
+              break if size < 0
               bytes += size
               batch << if @binary && size > 0 && size <= KEPT && Zmq.more(@incoming_address) == 0
                 Zmq::MEMORY.get_bytes(Zmq.data(@incoming_address) - 1, size)
@@ -73,7 +74,8 @@ module Godwit
         end
 
         # Whether a signal came within libzmq's call, which is to be made again.
-        # @raise [Failed] in a child that was forked in the midst of one of ours: there libzmq says so for ever
+        # @raise [Failed] in a child that was forked in the midst of one of ours: there libzmq says
+        #   so for ever
         def interrupted?(error)
           return false unless error == EINTR
           raise Failed, ForkedError if forked?
@@ -83,7 +85,8 @@ module Godwit
         private
 
         # Once it can be: another thread may be receiving now, and then @torn means nothing.
-        # What is left of a message whose receiver was interrupted after its first frame. libzmq tells whether there is something.
+        # What is left of a message whose receiver was interrupted after its first frame. libzmq
+        # tells whether there is something.
         def repair_torn
           use { drop_torn }
         rescue Failed # it is closed

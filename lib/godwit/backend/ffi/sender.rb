@@ -3,7 +3,8 @@
 module Godwit
   module Backend
     module FFI
-      # Sending: whole messages, each try with the lock held. ADR 3 tells what a peer that goes in mid-message asks for.
+      # Sending: whole messages, each try with the lock held. ADR 3 tells what a peer that goes in
+      # mid-message asks for.
       # @private
       class SocketHandle
         DRAIN_EVERY = 0.01 # seconds between two looks of a PUB at its subscriptions
@@ -20,7 +21,10 @@ module Godwit
           return index unless @repair == :sound && plain?
           while index < last
             message = messages[index]
-            break unless message.is_a?(String) && Zmq.send_string(@address, message, message.bytesize, DONTWAIT) >= 0
+            unless message.is_a?(String) &&
+                Zmq.send_string(@address, message, message.bytesize, DONTWAIT) >= 0
+              break
+            end
             index += 1
           end
           index
@@ -39,11 +43,15 @@ module Godwit
         # One try, the lock held.
         # @return [Integer] 0, or an errno; EAGAIN with nothing of the message sent
         def try_send(message)
-          return 0 if @repair == :sound && message.is_a?(String) && Zmq.send_string(@address, message, message.bytesize, DONTWAIT) >= 0
+          if @repair == :sound && message.is_a?(String) &&
+              Zmq.send_string(@address, message, message.bytesize, DONTWAIT) >= 0
+            return 0
+          end
           error = try_parts(message)
           return error unless error == EAGAIN && !cut?
           settle
-          events # libzmq looks at its mailbox only now and then when it sends: empty it before a wait
+          # libzmq looks at its mailbox only now and then when it sends: empty it before a wait
+          events
           settle
           try_parts(message)
         end
@@ -96,7 +104,8 @@ module Godwit
           error
         end
 
-        # A copy, which shares its bytes: of a message that must be sent again from part 1 the frame is needed once more.
+        # A copy, which shares its bytes: of a message that must be sent again from part 1 the frame
+        # is needed once more.
         def send_frame(frame, flags)
           copy = Frame.handle_of(frame).copy
           send_message(copy, flags)
@@ -129,11 +138,13 @@ module Godwit
         def repair_request
           case @repair
           when :cut then EAGAIN
-          when :owes_delimiter # it takes the next frame for a later part: write the delimiter ourselves
+          # It takes the next frame for a later part: write the delimiter ourselves.
+          when :owes_delimiter
             error = send_bytes("", SNDMORE)
             @repair = :sound if error.zero?
             error
-          when :owes_end # its request id is unknown to us: an empty frame ends that request, and no REP takes it
+          # Its request id is unknown to us: an empty frame ends that request, and no REP takes it.
+          when :owes_end
             error = send_bytes("", 0)
             return error unless error.zero?
             @repair = :owes_relax
@@ -144,10 +155,13 @@ module Godwit
         end
 
         def try_parts(message)
-          return EAGAIN if @form == :datagram && events.nobits?(WRITABLE) # one that is not bound drops messages, and gives no errno
+          # One that is not bound drops messages, and gives no errno.
+          return EAGAIN if @form == :datagram && events.nobits?(WRITABLE)
           return send_bytes(message, 0) if @repair == :sound && message.is_a?(String)
           parts = message.is_a?(Array) ? message : [message]
-          FrameHandle.holding(parts) { (@repair == :sound && parts.size == 1) ? try_single(parts.first) : try_held(parts) }
+          FrameHandle.holding(parts) do
+            (@repair == :sound && parts.size == 1) ? try_single(parts.first) : try_held(parts)
+          end
         end
 
         def try_held(parts)
@@ -179,7 +193,8 @@ module Godwit
           end
         end
 
-        # What a trap handler raises in mid-message, which no mask puts off, waits for the other parts: else this one's would begin the next message.
+        # What a trap handler raises in mid-message, which no mask puts off, waits for the other
+        # parts: else this one's would begin the next message.
         # @return [Array] an errno; how many parts were tried; what is to be raised, or nil
         def send_parts(parts)
           error = tried = 0
@@ -188,11 +203,12 @@ module Godwit
             while error.zero? && tried < parts.size
               error = send_part(parts[tried], (tried + 1 < parts.size) ? SNDMORE : 0)
               tried += 1
-              @outcome = nil # in the step after: CRuby looks for signals where a method returns and a loop turns
+              # In the step after: CRuby looks for signals where a method returns and a loop turns.
+              @outcome = nil
             end
           rescue Failed
             raise
-          rescue Exception => raised # standard:disable Lint/RescueException -- it is raised in the end
+          rescue Exception => raised # standard:disable Lint/RescueException -- raised below
             tried += 1 if @outcome&.>= 0
             raise if late || tried.zero?
             late = raised
@@ -202,7 +218,8 @@ module Godwit
           [error, tried, late]
         end
 
-        # Of a frame that goes its own message is sent: when it does not go libzmq leaves it as it is.
+        # Of a frame that goes its own message is sent: when it does not go libzmq leaves it as it
+        # is.
         def try_single(part)
           @outcome = nil
           return send_part(part, 0) if part.is_a?(String) || part.frozen?

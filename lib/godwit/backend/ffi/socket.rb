@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 module Godwit
-  # The primitives of a socket over FFI; the rest is in lib/godwit/socket.rb. Messages: see messages.rb.
+  # The primitives of a socket over FFI; the rest is in lib/godwit/socket.rb. Messages: see
+  # messages.rb.
   class Socket
     # @private
     module FFIPrimitives
@@ -30,7 +31,9 @@ module Godwit
       def _open(context, type, conflate)
         raise "this socket is open already" if @handle
         native = context.__send__(:opened, :new)
-        with_error_translation(:new) { @handle = Backend::FFI::SocketHandle.new(native, type, conflate) }
+        with_error_translation(:new) do
+          @handle = Backend::FFI::SocketHandle.new(native, type, conflate)
+        end
         ObjectSpace.define_finalizer(self, Backend::FFI::ProcessEnd.finalizer(@handle))
         self
       end
@@ -53,7 +56,8 @@ module Godwit
 
       def _forked? = !@handle.nil? && @handle.forked?
 
-      # Runs the block while no other thread is in such a block of this socket. Calls on it may be made meanwhile, so it is another lock.
+      # Runs the block while no other thread is in such a block of this socket. Calls on it may be
+      # made meanwhile, so it is another lock.
       def _exclusive(operation)
         return yield unless @handle
         begin
@@ -63,8 +67,11 @@ module Godwit
         end
       end
 
-      # Notes what the block makes of an instance variable's value; within {_exclusive}, so that no other thread does meanwhile.
-      def _record(variable) = instance_variable_set(variable, yield(instance_variable_get(variable)))
+      # Notes what the block makes of an instance variable's value; within {_exclusive}, so that no
+      # other thread does meanwhile.
+      def _record(variable)
+        instance_variable_set(variable, yield(instance_variable_get(variable)))
+      end
 
       # Gives the endpoint that was bound, wildcards replaced.
       def _bind(endpoint)
@@ -110,13 +117,19 @@ module Godwit
 
       def call_endpoint(handle, endpoint, function)
         case function
-        when :zmq_bind then bind_given(handle, endpoint)
-        when :zmq_connect_peer then Backend::FFI::Drafts.zmq_connect_peer(handle.zmq, endpoint).then { |id| id.zero? ? -1 : id }
-        else Backend::FFI::Zmq.public_send(function, handle.zmq, endpoint)
+        when :zmq_bind
+          bind_given(handle, endpoint)
+        when :zmq_connect_peer
+          Backend::FFI::Drafts
+            .zmq_connect_peer(handle.zmq, endpoint)
+            .then { |id| id.zero? ? -1 : id }
+        else
+          Backend::FFI::Zmq.public_send(function, handle.zmq, endpoint)
         end
       end
 
-      # libzmq closes the descriptor of use_fd when it is done, and aborts when one is bound twice: it gets a duplicate.
+      # libzmq closes the descriptor of use_fd when it is done, and aborts when one is bound twice:
+      # it gets a duplicate.
       def bind_given(handle, endpoint)
         use_fd = Backend::FFI::SocketHandle::USE_FD
         given = endpoint.start_with?("tcp:", "ipc:", "ws") ? handle.get(use_fd) : -1
@@ -149,8 +162,11 @@ module Godwit
       def _set_option(id, value)
         kinds = Backend::FFI::SocketHandle
         with_handle(:set) do |handle|
-          # libzmq would change pipes that a thread of its own may be ending. It refuses a negative mark by itself.
-          raise Backend::FFI::Failed, StateError if handle.attached && kinds::MARKS.include?(id) && value >= 0
+          # libzmq would change pipes that a thread of its own may be ending. It refuses a negative
+          # mark by itself.
+          if handle.attached && kinds::MARKS.include?(id) && value >= 0
+            raise Backend::FFI::Failed, StateError
+          end
           begin
             handle.set(id, value)
           ensure

@@ -3,7 +3,8 @@
 module Godwit
   module Backend
     module FFI
-      # A libzmq socket and those who wait for it. It knows no Socket, so that this can be collected.
+      # A libzmq socket and those who wait for it. It knows no Socket, so that this can be
+      # collected.
       # @private
       class SocketHandle
         include FairYield
@@ -21,13 +22,30 @@ module Godwit
         USE_FD = Options.fetch(:use_fd).id
         XPUB_VERBOSER = Options.fetch(:xpub_verboser).id
 
-        attr_reader :zmq, :exclusive, :context, :type, :fd, :io, :queue, :monitor_waiters, :state, :feed, :encoding
-        attr_accessor :copy_threshold, :receive_timeout, :send_timeout, :relaxed, :correlate, :peers, :counting
+        attr_reader :zmq,
+          :exclusive,
+          :context,
+          :type,
+          :fd,
+          :io,
+          :queue,
+          :monitor_waiters,
+          :state,
+          :feed,
+          :encoding
+        attr_accessor :copy_threshold,
+          :receive_timeout,
+          :send_timeout,
+          :relaxed,
+          :correlate,
+          :peers,
+          :counting
 
         # @raise [Failed]
         def initialize(context, type, conflate)
           @context = context
-          @publisher = type == PUB && !conflate # a PUB is an XPUB inside (ADR 2); libzmq conflates no XPUB
+          # A PUB is an XPUB inside (ADR 2); libzmq conflates no XPUB.
+          @publisher = type == PUB && !conflate
           @takes_turns = type == REQ || type == REP
           @type = @publisher ? XPUB : type
           @generation = ForkDetector.now
@@ -91,8 +109,9 @@ module Godwit
           raise Failed.in_handler("socket")
         end
 
-        # Runs the block with the lock held on an open socket. A call that fails may have emptied libzmq's mailbox all the same, when libzmq ends above all, and others
-        # wait for what was in it.
+        # Runs the block with the lock held on an open socket. A call that fails may have emptied
+        # libzmq's mailbox all the same, when libzmq ends above all, and others wait for what was in
+        # it.
         # @raise [Failed]
         def use(in_proxy: false)
           locked do
@@ -106,8 +125,8 @@ module Godwit
           end
         end
 
-        # Tries until the block gives something else than AGAIN, or time is up: AGAIN. Between two tries it waits. The block must have
-        # emptied libzmq's mailbox when it says so (ADR 1).
+        # Tries until the block gives something else than AGAIN, or time is up: AGAIN. Between two
+        # tries it waits. The block must have emptied libzmq's mailbox when it says so (ADR 1).
         # @param in_proxy whether it may be done while a proxy has the socket
         # @raise [Failed]
         def attempt(deadline, events, queue = @queue, in_proxy: false)
@@ -117,11 +136,13 @@ module Godwit
             outcome = use(in_proxy: in_proxy) do
               tried = yield
               if AGAIN.equal?(tried) && deadline != 0
-                # A thread-safe socket's descriptor is still readable for what the last calls have seen, or for what came since this one.
+                # A thread-safe socket's descriptor is still readable for what the last calls have
+                # seen, or for what came since this one.
                 next ONCE_MORE if queue.equal?(@queue) && take_signal
                 io = queue.equal?(@queue) ? @io : @feed.io
                 @feed&.look if queue.equal?(@queue)
-                waiter = Waiter.new(queue.spare, events) # known here before he stands there: what a trap handler raises leaves none behind
+                # Known here before he stands there: what a trap handler raises leaves none behind.
+                waiter = Waiter.new(queue.spare, events)
                 queue.enter(waiter)
               end
               tried
@@ -139,13 +160,16 @@ module Godwit
 
         # ---- who waits; called with the lock held ----
 
-        # After each libzmq call on the socket: it may have swallowed the edge that another waits for. An edge-triggered epoll remembers
-        # whether the descriptor was written or read since the last look.
+        # After each libzmq call on the socket: it may have swallowed the edge that another waits
+        # for. An edge-triggered epoll remembers whether the descriptor was written or read since
+        # the last look.
         def settle
-          @queue.wake if !@queue.empty? && !@poller && edge_passed? # of a poller no call swallows a signal
+          # Of a poller no call swallows a signal.
+          @queue.wake if !@queue.empty? && !@poller && edge_passed?
         end
 
-        # A REQ and a REP are in another state after each message, which serves others with no edge to tell of it.
+        # A REQ and a REP are in another state after each message, which serves others with no edge
+        # to tell of it.
         def settle_turn
           @takes_turns ? wake_all : settle
         end
@@ -197,8 +221,8 @@ module Godwit
 
         # ---- its end ----
 
-        # Marks, wakes, and closes; when somebody waits the last to leave does: the descriptor's number is reused at once. Called again it finishes what a
-        # trap handler's error left.
+        # Marks, wakes, and closes; when somebody waits the last to leave does: the descriptor's
+        # number is reused at once. Called again it finishes what a trap handler's error left.
         def close
           @lock.synchronize do
             @close_due = false
@@ -227,7 +251,8 @@ module Godwit
           end
         end
 
-        # Closes the libzmq socket without linger and makes a new one in its place. Those who wait try again, on the new one.
+        # Closes the libzmq socket without linger and makes a new one in its place. Those who wait
+        # try again, on the new one.
         # @raise [Failed]
         def reopen
           @peers&.stop
@@ -253,7 +278,10 @@ module Godwit
             zmq = Zmq.zmq_socket(@context.zmq, @type)
             raise Failed, ::FFI.errno if zmq.null?
           rescue Failed => failed
-            raise unless [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(failed.what) && (attempts += 1) == 1
+            unless [Errno::EMFILE::Errno, Errno::ENFILE::Errno].include?(failed.what) &&
+                (attempts += 1) == 1
+              raise
+            end
             Collector.run # as Ruby does for its files: what was dropped may hold descriptors
             retry
           end

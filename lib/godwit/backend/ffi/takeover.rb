@@ -5,15 +5,23 @@ require_relative "../../timeout"
 module Godwit
   module Backend
     module FFI
-      # The common case of send, << and recv by a fast path; any other goes the whole direction, which Socket::Messages documents.
+      # The common case of send, << and recv by a fast path; any other goes the whole direction,
+      # which Socket::Messages documents.
       # @private
       module Takeover
         UNSET = Timeout::UNSET
         private_constant :UNSET
 
-        # The slow path under names of its own: a method that says `super` takes JRuby 100 ns more, also when it does not come to that.
+        # The slow path under names of its own: a method that says `super` takes JRuby 100 ns more,
+        # also when it does not come to that.
         def self.included(socket)
-          %i[send recv].each { |name| socket.__send__(:define_method, :"_#{name}_slowly", Socket::Messages.instance_method(name)) }
+          %i[send recv].each do |name|
+            socket.__send__(
+              :define_method,
+              :"_#{name}_slowly",
+              Socket::Messages.instance_method(name)
+            )
+          end
           socket.__send__(:private, :_send_slowly, :_recv_slowly)
         end
 
@@ -28,7 +36,8 @@ module Godwit
         end
 
         def recv(timeout: UNSET, exception: true)
-          message = @handle&.receive_at_once(UNSET.equal?(timeout) ? nil : Timeout.milliseconds(timeout))
+          message =
+            @handle&.receive_at_once(UNSET.equal?(timeout) ? nil : Timeout.milliseconds(timeout))
           return _recv_slowly(timeout: timeout, exception: exception) unless message
           FFI::AGAIN.equal?(message) ? timed_out(:recv, exception) : message
         end

@@ -43,7 +43,8 @@ module Godwit
       # @private
       class WakeUp
         A_DAY = 86_400 # seconds; a wait without deadline in a fiber looks again then (ADR 7)
-        # JRuby's threads take no interrupt in a native call, and one that they take takes ten times as long: it polls first, for so many seconds.
+        # JRuby's threads take no interrupt in a native call, and one that they take takes ten times
+        # as long: it polls first, for so many seconds.
         FIRST = 0.02
         POLLFD = 8 # bytes
 
@@ -63,7 +64,8 @@ module Godwit
           LibC.eventfd_write(@wake.fileno, 1)
         end
 
-        # Waits until the IO is readable, somebody wakes it, or time is up. No lock is held. The one place that waits for messages.
+        # Waits until the IO is readable, somebody wakes it, or time is up. No lock is held. The one
+        # place that waits for messages.
         # @return [Boolean] whether there is reason to try again
         def pause(io, deadline)
           thread = Thread.current
@@ -73,8 +75,9 @@ module Godwit
           @signalled || !seen.nil? && seen != false
         end
 
-        # In a child that a trap handler forked: it comes back into this wait, or to the point just before it, on descriptors that are the
-        # parent's too. So in the child the wake-up becomes one that is always readable.
+        # In a child that a trap handler forked: it comes back into this wait, or to the point just
+        # before it, on descriptors that are the parent's too. So in the child the wake-up becomes
+        # one that is always readable.
         def wake_in_child
           fd = LibC.eventfd(1, LibC::CLOEXEC | LibC::NONBLOCK)
           return if fd < 0
@@ -106,7 +109,8 @@ module Godwit
         else
           # A signal ends it early, for Ruby to look at.
           def poll(io, left, thread)
-            outer = thread.thread_variable_get(:godwit_wake_up) # of the wait that a trap handler interrupted
+            # Of the wait that a trap handler interrupted.
+            outer = thread.thread_variable_get(:godwit_wake_up)
             thread.thread_variable_set(:godwit_wake_up, self)
             # A child that was forked since the caller looked has nobody to wake it.
             @generation != ForkDetector::PAGE.get_int32(0) || ready?(io, left)
@@ -137,12 +141,15 @@ module Godwit
       # @private
       module AfterFork
         def _fork
-          super.tap { |pid| Thread.current.thread_variable_get(:godwit_wake_up)&.wake_in_child if pid.zero? }
+          super.tap do |pid|
+            Thread.current.thread_variable_get(:godwit_wake_up)&.wake_in_child if pid.zero?
+          end
         end
       end
       Process.singleton_class.prepend(AfterFork) if Process.respond_to?(:_fork)
 
-      # One who waits, this once: whoever leaves twice, since a kill came just then, takes nobody else's place.
+      # One who waits, this once: whoever leaves twice, since a kill came just then, takes nobody
+      # else's place.
       # @private
       class Waiter
         attr_reader :wake_up, :events

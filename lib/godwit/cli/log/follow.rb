@@ -25,7 +25,8 @@ module Godwit
           @shown = {}
         end
 
-        # @param records [Array<Logger::Record>] shown first; when one of them comes again, it is not
+        # @param records [Array<Logger::Record>] shown first; when one of them comes again, it is
+        #   not
         # @return [Integer] exit status
         def run(records)
           records.each { |record| show(record) }
@@ -79,7 +80,12 @@ module Godwit
         end
 
         def tell
-          warn @summary.line(received: @reader.received, lost: @reader.lost, writers: @reader.accounts.size, foreign: @reader.foreign)
+          warn @summary.line(
+            received: @reader.received,
+            lost: @reader.lost,
+            writers: @reader.accounts.size,
+            foreign: @reader.foreign
+          )
         end
       end
     end

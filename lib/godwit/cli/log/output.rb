@@ -3,7 +3,8 @@
 module Godwit
   module CLI
     class Log
-      # Standard output in place of a file, for `log serve --file -`: what a broadcaster takes for a sink.
+      # Standard output in place of a file, for `log serve --file -`: what a broadcaster takes for a
+      # sink.
       # @private
       class Output
         # Bytes that a pipe takes whole or not at all.
@@ -25,7 +26,8 @@ module Godwit
         # @return [Integer] records whose lines have gone
         attr_reader :written
 
-        # @return [Float] seconds that it has at the end: one that nobody reads must not hold up the process
+        # @return [Float] seconds that it has at the end: one that nobody reads must not hold up the
+        #   process
         def patience = 0.4
 
         def path = "standard output"
@@ -40,7 +42,8 @@ module Godwit
             text = lines[index, count].join
             index += count
             done = 0
-            done += @io.syswrite(text.byteslice(done..)) while done < bytes # nothing stays in a buffer of Ruby's
+            # Nothing stays in a buffer of Ruby's.
+            done += @io.syswrite(text.byteslice(done..)) while done < bytes
             @written += count
           end
         rescue Errno::EPIPE => error
@@ -53,7 +56,8 @@ module Godwit
 
         private
 
-        # As a file gets it, but that none steers a terminal. One that nobody can format must not stand in the way of the others.
+        # As a file gets it, but that none steers a terminal. One that nobody can format must not
+        # stand in the way of the others.
         def line(record)
           text = (@form == :json) ? "#{record.to_json}\n" : record.to_s
           (@terminal ? Godwit::Logger::View.escape(text.scrub, lines: true) : text).b

@@ -3,7 +3,8 @@
 module Godwit
   module CLI
     class Log
-      # A broadcaster and its file as a process: says where it listens, obeys signals, ends with what was received written.
+      # A broadcaster and its file as a process: says where it listens, obeys signals, ends with
+      # what was received written.
       # @private
       class Service
         SIGNALS = %w[INT TERM HUP].freeze
@@ -15,7 +16,8 @@ module Godwit
         end
 
         # @yieldparam signals [Thread::Queue] takes an error that ends it
-        # @yieldreturn [Array(Logger::Broadcaster, Logger::Sink, Logger::Receiver)] the last two may be nil
+        # @yieldreturn [Array(Logger::Broadcaster, Logger::Sink, Logger::Receiver)] the last two may
+        #   be nil
         # @return [Integer] exit status
         def run
           before = SIGNALS.to_h { |name| [name, trap(name) { @signals << name }] }
@@ -68,20 +70,30 @@ module Godwit
           statistics = @broadcaster.statistics(accounts: 0)
           failed, error = (statistics["sink"] || {}).values_at("failed", "error")
           failed = failed.to_i
-          line = Godwit::Logger::Summary.new.line(received: statistics["records"] + statistics["plain"], lost: statistics["lost"],
-            writers: statistics["writers"], foreign: statistics["foreign"])
-          warn "#{line}#{" · #{Godwit::Logger::Summary.number(failed)} not written" if failed.positive?}"
+          line =
+            Godwit::Logger::Summary.new.line(
+              received: statistics["records"] + statistics["plain"], lost: statistics["lost"],
+              writers: statistics["writers"], foreign: statistics["foreign"]
+            )
+          line += " · #{Godwit::Logger::Summary.number(failed)} not written" if failed.positive?
+          warn line
           error.nil?
         end
 
         def where
-          sides = {"in" => @broadcaster.input.grep_v(/\Ainproc:/), "durable in" => [@receiver&.last_endpoint].compact, "out" => @broadcaster.output,
-                   "control" => @broadcaster.control, "file" => [@file&.path].compact}
-          sides.filter_map { |name, places| "#{name} #{places.join(" ")}" if places.any? }.join(", ")
+          sides = {
+            "in" => @broadcaster.input.grep_v(/\Ainproc:/),
+            "durable in" => [@receiver&.last_endpoint].compact, "out" => @broadcaster.output,
+            "control" => @broadcaster.control, "file" => [@file&.path].compact
+          }
+          sides
+            .filter_map { |name, places| "#{name} #{places.join(" ")}" if places.any? }
+            .join(", ")
         end
 
         def watch
-          @broadcaster.on_event(:handshake_succeeded, :handshake_failed_protocol, :handshake_failed_auth, :handshake_failed_no_detail, :disconnected) do |event|
+          @broadcaster.on_event(:handshake_succeeded, :handshake_failed_protocol,
+            :handshake_failed_auth, :handshake_failed_no_detail, :disconnected) do |event|
             warn "godwit: #{event}"
           end
         end
@@ -95,7 +107,9 @@ module Godwit
         def notify(state)
           path = ENV["NOTIFY_SOCKET"].to_s
           return if path.empty?
-          ::Socket.open(:UNIX, :DGRAM) { |socket| socket.send(state, 0, ::Socket.sockaddr_un(path.sub(/\A@/, "\0"))) }
+          ::Socket.open(:UNIX, :DGRAM) do |socket|
+            socket.send(state, 0, ::Socket.sockaddr_un(path.sub(/\A@/, "\0")))
+          end
         rescue SystemCallError => error
           warn "godwit: systemd was not told: #{error.message}"
         end

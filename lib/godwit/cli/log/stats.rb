@@ -15,11 +15,16 @@ module Godwit
 
         def define(options)
           options.on("--json", "one JSON object a line") { @json = true }
-          options.on("--interval SECONDS", Float, "again and again, till Ctrl-C") { |seconds| @interval = positive(seconds, "--interval") }
-          options.on("--timeout SECONDS", Float, "how long it waits for an answer; 5 unless told") { |seconds| @timeout = not_negative(seconds, "--timeout") }
+          options.on("--interval SECONDS", Float, "again and again, till Ctrl-C") do |seconds|
+            @interval = positive(seconds, "--interval")
+          end
+          options.on(
+            "--timeout SECONDS", Float, "how long it waits for an answer; 5 unless told"
+          ) { |seconds| @timeout = not_negative(seconds, "--timeout") }
           define_keys(options)
           options.separator ""
-          options.separator "ENDPOINT is where `log serve` has its --control. LAG is between the writer's clock and that of `log serve`, IDLE the"
+          options.separator "ENDPOINT is where `log serve` has its --control. LAG is between the " \
+            "writer's clock and that of `log serve`, IDLE the"
           options.separator "time since its last record."
           options.separator ""
         end
@@ -50,26 +55,57 @@ module Godwit
         private_constant :COLUMNS
 
         def row(account)
-          names = account.values_at("prog", "host").map { |name| name.to_s.empty? ? "-" : Godwit::Logger::View.escape(name.to_s) }
-          counts = [*account.values_at("received", "lost", "late"), *account["levels"].values_at("WARN", "ERROR", "FATAL")]
-          [*names, Godwit::Logger::View.escape(account["writer"].to_s[0, 8]), *counts.map { |count| number(count) }, *account.values_at("lag", "idle").map { |seconds| duration(seconds) }]
+          names =
+            account
+              .values_at("prog", "host")
+              .map { |name| name.to_s.empty? ? "-" : Godwit::Logger::View.escape(name.to_s) }
+          counts = [
+            *account.values_at("received", "lost", "late"),
+            *account["levels"].values_at("WARN", "ERROR", "FATAL")
+          ]
+          [
+            *names, Godwit::Logger::View.escape(account["writer"].to_s[0, 8]),
+            *counts.map { |count| number(count) },
+            *account.values_at("lag", "idle").map { |seconds| duration(seconds) }
+          ]
         end
 
         # Names to the left, numbers to the right.
         def print_table(rows)
           widths = [COLUMNS, *rows].transpose.map { |cells| cells.map(&:size).max }
           [COLUMNS, *rows].each do |cells|
-            io.puts cells.each_with_index.map { |cell, index| (index < 3) ? cell.ljust(widths[index]) : cell.rjust(widths[index]) }.join("  ").rstrip
+            io.puts cells
+              .each_with_index
+              .map { |cell, index|
+                (index < 3) ? cell.ljust(widths[index]) : cell.rjust(widths[index])
+              }
+              .join("  ")
+              .rstrip
           end
         end
 
         def totals(statistics)
           sink = statistics["sink"]
-          writers = "#{number(statistics["writers"])} #{(statistics["writers"] == 1) ? "writer" : "writers"}"
-          parts = ["up #{duration(statistics["uptime"])}", writers, *%w[records lost late plain foreign sent].map { |name| "#{name} #{number(statistics[name])}" }]
-          parts.concat(%w[skipped unanswered].filter_map { |name| "#{name} #{number(statistics[name])}" if statistics[name].to_i.positive? })
-          parts << "file: written #{number(sink["written"])}, failed #{number(sink["failed"])}" if sink
-          parts << "the last trouble: #{Godwit::Logger::View.escape(sink["error"])}" if sink && sink["error"]
+          count = statistics["writers"]
+          writers = "#{number(count)} #{(count == 1) ? "writer" : "writers"}"
+          parts = [
+            "up #{duration(statistics["uptime"])}",
+            writers,
+            *%w[records lost late plain foreign sent].map do |name|
+              "#{name} #{number(statistics[name])}"
+            end
+          ]
+          parts.concat(
+            %w[skipped unanswered].filter_map do |name|
+              "#{name} #{number(statistics[name])}" if statistics[name].to_i.positive?
+            end
+          )
+          if sink
+            parts << "file: written #{number(sink["written"])}, failed #{number(sink["failed"])}"
+          end
+          if sink && sink["error"]
+            parts << "the last trouble: #{Godwit::Logger::View.escape(sink["error"])}"
+          end
           parts.join(" · ")
         end
 

@@ -13,13 +13,17 @@ module Godwit
         def define(options)
           @ending = ""
           options.on("--bind", "binds, for `push --connect`; else it connects") { @bind = true }
-          options.on("--sep TEXT", "adds this to each row, for senders that leave it out (`push --chomp`)") { |text| @ending = separator(text) }
+          options.on(
+            "--sep TEXT", "adds this to each row, for senders that leave it out (`push --chomp`)"
+          ) { |text| @ending = separator(text) }
           options.on("--lines", "adds a newline to each row") { @ending = "\n" }
           options.on("-0", "--null", "adds a NUL to each row") { @ending = "\0" }
           define_common(options)
           options.separator ""
-          options.separator "Prints byte for byte what the command wrote, as long as it is the only one that pulls. The status is the command's"
-          options.separator "(128 and the signal's number, if one ended it), or #{EXIT[:failed]} when the other side went away before its end."
+          options.separator "Prints byte for byte what the command wrote, as long as it is the " \
+            "only one that pulls. The status is the command's"
+          options.separator "(128 and the signal's number, if one ended it), or #{EXIT[:failed]} " \
+            "when the other side went away before its end."
           options.separator ""
         end
 
@@ -28,7 +32,8 @@ module Godwit
           no_arguments(arguments.drop(1))
           bind = @bind || target.match?(%r{\A\w+://\*:})
           require "godwit"
-          socket = PULL.new(**{recv_hwm: @hwm}.compact, **(bind ? server_security : client_security))
+          socket =
+            PULL.new(**{recv_hwm: @hwm}.compact, **(bind ? server_security : client_security))
           @keep ? keep(socket, target, bind) : pull(socket, target, bind)
         ensure
           socket&.close

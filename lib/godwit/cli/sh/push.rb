@@ -20,7 +20,9 @@ module Godwit
         rescue OptionParser::ParseError => error
           raise if arguments.include?("--") || arguments.size < 2
           endpoint, *command = arguments
-          raise UsageError, "#{error.message.lines.first.chomp}: an option of COMMAND? Then -- goes before it: godwit sh push #{endpoint} -- #{command.join(" ")}"
+          raise UsageError,
+            "#{error.message.lines.first.chomp}: an option of COMMAND? Then -- goes before " \
+            "it: godwit sh push #{endpoint} -- #{command.join(" ")}"
         end
 
         private
@@ -28,17 +30,30 @@ module Godwit
         def define(options)
           @separator = "\n"
           options.on("--connect", "connects to a `pull --bind`; else it binds") { @connect = true }
-          options.on("--sep TEXT", "where a row ends; a newline unless told (\\t, \\0… are known)") { |text| @separator = separator(text) }
-          options.on("-0", "--null", "rows end with NUL, as those of `find -print0`") { @separator = "\0" }
-          options.on("--chomp", "leaves out what ends a row, for readers other than `sh pull`") { @chomp = true }
+          options.on(
+            "--sep TEXT", "where a row ends; a newline unless told (\\t, \\0… are known)"
+          ) { |text| @separator = separator(text) }
+          options.on("-0", "--null", "rows end with NUL, as those of `find -print0`") do
+            @separator = "\0"
+          end
+          options.on("--chomp", "leaves out what ends a row, for readers other than `sh pull`") do
+            @chomp = true
+          end
           options.on("--shell", "COMMAND is one text for /bin/sh") { @shell = true }
-          options.on("--err", "sends standard error, too: `pull` prints it to its own") { @err = true }
-          options.on("--pulls N", OptionParser::DecimalInteger, "starts when so many pull") { |count| @pulls = positive(count, "--pulls") }
+          options.on("--err", "sends standard error, too: `pull` prints it to its own") do
+            @err = true
+          end
+          options.on(
+            "--pulls N", OptionParser::DecimalInteger, "starts when so many pull"
+          ) { |count| @pulls = positive(count, "--pulls") }
           define_common(options)
           options.separator ""
-          options.separator "An empty host is 127.0.0.1: to serve the network say tcp://*:7100. Several that pull share the rows; the high-water"
-          options.separator "marks are the back-pressure. When COMMAND ends, all that pull end with its status, and so does this. When all"
-          options.separator "leave before (as in `pull | head`), COMMAND is stopped: status #{EXIT[:output_closed]}. COMMAND's standard input is this one's."
+          options.separator "An empty host is 127.0.0.1: to serve the network say tcp://*:7100. " \
+            "Several that pull share the rows; the high-water"
+          options.separator "marks are the back-pressure. When COMMAND ends, all that pull end " \
+            "with its status, and so does this. When all"
+          options.separator "leave before (as in `pull | head`), COMMAND is stopped: " \
+            "status #{EXIT[:output_closed]}. COMMAND's standard input is this one's."
           options.separator ""
         end
 
@@ -48,7 +63,8 @@ module Godwit
           raise UsageError, "which command? type #{self.class.usage}" if command.empty?
           require "godwit"
           stream = rows(command)
-          socket = PUSH.new(**{send_hwm: @hwm}.compact, **(@connect ? client_security : server_security))
+          socket =
+            PUSH.new(**{send_hwm: @hwm}.compact, **(@connect ? client_security : server_security))
           @keep ? keep(socket, target, stream) : push(socket, target, stream)
         ensure
           socket&.close
@@ -58,8 +74,11 @@ module Godwit
         def rows(command)
           command = [command.join(" ")] if @shell
           input = $stdin unless $stdin.closed? || $stdin.tty?
-          Shell.rows(*command, shell: @shell, chomp: @chomp || false, sep: @separator, long: :split, limit: LIMIT, encoding: Encoding::BINARY,
-            err: @err ? :rows : :inherit, input: input, timeout: @timeout)
+          Shell.rows(
+            *command, shell: @shell, chomp: @chomp || false, sep: @separator, long: :split,
+            limit: LIMIT, encoding: Encoding::BINARY, err: @err ? :rows : :inherit, input: input,
+            timeout: @timeout
+          )
         rescue ArgumentError => error
           raise UsageError, CLI.words_of(error)
         end

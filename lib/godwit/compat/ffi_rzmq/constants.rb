@@ -6,25 +6,26 @@ module ZMQ
   HAUSNUMERO = 156_384_712
 
   numbers = {
-    XREQ: 5, XREP: 6,
-    NULL: 0, PLAIN: 1, CURVE: 2,
-    DONTWAIT: 1, NOBLOCK: 1, SNDMORE: 2, SNDLABEL: 4,
-    MORE: 1,
-    IO_THREADS: 1, MAX_SOCKETS: 2, IO_THREADS_DFLT: 1, MAX_SOCKETS_DFLT: 1023,
-    POLL: 1, POLLIN: 1, POLLOUT: 2, POLLERR: 4,
-    STREAMER: 1, FORWARDER: 2, QUEUE: 3,
-    BLOCKY: 70, XPUB_VERBOSE_UNSUBSCRIBE: 78,
-    EFSM: HAUSNUMERO + 51, ENOCOMPATPROTO: HAUSNUMERO + 52, ETERM: HAUSNUMERO + 53, EMTHREAD: HAUSNUMERO + 54
+    XREQ: 5, XREP: 6, NULL: 0, PLAIN: 1, CURVE: 2, DONTWAIT: 1, NOBLOCK: 1, SNDMORE: 2, SNDLABEL: 4,
+    MORE: 1, IO_THREADS: 1, MAX_SOCKETS: 2, IO_THREADS_DFLT: 1, MAX_SOCKETS_DFLT: 1023, POLL: 1,
+    POLLIN: 1, POLLOUT: 2, POLLERR: 4, STREAMER: 1, FORWARDER: 2, QUEUE: 3, BLOCKY: 70,
+    XPUB_VERBOSE_UNSUBSCRIBE: 78, EFSM: HAUSNUMERO + 51, ENOCOMPATPROTO: HAUSNUMERO + 52,
+    ETERM: HAUSNUMERO + 53, EMTHREAD: HAUSNUMERO + 54
   }
   # Those that a system lacks have a number of libzmq's, in this order from 1 on.
   %i[
-    ENOTSUP EPROTONOSUPPORT ENOBUFS ENETDOWN EADDRINUSE EADDRNOTAVAIL ECONNREFUSED EINPROGRESS ENOTSOCK EMSGSIZE EAFNOSUPPORT
+    ENOTSUP EPROTONOSUPPORT ENOBUFS ENETDOWN EADDRINUSE EADDRNOTAVAIL ECONNREFUSED EINPROGRESS
+    ENOTSOCK EMSGSIZE EAFNOSUPPORT
     ENETUNREACH ECONNABORTED ECONNRESET ENOTCONN ETIMEDOUT EHOSTUNREACH ENETRESET
   ].each.with_index(1) do |name, index|
     numbers[name] = Errno.const_defined?(name) ? Errno.const_get(name)::Errno : HAUSNUMERO + index
   end
-  %i[EAGAIN EINVAL ENOMEM ENODEV EFAULT EINTR EMFILE].each { |name| numbers[name] = Errno.const_get(name)::Errno }
-  Godwit::SOCKET_TYPES.each { |name, id| numbers[name] = id unless Godwit::DRAFT_TYPES.include?(name) }
+  %i[EAGAIN EINVAL ENOMEM ENODEV EFAULT EINTR EMFILE].each do |name|
+    numbers[name] = Errno.const_get(name)::Errno
+  end
+  Godwit::SOCKET_TYPES.each do |name, id|
+    numbers[name] = id unless Godwit::DRAFT_TYPES.include?(name)
+  end
   Godwit::Monitor::KINDS.each { |kind| numbers[:"EVENT_#{kind.name.upcase}"] = kind.bit }
   numbers[:EVENT_ALL] = 0x7ff # those that ffi-rzmq knew
   # Each option of libzmq, whether ffi-rzmq knew it or not.
@@ -34,7 +35,8 @@ module ZMQ
   numbers.each { |name, number| const_set(name, number) }
 
   # The names of the socket types.
-  SocketTypeNameMap = Godwit::SOCKET_TYPES.except(*Godwit::DRAFT_TYPES).to_h { |name, id| [id, name.to_s] }.freeze
+  SocketTypeNameMap =
+    Godwit::SOCKET_TYPES.except(*Godwit::DRAFT_TYPES).to_h { |name, id| [id, name.to_s] }.freeze
 
   kinds = Godwit::Options::SOCKET.each_value.group_by do |option|
     case option.type

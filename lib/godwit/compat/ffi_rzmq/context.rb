@@ -3,8 +3,9 @@
 require "weakref"
 
 module ZMQ
-  # Makes sockets, and ends them. Each is a Godwit::Context, whose sockets start with a linger without limit, as in libzmq. The process
-  # itself waits at its end for {EXIT_LINGER}, and a second at most beyond.
+  # Makes sockets, and ends them. Each is a Godwit::Context, whose sockets start with a linger
+  # without limit, as in libzmq. The process itself waits at its end for {EXIT_LINGER}, and a second
+  # at most beyond.
   class Context
     # Milliseconds that the end of the process gives what was sent, where linger is without limit.
     EXIT_LINGER = 5000
@@ -30,7 +31,8 @@ module ZMQ
       nil
     end
 
-    # @param opts [Hash, Integer] `io_threads:` (1) and `max_sockets:` (1023); an Integer: number of I/O threads
+    # @param opts [Hash, Integer] `io_threads:` (1) and `max_sockets:` (1023); an Integer: number of
+    #   I/O threads
     # @raise [ContextError]
     def initialize(opts = {})
       opts = {io_threads: opts} unless opts.respond_to?(:empty?)
@@ -46,8 +48,9 @@ module ZMQ
       failed("zmq_ctx_set", error)
     end
 
-    # Ends the calls that wait on its sockets, and all later ones: they give -1 and ETERM. Waits until other threads have closed the sockets
-    # that they used last, {PATIENCE} at most, and closes those that are left. Then waits until all that was sent has gone, as long as the
+    # Ends the calls that wait on its sockets, and all later ones: they give -1 and ETERM. Waits
+    # until other threads have closed the sockets that they used last, {PATIENCE} at most, and
+    # closes those that are left. Then waits until all that was sent has gone, as long as the
     # sockets' linger says. (ffi-rzmq waits for ever for sockets that nobody closes.)
     # @return [Integer] 0
     def terminate

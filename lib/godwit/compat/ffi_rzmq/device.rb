@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # Carries messages between two sockets. {.new} returns when the sockets' context is terminated or one of them closed, and not before.
-  # It ends on `Thread#kill`, `Timeout` and Ctrl-C too; while it runs the sockets are its own.
+  # Carries messages between two sockets. {.new} returns when the sockets' context is terminated or
+  # one of them closed, and not before. It ends on `Thread#kill`, `Timeout` and Ctrl-C too; while it
+  # runs the sockets are its own.
   class Device
     # @return [nil]
     attr_reader :device
@@ -23,7 +24,9 @@ module ZMQ
     # @raise [ArgumentError] when one is no {Socket}, or of a type that cannot be carried between
     def initialize(frontend, backend, capture = nil)
       {"frontend" => frontend, "backend" => backend}.each do |name, socket|
-        raise ArgumentError, "the #{name} is to be a ZMQ::Socket, not a #{socket.class}" unless socket.is_a?(Socket)
+        unless socket.is_a?(Socket)
+          raise ArgumentError, "the #{name} is to be a ZMQ::Socket, not a #{socket.class}"
+        end
       end
       [frontend, backend, *capture].each(&:use)
       sockets = [frontend, backend, *capture].map(&:godwit)

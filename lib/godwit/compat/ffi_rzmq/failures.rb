@@ -7,12 +7,14 @@ module Godwit
     # What ffi-rzmq's door needs besides `ZMQ` and `LibZMQ`.
     # @private
     module FFIRzmq
-      # Makes errnos of Godwit's errors. As libc's, the last one is kept for each thread, and stands until the next.
+      # Makes errnos of Godwit's errors. As libc's, the last one is kept for each thread, and stands
+      # until the next.
       # @private
       module Failures
         LAST = :godwit_ffi_rzmq_errno
 
-        # libzmq's own, which the C library has no words for, and one that libzmq words itself; and that of no error, which JRuby does not know.
+        # libzmq's own, which the C library has no words for, and one that libzmq words itself; and
+        # that of no error, which JRuby does not know.
         WORDS = {
           0 => "Success",
           Errno::EHOSTUNREACH::Errno => "Host unreachable",

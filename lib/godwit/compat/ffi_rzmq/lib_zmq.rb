@@ -2,7 +2,8 @@
 
 require_relative "monitors"
 
-# The few functions of libzmq that programs call beside `ZMQ`. Every other raises {ZMQ::NotSupportedError}.
+# The few functions of libzmq that programs call beside `ZMQ`. Every other raises
+# {ZMQ::NotSupportedError}.
 module LibZMQ
   # The ffi-rzmq-core whose calls these are.
   VERSION = "1.0.7"
@@ -41,7 +42,9 @@ module LibZMQ
     # @return [FFI::Pointer] to its words
     # @raise [ZMQ::NotSupportedError] without the gem ffi
     def zmq_strerror(errno)
-      Godwit::Compat::FFIRzmq.ffi::MemoryPointer.from_string(Godwit::Compat::FFIRzmq::Failures.words(errno))
+      Godwit::Compat::FFIRzmq.ffi::MemoryPointer.from_string(
+        Godwit::Compat::FFIRzmq::Failures.words(errno)
+      )
     end
 
     # @param feature [String] such as "curve"
@@ -55,25 +58,32 @@ module LibZMQ
     alias_method :zmq_ctx_destroy, :terminate_context
     alias_method :zmq_term, :terminate_context
 
-    # Tells a socket's events to whoever connects a PAIR of the same context to the endpoint, in libzmq's format. Who reads them late
-    # stops nothing.
+    # Tells a socket's events to whoever connects a PAIR of the same context to the endpoint, in
+    # libzmq's format. Who reads them late stops nothing.
     # @param socket [ZMQ::Handle] a socket's pointer
     # @param endpoint [String, nil] such as "inproc://monitor"; nil: ends it
     # @param events [Integer] such as `ZMQ::EVENT_ALL`
     # @return [Integer] 0 or -1
     def zmq_socket_monitor(socket, endpoint, events)
-      Godwit::Compat::FFIRzmq::Monitors.start(ZMQ::Handle.owner_of(socket, ZMQ::Socket), endpoint, events)
+      Godwit::Compat::FFIRzmq::Monitors.start(
+        ZMQ::Handle.owner_of(socket, ZMQ::Socket), endpoint, events
+      )
     end
 
-    # Carries messages between two sockets, as {ZMQ::Device}, until their context is terminated or one of them is closed. One socket on both
-    # sides gets back what it received: a REP echoes.
+    # Carries messages between two sockets, as {ZMQ::Device}, until their context is terminated or
+    # one of them is closed. One socket on both sides gets back what it received: a REP echoes.
     # @param frontend [ZMQ::Handle] a socket's pointer
     # @param backend [ZMQ::Handle] a socket's pointer
     # @param capture [ZMQ::Handle, nil] gets a copy of each message
     # @return [Integer] -1, with the errno of the end
     def zmq_proxy(frontend, backend, capture = nil)
-      sockets = [frontend, backend, *capture].map { |pointer| ZMQ::Handle.owner_of(pointer, ZMQ::Socket) }
-      sockets.include?(nil) ? Godwit::Compat::FFIRzmq::Failures.note(ZMQ::EFAULT) : ZMQ::Device.new(*sockets)
+      sockets =
+        [frontend, backend, *capture].map { |pointer| ZMQ::Handle.owner_of(pointer, ZMQ::Socket) }
+      if sockets.include?(nil)
+        Godwit::Compat::FFIRzmq::Failures.note(ZMQ::EFAULT)
+      else
+        ZMQ::Device.new(*sockets)
+      end
       -1
     end
 
@@ -81,12 +91,18 @@ module LibZMQ
 
     def method_missing(name, *)
       return super unless name.start_with?("zmq_")
-      raise ZMQ::NotSupportedError.new(name.to_s, -1, ZMQ::ENOTSUP, "Godwit's door has no #{name}: take the method of ZMQ::Socket, Context or Message")
+      raise ZMQ::NotSupportedError.new(
+        name.to_s,
+        -1,
+        ZMQ::ENOTSUP,
+        "Godwit's door has no #{name}: take the method of ZMQ::Socket, Context or Message"
+      )
     end
 
     def respond_to_missing?(*) = false
 
-    # libzmq packs it: the value begins at the third byte. Only this class needs the gem ffi, so it is made when it is asked for.
+    # libzmq packs it: the value begins at the third byte. Only this class needs the gem ffi, so it
+    # is made when it is asked for.
     def const_missing(name)
       return super unless name == :EventData
       const_set(:EventData, Class.new(Godwit::Compat::FFIRzmq.ffi::Struct) do

@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # One part of a message. What was received is looked at where libzmq keeps it, and copied when it is asked for ({#copy_out_string},
-  # {#data}); sent on, it is not copied at all. What is forgotten is collected: {#close} only does so at once.
+  # One part of a message. What was received is looked at where libzmq keeps it, and copied when it
+  # is asked for ({#copy_out_string}, {#data}); sent on, it is not copied at all. What is forgotten
+  # is collected: {#close} only does so at once.
   class Message
     EMPTY = "".b.freeze
     private_constant :EMPTY
@@ -46,8 +47,12 @@ module ZMQ
     # @raise [TypeError] when it is no String
     # @raise [IndexError] when it has fewer
     def copy_in_bytes(bytes, len)
-      raise TypeError, "copy_in_bytes takes a String, not #{bytes.inspect}" unless bytes.is_a?(String)
-      raise IndexError, "copy_in_bytes: #{len} bytes of #{bytes.bytesize}" if len > bytes.bytesize || len.negative?
+      unless bytes.is_a?(String)
+        raise TypeError, "copy_in_bytes takes a String, not #{bytes.inspect}"
+      end
+      if len > bytes.bytesize || len.negative?
+        raise IndexError, "copy_in_bytes: #{len} bytes of #{bytes.bytesize}"
+      end
       fill(((len == bytes.bytesize) ? bytes.b : bytes.byteslice(0, len).b).freeze, false)
       0
     end
@@ -76,7 +81,8 @@ module ZMQ
     # @raise [MessageError] when it is closed
     def size = content.bytesize
 
-    # A copy of its bytes, made at the first call. It lives as long as this object; what is written there is what is sent.
+    # A copy of its bytes, made at the first call. It lives as long as this object; what is written
+    # there is what is sent.
     # @return [FFI::Pointer, Bytes] Bytes where the gem ffi is missing
     # @raise [MessageError] when it is closed
     def data
@@ -114,7 +120,8 @@ module ZMQ
       end
     end
 
-    # @return [Boolean] whether it was received with more parts to follow. (In ffi-rzmq this is always true.)
+    # @return [Boolean] whether it was received with more parts to follow. (In ffi-rzmq this is
+    #   always true.)
     def more? = @more
 
     # libzmq has no property that can be set.
@@ -126,7 +133,10 @@ module ZMQ
     # @private
     # @return [String, Godwit::Frame]
     def content
-      @content || raise(MessageError.new("zmq_msg_data", -1, EFAULT, "this message was closed: make a new one"))
+      @content ||
+        raise(
+          MessageError.new("zmq_msg_data", -1, EFAULT, "this message was closed: make a new one")
+        )
     end
 
     # @private

@@ -3,8 +3,8 @@
 module Godwit
   module Compat
     module FFIRzmq
-      # libzmq's monitor as programs know it: a PAIR that tells of events in two frames, the event (16 bits) and its value (32), and the
-      # endpoint.
+      # libzmq's monitor as programs know it: a PAIR that tells of events in two frames, the event
+      # (16 bits) and its value (32), and the endpoint.
       # @private
       module Monitors
         module_function
@@ -15,7 +15,10 @@ module Godwit
           return Failures.note(::ZMQ::ENOTSOCK) unless socket&.godwit
           socket.end_monitor
           return 0 unless endpoint
-          names = Monitor::KINDS.select { |kind| events.anybits?(kind.bit) && kind.bit <= 0xffff }.map(&:name)
+          names =
+            Monitor::KINDS
+              .select { |kind| events.anybits?(kind.bit) && kind.bit <= 0xffff }
+              .map(&:name)
           return Failures.note(::ZMQ::EINVAL) if names.empty?
           pair = PAIR.new(context: socket.godwit.context, linger: 0, send_hwm: 0).bind(endpoint)
           monitor = socket.godwit.monitor(*names)

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # Stands where ffi-rzmq has a pointer to a context, a socket or a message. Functions of the gem ffi take it as one.
+  # Stands where ffi-rzmq has a pointer to a context, a socket or a message. Functions of the gem
+  # ffi take it as one.
   # @private
   class Handle
     # @return [Context, Socket, Message]
@@ -35,7 +36,8 @@ module ZMQ
 end
 
 module ZMQ
-  # What {Message#data} gives where the gem ffi is missing: the calls of a pointer that programs need most.
+  # What {Message#data} gives where the gem ffi is missing: the calls of a pointer that programs
+  # need most.
   class Bytes
     # @param bytes [String]
     def initialize(bytes)
@@ -95,7 +97,13 @@ module Godwit
         require "ffi"
         ::FFI
       rescue LoadError
-        raise ::ZMQ::NotSupportedError.new("pointer", -1, ::ZMQ::ENOTSUP, "a pointer needs the gem ffi: install it"), cause: nil
+        raise ::ZMQ::NotSupportedError.new(
+          "pointer",
+          -1,
+          ::ZMQ::ENOTSUP,
+          "a pointer needs the gem ffi: install it"
+        ),
+          cause: nil
       end
 
       # @return [FFI::Pointer, ZMQ::Bytes] to a copy

@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # One thing that a {Poller} watches: a {Socket}, something whose method `socket` gives one or its pointer, an IO, the number of a
-  # descriptor, something whose method `posix_fileno` gives one, or something whose method `io` gives one of these.
+  # One thing that a {Poller} watches: a {Socket}, something whose method `socket` gives one or its
+  # pointer, an IO, the number of a descriptor, something whose method `posix_fileno` gives one, or
+  # something whose method `io` gives one of these.
   class PollItem
     # @return [Object] as registered
     attr_accessor :pollable
@@ -62,7 +63,9 @@ module ZMQ
     end
 
     # @return [String]
-    def inspect = "socket [#{socket.inspect}], fd [#{fd}], events [#{@events}], revents [#{@revents}]"
+    def inspect
+      "socket [#{socket.inspect}], fd [#{fd}], events [#{@events}], revents [#{@revents}]"
+    end
     alias_method :to_s, :inspect
 
     private
@@ -75,7 +78,9 @@ module ZMQ
       thing = thing.io if !thing.respond_to?(:posix_fileno) && thing.respond_to?(:io)
       thing = thing.posix_fileno if IO.try_convert(thing).nil? && thing.respond_to?(:posix_fileno)
       @io = thing.is_a?(Integer) ? IO.for_fd(thing, autoclose: false) : IO.try_convert(thing)
-      raise TypeError, "a poller takes sockets, IOs and descriptors, not #{@pollable.inspect}" unless @io
+      unless @io
+        raise TypeError, "a poller takes sockets, IOs and descriptors, not #{@pollable.inspect}"
+      end
     end
   end
 

@@ -16,7 +16,8 @@ module ZMQ
     end
 
     # @param timeout [Integer, Symbol] milliseconds; -1 or :blocking: for ever
-    # @return [Integer] how many can be read or written; 0 at once when nothing is registered; -1 when it failed
+    # @return [Integer] how many can be read or written; 0 at once when nothing is registered; -1
+    #   when it failed
     def poll(timeout = :blocking)
       return 0 if @items.empty?
       return failed(ENOTSOCK) if @items.any?(&:closed?)
@@ -25,7 +26,8 @@ module ZMQ
       milliseconds = 0 if @items.any? { |item| begun?(item) }
       update(wait(milliseconds.negative? ? nil : milliseconds / 1000.0))
     rescue Godwit::Error => error
-      @items.each { |item| return item.target.note(error) if item.target } # which knows of its context
+      # Which knows of its context.
+      @items.each { |item| return item.target.note(error) if item.target }
       failed(Godwit::Compat::FFIRzmq::Failures.errno_of(error))
     end
 
@@ -101,7 +103,11 @@ module ZMQ
         sleep(*seconds) # for what never comes
         return {}
       end
-      poller.wait(seconds).to_h { |event| [event.object, (event.readable? ? POLLIN : 0) | (event.writable? ? POLLOUT : 0)] }
+      poller
+        .wait(seconds)
+        .to_h do |event|
+          [event.object, (event.readable? ? POLLIN : 0) | (event.writable? ? POLLOUT : 0)]
+        end
     end
 
     def update(found)

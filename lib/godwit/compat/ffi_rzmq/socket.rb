@@ -7,8 +7,9 @@ require_relative "socket/sending"
 module ZMQ
   # A socket: calls give 0 or more, or -1 and an errno ({Util.errno}).
   #
-  # **Threads**: as in ffi-rzmq one thread at a time uses it, since parts of a message that was begun belong to the socket. Calls that wait
-  # end on `Thread#kill`, `Thread#raise`, `Timeout`, Ctrl-C, {#close} and {Context#terminate}.
+  # **Threads**: as in ffi-rzmq one thread at a time uses it, since parts of a message that was
+  # begun belong to the socket. Calls that wait end on `Thread#kill`, `Thread#raise`, `Timeout`,
+  # Ctrl-C, {#close} and {Context#terminate}.
   class Socket
     include Options
     include Receiving
@@ -31,12 +32,15 @@ module ZMQ
 
     # @param context [Context, Handle] a context, or its pointer
     # @param type [Integer] such as `REQ`
-    # @param opts [Hash] `receiver_class:` what {#recvmsgs} and {#recv_multipart} make, {Message} unless given
+    # @param opts [Hash] `receiver_class:` what {#recvmsgs} and {#recv_multipart} make, {Message}
+    #   unless given
     # @raise [ContextError] when the context is terminated, full, or there is no such type
     def initialize(context, type, opts = {receiver_class: Message})
       @context = Handle.owner_of(context, Context)
       home = @context&.godwit # once: another thread may terminate it meanwhile
-      raise ContextError.new("zmq_socket", 0, ETERM, "there is no context, or it was terminated") unless home
+      unless home
+        raise ContextError.new("zmq_socket", 0, ETERM, "there is no context, or it was terminated")
+      end
       @receiver_class = opts[:receiver_class] || Message
       @name = SocketTypeNameMap[type]
       refused(EINVAL, "there is no socket type #{type.inspect}") unless @name
@@ -99,7 +103,8 @@ module ZMQ
     def terminated? = @context.terminated?
 
     # @private
-    # @return [Boolean] whether it is open, and another thread used it last, which can still close it
+    # @return [Boolean] whether it is open, and another thread used it last, which can still close
+    #   it
     def used_elsewhere? = !@godwit.nil? && !@user.equal?(Thread.current) && @user.alive?
 
     # @private

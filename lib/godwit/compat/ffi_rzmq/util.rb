@@ -29,10 +29,16 @@ module ZMQ
         pair = Godwit::Curve.keypair
         [pair.public_key, pair.secret_key]
       rescue Godwit::Error => error
-        raise NotSupportedError.new("zmq_curve_keypair", -1, Godwit::Compat::FFIRzmq::Failures.errno_of(error), error.message)
+        raise NotSupportedError.new(
+          "zmq_curve_keypair",
+          -1,
+          Godwit::Compat::FFIRzmq::Failures.errno_of(error),
+          error.message
+        )
       end
 
-      # Binds a socket to a free port between 10,000 and 65,533. (In ffi-rzmq it raises a NameError: there it cannot be told the socket.)
+      # Binds a socket to a free port between 10,000 and 65,533. (In ffi-rzmq it raises a NameError:
+      # there it cannot be told the socket.)
       # @param host [String] an address of this machine
       # @param max_tries [Integer]
       # @param socket [Socket] a subclass that has a method `socket` may leave it out

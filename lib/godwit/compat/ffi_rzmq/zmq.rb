@@ -14,11 +14,13 @@ require_relative "poll_items"
 require_relative "poller"
 require_relative "device"
 
-# ffi-rzmq loads the gem ffi, so programs take it to be there. Here it is loaded when they first name it.
+# ffi-rzmq loads the gem ffi, so programs take it to be there. Here it is loaded when they first
+# name it.
 Object.autoload(:FFI, "ffi") unless defined?(FFI)
 
-# ffi-rzmq's module, on top of Godwit: calls give 0 or more, or -1 and an errno ({Util.errno}); results go into Strings and Arrays of the
-# caller's. docs/ffi-rzmq.md says what differs. For new programs there is {Godwit}.
+# ffi-rzmq's module, on top of Godwit: calls give 0 or more, or -1 and an errno ({Util.errno});
+# results go into Strings and Arrays of the caller's. docs/ffi-rzmq.md says what differs. For new
+# programs there is {Godwit}.
 module ZMQ
   # The ffi-rzmq whose calls these are.
   VERSION = "2.0.7"

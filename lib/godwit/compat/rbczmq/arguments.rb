@@ -20,7 +20,8 @@ module Godwit
 
         # What has to_str goes too.
         def string(value)
-          String.try_convert(value) || raise(::TypeError, "wrong argument type #{value.class} (expected String)")
+          String.try_convert(value) ||
+            raise(::TypeError, "wrong argument type #{value.class} (expected String)")
         end
       end
     end

@@ -70,7 +70,9 @@ module ZMQ
     # @return [nil]
     def publish(payload)
       Arguments.type(payload, String)
-      raise Error, "a beacon has 1 to 255 bytes: got #{payload.bytesize}" unless SIZES.cover?(payload.bytesize)
+      unless SIZES.cover?(payload.bytesize)
+        raise Error, "a beacon has 1 to 255 bytes: got #{payload.bytesize}"
+      end
       told { @inner.publish(payload) }
       nil
     end
@@ -98,7 +100,8 @@ module ZMQ
       nil
     end
 
-    # Where what it hears comes, two frames each: the sender's address, and the payload. It belongs to the thread that asks first.
+    # Where what it hears comes, two frames each: the sender's address, and the payload. It belongs
+    # to the thread that asks first.
     # @return [Socket::Pair] always the same, bound
     def pipe
       told { @pipe ||= Pipe.open(@inner) }
@@ -120,7 +123,11 @@ module ZMQ
     private
 
     def told(&block)
-      raise Error, "ZMQ::Beacon instance #{Failures.address(self)} has been destroyed by the ZMQ framework" if @destroyed
+      if @destroyed
+        raise Error,
+          "ZMQ::Beacon instance #{Failures.address(self)} has been destroyed by the ZMQ " \
+          "framework"
+      end
       Failures.translated(&block)
     end
 
@@ -135,7 +142,13 @@ module ZMQ
         def open(beacon)
           endpoint = "inproc://godwit-rbczmq-beacon-#{@lock.synchronize { @count += 1 }}"
           pipe = new
-          socket = Socket::Pair.__send__(:open, pipe, Godwit::Compat::Rbczmq::Inner::CLASSES.fetch(PAIR), Godwit.context)
+          socket =
+            Socket::Pair.__send__(
+              :open,
+              pipe,
+              Godwit::Compat::Rbczmq::Inner::CLASSES.fetch(PAIR),
+              Godwit.context
+            )
           socket.bind(endpoint)
           pipe.feed(beacon, Godwit::PAIR.new(context: Godwit.context, linger: 0).connect(endpoint))
           socket

@@ -37,7 +37,10 @@ module ZMQ
       def register(context, place)
         Godwit::Compat::Rbczmq::Interrupts.locked(@lock) do
           first = @live[Process.pid]
-          raise Error, "single ZMQ context per process allowed: the first was made at #{first.place}" if first
+          if first
+            raise Error,
+              "single ZMQ context per process allowed: the first was made at #{first.place}"
+          end
           context.__send__(:open, "#{place&.path}:#{place&.lineno}")
           @live = {Process.pid => context} # those of other processes are of no use here
         end
@@ -45,7 +48,8 @@ module ZMQ
       end
 
       # @private
-      # With no lock, for a trap handler may destroy a context; none takes the place of one that is there.
+      # With no lock, for a trap handler may destroy a context; none takes the place of one that is
+      # there.
       def forget(context)
         @live = {} if @live[Process.pid].equal?(context)
       end
@@ -62,7 +66,8 @@ module ZMQ
       Failures.translated { @inner.io_threads = count }
     end
 
-    # @param milliseconds [Integer] for all sockets, whatever was set on one: as it is closed it gets this
+    # @param milliseconds [Integer] for all sockets, whatever was set on one: as it is closed it
+    #   gets this
     def linger=(milliseconds)
       alive!
       Arguments.type(milliseconds, Integer)
@@ -77,7 +82,9 @@ module ZMQ
       alive!
       number = number_of(type)
       klass = Socket.classes[number] or raise Error, "ZMQ socket type #{number} not supported!"
-      Failures.translated { klass.__send__(:open, self, Godwit::Compat::Rbczmq::Inner::CLASSES.fetch(number), @inner) }
+      Failures.translated do
+        klass.__send__(:open, self, Godwit::Compat::Rbczmq::Inner::CLASSES.fetch(number), @inner)
+      end
     end
 
     # @return [Socket] bound there
@@ -90,7 +97,8 @@ module ZMQ
       attached(type) { |socket| socket.connect(endpoint) }
     end
 
-    # Closes every socket, those of other threads too, and waits until they have sent what their linger allows.
+    # Closes every socket, those of other threads too, and waits until they have sent what their
+    # linger allows.
     # @return [nil]
     def destroy
       alive!
@@ -107,8 +115,16 @@ module ZMQ
 
     # @private
     def alive!
-      raise Error, "ZMQ::Context instance #{Failures.address(self)} has been destroyed by the ZMQ framework" if @destroyed
-      raise Error, "ZMQ::Context instance #{Failures.address(self)} belongs to another process: make one in this process" unless Process.pid == @pid
+      if @destroyed
+        raise Error,
+          "ZMQ::Context instance #{Failures.address(self)} has been destroyed by the ZMQ " \
+          "framework"
+      end
+      unless Process.pid == @pid
+        raise Error,
+          "ZMQ::Context instance #{Failures.address(self)} belongs to another process: make " \
+          "one in this process"
+      end
     end
 
     # @private

@@ -3,12 +3,15 @@
 module Godwit
   module Compat
     module Rbczmq
-      # From Godwit's errors to rbczmq's: Errno classes for what libzmq refused, ZMQ::Error for misuse.
+      # From Godwit's errors to rbczmq's: Errno classes for what libzmq refused, ZMQ::Error for
+      # misuse.
       # @private
       module Failures
         FOLDER = __dir__
-        REP_OUT_OF_TURN = "REP sockets allows only an alternating sequence of receive and subsequent send calls. Please assert that you're not " \
-          "sending / receiving out of band data when using the REQ / REP socket pairs."
+        REP_OUT_OF_TURN =
+          "REP sockets allows only an alternating sequence of receive and subsequent send calls. " \
+          "Please assert that you're not " \
+            "sending / receiving out of band data when using the REQ / REP socket pairs."
         private_constant :FOLDER, :REP_OUT_OF_TURN
 
         module_function
@@ -37,14 +40,15 @@ module Godwit
           raise system_error(number, message), cause: cause
         end
 
-        # Not by SystemCallError.new(message, number), which makes an object of the same class: Ruby 3.1 may mix up what stands in that one,
-        # and give a Thread::Backtrace for its cause.
+        # Not by SystemCallError.new(message, number), which makes an object of the same class: Ruby
+        # 3.1 may mix up what stands in that one, and give a Thread::Backtrace for its cause.
         def system_error(number, message)
           klass = SystemCallError.new(nil, number).class
           klass.equal?(SystemCallError) ? klass.new(message, number) : klass.new(message)
         end
 
-        # Keeps the errno for ZMQ.errno. In C it is the thread's own; a thread that never failed has 0.
+        # Keeps the errno for ZMQ.errno. In C it is the thread's own; a thread that never failed has
+        # 0.
         # @return [nil]
         def note(error)
           self.errno = error.is_a?(TimeoutError) ? Errno::EAGAIN::Errno : error.errno
@@ -60,8 +64,11 @@ module Godwit
 
         def misuse?(error)
           case error
-          when StateError, ForkedError, ClosedError, BusyError, GoneError, NoIOThreadError, UnsupportedError, PollerError, ArgumentValueError then true
-          else false
+          when StateError, ForkedError, ClosedError, BusyError, GoneError, NoIOThreadError,
+               UnsupportedError, PollerError, ArgumentValueError
+            true
+          else
+            false
           end
         end
 
@@ -70,11 +77,20 @@ module Godwit
           when StateError
             return ::ZMQ::Error.new(error.message) unless socket
             return ::ZMQ::Error.new(REP_OUT_OF_TURN) if socket.type == ::ZMQ::REP
-            ::ZMQ::Error.new("#{socket.type_str} sockets allows only an alternating sequence of send and receive calls: #{error.message}")
-          when ForkedError then ::ZMQ::Error.new("this socket's context belongs to another process: make a new one in this process")
+            ::ZMQ::Error.new(
+              "#{socket.type_str} sockets allows only an alternating sequence of send and " \
+              "receive calls: #{error.message}"
+            )
+          when ForkedError
+            ::ZMQ::Error.new(
+              "this socket's context belongs to another process: make a new one in this process"
+            )
           when NoIOThreadError
-            ::ZMQ::Error.new("no I/O thread is there for this: make the context with one, ZMQ::Context.new(1)")
-          else ::ZMQ::Error.new(error.message)
+            ::ZMQ::Error.new(
+              "no I/O thread is there for this: make the context with one, ZMQ::Context.new(1)"
+            )
+          else
+            ::ZMQ::Error.new(error.message)
           end
         end
 

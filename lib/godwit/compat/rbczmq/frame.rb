@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # One frame of a message. It is gone once it was sent or destroyed; one that a Message has belongs to it.
+  # One frame of a message. It is gone once it was sent or destroyed; one that a Message has belongs
+  # to it.
   class Frame
     include Comparable
 
@@ -99,7 +100,7 @@ module ZMQ
     def print(prefix = nil)
       here!
       prefix = Arguments.type(prefix, String) unless prefix.nil?
-      $stderr.puts "#{prefix}#{line}" # standard:disable Style/StderrPuts -- warn may be switched off
+      $stderr.puts "#{prefix}#{line}" # standard:disable Style/StderrPuts -- warn may be off
       nil
     end
     alias_method :dump, :print

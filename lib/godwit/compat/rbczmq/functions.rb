@@ -71,7 +71,9 @@ module ZMQ
   # @return [Error, nil] for the errno of what failed last in this thread
   def error
     number = errno
-    Error.new(Godwit::Errors.find(number, "")&.text || SystemCallError.new(nil, number).message) unless number.zero?
+    unless number.zero?
+      Error.new(Godwit::Errors.find(number, "")&.text || SystemCallError.new(nil, number).message)
+    end
   end
 
   # @return [Integer] of what failed last in this thread, 0 if nothing did
@@ -80,7 +82,9 @@ module ZMQ
   # Moves messages between two sockets, until the process is interrupted or the context destroyed.
   # @return [Integer] -1
   def proxy(front, back, capture = nil)
-    [front, back, *capture].each { |socket| Godwit::Compat::Rbczmq::Arguments.type(socket, Socket).alive! }
+    [front, back, *capture].each do |socket|
+      Godwit::Compat::Rbczmq::Arguments.type(socket, Socket).alive!
+    end
     Godwit::Compat::Rbczmq::Failures.translated do
       proxy = Godwit::Proxy.new(front.inner, back.inner, capture: capture&.inner)
       Godwit::Compat::Rbczmq::Interrupts.during(-> { proxy.stop }) { proxy.run }

@@ -9,7 +9,9 @@ module ZMQ
     # @param pollitem [Pollitem]
     # @param args [Array] for subclasses
     def initialize(pollitem, *args)
-      raise TypeError, "#{pollitem.inspect} is not a valid ZMQ::Pollitem instance" unless pollitem.is_a?(Pollitem)
+      unless pollitem.is_a?(Pollitem)
+        raise TypeError, "#{pollitem.inspect} is not a valid ZMQ::Pollitem instance"
+      end
       @pollitem = pollitem
     end
 

@@ -3,8 +3,9 @@
 module Godwit
   module Compat
     module Rbczmq
-      # The sockets under rbczmq's. The door calls the primitives themselves: rbczmq deals in milliseconds and raw integers too, and
-      # each keyword on the way would cost a tenth of a small message.
+      # The sockets under rbczmq's. The door calls the primitives themselves: rbczmq deals in
+      # milliseconds and raw integers too, and each keyword on the way would cost a tenth of a small
+      # message.
       # @private
       module Inner
         PRIMITIVES = %i[_send _recv _wait _get_option _set_option _forked?].freeze
@@ -12,13 +13,15 @@ module Godwit
         # What the extension does in C.
         # @private
         module Own
-          # @return [Boolean, nil] nil when the caller has to look: not the owner's thread, or no String
+          # @return [Boolean, nil] nil when the caller has to look: not the owner's thread, or no
+          #   String
           def _send_own(owner, message)
             _send(message, 0, nil) if owner.equal?(Thread.current) && message.is_a?(String)
           end
 
           # @param rest [Array<String>] gets what comes behind the first frame; it must be empty
-          # @return [String, false, nil] the first frame; as {#_send_own}; false when there is no message
+          # @return [String, false, nil] the first frame; as {#_send_own}; false when there is no
+          #   message
           def _recv_own(owner, rest)
             return unless owner.equal?(Thread.current) && rest.empty?
             message = _recv(0) || false
@@ -39,7 +42,8 @@ module Godwit
 
             public(*PRIMITIVES)
           end
-          klass.const_set(:STARTS_WITH, (name == :STREAM) ? {stream_notify: false} : {}) # its libzmq told of no connection by an empty message
+          # Its libzmq told of no connection by an empty message.
+          klass.const_set(:STARTS_WITH, (name == :STREAM) ? {stream_notify: false} : {})
           [number, const_set(name, klass)]
         end.freeze
       end

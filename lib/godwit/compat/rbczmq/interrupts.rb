@@ -5,12 +5,14 @@ module Godwit
     # What stands behind rbczmq's door.
     # @private
     module Rbczmq
-      # rbczmq's waits end when a signal is handled: recv gives nil, Poller#poll -1, Loop#start 0. Ruby itself tells nobody that a trap
-      # ran, so `trap` is wrapped while this door is open; a handler runs as before, then the main thread's wait is ended.
+      # rbczmq's waits end when a signal is handled: recv gives nil, Poller#poll -1, Loop#start 0.
+      # Ruby itself tells nobody that a trap ran, so `trap` is wrapped while this door is open; a
+      # handler runs as before, then the main thread's wait is ended.
       # @private
       module Interrupts
-        # Ends a wait; never seen outside.
-        class Interrupted < Exception; end # standard:disable Lint/InheritException -- no rescue of the script's may take it
+        # Ends a wait; never seen outside. No rescue of the script may take it.
+        class Interrupted < Exception # standard:disable Lint/InheritException
+        end
 
         Wait = Struct.new(:fiber, :over)
         PUT_OFF = {Interrupted => :never}.freeze
@@ -22,13 +24,15 @@ module Godwit
 
         class << self
           # Waits for a socket; takes no message off it.
-          # @return [Integer, false, nil] its events; false when time is up; nil when a signal was handled meanwhile
+          # @return [Integer, false, nil] its events; false when time is up; nil when a signal was
+          #   handled meanwhile
           def wait_on(inner, event, milliseconds)
             wait { inner._wait(event, milliseconds) || false }
           end
 
-          # Waits, in a block that takes no message off any socket. What the handler raises is let in here and nowhere else: on JRuby, which runs handlers in a
-          # thread for them, it may come late, and over FFI a lock's holder puts it off.
+          # Waits, in a block that takes no message off any socket. What the handler raises is let
+          # in here and nowhere else: on JRuby, which runs handlers in a thread for them, it may
+          # come late, and over FFI a lock's holder puts it off.
           # @return [Object, nil] what the block gives; nil when a signal was handled meanwhile
           def wait
             return yield unless interruptible?
@@ -49,7 +53,8 @@ module Godwit
           # A fiber scheduler runs traps wherever it is.
           # @return [Boolean] whether a wait here can be ended
           def interruptible?
-            Thread.current.equal?(Thread.main) && !(Fiber.respond_to?(:scheduler) && Fiber.scheduler)
+            Thread.current.equal?(Thread.main) &&
+              !(Fiber.respond_to?(:scheduler) && Fiber.scheduler)
           end
 
           # @return [Boolean] whether this is a trap block, where Ruby allows no lock
@@ -59,10 +64,12 @@ module Godwit
             true
           end
 
-          # With the lock, where Ruby allows one: a trap block has the process's main thread, and is over at once.
+          # With the lock, where Ruby allows one: a trap block has the process's main thread, and is
+          # over at once.
           def locked(lock, &block) = trap? ? yield : lock.synchronize(&block)
 
-          # @param action [#call] called in the main thread's stead when a signal was handled while the block runs
+          # @param action [#call] called in the main thread's stead when a signal was handled while
+          #   the block runs
           def during(action)
             return yield unless Thread.current.equal?(Thread.main)
             previous = @action
@@ -74,12 +81,16 @@ module Godwit
             end
           end
 
-          # A handler was run: in the main thread, in whatever fiber that is, but on JRuby in a thread for it.
+          # A handler was run: in the main thread, in whatever fiber that is, but on JRuby in a
+          # thread for it.
           def came
             return @action&.call unless @wait
             locked(@lock) do
               wait = @wait
-              next if wait.nil? || wait.over || (Thread.current.equal?(Thread.main) && !Fiber.current.equal?(wait.fiber))
+              if wait.nil? || wait.over ||
+                  (Thread.current.equal?(Thread.main) && !Fiber.current.equal?(wait.fiber))
+                next
+              end
               wait.over = true # one who is told twice takes the second out of here
               Thread.main.raise(Interrupted) # which, unlike a `raise`, a mask puts off
             end
@@ -119,7 +130,8 @@ module Godwit
 
         Signal.singleton_class.prepend(Trap)
         Kernel.singleton_class.prepend(Trap)
-        Object.prepend(Module.new { # Kernel's own is not looked up through a module that is prepended later on every Ruby
+        # Kernel's own is not looked up through a module that is prepended later on every Ruby.
+        Object.prepend(Module.new {
           include Trap
 
           private :trap

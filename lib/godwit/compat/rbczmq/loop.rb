@@ -21,7 +21,8 @@ module ZMQ
       @running = @interrupted = @ending = @verbose = @destroyed = false
     end
 
-    # Runs until {#stop}, a callback gives false, something is raised, a signal is handled, or the context ends.
+    # Runs until {#stop}, a callback gives false, something is raised, a signal is handled, or the
+    # context ends.
     # @return [Integer] -1 when stopped by a callback, 0 when interrupted
     def start
       alive!
@@ -85,7 +86,9 @@ module ZMQ
       times = timer.times.zero? ? nil : timer.times
       told do
         @timers[timer]&.cancel
-        @timers[timer] = @inner.every([timer.delay, 0].max, times: times) { |under| fire(timer, under) }
+        @timers[timer] = @inner.every([timer.delay, 0].max, times: times) do |under|
+          fire(timer, under)
+        end
       end
       true
     end
@@ -139,7 +142,10 @@ module ZMQ
     end
 
     def alive!
-      raise Error, "ZMQ::Loop instance #{Failures.address(self)} has been destroyed by the ZMQ framework" if @destroyed
+      if @destroyed
+        raise Error,
+          "ZMQ::Loop instance #{Failures.address(self)} has been destroyed by the ZMQ framework"
+      end
     end
 
     def wanted(items) = items.map(&:possible).reduce(0, :|)
@@ -158,7 +164,8 @@ module ZMQ
       told { @inner.remove(inner, *Pollitem.symbols(bits)) } unless bits.zero?
     end
 
-    # Godwit's loop takes locks, which no trap block may: what is changed there it is told when it goes on, or before the next change.
+    # Godwit's loop takes locks, which no trap block may: what is changed there it is told when it
+    # goes on, or before the next change.
     def told(&change)
       Failures.translated do
         if Interrupts.trap?
@@ -194,7 +201,10 @@ module ZMQ
     def registered?(item) = !!@items[item.pollable]&.any? { |one| one.equal?(item) }
 
     def invoke(item, event)
-      handler = item.handler or raise Error, "a #{item.pollable.class} is ready, but its pollitem has no handler: give it one with handler="
+      handler = item.handler or
+        raise Error,
+          "a #{item.pollable.class} is ready, but its pollitem has no handler: give it one " \
+          "with handler="
       calling(handler) { handler.__send__(CALLBACKS.fetch(event)) }
     end
 

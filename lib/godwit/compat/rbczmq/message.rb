@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # A list of frames, sent and received as one. Its frames belong to it until they are taken out. It is gone once it was sent or destroyed.
+  # A list of frames, sent and received as one. Its frames belong to it until they are taken out. It
+  # is gone once it was sent or destroyed.
   class Message
     include Comparable
 
@@ -48,7 +49,8 @@ module ZMQ
     # @return [Frame, nil] the first, where {#next} goes on
     def first = at(0)
 
-    # @return [Frame, nil] the one after that which was given last; the first after a change, and after the end, which gives nil
+    # @return [Frame, nil] the one after that which was given last; the first after a change, and
+    #   after the end, which gives nil
     def next = at(@cursor ? @cursor + 1 : 0)
 
     # @return [Frame, nil] the last
@@ -112,7 +114,7 @@ module ZMQ
     # @return [Frame, nil] the first; an empty one behind it goes too
     def unwrap
       frame = pop
-      pop if frame && @frames.first&.size == 0 # standard:disable Style/ZeroLengthPredicate -- a Frame has no empty?
+      pop if frame && @frames.first&.size&.zero?
       frame
     end
 
@@ -152,7 +154,8 @@ module ZMQ
     # @return [nil]
     def print
       return if gone?
-      $stderr.puts "--------------------------------------", *@frames.map(&:line) # standard:disable Style/StderrPuts -- as Frame#print
+      warn "--------------------------------------",
+        *@frames.map(&:line) # standard:disable Style/StderrPuts -- as Frame#print
     end
 
     # @return [nil]

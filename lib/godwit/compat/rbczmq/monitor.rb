@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # What Socket#monitor calls where it is given no handler: it does nothing. A handler of one's own may be a subclass, or any object with
-  # some of these methods. Each gets the endpoint, and a descriptor, an errno or milliseconds.
+  # What Socket#monitor calls where it is given no handler: it does nothing. A handler of one's own
+  # may be a subclass, or any object with some of these methods. Each gets the endpoint, and a
+  # descriptor, an errno or milliseconds.
   class Monitor
     EVENTS = %i[
-      connected connect_delayed connect_retried listening bind_failed accepted accept_failed closed close_failed disconnected
+      connected connect_delayed connect_retried listening bind_failed accepted accept_failed closed
+      close_failed disconnected
     ].freeze
     private_constant :EVENTS
 
@@ -16,7 +18,8 @@ module ZMQ
     end
 
     # @private
-    # Hands events to a handler until the socket is closed. libzmq stops telling before the last of all, that it listens no longer.
+    # Hands events to a handler until the socket is closed. libzmq stops telling before the last of
+    # all, that it listens no longer.
     # @param names [Array<Symbol>] of the events that are wanted
     def self.follow(feed, handler, names)
       listening = {}
@@ -25,14 +28,19 @@ module ZMQ
         listening.delete(event.endpoint) if event.name == :closed
         call(handler, event.name, event.endpoint, event.value) if names.include?(event.name)
       end
-      listening.each { |endpoint, descriptor| call(handler, :closed, endpoint, descriptor) } if names.include?(:closed) && feed.socket.closed?
+      if names.include?(:closed) && feed.socket.closed?
+        listening.each { |endpoint, descriptor| call(handler, :closed, endpoint, descriptor) }
+      end
     end
 
     # @private
-    # A handler need not have a method for each. One that raises is warned of, and gets the next event too.
+    # A handler need not have a method for each. One that raises is warned of, and gets the next
+    # event too.
     def self.call(handler, event, endpoint, value)
       callback = :"on_#{event}"
-      handler.__send__(callback, endpoint, value.is_a?(Integer) ? value : 0) if handler.respond_to?(callback)
+      if handler.respond_to?(callback)
+        handler.__send__(callback, endpoint, value.is_a?(Integer) ? value : 0)
+      end
     rescue => error
       warn "#{callback} of a ZMQ monitor raised #{error.full_message(highlight: false)}"
     end

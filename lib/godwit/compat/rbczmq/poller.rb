@@ -60,7 +60,9 @@ module ZMQ
     # @return [Pollitem, false] false when it is not there
     def remove(thing)
       pollable = thing.is_a?(Pollitem) ? thing.pollable : thing
-      item = @items.find { |one| one.equal?(thing) } || @items.find { |one| one.pollable.equal?(pollable) } or return false
+      item =
+        @items.find { |one| one.equal?(thing) } ||
+        @items.find { |one| one.pollable.equal?(pollable) } or return false
       renew
       @items = @items.reject { |one| one.equal?(item) }
       item

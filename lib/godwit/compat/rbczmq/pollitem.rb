@@ -38,7 +38,10 @@ module ZMQ
     # @param handler [#on_error, #on_readable, #on_writable]
     def handler=(handler)
       missing = %i[on_error on_readable on_writable].find { |name| !handler.respond_to?(name) }
-      raise Error, "the handler #{handler.class} for #{@pollable.class} must respond to #{missing}" if missing
+      if missing
+        raise Error,
+          "the handler #{handler.class} for #{@pollable.class} must respond to #{missing}"
+      end
       @handler = handler
     end
 
@@ -76,7 +79,8 @@ module ZMQ
     end
 
     # @private
-    # @return [Boolean] whether the rest of a message waits in its socket, which libzmq knows nothing of
+    # @return [Boolean] whether the rest of a message waits in its socket, which libzmq knows
+    #   nothing of
     def rest? = @events.anybits?(POLLIN) && @pollable.is_a?(Socket) && @pollable.rest?
 
     # @private
@@ -91,7 +95,8 @@ module ZMQ
 
     private
 
-    # An end of a pipe may be registered for both: what it is not open for never comes. Where that leaves nothing, Godwit says why.
+    # An end of a pipe may be registered for both: what it is not open for never comes. Where that
+    # leaves nothing, Godwit says why.
     def events_of_io
       left = @events & OPEN_FOR.fetch(@pollable.fcntl(Fcntl::F_GETFL) & Fcntl::O_ACCMODE, @events)
       left.zero? ? @events : left
@@ -102,10 +107,16 @@ module ZMQ
     def check(pollable)
       return if pollable.is_a?(IO)
       unless pollable.is_a?(Socket)
-        raise TypeError, "wrong pollable type #{pollable.class}. Only objects of type ZMQ::Socket and IO supported."
+        raise TypeError,
+          "wrong pollable type #{pollable.class}. Only objects of type ZMQ::Socket and IO " \
+          "supported."
       end
       pollable.alive!
-      raise Error, "socket in a pending state (not bound or connected) and thus cannot be registered as a poll item!" unless pollable.attached?
+      unless pollable.attached?
+        raise Error,
+          "socket in a pending state (not bound or connected) and thus cannot be registered " \
+          "as a poll item!"
+      end
       pollable.own_thread!
     end
   end

@@ -24,7 +24,9 @@ module ZMQ
       # Has each of these methods raise, in a class of sockets.
       def unsupported_api(*methods)
         methods.each do |name|
-          define_method(name) { |*| raise Error, "API #{name} not supported for #{type_str} sockets!" }
+          define_method(name) do |*|
+            raise Error, "API #{name} not supported for #{type_str} sockets!"
+          end
         end
       end
 
@@ -43,7 +45,12 @@ module ZMQ
       # @private
       # @return [Hash{Integer => Class}] by type
       def classes
-        @classes ||= constants.map { |name| const_get(name) }.grep(Class).to_h { |klass| [klass::TYPE, klass] }.freeze
+        @classes ||=
+          constants
+            .map { |name| const_get(name) }
+            .grep(Class)
+            .to_h { |klass| [klass::TYPE, klass] }
+            .freeze
       end
 
       # @private
@@ -61,7 +68,11 @@ module ZMQ
 
       def open(context, inner_class, inner_context)
         socket = allocate
-        socket.__send__(:open, context, inner_class.new(context: inner_context, count_peers: false, **inner_class::STARTS_WITH))
+        socket.__send__(
+          :open,
+          context,
+          inner_class.new(context: inner_context, count_peers: false, **inner_class::STARTS_WITH)
+        )
         Socket.know(socket)
         socket.__send__(:initialize)
         socket
@@ -69,7 +80,11 @@ module ZMQ
 
       # A WeakMap of Ruby 3.1 does not survive compaction.
       def each_known(&block)
-        @known ? @known_lock.synchronize { @known.keys }.each(&block) : ObjectSpace.each_object(Socket, &block)
+        if @known
+          @known_lock.synchronize { @known.keys }.each(&block)
+        else
+          ObjectSpace.each_object(Socket, &block)
+        end
       end
     end
     private_class_method :new
@@ -80,7 +95,8 @@ module ZMQ
       @state
     end
 
-    # @return [Array<String>] where it is bound and connected, as it was told; with the port that a wildcard became
+    # @return [Array<String>] where it is bound and connected, as it was told; with the port that a
+    #   wildcard became
     def endpoints
       alive!
       @endpoints
@@ -126,7 +142,8 @@ module ZMQ
     # @return [String]
     def inspect = "#<#{self.class}#{" closed" if @closed}>"
 
-    # Closes it. What it has not sent yet goes on for its linger, or for the context's, if one was set there.
+    # Closes it. What it has not sent yet goes on for its linger, or for the context's, if one was
+    # set there.
     # @return [nil]
     def close
       alive!
@@ -161,8 +178,10 @@ module ZMQ
     # @private
     def own_thread!
       return if @thread.equal?(Thread.current)
-      raise Error, "Cross thread violation for #{type_str} socket #{Failures.address(self)}: created in thread " \
-        "#{Failures.address(@thread)}, invoked on thread #{Failures.address(Thread.current)}"
+      raise Error,
+        "Cross thread violation for #{type_str} socket #{Failures.address(self)}: created in " \
+        "thread " \
+          "#{Failures.address(@thread)}, invoked on thread #{Failures.address(Thread.current)}"
     end
 
     # @private
@@ -191,11 +210,15 @@ module ZMQ
     end
 
     def destroyed
-      Error.new("ZMQ::Socket instance #{Failures.address(self)} has been destroyed by the ZMQ framework")
+      Error.new(
+        "ZMQ::Socket instance #{Failures.address(self)} has been destroyed by the ZMQ framework"
+      )
     end
 
     def own_process!
-      raise Error, "#{type_str} socket belongs to another process: make one in this process" if @inner._forked?
+      if @inner._forked?
+        raise Error, "#{type_str} socket belongs to another process: make one in this process"
+      end
     end
 
     def linger_in(context, milliseconds)

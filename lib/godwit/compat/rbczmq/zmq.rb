@@ -12,7 +12,8 @@ module ZMQ
   # The release of rbczmq that this stands in for.
   VERSION = "1.8.1"
 
-  # Misuse: of a thread, a state, what is gone, what a type does not have. What libzmq refuses is an Errno class.
+  # Misuse: of a thread, a state, what is gone, what a type does not have. What libzmq refuses is an
+  # Errno class.
   class Error < StandardError; end
 
   POLLIN = 1

@@ -21,7 +21,10 @@ module Godwit
         # @param longest [Integer] bytes of records that an answer may have
         # @return [Hash{Symbol => Object}] of the ROUTER
         def self.options(bytes, longest)
-          {max_message_size: LONGEST, recv_hwm: QUESTIONS, send_hwm: [bytes / (longest + ACCOUNTS), 1].max, mandatory: true}
+          {
+            max_message_size: LONGEST, recv_hwm: QUESTIONS,
+            send_hwm: [bytes / (longest + ACCOUNTS), 1].max, mandatory: true
+          }
         end
 
         def initialize(socket, broadcaster)
@@ -51,7 +54,12 @@ module Godwit
           Thread.current.report_on_exception = false
           @socket.each do |message|
             peer, *envelope, question = message
-            tell([peer, *envelope, *(envelope.all?(&:empty?) ? answer(question) : error("a question is one frame"))])
+            tell(
+              [
+                peer, *envelope,
+                *(envelope.all?(&:empty?) ? answer(question) : error("a question is one frame"))
+              ]
+            )
           rescue ClosedError, ContextTerminatedError
             break
           rescue => trouble
@@ -67,7 +75,9 @@ module Godwit
 
         def answer(question)
           question = JSON.parse(question.dup.force_encoding(Encoding::UTF_8), max_nesting: 10)
-          return error("a question is an object, such as {\"ask\":\"stats\"}") unless question.is_a?(Hash)
+          unless question.is_a?(Hash)
+            return error("a question is an object, such as {\"ask\":\"stats\"}")
+          end
           case question["ask"]
           when "stats" then [JSON.generate(@broadcaster.statistics)]
           when "last" then last(question)
@@ -79,7 +89,11 @@ module Godwit
 
         def last(question)
           choices = question.slice(*CHOICES).compact.transform_keys(&:to_sym)
-          return error("level, prog, host and tag are strings, or arrays of such") unless choices.values.all? { |given| word?(given) || (given.is_a?(Array) && given.all? { |one| word?(one) }) }
+          unless choices.values.all? { |given|
+                   word?(given) || (given.is_a?(Array) && given.all? { |one| word?(one) })
+                 }
+            return error("level, prog, host and tag are strings, or arrays of such")
+          end
           messages = @broadcaster.last(question.fetch("n", 100), **choices).map(&:frames)
           [JSON.generate("frames" => messages.map(&:size)), *messages.flatten]
         end

@@ -6,7 +6,8 @@ require_relative "../complaint"
 module Godwit
   class Logger < ::Logger
     class Broadcaster
-      # Hands what the proxy captures to a sink, or to who wants to see foreign messages, in a thread of its own. Between them stand two sockets of the process, whose high-water marks
+      # Hands what the proxy captures to a sink, or to who wants to see foreign messages, in a
+      # thread of its own. Between them stand two sockets of the process, whose high-water marks
       # hold the proxy back.
       # @private
       class Feed
@@ -25,7 +26,11 @@ module Godwit
           @complaint = Complaint.new(name(sink))
           @written = @failed = 0
           @last = ["end of feed", SecureRandom.hex(16)].freeze # a message that no writer can send
-          @socket = PUSH.bind("inproc://godwit-feed-#{object_id}-#{Process.pid}", context: context, send_hwm: BATCH, linger: 0)
+          @socket =
+            PUSH.bind(
+              "inproc://godwit-feed-#{object_id}-#{Process.pid}", context: context, send_hwm: BATCH,
+              linger: 0
+            )
           @source = PULL.connect(@socket.last_endpoint, context: context, recv_hwm: BATCH)
         end
 
@@ -84,7 +89,8 @@ module Godwit
           until last
             messages = @source.recv_many(BATCH)
             messages.pop if (last = messages.last == @last)
-            records = messages.filter_map { |message| Record.parse(message, memory) || foreign(message) }
+            records =
+              messages.filter_map { |message| Record.parse(message, memory) || foreign(message) }
             write(records) if @sink && records.any?
           end
         rescue ClosedError, ContextTerminatedError
@@ -112,7 +118,9 @@ module Godwit
           @written += went
           @failed += records.size - went
           @error = error
-          @complaint.call("#{error.message} (#{error.class}); #{@failed} records were not written so far")
+          @complaint.call(
+            "#{error.message} (#{error.class}); #{@failed} records were not written so far"
+          )
         ensure
           @in_hand = 0
           @before = sink_written

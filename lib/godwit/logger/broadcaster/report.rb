@@ -7,13 +7,17 @@ module Godwit
       # @private
       module Report
         TOTALS = %w[messages bytes records plain foreign lost late writers forgotten kept].freeze
-        ACCOUNT = %w[writer prog host first last received lost late bytes lag longest_lag idle].freeze
+        ACCOUNT = %w[
+          writer prog host first last received lost late bytes lag longest_lag idle
+        ].freeze
         NAMES = %w[prog host].freeze
         NANOSECONDS = %w[lag longest_lag].freeze
 
         module_function
 
-        def totals(values) = {**TOTALS.zip(values).to_h, "levels" => levels(values.drop(TOTALS.size))}
+        def totals(values)
+          {**TOTALS.zip(values).to_h, "levels" => levels(values.drop(TOTALS.size))}
+        end
 
         def account(values)
           account = ACCOUNT.zip(values).to_h

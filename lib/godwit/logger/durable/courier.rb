@@ -5,14 +5,17 @@ require_relative "delivery"
 
 module Godwit
   class Logger < ::Logger
-    # The thread that brings stores' records to a receiver, over one DEALER, and takes its acknowledgements.
+    # The thread that brings stores' records to a receiver, over one DEALER, and takes its
+    # acknowledgements.
     # @private
     class Courier
       # Seconds that a receiver has for its first answer, before it is said that there is none.
       PATIENCE = 2.0
       # Seconds between two tries with a peer that is no receiver, at most.
       SLOWEST = 5.0
-      EVENTS = %i[handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected].freeze
+      EVENTS = %i[
+        handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected
+      ].freeze
       # What a peer that is no receiver fails with.
       WRONG = "is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`"
 
@@ -68,10 +71,14 @@ module Godwit
       private
 
       def open
-        @own_context = Context.new unless @settings.context&.usable? || @settings.endpoint.start_with?("inproc:")
+        @own_context = Context.new unless @settings.context&.usable? ||
+          @settings.endpoint.start_with?("inproc:")
         context = @own_context || (@settings.context&.usable? ? @settings.context : Godwit.context)
         # Only to a peer that is there: what waits for one is on the disk already.
-        @socket = DEALER.new(context: context, immediate: true, linger: Context::BRIEF_LINGER, **@settings.options)
+        @socket =
+          DEALER.new(
+            context: context, immediate: true, linger: Context::BRIEF_LINGER, **@settings.options
+          )
         @socket.on_event(*EVENTS) { |event| @events << event and ring(always: true) }
         @socket.connect(@settings.endpoint)
         @poller = Poller.new(@socket, @bell_out)
@@ -124,16 +131,24 @@ module Godwit
         when Wire::WELCOME
           @answered = true
           number && greet(delivery, number)
-        when Wire::ACK then @progress.call if number && delivery.acknowledged(number, Timeout.now)
-        when Wire::WHAT then delivery.begin_anew if delivery.welcome?
-        when Wire::TROUBLE then @trouble.call("the receiver cannot write: #{value.to_s.dup.force_encoding(Encoding::UTF_8).scrub}")
+        when Wire::ACK
+          @progress.call if number && delivery.acknowledged(number, Timeout.now)
+        when Wire::WHAT
+          delivery.begin_anew if delivery.welcome?
+        when Wire::TROUBLE
+          @trouble.call(
+            "the receiver cannot write: #{value.to_s.dup.force_encoding(Encoding::UTF_8).scrub}"
+          )
         end
         @idle = false # there may be more to send
       end
 
       def greet(delivery, number)
         return @progress.call if delivery.welcomed(number)
-        @trouble.call("the receiver has records of #{delivery.store.id} that #{delivery.store.folder} never sent (a copy of it, or a power cut?): it goes on under a new id")
+        @trouble.call(
+          "the receiver has records of #{delivery.store.id} that #{delivery.store.folder} never " \
+          "sent (a copy of it, or a power cut?): it goes on under a new id"
+        )
         delivery.store.rename
         delivery.renamed
       end
@@ -161,7 +176,8 @@ module Godwit
         @deliveries.each(&:begin_anew)
       end
 
-      # In mid-handshake: a receiver that was killed hangs up once, a peer of another type each time. libzmq does not connect again to what it takes for one.
+      # In mid-handshake: a receiver that was killed hangs up once, a peer of another type each
+      # time. libzmq does not connect again to what it takes for one.
       def disconnected
         @asked = nil
         return @shaken = false if @shaken
@@ -188,7 +204,10 @@ module Godwit
       end
 
       def forget_finished
-        @deliveries.reject! { |delivery| !delivery.equal?(@deliveries.first) && delivery.store.segments.empty? && (delivery.store.close || true) }
+        @deliveries.reject! do |delivery|
+          !delivery.equal?(@deliveries.first) && delivery.store.segments.empty? &&
+            (delivery.store.close || true)
+        end
       end
 
       def await(blocked)
@@ -197,7 +216,9 @@ module Godwit
           @blocked = blocked
         end
         now = Timeout.now
-        times = [*@deliveries.map(&:due), @until, @join_at, (@asked + PATIENCE if @asked && !@answered)]
+        times = [
+          *@deliveries.map(&:due), @until, @join_at, (@asked + PATIENCE if @asked && !@answered)
+        ]
         seconds = times.compact.min&.then { |time| [time - now, 0].max }
         Thread.handle_interrupt(Object => :immediate) { @poller.wait(seconds) }
         @bell_out.read_nonblock(64, exception: false)

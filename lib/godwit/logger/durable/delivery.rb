@@ -4,7 +4,8 @@ require_relative "wire"
 
 module Godwit
   class Logger < ::Logger
-    # How far one store's records have come on their way to a receiver: what to send next, and what an answer means. It sends nothing itself.
+    # How far one store's records have come on their way to a receiver: what to send next, and what
+    # an answer means. It sends nothing itself.
     # @private
     class Delivery
       # Bytes of one message, about.

@@ -5,11 +5,14 @@ require_relative "lasts"
 
 module Godwit
   class Logger < ::Logger
-    # A {Sink} that knows, after a crash, what is in its file: up to which offset, and of each durable writer up to which seq. Beside app.log stands
-    # app.log.journal: entries [u32 length, u32 CRC-32, content], appended after each write to the file and before anything is acknowledged. At the start the file
-    # is cut where the last entry says; what was written after that was not acknowledged, and comes again.
+    # A {Sink} that knows, after a crash, what is in its file: up to which offset, and of each
+    # durable writer up to which seq. Beside app.log stands app.log.journal: entries [u32 length,
+    # u32 CRC-32, content], appended after each write to the file and before anything is
+    # acknowledged. At the start the file is cut where the last entry says; what was written after
+    # that was not acknowledged, and comes again.
     #
-    # All that goes into the file goes through here, also what is not durable: else the cut would take it.
+    # All that goes into the file goes through here, also what is not durable: else the cut would
+    # take it.
     # @private
     class Journal
       # Bytes after which it is written anew, with what counts.
@@ -21,7 +24,9 @@ module Godwit
       # @param sink [Sink]
       # @raise [BusyError] when another process has the journal
       def initialize(sink, compact: COMPACT)
-        raise Errors.bad_value(:journal, "the sink", "one of a regular file", sink.path) unless sink.regular?
+        unless sink.regular?
+          raise Errors.bad_value(:journal, "the sink", "one of a regular file", sink.path)
+        end
         @sink = sink
         @path = "#{sink.path}.journal"
         @compact = compact
@@ -57,7 +62,8 @@ module Godwit
         end
       end
 
-      # Writes records of writers that are not durable; others come by {#write_durable}, and once more here when they were handed on to a broadcaster.
+      # Writes records of writers that are not durable; others come by {#write_durable}, and once
+      # more here when they were handed on to a broadcaster.
       # @param records [Array<Record>]
       # @return [self]
       # @raise [Error] as {Sink#write}
@@ -70,7 +76,8 @@ module Godwit
       end
 
       # Once it returns they may be acknowledged. If it raises, {#last} tells how far it came.
-      # @param entries [Array<Array(String, Integer, Record)>] writer, seq, record; of one writer in order, and none that is there
+      # @param entries [Array<Array(String, Integer, Record)>] writer, seq, record; of one writer in
+      #   order, and none that is there
       # @raise [Error] as {Sink#write}
       def write_durable(entries)
         @lock.synchronize do
@@ -92,7 +99,8 @@ module Godwit
       # Closes the sink too.
       def close = @sink.close
 
-      # Another may have the journal from now on. The sink is closed, or gets nothing more through here.
+      # Another may have the journal from now on. The sink is closed, or gets nothing more through
+      # here.
       def release
         @lock.synchronize do
           @file&.close
@@ -112,7 +120,9 @@ module Godwit
 
       def open_file(path)
         file = File.open(path, File::RDWR | File::APPEND | File::CREAT | File::BINARY, 0o600)
-        return file if file.flock(File::LOCK_EX | File::LOCK_NB) && File.stat(path).ino == file.stat.ino
+        if file.flock(File::LOCK_EX | File::LOCK_NB) && File.stat(path).ino == file.stat.ino
+          return file
+        end
         file.close
         raise Errors.build(BusyError, :open, path, "another process keeps it")
       rescue SystemCallError => error
@@ -143,13 +153,15 @@ module Godwit
         content if content.bytesize == length && Zlib.crc32(content) == crc
       end
 
-      # The file that the last entry tells of may have another name by now, but only whole: it was put away after an entry.
+      # The file that the last entry tells of may have another name by now, but only whole: it was
+      # put away after an entry.
       # @return [Integer] bytes that were cut off
       def restore(inode, size, length, crc)
         path = find(inode) or return 0
         there = File.size(path)
         return 0 if there <= size
-        return 0 unless length.zero? || Zlib.crc32(File.binread(path, length, size - length)) == crc # another file with its inode
+        # Another file with its inode.
+        return 0 unless length.zero? || Zlib.crc32(File.binread(path, length, size - length)) == crc
         File.truncate(path, size)
         there - size
       end
@@ -157,7 +169,11 @@ module Godwit
       def find(inode)
         folder = File.dirname(@sink.path)
         start = File.basename(@sink.path)
-        Dir.children(folder).select { |name| name.start_with?(start) }.map { |name| File.join(folder, name) }.find { |name| Folder.inode(name) == inode }
+        Dir
+          .children(folder)
+          .select { |name| name.start_with?(start) }
+          .map { |name| File.join(folder, name) }
+          .find { |name| Folder.inode(name) == inode }
       end
 
       def entry(place, lasts)
@@ -185,7 +201,8 @@ module Godwit
       # What follows a torn entry could not be read.
       def put(file, bytes, before)
         done = 0
-        done += file.syswrite(done.zero? ? bytes : bytes.byteslice(done..)) while done < bytes.bytesize
+        done += file.syswrite(done.zero? ? bytes : bytes.byteslice(done..)) while done <
+            bytes.bytesize
         Folder.sync_file(file) if @sink.fsync
         @bytes = before + bytes.bytesize
       rescue SystemCallError
@@ -198,7 +215,11 @@ module Godwit
       end
 
       def rewrite(place, changed = {})
-        fresh = File.open("#{@path}.new", File::RDWR | File::APPEND | File::CREAT | File::TRUNC | File::BINARY, 0o600)
+        fresh =
+          File.open(
+            "#{@path}.new", File::RDWR | File::APPEND | File::CREAT | File::TRUNC | File::BINARY,
+            0o600
+          )
         fresh.flock(File::LOCK_EX | File::LOCK_NB)
         before = @bytes
         put(fresh, entry(place, @lasts.to_h.merge(changed)), 0)

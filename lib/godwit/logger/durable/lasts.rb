@@ -4,7 +4,8 @@ require "logger"
 
 module Godwit
   class Logger < ::Logger
-    # The last seq of each durable writer. Those unheard of for longest are forgotten, beyond a number.
+    # The last seq of each durable writer. Those unheard of for longest are forgotten, beyond a
+    # number.
     # @private
     class Lasts
       MOST = 50_000

@@ -2,14 +2,17 @@
 
 module Godwit
   class Logger < ::Logger
-    # A folder that is one process's, until that ends, however it ends: flock(2) on a file in it. A forked child has no part in it.
+    # A folder that is one process's, until that ends, however it ends: flock(2) on a file in it. A
+    # forked child has no part in it.
     # @private
     class Lock
       NAME = "lock"
-      # Those of this process; and in a forked child those of its parents, closed. Array's own methods need no lock.
+      # Those of this process; and in a forked child those of its parents, closed. Array's own
+      # methods need no lock.
       HELD = [] # standard:disable Style/MutableConstant -- a register
 
-      # A lock goes with the last copy of its descriptor, and a child has copies. A daemon takes over from its parent, which ends then and there.
+      # A lock goes with the last copy of its descriptor, and a child has copies. A daemon takes
+      # over from its parent, which ends then and there.
       # @private
       module AfterFork
         def _fork
@@ -36,7 +39,9 @@ module Godwit
           end
           file.truncate(0)
           file.pwrite(Process.pid.to_s, 0)
-          Process.singleton_class.prepend(AfterFork) if Process.respond_to?(:_fork) && !Process.singleton_class.include?(AfterFork)
+          if Process.respond_to?(:_fork) && !Process.singleton_class.include?(AfterFork)
+            Process.singleton_class.prepend(AfterFork)
+          end
           new(folder, file).tap { |lock| HELD << lock }
         rescue Errno::ENOENT
           nil # the folder went meanwhile
@@ -94,7 +99,9 @@ module Godwit
       def release
         return unless own?
         HELD.delete(self)
-        @file.flock(File::LOCK_UN) # a process that another thread is just starting has a copy until it is a program of its own
+        # A process that another thread is just starting has a copy until it is a program of its
+        # own.
+        @file.flock(File::LOCK_UN)
         @file.close
       end
 

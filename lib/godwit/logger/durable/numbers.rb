@@ -15,7 +15,10 @@ module Godwit
         # @param topics [Hash] topic to tseq
         # @return [String]
         def note(topics)
-          topics.first(MOST_NOTED).map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
+          topics
+            .first(MOST_NOTED)
+            .map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }
+            .join
         end
 
         # What {Segments} tells at the start.

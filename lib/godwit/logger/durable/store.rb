@@ -7,7 +7,8 @@ require_relative "lock"
 
 module Godwit
   class Logger < ::Logger
-    # A folder with the records of one writer: its lock, its id, and segments. The id stays over restarts, and its seq goes on.
+    # A folder with the records of one writer: its lock, its id, and segments. The id stays over
+    # restarts, and its seq goes on.
     # @private
     class Store
       ID = "id"
@@ -33,7 +34,8 @@ module Godwit
           raise Errors.build(error.errno, :open, folder)
         end
 
-        # One of its own in any case. It gets its name once it is locked, so that nobody takes it for a leftover.
+        # One of its own in any case. It gets its name once it is locked, so that nobody takes it
+        # for a leftover.
         # @return [Store]
         def within(folder, **options, &block)
           id = SecureRandom.hex(16)
@@ -49,7 +51,10 @@ module Godwit
         def leftovers(folder)
           forget_begun(folder)
           inners = Dir.children(folder).grep(FORM).map { |name| File.join(folder, name) }
-          inners.filter_map { |inner| (time = made(inner)) && [time, inner] }.sort.filter_map { |_, inner| take_over(inner) }
+          inners
+            .filter_map { |inner| (time = made(inner)) && [time, inner] }
+            .sort
+            .filter_map { |_, inner| take_over(inner) }
         rescue SystemCallError
           [] # the folder went
         end
@@ -94,12 +99,20 @@ module Godwit
 
         def forget_begun(folder)
           old = Time.now - 60
-          Dir.glob("*#{BEGUN}", base: folder).map { |name| File.join(folder, name) }.each { |name| FileUtils.rm_r(name) if File.stat(name).mtime < old }
+          Dir
+            .glob("*#{BEGUN}", base: folder)
+            .map { |name| File.join(folder, name) }
+            .each { |name| FileUtils.rm_r(name) if File.stat(name).mtime < old }
         end
 
         def busy(folder)
           owner = Lock.owner(folder)
-          Errors.build(BusyError, :open, folder, "process #{owner || "unknown"} uses it: give each logger a folder of its own")
+          Errors.build(
+            BusyError,
+            :open,
+            folder,
+            "process #{owner || "unknown"} uses it: give each logger a folder of its own"
+          )
         end
       end
 

@@ -10,8 +10,9 @@ require_relative "store"
 
 module Godwit
   class Logger < ::Logger
-    # One process's end of a durable logger: each record is in a {Store} before the call returns; a {Courier} brings it to the receiver. It knows no
-    # Logger, so that the garbage collector can take that.
+    # One process's end of a durable logger: each record is in a {Store} before the call returns; a
+    # {Courier} brings it to the receiver. It knows no Logger, so that the garbage collector can
+    # take that.
     #
     # What a trap handler logs cannot wait for the lock: the courier stores it, in a moment.
     # @private
@@ -25,8 +26,10 @@ module Godwit
       # Records of trap handlers that wait to be stored.
       LANE = 10_000
 
-      # What another thread raises in one that waits is none of the logger's faults, which nobody is told of by an error: its `cause` goes on.
-      class Interruption < Exception # standard:disable Lint/InheritException -- as what passes every rescue
+      # What another thread raises in one that waits is none of the logger's faults, which nobody is
+      # told of by an error: its `cause` goes on.
+      # It inherits from Exception so that it passes every rescue.
+      class Interruption < Exception # standard:disable Lint/InheritException
       end
 
       # @param complaint [#call]
@@ -71,7 +74,8 @@ module Godwit
       def start
         return if @closing || !own?
         first_with(@starting) do
-          Thread.handle_interrupt(Object => :never) { begin_courier unless @closing || alive? } # it takes over folders
+          # It takes over folders.
+          Thread.handle_interrupt(Object => :never) { begin_courier unless @closing || alive? }
         end
       rescue => error
         trouble(error)
@@ -84,8 +88,8 @@ module Godwit
 
       # Callers.
       # @param entry [Array] see {Encoder}
-      # @return [Boolean, Symbol, nil] whether it is stored; :sealed: nothing was done, another has to take it; nil: a trap handler's, which is stored
-      #   in a moment
+      # @return [Boolean, Symbol, nil] whether it is stored; :sealed: nothing was done, another has
+      #   to take it; nil: a trap handler's, which is stored in a moment
       def push(entry, _bytes)
         # A kill that came once the record is stored may not spare the courier the bell.
         Thread.handle_interrupt(Object => :never) do
@@ -102,7 +106,10 @@ module Godwit
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
         waiting = pending
-        Stats.new(queued: waiting + @lane.size, sent: @stored - [waiting, @stored].min, dropped: @encoder.dropped + @failed + @late + @gone, spooled: 0, last_error: @last_error)
+        Stats.new(
+          queued: waiting + @lane.size, sent: @stored - [waiting, @stored].min,
+          dropped: @encoder.dropped + @failed + @late + @gone, spooled: 0, last_error: @last_error
+        )
       end
 
       # Waits until all that was logged before has been acknowledged.
@@ -113,7 +120,12 @@ module Godwit
         finish = seconds && Timeout.now + seconds
         @lock.synchronize do
           goal = @store.segments.last
-          waiting { wait(finish) while @store.segments.released < goal && !@closing && (finish.nil? || Timeout.now < finish) }
+          waiting do
+            while @store.segments.released < goal && !@closing &&
+                (finish.nil? || Timeout.now < finish)
+              wait(finish)
+            end
+          end
           @store.segments.released >= goal
         end
       rescue Interruption => interruption
@@ -134,7 +146,11 @@ module Godwit
         return abandon if deleted?
         Exit.watch(self) unless @courier
         inner = Store.leftovers(File.realpath(@settings.durable))
-        @courier = Courier.new(@settings, [@store, *inner], turn: method(:take_lane), trouble: method(:trouble), progress: method(:progress))
+        @courier =
+          Courier.new(
+            @settings, [@store, *inner], turn: method(:take_lane), trouble: method(:trouble),
+            progress: method(:progress)
+          )
         @courier.start
       end
 
@@ -144,7 +160,8 @@ module Godwit
           @finished = true
           conclude
         rescue ThreadError
-          Thread.new { conclude }.join(1) # a trap handler, which can wait for no lock: this thread may have it
+          # A trap handler, which can wait for no lock: this thread may have it.
+          Thread.new { conclude }.join(1)
         end
       end
 
@@ -155,10 +172,16 @@ module Godwit
         rest = nil
         seal { rest = pending }
         @in_vain = rest.positive?
-        @complaint.call("#{Text.count(rest, "is", "are")} kept in #{@store.folder} for the next start", always: true) if rest.positive?
+        if rest.positive?
+          @complaint.call(
+            "#{Text.count(rest, "is", "are")} kept in #{@store.folder} for the next start",
+            always: true
+          )
+        end
       end
 
-      # From here on nothing is stored, and another may have the folder. Who waits for room or acknowledgements goes on.
+      # From here on nothing is stored, and another may have the folder. Who waits for room or
+      # acknowledgements goes on.
       # @raise [ThreadError] in a trap handler, with nothing done
       def seal
         @lock.synchronize do
@@ -186,22 +209,42 @@ module Godwit
       # @raise [ThreadError] in a trap handler, with nothing done
       def forget
         seal { @gone = pending }
-        @complaint.call("#{Text.count(@gone, "was", "were")} in #{@store.folder}, which is gone", always: true) if @gone.positive?
+        if @gone.positive?
+          @complaint.call(
+            "#{Text.count(@gone, "was", "were")} in #{@store.folder}, which is gone", always: true
+          )
+        end
       end
 
       def check(settings)
-        raise Errors.bad_value(:logger, "overflow: with durable:", ":drop_new or :block", settings.overflow) unless %i[drop_new block].include?(settings.overflow)
-        raise Errors.bad_value(:logger, "wire: with durable:", ":records", settings.wire) if settings.plain?
-        raise Errors.bad_value(:logger, "bind: with durable:", "false: the receiver binds", true) if settings.bind?
-        raise Errors.bad_type(:logger, "durable:", "the path of a folder", settings.durable) unless settings.durable.is_a?(::String)
+        unless %i[drop_new block].include?(settings.overflow)
+          raise Errors.bad_value(
+            :logger,
+            "overflow: with durable:",
+            ":drop_new or :block",
+            settings.overflow
+          )
+        end
+        if settings.plain?
+          raise Errors.bad_value(:logger, "wire: with durable:", ":records", settings.wire)
+        end
+        if settings.bind?
+          raise Errors.bad_value(:logger, "bind: with durable:", "false: the receiver binds", true)
+        end
+        unless settings.durable.is_a?(::String)
+          raise Errors.bad_type(:logger, "durable:", "the path of a folder", settings.durable)
+        end
         bytes = settings.durable_bytes
-        raise Errors.bad_value(:logger, "durable_bytes:", "an Integer, 1 or more", bytes) if bytes && !(bytes.is_a?(Integer) && bytes.positive?)
+        if bytes && !(bytes.is_a?(Integer) && bytes.positive?)
+          raise Errors.bad_value(:logger, "durable_bytes:", "an Integer, 1 or more", bytes)
+        end
       end
 
       def open_store
         known = {}
         size = [SEGMENT_BYTES, @most / PARTS + 1].min # the last file stays, and must leave room
-        @store = Store.open(@settings.durable, segment_bytes: size, fsync: @settings.fsync, note: -> { Numbers.note(@encoder.topics) }) do |seq, record|
+        @store = Store.open(@settings.durable, segment_bytes: size, fsync: @settings.fsync,
+          note: -> { Numbers.note(@encoder.topics) }) do |seq, record|
           Numbers.remember(known, seq, record)
         end
         @encoder = Numbers.new(@settings, @store.id, @store.segments.last, known)
@@ -226,11 +269,16 @@ module Godwit
         return true if @store.segments.bytes < @most
         return false unless @settings.overflow == :block
         finish = @settings.block_timeout && Timeout.now + @settings.block_timeout
-        waiting { wait(finish) until @store.segments.bytes < @most || @closing || (finish && Timeout.now >= finish) }
+        waiting do
+          until @store.segments.bytes < @most || @closing || (finish && Timeout.now >= finish)
+            wait(finish)
+          end
+        end
         @store.segments.bytes < @most
       end
 
-      # With the lock. Who waits counts before he looks: the courier, which tells nobody while nobody waits, may have news in between.
+      # With the lock. Who waits counts before he looks: the courier, which tells nobody while
+      # nobody waits, may have news in between.
       def waiting
         @waiting += 1
         yield
@@ -239,7 +287,9 @@ module Godwit
       end
 
       def wait(finish)
-        Thread.handle_interrupt(Object => :immediate) { @freed.wait(@lock, finish && [finish - Timeout.now, 0].max) }
+        Thread.handle_interrupt(Object => :immediate) do
+          @freed.wait(@lock, finish && [finish - Timeout.now, 0].max)
+        end
       rescue => error
         raise Interruption, cause: error
       end
@@ -296,7 +346,14 @@ module Godwit
       end
 
       def trouble(error)
-        @last_error = error.is_a?(Exception) ? error : StateError.new(error, operation: :log, endpoint: @settings.endpoint)
+        @last_error =
+          (
+            if error.is_a?(Exception)
+              error
+            else
+              StateError.new(error, operation: :log, endpoint: @settings.endpoint)
+            end
+          )
         @complaint.call(error.is_a?(Exception) ? "#{error.message} (#{error.class})" : error)
       end
     end

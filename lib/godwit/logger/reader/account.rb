@@ -5,8 +5,9 @@ require_relative "../gaps"
 module Godwit
   class Logger < ::Logger
     class Reader
-      # What a reader got of one writer, and what it did not get: each writer counts its records, and a number that never came is a record
-      # that was lost on the way, or that the writer dropped.
+      # What a reader got of one writer, and what it did not get: each writer counts its records,
+      # and a number that never came is a record that was lost on the way, or that the writer
+      # dropped.
       #
       # `last - first + 1 == received + lost`, but for a reader that asked for some topics only.
       class Account
@@ -18,8 +19,9 @@ module Godwit
         attr_reader :received
         # @return [Integer] records that did not
         attr_reader :lost
-        # @return [Integer] records that came again, or after a later one. One that had been missing is in {#received} too, where the reader
-        #   gets all topics and still knows that it was missing (it remembers 8 gaps of a writer)
+        # @return [Integer] records that came again, or after a later one. One that had been missing
+        #   is in {#received} too, where the reader gets all topics and still knows that it was
+        #   missing (it remembers 8 gaps of a writer)
         attr_reader :late
         # @return [Integer] seq from which on it counts: that of the first record, or 1
         attr_reader :first
@@ -29,7 +31,10 @@ module Godwit
         attr_reader :time
 
         # @private
-        def initialize(writer, first, prog: nil, host: nil, last: first - 1, received: 0, lost: 0, late: 0, time: 0.0)
+        def initialize(
+          writer, first, prog: nil, host: nil, last: first - 1, received: 0, lost: 0, late: 0,
+          time: 0.0
+        )
           @writer = writer
           @prog = prog
           @host = host
@@ -76,12 +81,17 @@ module Godwit
 
         # @return [Hash{String => Object}] all of it, as the state file and `--stats` have it
         def to_h
-          {"writer" => writer, "prog" => prog, "host" => host, "received" => received, "lost" => lost, "late" => late, "first" => first,
-           "last" => last, "time" => time}
+          {
+            "writer" => writer, "prog" => prog, "host" => host, "received" => received,
+            "lost" => lost, "late" => late, "first" => first, "last" => last, "time" => time
+          }
         end
 
         # @return [String]
-        def inspect = "#<#{self.class} #{writer} #{prog}@#{host} received #{received}, lost #{lost}, late #{late}, #{first}..#{last}>"
+        def inspect
+          "#<#{self.class} #{writer} #{prog}@#{host} received #{received}, lost #{lost}, " \
+          "late #{late}, #{first}..#{last}>"
+        end
 
         private
 

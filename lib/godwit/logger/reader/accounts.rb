@@ -6,11 +6,12 @@ require_relative "account"
 module Godwit
   class Logger < ::Logger
     class Reader
-      # The accounts of all writers that a reader remembers, and what has none: lines of plain writers, and messages that are no records.
-      # One thread at a time uses it.
+      # The accounts of all writers that a reader remembers, and what has none: lines of plain
+      # writers, and messages that are no records. One thread at a time uses it.
       # @private
       class Accounts
-        # Writers that are remembered; then the tenth that was idle for longest is forgotten, but for its numbers.
+        # Writers that are remembered; then the tenth that was idle for longest is forgotten, but
+        # for its numbers.
         MOST = 10_000
 
         attr_reader :plain, :foreign
@@ -18,7 +19,8 @@ module Godwit
         attr_accessor :time
 
         # @param topics [Boolean] whether only some topics come
-        # @param known [Array<Account>, nil] of an earlier reader; then writers that are not among them begin with 1
+        # @param known [Array<Account>, nil] of an earlier reader; then writers that are not among
+        #   them begin with 1
         def initialize(topics: false, known: nil, most: MOST)
           @by_topic = topics
           @from_one = !known.nil?
@@ -68,7 +70,9 @@ module Godwit
         def begin_account(record, seq)
           forget if @accounts.size >= @most
           writer = record.writer.dup.force_encoding(Encoding::UTF_8).freeze
-          @accounts[writer] = Account.new(writer, (@from_one && !@by_topic) ? 1 : seq, prog: record.prog, host: record.host)
+          @accounts[writer] = Account.new(
+            writer, (@from_one && !@by_topic) ? 1 : seq, prog: record.prog, host: record.host
+          )
         end
 
         # One that comes back begins with the seq that it comes with.

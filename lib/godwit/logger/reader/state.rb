@@ -7,8 +7,9 @@ require_relative "../view"
 module Godwit
   class Logger < ::Logger
     class Reader
-      # The file that carries the accounts over a reader's end to the next one. It is replaced as a whole, by a rename, at most once in {PERIOD}:
-      # a reader that is killed has read a bit more than the file says, which the next one reports as lost.
+      # The file that carries the accounts over a reader's end to the next one. It is replaced as a
+      # whole, by a rename, at most once in {PERIOD}: a reader that is killed has read a bit more
+      # than the file says, which the next one reports as lost.
       # @private
       class State
         PERIOD = 1.0
@@ -20,8 +21,12 @@ module Godwit
         # @raise [ArgumentTypeError, ArgumentValueError] when that is no path
         def initialize(path)
           path = path.to_path if path.respond_to?(:to_path)
-          raise Errors.bad_type(:reader, "state:", "the path of a file", path) unless path.is_a?(String)
-          raise Errors.bad_value(:reader, "state:", "the path of a file", path) if path.empty? || path.include?("\0")
+          unless path.is_a?(String)
+            raise Errors.bad_type(:reader, "state:", "the path of a file", path)
+          end
+          if path.empty? || path.include?("\0")
+            raise Errors.bad_value(:reader, "state:", "the path of a file", path)
+          end
           @path = File.expand_path(path)
           @due = Timeout.now + PERIOD
         end
@@ -33,23 +38,35 @@ module Godwit
           folder = File.dirname(@path)
           raise Errno::ENOENT, folder unless File.directory?(folder)
           raise Errno::EACCES, folder unless File.writable?(folder)
-          raise Errors.bad_value(:reader, "state:", "a file, no folder", @path) if File.directory?(@path)
+          if File.directory?(@path)
+            raise Errors.bad_value(:reader, "state:", "a file, no folder", @path)
+          end
           return [] unless File.exist?(@path)
-          JSON.parse(File.read(@path, encoding: "UTF-8")).fetch("writers").map { |writer, values| account(writer, values) }
+          JSON
+            .parse(File.read(@path, encoding: "UTF-8"))
+            .fetch("writers")
+            .map { |writer, values| account(writer, values) }
         rescue JSON::ParserError, KeyError, TypeError, NoMethodError, ArgumentError
-          raise Errors.bad_value(:reader, "state:", "a file that a reader wrote, or one that is not there yet", @path)
+          raise Errors.bad_value(
+            :reader,
+            "state:",
+            "a file that a reader wrote, or one that is not there yet",
+            @path
+          )
         end
 
         # @return [Float] seconds until {save} is due
         def due_in = [@due - Timeout.now, 0].max
 
-        # Trouble with the disk does not end the reading: it is told on $stderr, once until it is over.
+        # Trouble with the disk does not end the reading: it is told on $stderr, once until it is
+        # over.
         # @param accounts [Array<Account>]
         def save(accounts)
           @due = Timeout.now + PERIOD
           writers = accounts.to_h { |one| [one.writer, one.to_h.slice("first", *FIELDS)] }
           temporary = "#{@path}.#{Process.pid}.new"
-          File.write(temporary, View.json({"v" => 1, "writers" => writers})) # a stranger's id may be no UTF-8
+          # A stranger's id may be no UTF-8.
+          File.write(temporary, View.json({"v" => 1, "writers" => writers}))
           File.rename(temporary, @path)
           @error = nil
         rescue SystemCallError => error

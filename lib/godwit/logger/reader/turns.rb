@@ -21,16 +21,16 @@ module Godwit
         # @return [Integer] messages that found no room
         attr_reader :dropped
 
-        # @param most [Integer] bytes that may wait; when they are exceeded, a writer with more than its equal share
-        #   gets no more
+        # @param most [Integer] bytes that may wait; when they are exceeded, a writer with more than
+        #   its equal share gets no more
         def initialize(most)
           @most = most
           @bytes = @dropped = 0
           @waiting = {}
         end
 
-        # A full batch means that more wait. They are taken at once, as one connection brings the records of
-        # all writers.
+        # A full batch means that more wait. They are taken at once, as one connection brings the
+        # records of all writers.
         # @yieldparam count [Integer] at most so many
         # @yieldreturn [Array, nil] messages; nil: nothing was there
         # @return [Array, nil] as the block
@@ -54,7 +54,8 @@ module Godwit
             writer = Record.writer_of(message)
             waiting = @waiting[writer] ||= Waiting.new([], [], 0)
             size = size_of(message)
-            next @dropped += 1 if @bytes + size > @most && waiting.bytes + size > @most / @waiting.size
+            next @dropped += 1 if @bytes + size > @most &&
+              waiting.bytes + size > @most / @waiting.size
             waiting.messages << message
             waiting.sizes << size
             waiting.bytes += size
@@ -77,7 +78,9 @@ module Godwit
           taken
         end
 
-        def size_of(message) = OVERHEAD + (message.is_a?(String) ? message.bytesize : message.sum(&:bytesize))
+        def size_of(message)
+          OVERHEAD + (message.is_a?(String) ? message.bytesize : message.sum(&:bytesize))
+        end
       end
       private_constant :Turns
     end

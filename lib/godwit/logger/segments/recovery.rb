@@ -14,14 +14,20 @@ module Godwit
           @segments = Dir.children(@folder).grep(Segments::FILE).sort.map do |name|
             Segments::Segment.new(name.to_i(16), File.join(@folder, name), 0, 0, 0)
           end
-          # The last may be torn, and without its first entry; all before it were once the last, and cut then.
+          # The last may be torn, and without its first entry; all before it were once the last, and
+          # cut then.
           full = [@segments.size - 1, 0].max
           full -= 1 while full.positive? && !note_of(@segments[full])
           @segments.each_with_index do |segment, index|
-            scan(segment, (block if index >= full)) unless index < full && measure(segment, @segments[index + 1])
+            unless index < full && measure(segment, @segments[index + 1])
+              scan(segment, (block if index >= full))
+            end
           end
           drop(@segments.pop) while @segments.last&.size&.zero? # begun, and not come to its note
-          spent, @segments = @segments.partition { |segment| segment.last <= @released && !segment.equal?(@segments.last) }
+          spent, @segments =
+            @segments.partition do |segment|
+              segment.last <= @released && !segment.equal?(@segments.last)
+            end
           @total = @segments.sum(&:size)
           spent.each { |segment| drop(segment) } if @segments.any? && note_of(@segments.last)
         end
@@ -32,7 +38,12 @@ module Godwit
           return if head.bytesize < Segments::HEAD_BYTES || head.unpack1("N") > Segments::LONGEST
           bytes = File.binread(segment.path, Segments::HEAD_BYTES + head.unpack1("N"))
           seq, finish = Segments.whole_entry(bytes, 0)
-          [bytes.unpack1("Q>", offset: Segments::HEAD_BYTES), bytes.byteslice(Segments::HEAD_BYTES + 8...finish)] if seq&.zero? && finish >= Segments::HEAD_BYTES + 8
+          if seq&.zero? && finish >= Segments::HEAD_BYTES + 8
+            [
+              bytes.unpack1("Q>", offset: Segments::HEAD_BYTES),
+              bytes.byteslice(Segments::HEAD_BYTES + 8...finish)
+            ]
+          end
         end
 
         # @return [Boolean] whether the notes tell all that is to be known of the file
@@ -69,7 +80,8 @@ module Godwit
         end
 
         def write_released
-          @released_file ||= File.open(File.join(@folder, RELEASED), File::RDWR | File::CREAT | File::BINARY, 0o600)
+          @released_file ||=
+            File.open(File.join(@folder, RELEASED), File::RDWR | File::CREAT | File::BINARY, 0o600)
           seq = [@released].pack("Q>")
           @released_file.pwrite(seq << [Zlib.crc32(seq)].pack("N"), 0)
         rescue SystemCallError

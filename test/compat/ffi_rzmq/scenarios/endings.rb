@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# How contexts end beside threads, linger, a device that echoes, and things of the program's own in a poller.
+# How contexts end beside threads, linger, a device that echoes, and things of the program's own in
+# a poller.
 require "ffi"
 unless IO.method_defined?(:posix_fileno)
   class IO
@@ -14,7 +15,8 @@ socket.getsockopt(ZMQ::LINGER, linger = [])
 show "linger of a fresh one", linger
 socket.close
 
-{"Device" => ->(rep) { ZMQ::Device.new(rep, rep) }, "zmq_proxy" => ->(rep) { LibZMQ.zmq_proxy(rep.socket, rep.socket, nil) }}.each do |name, echo|
+{"Device" => ->(rep) { ZMQ::Device.new(rep, rep) },
+ "zmq_proxy" => ->(rep) { LibZMQ.zmq_proxy(rep.socket, rep.socket, nil) }}.each do |name, echo|
   own = ZMQ::Context.new
   rep = own.socket(ZMQ::REP)
   rep.bind("inproc://echo")

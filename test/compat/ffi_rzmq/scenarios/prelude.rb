@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# What the scenarios beside this file share. They are programs for ffi-rzmq, which know nothing of Godwit: scenarios_test.rb runs each with the
-# gem and with the door, and compares what they print.
+# What the scenarios beside this file share. They are programs for ffi-rzmq, which know nothing of
+# Godwit: scenarios_test.rb runs each with the gem and with the door, and compares what they print.
 require "ffi-rzmq"
 $stdout.sync = true
 
@@ -18,7 +18,9 @@ end
 # A socket that neither hangs nor delays the end.
 def open_socket(context, type)
   socket = context.socket(type)
-  {ZMQ::LINGER => 0, ZMQ::RCVTIMEO => 5000, ZMQ::SNDTIMEO => 5000}.each { |option, value| socket.setsockopt(option, value) }
+  {ZMQ::LINGER => 0, ZMQ::RCVTIMEO => 5000, ZMQ::SNDTIMEO => 5000}.each do |option, value|
+    socket.setsockopt(option, value)
+  end
   socket
 end
 

@@ -33,7 +33,10 @@ late = Thread.new do
   poller.register_readable(pull2)
   begun << true
   code = poller.poll(:blocking)
-  [code, ZMQ::Util.errno == ZMQ::ETERM, pull2.recv_string(+""), ZMQ::Util.errno == ZMQ::ETERM, pull2.close]
+  [
+    code, ZMQ::Util.errno == ZMQ::ETERM, pull2.recv_string(+""), ZMQ::Util.errno == ZMQ::ETERM,
+    pull2.close
+  ]
 end
 2.times { begun.pop }
 push.close

@@ -7,7 +7,8 @@ module ZMQ
       RANGES = {
         int64: -(1 << 63)..(1 << 63) - 1, uint64: 0..(1 << 64) - 1, id32: 0..(1 << 32) - 1
       }.tap { |ranges| ranges.default = -(1 << 31)..(1 << 31) - 1 }.freeze
-      BY_ID = Godwit::Options::SOCKET.each_value.uniq(&:id).to_h { |option| [option.id, option] }.freeze
+      BY_ID =
+        Godwit::Options::SOCKET.each_value.uniq(&:id).to_h { |option| [option.id, option] }.freeze
       private_constant :RANGES, :BY_ID
 
       # @param name [Integer] such as `LINGER`
@@ -19,7 +20,11 @@ module ZMQ
         option = BY_ID[name]
         raw = raw_value(option, value, length) if option&.writable?
         return failed(EINVAL) if raw.nil?
-        (option.name == :conflate && @name == "PUB") ? conflate_publisher(option, raw) : store(option, raw)
+        if option.name == :conflate && @name == "PUB"
+          conflate_publisher(option, raw)
+        else
+          store(option, raw)
+        end
         @relaxed = raw != 0 if option.name == :relaxed
         0
       rescue Godwit::Error => error
@@ -27,7 +32,8 @@ module ZMQ
       end
 
       # @param name [Integer] such as `RCVHWM`
-      # @param array [Array] its first element becomes the value: an Integer, a String, or true or false (`RCVMORE`)
+      # @param array [Array] its first element becomes the value: an Integer, a String, or true or
+      #   false (`RCVMORE`)
       # @return [Integer] 0 or -1
       def getsockopt(name, array)
         return failed(ENOTSOCK) unless @godwit
@@ -39,7 +45,8 @@ module ZMQ
         note(error)
       end
 
-      # @return [String, nil] the name under which a ROUTER at the other end knows it; nil when it is closed
+      # @return [String, nil] the name under which a ROUTER at the other end knows it; nil when it
+      #   is closed
       def identity
         array = []
         getsockopt(IDENTITY, array)
@@ -55,7 +62,8 @@ module ZMQ
 
       # @return [Integer, String, nil] nil when the option does not take it
       def raw_value(option, value, length)
-        return unless option.types.nil? || @name != "PUB" || option.for_type?(:PUB) # the XPUB inside might
+        # The XPUB inside might.
+        return unless option.types.nil? || @name != "PUB" || option.for_type?(:PUB)
         if %i[bytes text key].include?(option.type)
           return unless value.is_a?(String)
           length ? value.byteslice(0, length) : value.b
@@ -64,7 +72,8 @@ module ZMQ
         end
       end
 
-      # A high-water mark that comes after the first bind or connect counts for nothing, as in libzmq 3.
+      # A high-water mark that comes after the first bind or connect counts for nothing, as in
+      # libzmq 3.
       def store(option, raw)
         @godwit.__send__(:store, option, raw, raw)
       rescue Godwit::StateError

@@ -2,15 +2,17 @@
 
 module ZMQ
   class Socket
-    # Receiving. Messages come from libzmq whole; their parts are handed out one by one. Each call gives the bytes of the part it received
-    # last, or -1.
+    # Receiving. Messages come from libzmq whole; their parts are handed out one by one. Each call
+    # gives the bytes of the part it received last, or -1.
     module Receiving
       # @param string [String] its content is replaced by the next part, binary
       # @param flags [Integer] `DONTWAIT`
       # @return [Integer] bytes, or -1
       # @raise [FrozenError] when it is frozen
       def recv_string(string, flags = 0)
-        raise FrozenError.new("recv_string: the String is frozen", receiver: string) if string.frozen?
+        if string.frozen?
+          raise FrozenError.new("recv_string: the String is frozen", receiver: string)
+        end
         part = next_part(:_recv, flags) or return -1
         string.replace(part.to_s)
         string.bytesize

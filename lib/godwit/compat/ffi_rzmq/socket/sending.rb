@@ -4,8 +4,9 @@ module ZMQ
   class Socket
     # Sending. Each call gives the bytes of the part it sent last, or -1.
     #
-    # Parts sent with `SNDMORE` are held back here until the last one, then all go as one message. Whether a peer can take the message is
-    # asked (and waited for) at the first part, as in libzmq; that a ROUTER has no such peer is told at the last.
+    # Parts sent with `SNDMORE` are held back here until the last one, then all go as one message.
+    # Whether a peer can take the message is asked (and waited for) at the first part, as in libzmq;
+    # that a ROUTER has no such peer is told at the last.
     module Sending
       # @param string [String]
       # @param flags [Integer] `DONTWAIT`, `SNDMORE`

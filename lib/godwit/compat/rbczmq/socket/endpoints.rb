@@ -110,7 +110,8 @@ module ZMQ
       uri
     end
 
-    # The SRV records of "service.domain". What cannot be such a name is not asked for: an answer may take long.
+    # The SRV records of "service.domain". What cannot be such a name is not asked for: an answer
+    # may take long.
     def services(uri)
       service, domain = uri.split(".", 2)
       return [] if domain.nil? || !uri.match?(/\A[\w.-]+\z/)

@@ -2,7 +2,8 @@
 
 module ZMQ
   class Socket
-    # Calls the handler's on_connected, on_listening…, those that it has, from a thread of its own, until the socket is closed.
+    # Calls the handler's on_connected, on_listening…, those that it has, from a thread of its own,
+    # until the socket is closed.
     # @param endpoint [String] "inproc://…", a name that no other has
     # @param handler [Object, nil] nil: a Monitor
     # @param events [Integer, nil] of ZMQ::EVENT_…; nil: all
@@ -14,7 +15,9 @@ module ZMQ
       Arguments.type(endpoint, String)
       Arguments.type(events, Integer) unless events.nil?
       names = Monitor.names(events || EVENT_ALL)
-      return false unless endpoint.start_with?("inproc://") && names.any? && @context.lend(endpoint, __id__)
+      unless endpoint.start_with?("inproc://") && names.any? && @context.lend(endpoint, __id__)
+        return false
+      end
       feed = option { @inner.monitor(*names, :listening, :closed) }
       @feed&.close # libzmq has one monitor for a socket
       @feed = feed

@@ -11,8 +11,9 @@ module ZMQ
 
     # Name => number of libzmq's; numbers, read and set as libzmq has them.
     NUMBERS = {
-      sndhwm: 23, rcvhwm: 24, affinity: 4, rate: 8, recovery_ivl: 9, maxmsgsize: 22, multicast_hops: 25, backlog: 19,
-      reconnect_ivl: 18, reconnect_ivl_max: 21, rcvtimeo: 27, sndtimeo: 28
+      sndhwm: 23, rcvhwm: 24, affinity: 4, rate: 8, recovery_ivl: 9, maxmsgsize: 22,
+      multicast_hops: 25, backlog: 19, reconnect_ivl: 18, reconnect_ivl_max: 21, rcvtimeo: 27,
+      sndtimeo: 28
     }.freeze
 
     # Those whose default libzmq 4.2 changed from 0 to -1.
@@ -23,7 +24,9 @@ module ZMQ
     private_constant :INT, :RANGES
 
     # Set only.
-    FLAGS = {delay_attach_on_connect: 39, router_mandatory: 33, router_raw: 41, xpub_verbose: 40}.freeze
+    FLAGS = {
+      delay_attach_on_connect: 39, router_mandatory: 33, router_raw: 41, xpub_verbose: 40
+    }.freeze
     private_constant :NUMBERS, :BUFFERS, :FLAGS
 
     NUMBERS.each do |name, id|
@@ -46,7 +49,8 @@ module ZMQ
       -1
     end
 
-    # @param milliseconds [Integer] that it goes on sending after its close, unless its context has a linger
+    # @param milliseconds [Integer] that it goes on sending after its close, unless its context has
+    #   a linger
     def linger=(milliseconds)
       write_number(:linger, LINGER, milliseconds)
     end
@@ -87,7 +91,8 @@ module ZMQ
     # @return [Integer] of POLLIN and POLLOUT
     def events
       bits = read_option(EVENTS)
-      bits |= POLLOUT if @endpoints.empty? && type == ROUTER # with router_mandatory too, as libzmq 3 has it
+      # With router_mandatory too, as libzmq 3 has it.
+      bits |= POLLOUT if @endpoints.empty? && type == ROUTER
       rest? ? bits | POLLIN : bits
     end
 
@@ -117,7 +122,9 @@ module ZMQ
     def write_number(name, id, value)
       ready_to_set
       Arguments.type(value, Integer)
-      Failures.refuse(Errno::EINVAL::Errno, "#{name} #{value}") unless RANGES.fetch(name, INT).cover?(value)
+      unless RANGES.fetch(name, INT).cover?(value)
+        Failures.refuse(Errno::EINVAL::Errno, "#{name} #{value}")
+      end
       write_option(name, id, value)
     end
 
@@ -130,7 +137,9 @@ module ZMQ
       option do
         @inner._set_option(id, value)
       rescue Godwit::StateError
-        nil # a high-water mark that comes after the first bind or connect counts for nothing, as in libzmq 3
+        # A high-water mark that comes after the first bind or connect counts for nothing, as in
+        # libzmq 3.
+        nil
       end
       trace { "set option \"#{name}\" #{value.inspect}" }
       nil

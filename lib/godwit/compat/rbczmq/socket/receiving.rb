@@ -6,7 +6,8 @@ module ZMQ
     private_constant :RECEIVE_TIMEOUT
 
     # Receives a frame.
-    # @return [String, nil] nil when there is none: time is up, a signal was handled, the context ends, it is not its turn
+    # @return [String, nil] nil when there is none: time is up, a signal was handled, the context
+    #   ends, it is not its turn
     def recv
       first = @inner._recv_own(@owner, @rest) # as in send
       return first if first
@@ -77,7 +78,8 @@ module ZMQ
       Failures.note(error)
     end
 
-    # @return [String, Array, nil] the next message; nil when none comes, or the wait is over for another reason
+    # @return [String, Array, nil] the next message; nil when none comes, or the wait is over for
+    #   another reason
     def await
       if Interrupts.interruptible?
         served(POLLIN, @inner._get_option(RECEIVE_TIMEOUT)) { @inner._recv(0) } || nil
@@ -104,7 +106,8 @@ module ZMQ
       own_process!
     end
 
-    # What was tried without a look: closed sockets and those of another process say so, all else gives nil.
+    # What was tried without a look: closed sockets and those of another process say so, all else
+    # gives nil.
     def nothing(error)
       alive!
       raise Failures.misuse(error, self) if error.is_a?(Godwit::ForkedError)

@@ -9,13 +9,15 @@ module ZMQ
     # Sends a frame: the last of its message.
     # @return [Boolean] false when the time of sndtimeo is up
     def send(string)
-      return true if @inner._send_own(@sender, string) # open, attached, no part held, in its thread: nothing else needs a look
+      # Open, attached, no part held, in its thread: nothing else needs a look.
+      return true if @inner._send_own(@sender, string)
       send_part(string, false)
     rescue Godwit::Error => error
       Failures.fail_with(error, self)
     end
 
-    # Sends a frame, with more of its message to follow. It is held back until {#send} comes: messages go whole.
+    # Sends a frame, with more of its message to follow. It is held back until {#send} comes:
+    # messages go whole.
     # @return [Boolean] false when the time of sndtimeo is up
     def sendm(string)
       send_part(string, true)
@@ -33,7 +35,9 @@ module ZMQ
       flags = frame_flags(flags)
       trace { "send_frame #{frame.line}" }
       wait = flags.nobits?(Frame::DONTWAIT)
-      return false unless flags.anybits?(Frame::MORE) ? hold(data, wait) : deliver(with_held(data), wait)
+      unless flags.anybits?(Frame::MORE) ? hold(data, wait) : deliver(with_held(data), wait)
+        return false
+      end
       frame.gone! if flags.nobits?(Frame::REUSE)
       true
     rescue Godwit::Error => error
@@ -74,7 +78,8 @@ module ZMQ
       @held ? [*@held, string] : string
     end
 
-    # Where libzmq would have waited with the first part, this does. The other types drop, or know by the whole message where it goes.
+    # Where libzmq would have waited with the first part, this does. The other types drop, or know
+    # by the whole message where it goes.
     def hold(string, wait)
       if !@held && WAITING.include?(type)
         return false unless served(POLLOUT, wait ? @inner._get_option(SEND_TIMEOUT) : 0) { true }
@@ -87,7 +92,10 @@ module ZMQ
     # What is refused is given up whole; when time is up, the last part may be sent again.
     def deliver(message, wait)
       sent = @inner._send(message, 0, nil)
-      sent ||= served(POLLOUT, wait ? @inner._get_option(SEND_TIMEOUT) : 0) { @inner._send(message, 0, nil) }
+      sent ||=
+        served(POLLOUT, wait ? @inner._get_option(SEND_TIMEOUT) : 0) do
+          @inner._send(message, 0, nil)
+        end
       give_up_held if sent
       sent
     rescue Godwit::Error

@@ -50,7 +50,9 @@ module ZMQ
       private
 
       def inproc_only(uri)
-        raise Error, "PAIR sockets only take an inproc endpoint" unless Arguments.string(uri).start_with?("inproc://")
+        unless Arguments.string(uri).start_with?("inproc://")
+          raise Error, "PAIR sockets only take an inproc endpoint"
+        end
       end
     end
 
@@ -58,7 +60,9 @@ module ZMQ
     module InTurn
       # As Socket#send_frame, without MORE.
       def send_frame(frame, flags = nil)
-        raise Error, "cannot send multiple frames on #{type_str} sockets" if frame_flags(flags).anybits?(Frame::MORE)
+        if frame_flags(flags).anybits?(Frame::MORE)
+          raise Error, "cannot send multiple frames on #{type_str} sockets"
+        end
         super
       end
     end
