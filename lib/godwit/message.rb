@@ -230,7 +230,9 @@ module Godwit
 
     def shown(frame)
       return "gone" if frame.gone?
-      "#{frame.size} bytes#{" #{frame.byteslice(0, SHOWN).inspect}#{"..." if frame.size > SHOWN}" unless frame.size.zero?}"
+      return "0 bytes" if frame.size.zero?
+      ellipsis = "..." if frame.size > SHOWN
+      "#{frame.size} bytes #{frame.byteslice(0, SHOWN).inspect}#{ellipsis}"
     end
 
     def frame(part, operation)

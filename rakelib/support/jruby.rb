@@ -92,10 +92,8 @@ module Godwit
     def archive
       @archive ||= begin
         java, = Open3.capture2e("java", "-version")
-        File.join(
-          ROOT, "tmp",
-          "jruby-#{Digest::SHA256.hexdigest([java, *jars.flat_map { |jar| [jar, File.mtime(jar).to_i] }].join("\n"))[0, 16]}.jsa"
-        )
+        inputs = [java, *jars.flat_map { |jar| [jar, File.mtime(jar).to_i] }]
+        File.join(ROOT, "tmp", "jruby-#{Digest::SHA256.hexdigest(inputs.join("\n"))[0, 16]}.jsa")
       end
     end
   end

@@ -111,8 +111,8 @@ module Godwit
             @stamp = Time.at(second).strftime("%Y-%m-%dT%H:%M:%S.").freeze
             @second = second
           end
-          text =
-            "#{stream.line_head}#{@stamp}#{(t_ns / 1000 % 1_000_000 + 1_000_000).to_s.byteslice(1, 6)}#{stream.line_middle}#{text}"
+          micros = (t_ns / 1000 % 1_000_000 + 1_000_000).to_s.byteslice(1, 6)
+          text = "#{stream.line_head}#{@stamp}#{micros}#{stream.line_middle}#{text}"
         end
         text.include?("\0") ? text.delete("\0") : text
       end
