@@ -20,7 +20,8 @@ class DealerRouterTest < Godwit::TestCase
     assert_equal ["d", ["", "e"]], take(dealer, 2)
   end
 
-  each_transport("a peer without routing id gets one of five bytes, the first of them zero") do |transport|
+  each_transport("a peer without routing id gets one of five bytes, the first of them " \
+    "zero") do |transport|
     router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport)
     dealer << "hello"
     id, body = router.recv(timeout: 5)
@@ -59,7 +60,8 @@ class DealerRouterTest < Godwit::TestCase
     assert_equal [%w[a b c]] * 5, take(router, 15).map(&:first).each_slice(3).map(&:sort)
   end
 
-  each_transport("a peer that sends without end does not keep another from being heard") do |transport|
+  each_transport("a peer that sends without end does not keep another from being " \
+    "heard") do |transport|
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
     greedy, modest =
       %w[greedy modest].map do |id|
@@ -71,7 +73,8 @@ class DealerRouterTest < Godwit::TestCase
     assert(eventually { router.recv_many(1000, timeout: 5).include?(["modest", "me too"]) })
   end
 
-  each_transport("without mandatory a message to nobody is dropped, and the next one goes") do |transport|
+  each_transport("without mandatory a message to nobody is dropped, and the next one " \
+    "goes") do |transport|
     router, dealer =
       connected_pair(:ROUTER, :DEALER, transport: transport, connect_options: {routing_id: "me"})
     dealer << "here I am"
@@ -143,7 +146,8 @@ class DealerRouterTest < Godwit::TestCase
     assert_equal ["a", "hello back"], b.recv(timeout: 5)
   end
 
-  each_transport("a DEALER speaks to a REP, and a REQ to a ROUTER, with an empty frame between") do |transport|
+  each_transport("a DEALER speaks to a REP, and a REQ to a ROUTER, with an empty frame " \
+    "between") do |transport|
     rep, dealer = connected_pair(:REP, :DEALER, transport: transport)
     dealer << ["", "question"]
     assert_equal "question", rep.recv(timeout: 5)

@@ -55,7 +55,8 @@ class FramesTest < Godwit::TestCase
     assert_equal %w[d e f], pull.recv_frames(2, timeout: 5).map(&:to_s)
   end
 
-  each_transport("frames are sent as they are, alone and among Strings, and are gone then") do |transport|
+  each_transport("frames are sent as they are, alone and among Strings, and are gone " \
+    "then") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     one, two = Godwit::Frame.new("one"), Godwit::Frame.new("t" * 100_000)
     push.send(one)

@@ -1,7 +1,9 @@
 # frozen_string_literal: true
 
-# libzmq: test_disconnect_inproc, test_invalid_rep, test_issue_566, test_metadata, test_probe_router, test_rebind_ipc
-# libzmq: test_reconnect_ivl, test_security_null, test_sockopt_hwm, test_spec_rep, test_spec_dealer, test_spec_pushpull, test_tcp_accept_filter
+# libzmq: test_disconnect_inproc, test_invalid_rep, test_issue_566, test_metadata, test_probe_router
+# libzmq: test_rebind_ipc
+# libzmq: test_reconnect_ivl, test_security_null, test_sockopt_hwm, test_spec_rep, test_spec_dealer
+# libzmq: test_spec_pushpull, test_tcp_accept_filter
 
 require_relative "../test_helper"
 require_relative "assertions"
@@ -29,7 +31,8 @@ class LibzmqScenariosTest < Godwit::TestCase
   end
 
   # Over tcp and ipc the first of them ends the connection.
-  each_transport("a REQ drops replies without the empty frame, and takes the good one after them", only: [:inproc]) do |transport|
+  each_transport("a REQ drops replies without the empty frame, and takes the good one after " \
+    "them", only: [:inproc]) do |transport|
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
     req = open_socket(:REQ).connect(router.last_endpoint)
     req << "question"
@@ -169,7 +172,8 @@ class LibzmqScenariosTest < Godwit::TestCase
     assert_equal [5, 1000], [push.send_hwm, pull.recv_hwm]
   end
 
-  each_transport("a REP gives the whole envelope back, and shows its user nothing of it") do |transport|
+  each_transport("a REP gives the whole envelope back, and shows its user nothing of " \
+    "it") do |transport|
     rep = open_socket(:REP).bind(endpoint_for(transport))
     dealer = open_socket(:DEALER).connect(rep.last_endpoint)
     dealer << ["one", "two", "", "question"]

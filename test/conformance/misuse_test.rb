@@ -46,7 +46,8 @@ class MisuseTest < Godwit::TestCase
     assert_equal "reply", req.recv(timeout: 5)
   end
 
-  each_transport("a REQ that receives before it sends, a REP that sends before it receives") do |transport|
+  each_transport("a REQ that receives before it sends, a REP that sends before it " \
+    "receives") do |transport|
     rep, req = connected_pair(:REP, :REQ, transport: transport)
     [-> { req.recv }, -> { req.recv(timeout: 1) }, -> { req.recv_nonblock }, -> { req.recv_many },
       -> { req.recv_into(+"") }].each do |call|

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# libzmq: test_proxy, test_proxy_hwm, test_proxy_single_socket, test_proxy_terminate, test_reqrep_device
+# libzmq: test_proxy, test_proxy_hwm, test_proxy_single_socket, test_proxy_terminate
+# libzmq: test_reqrep_device
 
 require "test_helper"
 require "timeout"

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# libzmq: test_req_correlate, test_req_relaxed, test_reqrep_inproc, test_reqrep_ipc, test_reqrep_tcp, test_spec_req
+# libzmq: test_req_correlate, test_req_relaxed, test_reqrep_inproc, test_reqrep_ipc, test_reqrep_tcp
+# libzmq: test_spec_req
 
 require "test_helper"
 require_relative "assertions"

@@ -94,7 +94,8 @@ class RequestTest < Godwit::TestCase
     assert_equal "here", req.request("anybody?", timeout: 0.5, retries: 20)
   end
 
-  each_transport("relaxed and correlated it stays the same socket and drops the late reply too") do |transport|
+  each_transport("relaxed and correlated it stays the same socket and drops the late reply " \
+    "too") do |transport|
     router = server(transport)
     req = client(router, relaxed: true, correlate: true)
     assert_raises(Godwit::TimeoutError) { req.request("first", timeout: 0.2) }

@@ -87,7 +87,8 @@ class ServeTest < Godwit::TestCase
     assert_equal "Godwit::MessageTypeError", req.request("x", timeout: 5)
   end
 
-  each_transport("a ROUTER serves several, with the routing id in front, and nil is no reply") do |transport|
+  each_transport("a ROUTER serves several, with the routing id in front, and nil is no " \
+    "reply") do |transport|
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
     in_thread { router.serve { |id, *rest| (rest == ["ignore"]) ? nil : [id, *rest, "served"] } }
     dealers = Array.new(3) { open_socket(:DEALER).connect(router.last_endpoint) }

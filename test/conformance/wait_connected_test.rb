@@ -200,7 +200,8 @@ class WaitConnectedTest < Godwit::TestCase
   end
 
   # Counting reads the PUB's subscriptions, and with them the edge that the sender waits for.
-  each_transport "a PUB that drops nothing sends on while another thread counts its peers" do |transport|
+  each_transport "a PUB that drops nothing sends on while another thread counts its " \
+    "peers" do |transport|
     pub = open_socket(:PUB, xpub_no_drop: true, send_hwm: 1).bind(endpoint_for(transport))
     sub = open_socket(:SUB, recv_hwm: 1, subscribe: "").connect(pub.last_endpoint)
     pub.wait_connected(timeout: HANG)

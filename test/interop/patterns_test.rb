@@ -52,7 +52,8 @@ class InteropPatternsTest < InteropCase
     assert_equal ["", "again"], dealer.recv
   end
 
-  both_ways "ROUTER serves pyzmq's REQ, with the empty frame that it puts in front" do |transport, binder|
+  both_ways "ROUTER serves pyzmq's REQ, with the empty frame that it puts in " \
+    "front" do |transport, binder|
     router = open_socket(:ROUTER)
     req = python.socket(:REQ, ROUTING_ID: "python")
     join(router, req, binder: binder, transport: transport)

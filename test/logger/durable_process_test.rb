@@ -253,7 +253,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_equal [*(0...100).map { |index| "record #{index}" }, "0"], lines
   end
 
-  test "a writer without room on the disk drops and counts, tells, and goes on when there is room" do
+  test "a writer without room on the disk drops and counts, tells, and goes on when there is " \
+    "room" do
     not_on :jruby, "it has no Process.setrlimit"
     lines = run_program(<<~'RUBY')
       trap("XFSZ", "IGNORE")

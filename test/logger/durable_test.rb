@@ -149,7 +149,8 @@ class LoggerDurableTest < Godwit::TestCase
       /#{Regexp.escape(folder)}.*process #{Process.pid} uses it.*folder of its own/, error.message
     )
     program =
-      'require "godwit"; begin; Godwit::Logger.new(*ARGV.first(1), durable: ARGV[1]); rescue Godwit::BusyError => error; puts error.message; end'
+      'require "godwit"; begin; Godwit::Logger.new(*ARGV.first(1), durable: ARGV[1]); rescue ' \
+      "Godwit::BusyError => error; puts error.message; end"
     assert_match(
       /process #{Process.pid} uses it/, assert_child(run_child(program, [nowhere, folder])).stdout
     )

@@ -114,7 +114,8 @@ class LoggerOddObjectsTest < Godwit::TestCase
     assert_equal odd.inspect, second.payload
   end
 
-  test "what JSON's generator writes by itself is known, for a json whose generator does not tell" do
+  test "what JSON's generator writes by itself is known, for a json whose generator does not " \
+    "tell" do
     text = Godwit::Logger.const_get(:Text)
     odd = ODD.fetch("a to_json that gives no JSON")
     kind = ODD.fetch("a String whose to_json gives none")
@@ -159,7 +160,10 @@ class LoggerOddObjectsTest < Godwit::TestCase
         error, user: 42)
     },
     "exception: error" => ->(log, error) { log.error("saving failed", exception: error) },
-    "exception: error beside other data" => ->(log, error) { log.error("saving failed", exception: error, user: 42) }
+    "exception: error beside other data" => ->(log, error) {
+      log.error("saving " \
+          "failed", exception: error, user: 42)
+    }
   }.each do |name, call|
     test "#{name} keeps class, message, backtrace and cause" do
       begin

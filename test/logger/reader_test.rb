@@ -239,7 +239,8 @@ class LoggerReaderTest < Godwit::TestCase
     assert_raises(Godwit::ClosedError) { waiting.value }
   end
 
-  test "a file that is no state is left alone, and trouble with the disk does not end the reading" do
+  test "a file that is no state is left alone, and trouble with the disk does not end the " \
+    "reading" do
     file = File.join(scratch_dir, "reader.state")
     ["", "[]", "{}", '{"writers":[1]}', '{"writers":{"a":{"first":"1"}}}', "\xff"].each do |text|
       File.binwrite(file, text)

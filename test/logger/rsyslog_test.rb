@@ -71,7 +71,8 @@ class RsyslogTest < Godwit::TestCase
 
   def stop(child) = child.signal(:TERM).finish
 
-  test "rsyslog takes plain lines: each whole, in order, as Ruby's Logger would have written them" do
+  test "rsyslog takes plain lines: each whole, in order, as Ruby's Logger would have written " \
+    "them" do
     file = "#{scratch_dir}/godwit.log"
     child = rsyslog(example("imczmq", "tcp://*:7000" => endpoint, "/var/log/godwit.log" => file))
     log = own(Godwit::Logger.new(endpoint, wire: :plain, progname: "billing"))

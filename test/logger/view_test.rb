@@ -65,7 +65,8 @@ class LoggerViewTest < Godwit::TestCase
       equal: "a=b"
     }
     shown =
-      'user=42 name=anna path="/a/b?c" words="a b" quote="\\"" list=[1,"x"] deep={"a":null} none=null ok=true empty="" equal="a=b"'
+      'user=42 name=anna path="/a/b?c" words="a b" quote="\\"" list=[1,"x"] deep={"a":null} ' \
+      'none=null ok=true empty="" equal="a=b"'
     assert_equal "card refused  #{shown}", View.message(record(payload: payload))
     assert_equal "card refused  [1,2]", View.message(record(payload: [1, 2]))
     assert_equal "user=42", View.message(record("", payload: {user: 42}))

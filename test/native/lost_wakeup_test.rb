@@ -16,7 +16,8 @@ class LostWakeupTest < Godwit::TestCase
 
   # Settling the others reads ZMQ_EVENTS, and with it swallows what the caller itself is about to
   # wait for.
-  test "a receiver beside a blocked sender hears of a message that comes as it settles the sender" do
+  test "a receiver beside a blocked sender hears of a message that comes as it settles the " \
+    "sender" do
     child = start_child(<<~RUBY, [ROUNDS], env: Shim.windows(events: 200))
       require "godwit"
       #{ONE_CORE}

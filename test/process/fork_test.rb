@@ -10,7 +10,8 @@ require_relative "forking"
 class ForkTest < Godwit::TestCase
   include Godwit::TestSupport::Forking
 
-  test "every call on an inherited socket or context raises ForkedError, and GC leaves them alone" do
+  test "every call on an inherited socket or context raises ForkedError, and GC leaves them " \
+    "alone" do
     assert_done <<~RUBY
       pull, push = pair
       check(pull, push)

@@ -91,7 +91,8 @@ class LoopProcessTest < Godwit::TestCase
   test "Ctrl-C ends a program that only runs a loop, with the status of an interrupt" do
     child =
       start_child(
-        'require "godwit"; Godwit::Loop.run(forever: true) { |loop| loop.post { puts "ready"; $stdout.flush } }'
+        'require "godwit"; Godwit::Loop.run(forever: true) { |loop| loop.post { puts "ready"; ' \
+        "$stdout.flush } }"
       )
     result = child.wait_for("ready").signal(:INT).finish
     refute result.timed_out, result.to_s

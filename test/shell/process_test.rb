@@ -169,7 +169,8 @@ class ProcessTest < ShellCase
   end
 
   SHOWS =
-    'for s in INT TERM HUP; do trap "echo $s > $FILE; exit 1" $s; done; echo $$; while :; do sleep 0.01; done'
+    'for s in INT TERM HUP; do trap "echo $s > $FILE; exit 1" $s; done; echo $$; while :; do ' \
+    "sleep 0.01; done"
 
   %i[INT TERM HUP].each do |signal|
     test "#{signal} that ends the reader reaches the command" do

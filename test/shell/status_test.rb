@@ -81,7 +81,8 @@ class StatusTest < ShellCase
   test "run without a block leaves stdout where it is" do
     result =
       assert_child run_child(
-                     'require "godwit"; p Godwit::Shell.run("echo", "hello").rows; Godwit::Shell.run("false") rescue puts $!.message'
+                     'require "godwit"; p Godwit::Shell.run("echo", "hello").rows; ' \
+                     'Godwit::Shell.run("false") rescue puts $!.message'
                    )
     assert_equal "hello\n0\nrun false: exit status 1\n", result.stdout
   end

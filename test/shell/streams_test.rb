@@ -68,7 +68,8 @@ class StreamsTest < ShellCase
     assert_equal [], Shell.rows("cat").to_a
     result =
       assert_child run_child(
-        'require "godwit"; p Godwit::Shell.rows("cat").to_a, Godwit::Shell.rows("cat", input: $stdin).to_a',
+        'require "godwit"; p Godwit::Shell.rows("cat").to_a, Godwit::Shell.rows("cat", input: ' \
+        "$stdin).to_a",
         stdin: "mine\n"
       )
     assert_equal "[]\n[\"mine\"]\n", result.stdout

@@ -126,7 +126,8 @@ class WaitsEndTest < Godwit::TestCase
     assert_equal [nil, nil], ended(thread)
     assert_child(
       run_child(
-        'require "godwit"; exit!(Godwit::PULL.bind("tcp://127.0.0.1:*").recv(timeout: 0.02, exception: false).nil?)'
+        'require "godwit"; exit!(Godwit::PULL.bind("tcp://127.0.0.1:*").recv(timeout: 0.02, ' \
+        "exception: false).nil?)"
       )
     )
   end
