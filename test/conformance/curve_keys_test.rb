@@ -72,7 +72,7 @@ class Z85Test < Godwit::TestCase
   # The test vectors of RFC 32.
   VECTORS = {
     "\x86\x4F\xD2\x6F\xB5\x59\xF7\x5B".b => "HelloWorld",
-    "\x8E\x0B\xDD\x69\x76\x28\xB9\x1D\x8F\x24\x55\x87\xEE\x95\xC5\xB0\x4D\x48\x96\x3F\x79\x25\x98\x77\xB4\x9C\xD9\x06\x3A\xEA\xD3\xB7".b =>
+    ["8E0BDD697628B91D8F245587EE95C5B04D48963F79259877B49CD9063AEAD3B7"].pack("H*") =>
       "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6"
   }.freeze
 

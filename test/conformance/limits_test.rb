@@ -135,7 +135,8 @@ class LimitsTest < Godwit::TestCase
       RUBY
     assert_child result
     assert_match(
-      /\Aconnected\nraised after \d+: .*ulimit -n.*\na context too: Godwit::TooManySocketsError\nbefore\nafter\n/,
+      /\Aconnected\nraised\ after\ \d+:\ .*ulimit\ -n.*\n
+        a\ context\ too:\ Godwit::TooManySocketsError\nbefore\nafter\n/x,
       result.stdout
     )
   end

@@ -25,9 +25,11 @@ class RoutingNamesTest < Godwit::TestCase
   end
 
   ONCE =
-    /connect_routing_id.*takes each name once in a socket's life, and "x" was given before: take another, or a new socket/
+    Regexp.new("connect_routing_id.*takes each name once in a socket's life, and \"x\" was given " \
+      "before: take another, or a new socket")
   BEFORE =
-    /connect_routing_id.*before any bind, any connect without a name and immediate: true.*take another ROUTER/
+    Regexp.new("connect_routing_id.*before any bind, any connect without a name and " \
+      "immediate: true.*take another ROUTER")
 
   %i[ROUTER STREAM].each do |type|
     test "a #{type} gives no name twice: to a live peer, to one that goes, when set and when " \
@@ -47,7 +49,9 @@ class RoutingNamesTest < Godwit::TestCase
   end
 
   test "a ROUTER gives no name where a peer may have given itself the same" do
-    texts = outcomes(<<~BOUND, <<~CONNECTED, <<~NAMED, "Godwit::ROUTER.connect('tcp://127.0.0.1:5555', connect_routing_id: 'x', immediate: true)")
+    immediate = "Godwit::ROUTER.connect('tcp://127.0.0.1:5555', connect_routing_id: 'x', " \
+      "immediate: true)"
+    texts = outcomes(<<~BOUND, <<~CONNECTED, <<~NAMED, immediate)
       router = Godwit::ROUTER.bind("tcp://127.0.0.1:*")
       dealer = Godwit::DEALER.connect(router.last_endpoint, routing_id: "x")
       dealer << "hello"
@@ -64,7 +68,8 @@ class RoutingNamesTest < Godwit::TestCase
       router.connect("tcp://127.0.0.1:5555")
     CONNECTED
       # Here the name is accepted before the socket is bound.
-      Godwit::ROUTER.bind('tcp://127.0.0.1:*', connect_routing_id: 'x').connect('tcp://127.0.0.1:5555')
+      router = Godwit::ROUTER.bind('tcp://127.0.0.1:*', connect_routing_id: 'x')
+      router.connect('tcp://127.0.0.1:5555')
     NAMED
     assert_equal 4, texts.size
     texts.each { |text| assert_match BEFORE, text }

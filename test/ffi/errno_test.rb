@@ -11,7 +11,8 @@ class FFIErrnoTest < Godwit::TestCase
     PULL = CONTEXT.socket(:PULL).bind("inproc://a")
     OTHER = CONTEXT.socket(:DEALER).bind("inproc://b")
 
-    # EAGAIN and ENOENT: the handlers get another one. A hundred tries at least: a busy machine may allow few in that time.
+    # EAGAIN and ENOENT: the handlers get another one. It tries a hundred times at least, since a
+    # busy machine may allow few in that time.
     def try_for(seconds)
       limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
       tries = 0

@@ -36,7 +36,9 @@ class FFIWaitsTest < Godwit::TestCase
       pull.monitor(:accepted).next_event(timeout: seconds,
         exception: false)
     },
-    "Poller#wait" => ->(pull, seconds) { Godwit::Poller.new(pull) { |poller| poller.wait(seconds) }.then { nil } },
+    "Poller#wait" => ->(pull, seconds) {
+      Godwit::Poller.new(pull) { |poller| poller.wait(seconds) }.then { nil }
+    },
     "recv without a deadline" => ->(pull, seconds) { Timeout.timeout(seconds) { pull.recv } }
   }.each do |name, call|
     test "#{name} wakes for a reason only" do

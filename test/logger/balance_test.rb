@@ -50,7 +50,8 @@ class LoggerBalanceTest < Godwit::TestCase
     puts "bound"
     Thread.new { $stdin.read; reader.close }
     reader.each do |record|
-      notes.syswrite("\#{record.writer} \#{record.seq} \#{record.text} \#{Process.clock_gettime(Process::CLOCK_MONOTONIC)}\\n")
+      now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      notes.syswrite("\#{record.writer} \#{record.seq} \#{record.text} \#{now}\\n")
     end
     puts "closed"
   RUBY

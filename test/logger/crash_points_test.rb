@@ -47,7 +47,8 @@ class LoggerCrashPointsTest < Godwit::TestCase
       Process.waitpid(pid)
     end
 
-    # @return [Array<Integer>] numbers of the lines of a kind, with rotated files; `others` are of another kind
+    # @return [Array<Integer>] numbers of the lines of a kind, with rotated files; `others` are of
+    #   another kind
     def in_file(folder, kind, others)
       old = Dir["#{folder}/app.log.*"].grep(/\d\z/).sort_by { |name| -name[/\d+\z/].to_i }
       lines = [*old, "#{folder}/app.log"].flat_map { |name| File.readlines(name, chomp: true) }

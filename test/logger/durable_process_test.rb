@@ -48,12 +48,17 @@ class LoggerDurableProcessTest < Godwit::TestCase
   }.each do |how, ending|
     test "what is confirmed while #{how} is on the disk, and nothing else" do
       result = assert_child(run_child(PRELUDE + <<~RUBY, [scratch_dir]))
-        log = Godwit::Logger.new("ipc://\#{FOLDER}/nobody", durable: "\#{FOLDER}/durable", linger: 0.3)
+        log = Godwit::Logger.new("ipc://\#{FOLDER}/nobody",
+          durable: "\#{FOLDER}/durable", linger: 0.3)
         $stderr.reopen(File::NULL)
         told = File.open("\#{FOLDER}/told", "w")
         4.times do |thread|
           Thread.new do
-            1.step { |index| told.syswrite("\#{log.info("<\#{thread}.\#{index}>").inspect} <\#{thread}.\#{index}>\n"); Thread.pass }
+            1.step do |index|
+              id = "<\#{thread}.\#{index}>"
+              told.syswrite("\#{log.info(id).inspect} \#{id}\n")
+              Thread.pass
+            end
           end
         end
         await { File.size(told) > 1000 }
@@ -234,7 +239,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
       unless log.stats.last_error.message.include?("the receiver cannot write")
         abort(log.stats.last_error.message)
       end
-      # Not its last line, if that has no end: maybe the receiver is just trying again. A half that stays would stand in the midst of the file later.
+      # Not its last line, if that has no end: the receiver may be trying again. A half that
+      # stays would stand in the middle of the file later.
       whole =
         File
           .readlines("#{FOLDER}/app.log")

@@ -99,7 +99,8 @@ class LoggerInterruptsTest < Godwit::TestCase
     test "a trap handler closes a #{kind} logger" do
       result = assert_child run_child(<<~RUBY, signal: :TERM)
         require "godwit"
-        log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 0.1#{", durable: \"#{scratch_dir}/own\"" if kind == :durable})
+        log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody",
+          linger: 0.1#{", durable: \"#{scratch_dir}/own\"" if kind == :durable})
         log.info("x")
         trap("TERM") { log.close; $stdout.write("closed"); exit }
         $stdout.syswrite("ready\n")

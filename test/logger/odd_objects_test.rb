@@ -19,8 +19,14 @@ class LoggerOddObjectsTest < Godwit::TestCase
 
   ODD = {
     "BasicObject" => BasicObject.new,
-    "one that answers everything by raising" => object(BasicObject) { def method_missing(*) = ::Kernel.raise("no") }, # standard:disable Style/MissingRespondToMissing
-    "one that answers everything with itself" => object(BasicObject) { def method_missing(*) = self }, # standard:disable Style/MissingRespondToMissing
+    # standard:disable Style/MissingRespondToMissing
+    "one that answers everything by raising" => object(BasicObject) {
+      def method_missing(*) = ::Kernel.raise("no")
+    },
+    "one that answers everything with itself" => object(BasicObject) {
+      def method_missing(*) = self
+    },
+    # standard:enable Style/MissingRespondToMissing
     "one that cannot tell what it is" => object {
       %i[nil? is_a? instance_of? respond_to? == ! hash eql? class inspect to_s].each do |name|
         define_method(name) { |*| raise "no" }
@@ -34,7 +40,9 @@ class LoggerOddObjectsTest < Godwit::TestCase
         to_json].each { |name| define_method(name) { |*| raise "no" } }
     },
     "a to_json that gives no JSON" => object { def to_json(*) = "oops" },
-    "a to_json that gives more than one value" => object { def to_json(*) = %(1,"seq":7,"writer":"another) },
+    "a to_json that gives more than one value" => object {
+      def to_json(*) = %(1,"seq":7,"writer":"another)
+    },
     "a String whose to_json gives none" => object(String) { def to_json(*) = "{" },
     "a Hash whose to_json gives none" => object(Hash) { def to_json(*) = "" },
     "a class without a name" => object {
@@ -70,13 +78,19 @@ class LoggerOddObjectsTest < Godwit::TestCase
     "message" => ->(log, odd) { log.info(odd) },
     "block" => ->(log, odd) { log.info { odd } },
     "progname" => ->(log, odd) { log.add(1, "text", odd) },
-    "progname that stays" => ->(log, odd) { log.clone.tap { |clone| clone.progname = odd }.info("text") },
+    "progname that stays" => ->(log, odd) {
+      log.clone.tap { |clone| clone.progname = odd }.info("text")
+    },
     "payload" => ->(log, odd) { log.info("text", one: odd, list: [odd]) },
     "positional payload" => ->(log, odd) { log.info("text", odd) },
     "both" => ->(log, odd) { log.info("text", odd, more: 1) },
     "tag" => ->(log, odd) { log.tagged(odd, [odd]) { log.info("text") } },
-    "formatter's message" => ->(log, odd) { log.clone.tap { |clone| clone.formatter = proc { |*, text| "#{text}\n" } }.info(odd) },
-    "formatter's line" => ->(log, odd) { log.clone.tap { |clone| clone.formatter = proc { odd } }.info("text") },
+    "formatter's message" => ->(log, odd) {
+      log.clone.tap { |clone| clone.formatter = proc { |*, text| "#{text}\n" } }.info(odd)
+    },
+    "formatter's line" => ->(log, odd) {
+      log.clone.tap { |clone| clone.formatter = proc { odd } }.info("text")
+    },
     "<<" => ->(log, odd) { log << odd }
   }.freeze
 

@@ -24,8 +24,16 @@ class LoggerReadingProcessTest < Godwit::TestCase
       push = Godwit::PUSH.connect(reader.last_endpoint)
       5.times { |i| push.send(frames(i + 1)) }
       reader.recv(timeout: 5)
-      in_child { forked { reader.recv(timeout: 1) } && forked { reader.each { } } && forked { reader.close } && reader.inspect }
-      in_child { Godwit::Logger::Reader.new("tcp://127.0.0.1:*") { |own| own.recv(timeout: 0, exception: false) }; true }
+      in_child do
+        forked { reader.recv(timeout: 1) } && forked { reader.each { } } &&
+          forked { reader.close } && reader.inspect
+      end
+      in_child do
+        Godwit::Logger::Reader.new("tcp://127.0.0.1:*") do |own|
+          own.recv(timeout: 0, exception: false)
+        end
+        true
+      end
       abort "a child wrote" if File.exist?(file)
       abort unless reader.first(4).map(&:seq) == [2, 3, 4, 5]
       pid = nil
@@ -52,13 +60,15 @@ class LoggerReadingProcessTest < Godwit::TestCase
       sink = Object.new
       def sink.write(records) = (@got ||= []).concat(records)
       def sink.got = @got.to_a
-      relay = Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", nil, control: "tcp://127.0.0.1:*", sink: sink).start
+      any = "tcp://127.0.0.1:*"
+      relay = Godwit::Logger::Broadcaster.new(any, nil, control: any, sink: sink).start
       control = Godwit::Logger::Control.new(relay.control.first)
       push = Godwit::PUSH.connect(relay.input.first)
       20.times do |round|
         push.send(frames(round + 1))
         in_child do
-          forked { relay.stop } && forked { relay.close } && forked { relay.statistics } && forked { relay.last } && forked { relay.start } &&
+          forked { relay.stop } && forked { relay.close } && forked { relay.statistics } &&
+            forked { relay.last } && forked { relay.start } &&
             forked { control.statistics } && !relay.running?
         end
       end
@@ -71,7 +81,10 @@ class LoggerReadingProcessTest < Godwit::TestCase
   test "stop works in a trap block, and ends run" do
     assert_done <<~RUBY
       #{WIRE}
-      relay = Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", control: "tcp://127.0.0.1:*", sink: Object.new.tap { |sink| def sink.write(_) = nil })
+      any = "tcp://127.0.0.1:*"
+      sink = Object.new
+      def sink.write(_) = nil
+      relay = Godwit::Logger::Broadcaster.new(any, any, control: any, sink: sink)
       trap("TERM") { relay.stop }
       Thread.new { await { relay.running? } && Process.kill(:TERM, Process.pid) }
       relay.run
@@ -83,7 +96,10 @@ class LoggerReadingProcessTest < Godwit::TestCase
     result = assert_child(run_child(<<~RUBY))
       require "godwit"
       #{WIRE}
-      relay = Godwit::Logger::Broadcaster.new("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", control: "tcp://127.0.0.1:*", sink: Object.new.tap { |sink| def sink.write(_) = nil }).start
+      any = "tcp://127.0.0.1:*"
+      sink = Object.new
+      def sink.write(_) = nil
+      relay = Godwit::Logger::Broadcaster.new(any, any, control: any, sink: sink).start
       reader = Godwit::Logger::Reader.subscribe(relay.output.first)
       Thread.new { reader.each { } }
       push = Godwit::PUSH.connect(relay.input.first, linger: 0.05) # not 0, see docs/limits.md
@@ -106,7 +122,10 @@ class LoggerReadingProcessTest < Godwit::TestCase
     program = <<~RUBY
       require "godwit"
       Godwit::Logger::Reader.new(#{endpoint.inspect}, state: #{file.inspect}) do |reader|
-        reader.each { |record| puts(reader.accounts.first.to_h.values_at("received", "lost").inspect) if (record.seq % 500).zero? }
+        reader.each do |record|
+          next unless (record.seq % 500).zero?
+          puts(reader.accounts.first.to_h.values_at("received", "lost").inspect)
+        end
       end
     RUBY
     2.times do

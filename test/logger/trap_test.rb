@@ -57,7 +57,8 @@ class LoggerTrapTest < Godwit::TestCase
     %i[drop_new drop_old block].each do |policy|
       result = run_child(<<~RUBY)
         require "godwit"
-        log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", queue: 2, overflow: #{policy.inspect}, linger: 0.1)
+        log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody",
+          queue: 2, overflow: #{policy.inspect}, linger: 0.1)
         ended = false
         Signal.trap(:USR1) do
           10.times { log.info("x") }
@@ -79,7 +80,8 @@ class LoggerTrapTest < Godwit::TestCase
     test "a handler asks a #{kind} logger how far it is: neither stats nor flush raises" do
       result = assert_child run_child(<<~RUBY, signal: :USR1)
         require "godwit"
-        log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody", linger: 0, #{overflow}#{kind}: "#{scratch_dir}/own")
+        log = Godwit::Logger.new("ipc://#{scratch_dir}/nobody",
+          linger: 0, #{overflow}#{kind}: "#{scratch_dir}/own")
         log.info("x")
         Thread.pass until log.stats.to_h.values_at(:queued, :spooled) == #{told.lines.first}
         trap("USR1") do

@@ -112,7 +112,8 @@ class LoggerViewTest < Godwit::TestCase
 
   test "bytes that are no UTF-8, wherever they stand" do
     header =
-      "{\"v\":1,\"writer\":\"#{"ab" * 16}\",\"seq\":7,\"tseq\":3,\"t_ns\":1,\"tags\":[\"\\ud800\",\"\xff\"],\"payload\":{\"\\ud800\":\"\\udfff\",\"l\":[\"\\ud800\"]},\"thread\":\"\\ud800\"}".b
+      (%({"v":1,"writer":"#{"ab" * 16}","seq":7,"tseq":3,"t_ns":1,"tags":["\\ud800","\xff"],) +
+       %("payload":{"\\ud800":"\\udfff","l":["\\ud800"]},"thread":"\\ud800"})).b
     broken = Record.parse(["WARN.\xff.\xfe.".b, header, "t\xffx".b])
     [{}, {color: true, highlight: /t/}, {format: "%{prog} %{host} %{thread} %{message}"},
       {format: :json}].each do |options|

@@ -56,7 +56,8 @@ class LoggerWireTest < Godwit::TestCase
   end
 
   test "questions and answers" do
-    Godwit::Logger::Broadcaster.new(input = endpoint_for(:inproc), control: control = endpoint_for(:inproc), context: context) do |broadcaster|
+    input, control = endpoint_for(:inproc), endpoint_for(:inproc)
+    Godwit::Logger::Broadcaster.new(input, control: control, context: context) do |broadcaster|
       broadcaster.start
       open_socket(:PUSH).connect(input).send_many(
         vectors("frames").values_at(0, -1).map { |vector| vector["frames"].map(&:b) }

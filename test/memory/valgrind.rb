@@ -152,12 +152,13 @@ module Godwit
       end
 
       def command
+        fibers = @files.any? { |file| self.class.fibers?(file) }
         [
           "valgrind", "--xml=yes", "--xml-file=#{@xml}", "--suppressions=#{SUPPRESSIONS}",
           "--num-callers=40", "--leak-check=full", "--fair-sched=try", "--show-leak-kinds=definite",
           "--errors-for-leak-kinds=definite", "--error-limit=no", "--trace-children=no",
           "--child-silent-after-fork=yes", "--max-stackframe=#{LARGEST_FRAME}",
-          "--undef-value-errors=#{(@files.any? { |file| self.class.fibers?(file) }) ? "no" : "yes"}",
+          "--undef-value-errors=#{fibers ? "no" : "yes"}",
           RbConfig.ruby, "-e", LOADER, @files.size.to_s, *@files
         ]
       end

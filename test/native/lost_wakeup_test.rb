@@ -30,7 +30,8 @@ class LostWakeupTest < Godwit::TestCase
       until_waiting(dealer)
       ARGV[0].to_i.times do |number|
         turn.send("")
-        dealer.recv(timeout: HANG, exception: false) or abort "message \#{number} lies there: \#{dealer.events}"
+        dealer.recv(timeout: HANG, exception: false) or
+          abort "message \#{number} lies there: \#{dealer.events}"
       end
       puts "done"
       exit!(0)
@@ -53,7 +54,8 @@ class LostWakeupTest < Godwit::TestCase
       receiver = Thread.new { dealer.recv }
       until_waiting(dealer)
       ARGV[0].to_i.times do |number|
-        dealer.send("y" * 2_000, timeout: HANG, exception: false) or abort "no room for message \#{number}? \#{dealer.events}"
+        dealer.send("y" * 2_000, timeout: HANG, exception: false) or
+          abort "no room for message \#{number}? \#{dealer.events}"
       end
       puts "done"
       exit!(0)

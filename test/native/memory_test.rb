@@ -166,7 +166,8 @@ class MemoryTest < Godwit::TestCase
         4.times { push.send("x") }
         Fiber.scheduler.run
         garbage = Array.new(20_000) { Object.new }
-        GC.verify_compaction_references(toward: :empty, #{(RUBY_VERSION >= "3.2") ? "expand_heap" : "double_heap"}: true)
+        GC.verify_compaction_references(toward: :empty,
+          #{(RUBY_VERSION >= "3.2") ? "expand_heap" : "double_heap"}: true)
         garbage.clear
         3.times { GC.start; GC.compact }
       end

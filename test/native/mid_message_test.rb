@@ -15,7 +15,7 @@ class MidMessageTest < Godwit::TestCase
     MID_MESSAGE =
       Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_mid_message"], [], Fiddle::TYPE_LONG)
 
-    # Yields a bound socket and the parts of a message whose sending was cut in the middle, and waits now.
+    # Yields a bound socket that waits in the middle of a cut message, and the message's parts.
     def cut(type, peer, parts, prime, **options)
       # On a busy machine the millisecond below has often passed.
       limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 15
@@ -58,7 +58,8 @@ class MidMessageTest < Godwit::TestCase
       assert_child(run_shimmed(<<~RUBY))
         prime = ->(socket, first) { socket.send("prime") && first.recv }
         #{SHAPES}.each do |parts|
-          next if #{type == :PUSH} && parts.size > 2 # libzmq mostly drops the rest without a word: nothing to repair
+          # libzmq mostly drops the rest without a word: nothing to repair.
+          next if #{type == :PUSH} && parts.size > 2
           cut(:#{type}, :#{peer}, parts, prime) do |socket, context|
             sender = Thread.new { socket.send(parts, timeout: 10).send("after", timeout: 10) }
             peer = nil
@@ -118,7 +119,8 @@ class MidMessageTest < Godwit::TestCase
         prime = ->(socket, first) { socket.send("prime") && answer(first) && socket.recv }
         #{SHAPES}.each do |parts|
           cut(:REQ, :REP, parts, prime, **#{options}) do |socket, context|
-            peer = Godwit::REP.connect(socket.endpoints.last, context: context, reconnect_interval: 0.01)
+            endpoint = socket.endpoints.last
+            peer = Godwit::REP.connect(endpoint, context: context, reconnect_interval: 0.01)
             got = []
             server = Thread.new { peer.serve { |message| got << message; "reply" } }
             check("the next reply", "reply", socket.request(%w[next 2], timeout: 0.5, retries: 40))
@@ -139,7 +141,8 @@ class MidMessageTest < Godwit::TestCase
         prime = ->(socket, first) { socket.send("prime") && answer(first) && socket.recv }
         [%w[1 end], ["", ""]].each do |parts|
           cut(:REQ, :REP, parts, prime, **#{options}) do |socket, context|
-            peer = Godwit::ROUTER.connect(socket.endpoints.last, context: context, reconnect_interval: 0.01)
+            endpoint = socket.endpoints.last
+            peer = Godwit::ROUTER.connect(endpoint, context: context, reconnect_interval: 0.01)
             got = []
             server = Thread.new do
               peer.each do |message|
@@ -149,8 +152,11 @@ class MidMessageTest < Godwit::TestCase
             end
             check("the next reply", "reply", socket.request(%w[next 2], timeout: 0.5, retries: 40))
             got.delete([""]) if #{id.any?}
-            shapes = got.map { |message| [*message[0...-3].map { |part| [part.bytesize] }, *message.last(3)] }.uniq
-            shapes.delete([[4], "", "next", "2"]) if #{id.empty?} && shapes.size > 1 # tried again, on a slow machine: request tells the replies apart
+            shapes = got.map do |message|
+              [*message[0...-3].map { |part| [part.bytesize] }, *message.last(3)]
+            end.uniq
+            # A slow machine tries again: request tells the replies apart.
+            shapes.delete([[4], "", "next", "2"]) if #{id.empty?} && shapes.size > 1
             check("requests", [[*#{id}, "", "next", "2"]], shapes)
             peer.close
             server.join

@@ -277,14 +277,16 @@ class NativePollerTest < Godwit::TestCase
         got = []
         4.times { Fiber.schedule { got << poller.wait(5).map(&:object) } }
         garbage = Array.new(20_000) { Object.new }
-        GC.verify_compaction_references(toward: :empty, #{(RUBY_VERSION >= "3.2") ? "expand_heap" : "double_heap"}: true)
+        GC.verify_compaction_references(toward: :empty,
+          #{(RUBY_VERSION >= "3.2") ? "expand_heap" : "double_heap"}: true)
         garbage.clear
         3.times { GC.start; GC.compact }
         push = Godwit::PUSH.connect("inproc://\#{round}")
         round.even? ? push.send("x") : into << "x"
         Fiber.scheduler.run
         expected = round.even? ? pulls[round] : out
-        abort [got, thread.value].inspect unless (got + [thread.value]).all? { |objects| objects == [expected] }
+        all = got + [thread.value]
+        abort all.inspect unless all.all? { |objects| objects == [expected] }
         round.even? ? pulls[round].recv : out.readpartial(1)
         abort "the members changed" unless poller.to_a == [*pulls, out] && poller.registered?(out)
         push.close

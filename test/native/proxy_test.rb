@@ -95,34 +95,31 @@ class NativeProxyTest < Godwit::TestCase
       assert_child(run_child(<<~RUBY, env: env, deadline: 28))
         require "godwit"
         require "fiddle"
-        MID_MESSAGE =
-          Fiddle::Function.new(Fiddle::Handle::DEFAULT["windows_mid_message"], [], Fiddle::TYPE_LONG)
-        parts = #{(type == :PUSH) ? %w[1 end] : %w[1 2 3 end]} # libzmq mostly drops the rest of a longer one to a PUSH without a word
-          cut = false
+        function = Fiddle::Handle::DEFAULT["windows_mid_message"]
+        MID_MESSAGE = Fiddle::Function.new(function, [], Fiddle::TYPE_LONG)
+        # libzmq mostly drops the rest of a longer one to a PUSH without a word.
+        parts = #{(type == :PUSH) ? %w[1 end] : %w[1 2 3 end]}
+        now = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
+        cut = false
         20.times do
           context = Godwit::Context.new(linger: 0)
           front = Godwit::PULL.bind("inproc://front", context: context)
-          back =
-            Godwit.push = #{type}.bind("inproc://cut", context: context)
-              Godwit::PUSH.connect("inproc://front", context: context)
-          first =
-            Godwit.proxy = #{peer}.connect("inproc://cut", context: context)
-              Godwit::Proxy.new(front, back).start
+          back = Godwit::#{type}.bind("inproc://cut", context: context)
+          push = Godwit::PUSH.connect("inproc://front", context: context)
+          first = Godwit::#{peer}.connect("inproc://cut", context: context)
+          proxy = Godwit::Proxy.new(front, back).start
           push.send("prime")
           first.recv(timeout: 5)
           before = MID_MESSAGE.call
           push.send(parts)
           first.close
-          finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.2
-          until MID_MESSAGE.call > before || Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
-            Thread.pass
-          end
+          finish = now.call + 0.2
+          Thread.pass until MID_MESSAGE.call > before || now.call > finish
           if (cut = MID_MESSAGE.call > before)
             message = nil
-            until message # a PAIR ignores for good who comes before it is done with its last peer
-              other =
-                Godwit.message = #{peer}.connect("inproc://cut", context: context)
-                  other.recv(timeout: 1, exception: false)
+            until message # a PAIR ignores peers that come before the last one has left
+              other = Godwit::#{peer}.connect("inproc://cut", context: context)
+              message = other.recv(timeout: 1, exception: false)
               other.close unless message
             end
             abort "torn: \#{message.inspect}" unless message == parts

@@ -98,7 +98,9 @@ class BeaconProcessTest < NetworkCase
     ["", "exit!(0)"].each do |ending|
       source = <<~RUBY
         require "godwit"
-        beacons = Array.new(3) { |number| Godwit::Beacon.new(9405, interval: 0.001).subscribe.publish(number.to_s) }
+        beacons = Array.new(3) do |number|
+          Godwit::Beacon.new(9405, interval: 0.001).subscribe.publish(number.to_s)
+        end
         Thread.new { beacons[0].each { } }
         beacons[1].recv(timeout: 5)
         puts "done"

@@ -155,7 +155,7 @@ class ExitTest < Godwit::TestCase
   # An end proc of ours would run before minitest's, which runs the tests: its sockets would be
   # closed under it.
   test "at_exit blocks still use sockets, whoever registered first" do
-    not_on :ffi, "its end is an at_exit block, and those that were registered before it run after it"
+    not_on :ffi, "its end is an at_exit block: earlier ones run after it"
     result = run_child(<<~RUBY, gems: true)
       require "minitest/autorun"
       require "godwit"
@@ -179,7 +179,8 @@ class ExitTest < Godwit::TestCase
     "collector" do
     assert_child(run_child(<<~RUBY))
       require "godwit"
-      # Over FFI, which makes more objects, each of them costs a collection too: of the young only, a whole one takes 20 ms there.
+      # FFI makes more objects, so each run costs a collection too: of the young generation
+      # only, since a full one takes 20 ms there.
       contexts = Array.new((Godwit::BACKEND == :native) ? 5 : 1) { Godwit::Context.new(linger: 0) }
       sockets =
         contexts.flat_map do |context|

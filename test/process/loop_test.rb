@@ -30,7 +30,8 @@ class LoopProcessTest < Godwit::TestCase
       timer = loop.after(1000) {}
       refused = []
       trap(:USR1) do
-        calls = [-> { loop.readable(push) {} }, -> { loop.remove(pull) }, -> { loop.after(0) {} }, -> { loop.every(1) {} }, -> { timer.cancel }, -> { timer.reset }]
+        calls = [-> { loop.readable(push) {} }, -> { loop.remove(pull) }, -> { loop.after(0) {} },
+          -> { loop.every(1) {} }, -> { timer.cancel }, -> { timer.reset }]
         calls.each do |call|
           call.call
           refused << :done
@@ -54,7 +55,10 @@ class LoopProcessTest < Godwit::TestCase
       #{LOOP}
       trap(:USR1) { loop.post { log << :posted } }
       turns = 0
-      loop.every(0) { Process.kill(:USR1, Process.pid) if (turns += 1) <= 500; loop.stop if log.size >= 500 }
+      loop.every(0) do
+        Process.kill(:USR1, Process.pid) if (turns += 1) <= 500
+        loop.stop if log.size >= 500
+      end
       loop.run
       abort "\#{log.size} of 500" unless log.size == 500
     RUBY
@@ -203,7 +207,11 @@ class LoopProcessTest < Godwit::TestCase
         #{LOOP}
         Thread.new { loop.run }
         other = Godwit::Loop.new
-        Thread.new { Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new); Fiber.schedule { other.run(forever: true) }; Fiber.scheduler.run }
+        Thread.new {
+          Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+          Fiber.schedule { other.run(forever: true) }
+          Fiber.scheduler.run
+        }
         {loop => 1, other => 1}
       end
     RUBY

@@ -55,7 +55,11 @@ class PollerProcessTest < Godwit::TestCase
   # A child holds the descriptors: closing them does not take them out of an epoll.
   test "sockets and IOs that the parent closes while a child lives are gone from its poller" do
     assert_done <<~RUBY
-      epolls = -> { Dir.each_child("/proc/self/fd").select { |fd| (File.readlink("/proc/self/fd/\#{fd}") rescue nil) == "anon_inode:[eventpoll]" } }
+      epolls = -> {
+        Dir.each_child("/proc/self/fd").select do |fd|
+          (File.readlink("/proc/self/fd/\#{fd}") rescue nil) == "anon_inode:[eventpoll]"
+        end
+      }
       first = pair # libzmq's threads, each with an epoll
       libzmqs = epolls.call
       #{POLLING}
@@ -175,7 +179,11 @@ class PollerProcessTest < Godwit::TestCase
       ends_while_all_wait do
         #{POLLING}
         Thread.new { poller.wait }
-        Thread.new { Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new); Fiber.schedule { poller.wait }; Fiber.scheduler.run }
+        Thread.new {
+          Fiber.set_scheduler(Godwit::TestSupport::TinyScheduler.new)
+          Fiber.schedule { poller.wait }
+          Fiber.scheduler.run
+        }
         {poller => 2}
       end
     RUBY

@@ -17,7 +17,8 @@ class TerminalTest < ShellCase
 
   test "foreground: its stdin is the process's own, and of a pipeline too" do
     not_on :jruby, "JRuby gives a child no terminal"
-    with_program(%(p Godwit::Shell.pipe(%w[head -n 1], %w[tr a-z A-Z], foreground: true).to_a)) do |terminal|
+    program = %(p Godwit::Shell.pipe(%w[head -n 1], %w[tr a-z A-Z], foreground: true).to_a)
+    with_program(program) do |terminal|
       terminal.write("anna\n")
       assert_match(/\["ANNA"\]/, rest_of(terminal))
     end

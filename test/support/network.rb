@@ -94,7 +94,9 @@ class NetworkCase < Godwit::TestCase
     end
 
     def test(sentence, &body)
-      super(sentence) { Network.inside? ? instance_exec(&body) : tell_what_came_of_it } # standard:disable Style/SuperArguments -- another block
+      # standard:disable Style/SuperArguments -- another block
+      super(sentence) { Network.inside? ? instance_exec(&body) : tell_what_came_of_it }
+      # standard:enable Style/SuperArguments
     end
   end
 

@@ -201,9 +201,9 @@ module Godwit
         family.each do |pid|
           @out.puts "process #{pid}: #{File.read("/proc/#{pid}/cmdline").tr("\0", " ")[0, 120]}"
           Dir["/proc/#{pid}/task/*"].each do |task|
-            @out.puts "  " \
-              "thread #{File.basename(task)} #{File.read("#{task}/comm").strip}: #{File.read("#{task}/wchan")} " \
-              "(#{File.read("#{task}/status")[/^State:\s*(.*)/, 1]})"
+            name, place = %w[comm wchan].map { |file| File.read("#{task}/#{file}").strip }
+            state = File.read("#{task}/status")[/^State:\s*(.*)/, 1]
+            @out.puts "  thread #{File.basename(task)} #{name}: #{place} (#{state})"
           end
         rescue SystemCallError
           next # it ended meanwhile

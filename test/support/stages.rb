@@ -23,8 +23,8 @@ module Godwit
     TIMING = "test/timing/**/*_test.rb"
     # The files that differ on a libzmq with drafts.
     WITH_DRAFTS =
-      "test/conformance/{draft,monitor,monitor_forms,monitor_handshakes,context,options,option,library," \
-        "constructors,frame,poller,wait_connected}_test.rb"
+      "test/conformance/{draft,monitor,monitor_forms,monitor_handshakes," \
+      "context,options,option,library,constructors,frame,poller,wait_connected}_test.rb"
 
     # Whose change has the gate run a stage of `--full`.
     C = %w[ext/** lib/godwit/backend/native.rb].freeze
@@ -189,8 +189,9 @@ module Godwit
         "Godwit::Logger on the FFI backend, where it matters",
         env: FFI,
         files:
-          "test/logger/{broadcaster,control,drop_in,durable,durable_process,exit,fork,journal,log_queue,old_writers,overflow," \
-            "pipeline,reader,reading_process,sender,spool,threads,trap,wire,writer}_test.rb",
+          "test/logger/{broadcaster,control,drop_in,durable,durable_process,exit,fork,journal," \
+          "log_queue,old_writers,overflow,pipeline,reader,reading_process,sender,spool,threads," \
+          "trap,wire,writer}_test.rb",
         full: LOGGER
       ),
       # What threads that run side by side, signals and waits can break; `rake jruby:logger` runs
@@ -218,7 +219,8 @@ module Godwit
         env: FFI,
         full: SHELL,
         files:
-          "test/shell/{bridges,interrupts,process,push_pull,rows,status,stopping,stream,streams,waits}_test.rb"
+          "test/shell/{bridges,interrupts,process,push_pull,rows,status,stopping,stream," \
+          "streams,waits}_test.rb"
       ),
       Stage.new(
         "shell jruby", "Godwit::Shell on JRuby", jruby: true, full: SHELL,

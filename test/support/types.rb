@@ -120,9 +120,9 @@ module Godwit
           arguments =
             trace.method_call.arguments.map { |argument| Errors.shown(argument) }.join(", ")
           result = Errors.shown(trace.method_call.return_value) if trace.method_call.return?
-          text =
-            "#{RBS::Test::Errors.to_string(error)}; called with " \
-            "(#{arguments})#{", gave #{result}" if result}#{" at #{place.path.delete_prefix("#{ROOT}/")}:#{place.lineno}" if place}"
+          text = "#{RBS::Test::Errors.to_string(error)}; called with (#{arguments})"
+          text += ", gave #{result}" if result
+          text += " at #{place.path.delete_prefix("#{ROOT}/")}:#{place.lineno}" if place
           @wrong << text unless @wrong.include?(text)
         end
 

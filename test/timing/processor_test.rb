@@ -78,13 +78,17 @@ class ProcessorTimingTest < Godwit::TestCase
       require "godwit"
       require "./test/support/timed"
       include Godwit::TestSupport::Timed
-      heard = {SERVER: :CLIENT, PEER: :PEER, GATHER: :SCATTER, DISH: :RADIO, CHANNEL: :CHANNEL}.each_with_index.map do |(type, other), number|
+      heard = {SERVER: :CLIENT, PEER: :PEER, GATHER: :SCATTER, DISH: :RADIO,
+        CHANNEL: :CHANNEL}.each_with_index.map do |(type, other), number|
         here = Godwit.const_get(type).bind("inproc://\#{number}")
         here.join("group") if type == :DISH
         there = Godwit.const_get(other).new
-        id = there.respond_to?(:connect_peer) ? there.connect_peer("inproc://\#{number}") : there.connect("inproc://\#{number}") && nil
+        endpoint = "inproc://\#{number}"
+        id = there.connect_peer(endpoint) if there.respond_to?(:connect_peer)
+        there.connect(endpoint) unless id
         # A DISH hears nothing before the RADIO knows of its group.
-        there.send("x", **{routing_id: id, group: ("group" if other == :RADIO)}.compact) until here.wait_readable(0.01)
+        to = {routing_id: id, group: ("group" if other == :RADIO)}.compact
+        there.send("x", **to) until here.wait_readable(0.01)
         nil while here.recv(timeout: 0.05, exception: false)
         here
       end
@@ -93,7 +97,9 @@ class ProcessorTimingTest < Godwit::TestCase
       {recv: [heard, ->(one) { one.recv(timeout: #{WINDOW}, exception: false) }],
        wait_readable: [heard, ->(one) { one.wait_readable(#{WINDOW}) }],
        poller: [heard, ->(one) { Godwit::Poller.new(one).wait(#{WINDOW}) }],
-       send: [full, ->(one) { one.send("x", timeout: #{WINDOW}, exception: false) }]}.each do |name, (sockets, call)|
+       send: [full, ->(one) {
+         one.send("x", timeout: #{WINDOW}, exception: false)
+       }]}.each do |name, (sockets, call)|
         puts "\#{name} \#{cpu { sockets.map { |one| Thread.new { call.call(one) } }.each(&:join) }}"
       end
     RUBY

@@ -91,7 +91,8 @@ class FFIRzmqDoorTest < FFIRzmqCase
            ZMQ::Context.instance_method(:godwit).name
     RUBY
     doors =
-      "/lib/godwit/compat/doors/ffi_rzmq/ffi-rzmq-core.rb\n/lib/godwit/compat/doors/ffi_rzmq/ffi-rzmq.rb\ngodwit\n"
+      "/lib/godwit/compat/doors/ffi_rzmq/ffi-rzmq-core.rb\n" \
+      "/lib/godwit/compat/doors/ffi_rzmq/ffi-rzmq.rb\ngodwit\n"
     [[], ["-rbundler/setup"]].each do |first|
       assert_equal doors,
         assert_child(

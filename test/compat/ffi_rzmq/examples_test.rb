@@ -31,7 +31,8 @@ class FFIRzmqExamplesTest < FFIRzmqCase
     local, remote = both("lat_zerocopy", local, remote, 100_000, 50)
     assert_equal "sent 50 messages back\n", local.stdout
     assert_match(
-      /\Amessage size: 100000 \[B\]\nround trips: 50\nits number: 4711\nmean latency: \d+\.\d+ \[us\]\n\z/,
+      /\Amessage\ size:\ 100000\ \[B\]\nround\ trips:\ 50\nits\ number:\ 4711\n
+        mean\ latency:\ \d+\.\d+\ \[us\]\n\z/x,
       remote.stdout
     )
   end
@@ -39,7 +40,8 @@ class FFIRzmqExamplesTest < FFIRzmqCase
   each_pair "throughput" do |local, remote|
     local, remote = both("thr", local, remote, 100, 5000)
     assert_match(
-      %r{\Amessage size: 100 \[B\]\nmessage count: 5000\nmean throughput: \d+ \[msg/s\]\nmean throughput: \d+\.\d+ \[Mb/s\]\n\z},
+      %r{\Amessage\ size:\ 100\ \[B\]\nmessage\ count:\ 5000\n
+        mean\ throughput:\ \d+\ \[msg/s\]\nmean\ throughput:\ \d+\.\d+\ \[Mb/s\]\n\z}x,
       local.stdout
     )
     assert_equal "sent 5000 messages\n", remote.stdout

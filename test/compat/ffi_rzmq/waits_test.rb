@@ -62,6 +62,7 @@ class FFIRzmqWaitsTest < FFIRzmqCase
 
   ending "ends on Ctrl-C" do |name|
     not_on :jruby, "it raises no Interrupt on Ctrl-C"
+    made = WAITED_ON.key?(name) ? "next_made(#{WAITED_ON[name]})" : "Queue.new << socket.godwit"
     child = start_old(<<~RUBY, on: Godwit::BACKEND)
       require "./test/support/child_prelude"
       require "ffi-rzmq"
@@ -70,7 +71,7 @@ class FFIRzmqWaitsTest < FFIRzmqCase
       call = #{source_of(name)}
       socket = @context.socket(ZMQ::#{CALLS.fetch(name).first})
       socket.bind("tcp://127.0.0.1:*")
-      made = #{WAITED_ON.key?(name) ? "next_made(#{WAITED_ON[name]})" : "Queue.new << socket.godwit"}
+      made = #{made}
       Thread.new { until_waiting(made.pop) && puts("ready") }
       begin
         call.call(socket)
@@ -101,7 +102,7 @@ class FFIRzmqWaitsTest < FFIRzmqCase
   private
 
   def source_of(name)
-    File.read(__FILE__)[/^    #{Regexp.escape(name.inspect)} => \[:\w+, (->.*?)\],?$/, 1]
+    File.read(__FILE__)[/^    #{Regexp.escape(name.inspect)} => \[\s*:\w+,\s+(->.*?)\s*\],?$/m, 1]
   end
 
   def prepare(name)

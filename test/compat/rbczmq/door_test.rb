@@ -12,7 +12,8 @@ class RbczmqDoorTest < Godwit::TestCase
   test "with the door, zmq and rbczmq are ours; the one loads the other" do
     %w[zmq rbczmq].each do |feature|
       script =
-        %(p require("#{feature}"), ZMQ::Context, ZL, $LOADED_FEATURES.grep(%r{doors/rbczmq/zmq}).size, require("zmq"))
+        %(p require("#{feature}"), ZMQ::Context, ZL,
+          $LOADED_FEATURES.grep(%r{doors/rbczmq/zmq}).size, require("zmq"))
       assert_equal %w[true ZMQ::Context ZMQ::Loop 1 false],
         output(script, "-rgodwit/compat/rbczmq").split
     end

@@ -133,7 +133,8 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
   test "out of turn" do
     rep, req = pair(:REP, :REQ)
     assert_misuse(
-      %r{\AREP sockets allows only an alternating sequence of receive and subsequent send calls\. Please assert .* REQ / REP socket pairs\.\z}
+      Regexp.new('\AREP sockets allows only an alternating sequence of receive and subsequent ' \
+        'send calls\. Please assert .* REQ / REP socket pairs\.\z')
     ) { rep.send("first") }
     assert_misuse(/\AREP sockets allows only/) { rep.send_frame(ZMQ::Frame("first")) }
     assert_nil rep.send_message(ZMQ::Message("first"))

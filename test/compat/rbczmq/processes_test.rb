@@ -267,7 +267,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       trap(:USR1) { raise "out" }
       pull = context.bind(:PULL, "inproc://a")
       begin
-        # One signal: on JRuby the handlers of two run side by side, and the other's end may end recv first.
+        # One signal: on JRuby the handlers of two signals run side by side.
         when_waiting(pull.inner) { Process.kill(:USR1, $$) }
         pull.recv
       rescue => error
