@@ -43,8 +43,8 @@ class GivenDescriptorTest < Godwit::TestCase
         puts pull.recv(timeout: 5)
       RUBY
       assert_match(
-        /use_fd\ takes\ the\ descriptor\ of\ a\ stream\ socket\ that\ is\ bound\ and\ listens.*:\
-          \d+\ #{says}\nbind\n0\ntrue\nhello\n/x,
+        /use_fd\ takes\ the\ descriptor\ of\ a\ stream\ socket\ that\ is\ bound\ and\ listens.*:
+          \ \d+\ #{says}\nbind\n0\ntrue\nhello\n/x,
         result.stdout
       )
     end

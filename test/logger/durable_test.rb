@@ -194,8 +194,8 @@ class LoggerDurableTest < Godwit::TestCase
       eventually { $stderr.string.end_with?("\n") } # the error is there by then
     end
     assert_match(
-      /\Agodwit:\ log\ to\ ipc:.*is\ no\ receiver\ of\ durable\ logs:\
-        give\ the\ endpoint\ of\ `godwit\ log\ serve\ --durable-in`\n\z/x,
+      /\Agodwit:\ log\ to\ ipc:.*is\ no\ receiver\ of\ durable\ logs:
+        \ give\ the\ endpoint\ of\ `godwit\ log\ serve\ --durable-in`\n\z/x,
       said
     )
     assert_match(/no receiver of durable logs/, log.stats.last_error.message)

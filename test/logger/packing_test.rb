@@ -24,8 +24,8 @@ class LoggerPackingTest < Godwit::TestCase
       1_795_177_867_123_456_789, -5, 0, "tëxt", ",\"tags\":[1]", nil, nil
     ]
     header =
-      %({"seq":9,"tseq":3,"t_ns":1795177867123456789,"mono_ns":-5,"thread":0,"host":"wéb1",) \
-      %("tags":[1]})
+      '{"seq":9,"tseq":3,"t_ns":1795177867123456789,"mono_ns":-5,"thread":0,"host":"wéb1",' \
+      '"tags":[1]}'
     record = packing.record(*parts)
     assert_equal [parts[3], header.b, "tëxt".b], RUBY.frames(record).map(&:b)
     assert_equal Encoding::BINARY, record.encoding

@@ -82,8 +82,8 @@ class RowsTest < ShellCase
       error = assert_raises(Godwit::RowTooLongError) { rows_of(text, limit: 100) }
       assert_kind_of Godwit::Error, error
       assert_match(
-        /\Arows\ cat:\ a\ row\ has\ more\ than\ 100\ bytes\
-          \(raise\ limit:,\ or\ take\ long:\ :split\ or\ :cut\)\z/x,
+        /\Arows\ cat:\ a\ row\ has\ more\ than\ 100\ bytes
+          \ \(raise\ limit:,\ or\ take\ long:\ :split\ or\ :cut\)\z/x,
         error.message
       )
     end
