@@ -9,12 +9,12 @@ SIZE = 100
 COUNT = 1_500_000 / (Bench.quick? ? 20 : 1)
 LINES = 200_000 / (Bench.quick? ? 20 : 1)
 
-OWN = "Godwit's own"
+OWNER_THREAD = "Godwit's own"
 BOTH = "ZMQ::Socket, both sides"
 SENDING = "ZMQ::Socket to Godwit's PULL"
 RECEIVING = "Godwit's PUSH to ZMQ::Socket"
 PAIRS = {
-  OWN => %i[godwit godwit], BOTH => %i[rbczmq rbczmq], SENDING => %i[rbczmq godwit],
+  OWNER_THREAD => %i[godwit godwit], BOTH => %i[rbczmq rbczmq], SENDING => %i[rbczmq godwit],
   RECEIVING => %i[godwit rbczmq]
 }.freeze
 
@@ -63,7 +63,7 @@ Bench.section("compat", "Old programs: what the doors cost") do |section|
     results.map { |label, figures|
       [
         label, format("%.0f", figures[:rate].median),
-        share(results, label, OWN, :rate)&.then { |value| format("%.2f", value) } || "-",
+        share(results, label, OWNER_THREAD, :rate)&.then { |value| format("%.2f", value) } || "-",
         *%i[send_cpu recv_cpu].map { |key| format("%.0f", figures[key].median) }
       ]
     }
@@ -77,7 +77,7 @@ Bench.section("compat", "Old programs: what the doors cost") do |section|
     .drop(1)
     .each do |label|
       section.target "tcp, #{SIZE} B: #{label}, of Godwit's own",
-        share(results, label, OWN, :rate),
+        share(results, label, OWNER_THREAD, :rate),
         at_least: 0.75
     end
   section.target "ZMQ::Logger, times the other",

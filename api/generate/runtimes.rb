@@ -20,20 +20,25 @@ module Generate
       .flat_map { |path| exceptions_of(path, joined_lines(File.read(File.join(ROOT, path)))) }
   end
 
-  # The lines of a test file; a String that goes on in the next line is one.
-  def joined_lines(text) = text.gsub(/" \\\n\s*"/, "").lines
+  # The lines of a test file. A String that goes on in the next line is joined; an empty line
+  # keeps the number of those behind it.
+  def joined_lines(text)
+    text.gsub(/" \\\n\s*"/, "\0").lines.flat_map do |line|
+      [line.delete("\0"), *Array.new(line.count("\0"), "\n")]
+    end
+  end
 
   def exceptions_of(path, lines)
     scenario = nil
-    lines.filter_map do |line|
+    lines.filter_map.with_index(1) do |line, number|
       if SCENARIO.match(line)
         scenario = $~[:name]&.gsub(/#\{.+?\}/, "…") || $~[:method]&.tr("_", " ") || "all of it"
       end
       next unless line.match?(/^\s*not_on\b/)
       found = EXCEPTION.match(line)
       unless found && scenario
-        raise "#{path}: docs/runtimes.md cannot list #{line.strip}: not_on :runtime, \"why\" " \
-          "belongs on one line, in a test"
+        raise "#{path}:#{number}: docs/runtimes.md cannot list this: not_on :runtime, \"why\" on " \
+          "one line, in a test"
       end
       reason = [
         found[:reason], found[:condition]&.then { |condition| "(only `#{condition}`)" }

@@ -16,7 +16,7 @@ Godwit::Logger::Reader.new(ARGV.fetch(0, "tcp://127.0.0.1:7000")) do |reader|
     last = Process.clock_gettime(Process::CLOCK_MONOTONIC) if record
   end
 
-  reader.accounts.sort_by(&:prog).each do |account|
+  reader.writers.sort_by(&:prog).each do |account|
     rest = made.key?(account.writer) ? "of #{made[account.writer]}" : "of it nothing came after record #{account.last}: its tail is unknown"
     puts format("%-8s received %6d, lost %d; %s", account.prog, account.received, account.lost, rest)
   end

@@ -55,7 +55,7 @@ Init_godwit_ext(void)
     VALUE backend = rb_define_module_under(gw_mGodwit, "Backend");
     VALUE native = rb_define_module_under(backend, "Native");
     VALUE takeover = rb_define_module_under(native, "Takeover");
-    VALUE owned = rb_define_module_under(native, "Owned");
+    VALUE owner_thread = rb_define_module_under(native, "OwnerThread");
     rb_define_module_function(native, "libzmq_version", godwit_libzmq_version, 0);
     rb_define_module_function(native, "has", godwit_has, 1);
     rb_define_module_function(native, "curve_keypair", godwit_curve_keypair, 1);
@@ -72,8 +72,8 @@ Init_godwit_ext(void)
     gw_init_pin();
     gw_init_frame();
     gw_init_peers();
-    gw_init_send(takeover, owned);
-    gw_init_recv(takeover, owned);
+    gw_init_send(takeover, owner_thread);
+    gw_init_recv(takeover, owner_thread);
     gw_init_poller();
     gw_init_monitor_events();
     gw_init_monitor();

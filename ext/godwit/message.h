@@ -28,10 +28,10 @@ int gw_part_message(const gw_socket_t *socket, VALUE part, zmq_msg_t *message,
     gw_tracker_t *tracker);
 size_t gw_part_size(VALUE part);
 void gw_part_sent(VALUE part);
-void gw_init_send(VALUE takeover, VALUE owned);
+void gw_init_send(VALUE takeover, VALUE owner_thread);
 
 /* ---- recv.c ---- */
 
-void gw_init_recv(VALUE takeover, VALUE owned);
+void gw_init_recv(VALUE takeover, VALUE owner_thread);
 
 #endif

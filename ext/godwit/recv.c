@@ -242,8 +242,8 @@ recv_fast(VALUE self)
     return message;
 }
 
-/* _recv_own(owner, rest) => the first frame as a String, the message's others added to `rest`; false when there is none; nil when it has
- * to be looked at, with nothing done: also when `rest` still holds what was left of a message. See _send_own. */
+/* _recv_on_owner_thread(owner, rest) => the first frame as a String, the message's others added to `rest`; false when there is none; nil when it has
+ * to be looked at, with nothing done: also when `rest` still holds what was left of a message. See _send_on_owner_thread. */
 static VALUE
 recv_by_owner(VALUE self, VALUE owner, VALUE rest)
 {
@@ -264,7 +264,7 @@ recv_takeover(int argc, VALUE *argv, VALUE self)
 }
 
 void
-gw_init_recv(VALUE takeover, VALUE owned)
+gw_init_recv(VALUE takeover, VALUE owner_thread)
 {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
     rb_define_private_method(class, "_recv", recv_message, 1);
@@ -273,5 +273,5 @@ gw_init_recv(VALUE takeover, VALUE owned)
     rb_define_private_method(class, "_recv_frames", recv_frames, 2);
     rb_define_private_method(class, "_recv_into", recv_into, 2);
     rb_define_method(takeover, "recv", recv_takeover, -1);
-    rb_define_method(owned, "_recv_own", recv_by_owner, 2);
+    rb_define_method(owner_thread, "_recv_on_owner_thread", recv_by_owner, 2);
 }

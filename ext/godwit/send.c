@@ -385,7 +385,7 @@ send_fast(VALUE self, VALUE message)
     return self;
 }
 
-/* _send_own(owner, message) => true; false when it would wait; nil when it has to be looked at, with nothing done: this is not the
+/* _send_on_owner_thread(owner, message) => true; false when it would wait; nil when it has to be looked at, with nothing done: this is not the
  * owner's thread, it is no String, or others have to be given way to first. What a door for old programs sends by (lib/godwit/compat):
  * the sockets there belong to a thread, and to compare that in Ruby would cost a third of a small message. */
 static VALUE
@@ -408,7 +408,7 @@ send_takeover(int argc, VALUE *argv, VALUE self)
 }
 
 void
-gw_init_send(VALUE takeover, VALUE owned)
+gw_init_send(VALUE takeover, VALUE owner_thread)
 {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
     message_class = rb_define_class_under(gw_mGodwit, "Message", rb_cObject);
@@ -417,6 +417,6 @@ gw_init_send(VALUE takeover, VALUE owned)
     rb_define_private_method(class, "_send", send_message, 3);
     rb_define_private_method(class, "_send_many", send_many, 3);
     rb_define_method(takeover, "send", send_takeover, -1);
-    rb_define_method(owned, "_send_own", send_by_owner, 2);
+    rb_define_method(owner_thread, "_send_on_owner_thread", send_by_owner, 2);
     rb_define_method(takeover, "<<", send_fast, 1);
 }

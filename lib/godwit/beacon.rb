@@ -55,7 +55,7 @@ module Godwit
       private
 
       # Away from the Beacon, which the finalizer must not hold.
-      def finalizer(station) = proc { station.stop }
+      def finalizer(beacon_thread) = proc { beacon_thread.stop }
     end
 
     # @param port [Integer] UDP port, 1 to 65535, the same for all that are to hear each other;
@@ -71,19 +71,19 @@ module Godwit
     # @raise [AddressInUseError] when a program holds the port and does not share it
     # @raise [AccessError, TooManySocketsError]
     def initialize(port, interface: nil, interval: 1.0, noecho: true, limit: LIMIT)
-      if @station
+      if @thread
         raise Errors.build(StateError, :beacon, nil, "it is open already; Beacon.new makes another")
       end
       Check.port(port)
       Check.interface(interface)
       Check.limit(limit)
       wanted = interface || ENV["ZSYS_INTERFACE"]
-      @station =
-        Station.new(
+      @thread =
+        BeaconThread.new(
           port, (wanted unless wanted.to_s.empty?), interval: Check.interval(interval),
           noecho: noecho ? true : false, limit: limit
         )
-      ObjectSpace.define_finalizer(self, self.class.__send__(:finalizer, @station))
+      ObjectSpace.define_finalizer(self, self.class.__send__(:finalizer, @thread))
     end
 
     # Broadcasts it at once, then at each interval, until {#silence}, {#close} or another call,
@@ -94,7 +94,7 @@ module Godwit
     # @raise [ArgumentTypeError, ArgumentValueError] when the payload is not allowed
     # @raise [ClosedError, ForkedError]
     def publish(payload)
-      station(:publish).publish(Check.payload(payload))
+      beacon_thread(:publish).publish(Check.payload(payload))
       self
     end
 
@@ -102,7 +102,7 @@ module Godwit
     # @return [self]
     # @raise [ClosedError, ForkedError]
     def silence
-      station(:silence).silence
+      beacon_thread(:silence).silence
       self
     end
 
@@ -113,7 +113,7 @@ module Godwit
     # @raise [ArgumentTypeError, ArgumentValueError] when the prefix is not allowed
     # @raise [ClosedError, ForkedError]
     def subscribe(prefix = "")
-      station(:subscribe).subscribe(Check.prefix(prefix))
+      beacon_thread(:subscribe).subscribe(Check.prefix(prefix))
       self
     end
 
@@ -121,7 +121,7 @@ module Godwit
     # @return [self]
     # @raise [ClosedError, ForkedError]
     def unsubscribe
-      station(:unsubscribe).subscribe(nil)
+      beacon_thread(:unsubscribe).subscribe(nil)
       self
     end
 
@@ -180,7 +180,9 @@ module Godwit
       unless count.nil? || count.is_a?(Integer)
         raise Errors.bad_type(:wait_sent, "the count", "an Integer, or nil", count)
       end
-      if wait(:wait_sent, timeout) { |station, seconds| station.wait_sent(count, seconds) }
+      if wait(:wait_sent, timeout) { |beacon_thread, seconds|
+           beacon_thread.wait_sent(count, seconds)
+         }
         return self
       end
       if exception
@@ -199,7 +201,7 @@ module Godwit
     # @raise [ArgumentTypeError, ArgumentValueError] when they are not allowed
     # @raise [ClosedError, ForkedError]
     def interval=(seconds)
-      station(:interval=).interval = Check.interval(seconds)
+      beacon_thread(:interval=).interval = Check.interval(seconds)
     end
 
     # @return [Boolean] whether what equals the own payload is not heard; for a second longer than
@@ -210,7 +212,7 @@ module Godwit
     # @param value [Boolean] see {#noecho?}
     # @raise [ClosedError, ForkedError]
     def noecho=(value)
-      station(:noecho=).noecho = (value ? true : false)
+      beacon_thread(:noecho=).noecho = (value ? true : false)
     end
 
     # @return [String] IPv4 address that it sends from; "" with `interface: "*"`
@@ -246,7 +248,7 @@ module Godwit
     # @raise [ForkedError]
     def close
       own.stop
-      @station.join
+      @thread.join
       nil
     end
 
@@ -274,28 +276,28 @@ module Godwit
 
     private
 
-    def forked? = @station.forked?
+    def forked? = @thread.forked?
 
     # Of this process, open or closed.
     def own(operation = nil)
       raise Errors.build(ForkedError, operation, place) if forked?
-      @station
+      @thread
     end
 
     # Of this process, and open.
-    def station(operation)
+    def beacon_thread(operation)
       raise closed(operation) if own(operation).closed?
-      @station
+      @thread
     end
 
     def take(operation, timeout)
-      wait(operation, timeout) { |station, seconds| station.take(seconds) }
+      wait(operation, timeout) { |beacon_thread, seconds| beacon_thread.take(seconds) }
     end
 
     def wait(operation, timeout)
       milliseconds = Timeout.milliseconds(timeout)
-      value = yield station(operation), ((milliseconds == -1) ? nil : milliseconds / 1000.0)
-      raise closed(operation) if value.nil? && @station.closed?
+      value = yield beacon_thread(operation), ((milliseconds == -1) ? nil : milliseconds / 1000.0)
+      raise closed(operation) if value.nil? && @thread.closed?
       value
     end
 
@@ -310,12 +312,12 @@ module Godwit
     def late(operation, detail) = Errors.build(TimeoutError, operation, place, detail)
 
     def place
-      "udp://#{@station.interface.name}:#{@station.port}"
+      "udp://#{@thread.interface.name}:#{@thread.port}"
     end
   end
 end
 
 require_relative "beacon/check"
 require_relative "beacon/interface"
-require_relative "beacon/radio"
-require_relative "beacon/station"
+require_relative "beacon/udp_sockets"
+require_relative "beacon/beacon_thread"

@@ -99,11 +99,11 @@ module Godwit
       @watches = {}.compare_by_identity
       @posted = Thread::Queue.new
       @timers = Timers.new
-      @timers.on_change { ring }
+      @timers.on_change { wake }
       @turn = 0
       @calling = @stopping = @closed = false
-      @bell, @silent = UNIXSocket.pair
-      @poller = Poller.new(@bell)
+      @wakeup, @silent = UNIXSocket.pair
+      @poller = Poller.new(@wakeup)
     end
 
     # Calls the block whenever a message, or bytes, can be received.
@@ -152,7 +152,7 @@ module Godwit
           unwatch(thing, watch, events)
           events.any?
         end
-        ring if @watches.empty? # it may have been the last
+        wake if @watches.empty? # it may have been the last
         found
       end
     end
@@ -198,7 +198,7 @@ module Godwit
       usable(:post)
       at_once do
         @posted.push(block)
-        ring
+        wake
       end
       self
     end
@@ -245,7 +245,7 @@ module Godwit
       usable(:stop)
       at_once do
         @stopping = true
-        ring
+        wake
       end
       self
     end
@@ -269,7 +269,7 @@ module Godwit
       usable(:close)
       at_once do
         @closed = @stopping = true
-        [@poller, @bell, @silent].each(&:close)
+        [@poller, @wakeup, @silent].each(&:close)
       end
       nil
     end
@@ -333,7 +333,7 @@ module Godwit
       end
     end
 
-    # No interrupt comes between a change and the bell that tells of it.
+    # No interrupt comes between a change and the wake-up that tells of it.
     def at_once(&change) = Thread.handle_interrupt(Object => :never, &change)
 
     def locked(operation, &block)

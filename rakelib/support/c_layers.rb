@@ -15,7 +15,10 @@ module CLayers
     "message.h" => %w[send recv],
     "proxy.h" => %w[poller monitor_events monitor proxy_loop proxy addressed]
   }.freeze
-  ACCELERATORS = %w[logger_json logger_packing logger_queue logger_statistics shell_rows].freeze
+  ACCELERATORS = %w[
+    logger_json logger_packing logger_queue logger_head logger_writers logger_statistics shell_rows
+  ].freeze
+  STATISTICS = %w[logger_head logger_writers logger_statistics].freeze
   TOP = "godwit"
   ORDER = [*LAYERS.values.flatten, *ACCELERATORS, TOP].freeze
 
@@ -64,7 +67,8 @@ module CLayers
 
   def includes(files)
     files.filter_map do |name, text|
-      header = LAYERS.find { |_, names| names.include?(name) }&.first || "proxy.h"
+      header = LAYERS.find { |_, names| names.include?(name) }&.first
+      header ||= STATISTICS.include?(name) ? "logger_statistics.h" : "proxy.h"
       own = text.scan(/^#include "(\w+\.h)"/).flatten - %w[option_table.h]
       "#{name}.c includes #{own.join(", ")}: include #{header} alone" unless own == [header]
     end

@@ -372,7 +372,7 @@ class CLILogTest < Godwit::TestCase
     alias_method :received, :lost
     alias_method :foreign, :lost
 
-    def accounts = []
+    def writers = []
   end
 
   test "what --last has shown does not come again" do

@@ -20,13 +20,13 @@ class BeaconInterfacesTest < NetworkCase
 
   test "it sends from the address that was chosen, to its network's own broadcast address" do
     Network.run("ip", "addr", "add", "10.77.0.50/24", "brd", "+", "dev", "gw0")
-    ear = open_beacon.subscribe
+    receiver = open_beacon.subscribe
     directed = UDPSocket.new
     %i[REUSEADDR REUSEPORT].each { |name| directed.setsockopt(:SOCKET, name, true) }
     directed.bind("10.77.0.255", port) # hears nothing that went to 255.255.255.255
     ["10.77.0.50", HERE].each do |address|
       beacon = open_beacon(interface: address, interval: 3600).publish(address)
-      assert_equal [address, address], ear.recv(timeout: 10)
+      assert_equal [address, address], receiver.recv(timeout: 10)
       assert_equal address, beacon.hostname
       assert directed.wait_readable(10)
       assert_equal address, directed.recv(100)
@@ -77,9 +77,9 @@ class BeaconInterfacesTest < NetworkCase
                     }.message,
       "unreachable"
     Network.run("ip", "route", "add", "default", "dev", "gw0")
-    ear = open_beacon.subscribe
+    receiver = open_beacon.subscribe
     beacon.wait_sent(1, timeout: 10)
-    assert_equal "x", ear.recv(timeout: 10).last
+    assert_equal "x", receiver.recv(timeout: 10).last
   ensure
     Network.run("ip", "route", "flush", "default")
   end

@@ -45,37 +45,37 @@ class BeaconTest < NetworkCase
   end
 
   test "another payload replaces the first, at once" do
-    ear = open_beacon.subscribe
+    receiver = open_beacon.subscribe
     beacon = open_beacon(interval: 3600).publish("one")
-    assert_equal "one", ear.recv(timeout: 10).last
+    assert_equal "one", receiver.recv(timeout: 10).last
     beacon.publish("two")
-    assert_equal "two", ear.recv(timeout: 10).last
-    assert_equal :wait_readable, ear.recv_nonblock(exception: false)
+    assert_equal "two", receiver.recv(timeout: 10).last
+    assert_equal :wait_readable, receiver.recv_nonblock(exception: false)
     assert_equal 2, beacon.sent
   end
 
   test "a payload is the String of then" do
-    ear = open_beacon.subscribe
+    receiver = open_beacon.subscribe
     payload = +"before"
     beacon = open_beacon(interval: 0.01).publish(payload)
     beacon.wait_sent(1, timeout: 10)
     payload.replace("after")
     count = beacon.sent
     beacon.wait_sent(count + 2, timeout: 10)
-    assert_equal ["before"], ear.first(count + 1).map(&:last).uniq
+    assert_equal ["before"], receiver.first(count + 1).map(&:last).uniq
   end
 
   test "after silence nothing goes out" do
-    ear = open_beacon.subscribe
+    receiver = open_beacon.subscribe
     beacon = open_beacon(interval: 0.001).publish("x")
-    ear.recv(timeout: 10)
+    receiver.recv(timeout: 10)
     assert_same beacon, beacon.silence
     sent = beacon.sent
     shout("last")
-    heard = ear.take_while { |_, payload| payload != "last" }
+    heard = receiver.take_while { |_, payload| payload != "last" }
     assert_operator heard.size, :<=, sent
     assert_nil beacon.wait_sent(sent + 1, timeout: 0.1, exception: false)
-    assert_equal :wait_readable, ear.recv_nonblock(exception: false)
+    assert_equal :wait_readable, receiver.recv_nonblock(exception: false)
   end
 
   test "nothing is heard before subscribe, nor after unsubscribe, but what was heard stays" do

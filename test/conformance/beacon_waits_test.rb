@@ -128,14 +128,14 @@ class BeaconWaitsTest < NetworkCase
     assert_nil beacon.close
   end
 
-  test "an interrupt between a change and the bell leaves its thread not asleep" do
+  test "an interrupt between a change and the wake-up leaves its thread not asleep" do
     not_on :jruby, "a TracePoint there cannot raise at a line"
-    at_each_line(%r{lib/godwit/beacon/station}, least: 5) do |interrupted|
-      station = (beacon = open_beacon).instance_variable_get(:@station)
+    at_each_line(%r{lib/godwit/beacon/beacon_thread}, least: 5) do |interrupted|
+      beacon_thread = (beacon = open_beacon).instance_variable_get(:@thread)
       again = interrupted.call { beacon.publish("x") }
-      eventually { beacon.sent.positive? } if station.instance_variable_get(:@payload)
+      eventually { beacon.sent.positive? } if beacon_thread.instance_variable_get(:@payload)
       closing = interrupted.call { beacon.close }
-      eventually { !station.instance_variable_get(:@thread).alive? } if beacon.closed?
+      eventually { !beacon_thread.instance_variable_get(:@thread).alive? } if beacon.closed?
       again || closing
     end
   end

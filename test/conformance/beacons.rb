@@ -25,17 +25,17 @@ module Conformance
     end
 
     # Those that wait to be received, without taking them.
-    def heard_of(beacon) = beacon.instance_variable_get(:@station).instance_variable_get(:@queue)
+    def heard_of(beacon) = beacon.instance_variable_get(:@thread).instance_variable_get(:@queue)
 
     # What its readers wait on, for until_waiting.
-    def readers_of(beacon) = count_waiters(beacon.instance_variable_get(:@station), :@changed)
+    def readers_of(beacon) = count_waiters(beacon.instance_variable_get(:@thread), :@changed)
 
     # @return [Thread::Queue] that gets an entry for each datagram once the beacon's thread has
     #   dealt with it
     def dealt_with(beacon)
       Thread::Queue.new.tap do |queue|
         beacon
-          .instance_variable_get(:@station)
+          .instance_variable_get(:@thread)
           .define_singleton_method(:keep) { |*datagram| super(*datagram).then { queue << true } }
       end
     end

@@ -187,10 +187,10 @@ class LoggerBroadcasterTest < Godwit::TestCase
     assert account["lag"].between?(-1, 60) && account["idle"].between?(0, 60)
     assert_equal relay.input, statistics["input"]
     assert_operator statistics["uptime"], :>=, 0
-    assert_empty relay.statistics(accounts: 0)["accounts"]
-    assert_equal 1, relay.statistics(accounts: 1 << 80)["accounts"].size
+    assert_empty relay.statistics(writers: 0)["accounts"]
+    assert_equal 1, relay.statistics(writers: 1 << 80)["accounts"].size
     [-1, "x", nil].each do |count|
-      assert_raises(Godwit::ArgumentValueError) { relay.statistics(accounts: count) }
+      assert_raises(Godwit::ArgumentValueError) { relay.statistics(writers: count) }
     end
     assert_equal statistics.except("uptime", "accounts"),
       JSON.parse(JSON.generate(statistics)).except("uptime", "accounts")
@@ -243,7 +243,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
       seen == last
     end
     assert_operator stuck.received, :<, 10_000
-    account = stuck.accounts.find { |one| one.writer == WRITER }
+    account = stuck.writers.find { |one| one.writer == WRITER }
     assert_operator account.lost, :>, 0
     assert_equal account.last - account.first + 1, account.received + account.lost
   end
@@ -329,7 +329,9 @@ class LoggerBroadcasterTest < Godwit::TestCase
     push_to(relay).send_many(Array.new(3_000) { |index| frames(index + 1) })
     until_waiting(gate)
     _, told =
-      capture_io { with_constants(Broadcaster.const_get(:Feed), PATIENCE: 0.1) { relay.close } }
+      capture_io do
+        with_constants(Broadcaster.const_get(:SinkThread), PATIENCE: 0.1) { relay.close }
+      end
     assert_match(/did not end within 0.1 s/, told)
     assert_match(/did not end/, relay.statistics["sink"]["error"])
   ensure

@@ -108,7 +108,7 @@ class LoggerCrashPointsTest < Godwit::TestCase
 
   WRITER = PRELUDE + <<~'RUBY'
     # Files of a few records, so that they come and go.
-    Godwit::Logger.const_get(:Segments).prepend(
+    Godwit::Logger.const_get(:SegmentedLog).prepend(
       Module.new do
         def initialize(folder, **options, &block) =
           super(folder, segment_bytes: 1500, **options, &block)

@@ -15,8 +15,8 @@ class LoggerDurableTest < Godwit::TestCase
   Sink = Godwit::Logger::Sink
   Wire = Godwit::Logger.const_get(:Wire)
   Packing = Godwit::Logger.const_get(:Packing)
-  Segments = Godwit::Logger.const_get(:Segments)
-  Courier = Godwit::Logger.const_get(:Courier)
+  SegmentedLog = Godwit::Logger.const_get(:SegmentedLog)
+  DurableSender = Godwit::Logger.const_get(:DurableSender)
 
   def file = File.join(scratch_dir, "app.log")
 
@@ -117,9 +117,9 @@ class LoggerDurableTest < Godwit::TestCase
   end
 
   test "counts of topics go on even when all records of them are gone" do
-    Segments.stub(:new,
+    SegmentedLog.stub(:new,
       ->(*arguments, **options, &block) {
-        Segments.allocate.tap { |one|
+        SegmentedLog.allocate.tap { |one|
           one.__send__(:initialize,
             *arguments, segment_bytes: 2_000, **options, &block)
         }
@@ -207,7 +207,7 @@ class LoggerDurableTest < Godwit::TestCase
 
   test "a peer that never answers is told of too" do
     router = open_socket(:ROUTER).bind(endpoint_for(:tcp))
-    with_constants(Courier, PATIENCE: 0.2) do
+    with_constants(DurableSender, PATIENCE: 0.2) do
       _, said = capture_io do
         log = open_log(router.last_endpoint)
         log.info("x")
@@ -363,7 +363,7 @@ class LoggerDurableTest < Godwit::TestCase
   def data(dealer, key, before, *seqs)
     entries =
       seqs.map do |seq|
-        Segments.entry(
+        SegmentedLog.entry(
           seq, Packing.pack(*record("record #{seq}", seq: seq, writer: key.unpack1("H*")).frames)
         )
       end
@@ -409,10 +409,10 @@ class LoggerDurableTest < Godwit::TestCase
     foreign.each { |message| dealer << message }
     assert_equal [Wire::WELCOME, key, 0], hello(dealer, key, 0)
     assert_equal foreign.size, @receiver.stats.foreign
-    entry = Segments.entry(2, "no record")
+    entry = SegmentedLog.entry(2, "no record")
     dealer << [
       Wire::DATA, key, Wire.number(0),
-      Segments.entry(1, "") + entry + entry.byteslice(0, 10) + "rubbish"
+      SegmentedLog.entry(1, "") + entry + entry.byteslice(0, 10) + "rubbish"
     ]
     assert_equal [Wire::ACK, key, 2], answer(dealer)
     assert_equal 2, lines.size
@@ -551,7 +551,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_match(/app\.log: no \(RuntimeError\)/, said)
   end
 
-  test "a courier that is killed has a follower with the next record, which takes over what was " \
+  test "a sender that is killed has a follower with the next record, which takes over what was " \
     "left" do
     open_receiver
     log = open_log

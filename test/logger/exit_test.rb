@@ -174,7 +174,7 @@ class LoggerExitTest < Godwit::TestCase
       class Godwit::Logger
         # As if one came at its first line.
         Exit.define_singleton_method(:close_all) { |*| raise Interrupt }
-        PushOutlet.prepend(Module.new do
+        PushTransport.prepend(Module.new do
           def wait(*)
             super
           ensure

@@ -163,7 +163,7 @@ class LoggerJournalTest < Godwit::TestCase
   end
 
   test "writers that were not heard of for longest are forgotten, beyond a number" do
-    lasts = Godwit::Logger.const_get(:Lasts).new(3)
+    lasts = Godwit::Logger.const_get(:LastSequence).new(3)
     %w[a b c a d].each_with_index { |writer, seq| lasts[writer] = seq }
     assert_equal({"c" => 2, "a" => 3, "d" => 4}, lasts.to_h)
   end

@@ -78,12 +78,14 @@ module Godwit
       # what is tried is that a socket which accepts costs no record, and not whether this machine
       # holds up the sender, or the reader, for half a second.
       def patient_callers
-        with_constants(Godwit::Logger.const_get(:Room), YIELDS: 200, VAIN: 20.0) { yield }
+        with_constants(Godwit::Logger.const_get(:BoundedQueue), YIELDS: 200, LONGEST_WAIT: 20.0) do
+          yield
+        end
       end
 
       # Waits until a caller waits for room in the queue.
       def until_full(log)
-        room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@room)
+        room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@queue)
         eventually { room.instance_variable_get(:@waiters).positive? }
       end
 

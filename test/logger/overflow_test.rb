@@ -24,7 +24,7 @@ class LoggerOverflowTest < Godwit::TestCase
   # Callers wait for the socket in vain for a second of a clock that goes quickly.
   def impatient(&block) = with_clock(Godwit::TestSupport::ManualClock.new(tick: 0.1), &block)
 
-  def room(log) = log.instance_variable_get(:@handle).writer.instance_variable_get(:@room)
+  def room(log) = log.instance_variable_get(:@handle).writer.instance_variable_get(:@queue)
 
   test "drop_new keeps the oldest, counts the others, and says so when there is room again" do
     endpoint = nowhere
@@ -76,11 +76,11 @@ class LoggerOverflowTest < Godwit::TestCase
       )
     log = logger(pull.last_endpoint, queue: 10, send_hwm: 10, context: context)
     may_lose
-    impatient { log.info("x") until room(log).mute? }
+    impatient { log.info("x") until room(log).unresponsive? }
     1_000.times { log.info("x") }
-    assert_predicate room(log), :mute?
+    assert_predicate room(log), :unresponsive?
     pull.recv_many(100)
-    eventually { !room(log).mute? }
+    eventually { !room(log).unresponsive? }
   end
 
   test "made is received and reported: the seqs of a topic leave gaps as large as what was " \
@@ -122,11 +122,11 @@ class LoggerOverflowTest < Godwit::TestCase
     assert_operator log.stats.dropped, :>=, 90
   end
 
-  test "the socket is mute: the call waits for nothing" do
+  test "the socket is unresponsive: the call waits for nothing" do
     may_lose
     log = logger(nowhere, queue: 1, linger: 0)
     stall(log)
-    impatient { log.info("fills it") until room(log).mute? }
+    impatient { log.info("fills it") until room(log).unresponsive? }
     before = log.stats.dropped
     with_clock { 1000.times { log.info("x") } } # on a clock that stands still a wait would not end
     assert_equal 1000, log.stats.dropped - before
@@ -225,7 +225,7 @@ class LoggerOverflowTest < Godwit::TestCase
     1.upto(6) do |taken|
       @ear = RecordPull.new(open_socket(:PULL, recv_hwm: 1).bind(endpoint_for(:inproc)))
       log = logger(@ear.last_endpoint, context: context, queue: 5, send_hwm: 1, linger: 0)
-      with_constants(Godwit::Logger.const_get(:Room), VAIN: 0.01) do
+      with_constants(Godwit::Logger.const_get(:BoundedQueue), LONGEST_WAIT: 0.01) do
         30.times { |number| log.info(number.to_s) }
       end
       texts = Array.new(taken) { record.text }

@@ -18,7 +18,7 @@ class LoggerPipelineTest < Godwit::TestCase
     threads.each(&:join)
     assert_equal({"a" => [*1..2_000], "b" => [*1..2_000], "c" => [*1..2_000]}, seen)
     assert_equal [6_000, 0, 0, 0], [reader.received, reader.lost, reader.late, reader.foreign]
-    assert_equal 3, reader.accounts.size
+    assert_equal 3, reader.writers.size
   end
 
   test "what a writer dropped is what its reader misses" do
@@ -32,7 +32,7 @@ class LoggerPipelineTest < Godwit::TestCase
       last = reader.recv(timeout: 0.2, exception: false) || last
     end
     dropped = log.stats.dropped
-    one = account(reader.accounts, "flood")
+    one = account(reader.writers, "flood")
     assert_operator dropped, :>, 0
     assert_equal "WARN", last.label # "dropped 12 in 0.5 s"
     assert_equal [last.seq, dropped], [one.received + one.lost, one.lost]

@@ -324,7 +324,7 @@ class LoggerPlainWireTest < Godwit::TestCase
   # Has the sender hold the first line.
   def stall(log)
     log.info("held")
-    room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@room)
+    room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@queue)
     eventually { log.stats.queued == 1 && room.empty? }
   end
 

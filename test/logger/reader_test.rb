@@ -112,7 +112,7 @@ class LoggerReaderTest < Godwit::TestCase
     [1, 2, 5, 5, 3, 6].each { |seq| push.send(frames(seq, writer: writer(1))) }
     [7, 8, 20].each { |seq| push.send(frames(seq, writer: writer(2), prog: "cards")) }
     9.times { one.recv(timeout: 5) }
-    first, second = one.accounts.sort_by(&:writer)
+    first, second = one.writers.sort_by(&:writer)
     assert_equal [writer(1), "billing", "web1", 5, 1, 2, 1, 6],
       [
         first.writer, first.prog, first.host, first.received, first.lost, first.late,
@@ -121,7 +121,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal ["cards", 3, 11, 0, 7, 20],
       [second.prog, second.received, second.lost, second.late, second.first, second.last]
     assert_equal [8, 12, 2], [one.received, one.lost, one.late]
-    one.accounts.each do |account|
+    one.writers.each do |account|
       assert_equal account.last - account.first + 1, account.received + account.lost
     end
     assert_in_delta Time.now.to_f, first.time, 60
@@ -163,7 +163,7 @@ class LoggerReaderTest < Godwit::TestCase
   end
 
   test "many writers are remembered, the idle ones forgotten, their losses not" do
-    accounts = Reader.const_get(:Accounts).new(most: 100)
+    accounts = Reader.const_get(:Writers).new(most: 100)
     accounts.time = 0.0
     accounts.take(frames(1, writer: writer(0)))
     accounts.take(frames(3, writer: writer(0)))
@@ -192,7 +192,7 @@ class LoggerReaderTest < Godwit::TestCase
     push = push_to(two)
     push.send(frames(7)).send(frames(3, writer: writer(3)))
     2.times { two.recv(timeout: 5) }
-    known, fresh = two.accounts.sort_by { |account| -account.last }
+    known, fresh = two.writers.sort_by { |account| -account.last }
     assert_equal [4, 3, 1, 7], [known.received, known.lost, known.first, known.last]
     assert_equal [1, 2, 1, 3], [fresh.received, fresh.lost, fresh.first, fresh.last]
     assert_equal ["reader.state"], Dir.children(scratch_dir).grep(/state/)
@@ -203,7 +203,7 @@ class LoggerReaderTest < Godwit::TestCase
     state = Reader.const_get(:State).new(File.join(scratch_dir, "reader.state"))
     accounts =
       ["a\xED\xBF\xBF", "\e[2J", "ab" * 16].map do |writer|
-        Reader::Account.new(writer, 1, prog: "pr\xffog", host: "h")
+        Reader::WriterStatistics.new(writer, 1, prog: "pr\xffog", host: "h")
       end
     state.save(accounts)
     assert_nil state.error
@@ -221,7 +221,7 @@ class LoggerReaderTest < Godwit::TestCase
     push_to(two).send(frames(6))
     assert_equal 6, two.recv(timeout: 5).seq
     assert_equal [[2, 4, 1, 6]],
-      two.accounts.map { |account|
+      two.writers.map { |account|
         [account.received, account.lost, account.first, account.last]
       }
   end
@@ -372,7 +372,7 @@ class LoggerReaderTest < Godwit::TestCase
       [2, 1, 2], [3, 40, 2], [5, 41, 3], [8, 3, 2], [9, 45, 3], [10, 45, 3]
     ].each { |seq, tseq, level| pub.send(frames(seq, tseq: tseq, level: level)) }
     6.times { one.recv(timeout: 5) }
-    account = one.accounts.first
+    account = one.writers.first
     # topic WARN: 1, 40, 3 (late); topic ERROR: 41, 45, 45 (again)
     assert_equal [4, 38 + 3, 2, 10], [account.received, account.lost, account.late, account.last]
   end
@@ -481,5 +481,22 @@ class LoggerReaderTest < Godwit::TestCase
     end
     assert_operator flooded, :>=, 10_000
     assert_operator behind.max, :<, 512, "two batches"
+  end
+
+  test "the old names of writers' statistics still work, with a warning" do
+    reader = Godwit::Logger::Reader.new(endpoint_for(:inproc), context: context)
+    warned = Warning[:deprecated]
+    Warning[:deprecated] = true
+    _, text = capture_io do
+      assert_equal [], reader.accounts
+      assert_same Godwit::Logger::Reader::WriterStatistics, Godwit::Logger::Reader::Account
+    end
+    assert_match(
+      /reader_test\.rb:\d+: godwit: Reader#accounts is deprecated: use Reader#writers$/, text
+    )
+    assert_match(/Reader::Account is deprecated: use Reader::WriterStatistics$/, text)
+  ensure
+    Warning[:deprecated] = warned
+    reader&.close
   end
 end

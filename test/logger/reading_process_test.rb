@@ -124,7 +124,7 @@ class LoggerReadingProcessTest < Godwit::TestCase
       Godwit::Logger::Reader.new(#{endpoint.inspect}, state: #{file.inspect}) do |reader|
         reader.each do |record|
           next unless (record.seq % 500).zero?
-          puts(reader.accounts.first.to_h.values_at("received", "lost").inspect)
+          puts(reader.writers.first.to_h.values_at("received", "lost").inspect)
         end
       end
     RUBY
@@ -137,11 +137,11 @@ class LoggerReadingProcessTest < Godwit::TestCase
       child.finish
     end
     reader = own(Godwit::Logger::Reader.new(endpoint, state: file, context: context))
-    known = reader.accounts.first
+    known = reader.writers.first
     assert_equal [1, known.last], [known.first, known.received + known.lost]
     1_000.times { reader.recv(timeout: 10) }
     stop = true
-    account = reader.accounts.first
+    account = reader.writers.first
     assert_equal account.last, account.received + account.lost
     assert_equal [0, known.received + 1_000], [account.late, account.received]
     reader.close

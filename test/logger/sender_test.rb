@@ -8,9 +8,9 @@ class LoggerSenderTest < Godwit::TestCase
 
   test "an error costs a batch, which is counted and told; the next goes" do
     log = logger
-    outlet = log.instance_variable_get(:@handle).writer.outlet
+    transport = log.instance_variable_get(:@handle).writer.transport
     failing = true
-    outlet.define_singleton_method(:deliver) do |*arguments|
+    transport.define_singleton_method(:deliver) do |*arguments|
       failing ? raise(IOError, "the disk is on fire") : super(*arguments)
     end
     _, said = capture_io do

@@ -255,7 +255,7 @@ class LoggerSpoolTest < Godwit::TestCase
     3_000.times { |index| log.info("record #{index} #{"x" * 1_000}") }
     spooled(log, 3_000)
     former = RecordPull.new(open_socket(:PULL, recv_hwm: 1).bind(endpoint))
-    accounts = Godwit::Logger::Reader.const_get(:Accounts).new
+    accounts = Godwit::Logger::Reader.const_get(:Writers).new
     accounts.take(former.recv(timeout: 5))
     eventually { log.stats.sent > 100 }
     capture_io { log.close } # the reader takes nothing meanwhile

@@ -33,9 +33,9 @@ class LoggerStatisticsTest < Godwit::TestCase
 
     def messages(most = 1_000_000) = @statistics.messages(most)
 
-    def accounts(most = 1_000_000)
+    def writers(most = 1_000_000)
       @statistics
-        .accounts(most)
+        .writers(most)
         .map { |values| FIELDS.zip(values).to_h.merge(levels: values.last(6)) }
     end
   end
@@ -44,7 +44,7 @@ class LoggerStatisticsTest < Godwit::TestCase
     statistics = Named.new(kind)
     sent = [frames(5), frames(6, level: 3), frames(9, level: 3), frames(9), frames(7)]
     statistics.record(*sent, frames(1, writer: writer(0xab), prog: "a.b%", host: "x" * 100))
-    other, account = statistics.accounts
+    other, account = statistics.writers
     assert_equal [WRITER, "billing", "web1", 5, 9, 4, 1, 2, sent.flatten.sum(&:bytesize)],
       account.values_at(:writer, :prog, :host, :first, :last, :received, :lost, :late, :bytes)
     assert_equal [0, 3, 0, 2, 0, 0], account[:levels]
@@ -60,7 +60,7 @@ class LoggerStatisticsTest < Godwit::TestCase
       },
       statistics.totals.except(:bytes)
     )
-    assert_equal [other.except(:idle)], statistics.accounts(1).map { |one| one.except(:idle) }
+    assert_equal [other.except(:idle)], statistics.writers(1).map { |one| one.except(:idle) }
   end
 
   each_kind "lines of plain writers and foreign messages are told apart" do |kind|
@@ -108,7 +108,7 @@ class LoggerStatisticsTest < Godwit::TestCase
       [statistics.messages.map(&:last), statistics.totals[:messages]]
     none = Named.new(kind, most: 0)
     none.record(frames(1), "line")
-    assert_equal [[], 2, 1], [none.messages, none.totals[:messages], none.accounts.size]
+    assert_equal [[], 2, 1], [none.messages, none.totals[:messages], none.writers.size]
   end
 
   each_kind "of many writers the idle ones are forgotten, the totals not" do |kind|
@@ -121,15 +121,15 @@ class LoggerStatisticsTest < Godwit::TestCase
     assert_equal [300, 100, 701, 300],
       statistics.totals.values_at(:writers, :forgotten, :records, :lost)
     assert_equal [*400.downto(301), 1, *300.downto(102)].map { |i| writer(i) },
-      statistics.accounts.map { |account| account[:writer] }
+      statistics.writers.map { |account| account[:writer] }
     statistics.record(frames(9, writer: writer(2)))
     assert_equal [writer(2), 9, 1, 0],
-      statistics.accounts(1).first.values_at(:writer, :first, :received, :lost)
+      statistics.writers(1).first.values_at(:writer, :first, :received, :lost)
   end
 
   each_kind "statistics and a reader tell the same from the same messages" do |kind|
     statistics = Named.new(kind)
-    accounts = Godwit::Logger::Reader.const_get(:Accounts).new
+    accounts = Godwit::Logger::Reader.const_get(:Writers).new
     random = Random.new(7)
     2_000.times do
       message =
@@ -156,7 +156,7 @@ class LoggerStatisticsTest < Godwit::TestCase
     ],
       [
         *statistics.totals.values_at(:plain, :foreign),
-        statistics.accounts.sum { |one| one[:received] } + statistics.totals[:plain],
+        statistics.writers.sum { |one| one[:received] } + statistics.totals[:plain],
         *statistics.totals.values_at(:lost, :late)
       ]
     ours =
@@ -165,7 +165,7 @@ class LoggerStatisticsTest < Godwit::TestCase
       end
     assert_equal(
       ours,
-      statistics.accounts.to_h do |one|
+      statistics.writers.to_h do |one|
         [one[:writer], one.values_at(:first, :last, :received, :lost, :late)]
       end
     )
@@ -195,7 +195,7 @@ class LoggerStatisticsTest < Godwit::TestCase
       statistics.record(message)
     end
     assert_equal 3_000, statistics.totals.values_at(:records, :plain, :foreign).sum
-    assert_equal 50, statistics.accounts.size
+    assert_equal 50, statistics.writers.size
     statistics.messages.each { |message| assert Godwit::Logger::Record.parse(message) }
   end
 
@@ -236,7 +236,7 @@ class LoggerStatisticsTest < Godwit::TestCase
           header
         if records
           assert_equal [WRITER, 5, 1],
-            statistics.accounts.first.values_at(:writer, :last, :received)
+            statistics.writers.first.values_at(:writer, :last, :received)
         end
       end
     end

@@ -162,7 +162,7 @@ class LoggerThreadsTest < Godwit::TestCase
     other = logger(nowhere, linger: 0)
     other.info("x")
     assert_equal false, other.flush(timeout: 0.05)
-    mark = next_made(Godwit::Logger.const_get(:Mark))
+    mark = next_made(Godwit::Logger.const_get(:FlushToken))
     waiter = in_thread { other.flush }
     mark.pop
     capture_io { other.close }

@@ -33,7 +33,7 @@ class HeaderTest < Godwit::TestCase
     breaks.each_value(&:call)
     said, status = compile(Generate.header_probe(constants, errors, options))
     refute_predicate status, :success?
-    breaks.each_key { |complaint| assert_match complaint, said }
+    breaks.each_key { |warnings| assert_match warnings, said }
   end
 
   test "the library has them" do

@@ -97,7 +97,7 @@ class NativeLoopTest < Godwit::TestCase
     end
   end
 
-  test "one that comes between a change and the bell leaves no loop asleep" do
+  test "one that comes between a change and the wake-up leaves no loop asleep" do
     at_each_line(LINES, least: 5) do |interrupted|
       Godwit::Loop.new do |loop|
         running = running(loop)

@@ -64,7 +64,7 @@ class StatisticsTest < Godwit::TestCase
       proxy.resume
       until one.totals.first == total
         # Looked at later: it goes on meanwhile.
-        seen = Array.new(5) { [one.messages(1_000), one.accounts(100)] }
+        seen = Array.new(5) { [one.messages(1_000), one.writers(100)] }
         seen.each { |messages, accounts| assert_whole(messages) && assert_sums(accounts) }
       end
       stopped(proxy)
@@ -142,7 +142,7 @@ class StatisticsTest < Godwit::TestCase
       known.delete(id)
       known << id
     end
-    assert_equal known.last(7).reverse.map { |id| writer(id) }, one.accounts(100).map(&:first)
+    assert_equal known.last(7).reverse.map { |id| writer(id) }, one.writers(100).map(&:first)
   end
 
   test "in a child it says so" do

@@ -68,7 +68,7 @@ class BeaconProcessTest < NetworkCase
       require "godwit"
       begin
         beacon = Godwit::Beacon.new(9403).subscribe("y")
-        when_waiting(count_waiters(beacon.instance_variable_get(:@station), :@changed)) do
+        when_waiting(count_waiters(beacon.instance_variable_get(:@thread), :@changed)) do
           puts "ready"
         end
         beacon.recv

@@ -31,7 +31,7 @@ module Godwit
         # garbage collector.
         @blocked = {}
         @lock = Thread::Mutex.new
-        @bell_out, @bell = IO.pipe
+        @wakeup_reader, @wakeup = IO.pipe
       end
 
       def io_wait(io, events, timeout = nil)
@@ -61,7 +61,7 @@ module Godwit
 
       def unblock(_blocker, fiber)
         @lock.synchronize { @ready << fiber }
-        @bell.write_nonblock(".", exception: false)
+        @wakeup.write_nonblock(".", exception: false)
       rescue IOError
         # That was its last fiber, and all is over: an error out of Mutex#unlock ends Ruby 3.1 with
         # the thread.
@@ -78,7 +78,7 @@ module Godwit
       # they may wait for ever.
       def close
         run unless careless || Thread.current.status == "aborting"
-        [@bell, @bell_out].each(&:close)
+        [@wakeup, @wakeup_reader].each(&:close)
       end
 
       def run
@@ -88,7 +88,7 @@ module Godwit
       # One round: waits until at least one fiber can go on, and lets all go on that can.
       def turn
         readable, writable = select
-        @bell_out.read_nonblock(64, exception: false) if readable.include?(@bell_out)
+        @wakeup_reader.read_nonblock(64, exception: false) if readable.include?(@wakeup_reader)
         fibers = @waiting.filter_map do |fiber, (io, events)|
           ready = ((events & IO::READABLE).zero? || !readable.include?(io)) ? 0 : IO::READABLE
           ready |= IO::WRITABLE if (events & IO::WRITABLE).positive? && writable.include?(io)
@@ -106,7 +106,7 @@ module Godwit
       def select
         reads = @waiting.filter_map { |_, (io, events)| io if (events & IO::READABLE).positive? }
         writes = @waiting.filter_map { |_, (io, events)| io if (events & IO::WRITABLE).positive? }
-        found = IO.select([*reads, @bell_out], writes, [], patience)
+        found = IO.select([*reads, @wakeup_reader], writes, [], patience)
         found ? found.first(2) : [[], []]
       end
 

@@ -11,8 +11,8 @@ if defined?(LibZMQ) && !defined?(Godwit::Compat::FFIRzmq)
       "the first line of the Gemfile)"
 end
 
-require_relative "door"
-Godwit::Compat::Door.only(:ffi_rzmq)
+require_relative "load_path"
+Godwit::Compat::LoadPath.only(:ffi_rzmq)
 
-folder = File.expand_path("doors/ffi_rzmq", __dir__)
+folder = File.expand_path("load_path/ffi_rzmq", __dir__)
 $LOAD_PATH.unshift(folder) unless $LOAD_PATH.include?(folder)

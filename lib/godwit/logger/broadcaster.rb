@@ -132,11 +132,11 @@ module Godwit
           @output = bind(PUB, output)
           if control
             @control =
-              Answers.new(
-                bind(ROUTER, control, **Answers.options(answer_bytes, last_bytes)), self
+              ControlServer.new(
+                bind(ROUTER, control, **ControlServer.options(answer_bytes, last_bytes)), self
               )
           end
-          @feed = Feed.new(sink, context, on_foreign) if sink || on_foreign
+          @sink_thread = SinkThread.new(sink, context, on_foreign) if sink || on_foreign
           build_proxy(last, last_bytes)
           @proxy.__send__(:_bound, out_bytes)
         rescue
@@ -192,13 +192,18 @@ module Godwit
       # nil), and `accounts` of the writers that were heard last: `writer`, `prog`, `host`, `first`,
       # `last`, `received`, `lost`, `late`, `bytes`, `lag` and `longest_lag` (seconds between its
       # clock and ours), `idle` (seconds), `levels`.
-      # @param accounts [Integer] how many, 0 or more, at most
+      # @param writers [Integer] how many, 0 or more, at most
+      # @param accounts [Integer, nil] the old name of `writers:`
       # @return [Hash{String => Object}] ready for JSON
       # @raise [ArgumentValueError] when that is not allowed
       # @raise [ForkedError]
-      def statistics(accounts: 1000)
-        unless accounts.is_a?(Integer) && !accounts.negative?
-          raise Errors.bad_value(:statistics, "accounts:", "a number, 0 or more", accounts)
+      def statistics(writers: 1000, accounts: nil)
+        if accounts
+          Deprecation.warn("statistics(accounts:)", "statistics(writers:)")
+          writers = accounts
+        end
+        unless writers.is_a?(Integer) && !writers.negative?
+          raise Errors.bad_value(:statistics, "writers:", "a number, 0 or more", writers)
         end
         totals = Report.totals(@passed.totals)
         moved = @proxy.statistics
@@ -213,9 +218,9 @@ module Godwit
           "sent" => moved.backend.sent,
           "skipped" => moved.dropped,
           "unanswered" => @control&.dropped || 0,
-          "sink" => @feed&.to_h,
+          "sink" => @sink_thread&.to_h,
           "accounts" =>
-            @passed.accounts([accounts, MOST_WRITERS].min).map { |values| Report.account(values) }
+            @passed.writers([writers, MOST_WRITERS].min).map { |values| Report.writer(values) }
         }
       end
 
@@ -272,7 +277,7 @@ module Godwit
       def close
         drain(Timeout.now + DRAIN) if @begun && !closed?
         @proxy.close
-        @feed&.close
+        @sink_thread&.close
         @control&.close
         release
       end
@@ -329,13 +334,13 @@ module Godwit
       def build_proxy(last, bytes)
         @began = Timeout.now
         @passed = Native::Statistics.new.open(last, bytes, MOST_WRITERS)
-        @proxy = Proxy.new(@input, @output, capture: @feed&.socket)
+        @proxy = Proxy.new(@input, @output, capture: @sink_thread&.socket)
         @proxy.__send__(:_observe, @passed)
       end
 
       def begin_helpers
         @begun = true
-        @feed&.start
+        @sink_thread&.start
         @control&.start
       end
 
@@ -366,7 +371,7 @@ module Godwit
 
       def release
         @owned.each(&:close)
-        @feed&.release
+        @sink_thread&.release
         nil
       end
     end
@@ -374,6 +379,6 @@ module Godwit
 end
 
 # Below, since they open the class that is to be loaded by now.
-require_relative "broadcaster/answers"
-require_relative "broadcaster/feed"
+require_relative "broadcaster/control_server"
+require_relative "broadcaster/sink_thread"
 require_relative "broadcaster/report"

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-require_relative "complaint"
-require_relative "push_outlet"
+require_relative "warnings"
+require_relative "push_transport"
 require_relative "text"
 require_relative "writer"
 require_relative "durable/writer"
-require_relative "spool_outlet"
+require_relative "spool_transport"
 
 module Godwit
   class Logger < ::Logger
@@ -16,7 +16,7 @@ module Godwit
       # @param settings [Settings]
       def initialize(settings)
         @settings = settings
-        @complaint = Complaint.new(settings.endpoint)
+        @warnings = Warnings.new(settings.endpoint)
         @reopening = Mutex.new
         @earlier = [] # stats of the writers that {#reopen} ended
         @held = [new_writer]
@@ -153,7 +153,7 @@ module Godwit
         writer.start
         (writer.closed? && !@closed) ? renew(writer) : writer # its folder was deleted
       rescue ThreadError, SystemCallError, NoMemoryError => error # no thread to be had
-        @complaint.call("records wait: #{error.message} (#{error.class})")
+        @warnings.call("records wait: #{error.message} (#{error.class})")
         writer
       end
 
@@ -162,11 +162,11 @@ module Godwit
       # @raise [ThreadError] in a trap handler, in the midst of another's
       def move(settings)
         @reopening.try_lock || @reopening.lock
-        complaint = Complaint.new(settings.endpoint)
+        warnings = Warnings.new(settings.endpoint)
         former = @held[0]
-        fresh = new_writer(settings, complaint) unless settings.bind? || settings.durable
+        fresh = new_writer(settings, warnings) unless settings.bind? || settings.durable
         # first: what another thread begins anew begins there
-        @settings, @complaint = settings, complaint
+        @settings, @warnings = settings, warnings
         @held[0] = fresh if fresh
         former.close
         Thread.handle_interrupt(Object => :never) { @held[0] = new_writer if @held[0].closed? }
@@ -184,29 +184,29 @@ module Godwit
         false # a trap handler
       end
 
-      def new_writer(settings = @settings, complaint = @complaint)
-        return DurableWriter.new(settings, complaint) if settings.durable
+      def new_writer(settings = @settings, warnings = @warnings)
+        return DurableWriter.new(settings, warnings) if settings.durable
         Writer.new(
           settings,
-          complaint,
+          warnings,
           (
             if settings.overflow == :spool
-              SpoolOutlet.new(settings, complaint)
+              SpoolTransport.new(settings, warnings)
             else
-              PushOutlet.new(settings)
+              PushTransport.new(settings)
             end
           )
         )
       end
 
       def start
-        @held[0].outlet.open
+        @held[0].transport.open
         @held[0].start
       end
 
       def late
         @held[0].count_late
-        @complaint.call("it is closed: records are dropped")
+        @warnings.call("it is closed: records are dropped")
         !@settings.durable
       end
 

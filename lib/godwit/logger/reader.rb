@@ -18,8 +18,8 @@ module Godwit
     #     reader.recv(timeout: 5)
     #   end
     #
-    # **Accounts**: each writer counts its records, so a gap is a record that was lost or dropped:
-    # {#lost}, {#accounts}. For that all of a writer's records must come here; two readers behind
+    # **Writers**: each writer counts its records, so a gap is a record that was lost or dropped:
+    # {#lost}, {#writers}. For that all of a writer's records must come here; two readers behind
     # one PUSH each see the other's as lost. From a broadcaster the gaps are counted within each
     # topic (level, program, host) that it subscribed to, from the first record of each.
     #
@@ -121,7 +121,7 @@ module Godwit
       end
 
       # @param endpoints [Array<String>] one or several to bind; writers connect there
-      # @param state [String, nil] a file that keeps the accounts from one reader to the next;
+      # @param state [String, nil] a file that keeps the writers from one reader to the next;
       #   written once a second and at {#close}. Writers that it does not know begin with 1; without
       #   it, with the first record that comes
       # @param options [Hash] socket options, as {Socket#initialize}; `recv_hwm:` is 1,000 unless
@@ -165,28 +165,42 @@ module Godwit
           )
       end
 
-      # @return [Array<Reader::Account>] one for each writer; as they are now
-      def accounts = @lock.synchronize { @accounts.to_a }
+      # @return [Array<Reader::WriterStatistics>] one for each writer; as they are now
+      def writers = @lock.synchronize { @writers.to_a }
+
+      # @deprecated Use {#writers}.
+      # @return [Array<Reader::WriterStatistics>]
+      def accounts
+        Deprecation.warn("Reader#accounts", "Reader#writers")
+        writers
+      end
+
+      # @private
+      def self.const_missing(name)
+        return super unless name == :Account
+        Deprecation.warn("Reader::Account", "Reader::WriterStatistics")
+        WriterStatistics
+      end
 
       # @return [Integer] records and lines that came, each once; also those that {subscribe}'s
       #   `host:` and `tag:` leave out
-      def received = @lock.synchronize { @accounts.received }
+      def received = @lock.synchronize { @writers.received }
 
       # @return [Integer] records that did not come, though later ones of their writers did
-      def lost = @lock.synchronize { @accounts.lost }
+      def lost = @lock.synchronize { @writers.lost }
 
       # @return [Integer] records that came again, or after a later one
-      def late = @lock.synchronize { @accounts.late }
+      def late = @lock.synchronize { @writers.late }
 
       # @return [Integer] messages that found no room within `queue_bytes:`; 0 for a reader that
       #   binds. Records among them are {#lost} too, as soon as a later one of their writer is read
       def dropped = @lock.synchronize { @turns ? @turns.dropped : 0 }
 
       # @return [Integer] lines of plain writers
-      def plain = @accounts.plain
+      def plain = @writers.plain
 
       # @return [Integer] messages that are neither records nor lines
-      def foreign = @accounts.foreign
+      def foreign = @writers.foreign
 
       # @return [Integer, nil] of the tcp endpoint last bound
       def port = @socket.port
@@ -255,7 +269,7 @@ module Godwit
       def start(socket, filter, state: nil, known: nil, queue_bytes: nil)
         @socket = socket
         @turns = Turns.new(queue_bytes) if queue_bytes
-        @accounts = Accounts.new(topics: filter && filter.subscriptions != [""], known: known)
+        @writers = Writers.new(topics: filter && filter.subscriptions != [""], known: known)
         @filter = filter unless !filter || filter.everything?
         @state = state
         @lock = Mutex.new
@@ -295,7 +309,7 @@ module Godwit
       def from_pending
         while (message = @pending.shift)
           @arrived.signal if @waiting.positive? && @pending.any?
-          record = @accounts.take(message)
+          record = @writers.take(message)
           return record || message if !record || !@filter || @filter.fits?(record)
         end
       end
@@ -322,7 +336,7 @@ module Godwit
           save if @unsaved && @state.due_in.zero?
           if batch
             @unsaved = true if @state
-            @accounts.time = Process.clock_gettime(Process::CLOCK_REALTIME)
+            @writers.time = Process.clock_gettime(Process::CLOCK_REALTIME)
             @pending = batch
             next :fetched
           end
@@ -382,13 +396,13 @@ module Godwit
 
       def save
         @unsaved = false
-        @state&.save(@accounts.to_a)
+        @state&.save(@writers.to_a)
       end
     end
   end
 end
 
 # Below, since they open the class that is to be loaded by now.
-require_relative "reader/accounts"
+require_relative "reader/writers"
 require_relative "reader/state"
 require_relative "reader/turns"

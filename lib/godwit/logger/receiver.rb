@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "../worker"
-require_relative "complaint"
+require_relative "warnings"
 require_relative "record"
-require_relative "segments"
+require_relative "segmented_log"
 require_relative "durable/journal"
 require_relative "durable/wire"
 require_relative "packing"
@@ -79,7 +79,7 @@ module Godwit
         end
         @pid = Process.pid
         @written = @again = @foreign = @forwarded = @not_forwarded = 0
-        @complaint = Complaint.new(sink.path)
+        @warnings = Warnings.new(sink.path)
         @context = context || Godwit.context
         @socket =
           ROUTER.new(
@@ -171,7 +171,7 @@ module Godwit
 
       def trouble(error)
         @last_error = error
-        @complaint.call("#{error.message} (#{error.class})")
+        @warnings.call("#{error.message} (#{error.class})")
       end
 
       def hear(message)
@@ -192,7 +192,7 @@ module Godwit
       def data(peer, key, before, bytes)
         last = @lasts[key] || @sink.last(key)
         return answer(peer, Wire::WHAT, key, Wire.number(last || 0)) if last.nil? || before > last
-        Segments.each_entry(bytes) do |seq, record|
+        SegmentedLog.each_entry(bytes) do |seq, record|
           next @again += 1 if seq <= last
           last = seq
           @entries << [
@@ -249,12 +249,12 @@ module Godwit
 
       def handed_on?(frames)
         while @forward.send_nonblock(frames, exception: false) == :wait_writable
-          finish ||= Timeout.now + (@mute ? 0 : PATIENCE)
-          @mute = Timeout.now >= finish
-          return false if @mute || closed? || !@forward.respond_to?(:wait_writable)
+          finish ||= Timeout.now + (@unresponsive ? 0 : PATIENCE)
+          @unresponsive = Timeout.now >= finish
+          return false if @unresponsive || closed? || !@forward.respond_to?(:wait_writable)
           @forward.wait_writable(SLICE)
         end
-        @mute = false
+        @unresponsive = false
         true
       end
     end

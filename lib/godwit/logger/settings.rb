@@ -84,7 +84,7 @@ module Godwit
       # Bytes that may wait for the sender: half of queue_bytes:. An eighth it may have in hand; the
       # rest is for libzmq's queue: an eighth for large frames, and what the high-water mark allows
       # of others.
-      def room_bytes = (@queue_bytes / 2.0).ceil
+      def queue_byte_limit = (@queue_bytes / 2.0).ceil
 
       # @return [Integer] bytes of large frames that libzmq may have
       def large_bytes = @queue_bytes / 8

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "complaint"
+require_relative "warnings"
 require_relative "folder"
 require_relative "lines"
 require_relative "record"
-require_relative "shelf"
+require_relative "rotation"
 
 module Godwit
   class Logger < ::Logger
@@ -63,10 +63,10 @@ module Godwit
         @format = checked_format(format)
         @fsync = fsync ? true : false
         @clock = clock
-        @complaint = Complaint.new(@path)
+        @warnings = Warnings.new(@path)
         @lock = Mutex.new
         @written = 0
-        @shelf = Shelf.new(@path, period, keep, gzip, @complaint) if rotate
+        @rotation = Rotation.new(@path, period, keep, gzip, @warnings) if rotate
         open_file
       end
 
@@ -110,7 +110,7 @@ module Godwit
           @file&.close
           @file = nil
         end
-        @shelf&.close
+        @rotation&.close
         @journal&.release
         nil
       end
@@ -123,7 +123,7 @@ module Godwit
       def closed? = @file.nil?
 
       # @return [Array<String>] paths of the old files, the newest first
-      def old_files = @shelf ? @shelf.files : []
+      def old_files = @rotation ? @rotation.files : []
 
       # @return [String]
       def inspect = "#<#{self.class.name} #{@path}#{" (closed)" if closed?}>"
@@ -198,7 +198,7 @@ module Godwit
       end
 
       def due?(line)
-        return false unless @shelf && @regular && @size.positive?
+        return false unless @rotation && @regular && @size.positive?
         return false if @again && @clock.now < @again
         @limit ? @size + line.bytesize > @limit : @clock.now >= @due
       end
@@ -207,11 +207,11 @@ module Godwit
         now = @clock.now
         @again = nil
         old = @file
-        @shelf.put_away(now) if in_place? # else somebody has moved it
+        @rotation.rotate(now) if in_place? # else somebody has moved it
         open_file
         old.close
       rescue SystemCallError => error
-        @complaint.call("#{error.message} (#{error.class})")
+        @warnings.call("#{error.message} (#{error.class})")
         @again = now + AGAIN # the records are what counts
       end
 
@@ -229,7 +229,7 @@ module Godwit
         @size = regular ? file.size : 0
         @noted = false
         Folder.sync(File.dirname(@path)) if @fsync && regular
-        @due = @shelf&.due(@size.zero? ? @clock.now : file.mtime)
+        @due = @rotation&.due(@size.zero? ? @clock.now : file.mtime)
       rescue SystemCallError => error
         file&.close
         raise if error.is_a?(Error)
@@ -261,7 +261,7 @@ module Godwit
         text = @format.call(record).to_s
         text.end_with?("\n") ? text.b : "#{text}\n".b
       rescue => error
-        @complaint.call("#{error.message} (#{error.class})")
+        @warnings.call("#{error.message} (#{error.class})")
         "#{record.inspect}\n".b
       end
 
@@ -278,7 +278,7 @@ module Godwit
 
       def checked_rotation(rotate)
         return [nil, nil] if rotate.nil?
-        return [rotate, nil] if Shelf::PERIODS.include?(rotate)
+        return [rotate, nil] if Rotation::PERIODS.include?(rotate)
         return [nil, rotate] if rotate.is_a?(Integer) && rotate.positive?
         raise Errors.bad_value(
           :sink,

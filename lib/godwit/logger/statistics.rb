@@ -12,7 +12,7 @@ module Godwit
     class Statistics
       # id, prog, host, first, last, received, lost, late, bytes, lag, longest lag (ns), when it was
       # heard (ms), records of each level.
-      Account =
+      WriterStatistics =
         Struct.new(
           :writer,
           :prog,
@@ -34,7 +34,7 @@ module Godwit
       TOTALS = %i[messages bytes records plain foreign lost late].freeze
       MOST_NUMBER = 10**19
       MOST_TIME = (1 << 63) - 1
-      private_constant :Account, :NAME, :TOTALS, :MOST_NUMBER, :MOST_TIME
+      private_constant :WriterStatistics, :NAME, :TOTALS, :MOST_NUMBER, :MOST_TIME
 
       # @param most [Integer] records to keep
       # @param bytes [Integer] for them
@@ -44,7 +44,7 @@ module Godwit
         @most = most
         @most_bytes = bytes
         @most_writers = writers
-        @accounts = {} # in the order in which they were heard
+        @writers = {} # in the order in which they were heard
         @kept = []
         @kept_bytes = @forgotten = 0
         @totals = TOTALS.to_h { |name| [name, 0] }
@@ -76,9 +76,9 @@ module Godwit
       def messages(most) = guarded(:last) { @kept.last(most).map(&:dup) }
 
       # @return [Array<Array>] of the writers that were heard last, the newest first
-      def accounts(most)
+      def writers(most)
         now = milliseconds
-        guarded(:accounts) { @accounts.each_value.to_a.last(most).reverse }.map do |one|
+        guarded(:writers) { @writers.each_value.to_a.last(most).reverse }.map do |one|
           values = one.to_a
           [*values[0, 11], now - one.heard, *one.levels]
         end
@@ -87,7 +87,7 @@ module Godwit
       # @return [Array<Integer>] messages, bytes, records, plain, foreign, lost, late, writers,
       #   forgotten, kept, and of each level
       def totals
-        guarded(:totals) { [*@totals.values, @accounts.size, @forgotten, @kept.size, *@levels] }
+        guarded(:totals) { [*@totals.values, @writers.size, @forgotten, @kept.size, *@levels] }
       end
 
       private
@@ -111,7 +111,7 @@ module Godwit
         keep(frames, bytes)
       end
 
-      # Numbers of the width that C has for them, and an id.
+      # SequenceCounter of the width that C has for them, and an id.
       def within_bounds?(record)
         record.writer.match?(/\A\h{32}\z/) &&
           [record.seq, record.tseq].all? { |number| number < MOST_NUMBER } &&
@@ -120,47 +120,47 @@ module Godwit
 
       def count(record, bytes)
         @totals[:records] += 1
-        account = account_of(record)
+        one = statistics_of(record)
         seq = record.seq
-        if seq > account.last
-          lost = seq - account.last - 1
-          account.gaps.add(account.last + 1, seq - 1) if lost.positive?
-          account.lost += lost
+        if seq > one.last
+          lost = seq - one.last - 1
+          one.gaps.add(one.last + 1, seq - 1) if lost.positive?
+          one.lost += lost
           @totals[:lost] += lost
-          account.last = seq
-          account.received += 1
+          one.last = seq
+          one.received += 1
         else
-          account.late += 1
+          one.late += 1
           @totals[:late] += 1
-          if account.gaps.fill?(seq)
-            account.lost -= 1
+          if one.gaps.fill?(seq)
+            one.lost -= 1
             @totals[:lost] -= 1
-            account.received += 1
+            one.received += 1
           end
         end
-        account.bytes += bytes
-        account.levels[record.level] += 1
-        account.lag = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond) - record.t_ns
-        account.longest_lag = account.lag if account.lag > account.longest_lag
-        account.heard = milliseconds
+        one.bytes += bytes
+        one.levels[record.level] += 1
+        one.lag = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond) - record.t_ns
+        one.longest_lag = one.lag if one.lag > one.longest_lag
+        one.heard = milliseconds
       end
 
-      def account_of(record)
+      def statistics_of(record)
         writer = record.writer.downcase
-        account = @accounts.delete(writer)
-        unless account
-          if @accounts.size >= @most_writers
-            @accounts.shift
+        one = @writers.delete(writer)
+        unless one
+          if @writers.size >= @most_writers
+            @writers.shift
             @forgotten += 1
           end
           _, prog, host = record.frames.first.split(".", 3)
-          account =
-            Account.new(
+          one =
+            WriterStatistics.new(
               writer, prog.b.byteslice(0, NAME), host.delete_suffix(".").b.byteslice(0, NAME),
               record.seq, record.seq - 1, 0, 0, 0, 0, 0, 0, 0, [0] * 6, Gaps.new
             )
         end
-        @accounts[account.writer] = account
+        @writers[one.writer] = one
       end
 
       def keep(frames, bytes)

@@ -2,18 +2,18 @@
 
 require_relative "../worker"
 require_relative "encoder"
-require_relative "mark"
-require_relative "room"
-require_relative "drops"
+require_relative "flush_token"
+require_relative "bounded_queue"
+require_relative "drop_counter"
 require_relative "exit"
 
 module Godwit
   class Logger < ::Logger
-    # One process's end of a logger: the queue, and the thread that owns the outlet. It knows no
+    # One process's end of a logger: the queue, and the thread that owns the transport. It knows no
     # Logger, so that the garbage collector can take that.
     # @private
     class Writer
-      include Drops
+      include DropCounter
 
       BATCH = 256
       # Seconds after its start in which a socket without a reader is not taken for mute yet.
@@ -23,24 +23,24 @@ module Godwit
       # Seconds between two records of what was dropped.
       REPORT_EVERY = 1.0
 
-      # @param outlet [#open, #deliver, #wait, #close]
-      # @param complaint [#call]
-      def initialize(settings, complaint, outlet, encoder = Encoder.new(settings))
+      # @param transport [#open, #deliver, #wait, #close]
+      # @param warnings [#call]
+      def initialize(settings, warnings, transport, encoder = Encoder.new(settings))
         @settings = settings
-        @complaint = complaint
-        @outlet = outlet
+        @warnings = warnings
+        @transport = transport
         @encoder = encoder
         @pid = Process.pid
-        @room = Room.new(settings.queue, settings.room_bytes)
+        @queue = BoundedQueue.new(settings.queue, settings.queue_byte_limit)
         @pending = []
-        @marks = []
+        @flush_tokens = []
         @gone = @reported = @lost = @late = 0
         @starting = Mutex.new
         @ending = Mutex.new
         @closing = @finished = false
       end
 
-      attr_reader :encoder, :outlet, :last_error
+      attr_reader :encoder, :transport, :last_error
 
       # @return [Boolean] whether entries go anywhere; false in a forked child, and after a kill of
       #   the thread
@@ -58,7 +58,7 @@ module Godwit
         return if @closing
         first_with(@starting) do # who has it starts it
           next if @closing || alive?
-          @room.stalled(Timeout.now + GRACE)
+          @queue.stalled(Timeout.now + GRACE)
           Exit.watch(self) unless @thread
           spawn
         end
@@ -69,39 +69,39 @@ module Godwit
       # @param bytes [Integer] of its texts
       # @return [Object] :sealed: it takes no more, and nothing was done
       def push(entry, bytes)
-        return overflow(entry, bytes) if @room.full?
-        @room.push(entry, bytes) || :sealed
+        return overflow(entry, bytes) if @queue.full?
+        @queue.push(entry, bytes) || :sealed
       end
 
       # @return [Stats]
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
         Stats.new(
-          queued: queued, sent: @outlet.sent,
-          dropped: @encoder.dropped + @lost + @late + @outlet.lost, spooled: @outlet.spooled,
+          queued: queued, sent: @transport.sent,
+          dropped: @encoder.dropped + @lost + @late + @transport.lost, spooled: @transport.spooled,
           last_error: @last_error
         )
       end
 
-      def queued = @room.size + unsent
+      def queued = @queue.size + unsent
 
       # Waits until all that was logged before has been handed to libzmq.
       # @param seconds [Numeric, nil] nil: for ever
       # @return [Boolean]
       def flush(seconds)
-        return queued.zero? && !in_vain? unless own? && alive?
-        mark = Mark.new
+        return queued.zero? && !still_full? unless own? && alive?
+        mark = FlushToken.new
         return queued.zero? unless mark.waitable?
-        @room.mark(mark) && mark.wait(seconds)
+        @queue.mark(mark) && mark.wait(seconds)
       end
 
       # @return [Boolean] whether linger was over before all had gone
-      def in_vain? = @in_vain || false
+      def still_full? = @still_full || false
 
       # Takes no more. Needs no lock.
       def stop
         @closing = true
-        @room.close
+        @queue.close
       end
 
       private
@@ -114,16 +114,16 @@ module Godwit
         room =
           (
             if @settings.overflow == :block
-              @room.wait(@settings.block_timeout, mute: true)
+              @queue.wait(@settings.block_timeout, unresponsive: true)
             else
-              @room.give_way
+              @queue.yield_turn
             end
           )
-        return @room.push(entry, bytes) || :sealed if room
+        return @queue.push(entry, bytes) || :sealed if room
         if @settings.overflow == :drop_old
-          oldest = @room.shift
+          oldest = @queue.shift
           drop(oldest) if oldest
-          return @room.push(entry, bytes) || :sealed
+          return @queue.push(entry, bytes) || :sealed
         end
         drop(entry)
         nil
@@ -149,7 +149,7 @@ module Godwit
       # every error: one costs a batch, which is counted.
       def run
         Thread.handle_interrupt(Object => :never) do
-          settle { @outlet.open }
+          settle { @transport.open }
           settle { deliver }
           while (batch = take)
             settle do
@@ -167,15 +167,15 @@ module Godwit
 
       # While something waits on the disk, that is looked after too.
       def take
-        while @outlet.backlog? && @room.empty? && !@room.closed?
+        while @transport.backlog? && @queue.empty? && !@queue.closed?
           done = false
           settle do
-            @outlet.replay_soon(LOOK)
+            @transport.replay_soon(LOOK)
             done = true
           end
           break unless done # the next record tries again
         end
-        @room.take(BATCH)
+        @queue.take(BATCH)
       end
 
       def settle
@@ -186,12 +186,12 @@ module Godwit
         trouble(error)
       ensure
         # A killed thread's are its follower's.
-        @marks.shift.tell(true) until @marks.empty? || @gone < @pending.size
+        @flush_tokens.shift.tell(true) until @flush_tokens.empty? || @gone < @pending.size
       end
 
       def encode(batch)
         batch.each do |entry|
-          entry[0] ? @pending << @encoder.encode(entry) : @marks << entry[1]
+          entry[0] ? @pending << @encoder.encode(entry) : @flush_tokens << entry[1]
         rescue => error # the others go
           @lost += 1
           trouble(error)
@@ -200,13 +200,13 @@ module Godwit
 
       def deliver
         while @gone < @pending.size
-          count = @outlet.deliver(@pending, @gone)
+          count = @transport.deliver(@pending, @gone)
           @gone += count
           if count.zero?
             wait
           else
             @accepted = true
-            @room.progress
+            @queue.progress
           end
         end
         forget_pending
@@ -219,8 +219,8 @@ module Godwit
       end
 
       def wait
-        @room.stalled if @accepted
-        Thread.handle_interrupt(Object => :immediate) { @outlet.wait }
+        @queue.stalled if @accepted
+        Thread.handle_interrupt(Object => :immediate) { @transport.wait }
       end
 
       # One record that closes the readers' accounts.
@@ -228,7 +228,7 @@ module Godwit
         dropped = @encoder.dropped
         return if dropped == @reported
         now = Timeout.now
-        return unless always || @room.empty? || now - (@last_report || 0) >= REPORT_EVERY
+        return unless always || @queue.empty? || now - (@last_report || 0) >= REPORT_EVERY
         @pending << @encoder.encode(notice(dropped, now))
         @noticed = true
         reported(dropped)
@@ -237,19 +237,19 @@ module Godwit
 
       def trouble(error)
         @last_error = error
-        @complaint.call("#{error.message} (#{error.class})")
+        @warnings.call("#{error.message} (#{error.class})")
       end
 
       def finish(deadline)
         each_sender { |thread| thread.join([deadline - Timeout.now, 0].max) }
         each_sender { |thread| thread.kill.join }
-        @finished = @in_vain = true # till it is counted, for who asks meanwhile
-        left = unsent + @room.clear
+        @finished = @still_full = true # till it is counted, for who asks meanwhile
+        left = unsent + @queue.clear
         @lost += left
-        @in_vain = left.positive?
+        @still_full = left.positive?
         forget_pending
-        @marks.each { |mark| mark.tell(false) }
-        all = @outlet.close(left.zero? ? [deadline - Timeout.now, 0].max : 0)
+        @flush_tokens.each { |mark| mark.tell(false) }
+        all = @transport.close(left.zero? ? [deadline - Timeout.now, 0].max : 0)
         tell_rest(all)
       end
 
@@ -262,17 +262,17 @@ module Godwit
       # @param all [Boolean, Integer] how many are kept on the disk
       def tell_rest(all)
         if all.is_a?(Integer)
-          @complaint.call(
+          @warnings.call(
             "#{Text.count(all, "is", "are")} kept in #{@settings.spool} for the next start",
             always: true
           )
         end
         return if @lost.zero? && all
-        some = "some of the last #{@outlet.held} records may not have been sent"
+        some = "some of the last #{@transport.held} records may not have been sent"
         count = "#{@lost} #{(@lost == 1) ? "record" : "records"} not sent" if @lost.positive?
         text = [count, (some unless all)].compact.join("; ")
         @last_error ||= TimeoutError.new(text, operation: :close, endpoint: @settings.endpoint)
-        @complaint.call(text, always: true)
+        @warnings.call(text, always: true)
       end
     end
     private_constant :Writer

@@ -65,7 +65,7 @@ module Godwit
       end
 
       # What a callback changes comes before this look at what there is to do; what others change
-      # rings the bell.
+      # wakes the loop.
       def ready
         @poller.wait((@posted.empty? && !@stopping) ? @timers.next_in : 0)
       rescue ClosedError, ContextTerminatedError => error
@@ -103,7 +103,7 @@ module Godwit
 
       def dispatch(event)
         object = event.object
-        return silence if object.equal?(@bell)
+        return silence if object.equal?(@wakeup)
         call_for(object, :readable) if event.readable?
         call_for(object, :writable) if event.writable? && !@stopping
       end
@@ -153,15 +153,15 @@ module Godwit
       # The bell is one end of a pair of sockets to which nobody writes: never readable, always
       # writable. Which of the two the poller looks for says whether it rings; so ringing is a
       # change of state and nothing that may be full, and works in a trap block.
-      def ring
+      def wake
         return if @calling && Thread.current.equal?(@runner)
-        @poller.modify(@bell, :writable)
+        @poller.modify(@wakeup, :writable)
       rescue ClosedError
         raise unless @closed
       end
 
       def silence
-        @poller.modify(@bell, :readable)
+        @poller.modify(@wakeup, :readable)
       rescue ClosedError
         raise unless @closed
       end

@@ -36,10 +36,15 @@ module Godwit
         @sources.each { |source| @poller.register(source.io) }
         @processes.children.each { |child| await_exit(child) }
         @input = launch.input
-        @feeder = Feeder.new(plan.input, @input, @processes, terminal: plan.pty) if @input
+        if @input
+          @stdin_writer =
+            StdinWriter.new(plan.input, @input, @processes, terminal: plan.pty)
+        end
         ObjectSpace.define_finalizer(
           self,
-          Reaper.finalizer(@processes, @feeder, [@poller, *@all.map(&:io), *@exits.keys.grep(IO)])
+          Reaper.finalizer(
+            @processes, @stdin_writer, [@poller, *@all.map(&:io), *@exits.keys.grep(IO)]
+          )
         )
         ready = true
       ensure
@@ -100,14 +105,14 @@ module Godwit
         return @status if @status
         Thread.handle_interrupt(Object => :never) do
           first = forwarded
-          @feeder&.kill
+          @stdin_writer&.kill
           # Before the pipes: who waits for them is to see them no more.
           @poller.close unless @processes.foreign?
           @all.each(&:close)
           @processes.stop(first)
         ensure
           @exits.keys.grep(IO).each(&:close)
-          @feeder&.finish
+          @stdin_writer&.finish
           @input&.close
           ObjectSpace.undefine_finalizer(self) if @processes.settled?
           @status ||= report(pending)
@@ -120,7 +125,7 @@ module Godwit
       # Not all of it could be made.
       def abandon(launch)
         [launch&.out, launch&.err, launch&.input, *@exits&.keys&.grep(IO)].compact.each(&:close)
-        @feeder&.finish
+        @stdin_writer&.finish
         @poller&.close
         @processes&.stop
       end
@@ -142,7 +147,7 @@ module Godwit
           answer == Source::ENDED && part_with(source)
         end
         return if over?
-        raise @feeder.error if @feeder&.error
+        raise @stdin_writer.error if @stdin_writer&.error
         return @over = true if @sources.empty? && @exits.empty?
         return @over = true if @clock.over?(@sources, ended: @exits.empty?)
         return wait(@clock.left) unless busy

@@ -54,10 +54,10 @@ module Godwit
 
         # @param open [Array<#close>] what the job has open, and what does not hold it
         # @return [Proc] a finalizer of a job
-        def finalizer(processes, feeder, open)
+        def finalizer(processes, stdin_writer, open)
           proc do
             unless processes.foreign?
-              feeder&.kill
+              stdin_writer&.kill
               take(processes, open)
             end
           end

@@ -134,7 +134,7 @@ module Godwit
 
         # Nothing was there, and nobody waits. A waiter who is alone is always the same one.
         def waits_simply?
-          return false if ::FFI.errno != EAGAIN || @feed || Scheduler.here?
+          return false if ::FFI.errno != EAGAIN || @monitor_pump || Scheduler.here?
           @only_waiter ||= Waiter.new(@queue.spare, READABLE)
         rescue Failed # no descriptor is left
           false
@@ -158,7 +158,7 @@ module Godwit
             again = false
             @mutex.synchronize do
               nothing = false
-              if @open && (@simple || receives_simply?) && !@peers && !@torn && !@feed &&
+              if @open && (@simple || receives_simply?) && !@peers && !@torn && !@monitor_pump &&
                   @waiters.size == 1 && @generation == ForkDetector::PAGE.get_int32(0)
                 @only_waiter.wake_up.reset
                 @torn = true

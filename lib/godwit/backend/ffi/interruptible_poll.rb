@@ -33,13 +33,13 @@ module Godwit
         end
 
         def initialize
-          @bell = LibC.event_io
+          @wakeup = LibC.event_io
         end
 
         # One thread at a time. See {.wait}.
         def wait(ios, seconds)
-          LibC.empty(@bell) # of what rang for the wait before
-          polled = [@bell, *ios].flat_map { |io| [io.fileno, POLLIN, 0] }
+          LibC.empty(@wakeup) # of what rang for the wait before
+          polled = [@wakeup, *ios].flat_map { |io| [io.fileno, POLLIN, 0] }
           @count = polled.size / 3
           @polled =
             ::FFI::MemoryPointer.new(@count * POLLFD).put_bytes(0, polled.pack("iss" * @count))
@@ -55,7 +55,7 @@ module Godwit
         def run(_context, _data) = LibC.wait_poll(@polled, @count, @milliseconds)
 
         # What JRuby calls in the thread that interrupts.
-        def wakeup(_thread, _data) = LibC.eventfd_write(@bell.fileno, 1)
+        def wakeup(_thread, _data) = LibC.eventfd_write(@wakeup.fileno, 1)
       end
     end
   end

@@ -35,11 +35,11 @@ module Godwit
         # Has libzmq tell of what happens.
         # @raise [Failed]
         def listen(events)
-          return @feed.widen(events) if @feed
-          @feed = MonitorPump.new(self, events)
-          @feed.start # known here by now: what a trap handler raises leaves no PAIR behind
+          return @monitor_pump.widen(events) if @monitor_pump
+          @monitor_pump = MonitorPump.new(self, events)
+          @monitor_pump.start # known here by now: what a trap handler raises leaves no PAIR behind
         ensure
-          @feed = nil unless @feed&.io
+          @monitor_pump = nil unless @monitor_pump&.io
         end
 
         # Before the first bind or connect, since a connection made earlier would be missed.
@@ -59,10 +59,12 @@ module Godwit
 
         # Ends the feed if nobody listens any more.
         def leave_feed
-          return if @feed.nil? || @feed.ended? || !@feed.idle? || @peers || forked?
+          if @monitor_pump.nil? || @monitor_pump.ended? || !@monitor_pump.idle? || @peers || forked?
+            return
+          end
           @monitor_waiters.wake
-          @feed.stop
-          @feed = nil
+          @monitor_pump.stop
+          @monitor_pump = nil
         end
 
         # @return [Integer, nil] how many there are now; nil: they are not counted
@@ -74,7 +76,7 @@ module Godwit
             return @subscriptions
           end
           return unless @peers
-          if @feed.drain
+          if @monitor_pump.drain
             # A bound SUB subscribes at its new peer when libzmq next runs on this thread: now.
             events
             settle

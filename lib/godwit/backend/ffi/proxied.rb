@@ -26,7 +26,7 @@ module Godwit
             become(:open) if @state == :in_proxy
             wake_all # pollers did not ask it meanwhile
             next unless @state == :closing
-            @feed&.end
+            @monitor_pump&.end
             @monitor_waiters.wake
             release_unused
           end

@@ -139,8 +139,8 @@ module Godwit
                 # A thread-safe socket's descriptor is still readable for what the last calls have
                 # seen, or for what came since this one.
                 next ONCE_MORE if queue.equal?(@queue) && take_signal
-                io = queue.equal?(@queue) ? @io : @feed.io
-                @feed&.look if queue.equal?(@queue)
+                io = queue.equal?(@queue) ? @io : @monitor_pump.io
+                @monitor_pump&.look if queue.equal?(@queue)
                 # Known here before he stands there: what a trap handler raises leaves none behind.
                 waiter = Waiter.new(queue.spare, events)
                 queue.enter(waiter)
@@ -232,7 +232,7 @@ module Godwit
               note_linger
               become :closing
             end
-            @feed&.end
+            @monitor_pump&.end
             wake_all
             @monitor_waiters.wake
             release_unused
@@ -259,7 +259,7 @@ module Godwit
           before = @zmq
           make
           @attached = false
-          @feed = nil unless @feed&.move(before)
+          @monitor_pump = nil unless @monitor_pump&.move(before)
           @watches&.each_key { |watch| watch.move(@fd) }
           wake_all
           @queue.drop_spares
@@ -330,9 +330,9 @@ module Godwit
         # A trap handler's error may end it anywhere: it may be done again.
         def release
           note_linger
-          @feed&.end
+          @monitor_pump&.end
           @peers&.stop
-          @feed&.free
+          @monitor_pump&.free
           @queue.drop_spares
           @only_waiter&.wake_up&.close
           @edges&.close

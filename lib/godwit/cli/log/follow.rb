@@ -83,7 +83,7 @@ module Godwit
           warn @summary.line(
             received: @reader.received,
             lost: @reader.lost,
-            writers: @reader.accounts.size,
+            writers: @reader.writers.size,
             foreign: @reader.foreign
           )
         end

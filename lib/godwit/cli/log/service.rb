@@ -67,7 +67,7 @@ module Godwit
           notify("STOPPING=1")
           @receiver&.close
           @broadcaster.close
-          statistics = @broadcaster.statistics(accounts: 0)
+          statistics = @broadcaster.statistics(writers: 0)
           failed, error = (statistics["sink"] || {}).values_at("failed", "error")
           failed = failed.to_i
           line =

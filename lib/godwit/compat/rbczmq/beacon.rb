@@ -146,7 +146,7 @@ module ZMQ
             Socket::Pair.__send__(
               :open,
               pipe,
-              Godwit::Compat::Rbczmq::Inner::CLASSES.fetch(PAIR),
+              Godwit::Compat::Rbczmq::CompatSocket::CLASSES.fetch(PAIR),
               Godwit.context
             )
           socket.bind(endpoint)
@@ -184,10 +184,10 @@ module ZMQ
       def lingering = nil
 
       # @return [Boolean] whether the endpoint of a monitor is free
-      def lend(_endpoint, _owner) = true
+      def acquire(_endpoint, _owner) = true
 
       # The name of a monitor is free again.
-      def give_back(_endpoint, _owner)
+      def release(_endpoint, _owner)
       end
 
       private

@@ -83,7 +83,12 @@ module ZMQ
       number = number_of(type)
       klass = Socket.classes[number] or raise Error, "ZMQ socket type #{number} not supported!"
       Failures.translated do
-        klass.__send__(:open, self, Godwit::Compat::Rbczmq::Inner::CLASSES.fetch(number), @inner)
+        klass.__send__(
+          :open,
+          self,
+          Godwit::Compat::Rbczmq::CompatSocket::CLASSES.fetch(number),
+          @inner
+        )
       end
     end
 
@@ -129,12 +134,12 @@ module ZMQ
 
     # @private
     # @return [Boolean] whether the name of a monitor was free
-    def lend(endpoint, owner)
+    def acquire(endpoint, owner)
       Godwit::Compat::Rbczmq::Interrupts.locked(@lock) { (@monitors[endpoint] ||= owner) == owner }
     end
 
     # @private
-    def give_back(endpoint, owner)
+    def release(endpoint, owner)
       @lock.synchronize { @monitors.delete(endpoint) if @monitors[endpoint] == owner }
     end
 

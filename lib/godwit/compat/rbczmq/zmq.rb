@@ -44,7 +44,7 @@ ENV["RBXOPT"] = "-Xrbc.db" # programs may look
 
 require_relative "interrupts"
 require_relative "failures"
-require_relative "inner"
+require_relative "compat_socket"
 require_relative "arguments"
 require_relative "context"
 require_relative "socket"

@@ -7,7 +7,7 @@ module Godwit
       # @private
       module Report
         TOTALS = %w[messages bytes records plain foreign lost late writers forgotten kept].freeze
-        ACCOUNT = %w[
+        WRITER = %w[
           writer prog host first last received lost late bytes lag longest_lag idle
         ].freeze
         NAMES = %w[prog host].freeze
@@ -19,13 +19,13 @@ module Godwit
           {**TOTALS.zip(values).to_h, "levels" => levels(values.drop(TOTALS.size))}
         end
 
-        def account(values)
-          account = ACCOUNT.zip(values).to_h
-          NAMES.each { |name| account[name] = Topic.unescape(account[name]) }
-          NANOSECONDS.each { |name| account[name] /= 1e9 }
-          account["idle"] /= 1e3
-          account["levels"] = levels(values.drop(ACCOUNT.size))
-          account
+        def writer(values)
+          statistics = WRITER.zip(values).to_h
+          NAMES.each { |name| statistics[name] = Topic.unescape(statistics[name]) }
+          NANOSECONDS.each { |name| statistics[name] /= 1e9 }
+          statistics["idle"] /= 1e3
+          statistics["levels"] = levels(values.drop(WRITER.size))
+          statistics
         end
 
         def levels(counts) = Levels::LABELS.zip(counts).to_h

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../sink"
-require_relative "lasts"
+require_relative "last_sequence"
 
 module Godwit
   class Logger < ::Logger
@@ -31,7 +31,7 @@ module Godwit
         @path = "#{sink.path}.journal"
         @compact = compact
         @lock = Mutex.new
-        @lasts = Lasts.new
+        @lasts = LastSequence.new
         @file = open_file(@path)
         place = read
         @cut = place ? restore(*place) : 0

@@ -2,7 +2,7 @@
 
 require "fileutils"
 require "securerandom"
-require_relative "../segments"
+require_relative "../segmented_log"
 require_relative "lock"
 
 module Godwit
@@ -117,13 +117,13 @@ module Godwit
       end
 
       # @param inner [Boolean] whether the folder goes once all in it is released
-      # @yield [seq, record] as {Segments#initialize}
+      # @yield [seq, record] as {SegmentedLog#initialize}
       def initialize(folder, lock, id: nil, inner: false, **options, &block)
         @folder = folder
         @lock = lock
         @inner = inner
         @id = id || read_id || write_id(SecureRandom.hex(16))
-        @segments = Segments.new(folder, **options, &block)
+        @segments = SegmentedLog.new(folder, **options, &block)
       rescue SystemCallError
         lock.release
         raise

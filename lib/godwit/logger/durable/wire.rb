@@ -8,7 +8,7 @@ module Godwit
     # verb, the writer's id (16 bytes), and a number (u64, big-endian) unless noted.
     #
     #   HELLO    id seq version   the writer: all up to seq has been acknowledged to it
-    #   DATA id prev entries the writer: entries as in {Segments}; prev is the seq of the entry
+    #   DATA id prev entries the writer: entries as in {SegmentedLog}; prev is the seq of the entry
     #   before the first WELCOME id seq the receiver, to HELLO: all up to seq is in its file; it
     #   wants what follows ACK id seq the receiver: all up to seq is in its file WHAT id seq the
     #   receiver: it does not know the writer, or DATA is missing before this; it wants a HELLO

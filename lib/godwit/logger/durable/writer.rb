@@ -2,29 +2,29 @@
 
 require_relative "../encoder"
 require_relative "../exit"
-require_relative "../mark"
-require_relative "../drops"
-require_relative "courier"
-require_relative "numbers"
+require_relative "../flush_token"
+require_relative "../drop_counter"
+require_relative "durable_sender"
+require_relative "sequence_counter"
 require_relative "store"
 
 module Godwit
   class Logger < ::Logger
     # One process's end of a durable logger: each record is in a {Store} before the call returns; a
-    # {Courier} brings it to the receiver. It knows no Logger, so that the garbage collector can
-    # take that.
+    # {DurableSender} brings it to the receiver. It knows no Logger, so that the garbage collector
+    # can take that.
     #
-    # What a trap handler logs cannot wait for the lock: the courier stores it, in a moment.
+    # What a trap handler logs cannot wait for the lock: the sender stores it, in a moment.
     # @private
     class DurableWriter
-      include Drops
+      include DropCounter
 
       BYTES = 1 << 30
       SEGMENT_BYTES = 4 << 20
       # Files, at least, for as many bytes as are allowed.
       PARTS = 8
       # Records of trap handlers that wait to be stored.
-      LANE = 10_000
+      MOST_QUEUED = 10_000
 
       # What another thread raises in one that waits is none of the logger's faults, which nobody is
       # told of by an error: its `cause` goes on.
@@ -32,19 +32,19 @@ module Godwit
       class Interruption < Exception # standard:disable Lint/InheritException
       end
 
-      # @param complaint [#call]
+      # @param warnings [#call]
       # @raise [BusyError] when another process has the folder
-      def initialize(settings, complaint)
+      def initialize(settings, warnings)
         check(settings)
         @settings = settings
-        @complaint = complaint
+        @warnings = warnings
         @most = settings.durable_bytes || BYTES
         @pid = Process.pid
         @lock = Mutex.new
         @freed = ConditionVariable.new
         @starting = Mutex.new
         @ending = Mutex.new
-        @lane = Thread::Queue.new
+        @queue = Thread::Queue.new
         @waiting = @reported = @failed = @late = @stored = @gone = 0
         open_store
       end
@@ -57,11 +57,11 @@ module Godwit
       def lines = nil
 
       # For {Handle}, which closes what it has not begun.
-      def outlet = self
+      def transport = self
 
       def open = nil
 
-      def alive? = @pid == Process.pid && !@deleted && @courier&.alive?
+      def alive? = @pid == Process.pid && !@deleted && @sender&.alive?
 
       def at_work? = own? && !@closing
 
@@ -75,7 +75,7 @@ module Godwit
         return if @closing || !own?
         first_with(@starting) do
           # It takes over folders.
-          Thread.handle_interrupt(Object => :never) { begin_courier unless @closing || alive? }
+          Thread.handle_interrupt(Object => :never) { begin_sender unless @closing || alive? }
         end
       rescue => error
         trouble(error)
@@ -91,10 +91,10 @@ module Godwit
       # @return [Boolean, Symbol, nil] whether it is stored; :sealed: nothing was done, another has
       #   to take it; nil: a trap handler's, which is stored in a moment
       def push(entry, _bytes)
-        # A kill that came once the record is stored may not spare the courier the bell.
+        # A kill that came once the record is stored may not spare the sender the bell.
         Thread.handle_interrupt(Object => :never) do
           stored = @lock.synchronize { take(entry) }
-          @courier&.ring
+          @sender&.wake
           stored
         rescue ThreadError
           to_lane(entry)
@@ -107,7 +107,7 @@ module Godwit
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
         waiting = pending
         Stats.new(
-          queued: waiting + @lane.size, sent: @stored - [waiting, @stored].min,
+          queued: waiting + @queue.size, sent: @stored - [waiting, @stored].min,
           dropped: @encoder.dropped + @failed + @late + @gone, spooled: 0, last_error: @last_error
         )
       end
@@ -131,31 +131,31 @@ module Godwit
       rescue Interruption => interruption
         raise interruption.cause
       rescue ThreadError
-        pending.zero? && @lane.empty? # a trap handler cannot wait
+        pending.zero? && @queue.empty? # a trap handler cannot wait
       end
 
       # @return [Boolean] whether linger was over before all was acknowledged
-      def in_vain? = @in_vain || false
+      def still_full? = @still_full || false
 
       # Takes no more. Needs no lock.
       def stop = @closing = true
 
       private
 
-      def begin_courier
+      def begin_sender
         return abandon if deleted?
-        Exit.watch(self) unless @courier
+        Exit.watch(self) unless @sender
         inner = Store.leftovers(File.realpath(@settings.durable))
-        @courier =
-          Courier.new(
+        @sender =
+          DurableSender.new(
             @settings, [@store, *inner], turn: method(:take_lane), trouble: method(:trouble),
             progress: method(:progress)
           )
-        @courier.start
+        @sender.start
       end
 
       def finish(deadline)
-        @courier&.stop([deadline - Timeout.now, 0].max)
+        @sender&.stop([deadline - Timeout.now, 0].max)
         Thread.handle_interrupt(Object => :never) do
           @finished = true
           conclude
@@ -171,9 +171,9 @@ module Godwit
         return forget if deleted?
         rest = nil
         seal { rest = pending }
-        @in_vain = rest.positive?
+        @still_full = rest.positive?
         if rest.positive?
-          @complaint.call(
+          @warnings.call(
             "#{Text.count(rest, "is", "are")} kept in #{@store.folder} for the next start",
             always: true
           )
@@ -199,7 +199,7 @@ module Godwit
       def abandon
         Thread.handle_interrupt(Object => :never) do
           @closing = @finished = true
-          @courier&.stop(0)
+          @sender&.stop(0)
           forget
         rescue ThreadError
           Thread.new { forget }.join(1) # a trap handler
@@ -210,7 +210,7 @@ module Godwit
       def forget
         seal { @gone = pending }
         if @gone.positive?
-          @complaint.call(
+          @warnings.call(
             "#{Text.count(@gone, "was", "were")} in #{@store.folder}, which is gone", always: true
           )
         end
@@ -244,10 +244,10 @@ module Godwit
         known = {}
         size = [SEGMENT_BYTES, @most / PARTS + 1].min # the last file stays, and must leave room
         @store = Store.open(@settings.durable, segment_bytes: size, fsync: @settings.fsync,
-          note: -> { Numbers.note(@encoder.topics) }) do |seq, record|
-          Numbers.remember(known, seq, record)
+          note: -> { SequenceCounter.record(@encoder.topics) }) do |seq, record|
+          SequenceCounter.remember(known, seq, record)
         end
-        @encoder = Numbers.new(@settings, @store.id, @store.segments.last, known)
+        @encoder = SequenceCounter.new(@settings, @store.id, @store.segments.last, known)
       end
 
       def pending = [@store.segments.last - @store.segments.released - @gone, 0].max
@@ -277,7 +277,7 @@ module Godwit
         @store.segments.bytes < @most
       end
 
-      # With the lock. Who waits counts before he looks: the courier, which tells nobody while
+      # With the lock. Who waits counts before he looks: the sender, which tells nobody while
       # nobody waits, may have news in between.
       def waiting
         @waiting += 1
@@ -312,7 +312,7 @@ module Godwit
       def put(entry)
         record = @encoder.encode(entry)
         seq = @encoder.seq
-        @store.segments.append(Segments.entry(seq, record), seq)
+        @store.segments.append(SegmentedLog.entry(seq, record), seq)
         @stored += 1
       end
 
@@ -325,22 +325,22 @@ module Godwit
 
       # In a trap handler.
       def to_lane(entry)
-        return drop(entry) if @lane.size >= LANE
-        @lane << entry
-        @courier&.ring(always: true)
+        return drop(entry) if @queue.size >= MOST_QUEUED
+        @queue << entry
+        @sender&.wake(always: true)
       end
 
-      # In the courier.
+      # In the sender.
       def take_lane
-        return if @lane.empty?
+        return if @queue.empty?
         @lock.synchronize do
-          store(@lane.pop(true)) until @lane.empty?
+          store(@queue.pop(true)) until @queue.empty?
         end
       rescue ThreadError
         nil
       end
 
-      # In the courier.
+      # In the sender.
       def progress
         @lock.synchronize { @freed.broadcast } if @waiting.positive?
       end
@@ -354,7 +354,7 @@ module Godwit
               StateError.new(error, operation: :log, endpoint: @settings.endpoint)
             end
           )
-        @complaint.call(error.is_a?(Exception) ? "#{error.message} (#{error.class})" : error)
+        @warnings.call(error.is_a?(Exception) ? "#{error.message} (#{error.class})" : error)
       end
     end
     private_constant :DurableWriter

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 require "json"
-require_relative "account"
+require_relative "writer_statistics"
 require_relative "../view"
 
 module Godwit
   class Logger < ::Logger
     class Reader
-      # The file that carries the accounts over a reader's end to the next one. It is replaced as a
+      # The file that carries the writers over a reader's end to the next one. It is replaced as a
       # whole, by a rename, at most once in {PERIOD}: a reader that is killed has read a bit more
       # than the file says, which the next one reports as lost.
       # @private
@@ -31,7 +31,7 @@ module Godwit
           @due = Timeout.now + PERIOD
         end
 
-        # @return [Array<Account>] empty when there is no such file
+        # @return [Array<WriterStatistics>] empty when there is no such file
         # @raise [ArgumentValueError] when it is something else
         # @raise [SystemCallError] when it cannot be read, or its folder cannot be written
         def load
@@ -45,7 +45,7 @@ module Godwit
           JSON
             .parse(File.read(@path, encoding: "UTF-8"))
             .fetch("writers")
-            .map { |writer, values| account(writer, values) }
+            .map { |writer, values| statistics_of(writer, values) }
         rescue JSON::ParserError, KeyError, TypeError, NoMethodError, ArgumentError
           raise Errors.bad_value(
             :reader,
@@ -60,10 +60,10 @@ module Godwit
 
         # Trouble with the disk does not end the reading: it is told on $stderr, once until it is
         # over.
-        # @param accounts [Array<Account>]
-        def save(accounts)
+        # @param writers [Array<WriterStatistics>]
+        def save(writers)
           @due = Timeout.now + PERIOD
-          writers = accounts.to_h { |one| [one.writer, one.to_h.slice("first", *FIELDS)] }
+          writers = writers.to_h { |one| [one.writer, one.to_h.slice("first", *FIELDS)] }
           temporary = "#{@path}.#{Process.pid}.new"
           # A stranger's id may be no UTF-8.
           File.write(temporary, View.json({"v" => 1, "writers" => writers}))
@@ -76,10 +76,12 @@ module Godwit
 
         private
 
-        def account(writer, values)
+        def statistics_of(writer, values)
           numbers = values.values_at("first", "last", "received", "lost", "late")
           raise TypeError unless numbers.all?(Integer) && values["time"].is_a?(Numeric)
-          Account.new(writer, values["first"], **values.slice(*FIELDS).transform_keys(&:to_sym))
+          WriterStatistics.new(
+            writer, values["first"], **values.slice(*FIELDS).transform_keys(&:to_sym)
+          )
         end
       end
       private_constant :State

@@ -15,7 +15,7 @@ module ZMQ
       Arguments.type(endpoint, String)
       Arguments.type(events, Integer) unless events.nil?
       names = Monitor.names(events || EVENT_ALL)
-      unless endpoint.start_with?("inproc://") && names.any? && @context.lend(endpoint, __id__)
+      unless endpoint.start_with?("inproc://") && names.any? && @context.acquire(endpoint, __id__)
         return false
       end
       feed = option { @inner.monitor(*names, :listening, :closed) }
@@ -33,7 +33,7 @@ module ZMQ
       Thread.new do
         Monitor.follow(feed, handler, names)
       ensure
-        context.give_back(endpoint, id)
+        context.release(endpoint, id)
       end
     end
   end

@@ -9,7 +9,7 @@ module ZMQ
     # @return [String, nil] nil when there is none: time is up, a signal was handled, the context
     #   ends, it is not its turn
     def recv
-      first = @inner._recv_own(@owner, @rest) # as in send
+      first = @inner._recv_on_owner_thread(@owner, @rest) # as in send
       return first if first
       return first_of(await) if first == false
       take(true)

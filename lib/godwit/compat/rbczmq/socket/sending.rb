@@ -10,7 +10,7 @@ module ZMQ
     # @return [Boolean] false when the time of sndtimeo is up
     def send(string)
       # Open, attached, no part held, in its thread: nothing else needs a look.
-      return true if @inner._send_own(@sender, string)
+      return true if @inner._send_on_owner_thread(@sender, string)
       send_part(string, false)
     rescue Godwit::Error => error
       Failures.fail_with(error, self)

@@ -2,8 +2,9 @@
 
 module Godwit
   class Logger < ::Logger
-    class Segments
-      # What {Segments} finds in its folder at the start, and how far it is known to be released.
+    class SegmentedLog
+      # What {SegmentedLog} finds in its folder at the start, and how far it is known to be
+      # released.
       # @private
       module Recovery
         RELEASED = "released"
@@ -11,8 +12,8 @@ module Godwit
         private
 
         def recover(block)
-          @segments = Dir.children(@folder).grep(Segments::FILE).sort.map do |name|
-            Segments::Segment.new(name.to_i(16), File.join(@folder, name), 0, 0, 0)
+          @segments = Dir.children(@folder).grep(SegmentedLog::FILE).sort.map do |name|
+            SegmentedLog::Segment.new(name.to_i(16), File.join(@folder, name), 0, 0, 0)
           end
           # The last may be torn, and without its first entry; all before it were once the last, and
           # cut then.
@@ -34,14 +35,16 @@ module Godwit
 
         # @return [Array(Integer, String), nil] the last seq before the file, and the note
         def note_of(segment)
-          head = File.binread(segment.path, Segments::HEAD_BYTES) or return
-          return if head.bytesize < Segments::HEAD_BYTES || head.unpack1("N") > Segments::LONGEST
-          bytes = File.binread(segment.path, Segments::HEAD_BYTES + head.unpack1("N"))
-          seq, finish = Segments.whole_entry(bytes, 0)
-          if seq&.zero? && finish >= Segments::HEAD_BYTES + 8
+          head = File.binread(segment.path, SegmentedLog::HEAD_BYTES) or return
+          if head.bytesize < SegmentedLog::HEAD_BYTES || head.unpack1("N") > SegmentedLog::LONGEST
+            return
+          end
+          bytes = File.binread(segment.path, SegmentedLog::HEAD_BYTES + head.unpack1("N"))
+          seq, finish = SegmentedLog.whole_entry(bytes, 0)
+          if seq&.zero? && finish >= SegmentedLog::HEAD_BYTES + 8
             [
-              bytes.unpack1("Q>", offset: Segments::HEAD_BYTES),
-              bytes.byteslice(Segments::HEAD_BYTES + 8...finish)
+              bytes.unpack1("Q>", offset: SegmentedLog::HEAD_BYTES),
+              bytes.byteslice(SegmentedLog::HEAD_BYTES + 8...finish)
             ]
           end
         end
@@ -58,7 +61,7 @@ module Godwit
         def scan(segment, block)
           bytes = File.binread(segment.path)
           segment.prev = segment.last = 0
-          segment.size = Segments.each_entry(bytes) do |seq, record|
+          segment.size = SegmentedLog.each_entry(bytes) do |seq, record|
             if seq.zero?
               segment.prev = segment.last = record.unpack1("Q>")
               record = record.byteslice(8..)

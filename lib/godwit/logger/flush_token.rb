@@ -4,7 +4,7 @@ module Godwit
   class Logger < ::Logger
     # Goes through the queue behind other entries, so that a caller hears when they are sent.
     # @private
-    class Mark
+    class FlushToken
       def initialize
         @lock = Mutex.new
         @told = ConditionVariable.new
@@ -42,6 +42,6 @@ module Godwit
         end
       end
     end
-    private_constant :Mark
+    private_constant :FlushToken
   end
 end

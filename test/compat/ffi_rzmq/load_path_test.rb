@@ -90,11 +90,11 @@ class FFIRzmqDoorTest < FFIRzmqCase
              .sort,
            ZMQ::Context.instance_method(:godwit).name
     RUBY
-    doors =
-      "/lib/godwit/compat/doors/ffi_rzmq/ffi-rzmq-core.rb\n" \
-      "/lib/godwit/compat/doors/ffi_rzmq/ffi-rzmq.rb\ngodwit\n"
+    expected =
+      "/lib/godwit/compat/load_path/ffi_rzmq/ffi-rzmq-core.rb\n" \
+      "/lib/godwit/compat/load_path/ffi_rzmq/ffi-rzmq.rb\ngodwit\n"
     [[], ["-rbundler/setup"]].each do |first|
-      assert_equal doors,
+      assert_equal expected,
         assert_child(
           start_command([RbConfig.ruby, "-Ilib", *first, DOOR, "-e", program]).finish
         ).stdout
@@ -164,7 +164,8 @@ class FFIRzmqDoorTest < FFIRzmqCase
     result =
       run_old(
         "require 'godwit/compat/ffi_rzmq'\nload 'godwit/compat/ffi_rzmq.rb'\nrequire " \
-        "'ffi-rzmq'\nload 'godwit/compat/ffi_rzmq.rb'\nputs $LOAD_PATH.grep(/doors/).size\n",
+        "'ffi-rzmq'\nload 'godwit/compat/ffi_rzmq.rb'\nputs " \
+        "$LOAD_PATH.grep(%r{compat/load_path}).size\n",
         on: :native
       )
     assert_equal "1\n", assert_child(result).stdout

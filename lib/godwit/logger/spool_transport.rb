@@ -2,18 +2,18 @@
 
 require_relative "durable/store"
 require_relative "packing"
-require_relative "push_outlet"
+require_relative "push_transport"
 
 module Godwit
   class Logger < ::Logger
-    # A {PushOutlet} that puts on the disk what the socket does not take, and sends that, in order,
-    # before anything newer. What a process leaves there is sent by the next that uses the folder,
-    # as it is: under its own id and numbers. Each process has a folder of its own within.
+    # A {PushTransport} that puts on the disk what the socket does not take, and sends that, in
+    # order, before anything newer. What a process leaves there is sent by the next that uses the
+    # folder, as it is: under its own id and numbers. Each process has a folder of its own within.
     #
     # What libzmq took stays on the disk until it must have left libzmq: it comes again after a
     # kill, rather than never.
     # @private
-    class SpoolOutlet
+    class SpoolTransport
       BYTES = 1 << 30
       SEGMENT_BYTES = 1 << 20
       # Bytes that are sent in one go: more than a batch of new ones has, so that the rest shrinks.
@@ -33,9 +33,9 @@ module Godwit
       private_constant :Part, :Taken
 
       # @raise [SystemError] when the folder cannot be made
-      def initialize(settings, complaint)
-        @push = PushOutlet.new(settings)
-        @complaint = complaint
+      def initialize(settings, warnings)
+        @push = PushTransport.new(settings)
+        @warnings = warnings
         @lost = 0
         @folder = settings.spool
         @most = settings.spool_bytes || BYTES
@@ -49,7 +49,7 @@ module Godwit
         @parts = [] # the oldest first
         @taken = [] # what libzmq may still hold
         @ready = [] # messages of the first part that come next
-        @mute = true # until the socket has taken something
+        @unresponsive = true # until the socket has taken something
       end
 
       # @return [Integer] records that were here, until somebody deleted the folder
@@ -68,22 +68,22 @@ module Godwit
       # @return [Integer] records that libzmq may hold in its queue
       def held = @push.held
 
-      # As {PushOutlet#deliver}; what goes to the disk has gone.
+      # As {PushTransport#deliver}; what goes to the disk has gone.
       def deliver(messages, from)
         @push.open
         replay
         return put(messages, from) if backlog?
         sent = @push.deliver(messages, from)
-        @mute = false if sent.positive?
+        @unresponsive = false if sent.positive?
         release
         return sent if sent.positive?
-        return 0 unless @mute # it has {PATIENCE}
+        return 0 unless @unresponsive # it has {PATIENCE}
         put(messages, from)
       end
 
       # Waits until some may go, or {PATIENCE} is over.
       def wait(seconds = PATIENCE)
-        @mute = !@push.wait(seconds)
+        @unresponsive = !@push.wait(seconds)
       end
 
       # @return [Boolean] whether something is on the disk
@@ -144,7 +144,7 @@ module Godwit
         segments = own.store.segments
         number = segments.last
         segments.append(
-          messages.map { |message| Segments.entry(number += 1, pack(message)) }.join, number
+          messages.map { |message| SegmentedLog.entry(number += 1, pack(message)) }.join, number
         )
         true
       rescue Errno::ENOSPC, Errno::EDQUOT, Errno::EFBIG
@@ -179,7 +179,7 @@ module Godwit
         return if @ready.empty?
         sent = @push.deliver(@ready.map(&:last), 0)
         return if sent.zero?
-        @mute = false
+        @unresponsive = false
         part = first
         part.taken = @ready.shift(sent).last.first
         @taken << Taken.new(part, part.taken, @push.messages)
@@ -205,7 +205,7 @@ module Godwit
         @ready = [] if part.equal?(first)
         @lost += count
         if count.positive?
-          @complaint.call(
+          @warnings.call(
             "#{Text.count(count, "was", "were")} in #{part.store.folder}, which is gone"
           )
         end
@@ -223,7 +223,7 @@ module Godwit
         segments = part.store.segments
         entries, last = segments.read(segments.after(part.taken), CHUNK)
         if entries
-          Segments.each_entry(entries) do |number, bytes|
+          SegmentedLog.each_entry(entries) do |number, bytes|
             (message = unpack(bytes)) && @ready << [number, message]
           end
         end
@@ -232,6 +232,6 @@ module Godwit
         forget(part)
       end
     end
-    private_constant :SpoolOutlet
+    private_constant :SpoolTransport
   end
 end

@@ -5,14 +5,14 @@ require "test_helper"
 # Records on the disk until somebody has them: what was appended is there after a crash, whole and
 # in order, and nothing else.
 class LoggerSegmentsTest < Godwit::TestCase
-  Segments = Godwit::Logger.const_get(:Segments)
+  SegmentedLog = Godwit::Logger.const_get(:SegmentedLog)
 
   def folder = @folder ||= File.join(scratch_dir, "segments").tap { |name| Dir.mkdir(name) }
 
-  def open_segments(**options, &block) = own(Segments.new(folder, **options, &block))
+  def open_segments(**options, &block) = own(SegmentedLog.new(folder, **options, &block))
 
   def fill(segments, range, size: 20)
-    range.each { |seq| segments.append(Segments.entry(seq, record(seq, size)), seq) }
+    range.each { |seq| segments.append(SegmentedLog.entry(seq, record(seq, size)), seq) }
     segments
   end
 
@@ -22,7 +22,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     cursor = segments.after(from)
     seen = []
     while (entries, last, cursor = segments.read(cursor, most))
-      Segments.each_entry(entries) { |seq, record| seen << [seq, record] }
+      SegmentedLog.each_entry(entries) { |seq, record| seen << [seq, record] }
       assert_equal last, seen.last.first
     end
     seen
@@ -31,7 +31,7 @@ class LoggerSegmentsTest < Godwit::TestCase
   def files = Dir[File.join(folder, "*.seg")].sort
 
   test "an entry is length, CRC-32, seq and record" do
-    bytes = Segments.entry(7, "abc")
+    bytes = SegmentedLog.entry(7, "abc")
     assert_equal [3, Zlib.crc32("\0\0\0\0\0\0\0\7abc"), 7, "abc"], bytes.unpack("NNQ>a*")
   end
 
@@ -61,7 +61,7 @@ class LoggerSegmentsTest < Godwit::TestCase
   test "gaps in seq, entries larger than a piece or a file, and several in one write" do
     segments = open_segments(segment_bytes: 100)
     sizes = {3 => 10, 9 => 5000, 10 => 0, 11 => 300}
-    segments.append(sizes.map { |seq, size| Segments.entry(seq, record(seq, size)) }.join, 11)
+    segments.append(sizes.map { |seq, size| SegmentedLog.entry(seq, record(seq, size)) }.join, 11)
     fill(segments, [50])
     assert_equal [3, 9, 10, 11, 50], read_all(segments, most: 64).map(&:first)
     assert_equal [9, 10, 11, 50], read_all(segments, from: 5).map(&:first)
@@ -126,7 +126,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     (0..bytes.bytesize).step((RUBY_ENGINE == "jruby") ? 13 : 2) do |size|
       File.binwrite(last, bytes.byteslice(0, size))
       segments = open_segments
-      whole = Segments.each_entry(bytes.byteslice(0, size)) { |*| nil }
+      whole = SegmentedLog.each_entry(bytes.byteslice(0, size)) { |*| nil }
       expected = (1..15).first(before + [(whole - note) / entry, 0].max)
       assert_equal expected, read_all(segments).map(&:first), "torn at #{size} of #{bytes.bytesize}"
       assert_equal size - whole, segments.cut
@@ -183,7 +183,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     require "godwit"
         trap("XFSZ", "IGNORE")
     Process.setrlimit(:FSIZE, 1000)
-    segments = Godwit::Logger.const_get(:Segments)
+    segments = Godwit::Logger.const_get(:SegmentedLog)
     one = segments.new(ARGV[0], segment_bytes: 1 << 20)
     seq = 0
     begin
@@ -215,7 +215,9 @@ class LoggerSegmentsTest < Godwit::TestCase
       before = seq
       thread =
         in_thread do
-          loop { lock.synchronize { segments.append(Segments.entry(seq += 1, record(seq)), seq) } }
+          loop do
+            lock.synchronize { segments.append(SegmentedLog.entry(seq += 1, record(seq)), seq) }
+          end
         end
       eventually { seq > before + 50 }
       thread.kill

@@ -5,7 +5,7 @@ module Godwit
     # The bounded queue between callers and the sender, and what callers do when it is full. Callers
     # take no lock unless it is: then they wait, which a trap handler cannot.
     # @private
-    class Room
+    class BoundedQueue
       # Entries after which a caller lets the sender have its turn. With Ruby's own time slices tens
       # of thousands pile up, grow old and go through the collector: 11 microseconds a record
       # instead of 7.
@@ -18,15 +18,15 @@ module Godwit
       # Seconds in which callers give way in vain before they take the socket for mute. One reader
       # of eight writers that flood it takes nothing of one of them for longer than YIELD, again and
       # again.
-      VAIN = 1.0
+      LONGEST_WAIT = 1.0
 
       # @param records [Integer] bound
       # @param bytes [Integer] bound
       def initialize(records, bytes)
         @queue = Native::LogQueue.new.open(records, bytes, PASS_EVERY)
         @waiters = 0
-        @stalled = @mute = false
-        @mute_from = @steps = 0
+        @stalled = @unresponsive = false
+        @unresponsive_from = @steps = 0
         @lock = Mutex.new
         @freed = ConditionVariable.new
       end
@@ -68,51 +68,51 @@ module Godwit
       # The sender: the socket took something.
       def progress
         @steps += 1
-        @stalled = @mute = @queue.stalled = false
-        @vain_from = nil
+        @stalled = @unresponsive = @queue.stalled = false
+        @waited_from = nil
       end
 
       # The sender: it has to wait for the socket. Callers who see that it took nothing while they
-      # gave way take it for mute, but not before that time. (How long the sender has waited tells
-      # nothing: it may have waited for Ruby's lock, which such callers hold.)
-      def stalled(mute_from = 0)
-        @mute_from = mute_from
+      # gave way take it for unresponsive, but not before that time. (How long the sender has waited
+      # tells nothing: it may have waited for Ruby's lock, which such callers hold.)
+      def stalled(unresponsive_from = 0)
+        @unresponsive_from = unresponsive_from
         @stalled = @queue.stalled = true
       end
 
       # @return [Boolean] whether callers need not give way, since the socket takes nothing
-      def mute? = @mute
+      def unresponsive? = @unresponsive
 
       # Callers: gives way to the sender while the socket accepts.
       # @return [Boolean] whether there is room
-      def give_way
+      def yield_turn
         YIELDS.times do
-          return false if mute?
+          return false if unresponsive?
           before = @steps
-          return true if wait(YIELD, mute: false)
-          break if @steps == before && mute?
+          return true if wait(YIELD, unresponsive: false)
+          break if @steps == before && unresponsive?
         end
         false
       end
 
       # Callers: waits until there is room.
       # @param seconds [Numeric, nil] nil: for ever
-      # @param mute [Boolean] whether also while the socket is mute
+      # @param unresponsive [Boolean] whether also while the socket is unresponsive
       # @return [Boolean] whether there is
-      def wait(seconds, mute:)
+      def wait(seconds, unresponsive:)
         before = @steps
         finish = seconds && Timeout.now + seconds
         @lock.synchronize do
           @waiters += 1
           until @queue.roomy? || @queue.closed?
             left = finish && finish - Timeout.now
-            break if left && left <= 0 || !mute && mute?
+            break if left && left <= 0 || !unresponsive && unresponsive?
             @freed.wait(@lock, left)
           end
         ensure
           @waiters -= 1
         end
-        !@queue.full? || in_vain(before)
+        !@queue.full? || still_full(before)
       rescue ThreadError # in a trap handler, which may not sleep
         pass(before)
       end
@@ -138,21 +138,21 @@ module Godwit
 
       def pass(before)
         finish = Timeout.now + YIELD
-        Thread.pass while @queue.full? && !mute? && Timeout.now < finish
-        !@queue.full? || in_vain(before)
+        Thread.pass while @queue.full? && !unresponsive? && Timeout.now < finish
+        !@queue.full? || still_full(before)
       end
 
       # Somebody gave way, and there is no room.
-      def in_vain(before)
+      def still_full(before)
         now = Timeout.now
         return false if @steps != before
-        from = (@vain_from ||= now - YIELD)
-        @mute = true if @stalled && now > @mute_from && now - from > VAIN
+        from = (@waited_from ||= now - YIELD)
+        @unresponsive = true if @stalled && now > @unresponsive_from && now - from > LONGEST_WAIT
         false
       end
 
       def tell = @lock.synchronize { @freed.broadcast }
     end
-    private_constant :Room
+    private_constant :BoundedQueue
   end
 end

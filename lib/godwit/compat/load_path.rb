@@ -8,8 +8,8 @@ module Godwit
     # A door is a folder that goes in front of the load path: what an old program requires is found
     # there.
     # @private
-    module Door
-      DOORS = File.expand_path("doors", __dir__)
+    module LoadPath
+      FOLDERS = File.expand_path("load_path", __dir__)
 
       class << self
         # Opens a door. The same one may be opened again; the gems behind the doors share the name
@@ -18,7 +18,7 @@ module Godwit
         # @raise [LoadError] when the other one is open, or such a gem itself is loaded
         def open(name)
           only(name)
-          folder = File.join(DOORS, name.to_s)
+          folder = File.join(FOLDERS, name.to_s)
           return if $LOAD_PATH.include?(folder)
           taken(name) if defined?(::ZMQ)
           $LOAD_PATH.unshift(folder)
@@ -39,7 +39,7 @@ module Godwit
 
         # @raise [LoadError] when another door is open
         def only(name)
-          folders = $LOAD_PATH.map(&:to_s).select { |path| File.dirname(path) == DOORS }
+          folders = $LOAD_PATH.map(&:to_s).select { |path| File.dirname(path) == FOLDERS }
           other = folders.map { |path| File.basename(path) }.find { |one| one != name.to_s } or
             return
           raise LoadError,

@@ -9,7 +9,7 @@ module Godwit
     # compression. Names are those of Ruby's Logger: app.log.20261120 for a day, app.log.0 (the
     # newest), app.log.1… by size.
     # @private
-    class Shelf
+    class Rotation
       PERIODS = %i[daily weekly monthly].freeze
       DATED = /\.(\d{8})(?:\.(\d{1,7}))?(?:\.gz)?\z/
       NUMBERED = /\.(\d{1,7})(?:\.gz)?\z/
@@ -18,12 +18,12 @@ module Godwit
       # @param path [String] of the file in use
       # @param period [Symbol, nil] nil: by size
       # @param keep [Integer, nil] old files; nil: all
-      def initialize(path, period, keep, gzip, complaint)
+      def initialize(path, period, keep, gzip, warnings)
         @path = path
         @period = period
         @keep = keep
         @names = Mutex.new # held while files are renamed
-        @complaint = complaint
+        @warnings = warnings
         @jobs = Thread::Queue.new if gzip
         clear_up
       end
@@ -34,7 +34,7 @@ module Godwit
 
       # Renames the file in use; afterwards there is none.
       # @param now [Time]
-      def put_away(now)
+      def rotate(now)
         @names.synchronize do
           name = @period ? dated_name(now) : make_room
           File.rename(@path, name)
@@ -102,7 +102,7 @@ module Godwit
         return unless @keep
         files.drop(@keep).each { |name| File.unlink(name) }
       rescue SystemCallError => error
-        @complaint.call("#{error.message} (#{error.class})")
+        @warnings.call("#{error.message} (#{error.class})")
       end
 
       # What an earlier process did not get done.
@@ -125,7 +125,7 @@ module Godwit
           begin
             pack(file, inode) unless @stopping
           rescue SystemCallError, IOError, Zlib::Error => error
-            @complaint.call("#{error.message} (#{error.class})")
+            @warnings.call("#{error.message} (#{error.class})")
           ensure
             file.close
           end
@@ -151,6 +151,6 @@ module Godwit
         File.unlink(part) if part && File.exist?(part)
       end
     end
-    private_constant :Shelf
+    private_constant :Rotation
   end
 end

@@ -6,7 +6,7 @@ module Godwit
     # that the address that others see is one that they can connect to. Used by one thread at a
     # time.
     # @private
-    class Radio
+    class UdpSockets
       # One more than a beacon may have, to tell those that are longer.
       MOST = Beacon::MOST_BYTES + 1
 
@@ -16,8 +16,8 @@ module Godwit
         @port = port
         @wanted = wanted
         @interface = Interface.choose(wanted)
-        @ear = socket_at("0.0.0.0")
-        @mouth = sender(@interface)
+        @receiver = socket_at("0.0.0.0")
+        @sender = sender(@interface)
       rescue
         close
         raise
@@ -27,43 +27,43 @@ module Godwit
       attr_reader :interface
 
       # @return [UDPSocket] readable when there is something to hear
-      attr_reader :ear
+      attr_reader :receiver
 
       # @raise [SystemCallError]
       def broadcast(payload)
-        @mouth.send(payload, 0, @target)
+        @sender.send(payload, 0, @target)
       end
 
       # @return [Array(String, String), nil] address of the sender, payload; nil when there is none
       # @raise [SystemCallError]
-      def hear
-        payload, from = @ear.recvfrom_nonblock(MOST, exception: false)
+      def receive
+        payload, from = @receiver.recvfrom_nonblock(MOST, exception: false)
         [from.last, payload] unless payload == :wait_readable || payload.nil?
       end
 
       # After a failure: the interface may be there again with another address.
-      def renew
+      def recreate
         fresh = Interface.choose(@wanted)
         return if fresh.same?(@interface)
-        old = @mouth
-        @mouth = sender(fresh)
+        old = @sender
+        @sender = sender(fresh)
         @interface = fresh
-        old.close unless old.equal?(@ear)
+        old.close unless old.equal?(@receiver)
       rescue Error, SystemCallError
         nil # not there now, not yet ready, or no descriptor left
       end
 
       def close
-        [@ear, @mouth].each { |socket| socket&.close }
+        [@receiver, @sender].each { |socket| socket&.close }
       end
 
       private
 
-      # The ear itself sends where no address is chosen.
+      # The receiver itself sends where no address is chosen.
       def sender(interface)
-        mouth = interface.address.empty? ? @ear : socket_at(interface.address)
+        sender = interface.address.empty? ? @receiver : socket_at(interface.address)
         @target = ::Socket.sockaddr_in(@port, interface.broadcast).freeze
-        mouth
+        sender
       end
 
       def socket_at(address)

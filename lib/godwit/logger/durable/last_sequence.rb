@@ -7,7 +7,7 @@ module Godwit
     # The last seq of each durable writer. Those unheard of for longest are forgotten, beyond a
     # number.
     # @private
-    class Lasts
+    class LastSequence
       MOST = 50_000
 
       def initialize(most = MOST)
@@ -29,6 +29,6 @@ module Godwit
 
       def to_h = @seqs
     end
-    private_constant :Lasts
+    private_constant :LastSequence
   end
 end

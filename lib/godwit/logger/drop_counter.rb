@@ -7,7 +7,7 @@ module Godwit
     # What both kinds of writer have in common: how they end, and what they do with records that
     # will never go: they count them, and tell readers of them in one record.
     # @private
-    module Drops
+    module DropCounter
       # Callers, who hold no lock.
       # @param entry [Array] see {Encoder}
       def drop(entry)
@@ -83,6 +83,6 @@ module Godwit
         @first_drop = nil
       end
     end
-    private_constant :Drops
+    private_constant :DropCounter
   end
 end

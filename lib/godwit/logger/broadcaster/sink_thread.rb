@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "securerandom"
-require_relative "../complaint"
+require_relative "../warnings"
 
 module Godwit
   class Logger < ::Logger
@@ -10,7 +10,7 @@ module Godwit
       # thread of its own. Between them stand two sockets of the process, whose high-water marks
       # hold the proxy back.
       # @private
-      class Feed
+      class SinkThread
         # Records that each of the two sockets holds, and that the sink gets at once, at most.
         BATCH = 256
         # Seconds that close waits for the sink, unless that has a `patience` of its own.
@@ -23,7 +23,7 @@ module Godwit
         def initialize(sink, context, on_foreign)
           @sink = sink
           @on_foreign = on_foreign
-          @complaint = Complaint.new(name(sink))
+          @warnings = Warnings.new(name(sink))
           @written = @failed = 0
           @last = ["end of feed", SecureRandom.hex(16)].freeze # a message that no writer can send
           @socket =
@@ -71,7 +71,7 @@ module Godwit
           @failed += records
           text = "it did not end within #{patience} s; #{Text.count(records, "is", "are")} lost"
           @error = TimeoutError.new(text, operation: :close)
-          @complaint.call(text, always: true)
+          @warnings.call(text, always: true)
         end
 
         # @return [Integer] records, where the sink counts them
@@ -104,7 +104,7 @@ module Godwit
           @on_foreign&.call(message)
           nil
         rescue => error
-          @complaint.call("#{error.message} (#{error.class})")
+          @warnings.call("#{error.message} (#{error.class})")
           nil
         end
 
@@ -118,7 +118,7 @@ module Godwit
           @written += went
           @failed += records.size - went
           @error = error
-          @complaint.call(
+          @warnings.call(
             "#{error.message} (#{error.class}); #{@failed} records were not written so far"
           )
         ensure
@@ -130,10 +130,10 @@ module Godwit
           @sink.close if @sink.respond_to?(:close)
         rescue => error
           @error = error
-          @complaint.call("#{error.message} (#{error.class}) at its end", always: true)
+          @warnings.call("#{error.message} (#{error.class}) at its end", always: true)
         end
       end
-      private_constant :Feed
+      private_constant :SinkThread
     end
   end
 end

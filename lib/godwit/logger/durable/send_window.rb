@@ -7,7 +7,7 @@ module Godwit
     # How far one store's records have come on their way to a receiver: what to send next, and what
     # an answer means. It sends nothing itself.
     # @private
-    class Delivery
+    class SendWindow
       # Bytes of one message, about.
       CHUNK = 1 << 18
       # Bytes under way without an answer, at most.
@@ -99,6 +99,6 @@ module Godwit
         [[Wire::DATA, @key, Wire.number(@last), found.first], found]
       end
     end
-    private_constant :Delivery
+    private_constant :SendWindow
   end
 end

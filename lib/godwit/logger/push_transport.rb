@@ -5,10 +5,10 @@ require_relative "packing"
 module Godwit
   class Logger < ::Logger
     # Where a sender puts its records: a PUSH socket. Records that wait go together in one message.
-    # Another outlet (a spool) has the same methods. Only the sender calls {#open}, {#deliver} and
-    # {#wait}; {#close} is called once the sender has ended.
+    # Another transport (a spool) has the same methods. Only the sender calls {#open}, {#deliver}
+    # and {#wait}; {#close} is called once the sender has ended.
     # @private
-    class PushOutlet
+    class PushTransport
       # Bytes of records in one message, at most; a longer record is a message of its own.
       BATCH_BYTES = 64 << 10
       # libzmq writes 8 KiB at once; a message has 100 bytes or more.
@@ -201,6 +201,6 @@ module Godwit
 
       def shared_context = @settings.context&.usable? ? @settings.context : Godwit.context
     end
-    private_constant :PushOutlet
+    private_constant :PushTransport
   end
 end

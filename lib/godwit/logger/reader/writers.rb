@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
 require_relative "../record"
-require_relative "account"
+require_relative "writer_statistics"
 
 module Godwit
   class Logger < ::Logger
     class Reader
-      # The accounts of all writers that a reader remembers, and what has none: lines of plain
-      # writers, and messages that are no records. One thread at a time uses it.
+      # The statistics of all writers that a reader remembers, and counts of what has none: lines of
+      # plain writers, and foreign messages. One thread at a time uses it.
       # @private
-      class Accounts
+      class Writers
         # Writers that are remembered; then the tenth that was idle for longest is forgotten, but
         # for its numbers.
         MOST = 10_000
@@ -19,13 +19,13 @@ module Godwit
         attr_accessor :time
 
         # @param topics [Boolean] whether only some topics come
-        # @param known [Array<Account>, nil] of an earlier reader; then writers that are not among
-        #   them begin with 1
+        # @param known [Array<WriterStatistics>, nil] of an earlier reader; then writers that are
+        #   not among them begin with 1
         def initialize(topics: false, known: nil, most: MOST)
           @by_topic = topics
           @from_one = !known.nil?
           @most = most
-          @accounts = (known || []).to_h { |account| [account.writer, account] }
+          @writers = (known || []).to_h { |one| [one.writer, one] }
           @memory = Topic.memory
           @plain = @foreign = 0
           @forgotten = {received: 0, lost: 0, late: 0}
@@ -52,25 +52,25 @@ module Godwit
 
         def late = sum(:late)
 
-        # @return [Array<Account>] copies
-        def to_a = @accounts.each_value.map { |account| account.dup.freeze }
+        # @return [Array<WriterStatistics>] copies
+        def to_a = @writers.each_value.map { |one| one.dup.freeze }
 
         private
 
         def count(record)
           seq = record.seq
-          account = @accounts[record.writer] || begin_account(record, seq)
+          one = @writers[record.writer] || begin_writer(record, seq)
           if @by_topic
-            account.note_topic(record.frames.first, record.tseq, seq, @time)
+            one.record_topic(record.frames.first, record.tseq, seq, @time)
           else
-            account.note(seq, @time)
+            one.record(seq, @time)
           end
         end
 
-        def begin_account(record, seq)
-          forget if @accounts.size >= @most
+        def begin_writer(record, seq)
+          forget if @writers.size >= @most
           writer = record.writer.dup.force_encoding(Encoding::UTF_8).freeze
-          @accounts[writer] = Account.new(
+          @writers[writer] = WriterStatistics.new(
             writer, (@from_one && !@by_topic) ? 1 : seq, prog: record.prog, host: record.host
           )
         end
@@ -78,15 +78,15 @@ module Godwit
         # One that comes back begins with the seq that it comes with.
         def forget
           @from_one = false
-          @accounts.each_value.min_by([@most / 10, 1].max, &:time).each do |account|
-            @accounts.delete(account.writer)
-            @forgotten.each_key { |name| @forgotten[name] += account.public_send(name) }
+          @writers.each_value.min_by([@most / 10, 1].max, &:time).each do |one|
+            @writers.delete(one.writer)
+            @forgotten.each_key { |name| @forgotten[name] += one.public_send(name) }
           end
         end
 
-        def sum(name) = @forgotten[name] + @accounts.each_value.sum(&name)
+        def sum(name) = @forgotten[name] + @writers.each_value.sum(&name)
       end
-      private_constant :Accounts
+      private_constant :Writers
     end
   end
 end

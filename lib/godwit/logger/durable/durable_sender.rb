@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "../../worker"
-require_relative "delivery"
+require_relative "send_window"
 
 module Godwit
   class Logger < ::Logger
     # The thread that brings stores' records to a receiver, over one DEALER, and takes its
     # acknowledgements.
     # @private
-    class Courier
+    class DurableSender
       # Seconds that a receiver has for its first answer, before it is said that there is none.
       PATIENCE = 2.0
       # Seconds between two tries with a peer that is no receiver, at most.
@@ -25,7 +25,7 @@ module Godwit
       # @param progress [#call] called when records were acknowledged
       def initialize(settings, stores, turn:, trouble:, progress:)
         @settings = settings
-        @deliveries = stores.map { |store| Delivery.new(store) }
+        @windows = stores.map { |store| SendWindow.new(store) }
         @turn = turn
         @trouble = trouble
         @progress = progress
@@ -36,7 +36,7 @@ module Godwit
 
       # @raise [Error] of the context or the endpoint
       def start
-        @bell_out, @bell = IO.pipe
+        @wakeup_reader, @wakeup = IO.pipe
         open
         # Nothing may come between the sockets and the thread that closes them.
         Thread.handle_interrupt(Object => :never) { @thread = Worker.new { run } }
@@ -49,10 +49,10 @@ module Godwit
       def alive? = @thread&.alive?
 
       # Callers, also in a trap handler: there is something to send.
-      def ring(always: false)
+      def wake(always: false)
         return unless @idle || always
         @idle = false
-        @bell.write_nonblock("!", exception: false)
+        @wakeup.write_nonblock("!", exception: false)
       rescue IOError, SystemCallError
         nil # the thread has ended
       end
@@ -61,7 +61,7 @@ module Godwit
       # @param seconds [Numeric]
       def stop(seconds)
         @until = Timeout.now + seconds
-        ring(always: true)
+        wake(always: true)
         return if Thread.current.equal?(@thread)
         return if @thread&.join(seconds + 1)
         @thread&.kill
@@ -79,9 +79,9 @@ module Godwit
           DEALER.new(
             context: context, immediate: true, linger: Context::BRIEF_LINGER, **@settings.options
           )
-        @socket.on_event(*EVENTS) { |event| @events << event and ring(always: true) }
+        @socket.on_event(*EVENTS) { |event| @events << event and wake(always: true) }
         @socket.connect(@settings.endpoint)
-        @poller = Poller.new(@socket, @bell_out)
+        @poller = Poller.new(@socket, @wakeup_reader)
       end
 
       def run
@@ -89,7 +89,7 @@ module Godwit
           @idle = true # who appends from here on rings
           @turn.call
           hear_events
-          blocked = @deliveries.any? { |delivery| pump(delivery) }
+          blocked = @windows.any? { |window| pump(window) }
           receive
           forget_finished
           await(blocked) if @idle
@@ -104,15 +104,15 @@ module Godwit
 
       def over?
         return false unless @until
-        @deliveries.all? { |delivery| delivery.store.segments.empty? } || Timeout.now >= @until
+        @windows.all? { |window| window.store.segments.empty? } || Timeout.now >= @until
       end
 
       # @return [Boolean] whether the socket takes no more
-      def pump(delivery)
+      def pump(window)
         now = Timeout.now
-        while (message = delivery.peek(now))
+        while (message = window.peek(now))
           return true unless @socket.send_nonblock(message, exception: false).equal?(@socket)
-          delivery.sent(now)
+          window.sent(now)
         end
         false
       end
@@ -120,21 +120,21 @@ module Godwit
       def receive
         while (message = @socket.recv_nonblock(exception: false)).is_a?(Array)
           verb, key, value = message
-          delivery = @deliveries.find { |one| one.key == key }
-          answer(delivery, verb, value) if delivery
+          window = @windows.find { |one| one.key == key }
+          answer(window, verb, value) if window
         end
       end
 
-      def answer(delivery, verb, value)
+      def answer(window, verb, value)
         number = Wire.value(value)
         case verb
         when Wire::WELCOME
           @answered = true
-          number && greet(delivery, number)
+          number && greet(window, number)
         when Wire::ACK
-          @progress.call if number && delivery.acknowledged(number, Timeout.now)
+          @progress.call if number && window.acknowledged(number, Timeout.now)
         when Wire::WHAT
-          delivery.begin_anew if delivery.welcome?
+          window.begin_anew if window.welcome?
         when Wire::TROUBLE
           @trouble.call(
             "the receiver cannot write: #{value.to_s.dup.force_encoding(Encoding::UTF_8).scrub}"
@@ -143,14 +143,14 @@ module Godwit
         @idle = false # there may be more to send
       end
 
-      def greet(delivery, number)
-        return @progress.call if delivery.welcomed(number)
+      def greet(window, number)
+        return @progress.call if window.welcomed(number)
         @trouble.call(
-          "the receiver has records of #{delivery.store.id} that #{delivery.store.folder} never " \
+          "the receiver has records of #{window.store.id} that #{window.store.folder} never " \
           "sent (a copy of it, or a power cut?): it goes on under a new id"
         )
-        delivery.store.rename
-        delivery.renamed
+        window.store.rename
+        window.renamed
       end
 
       def hear_events
@@ -173,7 +173,7 @@ module Godwit
         @answered = false
         @broken = 0
         @join_at = nil
-        @deliveries.each(&:begin_anew)
+        @windows.each(&:begin_anew)
       end
 
       # In mid-handshake: a receiver that was killed hangs up once, a peer of another type each
@@ -204,9 +204,9 @@ module Godwit
       end
 
       def forget_finished
-        @deliveries.reject! do |delivery|
-          !delivery.equal?(@deliveries.first) && delivery.store.segments.empty? &&
-            (delivery.store.close || true)
+        @windows.reject! do |window|
+          !window.equal?(@windows.first) && window.store.segments.empty? &&
+            (window.store.close || true)
         end
       end
 
@@ -217,24 +217,24 @@ module Godwit
         end
         now = Timeout.now
         times = [
-          *@deliveries.map(&:due), @until, @join_at, (@asked + PATIENCE if @asked && !@answered)
+          *@windows.map(&:due), @until, @join_at, (@asked + PATIENCE if @asked && !@answered)
         ]
         seconds = times.compact.min&.then { |time| [time - now, 0].max }
         Thread.handle_interrupt(Object => :immediate) { @poller.wait(seconds) }
-        @bell_out.read_nonblock(64, exception: false)
+        @wakeup_reader.read_nonblock(64, exception: false)
       end
 
       # The first store is its owner's to close.
       def close_all
         @poller&.close
         @socket&.close
-        @deliveries.drop(1).each { |delivery| delivery.store.close }
-        [@bell_out, @bell].each { |io| io&.close }
+        @windows.drop(1).each { |window| window.store.close }
+        [@wakeup_reader, @wakeup].each { |io| io&.close }
         @own_context&.close
       rescue Error => error
         @trouble.call(error)
       end
     end
-    private_constant :Courier
+    private_constant :DurableSender
   end
 end

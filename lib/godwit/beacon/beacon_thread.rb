@@ -5,7 +5,7 @@ module Godwit
     # The thread that publishes and hears, and what it shares with the callers. It does not know its
     # {Beacon}, so that the garbage collector can take that and end the thread.
     # @private
-    class Station
+    class BeaconThread
       # Heard in one go; then it is looked whether something is to be sent.
       BATCH = 64
       # Seconds in which a payload that is published no more may still come back to us.
@@ -46,7 +46,7 @@ module Godwit
 
       def noecho = @lock.synchronize { @noecho }
 
-      def interface = @radio.interface
+      def interface = @sockets.interface
 
       def forked? = @pid != Process.pid
 
@@ -105,8 +105,8 @@ module Godwit
       private
 
       def start(wanted)
-        @radio = Radio.new(@port, wanted)
-        @bell_out, @bell = IO.pipe
+        @sockets = UdpSockets.new(@port, wanted)
+        @wakeup_reader, @wakeup = IO.pipe
         @thread = Thread.new { work }
         @thread.name = "godwit beacon"
       rescue SystemCallError, ThreadError => error
@@ -123,7 +123,7 @@ module Godwit
       def at_once
         Thread.handle_interrupt(Object => :never) do
           yield
-          ring
+          wake
         end
       end
 
@@ -135,8 +135,8 @@ module Godwit
         @payload = @due = nil
       end
 
-      def ring
-        @bell.write_nonblock("!", exception: false)
+      def wake
+        @wakeup.write_nonblock("!", exception: false)
       rescue IOError, SystemCallError
         nil # the thread has ended
       end
@@ -159,7 +159,7 @@ module Godwit
         Thread.handle_interrupt(Object => :immediate) { turn until @stopping }
       rescue IOError, Errno::EBADF
         # JRuby closes all IOs when it exits, before it ends the threads.
-        raise unless [@bell_out, @radio.ear].any?(&:closed?)
+        raise unless [@wakeup_reader, @sockets.receiver].any?(&:closed?)
       ensure
         @lock.synchronize do
           @closed = true
@@ -170,10 +170,10 @@ module Godwit
 
       def turn
         wait = @lock.synchronize { send_what_is_due }
-        readable, = IO.select([@radio.ear, @bell_out], nil, nil, wait)
+        readable, = IO.select([@sockets.receiver, @wakeup_reader], nil, nil, wait)
         return unless readable
-        @bell_out.read_nonblock(BATCH, exception: false) if readable.include?(@bell_out)
-        BATCH.times { break unless hear }
+        @wakeup_reader.read_nonblock(BATCH, exception: false) if readable.include?(@wakeup_reader)
+        BATCH.times { break unless receive }
       end
 
       # With the lock held, so that nothing goes out once `silence` has returned.
@@ -190,18 +190,18 @@ module Godwit
       end
 
       def broadcast
-        @radio.broadcast(@payload)
+        @sockets.broadcast(@payload)
         @sent += 1
         @changed.broadcast
       rescue SystemCallError => error
         @failed += 1
         @last_error = error
-        @radio.renew
+        @sockets.recreate
       end
 
       # @return [Boolean] whether there may be more
-      def hear
-        address, payload = @radio.hear
+      def receive
+        address, payload = @sockets.receive
         return false unless address
         @lock.synchronize { keep(address, payload) }
         true
@@ -222,8 +222,8 @@ module Godwit
       end
 
       def close_all
-        @radio&.close
-        [@bell_out, @bell].each { |io| io&.close }
+        @sockets&.close
+        [@wakeup_reader, @wakeup].each { |io| io&.close }
       end
     end
   end

@@ -7,21 +7,21 @@ module Godwit
   class Logger < ::Logger
     # An {Encoder} whose numbers go on over restarts. Used with a lock held.
     # @private
-    class Numbers < Encoder
+    class SequenceCounter < Encoder
       # Topics whose counts are kept in a note.
       MOST_NOTED = 1_000
 
       class << self
         # @param topics [Hash] topic to tseq
         # @return [String]
-        def note(topics)
+        def record(topics)
           topics
             .first(MOST_NOTED)
             .map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }
             .join
         end
 
-        # What {Segments} tells at the start.
+        # What {SegmentedLog} tells at the start.
         # @param known [Hash] topic to tseq
         def remember(known, seq, record)
           return known.replace(read(record)) if seq.zero?
@@ -72,6 +72,6 @@ module Godwit
         stream
       end
     end
-    private_constant :Numbers
+    private_constant :SequenceCounter
   end
 end

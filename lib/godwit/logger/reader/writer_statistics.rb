@@ -10,7 +10,7 @@ module Godwit
       # dropped.
       #
       # `last - first + 1 == received + lost`, but for a reader that asked for some topics only.
-      class Account
+      class WriterStatistics
         # @return [String] the writer's id, 32 hexadecimal digits
         attr_reader :writer
         # @return [String] program and host of the first record that came
@@ -49,7 +49,7 @@ module Godwit
         end
 
         # @private
-        def note(seq, time)
+        def record(seq, time)
           @time = time
           if seq > @last
             @gaps.add(@last + 1, seq - 1) if seq > @last + 1
@@ -64,7 +64,7 @@ module Godwit
 
         # One of some topics: gaps show within each.
         # @private
-        def note_topic(topic, tseq, seq, time)
+        def record_topic(topic, tseq, seq, time)
           @time = time
           @topics ||= {}
           last = @topics[topic] || tseq - 1

@@ -13,7 +13,7 @@ class RbczmqDoorTest < Godwit::TestCase
     %w[zmq rbczmq].each do |feature|
       script =
         %(p require("#{feature}"), ZMQ::Context, ZL,
-          $LOADED_FEATURES.grep(%r{doors/rbczmq/zmq}).size, require("zmq"))
+          $LOADED_FEATURES.grep(%r{load_path/rbczmq/zmq}).size, require("zmq"))
       assert_equal %w[true ZMQ::Context ZMQ::Loop 1 false],
         output(script, "-rgodwit/compat/rbczmq").split
     end
@@ -26,7 +26,7 @@ class RbczmqDoorTest < Godwit::TestCase
 
   test "without the door Godwit shadows nothing" do
     assert_equal "[]\n[]\nnil\n", output(<<~RUBY, "-rgodwit")
-      p $LOAD_PATH.grep(/doors/)
+      p $LOAD_PATH.grep(%r{compat/load_path})
       p %w[zmq rbczmq]
           .filter_map { |feature| $LOAD_PATH.resolve_feature_path(feature) }
           .flatten
@@ -40,7 +40,7 @@ class RbczmqDoorTest < Godwit::TestCase
       require "godwit/compat/rbczmq"
       require "godwit/compat/rbczmq"
       require "rbczmq"
-      p ZMQ::Context, $LOAD_PATH.grep(%r{doors/rbczmq}).size
+      p ZMQ::Context, $LOAD_PATH.grep(%r{load_path/rbczmq}).size
     RUBY
   end
 
@@ -72,7 +72,7 @@ class RbczmqDoorTest < Godwit::TestCase
   test "another that was opened behind its back is seen when it loads" do
     assert_match(/ffi_rzmq is loaded: rbczmq defines module ZMQ too/, output(<<~RUBY))
       require "godwit/compat/rbczmq"
-      $LOAD_PATH.push(File.expand_path("lib/godwit/compat/doors/ffi_rzmq"))
+      $LOAD_PATH.push(File.expand_path("lib/godwit/compat/load_path/ffi_rzmq"))
       begin
         require "zmq"
       rescue LoadError => error

@@ -5,7 +5,7 @@ module Godwit
     # Writes a command's input on a thread of its own, so that neither waits for the other. A
     # command that does not read on is no error.
     # @private
-    class Feeder
+    class StdinWriter
       PIECE = 65_536
       END_OF_INPUT = "\x04" # typed at a terminal
 

@@ -1,4 +1,4 @@
 # frozen_string_literal: true
 
-Godwit::Compat::Door.enter(:rbczmq)
+Godwit::Compat::LoadPath.enter(:rbczmq)
 require "godwit/compat/rbczmq/zmq"

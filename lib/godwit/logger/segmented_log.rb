@@ -3,7 +3,7 @@
 require "logger"
 require "zlib"
 require_relative "folder"
-require_relative "segments/recovery"
+require_relative "segmented_log/recovery"
 
 module Godwit
   class Logger < ::Logger
@@ -18,7 +18,7 @@ module Godwit
     # Any number of threads may append, one reads. A kill waits until an entry is whole. Who uses it
     # has the folder locked ({Lock}).
     # @private
-    class Segments
+    class SegmentedLog
       HEAD = "NNQ>"
       HEAD_BYTES = 16
       # A longer entry is none: the length of a torn one may be anything.
@@ -130,7 +130,7 @@ module Godwit
         return finish unless segment
         bytes = pread(segment, segment.size, 0)
         offset = 0
-        while (number, stop = Segments.whole_entry(bytes, offset)) && number <= seq
+        while (number, stop = SegmentedLog.whole_entry(bytes, offset)) && number <= seq
           offset = stop
         end
         Cursor.new(segment.number, offset)
@@ -195,7 +195,7 @@ module Godwit
         segment = Segment.new(@next, path, last_one, last_one, 0)
         @next += 1 # the number is used up, whatever happens
         old, @file = @file, file
-        put(Segments.entry(0, [segment.prev].pack("Q>") << @note.call), segment)
+        put(SegmentedLog.entry(0, [segment.prev].pack("Q>") << @note.call), segment)
         Folder.sync(@folder) if @fsync
         @segments << segment
         old&.close
@@ -248,7 +248,7 @@ module Godwit
         bytes = pread(segment, [most, segment.size - offset].min, offset)
         first = nil
         last = stop = 0
-        while (seq, finish = Segments.whole_entry(bytes, stop))
+        while (seq, finish = SegmentedLog.whole_entry(bytes, stop))
           first ||= stop unless seq.zero?
           last = seq
           stop = finish
@@ -267,7 +267,7 @@ module Godwit
       # The disk's doing: the rest of the file is given up, and nothing more goes into it.
       def spoilt(segment, offset)
         last = segment.prev
-        Segments.each_entry(pread(segment, offset, 0)) { |seq, _| last = seq unless seq.zero? }
+        SegmentedLog.each_entry(pread(segment, offset, 0)) { |seq, _| last = seq unless seq.zero? }
         @lock.synchronize do
           mine = @segments.find { |one| one.number == segment.number } or next
           @cut += mine.size - offset
@@ -288,6 +288,6 @@ module Godwit
         length.zero? ? "".b : @reader.pread(length, offset)
       end
     end
-    private_constant :Segments
+    private_constant :SegmentedLog
   end
 end

@@ -7,7 +7,7 @@ module Godwit
   class Logger < ::Logger
     # What a logger has to say of itself goes to $stderr, and there not more than once in a while.
     # @private
-    class Complaint
+    class Warnings
       PERIOD = 10 # seconds
       # What a pipe that can be written to takes without waiting.
       MOST_BYTES = 4096
@@ -71,6 +71,6 @@ module Godwit
         def write(line) = $stderr.write(line)
       end
     end
-    private_constant :Complaint
+    private_constant :Warnings
   end
 end

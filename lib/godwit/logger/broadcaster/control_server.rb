@@ -5,15 +5,15 @@ require "json"
 module Godwit
   class Logger < ::Logger
     class Broadcaster
-      # Answers what {Control} asks, in a thread of its own; the wire stands there.
+      # ControlServer what {Control} asks, in a thread of its own; the wire stands there.
       # @private
-      class Answers
+      class ControlServer
         # Bytes that a question may have.
         LONGEST = 65_536
         # What a question for the last may say.
         CHOICES = %w[level prog host tag].freeze
         # Bytes of an answer beside the records in it: a thousand accounts.
-        ACCOUNTS = 1 << 20
+        WRITERS = 1 << 20
         # Questions of one that asks.
         QUESTIONS = 100
 
@@ -23,7 +23,7 @@ module Godwit
         def self.options(bytes, longest)
           {
             max_message_size: LONGEST, recv_hwm: QUESTIONS,
-            send_hwm: [bytes / (longest + ACCOUNTS), 1].max, mandatory: true
+            send_hwm: [bytes / (longest + WRITERS), 1].max, mandatory: true
           }
         end
 
@@ -102,7 +102,7 @@ module Godwit
 
         def error(text) = [JSON.generate("error" => text.dup.force_encoding(Encoding::UTF_8).scrub)]
       end
-      private_constant :Answers
+      private_constant :ControlServer
     end
   end
 end

@@ -1,0 +1,55 @@
+/* What the files of Godwit::Logger::Native::Statistics share. */
+#ifndef GODWIT_LOGGER_STATISTICS_H
+#define GODWIT_LOGGER_STATISTICS_H
+#include "proxy.h"
+
+enum { GW_LEVELS = 6, GW_ID_SIZE = 16, GW_ID_HEX = 2 * GW_ID_SIZE, GW_NAME = 63, GW_GAPS = 8 };
+#define GW_NO_WRITER UINT32_MAX
+
+typedef struct {
+    const char *data; /* borrowed, not ended by NUL */
+    size_t size;
+} gw_bytes_t;
+
+/* What the head of a record says. */
+typedef struct {
+    unsigned char id[GW_ID_SIZE];
+    uint64_t seq, t_ns;
+    gw_bytes_t prog, host; /* as in the topic, escaped */
+    int level;
+} gw_head_t;
+
+/* Numbers of records that have not come: a record may come after a later one.
+ * lib/godwit/logger/gaps.rb is its twin. */
+typedef struct {
+    uint64_t first, last;
+} gw_gap_t;
+
+typedef struct {
+    unsigned char id[GW_ID_SIZE];
+    uint64_t first, last, received, lost, late, bytes, levels[GW_LEVELS];
+    int64_t lag, longest_lag;        /* ns between the writer's clock and ours */
+    int64_t heard;                   /* ms, monotonic */
+    uint32_t newer, older;           /* places in `writers`, in the order of their last record */
+    uint32_t chain;                  /* next in the same bucket */
+    gw_gap_t gaps[GW_GAPS];          /* ascending */
+    uint8_t gap_count, prog_size, host_size;
+    char prog[GW_NAME], host[GW_NAME]; /* cut when they are longer */
+} gw_writer_t;
+
+typedef struct {
+    gw_writer_t *writers;            /* owned; `count` of them */
+    uint32_t *buckets;               /* owned; a power of two, twice `capacity` */
+    uint32_t count, capacity, most, newest, oldest;
+    uint64_t seed, other_seed;       /* random: a sender cannot aim at one bucket */
+    uint64_t records, lost, late, forgotten;
+} gw_writers_t;
+
+bool gw_head_parse(gw_bytes_t topic, gw_bytes_t header, gw_head_t *head);
+int gw_head_level_of_line(gw_bytes_t line);
+void gw_writers_free(gw_writers_t *table);
+size_t gw_writers_size(const gw_writers_t *table);
+void gw_writers_count(gw_writers_t *table, const gw_head_t *head, size_t bytes);
+long gw_writers_longest_chain(const gw_writers_t *table);
+
+#endif

@@ -1,0 +1,221 @@
+/* The writers that a broadcaster has heard: a hash table with an order by the last record. It knows
+ * the gaps in each writer's sequence numbers. No function here touches Ruby. The caller holds the
+ * mutex of the statistics. */
+#include "logger_statistics.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FIRST_WRITERS = 64 };
+
+void
+gw_writers_free(gw_writers_t *table)
+{
+    free(table->writers);
+    free(table->buckets);
+}
+
+size_t
+gw_writers_size(const gw_writers_t *table)
+{
+    return table->capacity * (sizeof(gw_writer_t) + 2 * sizeof(uint32_t));
+}
+
+/* Every bit of the result depends on every bit of the number (MurmurHash3's last steps). */
+static uint64_t
+writers_mix(uint64_t number)
+{
+    number = (number ^ number >> 33) * UINT64_C(0xFF51AFD7ED558CCD);
+    number = (number ^ number >> 33) * UINT64_C(0xC4CEB9FE1A85EC53);
+    return number ^ number >> 33;
+}
+
+static uint32_t *
+writers_bucket(gw_writers_t *table, const unsigned char *id)
+{
+    uint64_t half, other;
+    memcpy(&half, id, sizeof half);
+    memcpy(&other, id + sizeof half, sizeof other);
+    uint64_t hash = writers_mix(writers_mix(half ^ table->seed) ^ other ^ table->other_seed);
+    return &table->buckets[hash & (2 * (uint64_t)table->capacity - 1)];
+}
+
+static void
+writers_unlink(gw_writers_t *table, uint32_t place)
+{
+    gw_writer_t *writer = &table->writers[place];
+    if (writer->newer == GW_NO_WRITER) table->newest = writer->older;
+    else table->writers[writer->newer].older = writer->older;
+    if (writer->older == GW_NO_WRITER) table->oldest = writer->newer;
+    else table->writers[writer->older].newer = writer->newer;
+}
+
+static void
+writers_link_newest(gw_writers_t *table, uint32_t place)
+{
+    gw_writer_t *writer = &table->writers[place];
+    writer->newer = GW_NO_WRITER;
+    writer->older = table->newest;
+    if (table->newest == GW_NO_WRITER) table->oldest = place;
+    else table->writers[table->newest].newer = place;
+    table->newest = place;
+}
+
+/* Both or neither grow. */
+static bool
+writers_grow(gw_writers_t *table)
+{
+    uint32_t capacity = table->capacity ? 2 * table->capacity : FIRST_WRITERS;
+    uint32_t *buckets = malloc(2 * (size_t)capacity * sizeof *buckets);
+    gw_writer_t *writers = buckets ? realloc(table->writers, capacity * sizeof *writers) : NULL;
+    if (writers) table->writers = writers;
+    if (!writers) {
+        free(buckets);
+        return false;
+    }
+    free(table->buckets);
+    table->buckets = buckets;
+    table->capacity = capacity;
+    memset(buckets, 0xff, 2 * (size_t)capacity * sizeof *buckets); /* GW_NO_WRITER */
+    for (uint32_t i = 0; i < table->count; i++) {
+        uint32_t *head = writers_bucket(table, writers[i].id);
+        writers[i].chain = *head;
+        *head = i;
+    }
+    return true;
+}
+
+/* The one that was idle for longest goes; its numbers stay in the totals. */
+static uint32_t
+writers_forget_oldest(gw_writers_t *table)
+{
+    uint32_t place = table->oldest, *at = writers_bucket(table, table->writers[place].id);
+    while (*at != place) at = &table->writers[*at].chain;
+    *at = table->writers[place].chain;
+    writers_unlink(table, place);
+    table->forgotten++;
+    return place;
+}
+
+static uint8_t
+writers_copy_name(char *to, gw_bytes_t from)
+{
+    uint8_t size = from.size < GW_NAME ? from.size : GW_NAME;
+    if (size) memcpy(to, from.data, size);
+    return size;
+}
+
+/* NULL: no memory. */
+static gw_writer_t *
+writers_find(gw_writers_t *table, const gw_head_t *head)
+{
+    uint32_t place = table->capacity ? *writers_bucket(table, head->id) : GW_NO_WRITER;
+    while (place != GW_NO_WRITER && memcmp(table->writers[place].id, head->id, GW_ID_SIZE) != 0) place = table->writers[place].chain;
+    if (place != GW_NO_WRITER) {
+        if (place != table->newest) {
+            writers_unlink(table, place);
+            writers_link_newest(table, place);
+        }
+        return &table->writers[place];
+    }
+    if (table->count >= table->most) place = writers_forget_oldest(table);
+    else if (table->count < table->capacity || writers_grow(table)) place = table->count++;
+    else return NULL;
+    gw_writer_t *writer = &table->writers[place];
+    uint32_t *first = writers_bucket(table, head->id);
+    memset(writer, 0, sizeof *writer);
+    memcpy(writer->id, head->id, GW_ID_SIZE);
+    writer->first = head->seq;
+    writer->last = head->seq - 1;
+    writer->prog_size = writers_copy_name(writer->prog, head->prog);
+    writer->host_size = writers_copy_name(writer->host, head->host);
+    writer->chain = *first;
+    *first = place;
+    writers_link_newest(table, place);
+    return writer;
+}
+
+static void
+writers_drop_gap(gw_writer_t *writer, int at)
+{
+    writer->gap_count--;
+    memmove(&writer->gaps[at], &writer->gaps[at + 1], (writer->gap_count - at) * sizeof *writer->gaps);
+}
+
+static void
+writers_add_gap(gw_writer_t *writer, uint64_t first, uint64_t last)
+{
+    if (writer->gap_count == GW_GAPS) writers_drop_gap(writer, 0);
+    writer->gaps[writer->gap_count++] = (gw_gap_t){first, last};
+}
+
+/* Whether the number was missing; now it is not. */
+static bool
+writers_fill_gap(gw_writer_t *writer, uint64_t number)
+{
+    int at = 0;
+    while (at < writer->gap_count && number > writer->gaps[at].last) at++;
+    gw_gap_t *gap = &writer->gaps[at];
+    if (at == writer->gap_count || number < gap->first) return false;
+    if (number == gap->first && number == gap->last) {
+        writers_drop_gap(writer, at);
+    }
+    else if (number == gap->last) {
+        gap->last--;
+    }
+    else {
+        uint64_t first = gap->first;
+        gap->first = number + 1;
+        if (number == first || writer->gap_count == GW_GAPS) return true; /* no room for the other half */
+        memmove(gap + 1, gap, (writer->gap_count - at) * sizeof *gap);
+        *gap = (gw_gap_t){first, number - 1};
+        writer->gap_count++;
+    }
+    return true;
+}
+
+void
+gw_writers_count(gw_writers_t *table, const gw_head_t *head, size_t bytes)
+{
+    struct timespec now;
+    gw_writer_t *writer = writers_find(table, head);
+    table->records++;
+    if (!writer) return;
+    if (head->seq > writer->last) {
+        uint64_t lost = head->seq - writer->last - 1;
+        if (lost) writers_add_gap(writer, writer->last + 1, head->seq - 1);
+        writer->lost += lost;
+        table->lost += lost;
+        writer->last = head->seq;
+        writer->received++;
+    }
+    else {
+        writer->late++;
+        table->late++;
+        if (writers_fill_gap(writer, head->seq)) {
+            writer->lost--;
+            table->lost--;
+            writer->received++;
+        }
+    }
+    writer->bytes += bytes;
+    writer->levels[head->level]++;
+    clock_gettime(CLOCK_REALTIME, &now);
+    writer->lag = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)head->t_ns;
+    if (writer->lag > writer->longest_lag) writer->longest_lag = writer->lag;
+    writer->heard = gw_milliseconds_now();
+}
+
+/* For tests: the writers in the fullest bucket. */
+long
+gw_writers_longest_chain(const gw_writers_t *table)
+{
+    long longest = 0;
+    for (uint64_t i = 0; i < 2 * (uint64_t)table->capacity; i++) {
+        long length = 0;
+        uint32_t place = table->buckets[i];
+        for (; place != GW_NO_WRITER; place = table->writers[place].chain) length++;
+        if (length > longest) longest = length;
+    }
+    return longest;
+}
