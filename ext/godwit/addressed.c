@@ -2,7 +2,8 @@
 #include "proxy.h"
 
 enum {
-    UDP_GROUP_MOST = 127, /* libzmq's receiver takes a larger length for a negative number, and aborts */
+    /* libzmq's receiver takes a larger length for a negative number, and aborts */
+    UDP_GROUP_MOST = 127,
 };
 
 static const char *
@@ -75,10 +76,12 @@ addressed_check_size(const gw_socket_t *socket, VALUE self, VALUE body, VALUE to
 {
     if (!socket->udp || !RB_TYPE_P(to, T_STRING)) return;
     if (RSTRING_LEN(to) > UDP_GROUP_MOST) gw_raise(ENAMETOOLONG, "send", self, Qnil);
-    if (1 + RSTRING_LEN(to) + gw_part_size(body) > GW_UDP_MOST) gw_raise(EMSGSIZE, "send", self, Qnil);
+    if (1 + RSTRING_LEN(to) + gw_part_size(body) > GW_UDP_MOST)
+        gw_raise(EMSGSIZE, "send", self, Qnil);
 }
 
-/* _send_to(String or Frame, group or routing id, timeout, Tracker or nil) => true, or false when time is up */
+/* _send_to(String or Frame, group or routing id, timeout, Tracker or nil) => true, or false when
+ * time is up */
 static VALUE
 addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, VALUE tracker)
 {
@@ -87,16 +90,20 @@ addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, VALUE tracker
     call.tracker = NIL_P(tracker) ? NULL : gw_tracker_get(tracker);
     if (!gw_is_frame(body)) {
         Check_Type(body, T_STRING);
-        body = rb_str_new_frozen(body); /* others run while we wait: what was checked must not change under us */
+        /* Others run while we wait: what was checked must not change under us. */
+        body = rb_str_new_frozen(body);
     }
     if (RB_TYPE_P(to, T_STRING)) addressed_group_name(to = rb_str_new_frozen(to));
     else NUM2UINT(to);
     addressed_begin(&call);
     for (;;) {
-        if (gw_is_frame(body)) gw_frame_check(body, "send"); /* each time: others may have sent it, */
-        addressed_check_size(call.socket, self, body, to);             /* or connected the socket to udp */
+        /* Each time: others may have sent it. */
+        if (gw_is_frame(body)) gw_frame_check(body, "send");
+        /* Another thread may have connected the socket to udp. */
+        addressed_check_size(call.socket, self, body, to);
         int error = addressed_try_send_to(call.socket, body, to, call.tracker);
-        if (error == EAGAIN) { /* as in send.c: libzmq looks at its mailbox only now and then when it sends */
+        /* As in send.c: libzmq looks at its mailbox only now and then when it sends. */
+        if (error == EAGAIN) {
             if (gw_socket_events(call.socket) < 0) error = errno;
             else error = addressed_try_send_to(call.socket, body, to, call.tracker);
         }
@@ -131,7 +138,8 @@ addressed_recv_from(VALUE self, VALUE timeout)
         if (error != EAGAIN) gw_raise(error, "recv", self, Qnil);
         if (!gw_wait(&call, ZMQ_POLLIN)) return Qnil;
     }
-    VALUE body = rb_enc_str_new(zmq_msg_data(&message), zmq_msg_size(&message), call.socket->encoding);
+    VALUE body =
+        rb_enc_str_new(zmq_msg_data(&message), zmq_msg_size(&message), call.socket->encoding);
     VALUE from = addressed_origin(call.socket, &message);
     zmq_msg_close(&message);
     return rb_assoc_new(from, body);

@@ -56,7 +56,8 @@ gw_context_t *
 gw_context_open(VALUE self, const char *operation)
 {
     context_t *context = context_of(self);
-    if (context->native && context->native->generation != atomic_load(&gw_generation)) gw_raise_forked(operation, self);
+    if (context->native && context->native->generation != atomic_load(&gw_generation))
+        gw_raise_forked(operation, self);
     if (!context->native || context->closed) gw_raise_closed(operation, self);
     return context->native;
 }
@@ -93,7 +94,9 @@ context_set(VALUE self, VALUE id, VALUE value)
     int rc;
     if (RB_TYPE_P(value, T_STRING)) {
         errno = EINVAL;
-        rc = gw_draft.ctx_set_ext ? gw_draft.ctx_set_ext(native->zmq, NUM2INT(id), RSTRING_PTR(value), RSTRING_LEN(value)) : -1;
+        rc = gw_draft.ctx_set_ext
+            ? gw_draft.ctx_set_ext(native->zmq, NUM2INT(id), RSTRING_PTR(value), RSTRING_LEN(value))
+            : -1;
     }
     else if (NUM2INT(id) == ZMQ_MAX_SOCKETS) {
         rc = gw_context_set_max_sockets(native, NUM2INT(value));
@@ -128,13 +131,15 @@ static VALUE
 context_shutdown(VALUE self)
 {
     context_t *context = context_of(self);
-    if (context->native && context->closed && context->native->generation == atomic_load(&gw_generation)) return Qnil;
+    if (context->native && context->closed &&
+        context->native->generation == atomic_load(&gw_generation))
+        return Qnil;
     zmq_ctx_shutdown(gw_context_open(self, "shutdown")->zmq);
     return Qnil;
 }
 
-/* Closes the sockets of this Ractor. Those of others are theirs to close: they hear of the end at their next call, and a wait of
- * theirs ends now. */
+/* Closes the sockets of this Ractor. Those of others are theirs to close: they hear of the end at
+ * their next call, and a wait of theirs ends now. */
 static void
 context_close_sockets(gw_context_t *native)
 {
@@ -154,7 +159,8 @@ context_close_sockets(gw_context_t *native)
     if (others) zmq_ctx_shutdown(native->zmq);
 }
 
-/* Closes its sockets, then gives the reaper linger and a second. Waiting is interruptible: the reaper goes on by itself. */
+/* Closes its sockets, then gives the reaper linger and a second. Waiting is interruptible: the
+ * reaper goes on by itself. */
 static VALUE
 context_close(VALUE self)
 {
@@ -167,9 +173,11 @@ context_close(VALUE self)
         context_close_sockets(native);
         gw_context_leave(native);
     }
-    if (gw_wait_interrupted()) return Qnil; /* in a trap handler: the wait that it interrupted leaves its socket only afterwards */
+    /* In a trap handler: the wait that it interrupted leaves its socket only afterwards. */
+    if (gw_wait_interrupted()) return Qnil;
     int longest = atomic_load(&native->longest_linger);
-    gw_wait_fd(self, "close", native->done_fd, gw_deadline(longest == GW_FOREVER ? GW_FOREVER : (int64_t)longest + 1000));
+    gw_wait_fd(self, "close", native->done_fd,
+        gw_deadline(longest == GW_FOREVER ? GW_FOREVER : (int64_t)longest + 1000));
     return Qnil;
 }
 
@@ -188,7 +196,8 @@ context_own_p(VALUE self)
     return RBOOL(!context->native || context->native->generation == atomic_load(&gw_generation));
 }
 
-/* The process's own context, of all Ractors. Swapped without a lock, and usable in a trap handler, where a Mutex is not. */
+/* The process's own context, of all Ractors. Swapped without a lock, and usable in a trap handler,
+ * where a Mutex is not. */
 static _Atomic(VALUE) default_context = Qnil;
 
 static bool

@@ -37,7 +37,8 @@ gw_draft_open(gw_socket_t *socket)
     return gw_zmq_get(socket->zmq, ZMQ_FD, &socket->fd, &size);
 }
 
-/* Before zmq_close: the poller takes its signaler out of the socket, which libzmq may free after it. */
+/* Before zmq_close: the poller takes its signaler out of the socket, which libzmq may free after
+ * it. */
 void
 gw_draft_close(gw_socket_t *socket)
 {

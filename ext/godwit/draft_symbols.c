@@ -1,5 +1,6 @@
-/* libzmq's draft functions (law 11). They are found at run time and never linked, so that one build of
- * the extension runs with any libzmq. zmq_has("draft") and the symbols decide whether they are used. */
+/* libzmq's draft functions (law 11). They are found at run time and never linked, so that one build
+ * of the extension runs with any libzmq. zmq_has("draft") and the symbols decide whether they are
+ * used. */
 #include "process.h"
 #include <dlfcn.h>
 

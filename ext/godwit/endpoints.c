@@ -76,7 +76,8 @@ endpoints_bind(VALUE self, VALUE endpoint)
     gw_socket_endpoint(self, endpoint, "bind", endpoints_do_bind);
     gw_socket_t *socket = gw_socket_open(self, "bind");
     if (gw_socket_get(socket, ZMQ_LAST_ENDPOINT, bound, &size) || size < 2) return endpoint;
-    if (!strstr(bound, "://")) return endpoint; /* libzmq forgets udp's, and unbinds the given one */
+    /* libzmq forgets udp's, and unbinds the given one */
+    if (!strstr(bound, "://")) return endpoint;
     return rb_utf8_str_new(bound, size - 1);
 }
 

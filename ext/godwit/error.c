@@ -1,4 +1,5 @@
-/* The one place that raises. The classes, their messages and hints are Ruby's (api/errors.yml, lib/godwit/errors.rb). */
+/* The one place that raises. The classes, their messages and hints are Ruby's (api/errors.yml,
+ * lib/godwit/errors.rb). */
 #include "process.h"
 
 VALUE gw_mGodwit;
@@ -16,7 +17,8 @@ error_endpoint_of(VALUE self, VALUE endpoint)
 }
 
 /* `what` is an errno, or the class of an error that libzmq has no errno for. */
-NORETURN(static void error_raise_with(VALUE what, const char *operation, VALUE self, VALUE endpoint));
+NORETURN(
+    static void error_raise_with(VALUE what, const char *operation, VALUE self, VALUE endpoint));
 
 static void
 error_raise_with(VALUE what, const char *operation, VALUE self, VALUE endpoint)
@@ -65,18 +67,21 @@ gw_raise_fixed(VALUE self)
     error_raise_with(rb_const_get(gw_mGodwit, rb_intern("StateError")), "set", self, Qnil);
 }
 
-/* A message that libzmq was never asked to send: of the wrong type, without a frame, or of a form that the socket does not take. */
+/* A message that libzmq was never asked to send: of the wrong type, without a frame, or of a form
+ * that the socket does not take. */
 void
 gw_raise_message(VALUE message, const char *operation, VALUE self)
 {
-    rb_exc_raise(rb_funcall(hints, rb_intern("bad_message"), 3, message, ID2SYM(rb_intern(operation)), self));
+    rb_exc_raise(rb_funcall(
+        hints, rb_intern("bad_message"), 3, message, ID2SYM(rb_intern(operation)), self));
 }
 
 void
 gw_raise_detail(const char *name, const char *operation, VALUE detail)
 {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern(name));
-    rb_exc_raise(rb_funcall(errors, id_build, 4, class, ID2SYM(rb_intern(operation)), Qnil, detail));
+    rb_exc_raise(
+        rb_funcall(errors, id_build, 4, class, ID2SYM(rb_intern(operation)), Qnil, detail));
 }
 
 int64_t

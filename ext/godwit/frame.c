@@ -1,5 +1,6 @@
-/* Godwit::Frame: one zmq_msg_t, looked at where it is (law 6). A frame never changes; it ends by being sent or closed. One that is
- * frozen may be read by several Ractors at once, so it never ends before it is collected: sent, it shares its bytes. */
+/* Godwit::Frame: one zmq_msg_t, looked at where it is (law 6). A frame never changes; it ends by
+ * being sent or closed. One that is frozen may be read by several Ractors at once, so it never ends
+ * before it is collected: sent, it shares its bytes. */
 #include "frame.h"
 #include <errno.h>
 #include <ruby/memory_view.h>
@@ -49,7 +50,8 @@ frame_size(const void *pointer)
 
 static const rb_data_type_t frame_type = {
     .wrap_struct_name = "Godwit::Frame",
-    .function = {.dfree = frame_free, .dsize = frame_size}, /* no mark, no compact: a String it was made of is held by its pin */
+    /* No mark, no compact: a String it was made of is held by its pin. */
+    .function = {.dfree = frame_free, .dsize = frame_size},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
 };
 
@@ -84,7 +86,8 @@ frame_unshared(VALUE self, const char *operation)
     return frame;
 }
 
-/* `count` may be none: where bytes are another frame's too, or a String's that the collector knows. */
+/* `count` may be none: where bytes are another frame's too, or a String's that the collector
+ * knows. */
 static void
 frame_fill(gw_frame_t *frame, rb_encoding *encoding, size_t count)
 {
@@ -100,7 +103,8 @@ frame_fill(gw_frame_t *frame, rb_encoding *encoding, size_t count)
 bool
 gw_is_frame(VALUE object)
 {
-    return RB_TYPE_P(object, T_DATA) && RTYPEDDATA_P(object) && RTYPEDDATA_TYPE(object) == &frame_type;
+    return RB_TYPE_P(object, T_DATA) && RTYPEDDATA_P(object) &&
+        RTYPEDDATA_TYPE(object) == &frame_type;
 }
 
 /* A new frame that takes the message over. */
@@ -129,7 +133,8 @@ gw_frame_check(VALUE self, const char *operation)
     else frame_unshared(self, operation);
 }
 
-/* Another message with the same bytes; gives an errno. Some are shared, which counts in the original. */
+/* Another message with the same bytes; gives an errno. Some are shared, which counts in the
+ * original. */
 int
 gw_frame_share(VALUE self, zmq_msg_t *message)
 {
@@ -225,7 +230,8 @@ static VALUE
 frame_string(VALUE self)
 {
     gw_frame_t *frame = frame_live(self, "to_s");
-    VALUE string = rb_enc_str_new(zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), frame->encoding);
+    VALUE string = rb_enc_str_new(
+        zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), frame->encoding);
     RB_GC_GUARD(self);
     return string;
 }
@@ -253,11 +259,12 @@ static VALUE
 frame_yield_in_place(VALUE self)
 {
     gw_frame_t *frame = frame_get(self);
-    return rb_yield(rb_enc_str_new_static(zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), rb_ascii8bit_encoding()));
+    return rb_yield(rb_enc_str_new_static(
+        zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), rb_ascii8bit_encoding()));
 }
 
-/* _in_place { |String| }: of the very bytes, for Ruby's own methods that only read; it must not leave the block. The frame cannot
- * end meanwhile. */
+/* _in_place { |String| }: of the very bytes, for Ruby's own methods that only read; it must not
+ * leave the block. The frame cannot end meanwhile. */
 static VALUE
 frame_in_place(VALUE self)
 {
@@ -294,7 +301,8 @@ static VALUE
 frame_hash(VALUE self)
 {
     gw_frame_t *frame = frame_live(self, "hash");
-    st_index_t hash = rb_memhash(zmq_msg_data(&frame->message), (long)zmq_msg_size(&frame->message));
+    st_index_t hash =
+        rb_memhash(zmq_msg_data(&frame->message), (long)zmq_msg_size(&frame->message));
     RB_GC_GUARD(self);
     return ST2FIX(hash);
 }
@@ -365,7 +373,8 @@ frame_view_get(VALUE self, rb_memory_view_t *view, int flags)
 {
     gw_frame_t *frame = frame_get(self);
     if (!frame->live || (flags & RUBY_MEMORY_VIEW_WRITABLE)) return false;
-    rb_memory_view_init_as_byte_array(view, self, zmq_msg_data(&frame->message), (ssize_t)zmq_msg_size(&frame->message), true);
+    rb_memory_view_init_as_byte_array(
+        view, self, zmq_msg_data(&frame->message), (ssize_t)zmq_msg_size(&frame->message), true);
     atomic_fetch_add(&frame->exports, 1);
     return true;
 }
@@ -384,7 +393,8 @@ frame_view_available_p(VALUE self)
     return frame_get(self)->live;
 }
 
-static const rb_memory_view_entry_t view_entry = {frame_view_get, frame_view_release, frame_view_available_p};
+static const rb_memory_view_entry_t view_entry = {
+    frame_view_get, frame_view_release, frame_view_available_p};
 
 void
 gw_init_frame(void)

@@ -34,7 +34,8 @@ godwit_curve_keypair(VALUE self, VALUE given)
     return rb_ary_new_from_args(2, rb_usascii_str_new(public_key, 40), given);
 }
 
-/* godwit_swap(object, :@variable, known, next) => whether it was `known` still, and is `next` now. No other thread has its turn within. */
+/* godwit_swap(object, :@variable, known, next) => whether it was `known` still, and is `next` now.
+ * No other thread has its turn within. */
 static VALUE
 godwit_swap(VALUE self, VALUE object, VALUE variable, VALUE known, VALUE next)
 {

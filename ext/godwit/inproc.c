@@ -1,6 +1,7 @@
-/* Connections over inproc to names that no socket has bound yet. libzmq keeps such a connection until
- * a socket binds the name, even after its own socket was closed or disconnected, and may abort then.
- * So each gets an endpoint of its own, which is bound for a moment to complete or to end it. */
+/* Connections over inproc to names that no socket has bound yet. libzmq keeps such a connection
+ * until a socket binds the name, even after its own socket was closed or disconnected, and may
+ * abort then. So each gets an endpoint of its own, which is bound for a moment to complete or to
+ * end it. */
 #include "socket.h"
 #include <errno.h>
 #include <stdio.h>
@@ -94,14 +95,15 @@ inproc_sweep(gw_context_t *context)
     }
 }
 
-/* Whether a socket that binds takes that connection. A PAIR takes one, and goes with a PAIR only: it
- * may have refused the pipe, and libzmq aborts for some types then. So it does where an XPUB has a
- * welcome message for a socket that is closed. */
+/* Whether a socket that binds takes that connection. A PAIR takes one, and goes with a PAIR only:
+ * it may have refused the pipe, and libzmq aborts for some types then. So it does where an XPUB has
+ * a welcome message for a socket that is closed. */
 static bool
 inproc_takes(const gw_socket_t *socket, const early_t *early, int joined)
 {
     if (socket->type == GW_CHANNEL) return joined == 0;
-    if (socket->type == ZMQ_PAIR || early->type == ZMQ_PAIR) return joined == 0 && socket->type == early->type;
+    if (socket->type == ZMQ_PAIR || early->type == ZMQ_PAIR)
+        return joined == 0 && socket->type == early->type;
     return socket->type != ZMQ_XPUB || early->socket;
 }
 
@@ -111,7 +113,8 @@ inproc_join_all(gw_socket_t *socket, const char *endpoint)
     int joined = 0;
     for (early_t **link = &socket->context->early; *link;) {
         early_t *early = *link;
-        bool fits = !early->joined && strcmp(early->name, endpoint) == 0 && inproc_takes(socket, early, joined);
+        bool fits = !early->joined && strcmp(early->name, endpoint) == 0 &&
+            inproc_takes(socket, early, joined);
         if (fits && inproc_touch(socket->zmq, early->alias) == 0) {
             early->joined = true;
             joined++;
@@ -139,7 +142,8 @@ gw_inproc_bind(gw_socket_t *socket, const char *endpoint)
     gw_context_lock(context);
     inproc_sweep(context);
     /* The name itself comes last, since libzmq tells the last endpoint. */
-    if (inproc_awaited(context, endpoint) && inproc_touch(context->ender, endpoint) == 0) inproc_join_all(socket, endpoint);
+    if (inproc_awaited(context, endpoint) && inproc_touch(context->ender, endpoint) == 0)
+        inproc_join_all(socket, endpoint);
     int rc = zmq_bind(socket->zmq, endpoint), error = errno;
     gw_context_unlock(context);
     errno = error;
@@ -147,7 +151,8 @@ gw_inproc_bind(gw_socket_t *socket, const char *endpoint)
 }
 
 int64_t
-gw_inproc_connect(gw_socket_t *socket, const char *endpoint, int64_t (*connect)(void *, const char *))
+gw_inproc_connect(
+    gw_socket_t *socket, const char *endpoint, int64_t (*connect)(void *, const char *))
 {
     static atomic_ulong serial;
     gw_context_t *context = socket->context;
@@ -207,7 +212,8 @@ gw_inproc_disconnect(gw_socket_t *socket, const char *endpoint)
     return rc;
 }
 
-/* Before `zmq`, the socket's, is closed: what it sent stays for its linger, in ms, and the rest goes. */
+/* Before `zmq`, the socket's, is closed: what it sent stays for its linger, in ms, and the rest
+ * goes. */
 void
 gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger)
 {
@@ -231,7 +237,8 @@ gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger)
     gw_context_unlock(context);
 }
 
-/* Before the context is terminated: libzmq would make a socket for each, and abort without descriptors. */
+/* Before the context is terminated: libzmq would make a socket for each, and abort without
+ * descriptors. */
 static void
 inproc_end(gw_context_t *context)
 {

@@ -33,7 +33,8 @@ static bool
 head_take_number(gw_bytes_t *text, uint64_t *number)
 {
     int digits = 0;
-    for (*number = 0; text->size && *text->data >= '0' && *text->data <= '9'; text->data++, text->size--) {
+    for (*number = 0; text->size && *text->data >= '0' && *text->data <= '9';
+         text->data++, text->size--) {
         if (++digits > DIGITS) return false;
         *number = 10 * *number + (*text->data - '0');
     }
@@ -67,9 +68,13 @@ static bool
 head_parse_topic(gw_bytes_t topic, gw_head_t *head)
 {
     gw_bytes_t label;
-    if (!head_take_part(&topic, &label) || !head_take_part(&topic, &head->prog) || !head_take_part(&topic, &head->host) || topic.size) return false;
+    if (!head_take_part(&topic, &label) || !head_take_part(&topic, &head->prog) ||
+        !head_take_part(&topic, &head->host) || topic.size)
+        return false;
     for (head->level = 0; head->level < GW_LEVELS; head->level++) {
-        if (label.size == strlen(labels[head->level]) && memcmp(label.data, labels[head->level], label.size) == 0) return true;
+        if (label.size == strlen(labels[head->level]) &&
+            memcmp(label.data, labels[head->level], label.size) == 0)
+            return true;
     }
     return false;
 }
@@ -81,8 +86,10 @@ static bool
 head_parse_own_header(gw_bytes_t header, gw_head_t *head)
 {
     uint64_t tseq;
-    return SKIP(&header, "{\"v\":1,\"writer\":\"") && head_take_id(&header, head->id) && SKIP(&header, "\",\"seq\":") && head_take_number(&header, &head->seq) &&
-        head->seq && SKIP(&header, ",\"tseq\":") && head_take_number(&header, &tseq) && SKIP(&header, ",\"t_ns\":") && head_take_number(&header, &head->t_ns) &&
+    return SKIP(&header, "{\"v\":1,\"writer\":\"") && head_take_id(&header, head->id) &&
+        SKIP(&header, "\",\"seq\":") && head_take_number(&header, &head->seq) && head->seq &&
+        SKIP(&header, ",\"tseq\":") && head_take_number(&header, &tseq) &&
+        SKIP(&header, ",\"t_ns\":") && head_take_number(&header, &head->t_ns) &&
         head->t_ns <= INT64_MAX;
 }
 
@@ -98,26 +105,31 @@ head_take_member(void *argument, const char *key, size_t key_size, const char *v
     members_t *members = argument;
     gw_bytes_t text = {value, size};
     if (key_size == 6 && memcmp(key, "writer", 6) == 0) {
-        members->id = SKIP(&text, "\"") && head_take_id(&text, members->head->id) && SKIP(&text, "\"") && !text.size;
+        members->id = SKIP(&text, "\"") && head_take_id(&text, members->head->id) &&
+            SKIP(&text, "\"") && !text.size;
     }
     else if (key_size == 3 && memcmp(key, "seq", 3) == 0) {
-        members->seq = head_take_number(&text, &members->head->seq) && members->head->seq && !text.size;
+        members->seq =
+            head_take_number(&text, &members->head->seq) && members->head->seq && !text.size;
     }
     else if (key_size == 4 && memcmp(key, "tseq", 4) == 0) {
         members->counted = head_take_number(&text, &members->tseq) && members->tseq && !text.size;
     }
     else if (key_size == 4 && memcmp(key, "t_ns", 4) == 0) {
-        members->timed = head_take_number(&text, &members->head->t_ns) && members->head->t_ns <= INT64_MAX && !text.size;
+        members->timed = head_take_number(&text, &members->head->t_ns) &&
+            members->head->t_ns <= INT64_MAX && !text.size;
     }
 }
 
-/* Any JSON object with these four: another program's keys have another order, and blanks between them. */
+/* Any JSON object with these four: another program's keys have another order, and blanks between
+ * them. */
 static bool
 head_parse_header(gw_bytes_t header, gw_head_t *head)
 {
     members_t members = {.head = head};
     return head_parse_own_header(header, head) ||
-        (gw_json_members(header.data, header.size, head_take_member, &members) && members.id && members.seq && members.counted && members.timed);
+        (gw_json_members(header.data, header.size, head_take_member, &members) && members.id &&
+            members.seq && members.counted && members.timed);
 }
 
 bool
@@ -131,7 +143,9 @@ int
 gw_head_level_of_line(gw_bytes_t line)
 {
     for (int level = 0; level < GW_LEVELS; level++) {
-        if (line.size > 3 && line.data[0] == labels[level][0] && memcmp(line.data + 1, ", [", 3) == 0) return level;
+        if (line.size > 3 && line.data[0] == labels[level][0] &&
+            memcmp(line.data + 1, ", [", 3) == 0)
+            return level;
     }
     return GW_LEVELS - 1;
 }

@@ -1,5 +1,5 @@
-/* A JSON object's members, without Ruby: for what reads headers beside the GVL. It checks the grammar of RFC 8259 but not UTF-8, and
- * keeps nothing. */
+/* A JSON object's members, without Ruby: for what reads headers beside the GVL. It checks the
+ * grammar of RFC 8259 but not UTF-8, and keeps nothing. */
 #include "proxy.h"
 #include <string.h>
 
@@ -27,7 +27,8 @@ static bool
 json_word(cursor_t *text, const char *expected)
 {
     size_t size = strlen(expected);
-    if ((size_t)(text->end - text->at) < size || memcmp(text->at, expected, size) != 0) return false;
+    if ((size_t)(text->end - text->at) < size || memcmp(text->at, expected, size) != 0)
+        return false;
     text->at += size;
     return true;
 }
@@ -58,7 +59,8 @@ json_escape(cursor_t *text)
     char kind = *text->at++;
     if (kind != 'u') return kind && strchr("\"\\/bfnrt", kind);
     for (int i = 0; i < 4; i++, text->at++) {
-        if (text->at == text->end || !*text->at || !strchr("0123456789abcdefABCDEF", *text->at)) return false;
+        if (text->at == text->end || !*text->at || !strchr("0123456789abcdefABCDEF", *text->at))
+            return false;
     }
     return true;
 }

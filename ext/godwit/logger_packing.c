@@ -5,7 +5,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-enum { SIZE = 4, HEAD = 6 };          /* bytes before a packed record in a batch, and at its start */
+/* Bytes before a packed record in a batch, and at its start. */
+enum { SIZE = 4, HEAD = 6 };
 enum { DIGITS = 21, PARTS = 15 };
 
 static VALUE batch_mark;              /* the first frame of a batch */
@@ -72,7 +73,8 @@ typedef struct {
 static part_t
 packing_digits(long long value, char *buffer)
 {
-    unsigned long long number = value < 0 ? 0ULL - (unsigned long long)value : (unsigned long long)value;
+    unsigned long long number =
+        value < 0 ? 0ULL - (unsigned long long)value : (unsigned long long)value;
     int at = DIGITS;
     do buffer[--at] = (char)('0' + number % 10);
     while ((number /= 10) && at > 1);
@@ -99,12 +101,21 @@ packing_record(int argc, VALUE *argv, VALUE self)
     rb_check_arity(argc, 13, 13);
     part_t topic = packing_part(argv[3]), text = packing_part(argv[9]);
     part_t parts[PARTS] = {
-        packing_part(argv[0]), packing_digits(NUM2LL(argv[1]), digits[0]),
-        LITERAL(",\"tseq\":"), packing_digits(NUM2LL(argv[2]), digits[1]),
-        LITERAL(",\"t_ns\":"), packing_digits(NUM2LL(argv[6]), digits[2]),
-        LITERAL(",\"mono_ns\":"), packing_digits(NUM2LL(argv[7]), digits[3]),
-        packing_part(argv[4]), packing_digits(NUM2LL(argv[8]), digits[4]),
-        packing_part(argv[5]), packing_part(argv[10]), packing_part(argv[11]), packing_part(argv[12]), LITERAL("}"),
+        packing_part(argv[0]),
+        packing_digits(NUM2LL(argv[1]), digits[0]),
+        LITERAL(",\"tseq\":"),
+        packing_digits(NUM2LL(argv[2]), digits[1]),
+        LITERAL(",\"t_ns\":"),
+        packing_digits(NUM2LL(argv[6]), digits[2]),
+        LITERAL(",\"mono_ns\":"),
+        packing_digits(NUM2LL(argv[7]), digits[3]),
+        packing_part(argv[4]),
+        packing_digits(NUM2LL(argv[8]), digits[4]),
+        packing_part(argv[5]),
+        packing_part(argv[10]),
+        packing_part(argv[11]),
+        packing_part(argv[12]),
+        LITERAL("}"),
     };
     size_t header = 0;
     for (int i = 0; i < PARTS; i++) header += parts[i].size;
@@ -124,8 +135,8 @@ packing_record(int argc, VALUE *argv, VALUE self)
     return packed;
 }
 
-/* join(records, from, most) => [bytes, how many records are in them]: at most so many bytes, but one
- * record at least; up to what is no String */
+/* join(records, from, most) => [bytes, how many records are in them]: at most so many bytes, but
+ * one record at least; up to what is no String */
 static VALUE
 packing_join(VALUE self, VALUE records, VALUE from, VALUE most)
 {
@@ -151,22 +162,25 @@ packing_join(VALUE self, VALUE records, VALUE from, VALUE most)
     return rb_assoc_new(batch, LONG2NUM(last - first));
 }
 
-/* split(message) => the records in it, each an Array of three frames; nil when it is no batch. Equal
- * topics in a row are one String. */
+/* split(message) => the records in it, each an Array of three frames; nil when it is no batch.
+ * Equal topics in a row are one String. */
 static VALUE
 packing_split(VALUE self, VALUE message)
 {
     if (!RB_TYPE_P(message, T_ARRAY) || RARRAY_LEN(message) != 2) return Qnil;
-    part_t mark = packing_part(RARRAY_AREF(message, 0)), batch = packing_part(RARRAY_AREF(message, 1));
+    part_t mark = packing_part(RARRAY_AREF(message, 0)),
+           batch = packing_part(RARRAY_AREF(message, 1));
     int count = gw_packing_count(mark.data, mark.size, batch.data, batch.size);
     if (!count) return Qnil;
     VALUE records = rb_ary_new_capa(count), topic = Qnil;
     gw_packed_t record;
     for (size_t offset = 0; gw_packing_next(batch.data, batch.size, &offset, &record);) {
-        if (NIL_P(topic) || (size_t)RSTRING_LEN(topic) != record.sizes[0] || memcmp(RSTRING_PTR(topic), record.frames[0], record.sizes[0]) != 0) {
+        if (NIL_P(topic) || (size_t)RSTRING_LEN(topic) != record.sizes[0] ||
+            memcmp(RSTRING_PTR(topic), record.frames[0], record.sizes[0]) != 0) {
             topic = rb_obj_freeze(rb_str_new(record.frames[0], record.sizes[0]));
         }
-        VALUE header = rb_str_new(record.frames[1], record.sizes[1]), text = rb_str_new(record.frames[2], record.sizes[2]);
+        VALUE header = rb_str_new(record.frames[1], record.sizes[1]),
+              text = rb_str_new(record.frames[2], record.sizes[2]);
         rb_ary_push(records, rb_ary_new_from_args(3, topic, header, text));
     }
     RB_GC_GUARD(message);

@@ -1,11 +1,12 @@
-/* Godwit::Backend::Native::LogQueue: what a logger's callers have given and its sender has not yet taken,
- * counted in records and bytes. Nothing here waits but `take`, which sleeps in a Thread::Queue; nothing
- * is done by halves, since Ruby changes threads in no call of these. */
+/* Godwit::Backend::Native::LogQueue: what a logger's callers have given and its sender has not yet
+ * taken, counted in records and bytes. Nothing here waits but `take`, which sleeps in a
+ * Thread::Queue; nothing is done by halves, since Ruby changes threads in no call of these. */
 #include "proxy.h"
 
 enum {
     FIRST = 256,              /* slots, a power of two */
-    ENTRY_BYTES = 448,        /* that an entry takes besides its texts: an Array of eight, slots and slack of four Strings */
+    /* That an entry takes besides its texts: an Array of eight, slots and slack of four Strings. */
+    ENTRY_BYTES = 448,
 };
 
 typedef struct {
@@ -30,7 +31,8 @@ queue_mark(void *pointer)
 {
     log_queue_t *queue = pointer;
     if (!queue) return;
-    for (size_t i = 0; i < queue->count; i++) rb_gc_mark_movable(queue->slots[(queue->first + i) & (queue->capacity - 1)].entry);
+    for (size_t i = 0; i < queue->count; i++)
+        rb_gc_mark_movable(queue->slots[(queue->first + i) & (queue->capacity - 1)].entry);
     rb_gc_mark_movable(queue->bell);
 }
 
@@ -64,7 +66,10 @@ queue_size(const void *pointer)
 
 static const rb_data_type_t log_queue_type = {
     .wrap_struct_name = "Godwit log queue",
-    .function = {.dmark = queue_mark, .dfree = queue_free, .dsize = queue_size, .dcompact = queue_compact},
+    .function = {.dmark = queue_mark,
+        .dfree = queue_free,
+        .dsize = queue_size,
+        .dcompact = queue_compact},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
@@ -86,7 +91,8 @@ queue_opened(VALUE self)
 static VALUE
 queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every)
 {
-    if (rb_check_typeddata(self, &log_queue_type)) gw_raise_detail("StateError", "log", rb_str_new_cstr("this queue is open already"));
+    if (rb_check_typeddata(self, &log_queue_type))
+        gw_raise_detail("StateError", "log", rb_str_new_cstr("this queue is open already"));
     size_t records = NUM2SIZET(most), bytes = NUM2SIZET(most_bytes);
     unsigned pass = NUM2UINT(pass_every);
     VALUE bell = rb_funcall(rb_path2class("Thread::Queue"), rb_intern("new"), 0);
@@ -107,7 +113,8 @@ queue_grow(log_queue_t *queue)
 {
     size_t capacity = queue->capacity ? queue->capacity * 2 : FIRST;
     slot_t *slots = ALLOC_N(slot_t, capacity);
-    for (size_t i = 0; i < queue->count; i++) slots[i] = queue->slots[(queue->first + i) & (queue->capacity - 1)];
+    for (size_t i = 0; i < queue->count; i++)
+        slots[i] = queue->slots[(queue->first + i) & (queue->capacity - 1)];
     slot_t *old = queue->slots;
     queue->slots = slots;
     queue->capacity = capacity;
@@ -170,8 +177,8 @@ queue_waiters(VALUE self)
     return INT2FIX(queue_opened(self)->asleep);
 }
 
-/* _take(most) => entries, of a quarter of the bound in bytes at most; nil: closed, and empty. Sleeps until there is one; an interrupt that comes
- * then finds nothing taken. */
+/* _take(most) => entries, of a quarter of the bound in bytes at most; nil: closed, and empty.
+ * Sleeps until there is one; an interrupt that comes then finds nothing taken. */
 static VALUE
 queue_take(VALUE self, VALUE most)
 {
@@ -225,7 +232,8 @@ static VALUE
 queue_roomy_p(VALUE self)
 {
     const log_queue_t *queue = queue_opened(self);
-    return RBOOL(queue->count <= queue->most / 8 * 7 + queue->most % 8 * 7 / 8 && queue->bytes <= queue->most_bytes / 8 * 7);
+    return RBOOL(queue->count <= queue->most / 8 * 7 + queue->most % 8 * 7 / 8 &&
+        queue->bytes <= queue->most_bytes / 8 * 7);
 }
 
 static VALUE

@@ -31,7 +31,8 @@ static void
 statistics_free(void *pointer)
 {
     statistics_t *statistics = pointer;
-    if (statistics->open && statistics->observer.generation == atomic_load(&gw_generation)) pthread_mutex_destroy(&statistics->mutex);
+    if (statistics->open && statistics->observer.generation == atomic_load(&gw_generation))
+        pthread_mutex_destroy(&statistics->mutex);
     gw_writers_free(&statistics->table);
     free(statistics->slots);
     free(statistics->arena);
@@ -49,7 +50,10 @@ statistics_size(const void *pointer)
 /* It holds no VALUE: nothing to mark or to move. */
 static const rb_data_type_t statistics_type = {
     .wrap_struct_name = "Godwit::Logger::Native::Statistics",
-    .function = {.dmark = NULL, .dfree = statistics_free, .dsize = statistics_size, .dcompact = NULL},
+    .function = {.dmark = NULL,
+        .dfree = statistics_free,
+        .dsize = statistics_size,
+        .dcompact = NULL},
     .parent = &gw_observer_type,
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
@@ -66,7 +70,8 @@ statistics_get(VALUE self, const char *operation)
 {
     statistics_t *statistics = rb_check_typeddata(self, &statistics_type);
     if (!statistics->open) rb_raise(rb_eRuntimeError, "these statistics were never opened");
-    if (statistics->observer.generation != atomic_load(&gw_generation)) gw_raise_forked(operation, self);
+    if (statistics->observer.generation != atomic_load(&gw_generation))
+        gw_raise_forked(operation, self);
     return statistics;
 }
 
@@ -85,19 +90,24 @@ statistics_drop_first(statistics_t *statistics)
     statistics->kept--;
 }
 
-/* Messages follow one another in the arena; behind the last one stands the oldest, which makes room. One that would fill
- * a quarter of it is not kept. */
+/* Messages follow one another in the arena; behind the last one stands the oldest, which makes
+ * room. One that would fill a quarter of it is not kept. */
 static void
 statistics_keep(statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes)
 {
     uint32_t header[1 + FRAMES];
     size_t head_size = (1 + count) * sizeof *header, size = head_size + bytes;
-    if (!statistics->most || bytes > statistics->arena_size / 4 || size > statistics->arena_size) return;
+    if (!statistics->most || bytes > statistics->arena_size / 4 || size > statistics->arena_size)
+        return;
     if (statistics->head + size > statistics->arena_size) {
-        while (statistics->kept && statistics_slot(statistics, 0)->offset >= statistics->head) statistics_drop_first(statistics); /* what stands up to the end is older than what stands at the start */
+        /* What stands up to the end is older than what stands at the start. */
+        while (statistics->kept && statistics_slot(statistics, 0)->offset >= statistics->head)
+            statistics_drop_first(statistics);
         statistics->head = 0;
     }
-    while (statistics->kept == statistics->most || (statistics->kept && statistics_slot(statistics, 0)->offset >= statistics->head && statistics_slot(statistics, 0)->offset < statistics->head + size)) {
+    while (statistics->kept == statistics->most ||
+        (statistics->kept && statistics_slot(statistics, 0)->offset >= statistics->head &&
+            statistics_slot(statistics, 0)->offset < statistics->head + size)) {
         statistics_drop_first(statistics);
     }
     char *at = statistics->arena + statistics->head;
@@ -142,7 +152,8 @@ statistics_observe(gw_observer_t *observer, zmq_msg_t *parts, int count, size_t 
 {
     statistics_t *statistics = (statistics_t *)observer;
     gw_bytes_t frames[FRAMES];
-    for (int i = 0; i < count && i < FRAMES; i++) frames[i] = (gw_bytes_t){zmq_msg_data(&parts[i]), zmq_msg_size(&parts[i])};
+    for (int i = 0; i < count && i < FRAMES; i++)
+        frames[i] = (gw_bytes_t){zmq_msg_data(&parts[i]), zmq_msg_size(&parts[i])};
     statistics_record(statistics, frames, count, bytes);
 }
 
@@ -159,7 +170,8 @@ static int
 statistics_next(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *parts)
 {
     gw_packed_t record;
-    if (!gw_packing_next(zmq_msg_data((zmq_msg_t *)batch), zmq_msg_size(batch), offset, &record)) return 0;
+    if (!gw_packing_next(zmq_msg_data((zmq_msg_t *)batch), zmq_msg_size(batch), offset, &record))
+        return 0;
     for (int i = 0; i < FRAMES; i++) {
         if (zmq_msg_init_size(&parts[i], record.sizes[i]) != 0) {
             while (i >= 0) zmq_msg_init(&parts[i--]);
@@ -175,7 +187,8 @@ statistics_next(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *parts)
 static uint64_t
 statistics_random_number(void)
 {
-    return (uint64_t)rb_genrand_ulong_limited(UINT32_MAX) << 32 | rb_genrand_ulong_limited(UINT32_MAX);
+    return (uint64_t)rb_genrand_ulong_limited(UINT32_MAX) << 32 |
+        rb_genrand_ulong_limited(UINT32_MAX);
 }
 
 /* open(messages to keep, bytes for them, writers to remember) */
@@ -277,8 +290,9 @@ statistics_hex(const unsigned char *id)
     return rb_usascii_str_new(text, GW_ID_HEX);
 }
 
-/* writers(most) => those heard last, the newest first: [id, prog, host (as in a topic), first, last,
- * received, lost, late, bytes, lag in ns, longest lag, ms since its record, records by level] */
+/* writers(most) => those heard last, the newest first: [id, prog, host (as in a topic), first,
+ * last, received, lost, late, bytes, lag in ns, longest lag, ms since its record, records by
+ * level] */
 static VALUE
 statistics_writers(VALUE self, VALUE wanted)
 {
@@ -300,11 +314,15 @@ statistics_writers(VALUE self, VALUE wanted)
     VALUE writers = rb_ary_new_capa(count);
     for (uint32_t i = 0; i < count; i++) {
         gw_writer_t *one = &copy[i];
-        VALUE writer = rb_ary_new_from_args(3, statistics_hex(one->id), rb_str_new(one->prog, one->prog_size), rb_str_new(one->host, one->host_size));
-        uint64_t numbers[] = {one->first, one->last, one->received, one->lost, one->late, one->bytes};
+        VALUE writer = rb_ary_new_from_args(3, statistics_hex(one->id),
+            rb_str_new(one->prog, one->prog_size), rb_str_new(one->host, one->host_size));
+        uint64_t numbers[] = {
+            one->first, one->last, one->received, one->lost, one->late, one->bytes};
         int64_t times[] = {one->lag, one->longest_lag, now - one->heard};
-        for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++) rb_ary_push(writer, ULL2NUM(numbers[j]));
-        for (size_t j = 0; j < sizeof times / sizeof *times; j++) rb_ary_push(writer, LL2NUM(times[j]));
+        for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++)
+            rb_ary_push(writer, ULL2NUM(numbers[j]));
+        for (size_t j = 0; j < sizeof times / sizeof *times; j++)
+            rb_ary_push(writer, LL2NUM(times[j]));
         for (int j = 0; j < GW_LEVELS; j++) rb_ary_push(writer, ULL2NUM(one->levels[j]));
         rb_ary_push(writers, writer);
     }
@@ -313,14 +331,17 @@ statistics_writers(VALUE self, VALUE wanted)
     return writers;
 }
 
-/* totals => [messages, bytes, records, plain, foreign, lost, late, writers, forgotten, kept, messages of each level] */
+/* totals => [messages, bytes, records, plain, foreign, lost, late, writers, forgotten, kept,
+ * messages of each level] */
 static VALUE
 statistics_totals(VALUE self)
 {
     statistics_t *statistics = statistics_get(self, "totals");
     uint64_t numbers[10 + GW_LEVELS];
     pthread_mutex_lock(&statistics->mutex);
-    uint64_t first[] = {statistics->messages, statistics->bytes, statistics->table.records, statistics->plain, statistics->foreign, statistics->table.lost, statistics->table.late, statistics->table.count, statistics->table.forgotten, statistics->kept};
+    uint64_t first[] = {statistics->messages, statistics->bytes, statistics->table.records,
+        statistics->plain, statistics->foreign, statistics->table.lost, statistics->table.late,
+        statistics->table.count, statistics->table.forgotten, statistics->kept};
     memcpy(numbers, first, sizeof first);
     memcpy(numbers + 10, statistics->levels, sizeof statistics->levels);
     pthread_mutex_unlock(&statistics->mutex);

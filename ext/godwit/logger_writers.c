@@ -110,7 +110,8 @@ static gw_writer_t *
 writers_find(gw_writers_t *table, const gw_head_t *head)
 {
     uint32_t place = table->capacity ? *writers_bucket(table, head->id) : GW_NO_WRITER;
-    while (place != GW_NO_WRITER && memcmp(table->writers[place].id, head->id, GW_ID_SIZE) != 0) place = table->writers[place].chain;
+    while (place != GW_NO_WRITER && memcmp(table->writers[place].id, head->id, GW_ID_SIZE) != 0)
+        place = table->writers[place].chain;
     if (place != GW_NO_WRITER) {
         if (place != table->newest) {
             writers_unlink(table, place);
@@ -139,7 +140,8 @@ static void
 writers_drop_gap(gw_writer_t *writer, int at)
 {
     writer->gap_count--;
-    memmove(&writer->gaps[at], &writer->gaps[at + 1], (writer->gap_count - at) * sizeof *writer->gaps);
+    memmove(
+        &writer->gaps[at], &writer->gaps[at + 1], (writer->gap_count - at) * sizeof *writer->gaps);
 }
 
 static void
@@ -166,7 +168,8 @@ writers_fill_gap(gw_writer_t *writer, uint64_t number)
     else {
         uint64_t first = gap->first;
         gap->first = number + 1;
-        if (number == first || writer->gap_count == GW_GAPS) return true; /* no room for the other half */
+        /* No room for the other half. */
+        if (number == first || writer->gap_count == GW_GAPS) return true;
         memmove(gap + 1, gap, (writer->gap_count - at) * sizeof *gap);
         *gap = (gw_gap_t){first, number - 1};
         writer->gap_count++;

@@ -31,7 +31,10 @@ monitor_size(const void *pointer)
 
 static const rb_data_type_t gw_listener_type = {
     .wrap_struct_name = "Godwit::Monitor",
-    .function = {.dmark = monitor_mark, .dfree = monitor_free, .dsize = monitor_size, .dcompact = monitor_compact},
+    .function = {.dmark = monitor_mark,
+        .dfree = monitor_free,
+        .dsize = monitor_size,
+        .dcompact = monitor_compact},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
@@ -59,7 +62,8 @@ monitor_open(VALUE self, VALUE socket, VALUE events, VALUE limit)
     uint64_t wanted = NUM2ULL(events);
     long most = NUM2LONG(limit);
     gw_socket_t *source = gw_socket_open(socket, "monitor");
-    int error = gw_monitor_listen(source, gw_monitor_versioned() ? ZMQ_EVENT_ALL | GW_EVENT_PIPES_STATS : ZMQ_EVENT_ALL);
+    int error = gw_monitor_listen(
+        source, gw_monitor_versioned() ? ZMQ_EVENT_ALL | GW_EVENT_PIPES_STATS : ZMQ_EVENT_ALL);
     if (error) gw_raise(error, "monitor", socket, Qnil);
     RB_OBJ_WRITE(self, &listener->socket, socket);
     listener->wanted = wanted;
@@ -75,14 +79,15 @@ monitor_to_ruby(gw_event_t *event)
     VALUE values = rb_ary_new_capa(event->count);
     for (size_t i = 0; i < event->count; i++) rb_ary_push(values, ULL2NUM(event->values[i]));
     VALUE local = rb_utf8_str_new(event->text, event->local);
-    VALUE remote = gw_monitor_versioned() ? rb_utf8_str_new(event->text + event->local, event->remote) : Qnil;
+    VALUE remote =
+        gw_monitor_versioned() ? rb_utf8_str_new(event->text + event->local, event->remote) : Qnil;
     VALUE name = ULL2NUM(event->name);
     free(event);
     return rb_ary_new_from_args(4, name, values, local, remote);
 }
 
-/* _next(timeout in ms) => [event, values, local endpoint, remote endpoint or nil], or nil when time is up. What came
- * before the socket's close is handed out first. */
+/* _next(timeout in ms) => [event, values, local endpoint, remote endpoint or nil], or nil when time
+ * is up. What came before the socket's close is handed out first. */
 static VALUE
 monitor_next(VALUE self, VALUE timeout)
 {
@@ -90,14 +95,18 @@ monitor_next(VALUE self, VALUE timeout)
     gw_listener_t *listener = monitor_get(self);
     if (!listener->open) gw_raise_closed(operation, self);
     gw_call_t call = {
-        .self = self, .socket = rb_check_typeddata(listener->socket, &gw_socket_type), .operation = operation,
-        .deadline = gw_deadline(gw_milliseconds(timeout, GW_FOREVER)), .quiet = true,
+        .self = self,
+        .socket = rb_check_typeddata(listener->socket, &gw_socket_type),
+        .operation = operation,
+        .deadline = gw_deadline(gw_milliseconds(timeout, GW_FOREVER)),
+        .quiet = true,
     };
     for (bool more = true;; more = gw_wait_on(&call, 0, gw_monitor_fd(call.socket))) {
         bool news = false;
         if (gw_socket_forked(call.socket)) gw_raise_forked(operation, self);
         if (listener->closed) gw_raise_closed(operation, self);
-        int error = listener->first || !listener->source ? 0 : gw_monitor_drain(listener->source, &news);
+        int error =
+            listener->first || !listener->source ? 0 : gw_monitor_drain(listener->source, &news);
         gw_event_t *event = gw_monitor_take(listener);
         if (event) return monitor_to_ruby(event);
         if (!listener->source) gw_raise_closed(operation, self);
@@ -141,7 +150,8 @@ monitor_dropped(VALUE self)
     return LONG2NUM(monitor_get(self)->dropped);
 }
 
-/* Has libzmq tell of the pipes of each connection; true: it will. nil where it has no such thing. */
+/* Has libzmq tell of the pipes of each connection; true: it will. nil where it has no such
+ * thing. */
 static VALUE
 monitor_pipes_stats(VALUE self)
 {

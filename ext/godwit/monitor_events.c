@@ -1,10 +1,10 @@
 /* What libzmq tells of a socket's connections, and the queues of the Monitors that it goes to.
  *
  * libzmq has one monitor per socket, a PAIR that its I/O threads write to, and they wait when it is
- * full. So the PAIR has no receive limit, set before it connects (law 12). Reads of a Monitor, every
- * wait, bind and connect on the socket, and every 128th message empty it into the Monitors' queues,
- * which have limits. Peers are counted from the same events. Godwit makes BIND_FAILED itself: libzmq's
- * own spoils the errno of the bind (4.3.4). */
+ * full. So the PAIR has no receive limit, set before it connects (law 12). Reads of a Monitor,
+ * every wait, bind and connect on the socket, and every 128th message empty it into the Monitors'
+ * queues, which have limits. Peers are counted from the same events. Godwit makes BIND_FAILED
+ * itself: libzmq's own spoils the errno of the bind (4.3.4). */
 #include "proxy.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,8 @@ monitor_events_empty(gw_listener_t *listener)
 
 /* The oldest makes room, as what is going on now matters more. */
 static void
-monitor_events_put(gw_listener_t *listener, const gw_event_t *event, const char *local, const char *remote)
+monitor_events_put(
+    gw_listener_t *listener, const gw_event_t *event, const char *local, const char *remote)
 {
     gw_event_t *copy = malloc(monitor_events_size_of(event));
     if (!copy) {
@@ -78,7 +79,8 @@ monitor_events_put(gw_listener_t *listener, const gw_event_t *event, const char 
 }
 
 static void
-monitor_events_tell(gw_socket_t *socket, const gw_event_t *event, const char *local, const char *remote)
+monitor_events_tell(
+    gw_socket_t *socket, const gw_event_t *event, const char *local, const char *remote)
 {
     struct gw_monitor *monitor = socket->monitor;
     if (monitor->moving && event->name == ZMQ_EVENT_MONITOR_STOPPED) return;
@@ -181,7 +183,8 @@ monitor_events_ask(gw_socket_t *socket, const char *name, uint64_t events)
     return rc == 0 ? 0 : errno;
 }
 
-/* Has libzmq tell of the socket into a new PAIR; the former PAIR gets nothing more. Gives an errno. */
+/* Has libzmq tell of the socket into a new PAIR; the former PAIR gets nothing more. Gives an
+ * errno. */
 static int
 monitor_events_start(gw_socket_t *socket, struct gw_monitor *monitor)
 {
@@ -267,7 +270,9 @@ static void
 monitor_events_leave(gw_socket_t *socket)
 {
     struct gw_monitor *monitor = socket->monitor;
-    if (!monitor || monitor->ended || monitor->listeners || socket->peers || gw_socket_forked(socket)) return;
+    if (!monitor || monitor->ended || monitor->listeners || socket->peers ||
+        gw_socket_forked(socket))
+        return;
     gw_wake_monitor_waiters(socket);
     monitor_events_finish(socket);
     monitor_events_discard(socket);
@@ -311,7 +316,8 @@ monitor_events_free(gw_socket_t *socket)
     monitor_events_discard(socket);
 }
 
-/* The new libzmq socket has no endpoint yet, so nothing of it is missed. Without a descriptor left for it the monitor ends. */
+/* The new libzmq socket has no endpoint yet, so nothing of it is missed. Without a descriptor left
+ * for it the monitor ends. */
 static void
 monitor_events_move(gw_socket_t *socket, void *before)
 {
@@ -328,7 +334,8 @@ monitor_events_move(gw_socket_t *socket, void *before)
         zmq_close(pair);
         return;
     }
-    monitor_events_tell(socket, &(gw_event_t){.name = ZMQ_EVENT_MONITOR_STOPPED, .count = 1}, "", "");
+    monitor_events_tell(
+        socket, &(gw_event_t){.name = ZMQ_EVENT_MONITOR_STOPPED, .count = 1}, "", "");
     monitor_events_free(socket);
 }
 
@@ -338,7 +345,8 @@ monitor_events_bind_failed(gw_socket_t *socket, const char *endpoint, int error)
     bool news = false;
     if (!socket->monitor || error == ETERM || gw_inproc(endpoint)) return; /* as libzmq */
     gw_monitor_drain(socket, &news); /* what came first is told first */
-    gw_event_t event = {.name = ZMQ_EVENT_BIND_FAILED, .values = {error}, .count = 1, .local = strlen(endpoint)};
+    gw_event_t event = {
+        .name = ZMQ_EVENT_BIND_FAILED, .values = {error}, .count = 1, .local = strlen(endpoint)};
     monitor_events_tell(socket, &event, endpoint, "");
     gw_wake_monitor_waiters(socket);
 }

@@ -86,7 +86,8 @@ options_set(VALUE self, VALUE id, VALUE value)
     else {
         number.u64 = NUM2ULL(value);
     }
-    /* libzmq would change pipes that a thread of its own may be ending. It refuses a negative mark. */
+    /* libzmq would change pipes that a thread of its own may be ending. It refuses a negative
+     * mark. */
     bool mark = option->id == ZMQ_SNDHWM || option->id == ZMQ_RCVHWM;
     if (mark && socket->attached && number.i >= 0) gw_raise_fixed(self);
     int error = gw_socket_set(socket, option->id, data, size);

@@ -1,11 +1,12 @@
-/* Counting peers for wait_connected: a PUB counts the subscriptions that reach it, the other types listen to libzmq's monitor
- * (monitor.c) from their first endpoint to their first message. */
+/* Counting peers for wait_connected: a PUB counts the subscriptions that reach it, the other types
+ * listen to libzmq's monitor (monitor.c) from their first endpoint to their first message. */
 #include "frame.h"
 #include <stdlib.h>
 
 enum {
     OPENED = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_ACCEPTED,
-    FAILED = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH,
+    FAILED = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+        ZMQ_EVENT_HANDSHAKE_FAILED_AUTH,
     WATCHED = OPENED | FAILED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED,
 };
 
@@ -23,7 +24,8 @@ struct gw_peers {
     long successes, failures; /* told so far: handshakes that were done, and that failed */
     long failing;             /* failures whose disconnection is still to come */
     long doubtful;            /* disconnections taken for such ones, which may have been of peers */
-    bool unordered;           /* several I/O threads: a connection's opening may be told after what became of it */
+    /* Several I/O threads: a connection's opening may be told after what became of it. */
+    bool unordered;
 };
 
 /* ---- PUB ---- */
@@ -79,7 +81,8 @@ gw_peers_stop(gw_socket_t *socket)
     events_of->leave(socket);
 }
 
-/* Before the first bind or connect, since a connection made earlier would be missed. Gives an errno. */
+/* Before the first bind or connect, since a connection made earlier would be missed. Gives an
+ * errno. */
 static int
 peers_start(gw_socket_t *socket, const char *endpoint)
 {
@@ -126,19 +129,24 @@ peers_opened(struct gw_peers *peers, int fd)
     connection_t *gone = peers_find(peers, fd, true);
     peers->open++;
     if (gone) *gone = peers->known[--peers->count];
-    else if (peers->unordered) peers_add(peers, (connection_t){.fd = fd, .successes = -1, .failures = -1});
-    else peers_add(peers, (connection_t){.fd = fd, .successes = peers->successes, .failures = peers->failures});
+    else if (peers->unordered)
+        peers_add(peers, (connection_t){.fd = fd, .successes = -1, .failures = -1});
+    else
+        peers_add(peers,
+            (connection_t){.fd = fd, .successes = peers->successes, .failures = peers->failures});
 }
 
-/* libzmq does not say whose handshake succeeded or failed, only whose connection ended. A connection since whose opening no
- * handshake was done was never a peer, and one since whose opening none failed is not one that failed. Of the rest, it is taken
- * for one that failed while such a one is still to end; a mistake shows when that one ends, and is made good then. One thing
- * cannot be told: a stranger whose handshake ended without a word of libzmq (a malformed frame), while others' were done, counts
- * as a peer that left. */
+/* libzmq does not say whose handshake succeeded or failed, only whose connection ended. A
+ * connection since whose opening no handshake was done was never a peer, and one since whose
+ * opening none failed is not one that failed. Of the rest, it is taken for one that failed while
+ * such a one is still to end; a mistake shows when that one ends, and is made good then. One thing
+ * cannot be told: a stranger whose handshake ended without a word of libzmq (a malformed frame),
+ * while others' were done, counts as a peer that left. */
 static void
 peers_closed(struct gw_peers *peers, int fd)
 {
-    connection_t *found = peers_find(peers, fd, false), connection = {.fd = fd, .gone = true, .successes = -1, .failures = -1};
+    connection_t *found = peers_find(peers, fd, false),
+                 connection = {.fd = fd, .gone = true, .successes = -1, .failures = -1};
     peers->open--;
     if (found) {
         connection = *found;
@@ -147,7 +155,8 @@ peers_closed(struct gw_peers *peers, int fd)
     else {
         peers_add(peers, connection);
     }
-    bool peer = connection.successes != peers->successes, failed = connection.failures != peers->failures;
+    bool peer = connection.successes != peers->successes,
+         failed = connection.failures != peers->failures;
     if (failed && peers->failing > 0) {
         peers->failing--;
         if (peer) peers->doubtful++;
@@ -195,7 +204,8 @@ peers_count(VALUE self)
     return Qnil;
 }
 
-/* _wait_peers(count, timeout in ms) => how many peers there are, fewer than `count` when time is up; nil when they are not counted */
+/* _wait_peers(count, timeout in ms) => how many peers there are, fewer than `count` when time is
+ * up; nil when they are not counted */
 static VALUE
 peers_wait(VALUE self, VALUE count, VALUE timeout)
 {
@@ -206,11 +216,14 @@ peers_wait(VALUE self, VALUE count, VALUE timeout)
     do {
         peers = socket->peers;
         if (!socket->publisher && !peers) return Qnil;
-        int error = socket->publisher ? gw_drain_subscriptions(socket) : peers_drain_monitor(socket);
+        int error =
+            socket->publisher ? gw_drain_subscriptions(socket) : peers_drain_monitor(socket);
         if (error != EAGAIN && error != EINTR) gw_raise(error, call.operation, self, Qnil);
         if (socket->publisher) now = socket->subscriptions;
-        else now = socket->type == ZMQ_STREAM ? peers->open : peers->established; /* raw TCP has no handshake */
-    } while (now < wanted && gw_wait_on(&call, 0, socket->publisher ? socket->fd : events_of->fd(socket)));
+        /* Raw TCP has no handshake. */
+        else now = socket->type == ZMQ_STREAM ? peers->open : peers->established;
+    } while (now < wanted &&
+        gw_wait_on(&call, 0, socket->publisher ? socket->fd : events_of->fd(socket)));
     return LONG2NUM(now);
 }
 

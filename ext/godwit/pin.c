@@ -1,7 +1,9 @@
-/* Strings that libzmq sends from where they are (law 6, ADR 10), and Godwit::Tracker, which tells when it is done with them.
+/* Strings that libzmq sends from where they are (law 6, ADR 10), and Godwit::Tracker, which tells
+ * when it is done with them.
  *
- * A pin keeps one String alive and in its place. The list of pins is pushed to without a lock, by any Ractor; libzmq's threads
- * only mark a pin as done. Done pins leave the list at a collection, when all Ractors stand still, or every so many new pins. */
+ * A pin keeps one String alive and in its place. The list of pins is pushed to without a lock, by
+ * any Ractor; libzmq's threads only mark a pin as done. Done pins leave the list at a collection,
+ * when all Ractors stand still, or every so many new pins. */
 #include "frame.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -9,12 +11,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { SWEEP_EVERY = 64 }; /* new pins; between collections, so that a sender of large Strings leaves no tail of them */
+/* New pins; between collections, so that a sender of large Strings leaves no tail of them. */
+enum { SWEEP_EVERY = 64 };
 
-/* One send that is tracked. Freed by whoever leaves last: its Ruby object, or the pins that it waits for. */
+/* One send that is tracked. Freed by whoever leaves last: its Ruby object, or the pins that it
+ * waits for. */
 struct gw_tracker {
     atomic_int refs;
-    atomic_int pending;         /* pins that libzmq still holds, and 1 while the send is under way */
+    /* Pins that libzmq still holds, and 1 while the send is under way. */
+    atomic_int pending;
     int fd;                     /* owned eventfd, readable once nothing is pending */
 };
 
@@ -107,7 +112,9 @@ static void
 pin_push(gw_pin_t *first, gw_pin_t *last)
 {
     last->next = atomic_load_explicit(&pins, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&pins, &last->next, first, memory_order_release, memory_order_relaxed)) continue;
+    while (!atomic_compare_exchange_weak_explicit(
+        &pins, &last->next, first, memory_order_release, memory_order_relaxed))
+        continue;
 }
 
 /* No collection can begin in here: nothing is allocated by Ruby, no lock of Ruby's given up. */
@@ -117,13 +124,15 @@ pin_sweep(void)
     gw_pin_t *last;
     if (atomic_flag_test_and_set_explicit(&sweeping, memory_order_acquire)) return;
     atomic_store_explicit(&since_sweep, 0, memory_order_relaxed);
-    gw_pin_t *first = pin_without_done(atomic_exchange_explicit(&pins, NULL, memory_order_acquire), &last);
+    gw_pin_t *first =
+        pin_without_done(atomic_exchange_explicit(&pins, NULL, memory_order_acquire), &last);
     if (first) pin_push(first, last);
     atomic_flag_clear_explicit(&sweeping, memory_order_release);
 }
 
-/* Whether the bytes of a String stay where they are as long as it lives and is not moved itself: it is frozen, and they are in
- * memory of their own, or in that of a String it shares with (which it keeps alive, and which is frozen too). */
+/* Whether the bytes of a String stay where they are as long as it lives and is not moved itself: it
+ * is frozen, and they are in memory of their own, or in that of a String it shares with (which it
+ * keeps alive, and which is frozen too). */
 bool
 gw_can_pin(VALUE string)
 {
@@ -149,7 +158,8 @@ gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made)
     }
     pin_push(pin, pin);
     if (made) *made = pin;
-    if (atomic_fetch_add_explicit(&since_sweep, 1, memory_order_relaxed) >= SWEEP_EVERY) pin_sweep();
+    if (atomic_fetch_add_explicit(&since_sweep, 1, memory_order_relaxed) >= SWEEP_EVERY)
+        pin_sweep();
     return 0;
 }
 
@@ -186,7 +196,8 @@ gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker)
 
 /* ---- the registry: what the collector sees ---- */
 
-/* Never moves a String: libzmq has its address. Done pins are left to the sweep, since a verifying mark may come at any time. */
+/* Never moves a String: libzmq has its address. Done pins are left to the sweep, since a verifying
+ * mark may come at any time. */
 static void
 pin_registry_mark(void *unused)
 {
@@ -207,7 +218,8 @@ pin_registry_size(const void *unused)
 
 static const rb_data_type_t registry_type = {
     .wrap_struct_name = "Godwit pins",
-    .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size}, /* no free: it lives as long as the process; no compact: nothing here moves */
+    /* No free: it lives as long as the process; no compact: nothing here moves. */
+    .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
 };
 
 /* For tests: how many Strings libzmq holds, and how many pins there are. */
@@ -242,7 +254,8 @@ pin_tracker_size(const void *pointer)
 
 static const rb_data_type_t tracker_type = {
     .wrap_struct_name = "Godwit::Tracker",
-    .function = {.dfree = pin_tracker_free, .dsize = pin_tracker_size}, /* no mark, no compact: it holds no Ruby object */
+    /* No mark, no compact: it holds no Ruby object. */
+    .function = {.dfree = pin_tracker_free, .dsize = pin_tracker_size},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
 };
 
@@ -256,7 +269,9 @@ gw_tracker_t *
 gw_tracker_get(VALUE self)
 {
     gw_tracker_t *tracker = rb_check_typeddata(self, &tracker_type);
-    if (!tracker) gw_raise_detail("StateError", "tracker", rb_str_new_cstr("no send gave this tracker: send(…, track: true) gives one"));
+    if (!tracker)
+        gw_raise_detail("StateError", "tracker",
+            rb_str_new_cstr("no send gave this tracker: send(…, track: true) gives one"));
     return tracker;
 }
 
@@ -264,7 +279,8 @@ gw_tracker_get(VALUE self)
 static VALUE
 pin_tracker_open(VALUE self)
 {
-    if (rb_check_typeddata(self, &tracker_type)) rb_raise(rb_eRuntimeError, "this tracker is in use already");
+    if (rb_check_typeddata(self, &tracker_type))
+        rb_raise(rb_eRuntimeError, "this tracker is in use already");
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd < 0) gw_raise(errno, "send", self, Qnil);
     gw_tracker_t *tracker = malloc(sizeof *tracker);
@@ -297,7 +313,8 @@ pin_tracker_done_p(VALUE self)
 static VALUE
 pin_tracker_wait(VALUE self, VALUE timeout)
 {
-    return RBOOL(gw_wait_fd(self, "wait", gw_tracker_get(self)->fd, gw_deadline(gw_milliseconds(timeout, GW_FOREVER))));
+    return RBOOL(gw_wait_fd(
+        self, "wait", gw_tracker_get(self)->fd, gw_deadline(gw_milliseconds(timeout, GW_FOREVER))));
 }
 
 void

@@ -1,4 +1,5 @@
-/* Godwit::Poller: sockets and IOs that are waited for together (ADR 13). The wait itself is gw_group_wait in wait.c.
+/* Godwit::Poller: sockets and IOs that are waited for together (ADR 13). The wait itself is
+ * gw_group_wait in wait.c.
  *
  * All of it holds the GVL, and no Ruby runs between the look at what is due and the wait: a thread
  * that waits has nothing due. */
@@ -14,7 +15,8 @@ enum { READABLE = ZMQ_POLLIN, WRITABLE = ZMQ_POLLOUT, FAULTY = ZMQ_POLLERR };
 
 typedef struct {
     gw_group_t group;
-    gw_watch_t **watches;         /* owned, in the order of registration, which is that of their serials */
+    /* owned, in the order of registration, which is that of their serials */
+    gw_watch_t **watches;
     long count, capacity;
     long ios;                     /* of those, how many are IOs */
     uint64_t serial;
@@ -68,16 +70,19 @@ poller_collect(poller_t *poller)
 
 /* ---- the places of sockets and IOs ---- */
 
-/* Edge-triggered, and for a ZMQ_FD for reading and writing: an eventfd is always writable, so that the epoll tells of each
- * edge, also when somebody else has swallowed it. Gives an errno. */
+/* Edge-triggered, and for a ZMQ_FD for reading and writing: an eventfd is always writable, so that
+ * the epoll tells of each edge, also when somebody else has swallowed it. Gives an errno. */
 static int
 poller_attach(gw_watch_t *watch, int fd)
 {
     struct epoll_event event = {.events = EPOLLET, .data.u64 = watch->serial};
     if (watch->socket || watch->events & READABLE) event.events |= EPOLLIN | EPOLLRDHUP;
     if (watch->socket || watch->events & WRITABLE) event.events |= EPOLLOUT;
-    if (epoll_ctl(watch->group->epoll_fd, fd == watch->fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0) watch->fd = fd;
-    else if (errno != EPERM || watch->socket) return errno; /* EPERM: a plain file, which is always ready, and so always due */
+    if (epoll_ctl(watch->group->epoll_fd, fd == watch->fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
+            &event) == 0)
+        watch->fd = fd;
+    /* EPERM: a plain file, which is always ready, and so always due. */
+    else if (errno != EPERM || watch->socket) return errno;
     return 0;
 }
 
@@ -189,12 +194,16 @@ static size_t
 poller_size(const void *pointer)
 {
     const poller_t *poller = pointer;
-    return sizeof *poller + poller->capacity * sizeof *poller->watches + poller->count * sizeof **poller->watches + gw_wait_queue_size(&poller->group.queue);
+    return sizeof *poller + poller->capacity * sizeof *poller->watches +
+        poller->count * sizeof **poller->watches + gw_wait_queue_size(&poller->group.queue);
 }
 
 static const rb_data_type_t poller_type = {
     .wrap_struct_name = "Godwit::Poller",
-    .function = {.dmark = poller_mark, .dfree = poller_free, .dsize = poller_size, .dcompact = poller_compact},
+    .function = {.dmark = poller_mark,
+        .dfree = poller_free,
+        .dsize = poller_size,
+        .dcompact = poller_compact},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
@@ -262,7 +271,8 @@ poller_close(VALUE self)
     group->state = GW_CLOSING;
     gw_wait_queue_wake(&group->queue);
     gw_wait_queue_close_spares(&group->queue);
-    if (!group->queue.first && group->state == GW_CLOSING) poller_release(group); /* else the last to leave */
+    /* Else the last to leave. */
+    if (!group->queue.first && group->state == GW_CLOSING) poller_release(group);
     return Qnil;
 }
 
@@ -316,7 +326,9 @@ NORETURN(static void poller_raise_closed(VALUE object, const char *operation));
 static void
 poller_raise_closed(VALUE object, const char *operation)
 {
-    gw_raise_detail("ClosedError", operation, rb_sprintf("%+"PRIsVALUE" was closed while it was registered: remove it from the poller", object));
+    gw_raise_detail("ClosedError", operation,
+        rb_sprintf("%+" PRIsVALUE " was closed while it was registered: remove it from the poller",
+            object));
 }
 
 /* The IO's descriptor for these events; refuses what it was not opened for. */
@@ -325,27 +337,39 @@ poller_descriptor_for(VALUE object, VALUE io, int events, const char *operation)
 {
     VALUE writer = rb_io_get_write_io(io);
     if (writer != io && events == (READABLE | WRITABLE)) {
-        gw_raise_detail("PollerError", operation, rb_sprintf("%+"PRIsVALUE" has one descriptor to read and another to write: register it for one of them", object));
+        gw_raise_detail("PollerError", operation,
+            rb_sprintf(
+                "%+" PRIsVALUE
+                " has one descriptor to read and another to write: register it for one of them",
+                object));
     }
     int fd = poller_descriptor(events & WRITABLE ? writer : io);
-    if (fd < 0) gw_raise_detail("ClosedError", operation, rb_sprintf("%+"PRIsVALUE" is closed: register it while it is open", object));
+    if (fd < 0)
+        gw_raise_detail("ClosedError", operation,
+            rb_sprintf("%+" PRIsVALUE " is closed: register it while it is open", object));
     int mode = fcntl(fd, F_GETFL);
     if (mode >= 0 && (mode & O_ACCMODE) == O_RDONLY && events & WRITABLE) {
-        gw_raise_detail("UnsupportedError", operation, rb_sprintf("%+"PRIsVALUE" is not open for writing", object));
+        gw_raise_detail("UnsupportedError", operation,
+            rb_sprintf("%+" PRIsVALUE " is not open for writing", object));
     }
     if (mode >= 0 && (mode & O_ACCMODE) == O_WRONLY && events & READABLE) {
-        gw_raise_detail("UnsupportedError", operation, rb_sprintf("%+"PRIsVALUE" is not open for reading", object));
+        gw_raise_detail("UnsupportedError", operation,
+            rb_sprintf("%+" PRIsVALUE " is not open for reading", object));
     }
     return fd;
 }
 
-NORETURN(static void poller_raise_attach(int error, VALUE self, VALUE object, const char *operation));
+NORETURN(
+    static void poller_raise_attach(int error, VALUE self, VALUE object, const char *operation));
 
 static void
 poller_raise_attach(int error, VALUE self, VALUE object, const char *operation)
 {
     if (error != EEXIST) gw_raise(error, operation, self, Qnil);
-    gw_raise_detail("PollerError", operation, rb_sprintf("another IO over the descriptor of %+"PRIsVALUE" is registered: remove that one first", object));
+    gw_raise_detail("PollerError", operation,
+        rb_sprintf("another IO over the descriptor of %+" PRIsVALUE
+                   " is registered: remove that one first",
+            object));
 }
 
 /* _register(object, its IO or nil, events) => false when it is registered already */
@@ -365,7 +389,13 @@ poller_register(VALUE self, VALUE object, VALUE io, VALUE events)
     }
     gw_watch_t *watch = ZALLOC(gw_watch_t);
     *watch = (gw_watch_t){
-        .group = &poller->group, .socket = socket, .object = object, .io = io, .serial = ++poller->serial, .fd = -1, .events = wanted,
+        .group = &poller->group,
+        .socket = socket,
+        .object = object,
+        .io = io,
+        .serial = ++poller->serial,
+        .fd = -1,
+        .events = wanted,
     };
     int error = poller_attach(watch, fd);
     if (error) {
@@ -418,7 +448,8 @@ poller_remove(VALUE self, VALUE object)
     if (!watch) return Qfalse;
     long index = 0;
     while (poller->watches[index] != watch) index++;
-    MEMMOVE(poller->watches + index, poller->watches + index + 1, gw_watch_t *, poller->count - index - 1);
+    MEMMOVE(poller->watches + index, poller->watches + index + 1, gw_watch_t *,
+        poller->count - index - 1);
     poller->count--;
     poller_settle(watch);
     if (NIL_P(watch->io)) {
@@ -427,7 +458,8 @@ poller_remove(VALUE self, VALUE object)
     else {
         poller->ios--;
         VALUE io = watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io;
-        if (poller_descriptor(io) == watch->fd) poller_detach(watch); /* a closed IO's number may be another's by now */
+        /* A closed IO's number may be another's by now. */
+        if (poller_descriptor(io) == watch->fd) poller_detach(watch);
     }
     poller_leave_socket(watch);
     xfree(watch);
@@ -453,9 +485,11 @@ static int
 poller_ask_socket(VALUE self, gw_watch_t *watch)
 {
     gw_socket_t *socket = watch->socket;
-    if (socket && socket->state == GW_IN_PROXY) return 0; /* its proxy alone may ask it; given back it is due again */
+    /* Its proxy alone may ask it; given back it is due again. */
+    if (socket && socket->state == GW_IN_PROXY) return 0;
     if (!socket || socket->state != GW_OPEN) poller_raise_closed(watch->object, "wait");
-    int error = watch->fd < 0 ? poller_attach(watch, socket->fd) : 0; /* it was made anew, and that failed */
+    /* It was made anew, and that failed. */
+    int error = watch->fd < 0 ? poller_attach(watch, socket->fd) : 0;
     if (error) gw_raise(error, "wait", self, Qnil);
     int events = gw_socket_events(socket);
     if (events < 0) gw_raise(errno, "wait", watch->object, Qnil);
@@ -469,13 +503,18 @@ poller_buffered(VALUE io)
     return file && rb_io_read_pending(file);
 }
 
-/* As IO.select sees it: the end of a stream is readable, and so is what Ruby has in its own buffer. */
+/* As IO.select sees it: the end of a stream is readable, and so is what Ruby has in its own
+ * buffer. */
 static int
 poller_ask_io(gw_watch_t *watch)
 {
-    int ready = 0, fd = poller_descriptor(watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io);
+    int ready = 0,
+        fd =
+            poller_descriptor(watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io);
     if (fd < 0) poller_raise_closed(watch->object, "wait");
-    struct pollfd look = {.fd = fd, .events = (watch->events & READABLE ? POLLIN : 0) | (watch->events & WRITABLE ? POLLOUT : 0)};
+    struct pollfd look = {.fd = fd,
+        .events =
+            (watch->events & READABLE ? POLLIN : 0) | (watch->events & WRITABLE ? POLLOUT : 0)};
     poll(&look, 1, 0);
     if (look.revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) ready |= READABLE;
     if (look.revents & (POLLOUT | POLLERR | POLLNVAL)) ready |= WRITABLE;
@@ -505,7 +544,8 @@ poller_ask_due(VALUE self, poller_t *poller)
     return ready;
 }
 
-/* What no descriptor tells: an IO that was closed, and one that something was put back into (ungetbyte). */
+/* What no descriptor tells: an IO that was closed, and one that something was put back into
+ * (ungetbyte). */
 static void
 poller_look_at_ios(poller_t *poller)
 {
@@ -513,19 +553,22 @@ poller_look_at_ios(poller_t *poller)
         gw_watch_t *watch = poller->watches[i];
         if (NIL_P(watch->io)) continue;
         left--;
-        if (poller_descriptor(watch->io) < 0 || (watch->events & READABLE && poller_buffered(watch->io))) gw_watch_touch(watch);
+        if (poller_descriptor(watch->io) < 0 ||
+            (watch->events & READABLE && poller_buffered(watch->io)))
+            gw_watch_touch(watch);
     }
 }
 
-/* Nothing wakes the waiting thread when another thread closes an IO, so with IOs it looks every LOOK
- * milliseconds. False: time is up. */
+/* Nothing wakes the waiting thread when another thread closes an IO, so with IOs it looks every
+ * LOOK milliseconds. False: time is up. */
 static bool
 poller_wait_and_look(gw_call_t *call, poller_t *poller)
 {
     enum { LOOK = 500 };
     gw_call_t slice = *call;
     gw_deadline_t look = gw_deadline(LOOK);
-    if (poller->ios && (call->deadline == GW_FOREVER || look < call->deadline)) slice.deadline = look;
+    if (poller->ios && (call->deadline == GW_FOREVER || look < call->deadline))
+        slice.deadline = look;
     if (gw_group_wait(&slice, &poller->group)) return true;
     if (slice.deadline == call->deadline) return false;
     poller_look_at_ios(poller);
@@ -537,10 +580,14 @@ static VALUE
 poller_wait(VALUE self, VALUE timeout)
 {
     poller_t *poller = poller_opened(self, "wait");
-    gw_call_t call = {.self = self, .operation = "wait", .deadline = gw_deadline(gw_milliseconds(timeout, GW_FOREVER))};
+    gw_call_t call = {.self = self,
+        .operation = "wait",
+        .deadline = gw_deadline(gw_milliseconds(timeout, GW_FOREVER))};
     if (gw_yield_turn(&poller->group.turns)) poller_opened(self, "wait");
     if (poller->count == 0 && call.deadline == GW_FOREVER) {
-        gw_raise_detail("PollerError", "wait", rb_str_new_cstr("nothing is registered, so this would wait for ever: register something, or give a timeout"));
+        gw_raise_detail("PollerError", "wait",
+            rb_str_new_cstr("nothing is registered, so this would wait for ever: register "
+                            "something, or give a timeout"));
     }
     poller_look_at_ios(poller);
     VALUE ready;

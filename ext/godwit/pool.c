@@ -1,7 +1,8 @@
-/* Memory for small messages that are sent. libzmq would malloc each on the sender's thread and free it on its I/O thread; the two
- * then fight over malloc's lock and hand cache lines to and fro, which costs more than the copy (bench/throughput.rb, ADR 8).
- * Messages are cut from slabs one after the other. A slab counts what comes back and is used again when all of it has.
- * Fork-safe: a child that finds the flag taken leaves messages to libzmq. */
+/* Memory for small messages that are sent. libzmq would malloc each on the sender's thread and free
+ * it on its I/O thread; the two then fight over malloc's lock and hand cache lines to and fro,
+ * which costs more than the copy (bench/throughput.rb, ADR 8). Messages are cut from slabs one
+ * after the other. A slab counts what comes back and is used again when all of it has. Fork-safe: a
+ * child that finds the flag taken leaves messages to libzmq. */
 #include "wait.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +13,10 @@ enum {
     LARGEST = 1024,
     SLAB = 16 * 1024,
     KEPT = 64,                  /* slabs that wait to be used again; more are freed */
-    MOST = 1024,                /* slabs at all: one message that stays for long keeps a whole one */
-    OPEN = 1 << 30,             /* references that a slab holds on itself while messages are cut from it */
+    /* Slabs at all: one message that stays for long keeps a whole one. */
+    MOST = 1024,
+    /* References that a slab holds on itself while messages are cut from it. */
+    OPEN = 1 << 30,
 };
 
 typedef struct slab {
@@ -41,13 +44,16 @@ pool_give_slab(slab_t *slab)
         return;
     }
     slab->next = atomic_load_explicit(&returned, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&returned, &slab->next, slab, memory_order_release, memory_order_relaxed)) continue;
+    while (!atomic_compare_exchange_weak_explicit(
+        &returned, &slab->next, slab, memory_order_release, memory_order_relaxed))
+        continue;
 }
 
 static void
 pool_drop(slab_t *slab, int refs)
 {
-    if (atomic_fetch_sub_explicit(&slab->refs, refs, memory_order_acq_rel) == refs) pool_give_slab(slab);
+    if (atomic_fetch_sub_explicit(&slab->refs, refs, memory_order_acq_rel) == refs)
+        pool_give_slab(slab);
 }
 
 /* Called by libzmq's threads. */

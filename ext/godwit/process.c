@@ -16,7 +16,8 @@ enum {
     SLOTS = 3, /* libzmq sockets for one of the user's: two internal ones; closed ones go later */
     SLOTS_MOST = 65535,
     MAX_SOCKETS = 1023,
-    GRACE = 1000, /* ms that close and exit wait beyond linger: a name server can hold zmq_ctx_term */
+    /* ms that close and exit wait beyond linger: a name server can hold zmq_ctx_term */
+    GRACE = 1000,
 };
 
 atomic_uint gw_generation = 1;
@@ -26,7 +27,8 @@ static void (*after_fork[4])(void);
 static int forks;
 static void (*before_termination)(gw_context_t *context);
 
-/* A flag and not a mutex: the child's handler below can always clear it, and it guards a few stores only. */
+/* A flag and not a mutex: the child's handler below can always clear it, and it guards a few stores
+ * only. */
 static atomic_flag contexts_lock = ATOMIC_FLAG_INIT;
 static gw_context_t *contexts;
 
@@ -54,7 +56,8 @@ gw_context_unlock(gw_context_t *context)
     process_unspin(&context->lock);
 }
 
-/* The child forgets what it inherited: libzmq's threads are not there, its descriptors belong to the parent. */
+/* The child forgets what it inherited: libzmq's threads are not there, its descriptors belong to
+ * the parent. */
 static void
 process_in_forked_child(void)
 {
@@ -159,7 +162,8 @@ gw_context_leave(gw_context_t *context)
     int error = pthread_create(&thread, &attributes, process_terminate, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    if (error) process_forget(context); /* no thread to be had: the context leaks (our reference too), nobody waits for it */
+    /* No thread to be had: the context leaks (our reference too), nobody waits for it. */
+    if (error) process_forget(context);
 }
 
 int
@@ -188,14 +192,17 @@ process_milliseconds(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Runs when Ruby's objects are gone and only this thread is left: no GVL, no Ruby. Sockets that were still open have been
- * closed by their free functions; what remains is to give linger its time. */
+/* Runs when Ruby's objects are gone and only this thread is left: no GVL, no Ruby. Sockets that
+ * were still open have been closed by their free functions; what remains is to give linger its
+ * time. */
 static void
 process_at_exit(ruby_vm_t *vm)
 {
     (void)vm;
     int64_t start = process_milliseconds();
-    sigset_t ignored; /* a child that ends (SIGCHLD) or a window that changes its size is no reason to lose messages */
+    /* A child that ends (SIGCHLD) or a window that changes its size is no reason to lose
+     * messages. */
+    sigset_t ignored;
     sigfillset(&ignored);
     sigdelset(&ignored, SIGINT);
     sigdelset(&ignored, SIGTERM);
@@ -243,8 +250,8 @@ gw_ractor(void)
     return *number;
 }
 
-/* Out of descriptors libzmq aborts the process: where its first socket starts its threads, and where
- * it looks up an address. So Godwit opens that many first. */
+/* Out of descriptors libzmq aborts the process: where its first socket starts its threads, and
+ * where it looks up an address. So Godwit opens that many first. */
 int
 gw_descriptors(int needed)
 {

@@ -95,7 +95,8 @@ typedef struct gw_context {
     atomic_flag lock;             /* guards `sockets`; never held across a call that may block */
     struct gw_socket *sockets;    /* borrowed: each unlinks itself before it is freed */
     struct gw_early *early;       /* owned; guarded by `lock`, as is `ender`: see inproc.c */
-    void *ender;                  /* owned: libzmq socket that ends such connections; NULL at first */
+    /* owned: libzmq socket that ends such connections; NULL at first */
+    void *ender;
     struct gw_context *next;      /* list of the process's contexts */
     unsigned generation;
     int done_fd;                  /* eventfd, readable once zmq_ctx_term has returned */

@@ -1,8 +1,8 @@
 /* Godwit::Proxy: the Ruby object over proxy_loop.c.
  *
- * While the loop runs the proxy has its sockets: gw_socket_open refuses every other use of them, so the
- * loop alone calls libzmq on them. A socket that is closed meanwhile is marked, and released when the
- * loop has left. */
+ * While the loop runs the proxy has its sockets: gw_socket_open refuses every other use of them, so
+ * the loop alone calls libzmq on them. A socket that is closed meanwhile is marked, and released
+ * when the loop has left. */
 #include "proxy.h"
 #include <ruby/thread.h>
 #include <stdlib.h>
@@ -33,7 +33,8 @@ proxy_free(void *pointer)
 {
     gw_proxy_t *proxy = pointer;
     for (int i = 0; i < 2; i++) {
-        for (int j = 0; j < proxy->directions[i].capacity; j++) zmq_msg_close(&proxy->directions[i].parts[j]);
+        for (int j = 0; j < proxy->directions[i].capacity; j++)
+            zmq_msg_close(&proxy->directions[i].parts[j]);
         free(proxy->directions[i].parts);
         if (proxy->directions[i].left) zmq_msg_close(&proxy->directions[i].batch);
     }
@@ -46,12 +47,16 @@ static size_t
 proxy_size(const void *pointer)
 {
     const gw_proxy_t *proxy = pointer;
-    return sizeof *proxy + (proxy->directions[0].capacity + proxy->directions[1].capacity) * sizeof(zmq_msg_t);
+    return sizeof *proxy +
+        (proxy->directions[0].capacity + proxy->directions[1].capacity) * sizeof(zmq_msg_t);
 }
 
 static const rb_data_type_t proxy_type = {
     .wrap_struct_name = "Godwit::Proxy",
-    .function = {.dmark = proxy_mark, .dfree = proxy_free, .dsize = proxy_size, .dcompact = proxy_compact},
+    .function = {.dmark = proxy_mark,
+        .dfree = proxy_free,
+        .dsize = proxy_size,
+        .dcompact = proxy_compact},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
@@ -123,7 +128,8 @@ proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture)
         gw_direction_t *direction = &proxy->directions[i];
         direction->from = i == 0 ? GW_FRONT : GW_BACK;
         direction->to = i == 0 ? GW_BACK : GW_FRONT;
-        direction->live = proxy_receives(proxy->native[direction->from]) && proxy_sends(proxy->native[direction->to]) && !(i == 1 && front == back);
+        direction->live = proxy_receives(proxy->native[direction->from]) &&
+            proxy_sends(proxy->native[direction->to]) && !(i == 1 && front == back);
     }
     if (front == back) {
         proxy->native[GW_BACK] = NULL; /* one socket, looked at once */
@@ -151,7 +157,8 @@ proxy_observe(VALUE self, VALUE observer)
     return self;
 }
 
-/* _bound(bytes): of large frames that the back end's queues hold; a message beyond that is dropped; not while it runs */
+/* _bound(bytes): of large frames that the back end's queues hold; a message beyond that is dropped;
+ * not while it runs */
 static VALUE
 proxy_bound(VALUE self, VALUE bytes)
 {
@@ -177,14 +184,16 @@ proxy_acquire(VALUE self)
     for (int i = 0; i < GW_PLACES; i++) {
         if (NIL_P(proxy->sockets[i])) continue;
         gw_socket_t *socket = gw_socket_open(proxy->sockets[i], "proxy");
-        if (socket->queue.first) gw_raise_busy("proxy", proxy->sockets[i]); /* who waits calls libzmq when he wakes */
+        /* Who waits calls libzmq when he wakes. */
+        if (socket->queue.first) gw_raise_busy("proxy", proxy->sockets[i]);
     }
     for (int i = 0; i < GW_PLACES; i++) {
         gw_socket_t *socket = proxy->native[i];
         if (!socket) continue;
         size_t size = sizeof socket->proxy_linger;
         gw_peers_stop(socket);
-        if (gw_socket_get(socket, ZMQ_LINGER, &socket->proxy_linger, &size)) socket->proxy_linger = 0;
+        if (gw_socket_get(socket, ZMQ_LINGER, &socket->proxy_linger, &size))
+            socket->proxy_linger = 0;
         socket->state = GW_IN_PROXY;
         socket->sent = true; /* about to */
         socket->proxy = proxy;
@@ -194,7 +203,8 @@ proxy_acquire(VALUE self)
     return Qtrue;
 }
 
-/* _release: the sockets are the caller's again; those closed meanwhile are closed now. A second call does nothing. */
+/* _release: the sockets are the caller's again; those closed meanwhile are closed now. A second
+ * call does nothing. */
 static VALUE
 proxy_release(VALUE self)
 {
@@ -215,7 +225,8 @@ proxy_release(VALUE self)
     return Qnil;
 }
 
-/* _loop: until it is stopped (nil), one of its sockets or their context is closed, or this thread is interrupted (raises) */
+/* _loop: until it is stopped (nil), one of its sockets or their context is closed, or this thread
+ * is interrupted (raises) */
 static VALUE
 proxy_loop(VALUE self)
 {
@@ -224,7 +235,8 @@ proxy_loop(VALUE self)
         proxy->error = 0;
         rb_thread_check_ints();
         proxy_get(self, "proxy"); /* a trap handler may have forked */
-        rb_nogvl(gw_proxy_run, proxy, proxy_interrupt, proxy, RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
+        rb_nogvl(gw_proxy_run, proxy, proxy_interrupt, proxy,
+            RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
         int control = atomic_fetch_and(&proxy->control, ~GW_PROXY_INTERRUPTED);
         if (control & GW_PROXY_CLOSED) gw_raise_closed("proxy", self);
         if (proxy->error) gw_raise(proxy->error, "proxy", self, Qnil);
@@ -283,7 +295,8 @@ proxy_counters(VALUE self)
     gw_proxy_t *proxy = proxy_get(self, "statistics");
     VALUE counters = rb_ary_new_capa(4 * GW_PLACES + 1);
     for (int i = 0; i < GW_PLACES; i++) {
-        gw_traffic_t *traffic = &proxy->traffic[i == GW_BACK && !proxy->native[GW_BACK] ? GW_FRONT : i];
+        gw_traffic_t *traffic =
+            &proxy->traffic[i == GW_BACK && !proxy->native[GW_BACK] ? GW_FRONT : i];
         rb_ary_push(counters, ULL2NUM(atomic_load(&traffic->received)));
         rb_ary_push(counters, ULL2NUM(atomic_load(&traffic->received_bytes)));
         rb_ary_push(counters, ULL2NUM(atomic_load(&traffic->sent)));

@@ -78,7 +78,8 @@ typedef struct {
     size_t most;
 } gw_budget_t;
 
-/* One direction of the proxy, and the message in hand: at most one, taken whole and not yet sent. */
+/* One direction of the proxy, and the message in hand: at most one, taken whole and not yet
+ * sent. */
 typedef struct {
     int from, to;                 /* places */
     bool live;                    /* the one can receive, the other send */
@@ -88,7 +89,8 @@ typedef struct {
     int count, capacity;          /* frames in hand, and initialised */
     size_t bytes;
     zmq_msg_t *parts;             /* owned */
-    zmq_msg_t batch;              /* owned while `left`: the rest of a message that goes as several */
+    /* owned while `left`: the rest of a message that goes as several */
+    zmq_msg_t batch;
     size_t offset;                /* of that rest */
     int left;                     /* messages in it */
 } gw_direction_t;
@@ -127,8 +129,8 @@ void gw_init_addressed(void);
 
 typedef void gw_json_member_t(void *argument, const char *key, size_t key_size, const char *value,
     size_t size);
-/* Whether the text is a JSON object. Calls back with the raw text of each key and value, also before
- * it finds that it is none. */
+/* Whether the text is a JSON object. Calls back with the raw text of each key and value, also
+ * before it finds that it is none. */
 bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument);
 
 /* A record in a batch: topic, header and text. */

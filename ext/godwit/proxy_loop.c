@@ -1,6 +1,7 @@
-/* A proxy's loop: it moves messages between two sockets without the GVL (law 12, ADR 12). Nothing here
- * touches Ruby. It never blocks in libzmq. It sleeps in one place, on the sockets' descriptors and on
- * its own eventfd. Every other thread speaks to it by a bit of `control` and that eventfd. */
+/* A proxy's loop: it moves messages between two sockets without the GVL (law 12, ADR 12). Nothing
+ * here touches Ruby. It never blocks in libzmq. It sleeps in one place, on the sockets' descriptors
+ * and on its own eventfd. Every other thread speaks to it by a bit of `control` and that
+ * eventfd. */
 #include "proxy.h"
 #include <poll.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ gw_proxy_signal(gw_proxy_t *proxy, int bits)
 static inline void
 proxy_loop_add(atomic_ullong *counter, unsigned long long count)
 {
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + count, memory_order_relaxed);
+    atomic_store_explicit(
+        counter, atomic_load_explicit(counter, memory_order_relaxed) + count, memory_order_relaxed);
 }
 
 static int
@@ -50,8 +52,9 @@ proxy_loop_send_copy(gw_socket_t *to, zmq_msg_t *part, int flags)
     return error;
 }
 
-/* All or nothing: EAGAIN means that nothing of it went. A peer that vanishes in mid-message takes the first frames with it; then
- * it starts again from the first, as in send.c (ADR 3), so all but the last go as copies. The last one too with `keep`. */
+/* All or nothing: EAGAIN means that nothing of it went. A peer that vanishes in mid-message takes
+ * the first frames with it; then it starts again from the first, as in send.c (ADR 3), so all but
+ * the last go as copies. The last one too with `keep`. */
 static int
 proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep)
 {
@@ -59,7 +62,8 @@ proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep)
         int error = 0, i;
         for (i = 0; i < count; i++) {
             int flags = i + 1 < count ? ZMQ_SNDMORE : 0;
-            error = keep || flags ? proxy_loop_send_copy(to, &parts[i], flags) : gw_send_frame(to, &parts[i], flags);
+            error = keep || flags ? proxy_loop_send_copy(to, &parts[i], flags)
+                                  : gw_send_frame(to, &parts[i], flags);
             if (error) break;
         }
         if (error != EAGAIN || i == 0) return error;
@@ -99,7 +103,8 @@ proxy_loop_take_from_batch(gw_proxy_t *proxy, gw_direction_t *direction)
 {
     int count = proxy->observing->next(&direction->batch, &direction->offset, direction->parts);
     if (!count) return ENOMEM;
-    for (direction->count = 0; direction->count < count; direction->count++) direction->bytes += zmq_msg_size(&direction->parts[direction->count]);
+    for (direction->count = 0; direction->count < count; direction->count++)
+        direction->bytes += zmq_msg_size(&direction->parts[direction->count]);
     if (--direction->left == 0) zmq_msg_close(&direction->batch);
     return 0;
 }
@@ -113,7 +118,8 @@ proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction)
     direction->captured = direction->observed = direction->counted = false;
     if (direction->left) return proxy_loop_take_from_batch(proxy, direction);
     do {
-        if (direction->count == direction->capacity && !proxy_loop_more_room(direction)) return ENOMEM;
+        if (direction->count == direction->capacity && !proxy_loop_more_room(direction))
+            return ENOMEM;
         int error = gw_receive_frame(from, &direction->parts[direction->count]);
         if (error) {
             proxy_loop_let_go(direction); /* in mid-message only when the context ends */
@@ -121,8 +127,10 @@ proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction)
         }
         direction->bytes += zmq_msg_size(&direction->parts[direction->count]);
     } while (zmq_msg_more(&direction->parts[direction->count++]));
-    direction->left = proxy->observing ? proxy->observing->count(direction->parts, direction->count) : 0;
-    proxy_loop_add(&proxy->traffic[direction->from].received, direction->left ? direction->left : 1);
+    direction->left =
+        proxy->observing ? proxy->observing->count(direction->parts, direction->count) : 0;
+    proxy_loop_add(
+        &proxy->traffic[direction->from].received, direction->left ? direction->left : 1);
     proxy_loop_add(&proxy->traffic[direction->from].received_bytes, direction->bytes);
     if (!direction->left) return 0;
     zmq_msg_init(&direction->batch);
@@ -143,7 +151,8 @@ proxy_loop_free_large(void *data, void *hint)
     free(large);
 }
 
-/* Puts the frame into one that takes its bytes out of the budget when libzmq frees it. Without memory it stays uncounted. */
+/* Puts the frame into one that takes its bytes out of the budget when libzmq frees it. Without
+ * memory it stays uncounted. */
 static void
 proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *part)
 {
@@ -156,7 +165,9 @@ proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *part)
     atomic_fetch_add(&budget->references, 1);
     atomic_fetch_add(&budget->held, size);
     zmq_msg_close(part);
-    if (zmq_msg_init_data(part, zmq_msg_data(&large->frame), size, proxy_loop_free_large, large) == 0) return;
+    if (zmq_msg_init_data(part, zmq_msg_data(&large->frame), size, proxy_loop_free_large, large) ==
+        0)
+        return;
     zmq_msg_init(part);
     zmq_msg_move(part, &large->frame);
     proxy_loop_free_large(NULL, large); /* of a frame that is empty now */
@@ -174,7 +185,8 @@ proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direction)
         if (size >= LARGE) bytes += size;
     }
     if (bytes && atomic_load(&budget->held) + bytes > budget->most) return false;
-    for (int i = 0; bytes && i < direction->count; i++) proxy_loop_count_frame(budget, &direction->parts[i]);
+    for (int i = 0; bytes && i < direction->count; i++)
+        proxy_loop_count_frame(budget, &direction->parts[i]);
     direction->counted = true;
     return true;
 }
@@ -185,20 +197,27 @@ proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction)
 {
     int error;
     if (proxy->native[GW_CAPTURE] && !direction->captured) {
-        error = proxy_loop_send_whole(proxy->native[GW_CAPTURE], direction->parts, direction->count, true);
+        error = proxy_loop_send_whole(
+            proxy->native[GW_CAPTURE], direction->parts, direction->count, true);
         if (error) return error;
         direction->captured = true;
         proxy_loop_add(&proxy->traffic[GW_CAPTURE].sent, 1);
         proxy_loop_add(&proxy->traffic[GW_CAPTURE].sent_bytes, direction->bytes);
     }
     if (proxy->observing && !direction->observed) {
-        proxy->observing->observe(proxy->observing, direction->parts, direction->count, direction->bytes);
+        proxy->observing->observe(
+            proxy->observing, direction->parts, direction->count, direction->bytes);
         direction->observed = true;
     }
-    if (proxy->budget && direction->to == GW_BACK && !proxy_loop_within_budget(proxy->budget, direction)) error = ENOBUFS;
-    else error = proxy_loop_send_whole(proxy->native[direction->to], direction->parts, direction->count, false);
+    if (proxy->budget && direction->to == GW_BACK &&
+        !proxy_loop_within_budget(proxy->budget, direction))
+        error = ENOBUFS;
+    else
+        error = proxy_loop_send_whole(
+            proxy->native[direction->to], direction->parts, direction->count, false);
     if (error == EHOSTUNREACH || error == ENOBUFS) {
-        proxy_loop_add(&proxy->dropped, 1); /* one peer that left, or does not read, is no reason to fail all others */
+        /* One peer that left, or does not read, is no reason to fail all others. */
+        proxy_loop_add(&proxy->dropped, 1);
         error = 0;
     }
     else if (!error) {
@@ -211,10 +230,11 @@ proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction)
 
 /* ---- the loop ---- */
 
-/* One way's turn; gives an errno. Nothing is taken that has nowhere to go, as far as libzmq can tell beforehand: then high-water
- * marks hold the senders back. */
+/* One way's turn; gives an errno. Nothing is taken that has nowhere to go, as far as libzmq can
+ * tell beforehand: then high-water marks hold the senders back. */
 static int
-proxy_loop_take_turn(gw_proxy_t *proxy, gw_direction_t *direction, const int *events, bool *progress)
+proxy_loop_take_turn(
+    gw_proxy_t *proxy, gw_direction_t *direction, const int *events, bool *progress)
 {
     int error;
     if (direction->count) {
@@ -236,8 +256,8 @@ proxy_loop_take_turn(gw_proxy_t *proxy, gw_direction_t *direction, const int *ev
     return 0;
 }
 
-/* Asks all for ZMQ_EVENTS, which also empties their mailboxes; gives an errno. What a socket that only sends gets are
- * subscriptions, which would pile up. */
+/* Asks all for ZMQ_EVENTS, which also empties their mailboxes; gives an errno. What a socket that
+ * only sends gets are subscriptions, which would pile up. */
 static int
 proxy_loop_look(gw_proxy_t *proxy, int *events, bool *progress)
 {
@@ -246,7 +266,9 @@ proxy_loop_look(gw_proxy_t *proxy, int *events, bool *progress)
         if (!socket) continue;
         events[i] = gw_socket_events(socket);
         if (events[i] < 0) return errno;
-        if (!(events[i] & ZMQ_POLLIN) || !(socket->publisher || (i == GW_CAPTURE && socket->type == ZMQ_XPUB))) continue;
+        if (!(events[i] & ZMQ_POLLIN) ||
+            !(socket->publisher || (i == GW_CAPTURE && socket->type == ZMQ_XPUB)))
+            continue;
         int error = gw_drain_subscriptions(socket);
         if (error != EAGAIN && error != EINTR) return error;
         *progress = true;
@@ -259,7 +281,8 @@ proxy_loop_any_edge(gw_proxy_t *proxy)
 {
     bool any = false;
     for (int i = 0; i < GW_PLACES; i++) {
-        if (proxy->native[i] && gw_edge_passed(proxy->native[i])) any = true; /* all are asked: asking forgets */
+        /* All are asked: asking forgets. */
+        if (proxy->native[i] && gw_edge_passed(proxy->native[i])) any = true;
     }
     return any;
 }
@@ -268,20 +291,24 @@ static void
 proxy_loop_go_to_sleep(gw_proxy_t *proxy)
 {
     struct pollfd fds[GW_PLACES + 1];
-    for (int i = 0; i < GW_PLACES; i++) fds[i] = (struct pollfd){.fd = proxy->native[i] ? proxy->native[i]->fd : -1, .events = POLLIN};
+    for (int i = 0; i < GW_PLACES; i++)
+        fds[i] =
+            (struct pollfd){.fd = proxy->native[i] ? proxy->native[i]->fd : -1, .events = POLLIN};
     fds[GW_PLACES] = (struct pollfd){.fd = proxy->wake_fd, .events = POLLIN};
     atomic_store(&proxy->asleep, true);
     int ready = poll(fds, GW_PLACES + 1, -1);
     atomic_store(&proxy->asleep, false);
     if (ready <= 0 || !fds[GW_PLACES].revents) return;
     uint64_t count;
-    ssize_t got = read(proxy->wake_fd, &count, sizeof count); /* before control is looked at: no word is lost */
+    /* Before control is looked at: no word is lost. */
+    ssize_t got = read(proxy->wake_fd, &count, sizeof count);
     (void)got;
 }
 
-/* It may sleep when the last call on each socket was a look at its events that found nothing to do. With a message in hand a
- * try to send comes after that look, and either may swallow what the other waits for (a ROUTER with mandatory: ZMQ_EVENTS does
- * not tell which of its peers has room). So then it sleeps only after a turn in which nobody wrote or read a mailbox. */
+/* It may sleep when the last call on each socket was a look at its events that found nothing to do.
+ * With a message in hand a try to send comes after that look, and either may swallow what the other
+ * waits for (a ROUTER with mandatory: ZMQ_EVENTS does not tell which of its peers has room). So
+ * then it sleeps only after a turn in which nobody wrote or read a mailbox. */
 void *
 gw_proxy_run(void *argument)
 {
@@ -289,11 +316,14 @@ gw_proxy_run(void *argument)
     proxy->error = 0;
     for (;;) {
         int events[GW_PLACES] = {0}, error, control = atomic_load(&proxy->control);
-        bool progress = false, in_hand = !(control & GW_PROXY_PAUSE) && (proxy->directions[0].count || proxy->directions[1].count);
+        bool progress = false,
+             in_hand = !(control & GW_PROXY_PAUSE) &&
+            (proxy->directions[0].count || proxy->directions[1].count);
         if (control & ~GW_PROXY_PAUSE) return NULL;
         if (in_hand) proxy_loop_any_edge(proxy);
         error = proxy_loop_look(proxy, events, &progress);
-        for (int i = 0; i < 2 && !error && !(control & GW_PROXY_PAUSE); i++) error = proxy_loop_take_turn(proxy, &proxy->directions[i], events, &progress);
+        for (int i = 0; i < 2 && !error && !(control & GW_PROXY_PAUSE); i++)
+            error = proxy_loop_take_turn(proxy, &proxy->directions[i], events, &progress);
         if (error) {
             proxy->error = error;
             return NULL;

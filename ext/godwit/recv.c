@@ -11,9 +11,13 @@ recv_to_string(gw_socket_t *socket, zmq_msg_t *message)
 {
     size_t size = zmq_msg_size(message);
     const char *data = zmq_msg_data(message);
-    if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM) && zmq_msg_more(message) && size > 0 && data[size - 1] == '\0') size--; /* of an address */
+    /* Of an address. */
+    if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM) && zmq_msg_more(message) && size > 0 &&
+        data[size - 1] == '\0')
+        size--;
     VALUE string = rb_str_new(data, size);
-    if (RB_UNLIKELY(socket->encoding != rb_ascii8bit_encoding())) rb_enc_associate(string, socket->encoding);
+    if (RB_UNLIKELY(socket->encoding != rb_ascii8bit_encoding()))
+        rb_enc_associate(string, socket->encoding);
     return string;
 }
 
@@ -24,7 +28,8 @@ recv_to_object(gw_socket_t *socket, zmq_msg_t *message, bool frames)
     return frames ? gw_frame_take(message, socket->encoding) : recv_to_string(socket, message);
 }
 
-/* Adds the rest of a message to its first frame: libzmq hands out no first frame before the last one is there. */
+/* Adds the rest of a message to its first frame: libzmq hands out no first frame before the last
+ * one is there. */
 static void
 recv_rest(VALUE self, gw_socket_t *socket, const char *operation, VALUE parts, bool frames)
 {
@@ -58,7 +63,8 @@ recv_try(VALUE self, gw_socket_t *socket, const char *operation, bool frames)
 {
     zmq_msg_t frame;
     zmq_msg_init(&frame);
-    if (RB_UNLIKELY(socket->stale_reply_pipe)) gw_socket_events(socket); /* lets libzmq forget the peer that is gone first */
+    /* Lets libzmq forget the peer that is gone first. */
+    if (RB_UNLIKELY(socket->stale_reply_pipe)) gw_socket_events(socket);
     int error = gw_receive_frame(socket, &frame);
     if (RB_UNLIKELY(error)) {
         if (error == EAGAIN) return Qundef;
@@ -115,7 +121,8 @@ recv_message(VALUE self, VALUE timeout)
     return message == Qundef ? Qnil : message;
 }
 
-/* _recv_frame(timeout) => Frame, Array of Frames when the message has several, or nil when time is up */
+/* _recv_frame(timeout) => Frame, Array of Frames when the message has several, or nil when time is
+ * up */
 static VALUE
 recv_frame(VALUE self, VALUE timeout)
 {
@@ -156,7 +163,8 @@ recv_rest_of_batch(VALUE argument)
     return Qnil;
 }
 
-/* Up to `wanted` whole messages, or frames of them, in one Array; Qnil: time was up before the first. */
+/* Up to `wanted` whole messages, or frames of them, in one Array; Qnil: time was up before the
+ * first. */
 static VALUE
 recv_batch(gw_call_t *call, long wanted, bool frames)
 {
@@ -180,7 +188,8 @@ recv_many(VALUE self, VALUE most, VALUE timeout)
     return recv_batch(&call, NUM2LONG(most), false);
 }
 
-/* _recv_frames(most, timeout) => Array of the Frames of whole messages, or nil when time is up before the first */
+/* _recv_frames(most, timeout) => Array of the Frames of whole messages, or nil when time is up
+ * before the first */
 static VALUE
 recv_frames(VALUE self, VALUE most, VALUE timeout)
 {
@@ -188,7 +197,8 @@ recv_frames(VALUE self, VALUE most, VALUE timeout)
     return recv_batch(&call, NUM2LONG(most), true);
 }
 
-/* _recv_into(buffer, timeout) => bytes; an Array of frames when the message has several; nil when time is up */
+/* _recv_into(buffer, timeout) => bytes; an Array of frames when the message has several; nil when
+ * time is up */
 static VALUE
 recv_into(VALUE self, VALUE buffer, VALUE timeout)
 {
@@ -198,7 +208,9 @@ recv_into(VALUE self, VALUE buffer, VALUE timeout)
     zmq_msg_init(&message);
     int error;
     for (;;) {
-        rb_str_modify(buffer); /* one that was frozen or copied, also while we waited, raises or gets its own memory before a message is taken */
+        /* One that was frozen or copied, also while we waited, raises or gets its own memory
+         * before a message is taken. */
+        rb_str_modify(buffer);
         error = gw_receive_frame(call.socket, &message);
         if (error != EAGAIN) break;
         if (!gw_wait(&call, ZMQ_POLLIN)) return Qnil;
@@ -242,13 +254,16 @@ recv_fast(VALUE self)
     return message;
 }
 
-/* _recv_on_owner_thread(owner, rest) => the first frame as a String, the message's others added to `rest`; false when there is none; nil when it has
- * to be looked at, with nothing done: also when `rest` still holds what was left of a message. See _send_on_owner_thread. */
+/* _recv_on_owner_thread(owner, rest) => the first frame as a String, the message's others added to
+ * `rest`; false when there is none; nil when it has to be looked at, with nothing done: also when
+ * `rest` still holds what was left of a message. See _send_on_owner_thread. */
 static VALUE
 recv_by_owner(VALUE self, VALUE owner, VALUE rest)
 {
     gw_socket_t *socket = gw_fast_socket(self);
-    if (RB_UNLIKELY(!socket || owner != rb_thread_current() || !RB_TYPE_P(rest, T_ARRAY) || RARRAY_LEN(rest) != 0)) return Qnil;
+    if (RB_UNLIKELY(!socket || owner != rb_thread_current() || !RB_TYPE_P(rest, T_ARRAY) ||
+            RARRAY_LEN(rest) != 0))
+        return Qnil;
     VALUE message = recv_try(self, socket, "recv", false);
     if (RB_LIKELY(RB_TYPE_P(message, T_STRING))) return message;
     if (message == Qundef) return Qfalse;

@@ -32,7 +32,8 @@ static int
 send_fill_large(VALUE string, zmq_msg_t *message, gw_tracker_t *tracker)
 {
     gw_pin_t *pin;
-    if (!gw_can_pin(string)) return gw_message_init(message, RSTRING_PTR(string), RSTRING_LEN(string));
+    if (!gw_can_pin(string))
+        return gw_message_init(message, RSTRING_PTR(string), RSTRING_LEN(string));
     int error = gw_pin_message(message, string, tracker ? &pin : NULL);
     if (!error && tracker && (error = gw_pin_watch(pin, tracker)) != 0) zmq_msg_close(message);
     return error;
@@ -42,11 +43,13 @@ static inline int
 send_fill(const gw_socket_t *socket, VALUE string, zmq_msg_t *message, gw_tracker_t *tracker)
 {
     size_t size = RSTRING_LEN(string);
-    if (RB_UNLIKELY(size >= socket->copy_threshold)) return send_fill_large(string, message, tracker);
+    if (RB_UNLIKELY(size >= socket->copy_threshold))
+        return send_fill_large(string, message, tracker);
     return gw_message_init(message, RSTRING_PTR(string), size);
 }
 
-/* A message of a String, or of a Frame, which keeps its bytes until gw_part_sent; gives an errno. */
+/* A message of a String, or of a Frame, which keeps its bytes until gw_part_sent; gives an
+ * errno. */
 int
 gw_part_message(const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker)
 {
@@ -85,7 +88,8 @@ send_set_relaxed(gw_socket_t *socket, bool relaxed)
 
 /* ---- a REQ that was cut in mid-message (ADR 3) ---- */
 
-/* Only for a REQ that is bound; one that is connected is made anew (send_recreate). Brings it back to where a request begins. */
+/* Only for a REQ that is bound; one that is connected is made anew (send_recreate). Brings it back
+ * to where a request begins. */
 static int
 send_repair_request(gw_socket_t *socket)
 {
@@ -95,17 +99,22 @@ send_repair_request(gw_socket_t *socket)
         return 0;
       case GW_REQ_CUT:
         return EAGAIN;
-      case GW_REQ_OWES_DELIMITER: /* it takes the next frame for a later part: write the delimiter ourselves */
+        /* It takes the next frame for a later part: write the delimiter ourselves. */
+      case GW_REQ_OWES_DELIMITER:
         error = send_bytes(socket, "", 0, ZMQ_SNDMORE);
         if (error) return error;
         socket->repair = GW_REQ_SOUND;
         return 0;
-      case GW_REQ_OWES_END: /* its request id is unknown to us: end that request with an empty frame, which no REP takes */
+        /* Its request id is unknown to us: end that request with an empty frame, which no REP
+         * takes. */
+      case GW_REQ_OWES_END:
         error = send_bytes(socket, "", 0, 0);
         if (error) return error;
         socket->repair = GW_REQ_OWES_RELAX;
         /* fall through */
-      case GW_REQ_OWES_RELAX: /* it waits for a reply to what nobody got: RELAXED lets it send again, and the caller resets it */
+        /* It waits for a reply to what nobody got: RELAXED lets it send again, and the caller
+         * resets it. */
+      case GW_REQ_OWES_RELAX:
         return send_set_relaxed(socket, true);
     }
     return 0;
@@ -142,17 +151,19 @@ send_mark_sent(VALUE message)
     for (long i = 0; i < RARRAY_LEN(message); i++) gw_part_sent(RARRAY_AREF(message, i));
 }
 
-/* DONTWAIT says EAGAIN in mid-message when the peer went away. PUSH and DEALER then drop what is left of the message if more was
- * to come, so it has to be pushed through; a REQ's state is in the middle, too; PAIR and the others have forgotten it already.
- * Either way the message starts again from its first part. Gives an errno: EAGAIN when it would block, with nothing of the
- * message sent. */
+/* DONTWAIT says EAGAIN in mid-message when the peer went away. PUSH and DEALER then drop what is
+ * left of the message if more was to come, so it has to be pushed through; a REQ's state is in the
+ * middle, too; PAIR and the others have forgotten it already. Either way the message starts again
+ * from its first part. Gives an errno: EAGAIN when it would block, with nothing of the message
+ * sent. */
 static int
 send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker)
 {
     bool single = !RB_TYPE_P(message, T_ARRAY);
     long count = single ? 1 : RARRAY_LEN(message), i;
     int error;
-    if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM)) { /* one that is not bound drops messages, and gives no errno */
+    /* One that is not bound drops messages, and gives no errno. */
+    if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM)) {
         int events = gw_socket_events(socket);
         if (events < 0) return errno;
         if (!(events & ZMQ_POLLOUT)) return EAGAIN;
@@ -166,14 +177,16 @@ send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker)
         }
         if (RB_UNLIKELY(socket->repair == GW_REQ_OWES_RELAX)) {
             send_set_relaxed(socket, socket->relaxed);
-            if (i > 1 || !error) socket->repair = GW_REQ_SOUND; /* the first part went, and with it a new request began */
+            /* The first part went, and with it a new request began. */
+            if (i > 1 || !error) socket->repair = GW_REQ_SOUND;
         }
         if (RB_LIKELY(!error)) {
             if (!RB_TYPE_P(message, T_STRING)) send_mark_sent(message);
             return 0;
         }
         if (error != EAGAIN || i == 0 || (i == 1 && !begun)) return error;
-        if (socket->type == ZMQ_PUSH || socket->type == ZMQ_DEALER) send_push_rest(socket, count - i);
+        if (socket->type == ZMQ_PUSH || socket->type == ZMQ_DEALER)
+            send_push_rest(socket, count - i);
     } while (socket->type != ZMQ_REQ);
     socket->repair = GW_REQ_CUT;
     socket->cut_left = count - i;
@@ -208,7 +221,8 @@ send_valid_part(VALUE part)
 static bool
 send_valid(const gw_socket_t *socket, VALUE message)
 {
-    if (RB_LIKELY(!RB_TYPE_P(message, T_ARRAY))) return send_valid_part(message) && send_fits(socket, 1);
+    if (RB_LIKELY(!RB_TYPE_P(message, T_ARRAY)))
+        return send_valid_part(message) && send_fits(socket, 1);
     for (long i = 0; i < RARRAY_LEN(message); i++) {
         if (!send_valid_part(RARRAY_AREF(message, i))) return false;
     }
@@ -222,18 +236,22 @@ send_check(const gw_call_t *call, VALUE message)
     if (RB_UNLIKELY(!send_valid(call->socket, message))) {
         if (gw_is_frame(message)) gw_frame_check(message, operation);
         for (long i = 0; RB_TYPE_P(message, T_ARRAY) && i < RARRAY_LEN(message); i++) {
-            if (gw_is_frame(RARRAY_AREF(message, i))) gw_frame_check(RARRAY_AREF(message, i), operation);
+            if (gw_is_frame(RARRAY_AREF(message, i)))
+                gw_frame_check(RARRAY_AREF(message, i), operation);
         }
         gw_raise_message(message, operation, call->self);
     }
-    if (RB_UNLIKELY(send_too_large(call->socket, message))) gw_raise(EMSGSIZE, operation, call->self, Qnil);
+    if (RB_UNLIKELY(send_too_large(call->socket, message)))
+        gw_raise(EMSGSIZE, operation, call->self, Qnil);
 }
 
 /* What is sent of a Message are its frames. */
 static inline VALUE
 send_parts_of(VALUE message)
 {
-    if (RB_LIKELY(!RB_TYPE_P(message, T_OBJECT)) || !RTEST(rb_obj_is_kind_of(message, message_class))) return message;
+    if (RB_LIKELY(!RB_TYPE_P(message, T_OBJECT)) ||
+        !RTEST(rb_obj_is_kind_of(message, message_class)))
+        return message;
     return rb_ivar_get(message, id_frames);
 }
 
@@ -244,7 +262,8 @@ send_snapshot(VALUE message)
     if (RB_TYPE_P(message, T_STRING)) return rb_str_new_frozen(message);
     if (!RB_TYPE_P(message, T_ARRAY)) return message;
     VALUE copy = rb_ary_new_capa(RARRAY_LEN(message));
-    for (long i = 0; i < RARRAY_LEN(message); i++) rb_ary_push(copy, send_snapshot(RARRAY_AREF(message, i)));
+    for (long i = 0; i < RARRAY_LEN(message); i++)
+        rb_ary_push(copy, send_snapshot(RARRAY_AREF(message, i)));
     return copy;
 }
 
@@ -265,7 +284,8 @@ send_try(gw_call_t *call, VALUE message)
     return false;
 }
 
-/* Before a wait: libzmq looks at its mailbox only now and then when it sends, so ZMQ_EVENTS has to empty it. */
+/* Before a wait: libzmq looks at its mailbox only now and then when it sends, so ZMQ_EVENTS has to
+ * empty it. */
 static bool
 send_drain_and_retry(gw_call_t *call, VALUE message)
 {
@@ -295,7 +315,8 @@ send_begin(gw_call_t *call)
     gw_yield_fiber(call);
     if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
     if (!call->socket->publisher) return;
-    int64_t now = gw_milliseconds_now(); /* often enough that a peer cannot fill our memory with what it sends up */
+    /* Often enough that a peer cannot fill our memory with what it sends up. */
+    int64_t now = gw_milliseconds_now();
     if (now - call->socket->drained < DRAIN_EVERY) return;
     call->socket->drained = now;
     gw_drain_subscriptions(call->socket);
@@ -303,7 +324,8 @@ send_begin(gw_call_t *call)
 
 /* ---- primitives ---- */
 
-/* _send(message, timeout in ms, nil: the socket's own, Tracker or nil) => true, or false when time is up */
+/* _send(message, timeout in ms, nil: the socket's own, Tracker or nil) => true, or false when time
+ * is up */
 static VALUE
 send_message(VALUE self, VALUE message, VALUE timeout, VALUE tracker)
 {
@@ -385,14 +407,16 @@ send_fast(VALUE self, VALUE message)
     return self;
 }
 
-/* _send_on_owner_thread(owner, message) => true; false when it would wait; nil when it has to be looked at, with nothing done: this is not the
- * owner's thread, it is no String, or others have to be given way to first. What a door for old programs sends by (lib/godwit/compat):
- * the sockets there belong to a thread, and to compare that in Ruby would cost a third of a small message. */
+/* _send_on_owner_thread(owner, message) => true; false when it would wait; nil when it has to be
+ * looked at, with nothing done: this is not the owner's thread, it is no String, or others have to
+ * be given way to first. What a door for old programs sends by (lib/godwit/compat): the sockets
+ * there belong to a thread, and to compare that in Ruby would cost a third of a small message. */
 static VALUE
 send_by_owner(VALUE self, VALUE owner, VALUE message)
 {
     gw_socket_t *socket = gw_fast_socket(self);
-    if (RB_UNLIKELY(!socket || owner != rb_thread_current() || !RB_TYPE_P(message, T_STRING))) return Qnil;
+    if (RB_UNLIKELY(!socket || owner != rb_thread_current() || !RB_TYPE_P(message, T_STRING)))
+        return Qnil;
     zmq_msg_t filled;
     int error = send_fill(socket, message, &filled, NULL);
     if (RB_LIKELY(!error)) error = send_hand_over(socket, &filled, 0);
@@ -404,7 +428,8 @@ send_by_owner(VALUE self, VALUE owner, VALUE message)
 static VALUE
 send_takeover(int argc, VALUE *argv, VALUE self)
 {
-    return argc == 1 ? send_fast(self, argv[0]) : rb_call_super_kw(argc, argv, RB_PASS_CALLED_KEYWORDS);
+    return argc == 1 ? send_fast(self, argv[0])
+                     : rb_call_super_kw(argc, argv, RB_PASS_CALLED_KEYWORDS);
 }
 
 void

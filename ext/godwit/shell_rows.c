@@ -1,5 +1,6 @@
-/* Godwit::Backend::Native::Rows: the rows of what comes out of a pipe, and the two questions about a child process that Ruby has no
- * method for. Nothing here waits: what would block is told, and lib/godwit/shell waits with a Poller. */
+/* Godwit::Backend::Native::Rows: the rows of what comes out of a pipe, and the two questions about
+ * a child process that Ruby has no method for. Nothing here waits: what would block is told, and
+ * lib/godwit/shell waits with a Poller. */
 #include "proxy.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,8 @@ typedef struct {
     size_t separator_size;/* 0: whatever a read gave is a row */
     uint64_t bytes, rows; /* read, yielded */
     rb_encoding *encoding;/* borrowed; the rows' */
-    VALUE row;            /* the one that is used again and again; nil: each row is a String of its own */
+    /* The one that is used again and again; nil: each row is a String of its own. */
+    VALUE row;
     int fd;               /* borrowed from the IO that `lib/` keeps; -1 once closed */
     int longer;           /* LONG_…: what becomes of rows above the limit */
     bool chomp, carriage; /* leave the separator out; "\r" before it too */
@@ -66,7 +68,10 @@ rows_size(const void *pointer)
 
 static const rb_data_type_t rows_type = {
     .wrap_struct_name = "Godwit rows",
-    .function = {.dmark = rows_mark, .dfree = rows_free, .dsize = rows_size, .dcompact = rows_compact},
+    .function = {.dmark = rows_mark,
+        .dfree = rows_free,
+        .dsize = rows_size,
+        .dcompact = rows_compact},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
@@ -86,12 +91,16 @@ rows_opened(VALUE self)
 
 /* open(io, separator or nil, limit, longer, chomp, encoding, reuse) */
 static VALUE
-rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE longer, VALUE chomp, VALUE encoding, VALUE reuse)
+rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE longer, VALUE chomp,
+    VALUE encoding, VALUE reuse)
 {
-    if (rb_check_typeddata(self, &rows_type)) gw_raise_detail("StateError", "rows", rb_str_new_cstr("these rows are open already"));
-    int number = NUM2INT(rb_funcall(io, rb_intern("fileno"), 0)), flags = fcntl(number, F_GETFL), error = errno;
+    if (rb_check_typeddata(self, &rows_type))
+        gw_raise_detail("StateError", "rows", rb_str_new_cstr("these rows are open already"));
+    int number = NUM2INT(rb_funcall(io, rb_intern("fileno"), 0)), flags = fcntl(number, F_GETFL),
+        error = errno;
     if (flags < 0) gw_raise(error, "rows", self, Qnil);
-    size_t most = NUM2SIZET(limit), size = NIL_P(separator) ? 0 : (size_t)RSTRING_LEN(StringValue(separator));
+    size_t most = NUM2SIZET(limit),
+           size = NIL_P(separator) ? 0 : (size_t)RSTRING_LEN(StringValue(separator));
     rb_encoding *rows_encoding = rb_to_encoding(encoding);
     int then = NUM2INT(longer);
     fcntl(number, F_SETFL, flags | O_NONBLOCK);
@@ -174,7 +183,8 @@ rows_next_row(rows_t *rows, const char **text, size_t *size)
     if (rows->separator_size == 0) return rows_chunk(rows, text, size);
     for (;;) {
         char *found = rows_separator_after(rows);
-        size_t known = found ? (size_t)(found - rows->buffer) : rows->end; /* bytes up to here are of this row, but for a part of a separator */
+        /* Bytes up to here are of this row, but for a part of a separator. */
+        size_t known = found ? (size_t)(found - rows->buffer) : rows->end;
         size_t part = found || rows->over ? 0 : rows->separator_size - 1;
         rows->scanned = known - rows->start > part ? known - part : rows->start;
         if (rows->dropping) {
@@ -186,9 +196,12 @@ rows_next_row(rows_t *rows, const char **text, size_t *size)
         }
         *text = rows->buffer + rows->start;
         *size = known - rows->start;
-        /* "\r" counts as a part of what ends the row, and where no more was read yet it may be one */
-        size_t carriage = rows->chomp && rows->carriage && *size > 0 && (*text)[*size - 1] == '\r' && (found || !rows->over);
-        if (*size > part + carriage && *size - part - carriage > rows->limit) return rows_too_long(rows, text, size);
+        /* "\r" counts as a part of what ends the row, and where no more was read yet it may be
+         * one */
+        size_t carriage = rows->chomp && rows->carriage && *size > 0 &&
+            (*text)[*size - 1] == '\r' && (found || !rows->over);
+        if (*size > part + carriage && *size - part - carriage > rows->limit)
+            return rows_too_long(rows, text, size);
         if (found) {
             rows->start = rows->scanned = known + rows->separator_size;
             *size = rows->chomp ? *size - carriage : *size + rows->separator_size;
@@ -231,7 +244,8 @@ rows_fill(VALUE self, rows_t *rows)
     }
     if (got < 0 && (error == EAGAIN || error == EINTR)) return WAIT;
     rows->over = true;
-    if (got < 0 && error != EIO) gw_raise(error, "rows", self, Qnil); /* EIO: the other side of a terminal was closed */
+    /* EIO: the other side of a terminal was closed. */
+    if (got < 0 && error != EIO) gw_raise(error, "rows", self, Qnil);
     return MORE;
 }
 
@@ -262,8 +276,9 @@ rows_past(int64_t deadline)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 >= deadline;
 }
 
-/* take(deadline in ms of the monotonic clock, -1: none) { |row| } => MORE, WAIT, END, LATE or TOO_LONG: reads once at most, and yields
- * all rows that are there. The block may raise, close the rows, and never come back. */
+/* take(deadline in ms of the monotonic clock, -1: none) { |row| } => MORE, WAIT, END, LATE or
+ * TOO_LONG: reads once at most, and yields all rows that are there. The block may raise, close the
+ * rows, and never come back. */
 static VALUE
 rows_take(VALUE self, VALUE deadline)
 {
@@ -310,7 +325,8 @@ rows_count(VALUE self)
 
 /* ---- child processes ---- */
 
-/* exited?(pid) => true: it ended, and nobody has taken its status; false: it runs; nil: it is no child of ours, or no longer. */
+/* exited?(pid) => true: it ended, and nobody has taken its status; false: it runs; nil: it is no
+ * child of ours, or no longer. */
 static VALUE
 rows_exited_p(VALUE self, VALUE pid)
 {
@@ -322,7 +338,8 @@ rows_exited_p(VALUE self, VALUE pid)
     return RBOOL(info.si_pid != 0);
 }
 
-/* rows_pidfd(pid) => a descriptor that is readable once the process has ended; nil where the kernel has none (before Linux 5.3) */
+/* rows_pidfd(pid) => a descriptor that is readable once the process has ended; nil where the kernel
+ * has none (before Linux 5.3) */
 static VALUE
 rows_pidfd(VALUE self, VALUE pid)
 {
@@ -334,7 +351,8 @@ rows_pidfd(VALUE self, VALUE pid)
     return Qnil;
 }
 
-/* By id: the documentation's reader of C knows neither this file's class nor that all of the backend is private. */
+/* By id: the documentation's reader of C knows neither this file's class nor that all of the
+ * backend is private. */
 void
 gw_init_rows(VALUE native)
 {

@@ -1,5 +1,5 @@
-/* Godwit::Socket: its life. endpoints.c binds and connects it, options.c has its options, send.c and
- * recv.c its messages. */
+/* Godwit::Socket: its life. endpoints.c binds and connects it, options.c has its options, send.c
+ * and recv.c its messages. */
 #include "socket.h"
 #include <stddef.h>
 #include <unistd.h>
@@ -99,7 +99,10 @@ socket_size(const void *pointer)
 
 const rb_data_type_t gw_socket_type = {
     .wrap_struct_name = "Godwit::Socket",
-    .function = {.dmark = socket_mark, .dfree = socket_free, .dsize = socket_size, .dcompact = socket_compact},
+    .function = {.dmark = socket_mark,
+        .dfree = socket_free,
+        .dsize = socket_size,
+        .dcompact = socket_compact},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
@@ -193,7 +196,8 @@ socket_make(gw_socket_t *socket)
     int linger = socket->type == ZMQ_SUB ? 0 : atomic_load(&socket->context->linger);
     int error = gw_descriptors(socket_descriptors_for_socket(socket->context));
     if (error) return error;
-    socket->zmq = zmq_socket(socket->context->zmq, socket->type == ZMQ_REP ? ZMQ_ROUTER : socket->type);
+    socket->zmq =
+        zmq_socket(socket->context->zmq, socket->type == ZMQ_REP ? ZMQ_ROUTER : socket->type);
     if (!socket->zmq) return errno;
     socket->context->started = true;
     error = gw_draft_open(socket);
@@ -299,7 +303,8 @@ gw_socket_close(gw_socket_t *socket)
     EACH_PART(closing, socket);
     gw_wake_all(socket);
     gw_wake_monitor_waiters(socket);
-    gw_socket_left(socket); /* else the last to leave releases it: the descriptor is reused at once */
+    /* Else the last to leave releases it: the descriptor is reused at once. */
+    gw_socket_left(socket);
 }
 
 static bool
@@ -359,7 +364,8 @@ socket_reopen(VALUE self)
 
 /* ---- the rest ---- */
 
-/* Waits until ZMQ_EVENTS has one of `events`; gives those, or nil when time is up. Takes no message. */
+/* Waits until ZMQ_EVENTS has one of `events`; gives those, or nil when time is up. Takes no
+ * message. */
 static VALUE
 socket_wait(VALUE self, VALUE events, VALUE timeout)
 {
@@ -379,7 +385,8 @@ static VALUE
 socket_waiters(VALUE self)
 {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
-    return LONG2NUM(gw_wait_queue_count(&socket->queue) + gw_wait_queue_count(&socket->monitor_waiters));
+    return LONG2NUM(
+        gw_wait_queue_count(&socket->queue) + gw_wait_queue_count(&socket->monitor_waiters));
 }
 
 static VALUE

@@ -32,7 +32,8 @@ int gw_zmq_set(void *zmq, int option, const void *value, size_t size);
 
 int gw_receive_indirectly(gw_socket_t *socket, zmq_msg_t *message);
 int gw_send_indirectly(gw_socket_t *socket, zmq_msg_t *message, int flags);
-int gw_settle(gw_socket_t *socket, int error); /* after a call that gave this errno; gives it back */
+/* After a call that gave this errno; gives it back. */
+int gw_settle(gw_socket_t *socket, int error);
 void gw_settle_message(gw_socket_t *socket);   /* after a whole message */
 
 /* Gives an errno. */

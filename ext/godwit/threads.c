@@ -1,5 +1,5 @@
-/* How a context's threads are scheduled. libzmq aborts the process when the system refuses that, so a
- * thread of our own tries it first, in the order of libzmq's thread.cpp. */
+/* How a context's threads are scheduled. libzmq aborts the process when the system refuses that, so
+ * a thread of our own tries it first, in the order of libzmq's thread.cpp. */
 #include "process.h"
 #include <errno.h>
 #include <pthread.h>
@@ -43,7 +43,8 @@ threads_schedule(const gw_threads_t *threads)
 static int
 threads_raise_priority(const gw_threads_t *threads)
 {
-    if (threads->policy == SCHED_FIFO || threads->policy == SCHED_RR || threads->priority <= 0) return 0;
+    if (threads->policy == SCHED_FIFO || threads->policy == SCHED_RR || threads->priority <= 0)
+        return 0;
     errno = 0;
     return nice(-20) == -1 && errno ? errno : 0; /* of this thread alone, on Linux */
 }
@@ -53,12 +54,14 @@ threads_try_it(void *argument)
 {
     trial_t *trial = argument;
     const gw_threads_t *threads = trial->threads;
-    trial->fix = "thread_sched_policy: 1 (SCHED_FIFO) and 2 (SCHED_RR) need thread_priority: 1 to 99 and the "
+    trial->fix = "thread_sched_policy: 1 (SCHED_FIFO) and 2 (SCHED_RR) need thread_priority: 1 to "
+                 "99 and the "
                  "privilege CAP_SYS_NICE; 0 needs neither";
     if ((trial->error = threads_schedule(threads)) != 0) return NULL;
     trial->fix = "thread_priority: needs the privilege CAP_SYS_NICE; leave it out";
     if ((trial->error = threads_raise_priority(threads)) != 0) return NULL;
-    trial->fix = "thread_affinity_add: names no CPU of this machine; take 0 to one less than what nproc prints";
+    trial->fix = "thread_affinity_add: names no CPU of this machine; take 0 to one less than what "
+                 "nproc prints";
     if (CPU_COUNT(&threads->cpus) > 0) {
         trial->error = pthread_setaffinity_np(pthread_self(), sizeof threads->cpus, &threads->cpus);
     }

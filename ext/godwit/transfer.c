@@ -1,14 +1,14 @@
-/* Every libzmq call that can consume an edge of ZMQ_FD (law 2): frames, events, options. Each wakes the
- * waiters that it may concern. A REP is libzmq's ROUTER here, and keeps the envelope of a request
- * itself: libzmq's REP loses the reply to a request that follows a message without a delimiter from a
- * peer that has left. */
+/* Every libzmq call that can consume an edge of ZMQ_FD (law 2): frames, events, options. Each wakes
+ * the waiters that it may concern. A REP is libzmq's ROUTER here, and keeps the envelope of a
+ * request itself: libzmq's REP loses the reply to a request that follows a message without a
+ * delimiter from a peer that has left. */
 #include "socket.h"
 #include <stdlib.h>
 
 /* ---- waking the waiters ---- */
 
-/* After a call that may have consumed an edge, with waiters: wakes them if one passed. Pollers watch
- * the descriptor themselves. No call consumes a thread-safe type's signals (ADR 14). */
+/* After a call that may have consumed an edge, with waiters: wakes them if one passed. Pollers
+ * watch the descriptor themselves. No call consumes a thread-safe type's signals (ADR 14). */
 static void
 transfer_settle_edge(gw_socket_t *socket)
 {
@@ -166,13 +166,15 @@ transfer_keep_to_end(gw_socket_t *socket)
 }
 
 /* Before a disconnect; gives an errno. These types hold the first frame of a message once they were
- * asked for events, and libzmq aborts when the rest goes with the connection. So it is taken whole. */
+ * asked for events, and libzmq aborts when the rest goes with the connection. So it is taken
+ * whole. */
 int
 gw_keep_message(gw_socket_t *socket)
 {
     if (!transfer_reads_ahead(socket)) return 0;
     int error = 0;
-    if (socket->turn == GW_REP_READING && socket->kept.last == 0) error = transfer_keep_to_end(socket);
+    if (socket->turn == GW_REP_READING && socket->kept.last == 0)
+        error = transfer_keep_to_end(socket);
     if (error) return error;
     int events = transfer_events(socket);
     if (events < 0) return errno;
@@ -190,7 +192,8 @@ transfer_take_envelope(gw_socket_t *socket)
     int error;
     zmq_msg_init(&message);
     while (!(error = transfer_next_frame(socket, &message))) {
-        bool more = zmq_msg_more(&message), delimiter = zmq_msg_size(&message) == 0 && envelope->last > 0;
+        bool more = zmq_msg_more(&message),
+             delimiter = zmq_msg_size(&message) == 0 && envelope->last > 0;
         error = transfer_add_frame(envelope, &message);
         if (error) break;
         if (!more) transfer_clear_frames(envelope);

@@ -1,10 +1,10 @@
 /* The one place that waits (laws 1 and 2).
  *
- * ZMQ_FD is edge-triggered: any libzmq call may consume the edge that another thread waits for. So a
- * waiter enters its socket's wait queue, with a wake-up of its own, before it gives up the GVL. While
- * the queue has waiters, transfer.c wakes all of them after a call, if an edge passed since it last
- * looked. All waiters retry. A waiter whose retry fails with EAGAIN waits again. The GVL guards the
- * queues. ADR 1 says why ZMQ_EVENTS is not asked instead. */
+ * ZMQ_FD is edge-triggered: any libzmq call may consume the edge that another thread waits for. So
+ * a waiter enters its socket's wait queue, with a wake-up of its own, before it gives up the GVL.
+ * While the queue has waiters, transfer.c wakes all of them after a call, if an edge passed since
+ * it last looked. All waiters retry. A waiter whose retry fails with EAGAIN waits again. The GVL
+ * guards the queues. ADR 1 says why ZMQ_EVENTS is not asked instead. */
 #include "wait.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -84,7 +84,8 @@ wait_without_gvl(VALUE argument)
     thread_wait_t *wait = (thread_wait_t *)argument;
     unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
-    if (generation != atomic_load(&gw_generation)) return Qnil; /* the child of a trap handler's fork */
+    /* The child of a trap handler's fork. */
+    if (generation != atomic_load(&gw_generation)) return Qnil;
     rb_nogvl(wait_poll_both, &wait->poll, gw_waiter_signal, wait->waiter,
         RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
     if (wait->poll.ready <= 0 || !wait->poll.fds[0].revents) rb_thread_check_ints();
@@ -124,7 +125,8 @@ wait_guard_free(void *pointer)
     gw_waiter_free(waiter);
 }
 
-/* Holds a fiber's waiter. A fiber whose thread died is collected while it waits, and its waiter too. */
+/* Holds a fiber's waiter. A fiber whose thread died is collected while it waits, and its waiter
+ * too. */
 static const rb_data_type_t guard_type = {
     .wrap_struct_name = "Godwit wait",
     .function = {.dfree = wait_guard_free}, /* no mark: the queue's owner marks the IO; no size */
@@ -140,8 +142,9 @@ typedef struct {
     bool ready; /* false: time is up, or it never came to waiting */
 } io_wait_t;
 
-/* A child that is forked by a trap handler comes back into the main thread's wait, where Ruby would go on polling the parent's
- * descriptors. So in the child their epoll becomes a descriptor that is always readable. */
+/* A child that is forked by a trap handler comes back into the main thread's wait, where Ruby would
+ * go on polling the parent's descriptors. So in the child their epoll becomes a descriptor that is
+ * always readable. */
 static _Thread_local gw_waiter_t *volatile main_waiter; /* of the thread that forks */
 
 static void
@@ -216,8 +219,9 @@ wait_passed(gw_deadline_t deadline)
     return deadline != GW_FOREVER && (deadline == 0 || wait_now() >= deadline);
 }
 
-/* A fiber waits by its scheduler. A main thread beside others waits by Ruby's own wait: Ruby 3.1 calls
- * no unblock function for a signal between its check and our ppoll, while its wait polls for signals. */
+/* A fiber waits by its scheduler. A main thread beside others waits by Ruby's own wait: Ruby 3.1
+ * calls no unblock function for a signal between its check and our ppoll, while its wait polls for
+ * signals. */
 static bool
 wait_by_io(void)
 {
@@ -234,9 +238,11 @@ gw_wait_interrupted(void)
     return waits_of_thread > 0;
 }
 
-/* One wait in a queue, until `fd` is readable or the waiter is woken. Gives the state of rb_protect. */
+/* One wait in a queue, until `fd` is readable or the waiter is woken. Gives the state of
+ * rb_protect. */
 static int
-wait_in_queue(gw_wait_queue_t *queue, gw_call_t *call, short events, int fd, bool reuse, bool *again)
+wait_in_queue(
+    gw_wait_queue_t *queue, gw_call_t *call, short events, int fd, bool reuse, bool *again)
 {
     gw_waiter_t *waiter = gw_waiter_take(queue, reuse);
     if (!waiter) gw_raise(errno, call->operation, call->self, Qnil);
@@ -262,15 +268,16 @@ wait_in_queue(gw_wait_queue_t *queue, gw_call_t *call, short events, int fd, boo
 }
 
 /* Call it only when libzmq has just said EAGAIN with its mailbox drained (a failed receive, or
- * ZMQ_EVENTS read after a failed send), and nothing in between could give up the GVL. True: try again. */
+ * ZMQ_EVENTS read after a failed send), and nothing in between could give up the GVL. True: try
+ * again. */
 bool
 gw_wait_on(gw_call_t *call, short events, int fd)
 {
     gw_socket_t *socket = call->socket;
     bool again, messages = fd == socket->fd;
     if (call->deadline == 0) return false;
-    /* A thread-safe type's descriptor is still readable for what the last calls have seen. Reading it
-     * may consume a newer signal, so the caller tries once more. */
+    /* A thread-safe type's descriptor is still readable for what the last calls have seen. Reading
+     * it may consume a newer signal, so the caller tries once more. */
     if (RB_UNLIKELY(socket->poller != NULL) && messages && gw_take_signal(socket)) return true;
 
     gw_wait_queue_t *queue = messages ? &socket->queue : &socket->monitor_waiters;
@@ -315,7 +322,11 @@ gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline)
         }
         else {
             io_wait_t wait = {
-                .self = self, .operation = operation, .waiter = &waiter, .fd = fd, .deadline = deadline,
+                .self = self,
+                .operation = operation,
+                .waiter = &waiter,
+                .fd = fd,
+                .deadline = deadline,
             };
             rb_protect(wait_for_io, (VALUE)&wait, &state);
             int failed = gw_waiter_close_io(waiter.io);
@@ -357,9 +368,10 @@ gw_group_wait(gw_call_t *call, gw_group_t *group)
     }
     if (state && wait_too_many_epolls()) {
         rb_set_errinfo(Qnil);
-        gw_raise_detail("PollerError", call->operation, rb_str_new_cstr(
-            "too many fibers wait on it, for Linux allows some 100: let one wait and tell the others, "
-            "or make more pollers"));
+        gw_raise_detail("PollerError", call->operation,
+            rb_str_new_cstr("too many fibers wait on it, for Linux allows some 100: let one wait "
+                            "and tell the others, "
+                            "or make more pollers"));
     }
     if (state) rb_jump_tag(state);
     return again || !wait_passed(call->deadline);

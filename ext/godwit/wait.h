@@ -59,7 +59,8 @@ typedef struct gw_socket {
     unsigned generation;
     unsigned turns;               /* messages since a fiber last yielded */
     int fd;                       /* borrowed from libzmq: ZMQ_FD, or the descriptor of `poller` */
-    int edge_fd;                  /* owned: epoll that remembers edges, see wait_queue.c; -1 before */
+    /* owned: epoll that remembers edges, see wait_queue.c; -1 before */
+    int edge_fd;
     int type;                     /* libzmq's */
     int proxy_linger;             /* ms, while a proxy has it */
     gw_frames_t kept;             /* received before a disconnect, not yet read */
@@ -76,7 +77,8 @@ typedef struct gw_socket {
     bool indirect;                /* its frames and events go through transfer.c */
     bool in_batch;                /* transfer.c settles after the batch, see gw_batch */
     bool sent;                    /* it sent a message */
-    bool udp;                     /* it has or had an endpoint of udp://, where messages are small */
+    /* It has or had an endpoint of udp://, where messages are small. */
+    bool udp;
     bool counting;                /* peers are to be counted from the first endpoint on */
 } gw_socket_t;
 
@@ -104,8 +106,8 @@ typedef struct gw_waiter {
     volatile bool signalled;      /* wake_fd was written */
 } gw_waiter_t;
 
-/* Sockets and IOs that one poller waits for. An edge-triggered epoll remembers which were written or
- * read. Those, and the ones that were ready last time, are due: asked before the next wait. */
+/* Sockets and IOs that one poller waits for. An edge-triggered epoll remembers which were written
+ * or read. Those, and the ones that were ready last time, are due: asked before the next wait. */
 typedef struct gw_group {
     gw_wait_queue_t queue;
     struct gw_watch *due, *last_due; /* borrowed */
@@ -123,7 +125,8 @@ typedef struct gw_watch {
     gw_socket_t *socket;          /* borrowed; NULL for an IO, or once it was freed */
     VALUE object;                 /* what was registered */
     VALUE io;                     /* its IO, or nil */
-    uint64_t serial;              /* names it in the epoll, which may outlive its memory in a child */
+    /* Names it in the epoll, which may outlive its memory in a child. */
+    uint64_t serial;
     int fd;                       /* borrowed: in the group's epoll; -1: not there */
     short events;                 /* asked for */
     bool due;
@@ -162,14 +165,16 @@ typedef struct {
     const char *operation;
     gw_deadline_t deadline;
     struct gw_tracker *tracker;   /* borrowed: of a send that is tracked; else NULL */
-    bool quiet; /* a wait that ends since the socket was closed returns: something is left to read */
+    /* A wait that ends since the socket was closed returns: something is left to read. */
+    bool quiet;
 } gw_call_t;
 
 enum { GW_TURNS = 128 }; /* messages that a fiber may move before it lets others run */
 
 gw_deadline_t gw_deadline(int64_t milliseconds);
 bool gw_wait(gw_call_t *call, short events); /* false: time is up. Raises on close and interrupts */
-bool gw_wait_on(gw_call_t *call, short events, int fd); /* on another descriptor than the socket's */
+/* On another descriptor than the socket's. */
+bool gw_wait_on(gw_call_t *call, short events, int fd);
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline); /* no socket */
 bool gw_wait_interrupted(void); /* whether this is a trap handler that interrupted a wait */
 bool gw_group_wait(gw_call_t *call, gw_group_t *group); /* as gw_wait; with nothing due */

@@ -1,5 +1,5 @@
-/* Wait queues: the waiters of a socket, a monitor or a poller, and how they are woken. All of it needs
- * the GVL, but for gw_waiter_signal. */
+/* Wait queues: the waiters of a socket, a monitor or a poller, and how they are woken. All of it
+ * needs the GVL, but for gw_waiter_signal. */
 #include "wait.h"
 #include <ruby/io.h>
 #include <sys/epoll.h>
