@@ -94,7 +94,7 @@ module Generate
 
       ## What is otherwise on JRuby
 
-      * Threads run truly side by side. Each socket, context, poller and frame has its lock, which nobody holds while he waits, so any of them may be shared as
+      * Threads run truly side by side. Each socket, context, poller and frame has its lock, which no thread holds while it waits, so any of them may be shared as
         on CRuby (`bin/test stress-jruby`).
       * There are no fiber schedulers and no fork. `Godwit::Socket` works in a `Fiber`, which JRuby makes a thread of.
       * Trap handlers run in a thread of their own, so they may do what threads may.

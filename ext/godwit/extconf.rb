@@ -11,15 +11,15 @@ module Godwit
       usage: ruby extconf.rb [options]
              gem install godwit -- [options]
 
-      libzmq #{OLDEST_LIBZMQ} or newer is found with pkg-config, or failing that on the compiler's own paths.
+      libzmq #{OLDEST_LIBZMQ} or newer is found with pkg-config, else on the compiler's paths.
 
-        --with-libzmq-dir=DIR       libzmq was installed with prefix DIR (DIR/include, DIR/lib); pkg-config is not asked
+        --with-libzmq-dir=DIR       the prefix of libzmq (DIR/include, DIR/lib), without pkg-config
         --with-libzmq-include=DIR   zmq.h is in DIR; pkg-config is not asked
         --with-libzmq-lib=DIR       libzmq.so is in DIR; pkg-config is not asked
-        --enable-werror             for godwit's own tests: -Wall -Wextra, and every warning is an error
+        --enable-werror             for godwit's tests: -Wall -Wextra, warnings are errors
         --help                      this text
 
-      PKG_CONFIG_PATH, CC, CFLAGS and LDFLAGS of the environment are honoured, as by every extension.
+      PKG_CONFIG_PATH, CC, CFLAGS and LDFLAGS of the environment are honoured.
     TEXT
 
     INSTALL = <<~TEXT
@@ -43,7 +43,8 @@ module Godwit
       private
 
       def help
-        $makefile_created = true # standard:disable Style/GlobalVars -- else mkmf complains that there is none
+        # Otherwise mkmf reports that there is no Makefile.
+        $makefile_created = true # standard:disable Style/GlobalVars
         puts HELP
         exit 0
       end
@@ -52,15 +53,27 @@ module Godwit
         system = RbConfig::CONFIG["host_os"]
         return if system.include?("linux")
         $makefile_created = true # standard:disable Style/GlobalVars -- as in give_up
-        abort "\ngodwit runs on Linux only for now, since it waits with eventfd and epoll: this is #{system}.\n"
+        abort "\ngodwit runs on Linux only for now, since it waits with eventfd and epoll: this " \
+          "is #{system}.\n"
       end
 
       def find_libzmq
-        include_dir, lib_dir = dir_config("libzmq") # makes --with-libzmq-* known, whoever finds the library
+        # Makes --with-libzmq-* known, also when pkg-config finds the library.
+        include_dir, lib_dir = dir_config("libzmq")
         if include_dir || lib_dir
           # The system's own libzmq must not stand in for the one that was asked for.
-          named = Dir[*[include_dir, lib_dir].compact.flat_map { |dirs| dirs.split(File::PATH_SEPARATOR) }.map { |dir| "#{dir}/{zmq.h,libzmq.*}" }]
-          give_up("--with-libzmq-… names folders without zmq.h or libzmq: #{[include_dir, lib_dir].compact.join(", ")}") if named.empty?
+          named =
+            Dir[
+              *[include_dir, lib_dir].compact
+                .flat_map { |dirs| dirs.split(File::PATH_SEPARATOR) }
+                .map { |dir| "#{dir}/{zmq.h,libzmq.*}" }
+            ]
+          if named.empty?
+            give_up(
+              "--with-libzmq-… names folders without zmq.h or " \
+              "libzmq: #{[include_dir, lib_dir].compact.join(", ")}"
+            )
+          end
           return if on_paths?
         end
         return if pkg_config("libzmq") && have_header("zmq.h")
@@ -71,7 +84,8 @@ module Godwit
         have_header("zmq.h") && have_library("zmq", "zmq_ctx_new", "zmq.h")
       end
 
-      # The header decides what is compiled; what is loaded is checked again when the extension starts.
+      # The header decides what is compiled; what is loaded is checked again when the extension
+      # starts.
       def check_libzmq
         return if checking_for("libzmq >= #{OLDEST_LIBZMQ}") { try_compile(<<~C) }
           #include <zmq.h>
@@ -86,12 +100,15 @@ module Godwit
         append_cflags("-std=gnu11")
         append_cflags("-fvisibility=hidden") # Init_godwit_ext is all that anybody needs to see
         return unless enable_config("werror", false)
-        # After all checks, whose little programs would trip over it. A method's `self` often goes unused.
-        $CFLAGS << " -Wall -Wextra -Wno-unused-parameter -Werror" # standard:disable Style/GlobalVars
+        # After all checks, whose little programs would trip over it. A method's `self` often goes
+        # unused.
+        $CFLAGS << " -Wall -Wextra -Wno-unused-parameter " \
+          "-Werror" # standard:disable Style/GlobalVars
       end
 
       def give_up(reason)
-        $makefile_created = true # standard:disable Style/GlobalVars -- one error is enough, without mkmf's own
+        # One error is enough, without mkmf's own.
+        $makefile_created = true # standard:disable Style/GlobalVars
         abort "\n#{reason}\n\n#{INSTALL}"
       end
     end

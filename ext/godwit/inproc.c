@@ -1,7 +1,6 @@
-/* Connections over inproc to names that no socket has bound yet. libzmq keeps such a connection
- * until a socket binds the name, even after its own socket was closed or disconnected, and may
- * abort then. So each gets an endpoint of its own, which is bound for a moment to complete or to
- * end it. */
+/* Connections over inproc to names that no socket has bound yet: libzmq keeps one until a socket
+ * binds the name, and may abort then. Each gets an endpoint of its own, which Godwit binds for a
+ * moment to complete or to end it. */
 #include "socket.h"
 #include <errno.h>
 #include <stdio.h>

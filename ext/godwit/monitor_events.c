@@ -1,10 +1,6 @@
-/* What libzmq tells of a socket's connections, and the queues of the Monitors that it goes to.
- *
- * libzmq has one monitor per socket, a PAIR that its I/O threads write to, and they wait when it is
- * full. So the PAIR has no receive limit, set before it connects (law 12). Reads of a Monitor,
- * every wait, bind and connect on the socket, and every 128th message empty it into the Monitors'
- * queues, which have limits. Peers are counted from the same events. Godwit makes BIND_FAILED
- * itself: libzmq's own spoils the errno of the bind (4.3.4). */
+/* A socket's events, and the Monitors' queues that get them. libzmq's I/O threads block when the
+ * monitor's PAIR is full, so it has no receive limit, and reads, waits, bind, connect and every
+ * 128th message empty it (law 12, ADR 11). Godwit makes BIND_FAILED: libzmq's spoils errno. */
 #include "proxy.h"
 #include <stdio.h>
 #include <stdlib.h>

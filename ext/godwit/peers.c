@@ -136,12 +136,9 @@ peers_opened(struct gw_peers *peers, int fd)
             (connection_t){.fd = fd, .successes = peers->successes, .failures = peers->failures});
 }
 
-/* libzmq does not say whose handshake succeeded or failed, only whose connection ended. A
- * connection since whose opening no handshake was done was never a peer, and one since whose
- * opening none failed is not one that failed. Of the rest, it is taken for one that failed while
- * such a one is still to end; a mistake shows when that one ends, and is made good then. One thing
- * cannot be told: a stranger whose handshake ended without a word of libzmq (a malformed frame),
- * while others' were done, counts as a peer that left. */
+/* libzmq does not say whose handshake succeeded or failed, only whose connection ended: a
+ * connection that may have failed counts as a failed one while one is still to end. One case stays
+ * unknown: a stranger whose handshake ends without an event counts as a peer that left. */
 static void
 peers_closed(struct gw_peers *peers, int fd)
 {

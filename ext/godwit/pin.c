@@ -1,9 +1,6 @@
-/* Strings that libzmq sends from where they are (law 6, ADR 10), and Godwit::Tracker, which tells
- * when it is done with them.
- *
- * A pin keeps one String alive and in its place. The list of pins is pushed to without a lock, by
- * any Ractor; libzmq's threads only mark a pin as done. Done pins leave the list at a collection,
- * when all Ractors stand still, or every so many new pins. */
+/* Strings that libzmq sends in place (law 6, ADR 10), and Godwit::Tracker. A pin keeps one String
+ * alive and in its place. Any Ractor pushes to the list of pins without a lock; libzmq's threads
+ * only mark a pin as done. Done pins leave the list at a collection, or every so many new pins. */
 #include "frame.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +11,8 @@
 /* New pins; between collections, so that a sender of large Strings leaves no tail of them. */
 enum { SWEEP_EVERY = 64 };
 
-/* One send that is tracked. Freed by whoever leaves last: its Ruby object, or the pins that it
- * waits for. */
+/* One send that is tracked. The last holder frees it: its Ruby object, or the pins that it waits
+ * for. */
 struct gw_tracker {
     atomic_int refs;
     /* Pins that libzmq still holds, and 1 while the send is under way. */

@@ -1,8 +1,6 @@
-/* Godwit::Poller: sockets and IOs that are waited for together (ADR 13). The wait itself is
- * gw_group_wait in wait.c.
- *
- * All of it holds the GVL, and no Ruby runs between the look at what is due and the wait: a thread
- * that waits has nothing due. */
+/* Godwit::Poller: sockets and IOs that are waited for together (ADR 13). gw_group_wait in wait.c
+ * waits. The GVL guards all of it. No Ruby code runs between the look at what is due and the wait,
+ * so a waiting thread has nothing due. */
 #include "proxy.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -13,138 +11,7 @@
 
 enum { READABLE = ZMQ_POLLIN, WRITABLE = ZMQ_POLLOUT, FAULTY = ZMQ_POLLERR };
 
-typedef struct {
-    gw_group_t group;
-    /* owned, in the order of registration, which is that of their serials */
-    gw_watch_t **watches;
-    long count, capacity;
-    long ios;                     /* of those, how many are IOs */
-    uint64_t serial;
-} poller_t;
-
-/* ---- what is due ---- */
-
-static void
-poller_settle(gw_watch_t *watch)
-{
-    gw_group_t *group = watch->group;
-    if (!watch->due) return;
-    watch->due = false;
-    if (watch->prev_due) watch->prev_due->next_due = watch->next_due;
-    else group->due = watch->next_due;
-    if (watch->next_due) watch->next_due->prev_due = watch->prev_due;
-    else group->last_due = watch->prev_due;
-    watch->prev_due = watch->next_due = NULL;
-}
-
-/* Of a thing that was taken out meanwhile there may still be an event: NULL. */
-static gw_watch_t *
-poller_find_serial(poller_t *poller, uint64_t serial)
-{
-    long low = 0, high = poller->count - 1;
-    while (low <= high) {
-        long middle = (low + high) / 2;
-        gw_watch_t *watch = poller->watches[middle];
-        if (watch->serial == serial) return watch;
-        if (watch->serial < serial) low = middle + 1;
-        else high = middle - 1;
-    }
-    return NULL;
-}
-
-/* Whose descriptor was touched since the last look is due. */
-static void
-poller_collect(poller_t *poller)
-{
-    enum { MOST = 64 };
-    struct epoll_event events[MOST];
-    int count;
-    do {
-        count = epoll_wait(poller->group.epoll_fd, events, MOST, 0);
-        for (int i = 0; i < count; i++) {
-            gw_watch_t *watch = poller_find_serial(poller, events[i].data.u64);
-            if (watch) gw_watch_touch(watch);
-        }
-    } while (count == MOST);
-}
-
-/* ---- the places of sockets and IOs ---- */
-
-/* Edge-triggered, and for a ZMQ_FD for reading and writing: an eventfd is always writable, so that
- * the epoll tells of each edge, also when somebody else has swallowed it. Gives an errno. */
-static int
-poller_attach(gw_watch_t *watch, int fd)
-{
-    struct epoll_event event = {.events = EPOLLET, .data.u64 = watch->serial};
-    if (watch->socket || watch->events & READABLE) event.events |= EPOLLIN | EPOLLRDHUP;
-    if (watch->socket || watch->events & WRITABLE) event.events |= EPOLLOUT;
-    if (epoll_ctl(watch->group->epoll_fd, fd == watch->fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
-            &event) == 0)
-        watch->fd = fd;
-    /* EPERM: a plain file, which is always ready, and so always due. */
-    else if (errno != EPERM || watch->socket) return errno;
-    return 0;
-}
-
-/* Closing does not take a descriptor out of an epoll while a forked child has it open. */
-static void
-poller_detach(gw_watch_t *watch)
-{
-    if (watch->fd >= 0) epoll_ctl(watch->group->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
-    watch->fd = -1;
-}
-
-static void
-poller_detach_all(gw_socket_t *socket)
-{
-    for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) poller_detach(watch);
-}
-
-/* An error shows when the socket is asked. */
-static void
-poller_attach_all(gw_socket_t *socket, void *before)
-{
-    for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) {
-        poller_detach(watch);
-        poller_attach(watch, socket->fd);
-    }
-}
-
-static void
-poller_forget(gw_socket_t *socket)
-{
-    gw_watch_t *next;
-    for (gw_watch_t *watch = socket->watches; watch; watch = next) {
-        next = watch->next;
-        watch->socket = NULL;
-        watch->prev = watch->next = NULL;
-    }
-    socket->watches = NULL;
-}
-
-static void
-poller_leave_socket(gw_watch_t *watch)
-{
-    gw_socket_t *socket = watch->socket;
-    if (!socket) return;
-    if (watch->prev) watch->prev->next = watch->next;
-    else socket->watches = watch->next;
-    if (watch->next) watch->next->prev = watch->prev;
-    watch->socket = NULL;
-}
-
-static void
-poller_drop_watches(poller_t *poller)
-{
-    for (long i = 0; i < poller->count; i++) {
-        poller_leave_socket(poller->watches[i]);
-        xfree(poller->watches[i]);
-    }
-    xfree(poller->watches);
-    poller->watches = NULL;
-    poller->count = poller->capacity = poller->ios = 0;
-    poller->group.due = poller->group.last_due = NULL;
-}
+/* ---- memory ---- */
 
 static void
 poller_release(gw_group_t *group)
@@ -155,12 +22,10 @@ poller_release(gw_group_t *group)
     group->state = GW_CLOSED;
 }
 
-/* ---- memory ---- */
-
 static void
 poller_mark(void *pointer)
 {
-    poller_t *poller = pointer;
+    gw_poller_t *poller = pointer;
     for (long i = 0; i < poller->count; i++) {
         rb_gc_mark_movable(poller->watches[i]->object);
         rb_gc_mark_movable(poller->watches[i]->io);
@@ -171,7 +36,7 @@ poller_mark(void *pointer)
 static void
 poller_compact(void *pointer)
 {
-    poller_t *poller = pointer;
+    gw_poller_t *poller = pointer;
     for (long i = 0; i < poller->count; i++) {
         poller->watches[i]->object = rb_gc_location(poller->watches[i]->object);
         poller->watches[i]->io = rb_gc_location(poller->watches[i]->io);
@@ -183,8 +48,8 @@ poller_compact(void *pointer)
 static void
 poller_free(void *pointer)
 {
-    poller_t *poller = pointer;
-    poller_drop_watches(poller);
+    gw_poller_t *poller = pointer;
+    gw_poller_drop_watches(poller);
     gw_wait_queue_free(&poller->group.queue);
     poller_release(&poller->group);
     xfree(poller);
@@ -193,7 +58,7 @@ poller_free(void *pointer)
 static size_t
 poller_size(const void *pointer)
 {
-    const poller_t *poller = pointer;
+    const gw_poller_t *poller = pointer;
     return sizeof *poller + poller->capacity * sizeof *poller->watches +
         poller->count * sizeof **poller->watches + gw_wait_queue_size(&poller->group.queue);
 }
@@ -218,8 +83,8 @@ poller_left(gw_wait_queue_t *queue)
 static VALUE
 poller_alloc(VALUE class)
 {
-    poller_t *poller;
-    VALUE self = TypedData_Make_Struct(class, poller_t, &poller_type, poller);
+    gw_poller_t *poller;
+    VALUE self = TypedData_Make_Struct(class, gw_poller_t, &poller_type, poller);
     poller->group.epoll_fd = -1;
     poller->group.queue.emptied = poller_left;
     return self;
@@ -227,22 +92,22 @@ poller_alloc(VALUE class)
 
 /* ---- open and close ---- */
 
-static poller_t *
+static gw_poller_t *
 poller_get(VALUE self)
 {
     return rb_check_typeddata(self, &poller_type);
 }
 
 static bool
-poller_forked(const poller_t *poller)
+poller_forked(const gw_poller_t *poller)
 {
     return poller->group.state != GW_NEW && poller->group.generation != atomic_load(&gw_generation);
 }
 
-static poller_t *
+static gw_poller_t *
 poller_opened(VALUE self, const char *operation)
 {
-    poller_t *poller = poller_get(self);
+    gw_poller_t *poller = poller_get(self);
     if (poller->group.state != GW_OPEN) gw_raise_closed(operation, self);
     if (poller_forked(poller)) gw_raise_forked(operation, self);
     return poller;
@@ -263,11 +128,11 @@ poller_open(VALUE self)
 static VALUE
 poller_close(VALUE self)
 {
-    poller_t *poller = poller_get(self);
+    gw_poller_t *poller = poller_get(self);
     gw_group_t *group = &poller->group;
     if (group->state != GW_OPEN) return Qnil;
     if (poller_forked(poller)) gw_raise_forked("close", self);
-    poller_drop_watches(poller);
+    gw_poller_drop_watches(poller);
     group->state = GW_CLOSING;
     gw_wait_queue_wake(&group->queue);
     gw_wait_queue_close_spares(&group->queue);
@@ -291,7 +156,7 @@ poller_forked_p(VALUE self)
 /* ---- registrations ---- */
 
 static gw_watch_t *
-poller_find(poller_t *poller, VALUE object)
+poller_find(gw_poller_t *poller, VALUE object)
 {
     if (rb_typeddata_is_kind_of(object, &gw_socket_type)) {
         gw_watch_t *watch = ((gw_socket_t *)RTYPEDDATA_DATA(object))->watches;
@@ -376,7 +241,7 @@ poller_raise_attach(int error, VALUE self, VALUE object, const char *operation)
 static VALUE
 poller_register(VALUE self, VALUE object, VALUE io, VALUE events)
 {
-    poller_t *poller = poller_opened(self, "register");
+    gw_poller_t *poller = poller_opened(self, "register");
     int wanted = NUM2INT(events);
     gw_socket_t *socket = NIL_P(io) ? gw_socket_open(object, "register") : NULL;
     if (poller_find(poller, object)) return Qfalse;
@@ -397,7 +262,7 @@ poller_register(VALUE self, VALUE object, VALUE io, VALUE events)
         .fd = -1,
         .events = wanted,
     };
-    int error = poller_attach(watch, fd);
+    int error = gw_watch_attach(watch, fd);
     if (error) {
         xfree(watch);
         poller_raise_attach(error, self, object, "register");
@@ -419,16 +284,16 @@ poller_register(VALUE self, VALUE object, VALUE io, VALUE events)
 static VALUE
 poller_modify(VALUE self, VALUE object, VALUE events)
 {
-    poller_t *poller = poller_opened(self, "modify");
+    gw_poller_t *poller = poller_opened(self, "modify");
     int wanted = NUM2INT(events);
     gw_watch_t *watch = poller_find(poller, object);
     if (!watch) return Qfalse;
     if (!NIL_P(watch->io)) {
         if (poller_descriptor(watch->io) < 0) poller_raise_closed(object, "modify");
         int fd = poller_descriptor_for(object, watch->io, wanted, "modify"), before = watch->events;
-        if (fd != watch->fd) poller_detach(watch);
+        if (fd != watch->fd) gw_watch_detach(watch);
         watch->events = wanted;
-        int error = poller_attach(watch, fd);
+        int error = gw_watch_attach(watch, fd);
         if (error) {
             watch->events = before;
             poller_raise_attach(error, self, object, "modify");
@@ -443,7 +308,7 @@ poller_modify(VALUE self, VALUE object, VALUE events)
 static VALUE
 poller_remove(VALUE self, VALUE object)
 {
-    poller_t *poller = poller_opened(self, "remove");
+    gw_poller_t *poller = poller_opened(self, "remove");
     gw_watch_t *watch = poller_find(poller, object);
     if (!watch) return Qfalse;
     long index = 0;
@@ -451,17 +316,17 @@ poller_remove(VALUE self, VALUE object)
     MEMMOVE(poller->watches + index, poller->watches + index + 1, gw_watch_t *,
         poller->count - index - 1);
     poller->count--;
-    poller_settle(watch);
+    gw_watch_settle(watch);
     if (NIL_P(watch->io)) {
-        poller_detach(watch);
+        gw_watch_detach(watch);
     }
     else {
         poller->ios--;
         VALUE io = watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io;
         /* A closed IO's number may be another's by now. */
-        if (poller_descriptor(io) == watch->fd) poller_detach(watch);
+        if (poller_descriptor(io) == watch->fd) gw_watch_detach(watch);
     }
-    poller_leave_socket(watch);
+    gw_watch_leave_socket(watch);
     xfree(watch);
     return Qtrue;
 }
@@ -470,7 +335,7 @@ poller_remove(VALUE self, VALUE object)
 static VALUE
 poller_members(VALUE self, VALUE operation)
 {
-    poller_t *poller = poller_opened(self, rb_id2name(rb_sym2id(operation)));
+    gw_poller_t *poller = poller_opened(self, rb_id2name(rb_sym2id(operation)));
     VALUE members = rb_ary_new_capa(2 * poller->count);
     for (long i = 0; i < poller->count; i++) {
         rb_ary_push(members, poller->watches[i]->object);
@@ -489,7 +354,7 @@ poller_ask_socket(VALUE self, gw_watch_t *watch)
     if (socket && socket->state == GW_IN_PROXY) return 0;
     if (!socket || socket->state != GW_OPEN) poller_raise_closed(watch->object, "wait");
     /* It was made anew, and that failed. */
-    int error = watch->fd < 0 ? poller_attach(watch, socket->fd) : 0;
+    int error = watch->fd < 0 ? gw_watch_attach(watch, socket->fd) : 0;
     if (error) gw_raise(error, "wait", self, Qnil);
     int events = gw_socket_events(socket);
     if (events < 0) gw_raise(errno, "wait", watch->object, Qnil);
@@ -526,7 +391,7 @@ poller_ask_io(gw_watch_t *watch)
 
 /* [object, events, object, events…] of those that are ready, and stay due; nil when none is. */
 static VALUE
-poller_ask_due(VALUE self, poller_t *poller)
+poller_ask_due(VALUE self, gw_poller_t *poller)
 {
     VALUE ready = Qnil;
     gw_watch_t *next;
@@ -534,7 +399,7 @@ poller_ask_due(VALUE self, poller_t *poller)
         int events = NIL_P(watch->io) ? poller_ask_socket(self, watch) : poller_ask_io(watch);
         next = watch->next_due;
         if (!events) {
-            poller_settle(watch);
+            gw_watch_settle(watch);
             continue;
         }
         if (NIL_P(ready)) ready = rb_ary_new();
@@ -547,7 +412,7 @@ poller_ask_due(VALUE self, poller_t *poller)
 /* What no descriptor tells: an IO that was closed, and one that something was put back into
  * (ungetbyte). */
 static void
-poller_look_at_ios(poller_t *poller)
+poller_look_at_ios(gw_poller_t *poller)
 {
     for (long i = 0, left = poller->ios; left > 0; i++) {
         gw_watch_t *watch = poller->watches[i];
@@ -562,7 +427,7 @@ poller_look_at_ios(poller_t *poller)
 /* Nothing wakes the waiting thread when another thread closes an IO, so with IOs it looks every
  * LOOK milliseconds. False: time is up. */
 static bool
-poller_wait_and_look(gw_call_t *call, poller_t *poller)
+poller_wait_and_look(gw_call_t *call, gw_poller_t *poller)
 {
     enum { LOOK = 500 };
     gw_call_t slice = *call;
@@ -579,7 +444,7 @@ poller_wait_and_look(gw_call_t *call, poller_t *poller)
 static VALUE
 poller_wait(VALUE self, VALUE timeout)
 {
-    poller_t *poller = poller_opened(self, "wait");
+    gw_poller_t *poller = poller_opened(self, "wait");
     gw_call_t call = {.self = self,
         .operation = "wait",
         .deadline = gw_deadline(gw_milliseconds(timeout, GW_FOREVER))};
@@ -592,7 +457,7 @@ poller_wait(VALUE self, VALUE timeout)
     poller_look_at_ios(poller);
     VALUE ready;
     do {
-        poller_collect(poller);
+        gw_poller_collect(poller);
         ready = poller_ask_due(self, poller);
     } while (NIL_P(ready) && poller_wait_and_look(&call, poller));
     RB_GC_GUARD(self);
@@ -606,9 +471,9 @@ poller_waiters(VALUE self)
 }
 
 static const gw_socket_part_t poller_part = {
-    .reopened = poller_attach_all,
-    .releasing = poller_detach_all,
-    .freeing = poller_forget,
+    .reopened = gw_watches_attach,
+    .releasing = gw_watches_detach,
+    .freeing = gw_watches_forget,
 };
 
 void

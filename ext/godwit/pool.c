@@ -1,8 +1,6 @@
-/* Memory for small messages that are sent. libzmq would malloc each on the sender's thread and free
- * it on its I/O thread; the two then fight over malloc's lock and hand cache lines to and fro,
- * which costs more than the copy (bench/throughput.rb, ADR 8). Messages are cut from slabs one
- * after the other. A slab counts what comes back and is used again when all of it has. Fork-safe: a
- * child that finds the flag taken leaves messages to libzmq. */
+/* Memory for small messages that are sent (ADR 8): malloc on the sender's thread and free on
+ * libzmq's costs more than the copy. Messages are cut from slabs. A slab counts what comes back,
+ * and is used again when all of it has. A child that finds the flag taken uses libzmq's malloc. */
 #include "wait.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +31,7 @@ static _Atomic(slab_t *) returned;
 static atomic_int returned_count; /* about */
 static atomic_int slabs;
 
-/* Whoever took the last reference: libzmq's threads or a sender. */
+/* Runs on the thread that dropped the last reference: one of libzmq's, or a sender. */
 static void
 pool_give_slab(slab_t *slab)
 {

@@ -1,8 +1,6 @@
-/* Godwit::Proxy: the Ruby object over proxy_loop.c.
- *
- * While the loop runs the proxy has its sockets: gw_socket_open refuses every other use of them, so
- * the loop alone calls libzmq on them. A socket that is closed meanwhile is marked, and released
- * when the loop has left. */
+/* Godwit::Proxy: the Ruby object over proxy_loop.c. While the loop runs, gw_socket_open refuses
+ * every other use of its sockets, so the loop alone calls libzmq on them. A socket that is closed
+ * meanwhile is marked, and released when the loop has left. */
 #include "proxy.h"
 #include <ruby/thread.h>
 #include <stdlib.h>
@@ -184,7 +182,7 @@ proxy_acquire(VALUE self)
     for (int i = 0; i < GW_PLACES; i++) {
         if (NIL_P(proxy->sockets[i])) continue;
         gw_socket_t *socket = gw_socket_open(proxy->sockets[i], "proxy");
-        /* Who waits calls libzmq when he wakes. */
+        /* A waiting thread calls libzmq when it wakes. */
         if (socket->queue.first) gw_raise_busy("proxy", proxy->sockets[i]);
     }
     for (int i = 0; i < GW_PLACES; i++) {

@@ -4,6 +4,27 @@
 
 #include "message.h"
 
+/* ---- poller_watch.c: what a poller watches ---- */
+
+typedef struct {
+    gw_group_t group;
+    /* owned, in the order of registration, which is that of their serials */
+    gw_watch_t **watches;
+    long count, capacity;
+    long ios;                     /* of those, how many are IOs */
+    uint64_t serial;
+} gw_poller_t;
+
+void gw_poller_collect(gw_poller_t *poller); /* what was touched since the last look is due */
+void gw_poller_drop_watches(gw_poller_t *poller);
+void gw_watch_settle(gw_watch_t *watch);           /* no longer due */
+int gw_watch_attach(gw_watch_t *watch, int fd);    /* gives an errno */
+void gw_watch_detach(gw_watch_t *watch);
+void gw_watch_leave_socket(gw_watch_t *watch);
+void gw_watches_detach(gw_socket_t *socket);
+void gw_watches_attach(gw_socket_t *socket, void *before);
+void gw_watches_forget(gw_socket_t *socket);
+
 /* ---- poller.c ---- */
 
 void gw_init_poller(void);

@@ -1,7 +1,6 @@
-/* A proxy's loop: it moves messages between two sockets without the GVL (law 12, ADR 12). Nothing
- * here touches Ruby. It never blocks in libzmq. It sleeps in one place, on the sockets' descriptors
- * and on its own eventfd. Every other thread speaks to it by a bit of `control` and that
- * eventfd. */
+/* A proxy's loop moves messages between two sockets without the GVL (law 12, ADR 12); nothing here
+ * touches Ruby. It never blocks in libzmq: it sleeps only in poll, on the sockets' descriptors and
+ * its own eventfd. Other threads control it by a bit of `control` and that eventfd. */
 #include "proxy.h"
 #include <poll.h>
 #include <stdlib.h>
@@ -305,10 +304,9 @@ proxy_loop_go_to_sleep(gw_proxy_t *proxy)
     (void)got;
 }
 
-/* It may sleep when the last call on each socket was a look at its events that found nothing to do.
- * With a message in hand a try to send comes after that look, and either may swallow what the other
- * waits for (a ROUTER with mandatory: ZMQ_EVENTS does not tell which of its peers has room). So
- * then it sleeps only after a turn in which nobody wrote or read a mailbox. */
+/* The loop may sleep when its last call on each socket was a look at its events that found nothing.
+ * A try to send comes after that look, and either may consume the other's edge, so with a message
+ * in hand the loop sleeps only after a turn that neither read nor wrote a mailbox. */
 void *
 gw_proxy_run(void *argument)
 {

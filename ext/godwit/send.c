@@ -151,11 +151,9 @@ send_mark_sent(VALUE message)
     for (long i = 0; i < RARRAY_LEN(message); i++) gw_part_sent(RARRAY_AREF(message, i));
 }
 
-/* DONTWAIT says EAGAIN in mid-message when the peer went away. PUSH and DEALER then drop what is
- * left of the message if more was to come, so it has to be pushed through; a REQ's state is in the
- * middle, too; PAIR and the others have forgotten it already. Either way the message starts again
- * from its first part. Gives an errno: EAGAIN when it would block, with nothing of the message
- * sent. */
+/* DONTWAIT says EAGAIN in mid-message when the peer went away (ADR 3). PUSH and DEALER drop the rest,
+ * so it is pushed through; then the message starts again from its first part. Gives an errno:
+ * EAGAIN when it would block, with nothing of the message sent. */
 static int
 send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker)
 {
@@ -407,10 +405,9 @@ send_fast(VALUE self, VALUE message)
     return self;
 }
 
-/* _send_on_owner_thread(owner, message) => true; false when it would wait; nil when it has to be
- * looked at, with nothing done: this is not the owner's thread, it is no String, or others have to
- * be given way to first. What a door for old programs sends by (lib/godwit/compat): the sockets
- * there belong to a thread, and to compare that in Ruby would cost a third of a small message. */
+/* _send_on_owner_thread(owner, message) => true; false: it would wait; nil: nothing was done, and
+ * the caller looks (another thread, no String, or another fiber's turn). For rbczmq's sockets,
+ * which belong to a thread: to compare it in Ruby costs a third of a small message. */
 static VALUE
 send_by_owner(VALUE self, VALUE owner, VALUE message)
 {

@@ -1,7 +1,6 @@
 /* Every libzmq call that can consume an edge of ZMQ_FD (law 2): frames, events, options. Each wakes
- * the waiters that it may concern. A REP is libzmq's ROUTER here, and keeps the envelope of a
- * request itself: libzmq's REP loses the reply to a request that follows a message without a
- * delimiter from a peer that has left. */
+ * the waiters that it may concern. A REP is libzmq's ROUTER here and keeps the envelope itself:
+ * libzmq's REP may lose a reply (ADR 25). */
 #include "socket.h"
 #include <stdlib.h>
 

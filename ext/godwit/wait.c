@@ -1,10 +1,6 @@
-/* The one place that waits (laws 1 and 2).
- *
- * ZMQ_FD is edge-triggered: any libzmq call may consume the edge that another thread waits for. So
- * a waiter enters its socket's wait queue, with a wake-up of its own, before it gives up the GVL.
- * While the queue has waiters, transfer.c wakes all of them after a call, if an edge passed since
- * it last looked. All waiters retry. A waiter whose retry fails with EAGAIN waits again. The GVL
- * guards the queues. ADR 1 says why ZMQ_EVENTS is not asked instead. */
+/* The one place that waits (laws 1 and 2, ADR 1). A waiter enters its socket's wait queue, with a
+ * wake-up of its own, before it gives up the GVL, which guards the queues. transfer.c wakes all
+ * waiters after a call that may have consumed an edge. A waiter whose retry fails waits again. */
 #include "wait.h"
 #include <fcntl.h>
 #include <poll.h>

@@ -48,12 +48,9 @@ module Godwit
     autoload :Sink, "godwit/logger/sink"
     autoload :Receiver, "godwit/logger/receiver"
 
-    # How far a logger has come.
-    #
-    # queued: Integer, records that wait to be sent; sent: Integer, handed to libzmq, also those of
-    # an earlier process's spool; dropped: Integer, by overflow or since it was closed; spooled:
-    # Integer, on disk; last_error: Exception or nil, its own last trouble, such as an address in
-    # use.
+    # Integers: records `queued`, `sent` (handed to libzmq, with those of an earlier process's
+    # spool), `dropped` (by overflow, or since it was closed) and `spooled` (on disk). `last_error`:
+    # an Exception or nil, such as an address in use.
     Stats = Struct.new(:queued, :sent, :dropped, :spooled, :last_error, keyword_init: true)
 
     class << self

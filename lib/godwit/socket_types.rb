@@ -103,7 +103,7 @@ module Godwit
     include Drafts::Datagrams
   end
 
-  # Draft type: peers that know each other by number, whoever connected. Raises {UnsupportedError}
+  # Draft type: peers that know each other by number, on both sides. Raises {UnsupportedError}
   # on a libzmq without drafts.
   class PEER < Socket
     include Drafts::Routed

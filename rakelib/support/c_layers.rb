@@ -13,7 +13,7 @@ module CLayers
     "socket.h" => %w[transfer inproc context draft_open socket endpoints options],
     "frame.h" => %w[pin frame peers],
     "message.h" => %w[send recv],
-    "proxy.h" => %w[poller monitor_events monitor proxy_loop proxy addressed]
+    "proxy.h" => %w[poller_watch poller monitor_events monitor proxy_loop proxy addressed]
   }.freeze
   ACCELERATORS = %w[
     logger_json logger_packing logger_queue logger_head logger_writers logger_statistics shell_rows

@@ -5,8 +5,8 @@ require "test_helper"
 require "support/tiny_scheduler"
 require_relative "assertions"
 
-# Godwit::Loop: what is registered, when callbacks are called, and how a loop ends. Whoever closes
-# what: loop_endings_test.rb.
+# Godwit::Loop: what is registered, when callbacks are called, and how a loop ends. Closing:
+# loop_endings_test.rb.
 class LoopTest < Godwit::TestCase
   include Conformance::Assertions
 

@@ -122,7 +122,7 @@ class FastPathTest < Godwit::TestCase
     end
     handle.define_singleton_method(:wait_as_only) do |*arguments|
       singleton_class.remove_method(:wait_as_only)
-      wait_as_only(*arguments) # he has the message, and has left
+      wait_as_only(*arguments) # it has the message, and has left
       stand.call
     end
     first = in_thread do
@@ -211,8 +211,8 @@ class FastPathTest < Godwit::TestCase
     holder.join
   end
 
-  # Whoever unlocks a Mutex that somebody waits for in a thread with a scheduler calls that, of
-  # which CRuby 3.1 may die (Lock).
+  # Unlocking a Mutex that a fiber waits for in a thread with a scheduler calls the scheduler,
+  # and CRuby 3.1 may crash there (Lock).
   {
     "the fast path" => ->(push) { push.send("x", timeout: 5) },
     "the slow path" => ->(push) { push.send_nonblock("x") }

@@ -2,9 +2,8 @@
 
 require "test_helper"
 
-# On JRuby: who waits leaves nothing to the threads that IO.select has for such descriptors. Where
-# he was interrupted one of them could read from a descriptor whose number was another's by then: a
-# byte of his data, or his wake-up.
+# On JRuby a waiting thread leaves nothing to the threads that IO.select has for such descriptors:
+# after an interrupt one of them could read from a descriptor whose number was another's by then.
 class FFIInterruptibleTest < Godwit::TestCase
   def setup
     super

@@ -1,6 +1,7 @@
-/* CZMQ's side of beacon_test.rb: czmq_beacon PORT PAYLOAD INTERVAL_MS PREFIX, both texts in hexadecimal, an empty one as "-".
- * Writes its host name, then each beacon that it hears as address and hexadecimal. Commands on standard input: "silence",
- * "publish HEX", "unsubscribe". Ends with its input. */
+/* CZMQ's side of beacon_test.rb: czmq_beacon PORT PAYLOAD INTERVAL_MS PREFIX, both texts in
+ * hexadecimal, an empty one as "-". Writes its host name, then each beacon that it hears as address
+ * and hexadecimal. Commands on standard input: "silence", "publish HEX", "unsubscribe". Ends with
+ * its input. */
 #include <czmq.h>
 
 enum { BEACON_MAX = 255 };
@@ -38,7 +39,8 @@ static void print_heard (zmsg_t *heard)
 static bool obey (zactor_t *beacon, int interval)
 {
     char line[2 * BEACON_MAX + 32];
-    ssize_t size = read (STDIN_FILENO, line, sizeof line - 1); /* one command at a time: the test awaits its effect */
+    ssize_t size = read(STDIN_FILENO, line,
+        sizeof line - 1); /* one command at a time: the test awaits its effect */
     if (size <= 0)
         return false;
     line[size] = 0;

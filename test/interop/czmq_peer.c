@@ -1,5 +1,6 @@
-/* CZMQ's side of czmq_test.rb: one command a line on standard input, one answer a line on standard output.
- * Frames go in hexadecimal, an empty one as "-". An answer begins with "ok", or with "error". Ends with its input. */
+/* CZMQ's side of czmq_test.rb: one command a line on standard input, one answer a line on standard
+ * output. Frames go in hexadecimal, an empty one as "-". An answer begins with "ok", or with
+ * "error". Ends with its input. */
 #include <czmq.h>
 
 enum { MAX_SOCKETS = 16, MAX_WORDS = 256 };
@@ -38,9 +39,17 @@ static void print_hex (const byte *data, size_t size)
 
 static int type_of (const char *name)
 {
-    static const struct { const char *name; int type; } types[] = {
-        {"REQ", ZMQ_REQ}, {"REP", ZMQ_REP}, {"DEALER", ZMQ_DEALER}, {"ROUTER", ZMQ_ROUTER}, {"PUB", ZMQ_PUB},
-        {"SUB", ZMQ_SUB}, {"PUSH", ZMQ_PUSH}, {"PULL", ZMQ_PULL}, {"PAIR", ZMQ_PAIR},
+    static const struct { const char *name; int type;
+    } types[] = {
+        {"REQ", ZMQ_REQ},
+        {"REP", ZMQ_REP},
+        {"DEALER", ZMQ_DEALER},
+        {"ROUTER", ZMQ_ROUTER},
+        {"PUB", ZMQ_PUB},
+        {"SUB", ZMQ_SUB},
+        {"PUSH", ZMQ_PUSH},
+        {"PULL", ZMQ_PULL},
+        {"PAIR", ZMQ_PAIR},
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (streq (types[i].name, name))
@@ -50,11 +59,17 @@ static int type_of (const char *name)
 
 static int set_option (zsock_t *sock, const char *name, const char *value)
 {
-    static const struct { const char *name; void (*set) (void *, const char *); } texts[] = {
-        {"identity", zsock_set_identity}, {"subscribe", zsock_set_subscribe}, {"unsubscribe", zsock_set_unsubscribe},
-        {"plain_username", zsock_set_plain_username}, {"plain_password", zsock_set_plain_password},
-        {"curve_publickey", zsock_set_curve_publickey}, {"curve_secretkey", zsock_set_curve_secretkey},
-        {"curve_serverkey", zsock_set_curve_serverkey}, {"zap_domain", zsock_set_zap_domain},
+    static const struct { const char *name; void (*set) (void *, const char *);
+    } texts[] = {
+        {"identity", zsock_set_identity},
+        {"subscribe", zsock_set_subscribe},
+        {"unsubscribe", zsock_set_unsubscribe},
+        {"plain_username", zsock_set_plain_username},
+        {"plain_password", zsock_set_plain_password},
+        {"curve_publickey", zsock_set_curve_publickey},
+        {"curve_secretkey", zsock_set_curve_secretkey},
+        {"curve_serverkey", zsock_set_curve_serverkey},
+        {"zap_domain", zsock_set_zap_domain},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (streq (texts[i].name, name)) {
@@ -124,7 +139,8 @@ static void recv_message (zsock_t *sock)
     zmsg_destroy (&message);
 }
 
-/* auth PLAIN FILE, or auth CURVE DIRECTORY (or *): CZMQ's authenticator, for this process's context. */
+/* auth PLAIN FILE, or auth CURVE DIRECTORY (or *): CZMQ's authenticator, for this process's
+ * context. */
 static int authenticate (char **words)
 {
     if (!authenticator)
@@ -237,7 +253,8 @@ int main (void)
     while (getline (&line, &room, stdin) > 0) {
         char *words[MAX_WORDS];
         int count = 0;
-        for (char *word = strtok (line, " \n"); word && count < MAX_WORDS; word = strtok (NULL, " \n"))
+        for (char *word = strtok(line, " \n"); word && count < MAX_WORDS;
+             word = strtok(NULL, " \n"))
             words[count++] = word;
         if (count == 0)
             continue;

@@ -134,7 +134,7 @@ class LoggerKillTest < Godwit::TestCase
     [*old, file].flat_map { |name| File.readlines(name, chomp: true) }
   end
 
-  test "whoever is killed, each record that was taken stands in the file once, in order" do
+  test "with any process killed, each record that was taken stands in the file once, in order" do
     not_on :jruby, "its processes take seconds to begin, and three run at once"
     random = Random.new(SEED)
     victims = [writer("a"), writer("b"), receiver("plain")].each(&:revive)

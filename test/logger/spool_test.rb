@@ -192,7 +192,7 @@ class LoggerSpoolTest < Godwit::TestCase
     puts log.stats.spooled, Dir["#{ARGV[1]}/*"].size
   RUBY
 
-  test "forked children spool on their own, and leave it to whoever comes" do
+  test "forked children spool on their own, and leave it to the next process" do
     not_on :jruby, "it cannot fork"
     endpoint = endpoint_for(:ipc_file)
     assert_equal "100\n3\n", assert_child(run_child(FORKED, [endpoint, folder])).stdout

@@ -88,7 +88,7 @@ class LoggerThreadsTest < Godwit::TestCase
     assert_equal 2_000, kills
   end
 
-  # Who comes to that method of the writer says so, and waits until he may go on.
+  # A thread that comes to that method of the writer says so, and waits until it may go on.
   # @return [Array(Thread::Queue, Thread::Queue)]
   def held_at(writer, method)
     here, go = Array.new(2) { Thread::Queue.new }
@@ -128,7 +128,7 @@ class LoggerThreadsTest < Godwit::TestCase
       refute second.join(0.05), "it did not wait"
       go << true
       second.join
-      assert_match(/1 record not sent/, $stderr.string) # so the first has come to his end
+      assert_match(/1 record not sent/, $stderr.string) # so the first has come to its end
       first.join
     end
     assert_equal 1, said.lines.size

@@ -67,8 +67,8 @@ module Godwit
         # valgrind calls it a block.
         def of_a_stack? = address.to_s.match?(/anonymous segment|stack/)
 
-        # What Ruby allocates for its own objects it does not free at exit, whoever asked for the
-        # object.
+        # What Ruby allocates for its own objects it does not free at exit, also when the extension
+        # asked for the object.
         def leaked_by_us?
           return false unless kind == "Leak_DefinitelyLost"
           above = stacks.first.drop_while { |object, *| object.match?(BELOW) }

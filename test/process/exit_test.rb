@@ -154,7 +154,7 @@ class ExitTest < Godwit::TestCase
 
   # An end proc of ours would run before minitest's, which runs the tests: its sockets would be
   # closed under it.
-  test "at_exit blocks still use sockets, whoever registered first" do
+  test "at_exit blocks still use sockets, in any order of registration" do
     not_on :ffi, "its end is an at_exit block: earlier ones run after it"
     result = run_child(<<~RUBY, gems: true)
       require "minitest/autorun"

@@ -20,7 +20,7 @@ module Godwit
           @waiting = 0
         end
 
-        # Called with the mutex held, so that whoever takes the mutex next finds this thread counted
+        # Called with the mutex held, so that the next thread to take it finds this one counted
         # and waiting.
         def wait(...)
           @waiting += 1

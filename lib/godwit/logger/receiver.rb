@@ -39,16 +39,14 @@ module Godwit
       MOST_BYTES = 4 << 20
       # Records that wait to be handed on.
       FORWARD_HWM = 256
-      # Seconds that who takes them has, when so many wait; then the rest is left out, and he has
-      # none until he takes one again.
+      # Seconds that a slow taker has when so many wait. Then the rest is left out, until it takes
+      # one again.
       PATIENCE = 0.5
       SLICE = 0.05
       private_constant :BATCH, :MOST_FRAME, :HWM, :MOST_BYTES, :FORWARD_HWM, :PATIENCE, :SLICE
 
-      # How it goes. written: Integer, records in the file; again: Integer, came a second time and
-      # were not written; foreign: Integer, messages of somebody else; forwarded: Integer, handed
-      # on; not_forwarded: Integer, could not be handed on; cut: Integer, bytes that the start took
-      # off the file; last_error: Exception or nil
+      # Integers: records `written`, come `again`, `foreign`, `forwarded` and `not_forwarded`; bytes
+      # that the start `cut` off the file. `last_error`: Exception or nil.
       Stats =
         Struct.new(
           :written,

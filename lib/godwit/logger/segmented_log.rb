@@ -15,7 +15,7 @@ module Godwit
     # what its owner must know again after a crash. The last file stays for that, even with all
     # released. What a crash tore off is cut at the next start, which then begins a new file.
     #
-    # Any number of threads may append, one reads. A kill waits until an entry is whole. Who uses it
+    # Any number of threads may append, one reads. A kill waits until an entry is whole. Its user
     # has the folder locked ({Lock}).
     # @private
     class SegmentedLog

@@ -4,7 +4,7 @@ module Godwit
   class Proxy
     # The three proxies of the Guide. Each makes the sockets for the endpoints that it is given and
     # binds them; {Proxy#close} closes those. Instead of endpoints either side may be a socket of
-    # the caller's, which stays his.
+    # the caller's, which stays open.
     #
     # With a block: starts the proxy, yields it, closes it afterwards, and gives the block's value.
     # Without: nothing runs yet.

@@ -12,8 +12,8 @@ module Godwit
 
       module_function
 
-      # Without access to these packages JRuby gives a child the terminal for a pipe, and whoever
-      # reads that pipe waits for ever.
+      # Without access to these packages JRuby gives a child the terminal for a pipe, and a read
+      # of that pipe waits for ever.
       # @raise [UnsupportedError]
       def check(operation)
         ours =

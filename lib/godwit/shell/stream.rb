@@ -77,7 +77,7 @@ module Godwit
         self
       end
 
-      # Stops what runs: whoever is in `each` or `next` of this stream finds that the rows are at an
+      # Stops what runs: a thread in `each` or `next` of this stream finds that the rows are at an
       # end. `each` may be called again, and `next` after {#rewind}.
       #
       # @return [Status, nil] of the run that ended last

@@ -263,7 +263,7 @@ module Godwit
               operation: :connect_peer
             )
           end
-          endpoint = endpoint.dup.freeze # the caller may change his
+          endpoint = endpoint.dup.freeze # the caller may change its own
           _exclusive(:connect_peer) do
             id = _connect_peer(endpoint)
             note_endpoint(:connect, endpoint)

@@ -38,7 +38,7 @@ module Godwit
         Endpoint.check_any(endpoints, :connect)
         endpoints.each do |endpoint|
           check_endpoint(endpoint, :connect)
-          endpoint = endpoint.dup.freeze # the caller may change his
+          endpoint = endpoint.dup.freeze # the caller may change its own
           _exclusive(:connect) do
             give_name { _connect(endpoint) }
             note_endpoint(:connect, endpoint)
@@ -86,7 +86,7 @@ module Godwit
 
       def bind_one(endpoint)
         check_endpoint(endpoint, :bind)
-        endpoint = endpoint.dup.freeze # the caller may change his
+        endpoint = endpoint.dup.freeze # the caller may change its own
         _exclusive(:bind) do
           check_given_descriptor(endpoint)
           resolved = _bind(endpoint).freeze

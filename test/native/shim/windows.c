@@ -1,6 +1,6 @@
-/* Stands before libzmq (LD_PRELOAD) and makes the moments wide in which a race can be lost: between two calls of the extension,
- * while it holds Ruby's lock, libzmq's own threads get time to do something. It changes no answer. Each is a number of
- * microseconds in the environment:
+/* Stands before libzmq (LD_PRELOAD) and makes the moments wide in which a race can be lost: between
+ * two calls of the extension, while it holds Ruby's lock, libzmq's own threads get time to do
+ * something. It changes no answer. Each is a number of microseconds in the environment:
  *
  * WINDOW_EVENTS  before ZMQ_EVENTS is read
  * WINDOW_AFTER   after a receive that found nothing, and after ZMQ_EVENTS was read
@@ -9,9 +9,10 @@
  * WINDOW_RESOLVE before a host name is resolved, as if its name server did not answer
  * WINDOW_HANDOVER after a thread of libzmq has woken another one
  *
- * windows_mid_message() counts how often libzmq said EAGAIN in mid-message, windows_looks() how often the calling thread asked for
- * ZMQ_EVENTS or looked for edges, windows_sends() how often it tried to send a frame, windows_closed_under_wait() how many sockets
- * were closed while a thread slept on their descriptor. windows_signal(number) has the next receive get that signal. */
+ * windows_mid_message() counts how often libzmq said EAGAIN in mid-message, windows_looks() how
+ * often the calling thread asked for ZMQ_EVENTS or looked for edges, windows_sends() how often it
+ * tried to send a frame, windows_closed_under_wait() how many sockets were closed while a thread
+ * slept on their descriptor. windows_signal(number) has the next receive get that signal. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -133,11 +134,13 @@ zmq_msg_send(zmq_msg_t *message, void *socket, int flags)
 }
 
 int
-getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **found)
+getaddrinfo(
+    const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **found)
 {
     static int (*next)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
     if (!next) next = dlsym(RTLD_NEXT, "getaddrinfo");
-    if (node && strstr(node, ".invalid")) pass_time(microseconds("WINDOW_RESOLVE")); /* Java looks up its own */
+    if (node && strstr(node, ".invalid"))
+        pass_time(microseconds("WINDOW_RESOLVE")); /* Java looks up its own */
     return next(node, service, hints, found);
 }
 
@@ -185,6 +188,8 @@ zmq_close(void *socket)
     if (!next) next = dlsym(RTLD_NEXT, "zmq_close");
     int fd = -1;
     size_t size = sizeof fd;
-    if (zmq_getsockopt(socket, ZMQ_FD, &fd, &size) == 0 && fd >= 0 && fd < DESCRIPTORS && sleepers[fd] > 0) closed_under_wait++;
+    if (zmq_getsockopt(socket, ZMQ_FD, &fd, &size) == 0 && fd >= 0 && fd < DESCRIPTORS &&
+        sleepers[fd] > 0)
+        closed_under_wait++;
     return next(socket);
 }

@@ -72,7 +72,7 @@ module Godwit
             @fresh.add(-bytes) if used && round == @round
           end
 
-          # Called with no lock held. Who keeps much has it run seldom.
+          # Called with no lock held. A program that keeps many frames has it run seldom.
           def relieve
             most = [STEP, @all.value / 2].max
             return if @fresh.value <= most || @fresh.take <= most # only one of several threads

@@ -133,8 +133,8 @@ module Godwit
         private
 
         # zmq_ctx_term takes as long as linger, or a name server: it has a thread of its own, which
-        # nobody has to wait for. It is made now, since whoever leaves last may be a thread that
-        # ends with the process, and can make none.
+        # no caller has to wait for. It is made now: the last thread to leave may end with the
+        # process, and could start none.
         def prepare_end
           # Its own: of two, after a trap handler's error, one goes on.
           last_left = @last_left = Thread::Queue.new

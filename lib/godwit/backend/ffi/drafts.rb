@@ -170,9 +170,8 @@ module Godwit
           @poller = nil
         end
 
-        # The eventfd of a thread-safe socket stays readable until somebody reads it; no call on the
-        # socket does. Whoever does so wakes all who wait, and then tries, since what the signal
-        # told of may be for any of them.
+        # The eventfd of a thread-safe socket stays readable until it is read; no call on the socket
+        # reads it. The reader wakes all waiters and then tries: the signal may be for any of them.
         def take_signal
           unless @poller && LibC.eventfd_read(@fd, @signal ||= ::FFI::MemoryPointer.new(8)).zero?
             return false

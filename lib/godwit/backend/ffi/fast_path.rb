@@ -37,7 +37,7 @@ module Godwit
               size = Zmq.receive(@incoming_address, @address, DONTWAIT)
               if size < 0
                 if timeout != 0 && waits_simply?
-                  # Before he stands there, so that no interrupt leaves him behind.
+                  # Before it enters, so that no interrupt leaves a waiter behind.
                   turn = @only_turn += 1
                   @waiters << @only_waiter
                 end
@@ -142,8 +142,8 @@ module Godwit
 
         # Waits in the line, and takes the message, if all is as it was; else the slow path is
         # taken.
-        # @param turn [Integer] whose place it is: one who is interrupted after he has left takes
-        #   nobody else's
+        # @param turn [Integer] the waiter's number: a call that is interrupted after it left
+        #   removes no other waiter
         # @return as receive_fast
         def wait_as_only(turn, timeout)
           timeout ||= @receive_timeout
@@ -192,7 +192,7 @@ module Godwit
           @lock.synchronize do
             next unless turn == @only_turn && @only_waiter
             waiter = @waiters.delete(@only_waiter)
-            @only_waiter = nil # his wake-up goes back to the others
+            @only_waiter = nil # its wake-up goes back to the spare ones
             @queue.recycle(waiter, keep: @state == :open) if waiter
             release_unused
           end

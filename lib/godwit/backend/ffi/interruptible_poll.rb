@@ -7,8 +7,8 @@ module Godwit
     module FFI
       # On JRuby: poll(2) that Thread#raise, #kill and the like end. IO.select has threads of a pool
       # look at descriptors such as ours, and who is interrupted there closes what such a thread
-      # still has in hand: that then reads a byte from what has the number by now, which is somebody
-      # else's data, or his wake-up.
+      # still has in hand: the pool's thread then reads a byte from the descriptor that has the
+      # number by now: another object's data or wake-up.
       # @private
       class InterruptiblePoll
         include Java::OrgJruby::RubyThread::Task

@@ -6,10 +6,10 @@ module Godwit
       # Guards one socket or context. It is held for a few calls that never wait, so no interrupt is
       # taken meanwhile: a thread that is killed leaves no message half sent.
       #
-      # Where a thread has a fiber scheduler nobody sleeps for it, but tries: whoever unlocks a
-      # Mutex that one waits for there calls that scheduler, on CRuby 3.1 with the Mutex unlocked
-      # but still among those that its thread keeps. A kill or an error just then, or another who
-      # takes it, ends the process when that thread ends ("invalid keeping_mutexes").
+      # Where a thread has a fiber scheduler no thread sleeps for it, but tries: unlocking a
+      # Mutex that a fiber waits for there calls that scheduler, on CRuby 3.1 with the Mutex
+      # unlocked but still among those that its thread keeps. A kill or an error just then, or
+      # another who takes it, ends the process when that thread ends ("invalid keeping_mutexes").
       #
       # In a trap handler Ruby allows no Mutex#lock, only try_lock. Another thread lets go in a
       # moment, so it tries on; but where the handler interrupted the very call that holds the lock

@@ -6,7 +6,7 @@ module Godwit
       # What a proxy needs of its sockets.
       # @private
       class SocketHandle
-        # A proxy's loop alone uses it from here on. Who waits calls libzmq when he wakes.
+        # A proxy's loop alone uses it from here on. A waiting thread calls libzmq when it wakes.
         # @raise [Failed]
         def acquire(proxy)
           use do

@@ -141,7 +141,7 @@ module Godwit
                 next ONCE_MORE if queue.equal?(@queue) && take_signal
                 io = queue.equal?(@queue) ? @io : @monitor_pump.io
                 @monitor_pump&.look if queue.equal?(@queue)
-                # Known here before he stands there: what a trap handler raises leaves none behind.
+                # Known here before it enters: an interrupt leaves no waiter behind.
                 waiter = Waiter.new(queue.spare, events)
                 queue.enter(waiter)
               end

@@ -148,8 +148,8 @@ module Godwit
       end
       Process.singleton_class.prepend(AfterFork) if Process.respond_to?(:_fork)
 
-      # One who waits, this once: whoever leaves twice, since a kill came just then, takes nobody
-      # else's place.
+      # A Waiter belongs to one wait. If a kill makes `leave` run twice, the second call removes no
+      # other waiter.
       # @private
       class Waiter
         attr_reader :wake_up, :events

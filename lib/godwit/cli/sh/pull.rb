@@ -50,7 +50,7 @@ module Godwit
           pull.complete? ? pull.exitstatus || EXIT[:failed] : EXIT[:failed]
         end
 
-        # Rows of whoever comes, until Ctrl-C.
+        # Rows of every pusher, until Ctrl-C.
         def keep(socket, target, bind)
           attach(socket, target, bind)
           finish = @timeout && Timeout.now + @timeout

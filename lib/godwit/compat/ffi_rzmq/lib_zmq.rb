@@ -58,8 +58,8 @@ module LibZMQ
     alias_method :zmq_ctx_destroy, :terminate_context
     alias_method :zmq_term, :terminate_context
 
-    # Tells a socket's events to whoever connects a PAIR of the same context to the endpoint, in
-    # libzmq's format. Who reads them late stops nothing.
+    # Sends a socket's events, in libzmq's format, to a PAIR of the same context that connects to
+    # the endpoint. A late reader stops nothing.
     # @param socket [ZMQ::Handle] a socket's pointer
     # @param endpoint [String, nil] such as "inproc://monitor"; nil: ends it
     # @param events [Integer] such as `ZMQ::EVENT_ALL`

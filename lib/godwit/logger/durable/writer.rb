@@ -180,8 +180,8 @@ module Godwit
         end
       end
 
-      # From here on nothing is stored, and another may have the folder. Who waits for room or
-      # acknowledgements goes on.
+      # From here on nothing is stored, and another may have the folder. Callers that wait for room
+      # or acknowledgements go on.
       # @raise [ThreadError] in a trap handler, with nothing done
       def seal
         @lock.synchronize do
@@ -277,8 +277,8 @@ module Godwit
         @store.segments.bytes < @most
       end
 
-      # With the lock. Who waits counts before he looks: the sender, which tells nobody while
-      # nobody waits, may have news in between.
+      # With the lock. A waiting caller counts itself before it looks: the sender signals only
+      # while a caller waits.
       def waiting
         @waiting += 1
         yield

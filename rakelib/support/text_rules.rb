@@ -1,0 +1,122 @@
+# frozen_string_literal: true
+
+require "prism"
+require_relative "../../lib/godwit/backend/contract"
+
+# Limits on the text of the code: columns, lines of a file, names in the backend contract, lines of
+# a comment, and sentences without a named subject (docs, comments).
+module TextRules
+  ROOT = File.expand_path("../..", __dir__)
+  COLUMNS = 100
+  LINES = {"lib" => 300, "ext" => 500}.freeze
+  CONTRACT_NAMES = 100
+  COMMENT_LINES = 3
+  GENERATED = %r{/generated/|option_table\.h|drafts\.h}
+  CODE = "{lib,ext,test,rakelib}/**/*.{rb,rake,c,h}"
+  PAGES = "{README,CHANGELOG,CONTRIBUTING}.md"
+
+  # Words that stand for a thread, a process or an object instead of its name (STYLE: Prose).
+  HEADLESS = /(?:\A|[.:;] )(?:Whoever|Who [a-z]+s\b)|\b(?:[Hh]e|[Hh]is|[Hh]im|[Ww]hoever)\b/
+
+  module_function
+
+  # @return [Array<String>] "path:line: what is wrong"
+  def columns = each_line(CODE) { |line| "#{line.size} columns" if line.size > COLUMNS }
+
+  # @return [Array<String>]
+  def lines
+    LINES.flat_map do |folder, most|
+      paths("#{folder}/**/*.{rb,c,h}").filter_map do |path|
+        count = File.foreach(File.join(ROOT, path)).count
+        "#{path}: #{count} lines, at most #{most}" if count > most
+      end
+    end
+  end
+
+  # @return [Array<String>]
+  def contract
+    count = Godwit::Backend::Contract.size
+    (count > CONTRACT_NAMES) ? ["the contract has #{count} names, at most #{CONTRACT_NAMES}"] : []
+  end
+
+  # Blocks of comment lines that are no documentation of something public.
+  # @return [Array<String>]
+  def comments
+    paths("{lib,rakelib}/**/*.{rb,rake}").flat_map { |path| long_ruby_comments(path) } +
+      paths("ext/**/*.{c,h}").flat_map { |path| long_c_comments(path) }
+  end
+
+  # @return [Array<String>]
+  def prose
+    found = paths("{lib,ext,test,rakelib}/**/*.{rb,rake,c,h}").flat_map do |path|
+      comment_lines(path).filter_map { |number, text| headless(path, number, text) }
+    end
+    found + paths("#{PAGES}").concat(paths("{docs,adr}/*.md")).flat_map do |path|
+      File.readlines(File.join(ROOT, path)).filter_map.with_index(1) do |text, number|
+        headless(path, number, text)
+      end
+    end
+  end
+
+  def headless(path, number, text)
+    word = text.gsub(/`[^`]*`|"[^"]*"/, "")[HEADLESS] or return
+    "#{path}:#{number}: name the subject instead of #{word.strip.inspect}"
+  end
+
+  def paths(pattern) = Dir.glob(pattern, base: ROOT).grep_v(GENERATED).sort
+
+  def each_line(pattern)
+    paths(pattern).flat_map do |path|
+      File.readlines(File.join(ROOT, path), chomp: true).filter_map.with_index(1) do |line, number|
+        problem = yield(line) and "#{path}:#{number}: #{problem}"
+      end
+    end
+  end
+
+  # @return [Array<Array(Integer, String)>] line number and text
+  def comment_lines(path)
+    text = File.read(File.join(ROOT, path))
+    if path.match?(/\.[ch]\z/)
+      return (
+        c_comments(text).flat_map do |first, lines|
+          lines.each_with_index.map { |line, index| [first + index, line] }
+        end
+      )
+    end
+    Prism.parse(text).comments.map { |comment| [comment.location.start_line, comment.slice] }
+  end
+
+  # @return [Array<Array(Integer, Array<String>)>] first line's number, and the lines
+  def c_comments(text)
+    text.to_enum(:scan, %r{/\*.*?\*/}m).map do
+      [$~.pre_match.count("\n") + 1, $~[0].lines(chomp: true)]
+    end
+  end
+
+  def long_c_comments(path)
+    c_comments(File.read(File.join(ROOT, path))).filter_map do |number, lines|
+      "#{path}:#{number}: a comment of #{lines.size} lines" if lines.size > COMMENT_LINES
+    end
+  end
+
+  # A comment with a YARD tag, or before a class, module or method, is documentation.
+  def long_ruby_comments(path)
+    lines = File.readlines(File.join(ROOT, path), chomp: true)
+    blocks = lines.each_index.slice_when { |a, b| !(comment?(lines[a]) && comment?(lines[b])) }
+    blocks.filter_map do |block|
+      text = lines.values_at(*block)
+      following = lines[block.last + 1].to_s
+      next if text.size <= COMMENT_LINES || !comment?(text[0]) || documentation?(text, following)
+      "#{path}:#{block.first + 1}: a comment of #{text.size} lines"
+    end
+  end
+
+  def comment?(line) = line.match?(/\A\s*#/)
+
+  def documentation?(text, following)
+    text.any? { |line| line.match?(/#\s+@\w/) } ||
+      following.match?(
+        /\A\s*(?:private_class_method |private )?(?:class|module|def|attr_\w+|alias)\b/
+      )
+  end
+end
