@@ -16,7 +16,19 @@ namespace :lint do
     problems = CLayers.problems
     abort problems.join("\n") if problems.any?
   end
+
+  require_relative "support/text_rules"
+  TextRules::RULES.each do |name, sentence|
+    desc sentence
+    task name do
+      problems = TextRules.public_send(name)
+      abort problems.join("\n") if problems.any?
+    end
+  end
 end
 
 desc "Style and syntax"
-task lint: ["lint:shell", "lint:ruby", "lint:layers"]
+task lint: [
+  "lint:shell", "lint:ruby", "lint:layers",
+  *(TextRules::RULES.keys - [:lines]).map { |name| "lint:#{name}" }
+]

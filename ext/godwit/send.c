@@ -151,8 +151,8 @@ send_mark_sent(VALUE message)
     for (long i = 0; i < RARRAY_LEN(message); i++) gw_part_sent(RARRAY_AREF(message, i));
 }
 
-/* DONTWAIT says EAGAIN in mid-message when the peer went away (ADR 3). PUSH and DEALER drop the rest,
- * so it is pushed through; then the message starts again from its first part. Gives an errno:
+/* DONTWAIT says EAGAIN in mid-message when the peer went away (ADR 3). PUSH and DEALER drop the
+ * rest, so it is pushed through; then the message starts again from its first part. Gives an errno:
  * EAGAIN when it would block, with nothing of the message sent. */
 static int
 send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker)

@@ -18,6 +18,15 @@ module TextRules
   # Words that stand for a thread, a process or an object instead of its name (STYLE: Prose).
   HEADLESS = /(?:\A|[.:;] )(?:Whoever|Who [a-z]+s\b)|\b(?:[Hh]e|[Hh]is|[Hh]im|[Ww]hoever)\b/
 
+  # Task of `rake lint` => what it checks.
+  RULES = {
+    columns: "At most 100 columns in lib, ext, test and rakelib",
+    lines: "At most 300 lines a file in lib, 500 in ext",
+    contract: "At most 100 names in the backend contract",
+    comments: "At most three lines a comment, documentation apart",
+    prose: "No sentence without a named subject in comments and pages"
+  }.freeze
+
   module_function
 
   # @return [Array<String>] "path:line: what is wrong"
@@ -51,7 +60,7 @@ module TextRules
     found = paths("{lib,ext,test,rakelib}/**/*.{rb,rake,c,h}").flat_map do |path|
       comment_lines(path).filter_map { |number, text| headless(path, number, text) }
     end
-    found + paths("#{PAGES}").concat(paths("{docs,adr}/*.md")).flat_map do |path|
+    found + paths(PAGES).concat(paths("{docs,adr}/*.md")).flat_map do |path|
       File.readlines(File.join(ROOT, path)).filter_map.with_index(1) do |text, number|
         headless(path, number, text)
       end

@@ -55,7 +55,7 @@ module Godwit
         handle.use do
           handle.listen(Backend::FFI::MonitorPump.all)
           @queue = Backend::FFI::MonitorQueue.new(events, limit)
-          handle.feed.add(@queue)
+          handle.monitor_pump.add(@queue)
         end
       end
       @handle = handle
@@ -78,7 +78,7 @@ module Godwit
         begin
           outcome = @handle.attempt(deadline, 0, @handle.monitor_waiters, in_proxy: true) do
             raise Backend::FFI::Failed, ClosedError if @closed
-            @handle.feed&.drain if @queue.empty? && @queue.attached?
+            @handle.monitor_pump&.drain if @queue.empty? && @queue.attached?
             event = @queue.take
             raise Backend::FFI::Failed, ClosedError unless event || @queue.attached?
             event || Backend::FFI::AGAIN
@@ -132,7 +132,7 @@ module Godwit
           handle.locked do
             queue.detach
             queue.clear
-            handle.feed&.remove(queue)
+            handle.monitor_pump&.remove(queue)
             handle.monitor_waiters.wake
             handle.leave_feed if handle.state == :open
           end

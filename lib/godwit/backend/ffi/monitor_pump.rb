@@ -20,7 +20,7 @@ module Godwit
 
           def all = versioned? ? EVENT_ALL | EVENT_PIPES_STATS : EVENT_ALL
 
-          # @return [String] an endpoint that no other feed has
+          # @return [String] an endpoint that no other monitor_pump has
           def endpoint
             number = @serial_lock.synchronize { @serial += 1 }
             "inproc://godwit.ffi.monitor.#{number}"

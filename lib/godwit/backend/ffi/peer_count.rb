@@ -57,7 +57,7 @@ module Godwit
           leave_feed
         end
 
-        # Ends the feed if nobody listens any more.
+        # Ends the monitor_pump if nobody listens any more.
         def leave_feed
           if @monitor_pump.nil? || @monitor_pump.ended? || !@monitor_pump.idle? || @peers || forked?
             return

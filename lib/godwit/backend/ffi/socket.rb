@@ -106,10 +106,10 @@ module Godwit
         unless code < 0
           handle.attached = true
           handle.udp = true if endpoint.start_with?("udp:")
-          handle.feed&.look
+          handle.monitor_pump&.look
           return code
         end
-        handle.feed&.bind_failed(endpoint, error) if function == :zmq_bind
+        handle.monitor_pump&.bind_failed(endpoint, error) if function == :zmq_bind
         raise Backend::FFI::Failed, error
       ensure
         handle.wake_all # it gives or takes pipes at once, with no edge to tell of it

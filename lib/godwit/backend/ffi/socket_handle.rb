@@ -31,7 +31,7 @@ module Godwit
           :queue,
           :monitor_waiters,
           :state,
-          :feed,
+          :monitor_pump,
           :encoding
         attr_accessor :copy_threshold,
           :receive_timeout,
