@@ -58,12 +58,7 @@ Bench.section("busy_thread", "Beside a busy thread") do |section|
   rows = results.map { |label, figures| row(label, figures) }
   rows << row(PIPE, results[RECV], "pipe_") if results.key?(RECV)
   section.table [
-    "",
-    "messages/s",
-    "worst gap, ms: median",
-    "highest",
-    "worst age, ms: median",
-    "highest"
+    "", "messages/s", "worst gap, ms: median", "highest", "worst age, ms: median", "highest"
   ],
     rows
   section.absent(contest.absent)

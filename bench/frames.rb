@@ -14,8 +14,7 @@ C = "C, in place"
 
 # label => [sender, its form, receiver, its form]
 CONTENDERS = {
-  C => [:c, "in-place", :c, nil],
-  "C, copied" => [:c, "copied", :c, nil],
+  C => [:c, "in-place", :c, nil], "C, copied" => [:c, "copied", :c, nil],
   "godwit in place to godwit frames" => [:godwit, "in-place", :godwit, "frames"],
   "godwit in place to C" => [:godwit, "in-place", :c, nil],
   "godwit copied to C" => [:godwit, "copied", :c, nil],

@@ -61,14 +61,7 @@ def table(section, results)
     ]
   end
   section.table [
-    "round trips, µs",
-    "p50",
-    "p99",
-    "mean",
-    "p50 of the runs",
-    "p50 to C",
-    "p99 to C",
-    "mean to C",
+    "round trips, µs", "p50", "p99", "mean", "p50 of the runs", "p50 to C", "p99 to C", "mean to C",
     "client's CPU"
   ],
     rows

@@ -206,12 +206,7 @@ Bench.section("runtimes", "Runtimes: the C extension, FFI on CRuby, FFI on JRuby
   sizes.each do |size|
     section.heading SIZES[size]
     section.table [
-      "",
-      "round trip, µs: mean",
-      "p99",
-      "strings/s · ffi-rzmq's",
-      "batches/s",
-      "frames/s"
+      "", "round trip, µs: mean", "p99", "strings/s · ffi-rzmq's", "batches/s", "frames/s"
     ],
       rows(results, size)
   end

@@ -65,8 +65,7 @@ Bench.section("sockets", "Sockets: memory, churn, Ractors") do |section|
       ["bytes for an idle socket", *row(idle, :bytes, "%.0f", "C", "godwit")],
       *churn.map { |transport, results|
         [
-          "churn over #{transport}, cycles/s",
-          *row(results, :rate, "%.0f", "C", "godwit")
+          "churn over #{transport}, cycles/s", *row(results, :rate, "%.0f", "C", "godwit")
         ]
       }
     ]

@@ -98,12 +98,12 @@ module Godwit
 
       def set_flags
         append_cflags("-std=gnu11")
-        append_cflags("-fvisibility=hidden") # Init_godwit_ext is all that anybody needs to see
+        append_cflags("-fvisibility=hidden") # only Init_godwit_ext is exported
         return unless enable_config("werror", false)
         # After all checks, whose little programs would trip over it. A method's `self` often goes
         # unused.
-        $CFLAGS << " -Wall -Wextra -Wno-unused-parameter " \
-          "-Werror" # standard:disable Style/GlobalVars
+        warnings = " -Wall -Wextra -Wno-unused-parameter -Werror"
+        $CFLAGS << warnings # standard:disable Style/GlobalVars
       end
 
       def give_up(reason)

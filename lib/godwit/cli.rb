@@ -13,20 +13,13 @@ module Godwit
   module CLI
     # Exit statuses; `godwit help` prints them.
     EXIT = {
-      ok: 0,
-      failed: 1,
-      usage: 2,
-      timed_out: 124,
-      interrupted: 130,
-      output_closed: 141
+      ok: 0, failed: 1, usage: 2, timed_out: 124, interrupted: 130, output_closed: 141
     }.freeze
 
     # What each status says to the user.
     EXIT_MEANINGS = {
-      ok: "done",
-      failed: "the operation failed; the reason is on standard error",
-      usage: "the command line was wrong",
-      timed_out: "the time given with --timeout was up",
+      ok: "done", failed: "the operation failed; the reason is on standard error",
+      usage: "the command line was wrong", timed_out: "the time given with --timeout was up",
       interrupted: "stopped by Ctrl-C",
       output_closed: "the reader of the output went away (as in `godwit … | head`)"
     }.freeze
@@ -34,11 +27,7 @@ module Godwit
     # Command to class name, in the order in which `godwit help` lists them. The file has the
     # command's name.
     COMMANDS = {
-      "log" => :Log,
-      "sh" => :Sh,
-      "beacon" => :Beacon,
-      "version" => :Version,
-      "help" => :Help
+      "log" => :Log, "sh" => :Sh, "beacon" => :Beacon, "version" => :Version, "help" => :Help
     }.freeze
 
     # The command line is wrong: the message goes to standard error, the status is 2.

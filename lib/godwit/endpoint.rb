@@ -88,10 +88,7 @@ module Godwit
           end
         )
       raise Errors.build(
-        ProtocolError,
-        operation,
-        endpoint,
-        "#{why}; here are #{transports.join(", ")}"
+        ProtocolError, operation, endpoint, "#{why}; here are #{transports.join(", ")}"
       )
     end
 

@@ -46,10 +46,7 @@ module Godwit
     def self.threshold(operation, bytes)
       return bytes if bytes.nil? || (bytes.is_a?(Integer) && bytes.between?(0, MOST))
       raise Errors.bad_value(
-        operation,
-        "copy_threshold",
-        "a number of bytes up to #{MOST}, or nil to copy always",
-        bytes
+        operation, "copy_threshold", "a number of bytes up to #{MOST}, or nil to copy always", bytes
       )
     end
 

@@ -317,18 +317,12 @@ module Godwit
     def usable(operation)
       if forked?
         raise Errors.build(
-          ForkedError,
-          operation,
-          nil,
-          "this loop is the parent process's: make another here"
+          ForkedError, operation, nil, "this loop is the parent process's: make another here"
         )
       end
       if @closed
         raise Errors.build(
-          ClosedError,
-          operation,
-          nil,
-          "this loop is closed: Loop.new makes another"
+          ClosedError, operation, nil, "this loop is closed: Loop.new makes another"
         )
       end
     end
@@ -341,9 +335,7 @@ module Godwit
     rescue ThreadError => error
       raise unless error.message.include?("trap context")
       raise Errors.build(
-        StateError,
-        operation,
-        nil,
+        StateError, operation, nil,
         "Ruby allows no lock in a trap block: give this to Loop#post there"
       )
     end

@@ -12,62 +12,16 @@ module Godwit
     class Option
       # What every option has; those of the table give only what differs.
       DEFAULTS = {
-        name: nil,
-        const: nil,
-        also: [],
-        id: nil,
-        scope: :socket,
-        since: "2.0",
-        type: :int,
-        unit: nil,
-        min: nil,
-        max: nil,
-        step: 1,
-        format: nil,
-        format_means: nil,
-        values: nil,
-        none: nil,
-        none_means: nil,
-        none_reads: false,
-        default: nil,
-        default_of: {},
-        godwit: nil,
-        access: :rw,
-        types: nil,
-        live: false,
-        fixed: false,
-        draft: false,
-        gated: false,
-        needs: nil,
-        secret: false,
-        by_hand: false,
-        doc: nil
+        name: nil, const: nil, also: [], id: nil, scope: :socket, since: "2.0", type: :int,
+        unit: nil, min: nil, max: nil, step: 1, format: nil, format_means: nil, values: nil,
+        none: nil, none_means: nil, none_reads: false, default: nil, default_of: {}, godwit: nil,
+        access: :rw, types: nil, live: false, fixed: false, draft: false, gated: false, needs: nil,
+        secret: false, by_hand: false, doc: nil
       }.freeze
       # @return [Object, nil] what api/options.yml says of it, under the same name
-      attr_reader :name,
-        :const,
-        :also,
-        :id,
-        :scope,
-        :since,
-        :type,
-        :unit,
-        :min,
-        :max,
-        :step,
-        :format,
-        :format_means,
-        :values,
-        :none,
-        :none_means,
-        :none_reads,
-        :default,
-        :default_of,
-        :godwit,
-        :access,
-        :types,
-        :needs,
-        :doc
+      attr_reader :name, :const, :also, :id, :scope, :since, :type, :unit, :min, :max, :step,
+        :format, :format_means, :values, :none, :none_means, :none_reads, :default, :default_of,
+        :godwit, :access, :types, :needs, :doc
 
       # The releases that Godwit runs on start here; older options need no check.
       OLDEST = [4, 3, 0].freeze
@@ -232,8 +186,7 @@ module Godwit
       guess = near ? "; did you mean #{near}?" : ""
       list = "docs/options.md lists them, and so does Godwit::Options::#{scope.upcase}.keys"
       raise OptionError.new(
-        "unknown #{scope} option #{name.inspect}#{guess} (#{list})",
-        operation: :option
+        "unknown #{scope} option #{name.inspect}#{guess} (#{list})", operation: :option
       )
     end
 

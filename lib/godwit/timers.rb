@@ -46,10 +46,7 @@ module Godwit
       end
       return value if value.zero? || (value.to_f.finite? && value >= SHORTEST)
       raise Errors.bad_value(
-        operation,
-        "the interval",
-        "at least 0 seconds, and none between 0 and a nanosecond",
-        value
+        operation, "the interval", "at least 0 seconds, and none between 0 and a nanosecond", value
       )
     end
 

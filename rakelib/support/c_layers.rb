@@ -8,11 +8,9 @@ module CLayers
 
   # From below to above. A file may call the files of lower layers, and those before it in its own.
   LAYERS = {
-    "process.h" => %w[error draft_symbols threads process],
-    "wait.h" => %w[pool wait_queue wait],
+    "process.h" => %w[error draft_symbols threads process], "wait.h" => %w[pool wait_queue wait],
     "socket.h" => %w[transfer inproc context draft_open socket endpoints options],
-    "frame.h" => %w[pin frame peers],
-    "message.h" => %w[send recv],
+    "frame.h" => %w[pin frame peers], "message.h" => %w[send recv],
     "proxy.h" => %w[poller_watch poller monitor_events monitor proxy_loop proxy addressed]
   }.freeze
   ACCELERATORS = %w[

@@ -10,10 +10,8 @@ module Godwit
   class DraftLibrary
     # As in Debian's own debian/rules, where the compiler finds the library for it.
     FEATURES = {
-      "libsodium" => ["--with-libsodium"],
-      "openpgm-5.3" => ["--with-pgm"],
-      "norm" => ["--with-norm=yes"],
-      "krb5-gssapi" => ["--with-libgssapi_krb5=yes"]
+      "libsodium" => ["--with-libsodium"], "openpgm-5.3" => ["--with-pgm"],
+      "norm" => ["--with-norm=yes"], "krb5-gssapi" => ["--with-libgssapi_krb5=yes"]
     }.freeze
 
     Failure = DebianSource::Failure

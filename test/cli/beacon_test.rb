@@ -33,14 +33,7 @@ class CLIBeaconTest < NetworkCase
     ready.signal(:INT).finish
     result =
       assert_child beacon(
-        "publish",
-        port,
-        "--payload",
-        "x",
-        "--interval",
-        0.01,
-        "--count",
-        3
+        "publish", port, "--payload", "x", "--interval", 0.01, "--count", 3
       ).finish
     assert_equal ["", ""], [result.stdout, result.stderr]
   end

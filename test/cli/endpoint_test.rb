@@ -6,16 +6,11 @@ require "godwit/cli/endpoint"
 
 class CLIEndpointTest < Godwit::TestCase
   EXPANDED = {
-    "tcp://:5555" => "tcp://127.0.0.1:5555",
-    "tcp://:*" => "tcp://127.0.0.1:*",
-    "ws://:8080/path" => "ws://127.0.0.1:8080/path",
-    "tcp://*:5555" => "tcp://*:5555",
-    "tcp://[::1]:5555" => "tcp://[::1]:5555",
-    "tcp://host:5555" => "tcp://host:5555",
-    "tcp://eth0:0;:5555" => "tcp://eth0:0;127.0.0.1:5555",
-    "ipc://@name" => "ipc://@name",
-    "ipc:///tmp/:5" => "ipc:///tmp/:5",
-    "inproc://:1" => "inproc://:1"
+    "tcp://:5555" => "tcp://127.0.0.1:5555", "tcp://:*" => "tcp://127.0.0.1:*",
+    "ws://:8080/path" => "ws://127.0.0.1:8080/path", "tcp://*:5555" => "tcp://*:5555",
+    "tcp://[::1]:5555" => "tcp://[::1]:5555", "tcp://host:5555" => "tcp://host:5555",
+    "tcp://eth0:0;:5555" => "tcp://eth0:0;127.0.0.1:5555", "ipc://@name" => "ipc://@name",
+    "ipc:///tmp/:5" => "ipc:///tmp/:5", "inproc://:1" => "inproc://:1"
   }.freeze
 
   EXPANDED.each do |typed, meant|

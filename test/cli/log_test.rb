@@ -41,30 +41,9 @@ class CLILogTest < Godwit::TestCase
     child = tail("--count", 1, "--format", "%<level>s %<host>s %<prog>s %{message}")
     result =
       assert_child log(
-        "send",
-        endpoint,
-        "--level",
-        "warn",
-        "--prog",
-        "a.b",
-        "--host",
-        "web1",
-        "--tag",
-        "req-9",
-        "--tag",
-        "x",
-        "--payload",
-        "user=42",
-        "--payload",
-        "name=ann a",
-        "--payload",
-        "ok=true",
-        "--payload",
-        "zip=007",
-        "--payload",
-        "none=null",
-        "card",
-        "refused"
+        "send", endpoint, "--level", "warn", "--prog", "a.b", "--host", "web1", "--tag", "req-9",
+        "--tag", "x", "--payload", "user=42", "--payload", "name=ann a", "--payload", "ok=true",
+        "--payload", "zip=007", "--payload", "none=null", "card", "refused"
       ).finish
     assert_equal ["", ""], [result.stdout, result.stderr]
     result = assert_child child.finish
@@ -82,8 +61,7 @@ class CLILogTest < Godwit::TestCase
     assert_equal "ERROR\n", assert_child(child.finish).stdout
     status, _, err = run_here("send", endpoint, "--level", "loud", "x")
     assert_equal [
-      2,
-      "godwit: --level takes debug, info, warn, error, fatal, unknown: got \"loud\""
+      2, "godwit: --level takes debug, info, warn, error, fatal, unknown: got \"loud\""
     ],
       [status, err.lines.first.chomp]
   end
@@ -95,16 +73,8 @@ class CLILogTest < Godwit::TestCase
         "--count", 1, "--format", "%{prog} %{tags} %{payload} %{text}", "--grep", "#{broken}|fine"
       )
     assert_child log(
-      "send",
-      endpoint,
-      "--prog",
-      broken,
-      "--tag",
-      broken,
-      "--payload",
-      "#{broken}=#{broken}",
-      broken,
-      "fine"
+      "send", endpoint, "--prog", broken, "--tag", broken, "--payload", "#{broken}=#{broken}",
+      broken, "fine"
     ).finish
     assert_equal "gr\u{FFFD} [gr\u{FFFD}] gr\u{FFFD}=\"gr\u{FFFD}\" gr\u{FFFD} fine\n",
       assert_child(child.finish).stdout.force_encoding("UTF-8")
@@ -227,8 +197,7 @@ class CLILogTest < Godwit::TestCase
       [result.status.exitstatus, result.stdout, result.stderr.force_encoding("UTF-8")]
     assert_equal 124,
       log(
-        "tail", endpoint, "--last", 1, "--control", "#{endpoint}.nobody", "--timeout",
-        0.1
+        "tail", endpoint, "--last", 1, "--control", "#{endpoint}.nobody", "--timeout", 0.1
       ).finish.status.exitstatus
   end
 
@@ -335,13 +304,8 @@ class CLILogTest < Godwit::TestCase
     assert_child log("send", endpoint, "--server-key", server.public_key, "one").finish
     result =
       assert_child log(
-        "send",
-        endpoint,
-        "--server-key",
-        "#{scratch_dir}/server.pub",
-        "--keys",
-        "#{scratch_dir}/client",
-        "two"
+        "send", endpoint, "--server-key", "#{scratch_dir}/server.pub", "--keys",
+        "#{scratch_dir}/client", "two"
       ).finish
     assert_equal "godwit: others may read #{scratch_dir}/client, which holds a secret key: chmod " \
       "600 #{scratch_dir}/client\n",

@@ -111,8 +111,7 @@ class CLIShTest < Godwit::TestCase
     pulling, target = bound_pull # there before the time begins
     assert_equal [124, 124],
       statuses(
-        sh("push", target, "--connect", "--timeout", 1, "--", "sleep", 1000).finish,
-        pulling.finish
+        sh("push", target, "--connect", "--timeout", 1, "--", "sleep", 1000).finish, pulling.finish
       )
     assert_equal [124], statuses(pull("--timeout", 0.01).finish)
     pushed, pulled = both("--count", 3, ["yes"])

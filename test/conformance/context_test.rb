@@ -81,8 +81,7 @@ class ContextTest < Godwit::TestCase
     after = own(one.socket(:PUSH))
     assert_equal [0.5, nil, nil, 0.25],
       [
-        before.linger, one.linger, after.linger,
-        own(one.socket(:PUSH, linger: 0.25)).linger
+        before.linger, one.linger, after.linger, own(one.socket(:PUSH, linger: 0.25)).linger
       ]
     one.linger = 0
     [before, after].each { |socket| socket.linger = 0 }

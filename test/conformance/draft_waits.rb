@@ -134,8 +134,7 @@ module DraftWaits
   %i[CLIENT SERVER DISH GATHER PEER CHANNEL DGRAM].each do |type|
     test "a #{type} that waits ends by kill, close and shutdown" do
       endings = {
-        kill: ->(_, thread) { thread.kill },
-        close: ->(socket, _) { socket.close },
+        kill: ->(_, thread) { thread.kill }, close: ->(socket, _) { socket.close },
         shutdown: ->(socket, _) { socket.context.shutdown }
       }
       endings.each do |how, ending|

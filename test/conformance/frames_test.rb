@@ -66,12 +66,7 @@ class FramesTest < Godwit::TestCase
     )
     push.send_nonblock(Godwit::Message.new("eight", "nine"))
     assert_equal [
-      "one",
-      ["t" * 100_000, "three", "four"],
-      "five",
-      ["six", ""],
-      "seven",
-      %w[eight nine]
+      "one", ["t" * 100_000, "three", "four"], "five", ["six", ""], "seven", %w[eight nine]
     ],
       take(pull, 6)
     assert_predicate one, :gone?

@@ -232,8 +232,7 @@ class MisuseTest < Godwit::TestCase
     events: ->(s) { s.events }, readable: ->(s) { s.readable? }, writable: ->(s) { s.writable? },
     get: ->(s) { s.send_hwm }, set: ->(s) { s.send_hwm = 1 },
     zmq_fd: ->(s) { s.zmq_fd }, pointer: ->(s) { s.pointer }, encoding: ->(s) { s.encoding },
-    encoding_set: ->(s) { s.encoding = "UTF-8" },
-    wait_connected: ->(s) { s.wait_connected }
+    encoding_set: ->(s) { s.encoding = "UTF-8" }, wait_connected: ->(s) { s.wait_connected }
   }.freeze
 
   test "use after close: every call says so" do

@@ -75,8 +75,7 @@ class MonitorTest < Godwit::TestCase
     pull, monitor = monitored(:PULL)
     {
       taken => Errno::EADDRINUSE, "tcp://192.0.2.1:4567" => Errno::EADDRNOTAVAIL,
-      "tcp://no-interface:4567" => Errno::ENODEV,
-      "ipc://#{scratch_dir}/none/name" => Errno::ENOENT
+      "tcp://no-interface:4567" => Errno::ENODEV, "ipc://#{scratch_dir}/none/name" => Errno::ENOENT
     }.each do |endpoint, error|
       raised = assert_raises(error, endpoint) { pull.bind(endpoint) }
       assert_kind_of Godwit::Error, raised

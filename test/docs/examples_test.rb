@@ -18,12 +18,8 @@ class ExamplesTest < Godwit::TestCase
       skip Godwit::TestSupport::Network.missing if network && Godwit::TestSupport::Network.missing
       result =
         assert_child run_child(
-          "test/docs/run.rb",
-          [example.page, example.line],
-          deadline: DEADLINE,
-          gems: gems,
-          env: env_for(example),
-          network: network
+          "test/docs/run.rb", [example.page, example.line], deadline: DEADLINE, gems: gems,
+          env: env_for(example), network: network
         )
       assert_empty result.stderr.lines.reject { |line| foreign_warning?(line) }.join
     end

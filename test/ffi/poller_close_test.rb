@@ -6,8 +6,7 @@ require "test_helper"
 # nothing then is told why.
 class FFIPollerCloseTest < Godwit::TestCase
   CALLS = {
-    wait: ->(poller, _) { poller.wait },
-    remove: ->(poller, io) { poller.remove(io) },
+    wait: ->(poller, _) { poller.wait }, remove: ->(poller, io) { poller.remove(io) },
     modify: ->(poller, io) { poller.modify(io, :readable) },
     events: ->(poller, io) { poller.events(io) },
     registered?: ->(poller, io) { poller.registered?(io) }

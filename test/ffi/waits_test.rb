@@ -75,8 +75,7 @@ class FFIWaitsTest < Godwit::TestCase
   end
 
   {
-    "events" => ->(push) { push.events },
-    "wait_writable" => ->(push) { push.wait_writable(0) },
+    "events" => ->(push) { push.events }, "wait_writable" => ->(push) { push.wait_writable(0) },
     "send" => ->(push) { push.send("x", timeout: 0) },
     "send_many" => ->(push) { push.send_many(["x"], timeout: 0) },
     "bind" => ->(push) { push.bind("inproc://late") },

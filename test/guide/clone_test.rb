@@ -80,10 +80,7 @@ class GuideCloneTest < GuideCase
     give_snapshot(snapshots, {"/a" => "2", "/b" => "3", "/c" => "4"}, 4)
     updates << ["/b", packed(5), "", "", ""]
     assert_equal [
-      "snapshot: 1 keys, change 1",
-      "2: /a is 2",
-      "snapshot: 3 keys, change 4",
-      "5: /b is gone",
+      "snapshot: 1 keys, change 1", "2: /a is 2", "snapshot: 3 keys, change 4", "5: /b is gone",
       "copy: /a=2 /c=4"
     ],
       lines(child)

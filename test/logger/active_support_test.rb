@@ -283,12 +283,10 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     log = records.logger
     refute ActiveSupport::Logger.logger_outputs_to?(log, $stderr, $stdout)
     refute ActiveSupport::Logger.logger_outputs_to?(
-      ActiveSupport::BroadcastLogger.new(log),
-      $stderr
+      ActiveSupport::BroadcastLogger.new(log), $stderr
     )
     assert ActiveSupport::Logger.logger_outputs_to?(
-      ActiveSupport::BroadcastLogger.new(log, Logger.new($stderr)),
-      $stderr
+      ActiveSupport::BroadcastLogger.new(log, Logger.new($stderr)), $stderr
     )
   end
 

@@ -172,8 +172,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
       end
     assert_equal [3, 1, 1, 2, 0, 1, 0, 4, 5],
       statistics.values_at(
-        "records", "plain", "foreign", "lost", "late", "writers", "forgotten", "kept",
-        "sent"
+        "records", "plain", "foreign", "lost", "late", "writers", "forgotten", "kept", "sent"
       )
     assert_equal(
       {"DEBUG" => 0, "INFO" => 0, "WARN" => 3, "ERROR" => 1, "FATAL" => 0, "ANY" => 0},

@@ -328,11 +328,8 @@ class LoggerDropInTest < Godwit::TestCase
     assert_equal 3, device.write("abc")
     assert device.flush(timeout: 5)
     assert_equal [
-      ["WARN", "fallback", "two\nlines"],
-      %w[INFO named x],
-      ["ANY", "fallback", "own: y"],
-      %w[ANY fallback direct],
-      %w[ANY fallback abc]
+      ["WARN", "fallback", "two\nlines"], %w[INFO named x], ["ANY", "fallback", "own: y"],
+      %w[ANY fallback direct], %w[ANY fallback abc]
     ],
       records(5).map { |one| [one.label, one.prog, one.text] }
     log.close

@@ -565,8 +565,7 @@ class LoggerDurableTest < Godwit::TestCase
     log.info("last")
     assert_flushed(log)
     assert_equal [
-      *(0...5).flat_map { |round| (0...20).map { |index| "#{round} #{index}" } },
-      "last"
+      *(0...5).flat_map { |round| (0...20).map { |index| "#{round} #{index}" } }, "last"
     ],
       texts
   end

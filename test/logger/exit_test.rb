@@ -7,8 +7,7 @@ class LoggerExitTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
   {
-    "by itself" => "",
-    "by exit" => "exit(0)",
+    "by itself" => "", "by exit" => "exit(0)",
     "by an error" => "$stderr.reopen(File::NULL); raise 'oh'",
     "by SIGTERM" => "$stderr.reopen(File::NULL); Process.kill(:TERM, Process.pid); sleep",
     "in a thread's exit" => "Thread.new { exit }.join"

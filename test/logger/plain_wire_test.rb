@@ -219,8 +219,7 @@ class LoggerPlainWireTest < Godwit::TestCase
       ->(l) { l.add(1, nil, nil) }, ->(l) { l.add(1, nil, nil) { "b" } }, ->(l) { l.add(nil, "a") },
       ->(l) { l.add(9, "a") }, ->(l) { l.add(-1, "no") }, ->(l) { l.log(1, "a") },
       ->(l) { l.warn("a") }, ->(l) { l.error("a") }, ->(l) { l.fatal("a") },
-      ->(l) { l.unknown("a") }, ->(l) { l.warn(1) }, ->(l) { l.error(:a) },
-      ->(l) { l.info({a: 1}) }
+      ->(l) { l.unknown("a") }, ->(l) { l.warn(1) }, ->(l) { l.error(:a) }, ->(l) { l.info({a: 1}) }
     ]
     twice = calls + calls
     twice.each_with_index do |call, index|

@@ -39,21 +39,7 @@ class LoggerRecordTest < Godwit::TestCase
     assert_equal record.data["mono_ns"], record.mono_ns
     assert_equal record.data.merge("text" => "é"), JSON.parse(record.to_json)
     assert_equal %w[
-      v
-      writer
-      seq
-      tseq
-      t_ns
-      mono_ns
-      level
-      pid
-      host
-      prog
-      thread
-      tags
-      payload
-      error
-      text
+      v writer seq tseq t_ns mono_ns level pid host prog thread tags payload error text
     ],
       record.to_h.keys
     assert_match(/#{WRITER}:7 ERROR "billing" "é"/o, record.inspect)

@@ -92,13 +92,8 @@ class RsyslogTest < Godwit::TestCase
     stop(child)
     texts = lines.map { |line| line[/ -- billing: (.*)/, 1] || line }
     assert_equal [
-      "first",
-      "two",
-      "lines",
-      "#{"x" * 9_000}end",
-      "a NULinside, and ümläuts",
-      *Array.new(100) { |number| "number #{number}" },
-      "raw"
+      "first", "two", "lines", "#{"x" * 9_000}end", "a NULinside, and ümläuts",
+      *Array.new(100) { |number| "number #{number}" }, "raw"
     ],
       texts
     assert_match(
@@ -117,10 +112,7 @@ class RsyslogTest < Godwit::TestCase
     records = Array.new(6) { reader.recv(timeout: 15) }
     stop(child)
     assert_equal [
-      [0, "it is debug"],
-      [1, "it is info"],
-      [2, "it is warn"],
-      [3, "it is error"],
+      [0, "it is debug"], [1, "it is info"], [2, "it is warn"], [3, "it is error"],
       [4, "it is crit"]
     ],
       records.first(5).map { |record| [record.level, record.text] }

@@ -148,11 +148,7 @@ class LoggerStatisticsTest < Godwit::TestCase
       accounts.take(message)
     end
     assert_equal [
-      accounts.plain,
-      accounts.foreign,
-      accounts.received,
-      accounts.lost,
-      accounts.late
+      accounts.plain, accounts.foreign, accounts.received, accounts.lost, accounts.late
     ],
       [
         *statistics.totals.values_at(:plain, :foreign),

@@ -16,8 +16,7 @@ class MemoryTest < Godwit::TestCase
     seen = Array.new(3) do # the first time fills Ruby's own caches
       {
         send: objects { 1000.times { push.send(frame) } },
-        recv: objects { 1000.times { pull.recv } },
-        "<<": objects { 1000.times { push << frame } },
+        recv: objects { 1000.times { pull.recv } }, "<<": objects { 1000.times { push << frame } },
         recv_nonblock: objects { 1000.times { pull.recv_nonblock } },
         send_many: objects { push.send_many(messages) },
         recv_many: objects { pull.recv_many(1000) },

@@ -18,8 +18,7 @@ class NativeProxyTest < Godwit::TestCase
   }.freeze
 
   ENDS = {
-    "stop" => ->(proxy) { proxy.stop },
-    "close of a socket" => ->(proxy) { proxy.backend.close },
+    "stop" => ->(proxy) { proxy.stop }, "close of a socket" => ->(proxy) { proxy.backend.close },
     "shutdown of the context" => ->(proxy) { proxy.frontend.context.shutdown },
     "close of the context" => ->(proxy) { Thread.new { proxy.frontend.context.close } },
     "kill of its thread" => ->(proxy) { proxy.instance_variable_get(:@thread).kill }

@@ -65,8 +65,7 @@ class RowsTest < ShellCase
   test "chunks are what a read gave, and never cut a character of UTF-8" do
     assert_equal %w[a € 𝄞b],
       rows_of_reads(
-        "a\xE2".b, "\x82".b, "\xAC\xF0\x9D".b, "\x84".b, "\x9Eb".b, sep: :chunk,
-        encoding: "UTF-8"
+        "a\xE2".b, "\x82".b, "\xAC\xF0\x9D".b, "\x84".b, "\x9Eb".b, sep: :chunk, encoding: "UTF-8"
       )
     assert_equal ["a\xE2".b, "\x82".b],
       rows_of_reads("a\xE2".b, "\x82".b, sep: :chunk, encoding: "BINARY")

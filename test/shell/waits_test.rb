@@ -8,8 +8,7 @@ class WaitsTest < ShellCase
   Stop = Class.new(StandardError)
   QUIET = %w[sleep 1000].freeze
   CALLS = {
-    each: ->(stream) { stream.each { nil } },
-    next: ->(stream) { stream.next },
+    each: ->(stream) { stream.each { nil } }, next: ->(stream) { stream.next },
     lazy: ->(stream) { stream.lazy.map(&:size).first(3) }
   }.freeze
 

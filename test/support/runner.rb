@@ -86,9 +86,7 @@ module Godwit
         [[GATE, nil], [FULL, " (--full)"]].each do |stages, where|
           stages.each do |stage|
             puts format(
-              "%-22s %s%s",
-              stage.name.tr(" ", "-"),
-              stage.about,
+              "%-22s %s%s", stage.name.tr(" ", "-"), stage.about,
               stage.quick? ? " (--quick)" : where
             )
           end
@@ -148,10 +146,7 @@ module Godwit
         puts "", "Stages:"
         done.each do |stage|
           puts format(
-            "  %-22s %7.1f s  %s",
-            stage.name,
-            stage.outcome.seconds,
-            counts(stage.outcome)
+            "  %-22s %7.1f s  %s", stage.name, stage.outcome.seconds, counts(stage.outcome)
           )
         end
         tell("Not run:", (@stages - done).map { |stage| "stage #{stage.name}: interrupted" })
@@ -160,10 +155,7 @@ module Godwit
         puts "", "Seed #{@seed}: bin/test --seed #{@seed} repeats this order. Logs are in tmp/test."
         puts format("%d stages, %d jobs, %d min %d s", done.size, @jobs, *@seconds.round.divmod(60))
         puts format(
-          "%d passed, %d failed, %d skipped",
-          total(:passed),
-          total(:failed),
-          total(:skipped)
+          "%d passed, %d failed, %d skipped", total(:passed), total(:failed), total(:skipped)
         )
       end
 

@@ -22,14 +22,7 @@ class StagesTest < Godwit::TestCase
 
   def git(*arguments)
     assert system(
-      "git",
-      "-C",
-      scratch_dir,
-      "-c",
-      "user.name=x",
-      "-c",
-      "user.email=x@example.org",
-      *arguments
+      "git", "-C", scratch_dir, "-c", "user.name=x", "-c", "user.email=x@example.org", *arguments
     )
   end
 

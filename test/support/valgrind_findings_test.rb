@@ -22,14 +22,10 @@ class ValgrindFindingsTest < Godwit::TestCase
   test "what is found in the stack of a fiber is not ours, in a freed block it is" do
     stack = [UNNAMED, EXTENSION]
     refute finding(
-      "InvalidRead",
-      stack,
-      address: "Address 0x87b2ec0 is in a rw- anonymous segment"
+      "InvalidRead", stack, address: "Address 0x87b2ec0 is in a rw- anonymous segment"
     ).ours?
     assert finding(
-      "InvalidRead",
-      stack,
-      address: "Address 0x87b2ec0 is 8 bytes inside a block of size 48 free'd"
+      "InvalidRead", stack, address: "Address 0x87b2ec0 is 8 bytes inside a block of size 48 free'd"
     ).ours?
   end
 
@@ -44,9 +40,7 @@ class ValgrindFindingsTest < Godwit::TestCase
   test "a leak of Ruby's own objects, or of the collector, is not ours" do
     refute leak(MALLOC, UNNAMED, UNNAMED, EXTENSION).ours?
     refute leak(
-      MALLOC,
-      %w[/x/libruby-3.3.so.3.3 ruby_xmalloc2],
-      %w[/x/libruby-3.3.so.3.3 rb_str_new],
+      MALLOC, %w[/x/libruby-3.3.so.3.3 ruby_xmalloc2], %w[/x/libruby-3.3.so.3.3 rb_str_new],
       EXTENSION
     ).ours?
     refute leak(CALLOC, UNNAMED, UNNAMED, UNNAMED, EXTENSION).ours?

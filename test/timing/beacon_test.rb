@@ -16,8 +16,7 @@ class BeaconTimingTest < NetworkCase
         beacon = open_beacon
         readers = readers_of(beacon)
         Wait.new(
-          -> { call.call(beacon) }, -> { until_waiting(readers) },
-          {"close" => -> { beacon.close }}
+          -> { call.call(beacon) }, -> { until_waiting(readers) }, {"close" => -> { beacon.close }}
         )
       end
     end

@@ -60,8 +60,7 @@ module Godwit
           found.find { |match| match[:name] == name } || found.find { |match| match[:name].nil? }
         unless key
           raise CurveKeyError.new(
-            "#{path} holds no #{name} key: 40 characters of Z85 on a line",
-            operation: :curve
+            "#{path} holds no #{name} key: 40 characters of Z85 on a line", operation: :curve
           )
         end
         Curve.z85(key[:key])

@@ -25,13 +25,9 @@ module Godwit
 
       def facts
         {
-          godwit: VERSION,
-          backend: BACKEND,
-          libzmq: Godwit.libzmq_version,
-          features: FEATURES.to_h { |name| [name.downcase, Godwit.has?(name)] },
-          ruby: RUBY_VERSION,
-          engine: RUBY_ENGINE,
-          platform: RUBY_PLATFORM
+          godwit: VERSION, backend: BACKEND, libzmq: Godwit.libzmq_version,
+          features: FEATURES.to_h { |name| [name.downcase, Godwit.has?(name)] }, ruby: RUBY_VERSION,
+          engine: RUBY_ENGINE, platform: RUBY_PLATFORM
         }
       end
 

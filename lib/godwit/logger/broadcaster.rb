@@ -51,16 +51,8 @@ module Godwit
       # Seconds for what has been received when it is closed.
       DRAIN = 0.3
       QUIET = 0.01
-      private_constant :HWM,
-        :MOST_FRAME,
-        :HELD_BYTES,
-        :LEAST_HWM,
-        :MOST_WRITERS,
-        :MOST_LAST,
-        :MOST_BYTES,
-        :LINGER,
-        :DRAIN,
-        :QUIET
+      private_constant :HWM, :MOST_FRAME, :HELD_BYTES, :LEAST_HWM, :MOST_WRITERS, :MOST_LAST,
+        :MOST_BYTES, :LINGER, :DRAIN, :QUIET
 
       class << self
         # Makes one; nothing runs yet. With a block: yields it, closes it afterwards, and gives the

@@ -64,22 +64,8 @@ module Godwit
         freeze
       end
 
-      attr_reader :endpoint,
-        :pid,
-        :overflow,
-        :wire,
-        :queue,
-        :queue_bytes,
-        :block_timeout,
-        :linger,
-        :host,
-        :context,
-        :options,
-        :spool,
-        :spool_bytes,
-        :durable,
-        :durable_bytes,
-        :fsync
+      attr_reader :endpoint, :pid, :overflow, :wire, :queue, :queue_bytes, :block_timeout, :linger,
+        :host, :context, :options, :spool, :spool_bytes, :durable, :durable_bytes, :fsync
 
       # Bytes that may wait for the sender: half of queue_bytes:. An eighth it may have in hand; the
       # rest is for libzmq's queue: an eighth for large frames, and what the high-water mark allows

@@ -41,16 +41,8 @@ module Godwit
       PROG_STYLES = %w[36 34 35 32 33 96 94 95 92 93].freeze
       FAINT = "2"
       MATCH = "1;7"
-      private_constant :UNSAFE,
-        :UNSAFE_IN_JSON,
-        :BARE,
-        :INDENT,
-        :NO_TIME,
-        :NO_DATE,
-        :STYLES,
-        :PROG_STYLES,
-        :FAINT,
-        :MATCH
+      private_constant :UNSAFE, :UNSAFE_IN_JSON, :BARE, :INDENT, :NO_TIME, :NO_DATE, :STYLES,
+        :PROG_STYLES, :FAINT, :MATCH
 
       class << self
         # Tags, text and payload in one String: `[req-9] card refused user=42`; of a text of several

@@ -23,9 +23,7 @@ module Godwit
       def extend_to(watch, thing, event)
         if watch.has?(event)
           raise Errors.build(
-            PollerError,
-            event,
-            nil,
+            PollerError, event, nil,
             "#{Errors.shown(thing)} has such a callback already: remove it first"
           )
         end

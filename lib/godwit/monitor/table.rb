@@ -124,10 +124,7 @@ module Godwit
         names.flatten(1).uniq.sum do |name|
           kind = KINDS.find { |one| one.name == name } or
             raise Errors.bad_value(
-              operation,
-              "an event",
-              "one of #{EVENTS.map(&:inspect).join(", ")}",
-              name
+              operation, "an event", "one of #{EVENTS.map(&:inspect).join(", ")}", name
             )
           kind.bit
         end

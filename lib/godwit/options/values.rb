@@ -124,8 +124,7 @@ module Godwit
         # Only zmq_ctx_set_ext takes Strings, and only builds with drafts export it.
         unless Godwit.has?(:draft)
           raise option.error(
-            "takes a String only with a libzmq built with drafts, else an Integer",
-            UnsupportedError
+            "takes a String only with a libzmq built with drafts, else an Integer", UnsupportedError
           )
         end
         (value.bytesize == 4) ? "#{value.b}\0".b : value.b

@@ -54,9 +54,7 @@ module Godwit
       def start_in_terminal
         if RUBY_ENGINE == "jruby"
           raise Errors.build(
-            UnsupportedError,
-            @plan.operation,
-            nil,
+            UnsupportedError, @plan.operation, nil,
             "JRuby gives a child no terminal: leave pty: out"
           )
         end
@@ -105,10 +103,7 @@ module Godwit
         raise SystemCallError.new(nil, errno) unless stat.directory? && stat.executable?
       rescue SystemCallError => error
         raise Errors.build(
-          error.errno,
-          @plan.operation,
-          place,
-          "chdir: takes a folder that this user may enter"
+          error.errno, @plan.operation, place, "chdir: takes a folder that this user may enter"
         ),
           cause: nil
       end
@@ -159,9 +154,7 @@ module Godwit
         IO.pipe.each(&:binmode).each { |io| io.sync = true }.tap { |both| yield both }
       rescue SystemCallError => error
         raise Errors.build(
-          error.errno,
-          @plan.operation,
-          nil,
+          error.errno, @plan.operation, nil,
           "this process has no file descriptor left: close some, or raise ulimit -n"
         ),
           cause: nil

@@ -40,9 +40,7 @@ module Godwit
         commands = with_environment(commands)
         if commands.empty?
           raise value(
-            "the commands",
-            "one Array for each, with its program and arguments",
-            commands
+            "the commands", "one Array for each, with its program and arguments", commands
           )
         end
         @commands = commands.map { |command| words(command).freeze }.freeze
@@ -120,8 +118,7 @@ module Godwit
           unless command.size == 1 && text.is_a?(String)
             raise value(
               "shell: true",
-              "one String for the shell; without it, program and arguments one by one",
-              command
+              "one String for the shell; without it, program and arguments one by one", command
             )
           end
           return ["/bin/sh", "-c", checked(text)]

@@ -142,9 +142,7 @@ module Godwit
       rescue ThreadError => error
         raise unless error.message.include?("trap context") # where Ruby allows no lock
         raise Errors.build(
-          StateError,
-          @plan.operation,
-          nil,
+          StateError, @plan.operation, nil,
           "a trap handler cannot run commands: have it wake a thread that does"
         ),
           cause: nil

@@ -169,9 +169,7 @@ module Godwit
       rescue NoEndpointError
         raise unless resolved&.start_with?("udp://")
         raise Errors.build(
-          UnsupportedError,
-          operation,
-          endpoint,
+          UnsupportedError, operation, endpoint,
           "libzmq does not find an endpoint of udp again: close the socket"
         ),
           cause: nil

@@ -227,10 +227,7 @@ module Godwit
       def refuse_to_wait(operation)
         _wait(READABLE | WRITABLE, 0) # a socket that is closed says so
         raise Errors.build(
-          UnsupportedError,
-          operation,
-          endpoints.first,
-          ErrorHints.direction(operation, self)
+          UnsupportedError, operation, endpoints.first, ErrorHints.direction(operation, self)
         )
       end
 

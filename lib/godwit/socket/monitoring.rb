@@ -49,8 +49,7 @@ module Godwit
       def on_event(*events, limit: Monitor::LIMIT, on_error: nil, &block)
         unless block
           raise ArgumentValueError.new(
-            "on_event needs a block that takes an event",
-            operation: :on_event
+            "on_event needs a block that takes an event", operation: :on_event
           )
         end
         unless on_error.nil? || on_error.respond_to?(:call)

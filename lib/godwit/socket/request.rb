@@ -161,8 +161,7 @@ module Godwit
       def serve(on_error: nil)
         unless block_given?
           raise ArgumentValueError.new(
-            "serve needs a block that makes the reply",
-            operation: :serve
+            "serve needs a block that makes the reply", operation: :serve
           )
         end
         unless on_error.nil? || on_error.respond_to?(:call)

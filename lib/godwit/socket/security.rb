@@ -23,8 +23,7 @@ module Godwit
         return {} unless keys
         unless keys.is_a?(Curve::Keypair)
           raise CurveKeyError.new(
-            "curve: takes a Godwit::Curve::Keypair: got #{keys.class}",
-            operation: :curve
+            "curve: takes a Godwit::Curve::Keypair: got #{keys.class}", operation: :curve
           )
         end
         both = {curve_public_key: keys.public_key, curve_secret_key: keys.secret_key}

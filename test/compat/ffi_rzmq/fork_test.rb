@@ -38,15 +38,8 @@ class FFIRzmqForkTest < FFIRzmqCase
   test "a child leaves its parent's sockets alone" do
     result = assert_child(run_old(PROGRAM, on: Godwit::BACKEND))
     assert_equal [
-      "[-1, true]",
-      "[-1, -1, -1]",
-      "[0, 0, 0, nil]",
-      '["mine", 0, 0, 0]',
-      '["before", "after"]',
-      "true",
-      "0",
-      "0",
-      "0"
+      "[-1, true]", "[-1, -1, -1]", "[0, 0, 0, nil]", '["mine", 0, 0, 0]', '["before", "after"]',
+      "true", "0", "0", "0"
     ],
       result.stdout.lines(chomp: true)
     assert_empty result.stderr

@@ -55,13 +55,8 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     assert_nil @beacon.subscribe(nil)
     assert_nil @beacon.unsubscribe
     assert_equal [
-      [:interval=, 0.25],
-      [:noecho=, true],
-      [:publish, "payload"],
-      [:silence],
-      [:subscribe, "prefix"],
-      [:subscribe, ""],
-      [:unsubscribe]
+      [:interval=, 0.25], [:noecho=, true], [:publish, "payload"], [:silence],
+      [:subscribe, "prefix"], [:subscribe, ""], [:unsubscribe]
     ],
       @fake.calls
   end
@@ -177,10 +172,7 @@ class RbczmqBeaconOnTheWireTest < Godwit::TestCase
       other.destroy
     RUBY
     assert_equal [
-      "\"10.99.0.1\"",
-      "\"10.99.0.1\"",
-      "\"who is there\"",
-      "[\"10.99.0.1\", \"who is there\"]",
+      "\"10.99.0.1\"", "\"10.99.0.1\"", "\"who is there\"", "[\"10.99.0.1\", \"who is there\"]",
       "\"me\""
     ],
       seen

@@ -9,8 +9,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     poller = ZMQ::Poller.new
     assert_equal [0, 0, 0, [], []],
       [
-        poller.poll, poller.poll(0), poller.poll_nonblock, poller.readables,
-        poller.writables
+        poller.poll, poller.poll(0), poller.poll_nonblock, poller.readables, poller.writables
       ]
     assert_equal 0, poller.poll(-1)
     assert_equal false, poller.remove($stdin)

@@ -62,14 +62,8 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       end
     RUBY
     assert_equal [
-      "recv_frame nil true",
-      "recv_message nil true",
-      "poll false true",
-      "poller -1 true",
-      "select [[], [], []] true",
-      "loop 0 true",
-      "proxy -1 true",
-      "again 0 true"
+      "recv_frame nil true", "recv_message nil true", "poll false true", "poller -1 true",
+      "select [[], [], []] true", "loop 0 true", "proxy -1 true", "again 0 true"
     ],
       seen
   end
@@ -172,15 +166,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       p signalled { loop.start }, ZMQ.context
     RUBY
     assert_equal [
-      "0",
-      "-1",
-      "1",
-      "String",
-      "true",
-      "0",
-      "-1",
-      "Ruby lets no loop run in a trap block",
-      "0",
+      "0", "-1", "1", "String", "true", "0", "-1", "Ruby lets no loop run in a trap block", "0",
       "nil"
     ],
       seen

@@ -34,8 +34,7 @@ class RbczmqSocketTest < Godwit::RbczmqCase
   test "states" do
     assert_equal [1, 2, 4, 8],
       [
-        ZMQ::Socket::PENDING, ZMQ::Socket::BOUND, ZMQ::Socket::CONNECTED,
-        ZMQ::Socket::DISCONNECTED
+        ZMQ::Socket::PENDING, ZMQ::Socket::BOUND, ZMQ::Socket::CONNECTED, ZMQ::Socket::DISCONNECTED
       ]
     rep = ctx.socket(:REP)
     assert_equal ZMQ::Socket::PENDING, rep.state
@@ -164,15 +163,8 @@ class RbczmqSocketTest < Godwit::RbczmqCase
         ]
       end
     assert_equal [
-      rep.state,
-      rep.endpoints,
-      rep.type,
-      rep.type_str,
-      rep.rcvhwm,
-      rep.rcvmore?,
-      req.writable?,
-      rep.to_s,
-      rep.fd
+      rep.state, rep.endpoints, rep.type, rep.type_str, rep.rcvhwm, rep.rcvmore?, req.writable?,
+      rep.to_s, rep.fd
     ],
       seen
   end

@@ -12,13 +12,10 @@ module Godwit
         ffi_lib Zmq::PATH
 
         NEEDED = {
-          zmq_join: [%i[pointer string], :int],
-          zmq_leave: [%i[pointer string], :int],
+          zmq_join: [%i[pointer string], :int], zmq_leave: [%i[pointer string], :int],
           zmq_msg_set_routing_id: [%i[pointer uint32], :int],
-          zmq_msg_routing_id: [%i[pointer], :uint32],
-          zmq_msg_set_group: [%i[pointer string], :int],
-          zmq_msg_group: [%i[pointer], :string],
-          zmq_poller_new: [[], :pointer],
+          zmq_msg_routing_id: [%i[pointer], :uint32], zmq_msg_set_group: [%i[pointer string], :int],
+          zmq_msg_group: [%i[pointer], :string], zmq_poller_new: [[], :pointer],
           zmq_poller_destroy: [%i[pointer], :int],
           zmq_poller_add: [%i[pointer pointer pointer short], :int],
           zmq_poller_fd: [%i[pointer pointer], :int]

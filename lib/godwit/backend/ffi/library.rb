@@ -42,10 +42,7 @@ module Godwit
             end
             raise Libzmq.not_found([wanted], "GODWIT_LIBZMQ", complaints, INSTEAD) if given
             raise Libzmq.not_found(
-              NAMES,
-              "#{Libzmq.folders}, #{FOLDERS.join(", ")}",
-              complaints,
-              INSTEAD
+              NAMES, "#{Libzmq.folders}, #{FOLDERS.join(", ")}", complaints, INSTEAD
             )
           end
 

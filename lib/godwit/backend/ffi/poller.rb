@@ -244,9 +244,7 @@ module Godwit
       return 0 if socket.in_proxy? # a proxy took it just now
       raise closed(member.object) if error.what == ClosedError && error.detail.nil?
       raise Backend::FFI::Failed.new(
-        error.what,
-        error.detail,
-        object: error.object || member.object
+        error.what, error.detail, object: error.object || member.object
       )
     end
 

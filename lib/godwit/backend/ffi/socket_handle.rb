@@ -22,24 +22,10 @@ module Godwit
         USE_FD = Options.fetch(:use_fd).id
         XPUB_VERBOSER = Options.fetch(:xpub_verboser).id
 
-        attr_reader :zmq,
-          :exclusive,
-          :context,
-          :type,
-          :fd,
-          :io,
-          :queue,
-          :monitor_waiters,
-          :state,
-          :monitor_pump,
-          :encoding
-        attr_accessor :copy_threshold,
-          :receive_timeout,
-          :send_timeout,
-          :relaxed,
-          :correlate,
-          :peers,
-          :counting
+        attr_reader :zmq, :exclusive, :context, :type, :fd, :io, :queue, :monitor_waiters, :state,
+          :monitor_pump, :encoding
+        attr_accessor :copy_threshold, :receive_timeout, :send_timeout, :relaxed, :correlate,
+          :peers, :counting
 
         # @raise [Failed]
         def initialize(context, type, conflate)

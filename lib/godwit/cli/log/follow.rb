@@ -81,9 +81,7 @@ module Godwit
 
         def tell
           warn @summary.line(
-            received: @reader.received,
-            lost: @reader.lost,
-            writers: @reader.writers.size,
+            received: @reader.received, lost: @reader.lost, writers: @reader.writers.size,
             foreign: @reader.foreign
           )
         end

@@ -16,12 +16,10 @@ module Godwit
         # libzmq's own, which the C library has no words for, and one that libzmq words itself; and
         # that of no error, which JRuby does not know.
         WORDS = {
-          0 => "Success",
-          Errno::EHOSTUNREACH::Errno => "Host unreachable",
+          0 => "Success", Errno::EHOSTUNREACH::Errno => "Host unreachable",
           156_384_763 => "Operation cannot be accomplished in current state",
           156_384_764 => "The protocol is not compatible with the socket type",
-          156_384_765 => "Context was terminated",
-          156_384_766 => "No thread available"
+          156_384_765 => "Context was terminated", 156_384_766 => "No thread available"
         }.freeze
 
         module_function

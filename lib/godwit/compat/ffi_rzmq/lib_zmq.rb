@@ -92,9 +92,7 @@ module LibZMQ
     def method_missing(name, *)
       return super unless name.start_with?("zmq_")
       raise ZMQ::NotSupportedError.new(
-        name.to_s,
-        -1,
-        ZMQ::ENOTSUP,
+        name.to_s, -1, ZMQ::ENOTSUP,
         "Godwit's door has no #{name}: take the method of ZMQ::Socket, Context or Message"
       )
     end

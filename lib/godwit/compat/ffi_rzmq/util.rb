@@ -30,10 +30,7 @@ module ZMQ
         [pair.public_key, pair.secret_key]
       rescue Godwit::Error => error
         raise NotSupportedError.new(
-          "zmq_curve_keypair",
-          -1,
-          Godwit::Compat::FFIRzmq::Failures.errno_of(error),
-          error.message
+          "zmq_curve_keypair", -1, Godwit::Compat::FFIRzmq::Failures.errno_of(error), error.message
         )
       end
 
