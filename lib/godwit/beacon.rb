@@ -147,10 +147,7 @@ module Godwit
       take(:recv_nonblock, 0) || begin
         return :wait_readable unless exception
         raise Errors.build(
-          EAGAINWaitReadable,
-          :recv_nonblock,
-          place,
-          "nothing was heard; recv waits"
+          EAGAINWaitReadable, :recv_nonblock, place, "nothing was heard; recv waits"
         )
       end
     end
@@ -267,52 +264,8 @@ module Godwit
     # @private
     def initialize_copy(_original)
       raise Errors.build(
-        UnsupportedError,
-        :dup,
-        nil,
-        "a beacon cannot be copied: Beacon.new makes another"
+        UnsupportedError, :dup, nil, "a beacon cannot be copied: Beacon.new makes another"
       )
-    end
-
-    private
-
-    def forked? = @thread.forked?
-
-    # Of this process, open or closed.
-    def own(operation = nil)
-      raise Errors.build(ForkedError, operation, place) if forked?
-      @thread
-    end
-
-    # Of this process, and open.
-    def beacon_thread(operation)
-      raise closed(operation) if own(operation).closed?
-      @thread
-    end
-
-    def take(operation, timeout)
-      wait(operation, timeout) { |beacon_thread, seconds| beacon_thread.take(seconds) }
-    end
-
-    def wait(operation, timeout)
-      milliseconds = Timeout.milliseconds(timeout)
-      value = yield beacon_thread(operation), ((milliseconds == -1) ? nil : milliseconds / 1000.0)
-      raise closed(operation) if value.nil? && @thread.closed?
-      value
-    end
-
-    def take_or_end
-      take(:each, nil)
-    rescue ClosedError
-      nil
-    end
-
-    def closed(operation) = Errors.build(ClosedError, operation, place, "Beacon.new makes another")
-
-    def late(operation, detail) = Errors.build(TimeoutError, operation, place, detail)
-
-    def place
-      "udp://#{@thread.interface.name}:#{@thread.port}"
     end
   end
 end
@@ -321,3 +274,4 @@ require_relative "beacon/check"
 require_relative "beacon/interface"
 require_relative "beacon/udp_sockets"
 require_relative "beacon/beacon_thread"
+require_relative "beacon/calls"

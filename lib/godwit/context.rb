@@ -64,10 +64,7 @@ module Godwit
     def initialize(linger: DEFAULT_LINGER, socket_options: {}, **options)
       if frozen?
         raise Errors.build(
-          StateError,
-          :new,
-          nil,
-          "this context is open already; Context.new makes another"
+          StateError, :new, nil, "this context is open already; Context.new makes another"
         )
       end
       unless socket_options.is_a?(Hash)

@@ -215,10 +215,7 @@ module Godwit
       strange = [*places, length].find { |place| !place.is_a?(Integer) && !place.nil? }
       return if strange.nil? && start
       raise Errors.bad_type(
-        :byteslice,
-        "a place in a frame",
-        "an Integer, or a Range of them",
-        strange
+        :byteslice, "a place in a frame", "an Integer, or a Range of them", strange
       )
     end
 

@@ -47,18 +47,12 @@ module Godwit
       end
       unless limit_allowed?(limit)
         raise Errors.bad_value(
-          :monitor,
-          "limit:",
-          "a number of events, 1 or more, or nil for no limit",
-          limit
+          :monitor, "limit:", "a number of events, 1 or more, or nil for no limit", limit
         )
       end
       if @socket
         raise Errors.build(
-          StateError,
-          :monitor,
-          nil,
-          "this monitor is open already; Socket#monitor makes another"
+          StateError, :monitor, nil, "this monitor is open already; Socket#monitor makes another"
         )
       end
       bits = Monitor.bits(events.empty? ? EVENTS : events, :monitor)
@@ -93,10 +87,7 @@ module Godwit
       take(0) || begin
         return :wait_readable unless exception
         raise Errors.build(
-          EAGAINWaitReadable,
-          :recv_nonblock,
-          places,
-          "nothing has happened; next_event waits"
+          EAGAINWaitReadable, :recv_nonblock, places, "nothing has happened; next_event waits"
         )
       end
     end
@@ -123,10 +114,7 @@ module Godwit
     def pipes_stats
       if _pipes_stats.nil?
         raise Errors.build(
-          UnsupportedError,
-          :pipes_stats,
-          nil,
-          "it needs a libzmq built with ENABLE_DRAFTS"
+          UnsupportedError, :pipes_stats, nil, "it needs a libzmq built with ENABLE_DRAFTS"
         )
       end
       self
@@ -159,10 +147,7 @@ module Godwit
     # @private
     def initialize_copy(_original)
       raise Errors.build(
-        UnsupportedError,
-        :dup,
-        nil,
-        "a monitor cannot be copied: Socket#monitor makes another"
+        UnsupportedError, :dup, nil, "a monitor cannot be copied: Socket#monitor makes another"
       )
     end
 

@@ -49,10 +49,7 @@ module Godwit
     def initialize(*things)
       unless closed?
         raise Errors.build(
-          StateError,
-          :new,
-          nil,
-          "this poller is open already; #{self.class}.new makes another"
+          StateError, :new, nil, "this poller is open already; #{self.class}.new makes another"
         )
       end
       @last = [].freeze
@@ -82,9 +79,7 @@ module Godwit
       bits &= possible(:register, thing, bits)
       return self if _register(thing, io, bits)
       raise Errors.build(
-        PollerError,
-        :register,
-        nil,
+        PollerError, :register, nil,
         "#{Errors.shown(thing)} is registered already: modify changes its events"
       )
     end

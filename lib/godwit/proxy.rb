@@ -190,10 +190,7 @@ module Godwit
     # @private
     def initialize_copy(_original)
       raise Errors.build(
-        UnsupportedError,
-        :dup,
-        nil,
-        "a proxy cannot be copied: make another with Proxy.new"
+        UnsupportedError, :dup, nil, "a proxy cannot be copied: make another with Proxy.new"
       )
     end
 
@@ -252,10 +249,7 @@ module Godwit
       other = IN_TURN[socket.type] unless echo && socket.type == :REP
       if other
         raise Errors.bad_value(
-          :proxy,
-          name,
-          "no #{socket.type}, which speaks in turn: take a #{other}",
-          socket
+          :proxy, name, "no #{socket.type}, which speaks in turn: take a #{other}", socket
         )
       end
       if UNFIT.include?(socket.type)
@@ -278,9 +272,7 @@ module Godwit
         return
       end
       raise Errors.bad_value(
-        :proxy,
-        "backend",
-        "a socket to which, or from which, a #{frontend.type}'s messages can go",
+        :proxy, "backend", "a socket to which, or from which, a #{frontend.type}'s messages can go",
         backend
       )
     end

@@ -158,18 +158,12 @@ module Godwit
     )
       if @context
         raise Errors.build(
-          StateError,
-          :new,
-          nil,
-          "this socket is open already; #{self.class}.new makes another"
+          StateError, :new, nil, "this socket is open already; #{self.class}.new makes another"
         )
       end
       unless context.nil? || context.is_a?(Context)
         raise Errors.bad_type(
-          :new,
-          "context:",
-          "a Godwit::Context, or nil for the process's own",
-          context
+          :new, "context:", "a Godwit::Context, or nil for the process's own", context
         )
       end
       @context = context || Godwit.context

@@ -158,10 +158,7 @@ module Godwit
     # @private
     def initialize_copy(_original)
       raise Errors.build(
-        UnsupportedError,
-        :dup,
-        nil,
-        "timers cannot be copied: make others with Timers.new"
+        UnsupportedError, :dup, nil, "timers cannot be copied: make others with Timers.new"
       )
     end
 

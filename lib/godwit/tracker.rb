@@ -34,9 +34,7 @@ module Godwit
     # @private
     def initialize_copy(_original)
       raise Errors.build(
-        UnsupportedError,
-        :dup,
-        nil,
+        UnsupportedError, :dup, nil,
         "a tracker cannot be copied: share this one, any thread may use it"
       )
     end

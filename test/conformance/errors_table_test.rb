@@ -9,18 +9,10 @@ class ErrorsTableTest < Godwit::TestCase
   EXPECTED = [
     [Errno::ETIMEDOUT::Errno, :recv, Godwit::TimeoutError, Errno::ETIMEDOUT, true],
     [
-      Errno::EAGAIN::Errno,
-      :recv_nonblock,
-      Godwit::EAGAINWaitReadable,
-      IO::EAGAINWaitReadable,
-      true
+      Errno::EAGAIN::Errno, :recv_nonblock, Godwit::EAGAINWaitReadable, IO::EAGAINWaitReadable, true
     ],
     [
-      Errno::EAGAIN::Errno,
-      :send_nonblock,
-      Godwit::EAGAINWaitWritable,
-      IO::EAGAINWaitWritable,
-      true
+      Errno::EAGAIN::Errno, :send_nonblock, Godwit::EAGAINWaitWritable, IO::EAGAINWaitWritable, true
     ],
     [Errno::ENOTSOCK::Errno, :send, Godwit::ClosedError, IOError, false],
     [ETERM, :recv, Godwit::ContextTerminatedError, IOError, false],
@@ -28,10 +20,7 @@ class ErrorsTableTest < Godwit::TestCase
     [Errno::EHOSTUNREACH::Errno, :send, Godwit::UnreachableError, Errno::EHOSTUNREACH, true],
     [Errno::EADDRINUSE::Errno, :bind, Godwit::AddressInUseError, Errno::EADDRINUSE, true],
     [
-      Errno::EADDRNOTAVAIL::Errno,
-      :bind,
-      Godwit::AddressNotAvailableError,
-      Errno::EADDRNOTAVAIL,
+      Errno::EADDRNOTAVAIL::Errno, :bind, Godwit::AddressNotAvailableError, Errno::EADDRNOTAVAIL,
       false
     ],
     [Errno::ENODEV::Errno, :bind, Godwit::InterfaceError, Errno::ENODEV, false],

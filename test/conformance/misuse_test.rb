@@ -64,8 +64,7 @@ class MisuseTest < Godwit::TestCase
   end
 
   SENDS = {
-    :send => ->(socket) { socket.send("x") },
-    :<< => ->(socket) { socket << "x" },
+    :send => ->(socket) { socket.send("x") }, :<< => ->(socket) { socket << "x" },
     :keywords => ->(socket) { socket.send("x", timeout: 1) },
     :send_nonblock => ->(socket) { socket.send_nonblock("x", exception: false) },
     :send_many => ->(socket) { socket.send_many(["x"]) }
@@ -120,16 +119,9 @@ class MisuseTest < Godwit::TestCase
   end
 
   NO_MESSAGES = {
-    nil => "nil",
-    5 => "Integer",
-    :sym => "Symbol",
-    1.5 => "Float",
-    {"a" => "b"} => "Hash",
-    true => "TrueClass",
-    ["a", 5] => "Integer at 1",
-    [nil] => "nil at 0",
-    ["a", ["b"]] => "Array at 1",
-    Object.new => "Object"
+    nil => "nil", 5 => "Integer", :sym => "Symbol", 1.5 => "Float", {"a" => "b"} => "Hash",
+    true => "TrueClass", ["a", 5] => "Integer at 1", [nil] => "nil at 0",
+    ["a", ["b"]] => "Array at 1", Object.new => "Object"
   }.freeze
 
   each_transport("what is no message is named, and nothing of it is sent") do |transport|

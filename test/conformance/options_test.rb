@@ -62,16 +62,8 @@ class OptionsTest < Godwit::TestCase
         [(option.min || 0) - 1, (option.max || LARGEST[option.type]) + 1, 1.5, "1", true]
       when :duration
         [
-          -0.001,
-          -1,
-          Float::NAN,
-          Float::INFINITY,
-          -Float::INFINITY,
-          1e12,
-          "5",
-          Complex(1, 1),
-          :forever,
-          true
+          -0.001, -1, Float::NAN, Float::INFINITY, -Float::INFINITY, 1e12, "5", Complex(1, 1),
+          :forever, true
         ]
       when :enum
         [:nothing_such, 1, Object.new]
@@ -282,11 +274,7 @@ class OptionsTest < Godwit::TestCase
   def test_nil_is_none_where_there_is_such_a_thing
     socket =
       open_socket(
-        :DEALER,
-        linger: nil,
-        recv_timeout: nil,
-        max_message_size: nil,
-        handshake_timeout: nil,
+        :DEALER, linger: nil, recv_timeout: nil, max_message_size: nil, handshake_timeout: nil,
         tcp_keepalive: nil
       )
     %i[linger recv_timeout max_message_size handshake_timeout tcp_keepalive].each do |name|

@@ -293,9 +293,7 @@ class InteropCzmqTest < InteropCase
     assert_talks open_socket(:REQ, curve: known, server_key: server.public_key).connect(endpoint),
       rep
     assert_times_out open_socket(
-      :REQ,
-      curve: Godwit::Curve.keypair,
-      server_key: server.public_key
+      :REQ, curve: Godwit::Curve.keypair, server_key: server.public_key
     ).connect(endpoint)
   end
 end

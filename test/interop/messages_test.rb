@@ -105,10 +105,7 @@ class InteropMessagesTest < InteropCase
     ours = open_socket(:DEALER, heartbeat_interval: 0.05, heartbeat_timeout: 10, heartbeat_ttl: 10)
     theirs =
       python.socket(
-        :DEALER,
-        HEARTBEAT_IVL: 50,
-        HEARTBEAT_TIMEOUT: 10_000,
-        HEARTBEAT_TTL: 10_000
+        :DEALER, HEARTBEAT_IVL: 50, HEARTBEAT_TIMEOUT: 10_000, HEARTBEAT_TTL: 10_000
       ).monitor
     join(ours, theirs)
     assert theirs.event("HANDSHAKE_SUCCEEDED")

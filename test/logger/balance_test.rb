@@ -134,7 +134,7 @@ class LoggerBalanceTest < Godwit::TestCase
     end
     assert_equal "closed", assert_child(@reader.finish).stdout.lines.last.chomp
     @accounts =
-      Godwit::Logger::Reader.new("tcp://127.0.0.1:*", state: "#{scratch_dir}/state", &:accounts)
+      Godwit::Logger::Reader.new("tcp://127.0.0.1:*", state: "#{scratch_dir}/state", &:writers)
   end
 
   # How many it has at most handed to its logger.

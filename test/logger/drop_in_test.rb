@@ -26,18 +26,8 @@ class LoggerDropInTest < Godwit::TestCase
       caught
     end
     messages = [
-      "text",
-      "two\nlines",
-      "",
-      "ü",
-      nil,
-      1,
-      :sym,
-      {a: 1},
-      [1, 2],
-      error,
-      RuntimeError.new("no backtrace"),
-      "100%"
+      "text", "two\nlines", "", "ü", nil, 1, :sym, {a: 1}, [1, 2], error,
+      RuntimeError.new("no backtrace"), "100%"
     ]
     ::Logger::Severity.constants.map { |name| ::Logger.const_get(name) }.sort.each do |level|
       messages.each do |message|

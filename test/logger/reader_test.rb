@@ -484,19 +484,14 @@ class LoggerReaderTest < Godwit::TestCase
   end
 
   test "the old names of writers' statistics still work, with a warning" do
-    reader = Godwit::Logger::Reader.new(endpoint_for(:inproc), context: context)
-    warned = Warning[:deprecated]
-    Warning[:deprecated] = true
-    _, text = capture_io do
-      assert_equal [], reader.accounts
-      assert_same Godwit::Logger::Reader::WriterStatistics, Godwit::Logger::Reader::Account
-    end
-    assert_match(
-      /reader_test\.rb:\d+: godwit: Reader#accounts is deprecated: use Reader#writers$/, text
-    )
-    assert_match(/Reader::Account is deprecated: use Reader::WriterStatistics$/, text)
-  ensure
-    Warning[:deprecated] = warned
-    reader&.close
+    result = assert_child(run_child(<<~RUBY))
+      require "godwit"
+      Warning[:deprecated] = true
+      reader = Godwit::Logger::Reader.new("inproc://old-names")
+      p reader.accounts, Godwit::Logger::Reader::Account
+    RUBY
+    assert_equal "[]\nGodwit::Logger::Reader::WriterStatistics\n", result.stdout
+    assert_match(/-e:\d+: godwit: Reader#accounts is deprecated: use Reader#writers$/, result.stderr)
+    assert_match(/Reader::Account is deprecated: use Reader::WriterStatistics$/, result.stderr)
   end
 end

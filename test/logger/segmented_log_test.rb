@@ -237,8 +237,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     thread = in_thread do
       here = Thread.current
       file.stub(
-        :syswrite,
-        ->(bytes) { write.call(bytes).tap { Thread.new { here.raise(stop) }.join } }
+        :syswrite, ->(bytes) { write.call(bytes).tap { Thread.new { here.raise(stop) }.join } }
       ) { fill(segments, [2]) }
     end
     assert_raises(stop) { thread.join }

@@ -17,10 +17,8 @@ module Godwit
       def interface(value)
         return if value.nil? || (value.is_a?(String) && !value.empty?)
         raise Errors.bad_type(
-          :beacon,
-          "interface:",
-          "a name such as eth0, an IPv4 address of this machine, \"*\", or nil",
-          value
+          :beacon, "interface:",
+          "a name such as eth0, an IPv4 address of this machine, \"*\", or nil", value
         )
       end
 
@@ -43,10 +41,7 @@ module Godwit
       def payload(value)
         unless value.is_a?(String)
           raise Errors.bad_type(
-            :publish,
-            "the payload",
-            "a String of 1 to #{MOST_BYTES} bytes",
-            value
+            :publish, "the payload", "a String of 1 to #{MOST_BYTES} bytes", value
           )
         end
         return value.b.freeze if value.bytesize.between?(1, MOST_BYTES)
@@ -60,9 +55,7 @@ module Godwit
         end
         return value.b.freeze if value.bytesize <= MOST_BYTES
         raise Errors.bad_value(
-          :subscribe,
-          "the prefix",
-          "up to #{MOST_BYTES} bytes, since no beacon is longer",
+          :subscribe, "the prefix", "up to #{MOST_BYTES} bytes, since no beacon is longer",
           value.bytesize
         )
       end

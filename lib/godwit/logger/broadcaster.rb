@@ -82,8 +82,7 @@ module Godwit
       # @param last [Integer] how many records it remembers, 0 to 1,000,000
       # @param last_bytes [Integer] and how many bytes of them, 0 to 1 GiB; one of more than a
       #   quarter is not remembered
-      # @param sink [#write, nil] gets Arrays of {Record}, and is closed at the end; such as a
-      #   {Sink}
+      # @param sink [#write, nil] such as a {Sink}: gets Arrays of {Record}; closed at the end
       # @param on_foreign [#call, nil] is called with each message that is neither record nor line
       #   (Array<String>, or a String of one frame), in the sink's thread, and costs what a sink
       #   costs
@@ -99,8 +98,7 @@ module Godwit
       # @param options [Hash] options of all its sockets, as {Socket#initialize}: `curve:`,
       #   `recv_hwm:`…; `linger:` is 0.3 seconds unless given, and `max_message_size:` 256 KiB for a
       #   frame: libzmq ends the connection of a writer that sends a longer one
-      # @raise [AddressInUseError] when somebody listens at one of them; the error's `endpoint` says
-      #   at which
+      # @raise [AddressInUseError] when an address is in use: the error's `endpoint` names it
       # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
       # @raise [Error] as {Socket.bind}; nothing stays open then
       def initialize(
@@ -287,84 +285,9 @@ module Godwit
       # @private
       def initialize_copy(_original)
         raise Errors.build(
-          UnsupportedError,
-          :dup,
-          nil,
+          UnsupportedError, :dup, nil,
           "a broadcaster cannot be copied: make another with Broadcaster.new"
         )
-      end
-
-      private
-
-      def check(last, bytes, sink, on_foreign)
-        unless last.is_a?(Integer) && last.between?(0, MOST_LAST)
-          raise Errors.bad_value(:broadcaster, "last:", "a number, 0 to 1,000,000", last)
-        end
-        unless bytes.is_a?(Integer) && bytes.between?(0, MOST_BYTES)
-          raise Errors.bad_value(:broadcaster, "last_bytes:", "bytes, 0 to 1 GiB", bytes)
-        end
-        unless sink.nil? || sink.respond_to?(:write)
-          raise Errors.bad_type(:broadcaster, "sink:", "what has a method write, or nil", sink)
-        end
-        unless on_foreign.nil? || on_foreign.respond_to?(:call)
-          raise Errors.bad_type(
-            :broadcaster,
-            "on_foreign:",
-            "what can be called with a message, or nil",
-            on_foreign
-          )
-        end
-      end
-
-      def bind(type, endpoints, **options)
-        type.new(**@options, **options).tap do |socket|
-          @owned << socket
-          socket.bind(*endpoints) if endpoints
-        end
-      end
-
-      def build_proxy(last, bytes)
-        @began = Timeout.now
-        @passed = Native::Statistics.new.open(last, bytes, MOST_WRITERS)
-        @proxy = Proxy.new(@input, @output, capture: @sink_thread&.socket)
-        @proxy.__send__(:_observe, @passed)
-      end
-
-      def begin_helpers
-        @begun = true
-        @sink_thread&.start
-        @control&.start
-      end
-
-      # The proxy does it, as it may have one in its hand.
-      def drain(finish)
-        @proxy.start unless @proxy.running?
-        before = nil
-        until Timeout.now > finish
-          now =
-            @proxy.statistics.then do |statistics|
-              [statistics.frontend.received, statistics.backend.sent]
-            end
-          if now == before && now.uniq.one? # nothing came, and nothing waits for the sink
-            @proxy.close
-            return unless @input.wait_readable(0)
-            @proxy.start
-          end
-          before = now
-          @proxy.wait(QUIET)
-        end
-      rescue Error
-        nil # the context is gone
-      end
-
-      def remembered(most) = @passed.messages(most).map { |frames| Record.parse(frames) }
-
-      def forked? = @input.__send__(:_forked?)
-
-      def release
-        @owned.each(&:close)
-        @sink_thread&.release
-        nil
       end
     end
   end
@@ -374,3 +297,4 @@ end
 require_relative "broadcaster/control_server"
 require_relative "broadcaster/sink_thread"
 require_relative "broadcaster/report"
+require_relative "broadcaster/parts"

@@ -257,9 +257,7 @@ module Godwit
       # @private
       def initialize_copy(_original)
         raise Errors.build(
-          UnsupportedError,
-          :dup,
-          nil,
+          UnsupportedError, :dup, nil,
           "a reader cannot be copied: share this one, any thread may use it"
         )
       end
@@ -285,119 +283,6 @@ module Godwit
       def _waiters = @waiting
 
       def forked? = @socket.__send__(:_forked?)
-
-      # @return [Record, nil] nil once it is closed
-      def next_record
-        take(nil)
-      rescue ClosedError, ContextTerminatedError
-        nil
-      end
-
-      # @return [Record, nil] nil when time is up
-      def take(finish)
-        loop do
-          # In a child, what is pending is the parent's.
-          found = @lock.synchronize { from_pending } unless forked?
-          return found if found.is_a?(Record)
-          next @on_foreign&.call(found) if found
-          return unless fetch(finish)
-        end
-      end
-
-      # With the lock, so that each writer's records are counted in order.
-      # @return [Record, Array<String>, nil] an Array is foreign
-      def from_pending
-        while (message = @pending.shift)
-          @arrived.signal if @waiting.positive? && @pending.any?
-          record = @writers.take(message)
-          return record || message if !record || !@filter || @filter.fits?(record)
-        end
-      end
-
-      # Takes what is there, or waits for it.
-      # @return [Boolean] false: time is up
-      def fetch(finish)
-        role = nil
-        # Which takes a pending interrupt as it ends.
-        Thread.handle_interrupt(NEVER) { role = fetch_or_wait }
-        role == :fetched || await(role, finish)
-      ensure
-        Thread.handle_interrupt(NEVER) { stop_waiting(role) if %i[leads follows].include?(role) }
-      end
-
-      # One of the callers that wait does so on the socket, the others for that one.
-      # @return [Symbol] :fetched; or :leads or :follows: nothing was there, and the caller counts
-      #   as waiting
-      def fetch_or_wait
-        @lock.synchronize do
-          next :fetched unless @pending.empty? || forked?
-          adapt(Timeout.now)
-          batch = @waiting.zero? ? next_batch : take_out(1)
-          save if @unsaved && @state.due_in.zero?
-          if batch
-            @unsaved = true if @state
-            @writers.time = Process.clock_gettime(Process::CLOCK_REALTIME)
-            @pending = batch
-            next :fetched
-          end
-          @waiting += 1
-          next :follows if @led
-          @led = true
-          :leads
-        end
-      end
-
-      # @return [Array, nil] nil: nothing was there
-      def next_batch
-        @turns ? @turns.batch(@size) { |count| take_out(count) } : take_out(@size)
-      end
-
-      # @param count [Integer] messages; each may hold several records
-      # @return [Array, nil] what {Record.parse} takes
-      def take_out(count)
-        messages = @socket.__send__(:_recv_many, count, 0) or return
-        messages.each_with_object([]) do |message, taken|
-          records = Native::Packing.split(message)
-          records ? taken.concat(records) : taken << message
-        end
-      end
-
-      def adapt(now)
-        spent = now - @fetched
-        @fetched = now
-        if spent > SLICE
-          @size = [@size / 2, 1].max
-        elsif spent < SLICE / 4 && @size < BATCH
-          @size *= 2
-        end
-      end
-
-      # @return [Boolean] false: time is up
-      def await(role, finish)
-        left = finish && [finish - Timeout.now, 0].max
-        if role == :follows
-          @lock.synchronize { @arrived.wait(@lock, left) if @led && @pending.empty? }
-        else
-          due = @state.due_in if @unsaved
-          readable = @socket.wait_readable([left, due].compact.min)
-        end
-        readable || !finish || Timeout.now < finish
-      end
-
-      # Another that waits goes on where there is something to take, or nobody waits on the socket.
-      def stop_waiting(role)
-        @lock.synchronize do
-          @waiting -= 1
-          @fetched = Timeout.now
-          @led = false if role == :leads
-          @arrived.signal unless @led && @pending.empty?
-        end
-      end
-
-      def save
-        @unsaved = false
-        @state&.save(@writers.to_a)
-      end
     end
   end
 end
@@ -406,3 +291,4 @@ end
 require_relative "reader/writers"
 require_relative "reader/state"
 require_relative "reader/turns"
+require_relative "reader/fetching"

@@ -49,13 +49,7 @@ module Godwit
       # that the start `cut` off the file. `last_error`: Exception or nil.
       Stats =
         Struct.new(
-          :written,
-          :again,
-          :foreign,
-          :forwarded,
-          :not_forwarded,
-          :cut,
-          :last_error,
+          :written, :again, :foreign, :forwarded, :not_forwarded, :cut, :last_error,
           keyword_init: true
         )
 

@@ -44,10 +44,7 @@ module Godwit
         @context = context
         unless context.nil? || context.is_a?(Context)
           raise Errors.bad_type(
-            :logger,
-            "context:",
-            "a Godwit::Context, or nil for one of its own",
-            context
+            :logger, "context:", "a Godwit::Context, or nil for one of its own", context
           )
         end
         @spool, @spool_bytes, @durable, @durable_bytes, @fsync =
@@ -95,9 +92,7 @@ module Godwit
       def check_ractor
         return if !defined?(Ractor) || Ractor.current == Ractor.main
         raise Errors.build(
-          UnsupportedError,
-          :logger,
-          nil,
+          UnsupportedError, :logger, nil,
           "a logger lives in the main Ractor only: send it what is to be logged"
         )
       end
@@ -120,10 +115,7 @@ module Godwit
       def check_disk
         if @overflow == :spool && @spool.nil?
           raise Errors.bad_value(
-            :logger,
-            "spool:",
-            "a folder, as overflow: :spool wants one",
-            @spool
+            :logger, "spool:", "a folder, as overflow: :spool wants one", @spool
           )
         end
         if @spool && @overflow != :spool
@@ -131,10 +123,8 @@ module Godwit
         end
         if @fsync && @durable.nil?
           raise Errors.bad_value(
-            :logger,
-            "fsync: without durable:",
-            "false: nothing else is written to the disk before the call returns",
-            @fsync
+            :logger, "fsync: without durable:",
+            "false: nothing else is written to the disk before the call returns", @fsync
           )
         end
       end
@@ -160,10 +150,7 @@ module Godwit
         return value if value.nil? && nil_allowed
         return value if value.is_a?(Numeric) && value.real? && value >= 0 && value.to_f.finite?
         raise Errors.bad_value(
-          :logger,
-          name,
-          "seconds, 0 or more#{", or nil for ever" if nil_allowed}",
-          value
+          :logger, name, "seconds, 0 or more#{", or nil for ever" if nil_allowed}", value
         )
       end
     end

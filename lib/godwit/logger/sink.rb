@@ -246,10 +246,7 @@ module Godwit
       def claim(file)
         return if file.flock(File::LOCK_EX | File::LOCK_NB)
         raise Errors.build(
-          BusyError,
-          :open,
-          @path,
-          "another process writes to it: give each a file of its own"
+          BusyError, :open, @path, "another process writes to it: give each a file of its own"
         )
       rescue Errno::ENOLCK, Errno::EOPNOTSUPP, Errno::EINVAL
         nil # a file system without locks
@@ -266,44 +263,7 @@ module Godwit
       end
 
       def closed = Errors.build(ClosedError, :write, @path, "the file was closed")
-
-      def checked_path(path)
-        path = path.respond_to?(:to_path) ? path.to_path : path
-        raise Errors.bad_type(:sink, "path", "a String", path) unless path.is_a?(String)
-        if path.empty? || path.include?("\0")
-          raise Errors.bad_value(:sink, "path", "the path of a file", path)
-        end
-        path
-      end
-
-      def checked_rotation(rotate)
-        return [nil, nil] if rotate.nil?
-        return [rotate, nil] if Rotation::PERIODS.include?(rotate)
-        return [nil, rotate] if rotate.is_a?(Integer) && rotate.positive?
-        raise Errors.bad_value(
-          :sink,
-          "rotate:",
-          ":daily, :weekly, :monthly or a number of bytes",
-          rotate
-        )
-      end
-
-      def checked_keep(keep)
-        return keep if keep.nil? || (keep.is_a?(Integer) && keep.positive?)
-        raise Errors.bad_value(:sink, "keep:", "a number of files, 1 or more, or nil for all", keep)
-      end
-
-      def checked_format(format)
-        return Lines.new if format.nil?
-        return ->(record) { record.to_json } if format == :json
-        return format if format.respond_to?(:call)
-        raise Errors.bad_type(
-          :sink,
-          "format:",
-          "what can be called with a record, :json or nil",
-          format
-        )
-      end
     end
   end
 end
+require_relative "sink/arguments"

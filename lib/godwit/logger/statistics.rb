@@ -14,20 +14,8 @@ module Godwit
       # heard (ms), records of each level.
       WriterStatistics =
         Struct.new(
-          :writer,
-          :prog,
-          :host,
-          :first,
-          :last,
-          :received,
-          :lost,
-          :late,
-          :bytes,
-          :lag,
-          :longest_lag,
-          :heard,
-          :levels,
-          :gaps
+          :writer, :prog, :host, :first, :last, :received, :lost, :late, :bytes, :lag, :longest_lag,
+          :heard, :levels, :gaps
         )
       # Bytes of a program or host; a longer one is cut.
       NAME = 63

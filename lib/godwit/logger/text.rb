@@ -29,13 +29,7 @@ module Godwit
       # What it writes by itself. Hashes and Arrays of such are looked through, so deep.
       SIMPLE =
         [
-          ::String,
-          ::Symbol,
-          ::Integer,
-          ::Float,
-          ::NilClass,
-          ::TrueClass,
-          ::FalseClass
+          ::String, ::Symbol, ::Integer, ::Float, ::NilClass, ::TrueClass, ::FalseClass
         ].to_h { |kind| [kind, true] }.compare_by_identity.freeze
       DEPTH = 10
 

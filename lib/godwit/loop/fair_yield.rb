@@ -18,10 +18,7 @@ module Godwit
         locked(:run) do
           if claimed?
             raise Errors.build(
-              StateError,
-              :run,
-              nil,
-              "this loop runs already: stop it first, or make another"
+              StateError, :run, nil, "this loop runs already: stop it first, or make another"
             )
           end
           @runner = Thread.current

@@ -15,8 +15,7 @@ module Godwit
         [:connected, :fd, "a connection of ours stands; the handshake comes next"],
         [:connect_delayed, :errno, "a connection is on its way"],
         [
-          :connect_retried,
-          :interval,
+          :connect_retried, :interval,
           "there was no connection; the next try comes after the interval"
         ],
         [:listening, :fd, "it is bound"],
@@ -30,14 +29,12 @@ module Godwit
         [:handshake_failed_no_detail, :errno, "the connection ended in mid-handshake"],
         [:handshake_succeeded, nil, "the peer is known, and let in; messages can flow"],
         [
-          :handshake_failed_protocol,
-          :protocol,
+          :handshake_failed_protocol, :protocol,
           "the handshake made no sense, or its keys did not fit"
         ],
         [:handshake_failed_auth, :status, "the authenticator refused the peer"],
         [
-          :pipes_stats,
-          :counts,
+          :pipes_stats, :counts,
           "how many messages wait in the pipes of a connection (libzmq with drafts)"
         ]
       ].map do |name, value, text|
@@ -81,20 +78,17 @@ module Godwit
           "the peer's properties are not allowed; maybe the two socket types do not go together"
         ],
         0x11000001 => [
-          :zmtp_cryptographic,
-          "the keys do not fit; maybe the client has a wrong server_key"
+          :zmtp_cryptographic, "the keys do not fit; maybe the client has a wrong server_key"
         ],
         0x11000002 => [
-          :zmtp_mechanism_mismatch,
-          "the two sides use different security: NULL, PLAIN or CURVE"
+          :zmtp_mechanism_mismatch, "the two sides use different security: NULL, PLAIN or CURVE"
         ],
         0x20000000 => [:zap_unspecified, "the authenticator's answer could not be used"],
         0x20000001 => [:zap_malformed_reply, "the authenticator's answer is malformed"],
         0x20000002 => [:zap_bad_request_id, "the authenticator answered another request"],
         0x20000003 => [:zap_bad_version, "the authenticator speaks another version than 1.0"],
         0x20000004 => [
-          :zap_invalid_status_code,
-          "the authenticator's status is none of 200, 300, 400 and 500"
+          :zap_invalid_status_code, "the authenticator's status is none of 200, 300, 400 and 500"
         ],
         0x20000005 => [:zap_invalid_metadata, "the authenticator's metadata are malformed"],
         0x30000000 => [:ws_unspecified, "the peer broke the WebSocket protocol"]

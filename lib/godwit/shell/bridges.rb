@@ -41,9 +41,7 @@ module Godwit
           into_log(target, count)
         else
           raise Errors.bad_type(
-            :into,
-            "the target",
-            "a socket or a logger (for others: each { |row| target << row })",
+            :into, "the target", "a socket or a logger (for others: each { |row| target << row })",
             target
           )
         end

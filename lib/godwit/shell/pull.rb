@@ -112,9 +112,7 @@ module Godwit
       def check_transport
         return if @socket.endpoints.none? { |endpoint| endpoint.start_with?("inproc:") }
         raise Errors.build(
-          UnsupportedError,
-          :pull,
-          @socket.endpoints.first,
+          UnsupportedError, :pull, @socket.endpoints.first,
           "over inproc libzmq does not tell who comes and goes: take Socket#each"
         )
       end

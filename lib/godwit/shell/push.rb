@@ -98,9 +98,7 @@ module Godwit
       def check_transport
         return if @socket.endpoints.none? { |endpoint| endpoint.start_with?("inproc:") }
         raise Errors.build(
-          UnsupportedError,
-          :push,
-          @socket.endpoints.first,
+          UnsupportedError, :push, @socket.endpoints.first,
           "over inproc libzmq does not tell who comes and goes: take Stream#into"
         )
       end

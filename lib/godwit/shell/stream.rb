@@ -114,10 +114,7 @@ module Godwit
       # @raise [UnsupportedError] a stream cannot be copied
       def initialize_copy(_original)
         raise Errors.build(
-          UnsupportedError,
-          :dup,
-          nil,
-          "a stream cannot be copied: make another with Shell.rows"
+          UnsupportedError, :dup, nil, "a stream cannot be copied: make another with Shell.rows"
         )
       end
 

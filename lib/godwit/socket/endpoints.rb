@@ -134,10 +134,8 @@ module Godwit
         unless endpoint.match?(%r{\A(tcp|wss?)://.*:\*}) && ports.is_a?(Range) &&
             ports.begin.is_a?(Integer) && ports.any?
           raise Errors.bad_value(
-            :bind,
-            "ports:",
-            "a Range of numbers that is not empty, for an endpoint that ends in :*",
-            ports
+            :bind, "ports:",
+            "a Range of numbers that is not empty, for an endpoint that ends in :*", ports
           )
         end
         ports.each do |port|

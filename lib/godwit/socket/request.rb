@@ -50,9 +50,7 @@ module Godwit
       rescue ThreadError
         raise if mine
         raise Errors.build(
-          UnsupportedError,
-          :request,
-          endpoints.first,
+          UnsupportedError, :request, endpoints.first,
           "a trap handler cannot wait for its turn: start a Thread there"
         )
       end

@@ -41,11 +41,7 @@ module Godwit
           return {plain_username: name, plain_password: password}
         end
         raise Errors.bad_value(
-          :new,
-          "plain:",
-          "[user name, password], two Strings",
-          plain,
-          secret: true
+          :new, "plain:", "[user name, password], two Strings", plain, secret: true
         )
       end
     end

@@ -99,10 +99,7 @@ module Godwit
         Encoding.find(encoding) || raise(::ArgumentError)
       rescue ::ArgumentError
         raise Errors.bad_value(
-          :encoding,
-          "encoding:",
-          "an Encoding that Ruby knows, such as \"UTF-8\"",
-          encoding
+          :encoding, "encoding:", "an Encoding that Ruby knows, such as \"UTF-8\"", encoding
         ),
           cause: nil
       rescue ::TypeError

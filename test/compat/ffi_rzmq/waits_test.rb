@@ -24,12 +24,10 @@ class FFIRzmqWaitsTest < FFIRzmqCase
     "sendmsg" => [:PUSH, ->(socket) { socket.sendmsg(ZMQ::Message.new("x")) }],
     "sendmsgs" => [:PUSH, ->(socket) { socket.sendmsgs([ZMQ::Message.new("x")]) }],
     "a long RCVTIMEO" => [
-      :PULL,
-      ->(socket) { socket.setsockopt(ZMQ::RCVTIMEO, 60_000) + socket.recv_string(+"") }
+      :PULL, ->(socket) { socket.setsockopt(ZMQ::RCVTIMEO, 60_000) + socket.recv_string(+"") }
     ],
     "poll" => [
-      :PULL,
-      ->(socket) { ZMQ::Poller.new.tap { |poller| poller.register_readable(socket) }.poll }
+      :PULL, ->(socket) { ZMQ::Poller.new.tap { |poller| poller.register_readable(socket) }.poll }
     ],
     "Device.new" => [:PULL, ->(socket) { ZMQ::Device.new(socket, @back) && -1 }]
   }.freeze

@@ -120,11 +120,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     result = ZMQ::Loop.run do
       assert_equal 0,
         ZL.bind(
-          pull,
-          endpoint,
-          Reader,
-          ->(handler) { (reader = handler) && false },
-          :two
+          pull, endpoint, Reader, ->(handler) { (reader = handler) && false }, :two
         )
       assert_equal true, ZL.connect(push, endpoint, nil)
       ZL.remove(push)

@@ -75,44 +75,15 @@ class RbczmqSocketTest < Godwit::RbczmqCase
     assert_nil rep.close
     frame = ZMQ::Frame("x")
     calls = {
-      :close => [],
-      :bind => ["inproc://x"],
-      :connect => ["inproc://x"],
-      :real_bind => ["inproc://x"],
-      :real_connect => ["inproc://x"],
-      :unbind => ["inproc://x"],
-      :disconnect => ["inproc://x"],
-      :send => ["x"],
-      :send_frame => [frame],
-      :send_message => [ZMQ.Message("x")],
-      :recv => [],
-      :recv_nonblock => [],
-      :recv_frame => [],
-      :recv_frame_nonblock => [],
-      :recv_message => [],
-      :poll => [0],
-      :state => [],
-      :endpoints => [],
-      :endpoint => [],
-      :last_endpoint => [],
-      :fd => [],
-      :to_i => [],
-      :to_s => [],
-      :events => [],
-      :readable? => [],
-      :writable? => [],
-      :rcvmore? => [],
-      :rcvhwm => [],
-      :rcvhwm= => [1],
-      :linger => [],
-      :linger= => [1],
-      :ipv4only? => [],
-      :ipv4only= => [true],
-      :identity= => ["x"],
-      :subscribe => [""],
-      :unsubscribe => [""],
-      :verbose= => [true],
-      :monitor => ["inproc://y"]
+      :close => [], :bind => ["inproc://x"], :connect => ["inproc://x"],
+      :real_bind => ["inproc://x"], :real_connect => ["inproc://x"], :unbind => ["inproc://x"],
+      :disconnect => ["inproc://x"], :send => ["x"], :send_frame => [frame],
+      :send_message => [ZMQ.Message("x")], :recv => [], :recv_nonblock => [], :recv_frame => [],
+      :recv_frame_nonblock => [], :recv_message => [], :poll => [0], :state => [], :endpoints => [],
+      :endpoint => [], :last_endpoint => [], :fd => [], :to_i => [], :to_s => [], :events => [],
+      :readable? => [], :writable? => [], :rcvmore? => [], :rcvhwm => [], :rcvhwm= => [1],
+      :linger => [], :linger= => [1], :ipv4only? => [], :ipv4only= => [true], :identity= => ["x"],
+      :subscribe => [""], :unsubscribe => [""], :verbose= => [true], :monitor => ["inproc://y"]
     }
     calls.each { |method, arguments| assert_misuse(GONE) { rep.__send__(method, *arguments) } }
     refute frame.gone?
@@ -122,27 +93,12 @@ class RbczmqSocketTest < Godwit::RbczmqCase
   test "another thread may not use it" do
     rep, req = pair(:REP, :REQ)
     calls = {
-      :close => [],
-      :bind => ["inproc://x"],
-      :connect => ["inproc://x"],
-      :real_bind => ["inproc://x"],
-      :real_connect => ["inproc://x"],
-      :unbind => ["inproc://x"],
-      :disconnect => ["inproc://x"],
-      :send => ["x"],
-      :send_frame => [ZMQ.Frame("x")],
-      :send_message => [ZMQ.Message("x")],
-      :recv => [],
-      :recv_nonblock => [],
-      :recv_frame => [],
-      :recv_frame_nonblock => [],
-      :recv_message => [],
-      :poll => [0],
-      :rcvhwm= => [1],
-      :linger= => [1],
-      :ipv4only= => [true],
-      :identity= => ["x"],
-      :monitor => ["inproc://y"]
+      :close => [], :bind => ["inproc://x"], :connect => ["inproc://x"],
+      :real_bind => ["inproc://x"], :real_connect => ["inproc://x"], :unbind => ["inproc://x"],
+      :disconnect => ["inproc://x"], :send => ["x"], :send_frame => [ZMQ.Frame("x")],
+      :send_message => [ZMQ.Message("x")], :recv => [], :recv_nonblock => [], :recv_frame => [],
+      :recv_frame_nonblock => [], :recv_message => [], :poll => [0], :rcvhwm= => [1],
+      :linger= => [1], :ipv4only= => [true], :identity= => ["x"], :monitor => ["inproc://y"]
     }
     calls.each do |method, arguments|
       assert_misuse(/\ACross thread violation for REQ socket/) do

@@ -284,10 +284,7 @@ module Godwit
     def sent_by_a_send
       if @sent.nil?
         raise Errors.build(
-          StateError,
-          :tracker,
-          nil,
-          "no send gave this tracker: send(…, track: true) gives one"
+          StateError, :tracker, nil, "no send gave this tracker: send(…, track: true) gives one"
         )
       end
       @sent

@@ -45,9 +45,7 @@ module Godwit
             ::FFI::MemoryPointer.new(@count * POLLFD).put_bytes(0, polled.pack("iss" * @count))
           @milliseconds = LibC.poll_milliseconds(seconds)
           ::JRuby.reference(Thread.current).executeTaskBlocking(
-            ::JRuby.runtime.current_context,
-            nil,
-            self
+            ::JRuby.runtime.current_context, nil, self
           ) != 0
         end
 

@@ -96,11 +96,7 @@ module Godwit
           def socket_option(fd, option)
             value = ::FFI::MemoryPointer.new(:int)
             if getsockopt(
-              fd,
-              SOL_SOCKET,
-              option,
-              value,
-              ::FFI::MemoryPointer.new(:int).write_int(value.size)
+              fd, SOL_SOCKET, option, value, ::FFI::MemoryPointer.new(:int).write_int(value.size)
             ).zero?
               value.read_int
             end

@@ -17,9 +17,7 @@ module Godwit
         def self.included(socket)
           %i[send recv].each do |name|
             socket.__send__(
-              :define_method,
-              :"_#{name}_slowly",
-              Socket::Messages.instance_method(name)
+              :define_method, :"_#{name}_slowly", Socket::Messages.instance_method(name)
             )
           end
           socket.__send__(:private, :_send_slowly, :_recv_slowly)

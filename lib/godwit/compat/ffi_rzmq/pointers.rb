@@ -98,10 +98,7 @@ module Godwit
         ::FFI
       rescue LoadError
         raise ::ZMQ::NotSupportedError.new(
-          "pointer",
-          -1,
-          ::ZMQ::ENOTSUP,
-          "a pointer needs the gem ffi: install it"
+          "pointer", -1, ::ZMQ::ENOTSUP, "a pointer needs the gem ffi: install it"
         ),
           cause: nil
       end

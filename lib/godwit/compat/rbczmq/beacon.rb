@@ -144,10 +144,7 @@ module ZMQ
           pipe = new
           socket =
             Socket::Pair.__send__(
-              :open,
-              pipe,
-              Godwit::Compat::Rbczmq::CompatSocket::CLASSES.fetch(PAIR),
-              Godwit.context
+              :open, pipe, Godwit::Compat::Rbczmq::CompatSocket::CLASSES.fetch(PAIR), Godwit.context
             )
           socket.bind(endpoint)
           pipe.feed(beacon, Godwit::PAIR.new(context: Godwit.context, linger: 0).connect(endpoint))

@@ -84,10 +84,7 @@ module ZMQ
       klass = Socket.classes[number] or raise Error, "ZMQ socket type #{number} not supported!"
       Failures.translated do
         klass.__send__(
-          :open,
-          self,
-          Godwit::Compat::Rbczmq::CompatSocket::CLASSES.fetch(number),
-          @inner
+          :open, self, Godwit::Compat::Rbczmq::CompatSocket::CLASSES.fetch(number), @inner
         )
       end
     end

@@ -69,8 +69,7 @@ module ZMQ
       def open(context, inner_class, inner_context)
         socket = allocate
         socket.__send__(
-          :open,
-          context,
+          :open, context,
           inner_class.new(context: inner_context, count_peers: false, **inner_class::STARTS_WITH)
         )
         Socket.know(socket)

@@ -108,9 +108,7 @@ module Godwit
         def busy(folder)
           owner = Lock.owner(folder)
           Errors.build(
-            BusyError,
-            :open,
-            folder,
+            BusyError, :open, folder,
             "process #{owner || "unknown"} uses it: give each logger a folder of its own"
           )
         end

@@ -48,10 +48,7 @@ module Godwit
             .map { |writer, values| statistics_of(writer, values) }
         rescue JSON::ParserError, KeyError, TypeError, NoMethodError, ArgumentError
           raise Errors.bad_value(
-            :reader,
-            "state:",
-            "a file that a reader wrote, or one that is not there yet",
-            @path
+            :reader, "state:", "a file that a reader wrote, or one that is not there yet", @path
           )
         end
 

@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+module ZMQ
+  class Loop
+    @runners = []
+    @lock = Mutex.new
+
+    class << self
+      # Makes a loop, calls the block, in which things are registered, and starts it.
+      # @return [Integer] as {#start}
+      def run(callable = nil, &block)
+        @instance = new
+        (callable || block).call
+        @instance.start
+      end
+
+      # Binds the socket, and has the loop call handlers of this class for it.
+      # @return [Integer] as Socket#bind
+      def bind(socket, address, handler = DefaultHandler, *args)
+        attach(socket, :bind, address, handler, args)
+      end
+
+      # Connects the socket, and has the loop call handlers of this class for it.
+      # @return [true]
+      def connect(socket, address, handler = DefaultHandler, *args)
+        attach(socket, :connect, address, handler, args)
+      end
+
+      # @param handler [Class, nil] made with the Pollitem and the arguments
+      # @return [Pollitem]
+      def register_readable(pollable, handler = DefaultHandler, *args)
+        register_for(POLLIN, pollable, handler, args)
+      end
+
+      # @param handler [Class, nil] made with the Pollitem and the arguments
+      # @return [Pollitem]
+      def register_writable(pollable, handler = DefaultHandler, *args)
+        register_for(POLLOUT, pollable, handler, args)
+      end
+
+      # @return [Timer]
+      def add_oneshot_timer(delay, callback = nil, &block) = add_timer(delay, 1, callback, &block)
+
+      # @return [Timer]
+      def add_periodic_timer(delay, callback = nil, &block) = add_timer(delay, 0, callback, &block)
+
+      # @return [Timer]
+      def add_timer(delay, times, callback = nil, &block)
+        timer = Timer.new(delay, times, callback, &block)
+        instance.register_timer(timer)
+        timer
+      end
+
+      # @return [Context, nil]
+      def context = ZMQ.context
+
+      # @private
+      # Those that run now, for ZMQ.interrupted!
+      def runs(loop)
+        @lock.synchronize { @runners += [loop] }
+        yield
+      ensure
+        @lock.synchronize { @runners -= [loop] }
+      end
+
+      # @private
+      def interrupt_all
+        @runners.each(&:interrupt)
+      end
+
+      %i[stop running? verbose= register remove register_timer cancel_timer].each do |name|
+        define_method(name) { |*arguments| instance.__send__(name, *arguments) }
+      end
+
+      private
+
+      def instance
+        @instance or raise Error, "no loop was run yet: this is for the block of ZMQ::Loop.run"
+      end
+
+      # The arguments reach the handlers as one Array here; scripts count on it.
+      def attach(socket, action, address, handler, args)
+        result = socket.__send__(action, address)
+        register_readable(socket, handler, args) if socket.poll_readable?
+        register_writable(socket, handler, args) if socket.poll_writable?
+        result
+      end
+
+      def register_for(events, pollable, handler, args)
+        item = Pollitem.new(pollable, events)
+        item.handler = handler.new(item, *args) if handler
+        instance.register(item)
+      end
+    end
+  end
+end
