@@ -491,7 +491,8 @@ class LoggerReaderTest < Godwit::TestCase
       p reader.accounts, Godwit::Logger::Reader::Account
     RUBY
     assert_equal "[]\nGodwit::Logger::Reader::WriterStatistics\n", result.stdout
-    assert_match(/-e:\d+: godwit: Reader#accounts is deprecated: use Reader#writers$/, result.stderr)
+    assert_match(/-e:\d+: godwit: Reader#accounts is deprecated: use Reader#writers$/,
+      result.stderr)
     assert_match(/Reader::Account is deprecated: use Reader::WriterStatistics$/, result.stderr)
   end
 end
