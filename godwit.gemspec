@@ -7,8 +7,9 @@ Gem::Specification.new do |spec|
   spec.version = Godwit::VERSION
   spec.authors = ["The Godwit authors"]
   spec.summary = "Native ZeroMQ for Ruby"
-  spec.description = "ZeroMQ sockets that carry whole messages, share between threads and fibers, " \
-    "obey timeouts and signals, and cost about as much as libzmq's own C."
+  spec.description =
+    "ZeroMQ sockets that carry whole messages, share between threads and fibers, " \
+      "obey timeouts and signals, and cost about as much as libzmq's own C."
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.1"
 
@@ -20,7 +21,8 @@ Gem::Specification.new do |spec|
   spec.files = Dir.chdir(__dir__) do
     Dir[
       "lib/**/*.rb", *("ext/godwit/*.{c,h,rb}" unless java), "exe/godwit",
-      "docs/*.md", "sig/**/*.rbs", "README.md", "CHANGELOG.md", "LICENSE", ".yardopts"
+      "docs/*.md", "adr/*.md", "bench/RESULTS.md", "sig/**/*.rbs",
+      "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", ".yardopts"
     ].sort
   end
   spec.bindir = "exe"
@@ -29,5 +31,11 @@ Gem::Specification.new do |spec|
   spec.require_paths = ["lib"]
   spec.add_dependency "logger", "~> 1.4" # of Ruby's own until 3.4, a bundled gem since
 
-  spec.metadata["rubygems_mfa_required"] = "true"
+  spec.homepage = "https://github.com/godwit-rb/godwit"
+  spec.metadata = {
+    "homepage_uri" => spec.homepage,
+    "documentation_uri" => "https://rubydoc.info/gems/godwit",
+    "changelog_uri" => "#{spec.homepage}/blob/main/CHANGELOG.md",
+    "rubygems_mfa_required" => "true"
+  }
 end

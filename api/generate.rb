@@ -29,7 +29,7 @@ module Generate
       "sig/generated/errors.rbs" => errors_rbs(errors),
       "docs/options.md" => options_md(options),
       "docs/errors.md" => errors_md(errors),
-      "docs/runtimes.md" => runtimes_md,
+      "test/RUNTIMES.md" => runtimes_md,
       "docs/conformance.md" =>
         conformance_md(YAML.load_file(File.join(ROOT, "api/libzmq_tests.yml")))
     }

@@ -61,8 +61,8 @@ class ExamplesTest < Godwit::TestCase
     assert_empty broken
   end
 
-  test "the README's tree names what is there" do
-    tree = Page.new("README.md").text[/^```text\n(.*?)^```$/m, 1]
+  test "CONTRIBUTING's tree names what is there" do
+    tree = Page.new("CONTRIBUTING.md").text[/^```text\n(.*?)^```$/m, 1]
     paths = tree.lines.flat_map { |line| line[/\A\S+(?: \S+)*?(?=\s{2,})/].to_s.split }
     assert_operator paths.size, :>, 10
     assert_empty paths.reject { |path| File.exist?(File.join(Page::ROOT, path)) }

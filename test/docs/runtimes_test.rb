@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "../../api/generate"
 
-# docs/runtimes.md lists each scenario that does not hold somewhere, and for which of its forms.
+# test/RUNTIMES.md lists each scenario that does not hold somewhere, and for which of its forms.
 class RuntimesPageTest < Godwit::TestCase
   def listed(source) = Generate.exceptions_of("test/a_test.rb", source.lines)
 
@@ -28,7 +28,7 @@ class RuntimesPageTest < Godwit::TestCase
   test "what cannot be listed is refused" do
     ["not_on :jruby, reason", "not_on :jruby,", "not_on \"jruby\", \"why\""].each do |line|
       error = assert_raises(RuntimeError, line) { listed("test \"a\" do\n  #{line}\nend\n") }
-      assert_includes error.message, "test/a_test.rb:2: docs/runtimes.md cannot list this"
+      assert_includes error.message, "test/a_test.rb:2: test/RUNTIMES.md cannot list this"
     end
     assert_raises(RuntimeError) { listed("not_on :jruby, \"of no test\"\n") }
   end

@@ -2,7 +2,7 @@
 
 module Godwit
   module TestSupport
-    # For scenarios that cannot hold on a runtime. docs/runtimes.md is made of these lines (rake
+    # For scenarios that cannot hold on a runtime. test/RUNTIMES.md is made of these lines (rake
     # generate), so the reason stands there as text.
     module Runtimes
       # First line of such a test: `not_on :ffi, "why it cannot hold there"`.
