@@ -11,6 +11,9 @@ module TextRules
   LINES = {"lib" => 300, "ext" => 500}.freeze
   CONTRACT_NAMES = 100
   COMMENT_LINES = 3
+  PAGE_LINES = 60
+  PAGE_COLUMNS = 160
+  SECTIONS = %w[Context Decision Consequences].freeze
   GENERATED = %r{/generated/|option_table\.h|drafts\.h}
   CODE = "{lib,ext,test,rakelib}/**/*.{rb,rake,c,h}"
   PAGES = "{README,CHANGELOG,CONTRIBUTING}.md"
@@ -24,6 +27,7 @@ module TextRules
     lines: "At most 300 lines a file in lib, 500 in ext",
     contract: "At most 100 names in the backend contract",
     comments: "At most three lines a comment, documentation apart",
+    decisions: "An ADR has at most 60 lines of 160 columns, and Context, Decision, Consequences",
     prose: "No sentence without a named subject in comments and pages"
   }.freeze
 
@@ -53,6 +57,20 @@ module TextRules
   def comments
     paths("{lib,rakelib}/**/*.{rb,rake}").flat_map { |path| long_ruby_comments(path) } +
       paths("ext/**/*.{c,h}").flat_map { |path| long_c_comments(path) }
+  end
+
+  # @return [Array<String>]
+  def decisions
+    paths("adr/*.md").flat_map do |path|
+      lines = File.readlines(File.join(ROOT, path), chomp: true)
+      sections = lines.grep(/\A## /).map { |line| line.delete_prefix("## ") }
+      wide = lines.find { |line| line.size > PAGE_COLUMNS && !line.start_with?("|") }
+      [
+        ("#{path}: #{lines.size} lines, at most #{PAGE_LINES}" if lines.size > PAGE_LINES),
+        ("#{path}: the sections are #{sections.join(", ")}" if sections != SECTIONS),
+        ("#{path}: over #{PAGE_COLUMNS} columns: #{wide[0, 40]}" if wide)
+      ].compact
+    end
   end
 
   # @return [Array<String>]
