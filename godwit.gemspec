@@ -21,7 +21,7 @@ Gem::Specification.new do |spec|
   spec.files = Dir.chdir(__dir__) do
     Dir[
       "lib/**/*.rb", *("ext/godwit/*.{c,h,rb}" unless java), "exe/godwit",
-      "docs/*.md", "adr/*.md", "bench/RESULTS.md", "sig/**/*.rbs",
+      "docs/*.md", "adr/*.md", "test/*.md", "bench/*.md", "sig/**/*.rbs",
       "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", ".yardopts"
     ].sort
   end

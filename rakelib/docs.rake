@@ -20,6 +20,25 @@ missing_tags = lambda do |method|
   returns ? missing : [*missing, "@return"]
 end
 
+# Pages link to each other by path. In the reference a page is file.NAME.html; what is not part of
+# the reference is in the repository.
+link_pages = lambda do |folder|
+  homepage = Gem::Specification.load("godwit.gemspec").homepage
+  Dir["#{folder}/**/*.html"].flat_map do |path|
+    text = File.read(path).gsub(/href="((?:\.\.\/)*)([\w.\/-]+)(#[^"]*)?"/) do |whole|
+      up, target, anchor = $~.captures
+      next whole unless target.match?(%r{\.(?:md|rb|rake|c|yml)\z|\A(?:adr|bench|LICENSE)})
+      page = "file.#{File.basename(target, ".md")}.html"
+      page = "#{homepage}/blob/main/#{target}" unless File.exist?(File.join(folder, page))
+      %(href="#{page.start_with?("http") ? page : up.sub(/\A\.\.\/\z/, "") + page}#{anchor}")
+    end
+    File.write(path, text)
+    text.scan(/href="([^":#]+\.html)(?:#[^"]*)?"/).flatten.uniq.filter_map do |target|
+      "#{path}: no #{target}" unless File.exist?(File.expand_path(target, File.dirname(path)))
+    end
+  end
+end
+
 desc "Build the reference into doc/; fail when something public has no comment, or a comment no " \
   "tag for a parameter or value"
 task :docs do
@@ -28,6 +47,8 @@ task :docs do
   warnings = []
   YARD::Logger.instance.define_singleton_method(:warn) { |message| warnings << message }
   YARD::CLI::Yardoc.run("--quiet", "--no-progress", "--no-cache")
+
+  warnings.concat(link_pages.call("doc"))
 
   bare = YARD::Registry.all(:class, :module, :method, :constant).select do |object|
     # YARD makes up a comment for an attribute that has none.

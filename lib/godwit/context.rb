@@ -21,7 +21,7 @@ module Godwit
     # Seconds that a closed socket goes on trying to deliver, where nothing else is said.
     DEFAULT_LINGER = 5
     # Seconds of linger for a socket that needs none: with 0, libzmq aborts the process when the
-    # connection breaks while a message of several frames is half sent (docs/limits.md).
+    # connection breaks while a message of several frames is half sent ({file:docs/limits.md}).
     BRIEF_LINGER = 0.05
 
     class << self
@@ -57,7 +57,8 @@ module Godwit
     #   wait
     # @param socket_options [Hash{Symbol => Object}] options that each of its sockets starts with
     # @param options [Hash{Symbol => Object}] options of the context: `io_threads:` (default 1),
-    #   `max_sockets:` (1023), `ipv6:`, `thread_name_prefix:`, `thread_priority:`… (docs/options.md)
+    #   `max_sockets:` (1023), `ipv6:`, `thread_name_prefix:`, `thread_priority:`…
+    #   ({file:docs/options.md})
     # @raise [OptionError] when one is unknown or its value is not allowed
     # @raise [ArgumentTypeError] when `socket_options:` is no Hash
     # @raise [TooManySocketsError] when the process has no descriptor left
@@ -106,7 +107,7 @@ module Godwit
       _set_linger(Options.fetch(:linger).encode(seconds))
     end
 
-    # @param name [Symbol] of an option, see docs/options.md
+    # @param name [Symbol] of an option, see {file:docs/options.md}
     # @return [Object] its value
     # @raise [OptionError] when it is unknown or cannot be read
     def get(name)

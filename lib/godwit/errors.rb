@@ -3,7 +3,7 @@
 module Godwit
   # In every error that Godwit raises: `rescue Godwit::Error` takes them all, `rescue
   # Errno::EADDRINUSE` or `rescue ArgumentError` those that are one. Which class when:
-  # docs/errors.md.
+  # {file:docs/errors.md}.
   module Error
     # Defaults; each class that differs has its own.
     # @private

@@ -12,8 +12,8 @@ module Godwit
   #   monitor.each { |event| puts event }   # until the socket is closed
   #
   # Any number of Monitors listen to one socket; each gets every event that it asked for from its
-  # making on. libzmq tells of tcp, ipc and the like, but nothing of inproc. docs/monitor.md is the
-  # guide.
+  # making on. libzmq tells of tcp, ipc and the like, but nothing of inproc. {file:docs/monitor.md}
+  # is the guide.
   #
   # **One that nobody reads** stops nothing: it keeps the last `limit` events and counts what it
   # {#dropped}.

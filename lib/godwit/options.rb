@@ -4,8 +4,8 @@ require_relative "errors"
 
 module Godwit
   # The options of libzmq, from api/options.yml: {SOCKET} and {CONTEXT} hold them by name,
-  # docs/options.md lists them. Reading and setting is done by the accessors of Socket and Context,
-  # and by their `get` and `set`.
+  # {file:docs/options.md} lists them. Reading and setting is done by the accessors of Socket and
+  # Context, and by their `get` and `set`.
   module Options
     # One option: what it takes, how libzmq wants it, what comes back. Frozen and shareable between
     # Ractors.

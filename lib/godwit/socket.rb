@@ -145,7 +145,8 @@ module Godwit
     # @param count_peers [Boolean, nil] whether {#wait_connected} shall work; nil: for the types
     #   with slow joiners
     # @param options [Hash{Symbol => Object}] any socket option, such as `recv_hwm: 10_000`,
-    #   `linger: 0`, `mandatory: true`, `plain_server: true`, `relaxed: true` (docs/options.md)
+    #   `linger: 0`, `mandatory: true`, `plain_server: true`, `relaxed: true`
+    #   ({file:docs/options.md})
     # @raise [OptionError] when an option is unknown, or its value is not allowed
     # @raise [CurveKeyError] for a malformed key
     # @raise [ArgumentValueError, ArgumentTypeError] when another argument is not allowed

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "pathname"
 require "prism"
 require_relative "../../lib/godwit/backend/contract"
 
@@ -28,6 +29,7 @@ module TextRules
     contract: "At most 100 names in the backend contract",
     comments: "At most three lines a comment, documentation apart",
     decisions: "An ADR has at most 60 lines of 160 columns, and Context, Decision, Consequences",
+    links: "Links between pages lead to a file and a heading; the gem holds each page it links to",
     prose: "No sentence without a named subject in comments and pages"
   }.freeze
 
@@ -70,6 +72,35 @@ module TextRules
         ("#{path}: the sections are #{sections.join(", ")}" if sections != SECTIONS),
         ("#{path}: over #{PAGE_COLUMNS} columns: #{wide[0, 40]}" if wide)
       ].compact
+    end
+  end
+
+  # @return [Array<String>]
+  def links
+    packed = Dir.chdir(ROOT) { Gem::Specification.load("godwit.gemspec").files }
+    paths("{*.md,{docs,adr,bench,test}/*.md}").flat_map do |path|
+      text = File.read(File.join(ROOT, path)).gsub(/^```.*?^```/m, "")
+      text.scan(/\]\(([^)\s]+)\)/).flatten.grep_v(/\A(?:https?|mailto):/).filter_map do |link|
+        problem = broken(path, link, packed) and "#{path}: #{link}: #{problem}"
+      end
+    end
+  end
+
+  def broken(path, link, packed)
+    file, anchor = link.split("#", 2)
+    target = file.empty? ? path : File.join(File.dirname(path), file)
+    target = Pathname(target).cleanpath.to_s
+    return "no such file" unless File.exist?(File.join(ROOT, target))
+    if packed.include?(path) && target.end_with?(".md") && !packed.include?(target)
+      return "the gem lacks it"
+    end
+    "no such heading" if anchor && !headings(target).include?(anchor)
+  end
+
+  # As GitHub makes them.
+  def headings(path)
+    File.readlines(File.join(ROOT, path), chomp: true).grep(/\A#+ /).map do |line|
+      line.sub(/\A#+ /, "").downcase.gsub(/[^\p{Word}\- ]/, "").tr(" ", "-")
     end
   end
 

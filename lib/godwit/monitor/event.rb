@@ -16,7 +16,7 @@ module Godwit
       #   are bound; "" where libzmq names none
       attr_reader :endpoint
       # @return [Integer] what libzmq gave with it: a descriptor, an errno, milliseconds, a code;
-      #   see docs/monitor.md
+      #   see {file:docs/monitor.md}
       attr_reader :value
       # @return [Array<Integer>] all that libzmq gave with it: one, but for :pipes_stats
       attr_reader :values

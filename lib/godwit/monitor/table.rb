@@ -8,7 +8,7 @@ module Godwit
 
     # Each event of libzmq, once. The value is a descriptor (:fd), an errno (:errno), milliseconds
     # (:interval), a protocol error (:protocol), the status code of an authenticator (:status), the
-    # messages that wait (:counts), or nothing. docs/monitor.md shows this table.
+    # messages that wait (:counts), or nothing. {file:docs/monitor.md} shows this table.
     # @private
     KINDS =
       [

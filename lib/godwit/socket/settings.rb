@@ -21,7 +21,7 @@ module Godwit
         self
       end
 
-      # @param name [Symbol] of an option, see docs/options.md
+      # @param name [Symbol] of an option, see {file:docs/options.md}
       # @return [Object] its value
       # @raise [OptionError] when it is unknown or cannot be read
       def get(name)
