@@ -2,6 +2,7 @@
 
 require "logger"
 require "zlib"
+require_relative "append"
 require_relative "folder"
 require_relative "segmented_log/recovery"
 
@@ -209,24 +210,15 @@ module Godwit
       end
 
       def put(bytes, segment)
-        done = 0
-        done += @file.syswrite(done.zero? ? bytes : bytes.byteslice(done..)) while done <
-            bytes.bytesize
-        Folder.sync_file(@file) if @fsync
+        Append.write(@file, bytes, fsync: @fsync) do
+          # A reader stops at a torn entry: if it cannot be cut off, the next goes into a new file.
+          unless Append.truncate(@file, segment.size)
+            @file.close
+            @file = nil
+          end
+        end
         segment.size += bytes.bytesize
         @total += bytes.bytesize
-      rescue SystemCallError
-        take_back(segment)
-        raise
-      end
-
-      # What follows a torn entry could not be read: where that cannot be cut off, the next goes
-      # into a new file.
-      def take_back(segment)
-        @file.truncate(segment.size)
-      rescue SystemCallError
-        @file.close
-        @file = nil
       end
 
       def drop_released

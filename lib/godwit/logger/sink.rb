@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "warnings"
+require_relative "append"
 require_relative "folder"
 require_relative "lines"
 require_relative "record"
@@ -151,8 +152,8 @@ module Godwit
           @size = @file.size if @regular # it may have been truncated
           rotate if due?(lines[index])
           note(noted, index) unless @noted
-          count, bytes = Lines.part(lines, index, @limit ? [@limit - @size, CHUNK].min : CHUNK)
-          index += put(lines[index, count], bytes, index, noted)
+          count, = Lines.part(lines, index, @limit ? [@limit - @size, CHUNK].min : CHUNK)
+          index += put(lines[index, count], index, noted)
         end
       end
 
@@ -161,13 +162,8 @@ module Godwit
         @noted = true
       end
 
-      def put(lines, bytes, before, noted)
-        done = 0
-        begin
-          text = lines.join
-          done += @file.syswrite(done.zero? ? text : text.byteslice(done..)) while done < bytes
-          Folder.sync_file(@file) if @fsync && @regular
-        rescue SystemCallError => error
+      def put(lines, before, noted)
+        Append.write(@file, lines.join, fsync: @fsync && @regular) do |error, done|
           raise taken_back(error, lines, done, before, noted)
         end
         in_file(lines.size, before, noted)

@@ -200,18 +200,10 @@ module Godwit
 
       # What follows a torn entry could not be read.
       def put(file, bytes, before)
-        done = 0
-        done += file.syswrite(done.zero? ? bytes : bytes.byteslice(done..)) while done <
-            bytes.bytesize
-        Folder.sync_file(file) if @sink.fsync
-        @bytes = before + bytes.bytesize
-      rescue SystemCallError
-        begin
-          file.truncate(before)
-        rescue SystemCallError
-          @bytes = nil # it is written anew
+        Append.write(file, bytes, fsync: @sink.fsync) do
+          @bytes = nil unless Append.truncate(file, before) # it is written anew
         end
-        raise
+        @bytes = before + bytes.bytesize
       end
 
       def rewrite(place, changed = {})
