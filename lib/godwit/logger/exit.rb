@@ -26,7 +26,7 @@ module Godwit
           # The FFI backend closes all contexts in such a block, which must stand before ours.
           Godwit.context if BACKEND == :ffi
           pid = @registered = Process.pid
-          @still_full = @last = nil unless over? # a forked child's own
+          @incomplete = @last = nil unless over? # a forked child's own
           at_exit do
             @over[pid] = true # first, as Ruby takes no interrupt before the `if`
             close_all if pid == Process.pid
@@ -57,11 +57,11 @@ module Godwit
           now = Timeout.now
           fresh, begun = writers.partition(&:at_work?)
           fresh.each(&:stop)
-          fresh.each { |writer| @still_full ? writer.close(now, AGAIN) : writer.close(now) }
+          fresh.each { |writer| @incomplete ? writer.close(now, AGAIN) : writer.close(now) }
           # Waits for the thread that ends it; one that was cut short had its time.
           begun.each { |writer| writer.close(now, AGAIN) }
-          @still_full ||= writers.any?(&:still_full?)
-          @last ||= Timeout.now + AGAIN_FOR if @still_full
+          @incomplete ||= writers.any?(&:incomplete?)
+          @last ||= Timeout.now + AGAIN_FOR if @incomplete
         rescue ThreadError
           nil
         end

@@ -4,6 +4,7 @@ require_relative "../worker"
 require_relative "encoder"
 require_relative "flush_token"
 require_relative "bounded_queue"
+require_relative "base_writer"
 require_relative "drop_counter"
 require_relative "exit"
 
@@ -12,11 +13,9 @@ module Godwit
     # One process's end of a logger: the queue, and the thread that owns the transport. It knows no
     # Logger, so that the garbage collector can take that.
     # @private
-    class Writer
-      include DropCounter
-
+    class Writer < BaseWriter
       BATCH = 256
-      # Seconds after its start in which a socket without a reader is not taken for mute yet.
+      # Seconds after its start in which a socket without a reader is not yet taken for stalled.
       GRACE = (RUBY_ENGINE == "jruby") ? 1.0 : 0.25
       # Seconds until new records are looked for, while older ones on the disk wait for the socket.
       LOOK = 0.05
@@ -26,30 +25,23 @@ module Godwit
       # @param transport [#open, #deliver, #wait, #close]
       # @param warnings [#call]
       def initialize(settings, warnings, transport, encoder = Encoder.new(settings))
-        @settings = settings
-        @warnings = warnings
+        super(settings, warnings)
         @transport = transport
         @encoder = encoder
-        @pid = Process.pid
+        @drops = DropCounter.new(encoder)
         @queue = BoundedQueue.new(settings.queue, settings.queue_byte_limit)
         @pending = []
         @flush_tokens = []
-        @gone = @reported = @lost = @late = 0
-        @starting = Mutex.new
-        @ending = Mutex.new
-        @closing = @finished = false
+        @gone = @lost = 0
+        @thread = @last_report = nil
+        @noticed = @accepted = false
       end
 
-      attr_reader :encoder, :transport, :last_error
+      attr_reader :transport
 
       # @return [Boolean] whether entries go anywhere; false in a forked child, and after a kill of
       #   the thread
       def alive? = @thread&.alive?
-
-      # @return [Boolean] whether it is this process's, and not closed
-      def at_work? = @pid == Process.pid && !@closing
-
-      def own? = @pid == Process.pid
 
       def closed? = @closing
 
@@ -78,7 +70,7 @@ module Godwit
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
         Stats.new(
           queued: queued, sent: @transport.sent,
-          dropped: @encoder.dropped + @lost + @late + @transport.lost, spooled: @transport.spooled,
+          dropped: @drops.total + @lost + @transport.lost, spooled: @transport.spooled,
           last_error: @last_error
         )
       end
@@ -89,14 +81,11 @@ module Godwit
       # @param seconds [Numeric, nil] nil: for ever
       # @return [Boolean]
       def flush(seconds)
-        return queued.zero? && !still_full? unless own? && alive?
+        return queued.zero? && !incomplete? unless own? && alive?
         mark = FlushToken.new
         return queued.zero? unless mark.waitable?
         @queue.mark(mark) && mark.wait(seconds)
       end
-
-      # @return [Boolean] whether linger was over before all had gone
-      def still_full? = @still_full || false
 
       # Takes no more. Needs no lock.
       def stop
@@ -223,15 +212,15 @@ module Godwit
         Thread.handle_interrupt(Object => :immediate) { @transport.wait }
       end
 
-      # One record that closes the readers' accounts.
+      # One record that closes the gaps which readers see.
       def report_drops(always: false)
-        dropped = @encoder.dropped
-        return if dropped == @reported
+        return unless @drops.unreported?
         now = Timeout.now
         return unless always || @queue.empty? || now - (@last_report || 0) >= REPORT_EVERY
-        @pending << @encoder.encode(notice(dropped, now))
-        @noticed = true
-        reported(dropped)
+        @drops.report(now) do |entry|
+          @pending << @encoder.encode(entry)
+          @noticed = true
+        end
         @last_report = now
       end
 
@@ -243,10 +232,10 @@ module Godwit
       def finish(deadline)
         each_sender { |thread| thread.join([deadline - Timeout.now, 0].max) }
         each_sender { |thread| thread.kill.join }
-        @finished = @still_full = true # till it is counted, for who asks meanwhile
+        @finished = @incomplete = true # till it is counted, for who asks meanwhile
         left = unsent + @queue.clear
         @lost += left
-        @still_full = left.positive?
+        @incomplete = left.positive?
         forget_pending
         @flush_tokens.each { |mark| mark.tell(false) }
         all = @transport.close(left.zero? ? [deadline - Timeout.now, 0].max : 0)

@@ -2,7 +2,7 @@
 
 module Godwit
   class Logger < ::Logger
-    class DurableWriter
+    class DurableWriter < BaseWriter
       # How a durable logger stores a record, and waits for room.
 
       private
@@ -54,14 +54,12 @@ module Godwit
       # With the lock.
       # @return [Boolean] whether it is on the disk
       def store(entry)
-        report if @encoder.dropped + @failed > @reported
+        report if @drops.unreported?
         put(entry)
         true
       rescue SystemCallError => error
         @deleted = error.is_a?(Errno::ENOENT) && deleted?
-        @failed += 1
-        @first_drop ||= Timeout.now
-        @last_dropped = entry[0]
+        @drops.fail(entry[0])
         trouble(error)
         false
       end
@@ -73,22 +71,20 @@ module Godwit
         @stored += 1
       end
 
-      # One record that closes the readers' accounts.
+      # One record that closes the gaps which readers see.
       def report
-        dropped = @encoder.dropped + @failed
-        put(notice(dropped, Timeout.now))
-        reported(dropped)
+        @drops.report(Timeout.now) { |entry| put(entry) }
       end
 
       # In a trap handler.
-      def to_lane(entry)
+      def enqueue(entry)
         return drop(entry) if @queue.size >= MOST_QUEUED
         @queue << entry
         @sender&.wake(always: true)
       end
 
       # In the sender.
-      def take_lane
+      def store_queued
         return if @queue.empty?
         @lock.synchronize do
           store(@queue.pop(true)) until @queue.empty?

@@ -3,6 +3,7 @@
 require_relative "../encoder"
 require_relative "../exit"
 require_relative "../flush_token"
+require_relative "../base_writer"
 require_relative "../drop_counter"
 require_relative "durable_sender"
 require_relative "sequence_counter"
@@ -16,9 +17,7 @@ module Godwit
     #
     # What a trap handler logs cannot wait for the lock: the sender stores it, in a moment.
     # @private
-    class DurableWriter
-      include DropCounter
-
+    class DurableWriter < BaseWriter
       BYTES = 1 << 30
       SEGMENT_BYTES = 4 << 20
       # Files, at least, for as many bytes as are allowed.
@@ -36,20 +35,15 @@ module Godwit
       # @raise [BusyError] when another process has the folder
       def initialize(settings, warnings)
         check(settings)
-        @settings = settings
-        @warnings = warnings
+        super
         @most = settings.durable_bytes || BYTES
-        @pid = Process.pid
         @lock = Mutex.new
         @freed = ConditionVariable.new
-        @starting = Mutex.new
-        @ending = Mutex.new
         @queue = Thread::Queue.new
-        @waiting = @reported = @failed = @late = @stored = @gone = 0
+        @waiting = @stored = @gone = 0
         open_store
       end
 
-      attr_reader :encoder, :last_error
       # @return [Integer] records that were in a folder which somebody deleted
       attr_reader :gone
 
@@ -61,11 +55,7 @@ module Godwit
 
       def open = nil
 
-      def alive? = @pid == Process.pid && !@deleted && @sender&.alive?
-
-      def at_work? = own? && !@closing
-
-      def own? = @pid == Process.pid
+      def alive? = own? && !@deleted && @sender&.alive?
 
       # While it lingers its store is open, and takes what is logged.
       def closed? = @sealed ? true : false
@@ -83,7 +73,7 @@ module Godwit
 
       # Those that the other had lost are told of as dropped.
       def inherit(other)
-        @failed += other.gone
+        @drops.inherit(other.gone)
       end
 
       # Callers.
@@ -91,13 +81,13 @@ module Godwit
       # @return [Boolean, Symbol, nil] whether it is stored; :sealed: nothing was done, another has
       #   to take it; nil: a trap handler's, which is stored in a moment
       def push(entry, _bytes)
-        # A kill that came once the record is stored may not spare the sender the bell.
+        # A kill that came once the record is stored may not spare the sender its wake-up.
         Thread.handle_interrupt(Object => :never) do
           stored = @lock.synchronize { take(entry) }
           @sender&.wake
           stored
         rescue ThreadError
-          to_lane(entry)
+          enqueue(entry)
           nil
         end
       end
@@ -108,7 +98,7 @@ module Godwit
         waiting = pending
         Stats.new(
           queued: waiting + @queue.size, sent: @stored - [waiting, @stored].min,
-          dropped: @encoder.dropped + @failed + @late + @gone, spooled: 0, last_error: @last_error
+          dropped: @drops.total + @gone, spooled: 0, last_error: @last_error
         )
       end
 
@@ -134,9 +124,6 @@ module Godwit
         pending.zero? && @queue.empty? # a trap handler cannot wait
       end
 
-      # @return [Boolean] whether linger was over before all was acknowledged
-      def still_full? = @still_full || false
-
       # Takes no more. Needs no lock.
       def stop = @closing = true
 
@@ -148,7 +135,7 @@ module Godwit
         inner = Store.leftovers(File.realpath(@settings.durable))
         @sender =
           DurableSender.new(
-            @settings, [@store, *inner], turn: method(:take_lane), trouble: method(:trouble),
+            @settings, [@store, *inner], turn: method(:store_queued), trouble: method(:trouble),
             progress: method(:progress)
           )
         @sender.start
@@ -167,11 +154,11 @@ module Godwit
 
       # @raise [ThreadError] in a trap handler, with nothing done
       def conclude
-        take_lane
+        store_queued
         return forget if deleted?
         rest = nil
         seal { rest = pending }
-        @still_full = rest.positive?
+        @incomplete = rest.positive?
         if rest.positive?
           @warnings.call(
             "#{Text.count(rest, "is", "are")} kept in #{@store.folder} for the next start",
@@ -245,6 +232,7 @@ module Godwit
           SequenceCounter.remember(known, seq, record)
         end
         @encoder = SequenceCounter.new(@settings, @store.id, @store.segments.last, known)
+        @drops = DropCounter.new(@encoder)
       end
     end
     private_constant :DurableWriter
