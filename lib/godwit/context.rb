@@ -28,15 +28,8 @@ module Godwit
       # Makes a context. With a block: yields it, closes it afterwards, and gives the block's value.
       # @return [Context] or the block's value
       # @see #initialize
-      def new(...)
-        context = super
-        return context unless block_given?
-        begin
-          yield context
-        ensure
-          # A child that ends within the block leaves it to its parent.
-          context.close if context.__send__(:_own?)
-        end
+      def new(*arguments, **options, &block)
+        AutoClose.with(super, &block)
       end
 
       # The process's own, made when first asked for, and anew in a forked child or after it was
@@ -158,10 +151,20 @@ module Godwit
       _pointer
     end
 
+    # @private
+    # @return [Boolean] whether this process was forked from the one that made the context
+    def forked? = !_own?
+
+    # @private
+    # Sets another linger for the exit of the process; until then sockets linger for ever.
+    def exit_linger=(milliseconds)
+      _set_linger(-1, milliseconds)
+    end
+
     # @return [String]
     def inspect
       state =
-        if !_own? then "of another process"
+        if forked? then "of another process"
         elsif closed? then "closed"
         else "io_threads=#{io_threads} max_sockets=#{max_sockets}"
         end

@@ -181,7 +181,7 @@ module Godwit
       return unless socket.is_a?(Socket)
       if socket.endpoints.empty?
         "the socket is neither bound nor connected"
-      elsif socket.type == :SUB && !socket.__send__(:subscribed?)
+      elsif socket.type == :SUB && !socket.subscribed?
         "a SUB receives nothing before it subscribes: subscribe(\"\") asks for all messages"
       elsif operation.to_s.start_with?("send")
         "no peer took it: none is connected, or its high-water mark is reached"

@@ -32,14 +32,8 @@ module Godwit
       # @param things [Array<Socket, IO, #to_io>] as {#initialize}
       # @return [Poller] or the block's value
       # @see #initialize
-      def new(*things)
-        poller = super
-        return poller unless block_given?
-        begin
-          yield poller
-        ensure
-          poller.close unless poller.__send__(:_forked?)
-        end
+      def new(*things, &block)
+        AutoClose.with(super, &block)
       end
     end
 
@@ -187,13 +181,37 @@ module Godwit
     # @return [String]
     def inspect
       state =
-        if _forked? then "of another process"
+        if forked? then "of another process"
         elsif closed? then "closed"
         else "#{size} registered"
         end
       "#<#{self.class} #{state}>"
     end
     alias_method :to_s, :inspect
+
+    # @private
+    # @return [Boolean] whether this process was forked from the one that made the poller
+    def forked? = _forked?
+
+    # @private
+    # @return [Integer] threads and fibers in {#wait}
+    def waiters = _waiters
+
+    # @private
+    # @return [Integer] the bits of `bits` that a socket of this type can become ready for
+    # @raise [UnsupportedError] when none is left
+    def possible(operation, thing, bits)
+      return bits unless Socket === thing
+      possible = bits
+      possible &= ~Event::READABLE if ErrorHints::SEND_ONLY.include?(thing.type)
+      possible &= ~Event::WRITABLE if ErrorHints::RECEIVE_ONLY.include?(thing.type)
+      return possible unless possible.zero?
+      never, fix = (bits == Event::READABLE) ? %i[readable writable] : %i[writable readable]
+      raise Errors.build(
+        UnsupportedError, operation, thing.endpoints.first,
+        "a #{thing.type} is never #{never}: register(it, :#{fix})"
+      )
+    end
 
     # dup and clone make no sense.
     # @private
@@ -233,23 +251,6 @@ module Godwit
 
     def symbols(bits)
       Event::BITS.filter_map { |event, bit| event if bits.anybits?(bit) }
-    end
-
-    # What the type can become; refuses where nothing is left.
-    def possible(operation, thing, bits)
-      return bits unless Socket === thing
-      possible = bits
-      possible &= ~Event::READABLE if ErrorHints::SEND_ONLY.include?(thing.type)
-      possible &= ~Event::WRITABLE if ErrorHints::RECEIVE_ONLY.include?(thing.type)
-      return possible unless possible.zero?
-      never = (bits == Event::READABLE) ? :readable : :writable
-      raise Errors.build(
-        UnsupportedError,
-        operation,
-        thing.endpoints.first,
-        "a #{thing.type} is never #{never}: " \
-        "register(it, #{(never == :readable) ? ":writable" : ":readable"})"
-      )
     end
 
     def io(thing)

@@ -60,7 +60,7 @@ module Godwit
       def new(*arguments, **options, &block)
         raise NoMethodError, "#{self} is abstract: use Godwit::REQ, Godwit::PUB…" if equal?(Socket)
         raise misplaced(arguments.first) if arguments.first.is_a?(String)
-        within(super, &block)
+        AutoClose.with(super, &block)
       end
 
       # @private
@@ -119,17 +119,7 @@ module Godwit
           socket.close
           raise
         end
-        within(socket, &block)
-      end
-
-      def within(socket)
-        return socket unless block_given?
-        begin
-          yield socket
-        ensure
-          # A child that ends within the block leaves it to its parent.
-          socket.close unless socket.__send__(:_forked?)
-        end
+        AutoClose.with(socket, &block)
       end
     end
 
@@ -237,6 +227,10 @@ module Godwit
     def closed?
       _closed?
     end
+
+    # @private
+    # @return [Boolean] whether this process was forked from the one that made the socket
+    def forked? = _forked?
 
     # @return [String] type, endpoints and state; never a key
     def inspect

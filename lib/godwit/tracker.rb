@@ -30,6 +30,11 @@ module Godwit
       "#<#{self.class} of no send>"
     end
 
+    # @private
+    # The send has succeeded: from now on the tracker answers for it.
+    # @return [self]
+    def sent = _sent
+
     # dup and clone make no sense.
     # @private
     def initialize_copy(_original)

@@ -56,20 +56,12 @@ module Godwit
           owned.each(&:close)
           raise
         end
-        block ? within(proxy, &block) : proxy
+        block ? AutoClose.with(proxy) { block.call(proxy.start) } : proxy
       end
 
       def side(type, where, context, options, owned)
         return where if where.is_a?(Socket)
         type.bind(*where, context: context, **options).tap { |socket| owned << socket }
-      end
-
-      def within(proxy)
-        proxy.start
-        yield proxy
-      ensure
-        # A child that ends within the block leaves it to its parent.
-        proxy.close unless proxy.__send__(:_forked?)
       end
     end
   end

@@ -113,7 +113,7 @@ module Godwit
           unless _send_to(frame(message, :send), to, Timeout.milliseconds(timeout), tracker)
             return timed_out(:send, exception)
           end
-          track ? tracker.__send__(:_sent) : self
+          track ? tracker.sent : self
         end
 
         def send_to_nonblock(message, to, exception)

@@ -42,7 +42,7 @@ module Godwit
         unless _send(message, Timeout.milliseconds(timeout), tracker)
           return timed_out(:send, exception)
         end
-        track ? tracker.__send__(:_sent) : self
+        track ? tracker.sent : self
       end
 
       # {#send}, for chains: `socket << "a" << ["b", "c"]`.
@@ -220,6 +220,16 @@ module Godwit
         refuse_to_wait(:wait_writable) if ErrorHints::RECEIVE_ONLY.include?(type)
         _wait(WRITABLE, Timeout.milliseconds(timeout)) && self
       end
+
+      # @private
+      # Sends the messages from an index on until one would wait longer than the time.
+      # @return [Integer] how many went
+      def send_from(messages, index, milliseconds) = _send_many(messages, index, milliseconds)
+
+      # @private
+      # @param events [Integer] bits, see {Poller::Event}
+      # @return [Integer, nil] the bits that are ready; nil when time is up
+      def wait_for(events, milliseconds) = _wait(events, milliseconds)
 
       private
 

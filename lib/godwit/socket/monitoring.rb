@@ -24,7 +24,7 @@ module Godwit
         begin
           monitor.each(&block)
         ensure
-          monitor.close unless _forked? # a child that ends within the block leaves it to its parent
+          monitor.close unless forked? # a forked child leaves the monitor to its parent
         end
         self
       end
@@ -68,7 +68,7 @@ module Godwit
           complain(on_error, error, event)
         end
       ensure
-        monitor.close unless _forked?
+        monitor.close unless forked?
       end
 
       def complain(on_error, error, event)

@@ -50,6 +50,30 @@ module Godwit
         _set_encoding(find_encoding(encoding))
       end
 
+      # @private
+      # @return [Boolean] whether a SUB has subscribed to a topic
+      def subscribed? = !@topics.nil? && !@topics.empty?
+
+      # @private
+      # @param id [Integer] of an option
+      # @return [Integer, String] its value as libzmq gives it
+      def raw_option(id) = _get_option(id)
+
+      # @private
+      # @param option [Options::Option]
+      # @param raw [Integer, String] its value for libzmq
+      # @param value [Object] its value in an error message
+      def store(option, raw, value)
+        _exclusive(:set) do
+          check_name(raw) if option.name == :connect_routing_id
+          option.hand_over(value) { _set_option(option.id, raw) }
+          note_name(option, raw)
+          note_topic(option.name, raw)
+          # For REQ#request, which may have to make the socket anew.
+          _record(:@settings) { |settings| settings.merge(option.id => raw) }
+        end
+      end
+
       private
 
       # All are checked before libzmq makes a socket, whose place in the context would be free again
@@ -72,17 +96,6 @@ module Godwit
         store(option, option.encode(value, type), value)
       end
 
-      def store(option, raw, value)
-        _exclusive(:set) do
-          check_name(raw) if option.name == :connect_routing_id
-          option.hand_over(value) { _set_option(option.id, raw) }
-          note_name(option, raw)
-          note_topic(option.name, raw)
-          # For REQ#request, which may have to make the socket anew.
-          _record(:@settings) { |settings| settings.merge(option.id => raw) }
-        end
-      end
-
       # How often a SUB asked for each topic.
       def note_topic(name, topic)
         return unless name == :subscribe || name == :unsubscribe
@@ -91,9 +104,6 @@ module Godwit
           {**known.to_h, topic => count}.select { |_, times| times.positive? }
         end
       end
-
-      # @return [Boolean] whether it asked for something
-      def subscribed? = !@topics.nil? && !@topics.empty?
 
       def find_encoding(encoding)
         Encoding.find(encoding) || raise(::ArgumentError)
