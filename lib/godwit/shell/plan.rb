@@ -2,7 +2,7 @@
 
 module Godwit
   module Shell
-    # What was asked for: the commands and the options, checked before anything starts.
+    # The commands and options of a call, checked before anything starts.
     # @private
     class Plan
       DEFAULTS = {
@@ -16,9 +16,9 @@ module Godwit
 
       # @return [Array<Array<String>>] of each stage, with its program
       attr_reader :commands
-      # @return [Symbol] the public method, for messages
+      # @return [Symbol] the public method, for error messages
       attr_reader :operation
-      # @return [Boolean] nobody wants the rows: they go where the process's own output goes
+      # @return [Boolean] whether the command inherits this process's stdout
       attr_reader :outward
 
       # @param commands [Array<Array>] each with its arguments
@@ -26,22 +26,12 @@ module Godwit
         @operation = operation
         check_ractor
         @outward = outward
-        unknown = options.keys - DEFAULTS.keys
-        unless unknown.empty?
-          raise ArgumentValueError.new(
-            "#{operation}: no option #{unknown.map { |name| "#{name}:" }.join(", ")}; " \
-            "there are " \
-              "#{DEFAULTS.keys.map { |name| "#{name}:" }.join(", ")}",
-            operation: operation
-          )
-        end
+        check_names(options.keys)
         @options = DEFAULTS.merge(options)
         @options[:ok] = Array(@options[:ok])
         commands = with_environment(commands)
         if commands.empty?
-          raise value(
-            "the commands", "one Array for each, with its program and arguments", commands
-          )
+          raise value("the commands", "one Array for each, with program and arguments", commands)
         end
         @commands = commands.map { |command| words(command).freeze }.freeze
         check_places
@@ -62,10 +52,10 @@ module Godwit
       # @return [Encoding] of the rows
       def encoding = @encoding ||= found_encoding
 
-      # @return [String] as a person would type it
+      # @return [String] as a user would type it
       def name = @commands.map { |words| Plan.shown(words, shell) }.join(" | ")
 
-      # @return [Hash] of Process.spawn
+      # @return [Hash] options of Process.spawn
       def place
         {
           pgroup: (true unless foreground), close_others: true,
@@ -80,27 +70,34 @@ module Godwit
           (IO.try_convert(err).nil? && err.respond_to?(:write))
       end
 
-      # @return [String] a command line; words of several encodings are bytes to a program, and so
-      #   to this
+      # @return [String] a command line; the words may have different encodings
       def self.shown(words, shell = false)
         words = words.map { |word| word.b.force_encoding(Encoding::UTF_8).scrub("?") }
         return words.last if shell
-        words
-          .map do |word|
-            word.match?(%r{\A[\w@%+=:,./-]+\z}) ? word : "'#{word.gsub("'", "'\\\\''")}'"
-          end
-          .join(" ")
+        quoted = words.map do |word|
+          word.match?(%r{\A[\w@%+=:,./-]+\z}) ? word : "'#{word.gsub("'", "'\\\\''")}'"
+        end
+        quoted.join(" ")
       end
 
       private
 
-      # What ends commands at exit is the main Ractor's.
+      def check_names(names)
+        unknown = names - DEFAULTS.keys
+        return if unknown.empty?
+        unknown, known = [unknown, DEFAULTS.keys].map { |list| list.map { "#{_1}:" }.join(", ") }
+        raise Errors.of(
+          ArgumentValueError, operation, "no option #{unknown}; there are #{known}"
+        )
+      end
+
+      # {Reaper}, which ends commands at exit, belongs to the main Ractor.
       def check_ractor
         return if !defined?(Ractor) || Ractor.current == Ractor.main
         raise Errors.build(UnsupportedError, operation, nil, "commands run in the main Ractor only")
       end
 
-      # A Hash before the first command holds variables, as with Process.spawn.
+      # A Hash before the first command holds variables, as for Process.spawn.
       def with_environment(commands)
         first, *rest = commands
         return commands unless first.is_a?(Array) && first.first.is_a?(Hash)
@@ -123,11 +120,9 @@ module Godwit
           end
           return ["/bin/sh", "-c", checked(text)]
         end
-        command
-          .map { |word| checked(word) }
-          .tap do |words|
-            raise value("a command", "the name of a program", command.first) if words.first.empty?
-          end
+        words = command.map { |word| checked(word) }
+        raise value("a command", "the name of a program", command.first) if words.first.empty?
+        words
       end
 
       def checked(word)
@@ -145,16 +140,21 @@ module Godwit
 
       def check_places
         check_environment
-        if ok.empty? || ok.any? { |one| !number?(one, 0..255) }
+        unless ok.any? && ok.all? { |one| number?(one, 0..255) }
           raise value("ok:", "exit statuses, each 0 to 255", ok)
         end
-        if umask && !number?(umask, 0..0o777)
+        unless umask.nil? || number?(umask, 0..0o777)
           raise value("umask:", "a number from 0 to 0777", umask)
         end
         if env&.any? { |name, text| name.to_s.match?(/[=\0]|\A\z/) || text.to_s.include?("\0") }
           raise value("env:", "names without \"=\" and NUL, values without NUL", env)
         end
         raise value("chdir:", "a path without NUL", chdir) if chdir.to_s.include?("\0")
+        check_terminal
+        check_streams
+      end
+
+      def check_terminal
         raise value("pty: true", "one command", name) if pty && @commands.size > 1
         if pty && foreground
           raise value("foreground: true", "no pty: (which is a terminal of its own)", pty)
@@ -162,13 +162,14 @@ module Godwit
         if pty && err != :inherit
           raise value("err: with pty: true", ":inherit (a terminal has one output)", err)
         end
-        takers = %i[call write].select { |name| err.respond_to?(name) }
-        if takers.empty? && !STREAMS.include?(err)
+      end
+
+      def check_streams
+        unless STREAMS.include?(err) || err.respond_to?(:call) || err.respond_to?(:write)
           raise value("err:", "#{STREAMS.map(&:inspect).join(", ")}, a Proc, an IO", err)
         end
-        if input.nil? || input.is_a?(String) || input.respond_to?(:each) || input.respond_to?(:read)
-          return
-        end
+        return if input.nil? || input.is_a?(String)
+        return if input.respond_to?(:each) || input.respond_to?(:read)
         raise type("input:", "a String, an IO, or what has each", input)
       end
 

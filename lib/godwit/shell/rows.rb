@@ -2,15 +2,15 @@
 
 module Godwit
   module Shell
-    # The rows of what comes out of a pipe. ext/godwit/shell_rows.c does the same. Nothing here
-    # waits, and nothing asks a fiber scheduler.
+    # Splits the output of a pipe into rows, as ext/godwit/shell_rows.c does. It never waits and
+    # never calls a fiber scheduler.
     # @private
     class Rows
       PIPE = 65_536
       MORE, WAIT, ENDED, LATE, TOO_LONG = 0, 1, 2, 3, 4
       RAISES, CUT = 0, 2
 
-      # @return [Integer] read, yielded
+      # @return [Integer] bytes that were read, rows that were yielded
       attr_reader :bytes, :rows
 
       def open(io, separator, limit, longer, chomp, encoding, reuse)
@@ -24,7 +24,7 @@ module Godwit
         @reused = String.new(encoding: encoding) if reuse
         @buffer = String.new(encoding: Encoding::BINARY)
         @start = @scanned = @bytes = @rows = 0
-        @lock = Mutex.new # the descriptor's number may be another's once it is closed
+        @lock = Mutex.new # no read after the close: the descriptor may be another file's
       end
 
       def take(deadline)
@@ -57,7 +57,7 @@ module Godwit
         Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond) >= deadline
       end
 
-      # WAIT when more has to be read, ENDED, TOO_LONG, or the bytes of a row.
+      # @return [Integer, String] WAIT when more has to be read, ENDED, TOO_LONG, or a row
       def next_row
         return chunk unless @separator
         loop do
@@ -79,8 +79,7 @@ module Godwit
         end
       end
 
-      # Bytes of "\r" that are a part of what ends the row, or may be one, where no more was read
-      # yet.
+      # @return [Integer] 1 for a "\r" that belongs to the row's end, or may belong to it
       def carriage_before(known, found)
         return 0 if @over && !found
         (@chomp && @carriage && known > @start && @buffer.getbyte(known - 1) == 13) ? 1 : 0
@@ -109,7 +108,7 @@ module Godwit
 
       def chunk
         left = @buffer.bytesize - @start
-        return @over ? ENDED : WAIT if left == 0
+        return @over ? ENDED : WAIT if left.zero?
         size = @over ? left : whole(@start, left)
         size = whole(@start, @limit) if size > @limit
         return WAIT if size == left && !@over && beginning_only?(left)
@@ -117,7 +116,7 @@ module Godwit
         @buffer.byteslice(@start - size, size)
       end
 
-      # How many bytes of these to take so that the last character is whole.
+      # @return [Integer] at most `size` bytes, so that the last character is whole
       def whole(from, size)
         return size unless @encoding == Encoding::UTF_8
         (1..[3, size].min).each do |back|
