@@ -5,8 +5,8 @@ require_relative "proxy/statistics"
 
 module Godwit
   # Moves messages between two sockets, in each direction that their types allow, on a thread of its
-  # own without Ruby's lock. It works like libzmq's `zmq_proxy`, and can be stopped, paused and asked
-  # for statistics at any time.
+  # own without Ruby's lock. It works like libzmq's `zmq_proxy`, and can be stopped, paused and
+  # asked for statistics at any time.
   #
   #   proxy = Godwit::Proxy.new(router, dealer)
   #   proxy.run # until another thread calls stop, a signal comes, or one of the sockets is closed

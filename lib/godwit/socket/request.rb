@@ -32,7 +32,7 @@ module Godwit
         unless retries.is_a?(Integer) && !retries.negative?
           raise Errors.bad_value(:request, "retries:", "a number, 0 or more", retries)
         end
-        limit = timeout_or(timeout, :recv_timeout)
+        limit = Timeout::UNSET.equal?(timeout) ? recv_timeout : timeout
         Timeout.milliseconds(limit) # refuses what is no duration
         in_turn { try_often(message, limit, retries) }
       rescue TimeoutError
