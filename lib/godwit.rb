@@ -52,15 +52,11 @@ module Godwit
   end
 
   # @return [String] version of the libzmq that is running, such as "4.3.4"
-  def libzmq_version
-    Backend::IMPLEMENTATION.libzmq_version.join(".")
-  end
+  def libzmq_version = Backend::IMPLEMENTATION.libzmq_version.join(".")
 
   # The process's own context, which every socket uses that is given none. It is made at the first
   # call, and anew in a forked child or after it was closed. It is closed at exit (see {Context}).
   #
   # @return [Context]
-  def context
-    Context.default
-  end
+  def context = Context.default
 end

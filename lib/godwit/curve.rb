@@ -29,14 +29,10 @@ module Godwit
       end
 
       # @return [String] 32 bytes
-      def raw_public_key
-        Z85.decode(public_key)
-      end
+      def raw_public_key = Z85.decode(public_key)
 
       # @return [String] 32 bytes
-      def raw_secret_key
-        Z85.decode(secret_key)
-      end
+      def raw_secret_key = Z85.decode(secret_key)
 
       # @param other [Object]
       # @return [Boolean] whether both keys are the same
@@ -45,9 +41,7 @@ module Godwit
       end
 
       # @return [String] without the secret
-      def inspect
-        "#<#{self.class} public_key=#{public_key} secret_key=[hidden]>"
-      end
+      def inspect = "#<#{self.class} public_key=#{public_key} secret_key=[hidden]>"
       alias_method :to_s, :inspect
     end
 

@@ -63,14 +63,10 @@ module Godwit
     end
 
     # @return [Integer, nil] port of a resolved tcp endpoint
-    def port(endpoint)
-      endpoint.b[%r{\A(?:tcp|wss?)://.*:(\d+)(?:/.*)?\z}, 1]&.to_i
-    end
+    def port(endpoint) = endpoint.b[%r{\A(?:tcp|wss?)://.*:(\d+)(?:/.*)?\z}, 1]&.to_i
 
     # @return [Array<String>] transports that the running libzmq has
-    def transports
-      TRANSPORTS.select { |name| supported?(name) }
-    end
+    def transports = TRANSPORTS.select { |name| supported?(name) }
 
     # zmq_has knows some of them; the others show only when they are tried, and then libzmq says so.
     def supported?(transport)

@@ -37,9 +37,7 @@ module Godwit
     end
 
     # @return [Boolean] whether the same call may succeed later, with nothing changed
-    def retriable?
-      self.class::RETRIABLE
-    end
+    def retriable? = self.class::RETRIABLE
 
     # @return [String] the message, without the "words - " that an Errno class puts before it
     def to_s
@@ -188,9 +186,7 @@ module Godwit
     end
 
     # @return [String] what the C library calls the errno
-    def words(errno)
-      errno ? SystemCallError.new(nil, errno).message : "Failed"
-    end
+    def words(errno) = errno ? SystemCallError.new(nil, errno).message : "Failed"
 
     # A constant for each errno, since a Ractor may read a constant but not a Hash of ours.
     # @return [Class] the errno's class with {SystemError} in it

@@ -92,9 +92,7 @@ module Godwit
     # {#push} of one.
     # @param part [Frame, String]
     # @return [self]
-    def <<(part)
-      push(part)
-    end
+    def <<(part) = push(part)
 
     # @return [Frame, nil] the last, which it takes out
     def pop = @frames.pop
@@ -115,9 +113,7 @@ module Godwit
     # Puts an address and an empty frame in front, as a REQ or ROUTER has it.
     # @param address [Frame, String] such as a routing id
     # @return [self]
-    def wrap(address)
-      unshift(address, "")
-    end
+    def wrap(address) = unshift(address, "")
 
     # Takes the first frame out, and the empty one after it, if there is one.
     # @return [Frame, nil] the address
@@ -196,9 +192,7 @@ module Godwit
 
     # @param other [Object]
     # @return [Boolean] whether it is a Message of the same frames
-    def ==(other)
-      other.is_a?(Message) && @frames == other.frames
-    end
+    def ==(other) = other.is_a?(Message) && @frames == other.frames
     alias_method :eql?, :==
 
     # @return [Integer]

@@ -121,21 +121,15 @@ module Godwit
     end
 
     # @return [Integer] events that went by since nobody read them in time
-    def dropped
-      _dropped
-    end
+    def dropped = _dropped
 
     # Stops listening; the socket goes on. What was not read is gone. A second call does nothing.
     # @return [nil]
-    def close
-      _close
-    end
+    def close = _close
 
     # @return [Boolean] whether nothing more comes: it, or its socket, was closed. What came before
     #   that may still be there
-    def closed?
-      _closed?
-    end
+    def closed? = _closed?
 
     # @return [String]
     def inspect
@@ -153,9 +147,7 @@ module Godwit
 
     private
 
-    def limit_allowed?(limit)
-      limit.nil? || (limit.is_a?(Integer) && limit.between?(1, MOST))
-    end
+    def limit_allowed?(limit) = limit.nil? || (limit.is_a?(Integer) && limit.between?(1, MOST))
 
     def take(milliseconds)
       bit, values, local, remote = _next(milliseconds)
@@ -177,8 +169,6 @@ module Godwit
       (local.empty? || @socket.endpoints.none?(local)) ? remote : local
     end
 
-    def places
-      @socket.endpoints.empty? ? nil : @socket.endpoints.join(", ")
-    end
+    def places = @socket.endpoints.empty? ? nil : @socket.endpoints.join(", ")
   end
 end

@@ -244,9 +244,7 @@ module Godwit
       end
     end
 
-    def ending?(error)
-      error.is_a?(ClosedError) || error.is_a?(ContextTerminatedError)
-    end
+    def ending?(error) = error.is_a?(ClosedError) || error.is_a?(ContextTerminatedError)
 
     def check_side(name, socket, echo)
       raise Errors.bad_type(:proxy, name, "a Godwit::Socket", socket) unless socket.is_a?(Socket)

@@ -42,9 +42,7 @@ module Godwit
     end
 
     # @return [Float, nil] what is left of `seconds` since `start`, at least 0
-    def left(seconds, start)
-      seconds && [seconds - (now - start), 0].max
-    end
+    def left(seconds, start) = seconds && [seconds - (now - start), 0].max
 
     # A wait that is over at once, for what sees no interrupt that was put off until something
     # waits. JRuby does not look for one in sleep(0).

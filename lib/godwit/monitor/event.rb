@@ -83,9 +83,7 @@ module Godwit
       end
 
       # @return [Boolean] whether something is wrong: one of {Monitor::FAILURES}
-      def failure?
-        FAILURES.include?(name)
-      end
+      def failure? = FAILURES.include?(name)
 
       # @return [String] one line
       def to_s
@@ -110,21 +108,15 @@ module Godwit
 
       # @param keys [Array<Symbol>, nil] those that are asked for; nil: all
       # @return [Hash{Symbol => Object}]
-      def to_h(keys = nil)
-        deconstruct_keys(keys)
-      end
+      def to_h(keys = nil) = deconstruct_keys(keys)
 
       # @param other [Object]
       # @return [Boolean] whether it is the same event at the same place with the same values
-      def ==(other)
-        other.is_a?(Event) && state == other.state
-      end
+      def ==(other) = other.is_a?(Event) && state == other.state
       alias_method :eql?, :==
 
       # @return [Integer]
-      def hash
-        state.hash
-      end
+      def hash = state.hash
 
       KEYS = %i[
         name endpoint value values local_endpoint remote_endpoint error protocol_error status
@@ -134,9 +126,7 @@ module Godwit
 
       protected
 
-      def state
-        [name, endpoint, values, local_endpoint, remote_endpoint]
-      end
+      def state = [name, endpoint, values, local_endpoint, remote_endpoint]
     end
   end
 end

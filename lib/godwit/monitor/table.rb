@@ -107,9 +107,7 @@ module Godwit
     class << self
       # @private
       # @return [Kind, nil] of an event's bit
-      def kind(bit)
-        KINDS.find { |kind| kind.bit == bit }
-      end
+      def kind(bit) = KINDS.find { |kind| kind.bit == bit }
 
       # @private
       # @return [Integer] the bits of these events

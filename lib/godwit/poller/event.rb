@@ -2,7 +2,7 @@
 
 module Godwit
   class Poller
-    # What a wait found out about one socket or IO.
+    # The state of one socket or IO at the end of a wait.
     class Event
       # @private
       READABLE = 1
@@ -20,23 +20,17 @@ module Godwit
         freeze
       end
 
-      # @return [Socket, IO, #to_io] what was registered
+      # @return [Socket, IO, #to_io] the registered object
       attr_reader :object
 
       # @return [Boolean] a message is there; of an IO: data, a connection to accept, or its end
-      def readable?
-        @bits.anybits?(READABLE)
-      end
+      def readable? = @bits.anybits?(READABLE)
 
       # @return [Boolean] a message can be sent; of an IO: bytes can be written
-      def writable?
-        @bits.anybits?(WRITABLE)
-      end
+      def writable? = @bits.anybits?(WRITABLE)
 
       # @return [Boolean] an IO is broken, such as a pipe whose reader is gone; never of a socket
-      def error?
-        @bits.anybits?(ERROR)
-      end
+      def error? = @bits.anybits?(ERROR)
 
       # @return [Array<Symbol>] of :readable, :writable and :error
       def events
@@ -44,9 +38,7 @@ module Godwit
       end
 
       # @return [String]
-      def inspect
-        "#<#{self.class} #{object.inspect} #{events.join(" ")}>"
-      end
+      def inspect = "#<#{self.class} #{object.inspect} #{events.join(" ")}>"
     end
   end
 end

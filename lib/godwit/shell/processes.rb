@@ -183,9 +183,7 @@ module Godwit
           end
         end
 
-        def forget(processes)
-          @lock.synchronize { @running.delete(processes) }
-        end
+        def forget(processes) = @lock.synchronize { @running.delete(processes) }
 
         # Stops them on a thread. Finalizers call this: it takes no lock and does not wait.
         # @param open [Array<#close>] closed first

@@ -46,9 +46,7 @@ module Godwit
         end
       end
 
-      def close
-        @lock.synchronize { @closed = true }
-      end
+      def close = @lock.synchronize { @closed = true }
 
       private
 

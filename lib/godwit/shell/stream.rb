@@ -51,15 +51,11 @@ module Godwit
 
       # @return [String, Array(Symbol, String)] the next row; the first call starts the command
       # @raise [StopIteration] at its end, again and again until {#rewind}
-      def next
-        @turn.synchronize { upcoming && @pending.shift }
-      end
+      def next = @turn.synchronize { upcoming && @pending.shift }
 
       # @return [String, Array(Symbol, String)] the row that {#next} gives next
       # @raise [StopIteration]
-      def peek
-        @turn.synchronize { upcoming && @pending.first }
-      end
+      def peek = @turn.synchronize { upcoming && @pending.first }
 
       # @return [Array(String)] the next row
       # @raise [StopIteration]

@@ -64,9 +64,7 @@ module Godwit
           )
         end
 
-        def in_range?(*bytes, port)
-          bytes.all? { |byte| byte < 256 } && port.between?(1, 65_535)
-        end
+        def in_range?(*bytes, port) = bytes.all? { |byte| byte < 256 } && port.between?(1, 65_535)
       end
     end
   end

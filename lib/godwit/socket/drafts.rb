@@ -48,9 +48,7 @@ module Godwit
         # @raise [GroupError] when it is in that group already, or for a name that is too long
         # @raise [ArgumentTypeError] when one is no String
         # @see http://api.zeromq.org/4-3:zmq-join zmq_join(3)
-        def join(*groups)
-          change(:join, groups, true) { |known, name| known + [name.dup.freeze] }
-        end
+        def join(*groups) = change(:join, groups, true) { |known, name| known + [name.dup.freeze] }
 
         # Takes back {#join}.
         # @param groups [Array<String>]

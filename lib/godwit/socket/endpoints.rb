@@ -50,17 +50,13 @@ module Godwit
       # @param endpoint [String] as given to {#bind}, or as {#endpoints} shows it
       # @return [self]
       # @raise [NoEndpointError] when it is not bound there
-      def unbind(endpoint)
-        detach(:bind, :unbind, endpoint)
-      end
+      def unbind(endpoint) = detach(:bind, :unbind, endpoint)
 
       # Ends all connections to an endpoint. libzmq goes on sending pending messages for linger.
       # @param endpoint [String] as given to {#connect}
       # @return [self]
       # @raise [NoEndpointError] when it is not connected there
-      def disconnect(endpoint)
-        detach(:connect, :disconnect, endpoint)
-      end
+      def disconnect(endpoint) = detach(:connect, :disconnect, endpoint)
 
       # @return [Array<String>] where it is bound (wildcards replaced) and connected, in order
       def endpoints

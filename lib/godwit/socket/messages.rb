@@ -115,9 +115,7 @@ module Godwit
       # @return [String, Array<String>] or :wait_readable when there is none and `exception: false`
       # @raise [EAGAINWaitReadable] (an IO::WaitReadable) when there is none
       # @raise [Error] as {#recv}
-      def recv_nonblock(exception: true)
-        _recv(0) || would_block(:recv_nonblock, exception)
-      end
+      def recv_nonblock(exception: true) = _recv(0) || would_block(:recv_nonblock, exception)
 
       # Receives the messages that are there; waits for the first only.
       # @param max [Integer] most messages, 1 or more; one call gives at most 1,024 messages, and
