@@ -21,19 +21,15 @@ module Godwit
     # @raise [EndpointError, ProtocolError, EndpointTypeError] naming the fix
     def check(endpoint, operation)
       unless endpoint.is_a?(String)
-        raise Errors.of(
-          EndpointTypeError, operation,
-          "an endpoint is a String such as \"tcp://127.0.0.1:5555\": got #{endpoint.class}"
-        )
+        raise Errors.of(EndpointTypeError, operation,
+          "an endpoint is a String such as \"tcp://127.0.0.1:5555\": got #{endpoint.class}")
       end
       endpoint = endpoint.b # a path may have any bytes
       transport, address = endpoint.split("://", 2)
       if address.nil? || !transport.match?(/\A[a-z]+\z/) || endpoint.include?("\0")
-        refuse(
-          operation, endpoint,
+        refuse(operation, endpoint,
           "an endpoint is transport://address, such as tcp://127.0.0.1:5555, ipc:///tmp/name or " \
-          "inproc://name"
-        )
+          "inproc://name")
       end
       check_transport(transport, operation, endpoint)
       refuse(operation, endpoint, "nothing stands behind #{transport}://") if address.empty?
@@ -53,10 +49,8 @@ module Godwit
     # @raise [ArgumentValueError] when there is no endpoint at all
     def check_any(endpoints, operation)
       return unless endpoints.empty?
-      raise Errors.of(
-        ArgumentValueError, operation,
-        "#{operation} needs an endpoint, such as \"tcp://127.0.0.1:5555\""
-      )
+      raise Errors.of(ArgumentValueError, operation,
+        "#{operation} needs an endpoint, such as \"tcp://127.0.0.1:5555\"")
     end
 
     # @return [Integer, nil] port of a resolved tcp endpoint
@@ -74,10 +68,8 @@ module Godwit
       return if TRANSPORTS.include?(transport) && (supported?(transport) || transport == "udp")
       known = TRANSPORTS.include?(transport)
       why = known ? "this libzmq was built without" : "no transport is called"
-      raise Errors.build(
-        ProtocolError, operation, endpoint,
-        "#{why} #{transport}; here are #{transports.join(", ")}"
-      )
+      raise Errors.build(ProtocolError, operation, endpoint,
+        "#{why} #{transport}; here are #{transports.join(", ")}")
     end
 
     def check_port(transport, address, operation, endpoint)

@@ -43,11 +43,9 @@ module Godwit
       case message
       when Array
         if message.empty?
-          return Errors.of(
-            MessageError, operation,
+          return Errors.of(MessageError, operation,
             "a message has at least one frame: give a String, or an Array of Strings that is not " \
-            "empty"
-          )
+            "empty")
         end
         index = message.index { |part| !part.is_a?(String) && !part.is_a?(Frame) }
         return misfit(message.size, operation, socket.type) unless index
@@ -55,11 +53,9 @@ module Godwit
       when String, Frame then return misfit(1, operation, socket.type)
       else what = name(message)
       end
-      Errors.of(
-        MessageTypeError, operation,
+      Errors.of(MessageTypeError, operation,
         "a message is a String (one frame) or an Array of Strings (several), of Frames too: " \
-        "got #{what}"
-      )
+        "got #{what}")
     end
 
     # @return [Exception] for a message whose form does not fit the socket's type
@@ -82,9 +78,7 @@ module Godwit
 
     # @return [Exception] for an object that is no list of messages
     def bad_batch(messages)
-      Errors.of(
-        MessageTypeError, :send_many, "takes an Array of messages: got #{messages.class}"
-      )
+      Errors.of(MessageTypeError, :send_many, "takes an Array of messages: got #{messages.class}")
     end
 
     def name(object) = object.nil? ? "nil" : object.class.to_s

@@ -62,10 +62,8 @@ module Godwit
       end
 
       def malformed(what)
-        Errors.of(
-          MessageError, :decode,
-          "not an encoded message: #{what} (give what Message#encode made, whole)"
-        )
+        Errors.of(MessageError, :decode,
+          "not an encoded message: #{what} (give what Message#encode made, whole)")
       end
     end
 
@@ -174,10 +172,8 @@ module Godwit
       @frames.each_with_object(+"".b) do |frame, data|
         size = frame.size
         if size >> 32 != 0
-          raise Errors.of(
-            MessageError, :encode,
-            "a frame has #{size} bytes, the encoding holds less than 4 GiB (send it as it is)"
-          )
+          raise Errors.of(MessageError, :encode,
+            "a frame has #{size} bytes, the encoding holds less than 4 GiB (send it as it is)")
         end
         data << ((size < LONG) ? [size].pack("C") : [LONG, size].pack("CN")) << frame.to_s.b
       end
@@ -225,10 +221,8 @@ module Godwit
     def frame(part, operation)
       return part if part.is_a?(Frame)
       return Frame.new(part) if part.is_a?(String)
-      raise Errors.of(
-        MessageTypeError, operation,
-        "a message has frames and Strings: got #{ErrorHints.name(part)}"
-      )
+      raise Errors.of(MessageTypeError, operation,
+        "a message has frames and Strings: got #{ErrorHints.name(part)}")
     end
   end
 end

@@ -66,10 +66,8 @@ module Godwit
       io = (Socket === thing) ? nil : io(thing)
       bits &= possible(:register, thing, bits)
       return self if _register(thing, io, bits)
-      raise Errors.build(
-        PollerError, :register, nil,
-        "#{Errors.shown(thing)} is registered already: modify changes its events"
-      )
+      raise Errors.build(PollerError, :register, nil,
+        "#{Errors.shown(thing)} is registered already: modify changes its events")
     end
 
     # Changes the events of a registered socket or IO.
@@ -184,10 +182,8 @@ module Godwit
       possible &= ~Event::WRITABLE if ErrorHints::RECEIVE_ONLY.include?(thing.type)
       return possible unless possible.zero?
       never, fix = (bits == Event::READABLE) ? %i[readable writable] : %i[writable readable]
-      raise Errors.build(
-        UnsupportedError, operation, thing.endpoints.first,
-        "a #{thing.type} is never #{never}: register(it, :#{fix})"
-      )
+      raise Errors.build(UnsupportedError, operation, thing.endpoints.first,
+        "a #{thing.type} is never #{never}: register(it, :#{fix})")
     end
 
     # @private

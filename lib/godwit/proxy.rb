@@ -257,10 +257,8 @@ module Godwit
 
     def check_directions(frontend, backend)
       return if passes?(frontend, backend) || passes?(backend, frontend)
-      raise Errors.bad_value(
-        :proxy, "backend",
-        "a socket that sends to, or receives from, a #{frontend.type}", backend
-      )
+      raise Errors.bad_value(:proxy, "backend",
+        "a socket that sends to, or receives from, a #{frontend.type}", backend)
     end
 
     def passes?(from, to)

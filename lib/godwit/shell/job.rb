@@ -246,13 +246,11 @@ module Godwit
       end
 
       def report(pending)
-        Status.of(
-          @plan, @processes.children,
+        Status.of(@plan, @processes.children,
           rows: @all.sum { |source| source.yields? ? source.rows : 0 } - pending,
           bytes: @out ? @out.bytes : 0, seconds: @clock.spent,
           stderr_tail: @tail&.to_s(@plan.encoding), timed_out: @clock.timed_out,
-          truncated: @clock.truncated?, stopped: !@over
-        )
+          truncated: @clock.truncated?, stopped: !@over)
       end
     end
   end

@@ -22,10 +22,8 @@ module Godwit
         closed = PACKAGES.reject { |package| base.is_open(package, ours) }
         return if closed.empty?
         opens = closed.map { |package| "--add-opens java.base/#{package}=ALL-UNNAMED" }.join(" ")
-        raise Errors.build(
-          UnsupportedError, operation, nil,
-          "this Java gives JRuby no pipes to children: start it with #{opens}"
-        )
+        raise Errors.build(UnsupportedError, operation, nil,
+          "this Java gives JRuby no pipes to children: start it with #{opens}")
       end
     end
 

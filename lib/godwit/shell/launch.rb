@@ -52,10 +52,8 @@ module Godwit
 
       def start_in_terminal
         if RUBY_ENGINE == "jruby"
-          raise Errors.build(
-            UnsupportedError, @plan.operation, nil,
-            "JRuby gives a child no terminal: leave pty: out"
-          )
+          raise Errors.build(UnsupportedError, @plan.operation, nil,
+            "JRuby gives a child no terminal: leave pty: out")
         end
         words = @plan.commands.first
         # PTY.spawn makes a session of its own.

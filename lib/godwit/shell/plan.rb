@@ -86,9 +86,7 @@ module Godwit
         unknown = names - DEFAULTS.keys
         return if unknown.empty?
         unknown, known = [unknown, DEFAULTS.keys].map { |list| list.map { "#{_1}:" }.join(", ") }
-        raise Errors.of(
-          ArgumentValueError, operation, "no option #{unknown}; there are #{known}"
-        )
+        raise Errors.of(ArgumentValueError, operation, "no option #{unknown}; there are #{known}")
       end
 
       # {Reaper}, which ends commands at exit, belongs to the main Ractor.
@@ -113,10 +111,8 @@ module Godwit
         if shell
           text = command.first
           unless command.size == 1 && text.is_a?(String)
-            raise value(
-              "shell: true",
-              "one String for the shell; without it, program and arguments one by one", command
-            )
+            raise value("shell: true",
+              "one String for the shell; without it, program and arguments one by one", command)
           end
           return ["/bin/sh", "-c", checked(text)]
         end

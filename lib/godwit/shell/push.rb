@@ -51,19 +51,15 @@ module Godwit
           raise Errors.bad_type(operation, "the socket", "a #{type}", socket)
         end
         return if socket.endpoints.empty?
-        raise Errors.of(
-          StateError, operation,
-          "the socket is bound or connected already, and its peers are not counted: give a new one"
-        )
+        raise Errors.of(StateError, operation,
+          "the socket is bound or connected already, and its peers are not counted: give a new one")
       end
 
       # @private
       def self.check_transport(operation, socket, instead)
         return if socket.endpoints.none? { |endpoint| endpoint.start_with?("inproc:") }
-        raise Errors.build(
-          UnsupportedError, operation, socket.endpoints.first,
-          "over inproc libzmq does not tell who comes and goes: take #{instead}"
-        )
+        raise Errors.build(UnsupportedError, operation, socket.endpoints.first,
+          "over inproc libzmq does not tell who comes and goes: take #{instead}")
       end
 
       # @private

@@ -30,10 +30,8 @@ module Godwit
       def self.of(plan, children, **facts)
         if children.size > 1
           stages = children.map do |child|
-            new(
-              command: Plan.shown(child.words), process: child.status, ok: plan.ok,
-              seconds: facts[:seconds]
-            )
+            new(command: Plan.shown(child.words), process: child.status, ok: plan.ok,
+              seconds: facts[:seconds])
           end.freeze
         end
         process = decisive(children.map(&:status), plan.ok)

@@ -130,10 +130,8 @@ module Godwit
         end
       rescue ThreadError => error
         raise unless error.message.include?("trap context") # where Ruby allows no lock
-        raise Errors.build(
-          StateError, @plan.operation, nil,
-          "a trap handler cannot run commands: have it wake a thread that does"
-        ), cause: nil
+        raise Errors.build(StateError, @plan.operation, nil,
+          "a trap handler cannot run commands: have it wake a thread that does"), cause: nil
       end
 
       # Ends a job. An `ensure` calls this first, without even an `if`, so that no interrupt comes

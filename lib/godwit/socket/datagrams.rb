@@ -57,11 +57,9 @@ module Godwit
           return unless message.first.is_a?(String) || message.first.is_a?(Frame)
           address = message.first.to_s.b.delete_suffix("\0") # libzmq ends a received one with NUL
           return if address.match?(ADDRESS) && in_range?(*address.split(/[.:]/).map(&:to_i))
-          raise Errors.of(
-            MessageError, operation,
+          raise Errors.of(MessageError, operation,
             "the first frame is an IPv4 address with its port, such as \"127.0.0.1:5555\": " \
-            "got #{Errors.shown(address)}"
-          )
+            "got #{Errors.shown(address)}")
         end
 
         def in_range?(*bytes, port) = bytes.all? { |byte| byte < 256 } && port.between?(1, 65_535)

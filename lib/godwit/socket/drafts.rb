@@ -22,21 +22,17 @@ module Godwit
       def group(name, operation)
         raise Errors.bad_type(operation, "a group", "a String", name) unless name.is_a?(String)
         return name if name.bytesize <= GROUP_LIMIT && !name.include?("\0")
-        raise Errors.of(
-          GroupError, operation,
+        raise Errors.of(GroupError, operation,
           "a group's name has at most #{GROUP_LIMIT} bytes, none of them NUL: " \
-          "got #{Errors.shown(name)}"
-        )
+          "got #{Errors.shown(name)}")
       end
 
       # @private
       # @return [Integer] the number of a peer
       def routing_id(id, operation)
         return id if id.is_a?(Integer) && id.between?(1, 0xFFFF_FFFF)
-        raise Errors.of(
-          RoutingIdError, operation,
-          "routing_id: takes the number of a peer, as recv_from gives it: got #{Errors.shown(id)}"
-        )
+        raise Errors.of(RoutingIdError, operation,
+          "routing_id: takes the number of a peer, as recv_from gives it: got #{Errors.shown(id)}")
       end
 
       # {DISH}: the groups that it receives.
@@ -236,10 +232,8 @@ module Godwit
         def connect_peer(endpoint)
           Endpoint.check(endpoint, :connect)
           if @settings[Options.fetch(:immediate).id] == 1
-            raise Errors.of(
-              OptionError, :connect_peer,
-              "there is no number before the peer is there: set immediate: false"
-            )
+            raise Errors.of(OptionError, :connect_peer,
+              "there is no number before the peer is there: set immediate: false")
           end
           endpoint = endpoint.dup.freeze # the caller may change its own
           _exclusive(:connect_peer) do

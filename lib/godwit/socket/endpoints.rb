@@ -98,10 +98,8 @@ module Godwit
         elsif endpoint == Endpoint::ZAP && operation == :bind && !Endpoint::ZAP_TYPES.include?(type)
           Endpoint.refuse(operation, endpoint, "a ZAP handler is a REP, ROUTER or SERVER")
         elsif plain_without_domain?
-          raise Errors.of(
-            OptionError, operation,
-            "zap_enforce_domain needs a domain for a PLAIN server: give zap_domain: \"name\""
-          )
+          raise Errors.of(OptionError, operation,
+            "zap_enforce_domain needs a domain for a PLAIN server: give zap_domain: \"name\"")
         end
         endpoint.dup.freeze
       end
@@ -125,10 +123,8 @@ module Godwit
         Endpoint.check(endpoint, :bind)
         numbers = ports.is_a?(Range) && ports.begin.is_a?(Integer) && ports.any?
         unless numbers && endpoint.match?(%r{\A(tcp|wss?)://.*:\*})
-          raise Errors.bad_value(
-            :bind, "ports:",
-            "a Range of numbers that is not empty, for an endpoint that ends in :*", ports
-          )
+          raise Errors.bad_value(:bind, "ports:",
+            "a Range of numbers that is not empty, for an endpoint that ends in :*", ports)
         end
         ports.each do |port|
           return bind_one(endpoint.sub(":*", ":#{port}"))
@@ -158,10 +154,8 @@ module Godwit
         _record(:@endpoints) { |now| now - gone }
       rescue NoEndpointError
         raise unless resolved&.start_with?("udp://")
-        raise Errors.build(
-          UnsupportedError, operation, endpoint,
-          "libzmq does not find an endpoint of udp again: close the socket"
-        ), cause: nil
+        raise Errors.build(UnsupportedError, operation, endpoint,
+          "libzmq does not find an endpoint of udp again: close the socket"), cause: nil
       end
     end
   end

@@ -246,10 +246,8 @@ module Godwit
       end
 
       def timeout_error(operation)
-        Errors.build(
-          TimeoutError, operation, endpoints.empty? ? nil : endpoints.join(", "),
-          ErrorHints.patience(self, operation)
-        )
+        Errors.build(TimeoutError, operation, endpoints.empty? ? nil : endpoints.join(", "),
+          ErrorHints.patience(self, operation))
       end
 
       def multipart(operation, frames)

@@ -2,7 +2,7 @@
 
 module Godwit
   class Socket
-    # Makes options of the keywords that switch on CURVE and PLAIN.
+    # The options for the keywords of CURVE and PLAIN.
     # @private
     module Security
       module_function
@@ -10,11 +10,8 @@ module Godwit
       # @return [Hash{Symbol => Object}] options
       def options(curve, server_key, plain)
         if server_key && !curve
-          raise ArgumentValueError.new(
-            "new: server_key: goes with curve:, the client's own keys " \
-            "(Godwit::Curve.keypair)",
-            operation: :new
-          )
+          raise Errors.of(ArgumentValueError, :new,
+            "server_key: goes with curve:, the client's own keys (Godwit::Curve.keypair)")
         end
         {**curve_options(curve, server_key), **plain_options(plain)}
       end
@@ -22,16 +19,13 @@ module Godwit
       def curve_options(keys, server_key)
         return {} unless keys
         unless keys.is_a?(Curve::Keypair)
-          raise CurveKeyError.new(
-            "curve: takes a Godwit::Curve::Keypair: got #{keys.class}", operation: :curve
+          raise Errors.of(
+            CurveKeyError, :curve, "takes a Godwit::Curve::Keypair: got #{keys.class}"
           )
         end
         both = {curve_public_key: keys.public_key, curve_secret_key: keys.secret_key}
-        if server_key
-          {**both, curve_server_key: Curve.z85(server_key)}
-        else
-          {curve_server: true, **both}
-        end
+        return {curve_server: true, **both} unless server_key
+        {**both, curve_server_key: Curve.z85(server_key)}
       end
 
       def plain_options(plain)
