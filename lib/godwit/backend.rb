@@ -11,7 +11,6 @@ module Godwit
     CHOICES = %w[native ffi].freeze
     WITHOUT_EXTENSION = %w[jruby truffleruby].freeze
 
-    # @return [String] "native" or "ffi"
     # @raise [LoadError] for another name in GODWIT_BACKEND
     def self.choose(wanted = ENV["GODWIT_BACKEND"], engine = RUBY_ENGINE)
       return WITHOUT_EXTENSION.include?(engine) ? "ffi" : "native" if wanted.nil? || wanted.empty?

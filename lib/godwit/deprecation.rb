@@ -7,7 +7,6 @@ module Godwit
   module Deprecation
     # @param old [String] the deprecated name
     # @param new [String] its replacement
-    # @return [nil]
     def self.warn(old, new)
       place = caller_locations(1).find { |location| !location.path.start_with?(__dir__) }
       text = "#{place&.path}:#{place&.lineno}: godwit: #{old} is deprecated: use #{new}"

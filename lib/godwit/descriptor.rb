@@ -6,7 +6,6 @@ module Godwit
   module Descriptor
     module_function
 
-    # @param number [Integer]
     # @param endpoint [String] to bind
     # @raise [OptionError] unless it is a listening stream socket of the endpoint's family
     def check(number, endpoint)
@@ -20,7 +19,6 @@ module Godwit
       )
     end
 
-    # @return [String, nil] what is wrong with it
     def problem(number, unix)
       type, listens, family = Backend::IMPLEMENTATION.socket_facts(number)
       return "is no open socket" unless type

@@ -15,9 +15,7 @@ module Godwit
 
     module_function
 
-    # @param endpoint [String]
     # @param operation [Symbol] :bind, :connect, :unbind or :disconnect
-    # @return [String] the endpoint
     # @raise [EndpointError, ProtocolError, EndpointTypeError] naming the fix
     def check(endpoint, operation)
       unless endpoint.is_a?(String)
@@ -39,7 +37,6 @@ module Godwit
 
     # Replaces an empty host by 127.0.0.1, for the logger and the command line, which bind no other
     # interface by default. After a source address the host is behind the semicolon.
-    # @return [String]
     def with_host(endpoint)
       transport, found, address = endpoint.partition("://")
       return endpoint if found.empty? || !(WITH_PORT - %w[udp]).include?(transport)
@@ -110,7 +107,6 @@ module Godwit
       end
     end
 
-    # @raise [EndpointError]
     def refuse(operation, endpoint, hint)
       raise Errors.build(EndpointError, operation, endpoint, hint)
     end

@@ -13,9 +13,6 @@ module Godwit
     module_function
 
     # @param what [Integer, Class] errno, or the class of the error
-    # @param operation [Symbol]
-    # @param object [Socket, Context, Frame]
-    # @param endpoint [String, nil]
     # @return [String, nil] the fix; nil: the table's
     def for(what, operation, object, endpoint)
       return FIXED_MARK if what == StateError && operation == :set
@@ -76,7 +73,6 @@ module Godwit
       Errors.of(klass, operation, text)
     end
 
-    # @return [Exception] for an object that is no list of messages
     def bad_batch(messages)
       Errors.of(MessageTypeError, :send_many, "takes an Array of messages: got #{messages.class}")
     end

@@ -104,9 +104,7 @@ module Godwit
     # Makes an exception with the table's text, ready to raise.
     # @param errno [Integer, Class] libzmq's errno, or the class of an error that Godwit found
     # @param operation [String, Symbol, nil] such as :bind; the table may have a text for it
-    # @param endpoint [String, nil]
     # @param detail [String, nil] the fix, instead of the table's; "" for none
-    # @return [Exception] including {Error}
     def build(errno, operation = nil, endpoint = nil, detail = nil)
       rule = find(errno, operation.to_s)
       klass = errno.is_a?(Class) ? errno : rule&.klass || system_class(errno, rule)
@@ -123,9 +121,7 @@ module Godwit
 
     # Makes an exception whose text the table does not hold.
     # @param klass [Class] including {Error}
-    # @param operation [Symbol]
     # @param text [String] cause and fix
-    # @return [Exception]
     def of(klass, operation, text) = klass.new("#{operation}: #{text}", operation: operation)
 
     # The table has the rules for some operations before the rule for all others.

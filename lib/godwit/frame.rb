@@ -59,13 +59,9 @@ module Godwit
     def empty? = _size.zero?
 
     # A copy of a part of it, with the arguments of String#byteslice.
-    # @overload byteslice(index)
-    #   @param index [Integer] from the end when negative
-    # @overload byteslice(start, length)
-    #   @param start [Integer]
-    #   @param length [Integer]
-    # @overload byteslice(range)
-    #   @param range [Range<Integer>]
+    # @overload byteslice(index) @param index [Integer] from the end when negative
+    # @overload byteslice(start, length) @param start [Integer] @param length [Integer]
+    # @overload byteslice(range) @param range [Range<Integer>]
     # @return [String, nil] binary; nil when it begins outside of the frame
     # @raise [GoneError]
     def byteslice(start, length = nil)

@@ -5,13 +5,11 @@ module Godwit
   # Names of options pass where `initialize` hands keywords on; {Options} checks those.
   # @private
   module Keywords
-    # @raise [ArgumentValueError] as {check}
     def new(*arguments, **options, &block)
       Keywords.check(self, options)
       super
     end
 
-    # @param klass [Class]
     # @param options [Hash] keywords of its `initialize`
     # @param called [Class] whose `new` was called
     # @raise [ArgumentValueError] for an unknown keyword

@@ -96,19 +96,13 @@ module Godwit
     # Runs in the background. It ends without an error when a socket or the context is closed.
     # @return [self] once the sockets belong to it
     # @raise [Error] as {#run}
-    def start
-      launch(Object.new)
-      self
-    end
+    def start = launch(Object.new)
 
     # Tells the proxy to end; it keeps the messages that it holds. Does not wait for the end (see
     # {#wait}). Does nothing when it does not run.
     # @return [self]
     # @raise [ForkedError]
-    def stop
-      _control(:stop)
-      self
-    end
+    def stop = control(:stop)
     alias_method :terminate, :stop
 
     # Waits until it has ended and its sockets are the caller's again.
@@ -129,18 +123,12 @@ module Godwit
     # high-water marks allow. Holds for the next {#run} too.
     # @return [self]
     # @raise [ForkedError]
-    def pause
-      _control(:pause)
-      self
-    end
+    def pause = control(:pause)
 
     # Ends {#pause}.
     # @return [self]
     # @raise [ForkedError]
-    def resume
-      _control(:resume)
-      self
-    end
+    def resume = control(:resume)
 
     # @return [Boolean] whether it runs, in this process
     def running? = _running?
@@ -207,6 +195,11 @@ module Godwit
 
     private
 
+    def control(command)
+      _control(command)
+      self
+    end
+
     # No interrupt may come between taking the sockets and having a thread that releases them; the
     # thread starts with the same mask.
     def launch(token)
@@ -224,6 +217,7 @@ module Godwit
         end
         @token = token
       end
+      self
     end
 
     def work

@@ -27,10 +27,9 @@ module Godwit
   # commands alone); in the main Ractor only, and not in trap handlers. Thread#kill, Thread#raise,
   # Timeout and signals end all waits at once. It sets `$?` as Ruby's own methods do.
   #
-  # @example
-  #   Godwit::Shell.rows("find", "/", "-name", "*.rb") { |row| puts row; break if enough }
-  #   Godwit::Shell.rows("find / 2>/dev/null", shell: true).lazy.grep(/test/).first(10)
-  #   status = Godwit::Shell.run("make", err: :tail, timeout: 600) { |row| log << row }
+  # @example Godwit::Shell.rows("find", "/", "-name", "*.rb") { |row| puts row; break if enough }
+  #   Godwit::Shell.rows("find / 2>/dev/null", shell: true).lazy.grep(/test/).first(10) status =
+  #   Godwit::Shell.run("make", err: :tail, timeout: 600) { |row| log << row }
   #   Godwit::Shell.pipe(%w[find / -type f -print0], %w[xargs -0 wc -c]).each { |row| puts row }
   module Shell
     module_function
@@ -117,8 +116,7 @@ module Godwit
     #   `limit:`, `long:`, `reuse:`, `pty:`
     # @return [Array(String, String, Status)] stdout, stderr, and the status
     # @raise [SystemCallError, ArgumentValueError, ArgumentTypeError] as {rows}
-    # @example
-    #   out, err, status = Godwit::Shell.capture("git", "status", "--short")
+    # @example out, err, status = Godwit::Shell.capture("git", "status", "--short")
     def capture(*command, **options)
       wrong = options.keys & %i[err sep chomp limit long reuse pty]
       if wrong.any?

@@ -89,7 +89,6 @@ module Godwit
 
     class << self
       # @private
-      # @return [Kind, nil] of an event's bit
       def kind(bit) = KINDS.find { |kind| kind.bit == bit }
 
       # @private

@@ -14,7 +14,6 @@ module Godwit
 
       module_function
 
-      # @return [Integer, String, nil]
       # @raise [OptionError] when the option does not take the value
       def encode(option, value)
         if value.nil?
@@ -38,7 +37,6 @@ module Godwit
         raw.nil? ? raise(option.refusal(value)) : raw
       end
 
-      # @return [Object]
       def decode(option, raw)
         case option.type
         when :text, :bytes then decode_string(option, raw)
@@ -55,7 +53,6 @@ module Godwit
         end
       end
 
-      # @return [String]
       def allowed(option)
         words = case option.type
         when :bool then "true or false"

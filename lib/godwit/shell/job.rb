@@ -54,7 +54,6 @@ module Godwit
       end
 
       # Yields rows until all is read and all have exited.
-      # @raise [RowTooLongError]
       def each(&block)
         turn(&block) until over?
       end
@@ -85,7 +84,6 @@ module Godwit
 
       # Ends the run, from any thread: a thread that waits for rows finds them at an end.
       # @param pending [Integer] as {#finish}
-      # @return [Status]
       def close(pending: 0)
         @closed = true
         finish(pending: pending)
@@ -93,7 +91,6 @@ module Godwit
 
       # Closes the pipes, ends and reaps the processes.
       # @param pending [Integer] rows that were read and not handed out
-      # @return [Status]
       def finish(pending: 0)
         return @status if @status
         Thread.handle_interrupt(Object => :never) do

@@ -14,7 +14,6 @@ module Godwit
       # Seconds for the kernel to end killed processes; a thread goes on waiting after them.
       KILLED = 5
 
-      # @return [Array<Child>]
       attr_reader :children
 
       # @param grace [Numeric] seconds between TERM and KILL
@@ -30,10 +29,8 @@ module Godwit
 
       def add(child) = @lock.synchronize { @children << child }
 
-      # @return [Boolean] whether all leaders have ended
       def exited? = @lock.synchronize { @children.all?(&:exited?) }
 
-      # @return [Boolean] whether all leaders have been reaped
       def settled? = @lock.synchronize { @children.all?(&:settled?) }
 
       # @return [Child, nil] one that the system stopped since it lacks the terminal
@@ -94,9 +91,7 @@ module Godwit
     # stays its own until {#reap}. Used under the lock of {Processes}.
     # @private
     class Child
-      # @return [Integer] of the process and of its group
       attr_reader :pid
-      # @return [Array<String>] the command
       attr_reader :words
       # @return [Process::Status, nil] nil before {#reap}, and when other code took it
       attr_reader :status
@@ -165,7 +160,6 @@ module Godwit
         def running = @lock.synchronize { @running.keys }.reject(&:foreign?)
 
         # Sends a signal to all of them.
-        # @return [nil]
         # @raise [ThreadError] in a trap handler
         def signal(number)
           running.each { |processes| processes.signal(number) }
@@ -187,7 +181,6 @@ module Godwit
 
         # Stops them on a thread. Finalizers call this: it takes no lock and does not wait.
         # @param open [Array<#close>] closed first
-        # @return [Thread, nil]
         def take(processes, open = [])
           Thread.new do
             Thread.current.name = "godwit shell reaper"
@@ -202,7 +195,6 @@ module Godwit
         end
 
         # @param open [Array<#close>] what the job has open; none of it may refer to the job
-        # @return [Proc] a finalizer of a job
         def finalizer(processes, stdin_writer, open)
           proc do
             unless processes.foreign?

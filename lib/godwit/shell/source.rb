@@ -12,7 +12,6 @@ module Godwit
       LATE = 3
       TOO_LONG = 4
 
-      # @return [IO]
       attr_reader :io
 
       # @return [Boolean] whether the caller gets its rows
@@ -41,10 +40,8 @@ module Godwit
         @rows.take(deadline) { |row| block.call([@kind, row]) }
       end
 
-      # @return [Integer] rows that were yielded
       def rows = @rows.rows
 
-      # @return [Integer] bytes that were read
       def bytes = @rows.bytes
 
       def close

@@ -6,7 +6,6 @@ module Godwit
     # caller's lock; on Ruby 3.1 the gem async loses a fiber that reads a file.
     # @private
     module Unscheduled
-      # @return [Object] the block's value
       def self.call(&block)
         return block.call unless Fiber.respond_to?(:current_scheduler) && Fiber.current_scheduler
         Fiber.new(blocking: true, &block).resume
@@ -80,7 +79,6 @@ module Godwit
     # Signals by name or number.
     # @private
     module Signals
-      # @return [Integer]
       # @raise [ArgumentValueError]
       def self.number(name)
         number = name.is_a?(Integer) ? name : Signal.list[name.to_s.delete_prefix("SIG")]

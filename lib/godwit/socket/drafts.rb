@@ -60,8 +60,7 @@ module Godwit
         def groups = @groups.dup
 
         # {Messages#recv}, with the message's group.
-        # @param timeout [Integer, Float, nil] seconds
-        # @param exception [Boolean] false: nil instead of a TimeoutError
+        # @param (see Messages#recv)
         # @return [Array(String, String)] group and message; nil when time is up and `exception:
         #   false`
         # @raise [Error] as {Messages#recv}
@@ -210,8 +209,7 @@ module Godwit
         end
 
         # {Messages#recv}, with the number of its sender for `send(reply, routing_id: number)`.
-        # @param timeout [Integer, Float, nil] seconds
-        # @param exception [Boolean] false: nil instead of a TimeoutError
+        # @param (see Messages#recv)
         # @return [Array(Integer, String)] routing id and message; nil when time is up and
         #   `exception: false`
         # @raise [Error] as {Messages#recv}

@@ -47,8 +47,7 @@ module Godwit
       end
 
       # Receives a whole message without copying it.
-      # @param timeout [Integer, Float, nil] seconds
-      # @param exception [Boolean] false: nil instead of a TimeoutError
+      # @param (see Messages#recv)
       # @return [Message] nil when time is up and `exception: false`
       # @raise [Error] as {Messages#recv}
       def recv_message(timeout: UNSET, exception: true)

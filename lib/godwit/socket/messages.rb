@@ -89,8 +89,7 @@ module Godwit
       end
 
       # {#recv}, always as an Array of frames.
-      # @param timeout [Integer, Float, nil] seconds
-      # @param exception [Boolean] false: nil instead of a TimeoutError
+      # @param (see #recv)
       # @return [Array<String>] or nil when time is up and `exception: false`
       # @raise [Error] as {#recv}
       def recv_multipart(timeout: UNSET, exception: true)
@@ -99,8 +98,7 @@ module Godwit
       end
 
       # {#recv}, for messages of one frame.
-      # @param timeout [Integer, Float, nil] seconds
-      # @param exception [Boolean] false: nil instead of a TimeoutError
+      # @param (see #recv)
       # @return [String] or nil when time is up and `exception: false`
       # @raise [MultipartError] when it has several frames; the error's `frames` are the message
       # @raise [Error] as {#recv}

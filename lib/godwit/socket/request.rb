@@ -65,19 +65,13 @@ module Godwit
       end
 
       def again(message)
-        case message
-        when Frame, Message then message.dup
-        when Array then message.map { |part| part.is_a?(Frame) ? part.dup : part }
-        else message
-        end
+        return message.map { |part| again(part) } if message.is_a?(Array)
+        message.respond_to?(:gone?) ? message.dup : message
       end
 
       def spent?(message)
-        case message
-        when Frame, Message then message.gone?
-        when Array then message.any? { |part| part.is_a?(Frame) && part.gone? }
-        else false
-        end
+        return message.any? { |part| spent?(part) } if message.is_a?(Array)
+        message.respond_to?(:gone?) && message.gone?
       end
 
       # Only the waits take interrupts, not the replacement of the socket.

@@ -7,7 +7,6 @@ module Godwit
     module Security
       module_function
 
-      # @return [Hash{Symbol => Object}] options
       def options(curve, server_key, plain)
         if server_key && !curve
           raise Errors.of(ArgumentValueError, :new,
