@@ -107,6 +107,29 @@ module Godwit
       end
     end
 
+    # libzmq would abort the process for a wrong descriptor of the option `use_fd`.
+    # @raise [OptionError] unless it is a listening stream socket of the endpoint's family
+    def check_descriptor(number, endpoint)
+      require "socket"
+      return if endpoint.start_with?("inproc:")
+      problem = descriptor_problem(number, endpoint.start_with?("ipc:"))
+      return unless problem
+      raise OptionError.new(
+        "bind #{endpoint}: option use_fd takes the descriptor of a stream socket that is bound " \
+        "and listens (such as TCPServer#fileno), for tcp:// of TCP, for ipc:// of a UNIX socket: " \
+        "#{number} #{problem}", operation: :bind, endpoint: endpoint
+      )
+    end
+
+    def descriptor_problem(number, unix)
+      type, listens, family = Backend::IMPLEMENTATION.socket_facts(number)
+      return "is no open socket" unless type
+      return "is no stream socket" unless type == ::Socket::SOCK_STREAM
+      return "does not listen" unless listens
+      families = unix ? [::Socket::AF_UNIX] : [::Socket::AF_INET, ::Socket::AF_INET6]
+      "is of another family" unless families.include?(family)
+    end
+
     def refuse(operation, endpoint, hint)
       raise Errors.build(EndpointError, operation, endpoint, hint)
     end

@@ -59,9 +59,13 @@ module Godwit
     def empty? = _size.zero?
 
     # A copy of a part of it, with the arguments of String#byteslice.
-    # @overload byteslice(index) @param index [Integer] from the end when negative
-    # @overload byteslice(start, length) @param start [Integer] @param length [Integer]
-    # @overload byteslice(range) @param range [Range<Integer>]
+    # @overload byteslice(index)
+    #   @param index [Integer] from the end when negative
+    # @overload byteslice(start, length)
+    #   @param start [Integer]
+    #   @param length [Integer]
+    # @overload byteslice(range)
+    #   @param range [Range<Integer>]
     # @return [String, nil] binary; nil when it begins outside of the frame
     # @raise [GoneError]
     def byteslice(start, length = nil)
@@ -201,7 +205,8 @@ module Godwit
       places = start.is_a?(Range) ? [start.begin, start.end] : [start]
       wrong = [*places, length].find { |place| !place.is_a?(Integer) && !place.nil? }
       return if wrong.nil? && start
-      raise Errors.bad_type(:byteslice, "a place in a frame", "an Integer, or a Range of them", wrong)
+      allowed = "an Integer, or a Range of them"
+      raise Errors.bad_type(:byteslice, "a place in a frame", allowed, wrong)
     end
 
     # @return [Array(Integer, Integer)] start and length of a Range

@@ -15,9 +15,9 @@ module Godwit
   # nothing of inproc. {file:docs/monitor.md} is the guide. An unread Monitor blocks nothing: it
   # keeps the last `limit` events and counts the {#dropped} ones.
   #
-  # **Threads and fibers**: any number may read one Monitor; each event goes to one of them. Every
-  # wait ends on `Thread#kill`, `Thread#raise`, `Timeout`, signals, {#close}, the socket's close and
-  # {Context#shutdown}. **Fork**: in a child it raises {ForkedError}.
+  # **Threads and fibers**: any number may read one Monitor; each event goes to one of them.
+  # {#close} and all that ends a wait of the {Socket} ends theirs. **Fork**: in a child it raises
+  # {ForkedError}.
   #
   # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor(3)
   class Monitor

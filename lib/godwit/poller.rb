@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "poller/event"
-
 module Godwit
   # Waits for several sockets and IOs at once.
   #
@@ -13,17 +11,54 @@ module Godwit
   # where several threads receive, call `recv_nonblock`.
   #
   # **Threads and fibers**: any number may use one poller and its sockets at once, also to wait.
-  # Each waiter gets every event; a change holds for waiters too. With a `Fiber.scheduler` waiting
-  # lets other fibers run (about 100 fibers can wait on one poller, a limit of Linux). A wait ends
-  # on `Thread#kill`, `Thread#raise`, `Timeout`, a signal, {#close} (with {ClosedError}), the close
-  # of a registered socket (with {ClosedError}, until it is removed), and {Context#shutdown} of one
-  # (with {ContextTerminatedError}).
+  # Each waiter gets every event; a change holds for waiters too. Linux lets about 100 fibers wait
+  # on one poller. A wait ends like that of a {Socket}; {#close}, and the close of a registered
+  # socket until it is removed, end it with {ClosedError}.
   #
   # **Fork**: in a child every method of an inherited poller raises {ForkedError}.
   #
   # @see http://api.zeromq.org/4-3:zmq-poll zmq_poll(3)
   class Poller
     include Enumerable
+
+    # The state of one socket or IO at the end of a wait.
+    class Event
+      # @private
+      READABLE = 1
+      # @private
+      WRITABLE = 2
+      # @private
+      ERROR = 4
+      # @private
+      BITS = {readable: READABLE, writable: WRITABLE}.freeze
+
+      # @private
+      def initialize(object, bits)
+        @object = object
+        @bits = bits
+        freeze
+      end
+
+      # @return [Socket, IO, #to_io] the registered object
+      attr_reader :object
+
+      # @return [Boolean] a message is there; of an IO: data, a connection to accept, or its end
+      def readable? = @bits.anybits?(READABLE)
+
+      # @return [Boolean] a message can be sent; of an IO: bytes can be written
+      def writable? = @bits.anybits?(WRITABLE)
+
+      # @return [Boolean] an IO is broken, such as a pipe whose reader is gone; never of a socket
+      def error? = @bits.anybits?(ERROR)
+
+      # @return [Array<Symbol>] of :readable, :writable and :error
+      def events
+        [(:readable if readable?), (:writable if writable?), (:error if error?)].compact
+      end
+
+      # @return [String]
+      def inspect = "#<#{self.class} #{object.inspect} #{events.join(" ")}>"
+    end
 
     class << self
       # Makes a poller. With a block: yields it, closes it afterwards, and gives the block's value.

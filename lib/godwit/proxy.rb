@@ -4,9 +4,8 @@ require_relative "proxy/patterns"
 require_relative "proxy/statistics"
 
 module Godwit
-  # Moves messages between two sockets, in each direction that their types allow, on a thread of its
-  # own without Ruby's lock. It works like libzmq's `zmq_proxy`, and can be stopped, paused and
-  # asked for statistics at any time.
+  # Moves messages between two sockets, in each direction that their types allow, without Ruby's
+  # lock. Unlike libzmq's `zmq_proxy` it can be stopped, paused and asked for statistics.
   #
   #   proxy = Godwit::Proxy.new(router, dealer)
   #   proxy.run # until another thread calls stop, a signal comes, or one of the sockets is closed
@@ -19,15 +18,15 @@ module Godwit
   # `close`, `closed?`, `inspect` and `endpoints`. Set them up before. The proxy ends when one of
   # them, or their context, is closed.
   #
-  # **High-water marks** hold: the proxy takes no message while the other side has no room, so that
-  # senders wait and memory does not grow. It holds at most one message per direction, across
-  # {#pause} and {#stop}; the same proxy sends it first when it runs again. A ROUTER drops replies
-  # for a peer that is gone or at its high-water mark; with `mandatory: true` the proxy waits for a
-  # full peer, and drops and counts a reply to a peer that is gone.
+  # **High-water marks** hold: the proxy receives nothing while the other side has no room. It keeps
+  # at most one message per direction, across {#pause} and {#stop}, and sends it first when it runs
+  # again. A ROUTER drops replies for a peer that is gone or at its high-water mark; with
+  # `mandatory: true` the proxy waits for a full peer, and counts the replies to a peer that is
+  # gone.
   #
   # **Threads, fibers, signals**: any thread or fiber may call any method; {#stop}, {#pause} and
-  # {#resume} also work in a `trap` block. {#run} lets other threads and fibers run. It ends within
-  # 0.1 s on signals, `Thread#kill`, `Thread#raise` and `Timeout`; its sockets are usable then.
+  # {#resume} also work in a `trap` block. {#run} lets other threads and fibers run, and ends within
+  # 0.1 s on signals, `Thread#kill`, `Thread#raise` and `Timeout`.
   #
   # **Fork**: in a child every method raises {ForkedError}; the parent's proxy goes on.
   #

@@ -12,24 +12,23 @@ module Godwit
   # whose rows are no longer wanted is stopped with all the processes that it started, and reaped.
   #
   # Each command leads a process group. The group gets TERM, and KILL after `grace:`, when the block
-  # is left (`break`, an exception, `throw`, `Thread#kill`, a Timeout), at the command's own end
-  # (for processes in its background), when its {Stream} is closed or collected, and at exit.
-  # Processes that leave the group (`setsid`, daemons) escape. After `exit!` or `kill -9` of this
-  # process a command ends at its next write, once no forked child has its pipe. `Process.daemon` is
-  # such an `exit!`: close streams before it.
+  # is left (`break`, an exception, `Thread#kill`, a Timeout), at the command's own end (for
+  # processes in its background), when its {Stream} is closed or collected, and at exit. Processes
+  # that leave the group (`setsid`, daemons) escape. After `exit!`, `Process.daemon` or `kill -9` of
+  # this process a command ends at its next write, once no forked child has its pipe.
   #
-  # Ctrl-C reaches this process alone, since the command is not in the terminal's foreground group.
-  # When an Interrupt or another SignalException ends the block, the command gets that signal first.
-  # Godwit changes no signal handler; an application whose handler goes on may pass the signal on
-  # with {Shell.signal}.
+  # Ctrl-C reaches this process alone. When a SignalException such as Interrupt ends the block, the
+  # command gets that signal first. Godwit changes no signal handler; a handler may pass the signal
+  # on with {Shell.signal}.
   #
   # It works in threads, under a fiber scheduler, and in forked children (which leave their parent's
   # commands alone); in the main Ractor only, and not in trap handlers. Thread#kill, Thread#raise,
   # Timeout and signals end all waits at once. It sets `$?` as Ruby's own methods do.
   #
-  # @example Godwit::Shell.rows("find", "/", "-name", "*.rb") { |row| puts row; break if enough }
-  #   Godwit::Shell.rows("find / 2>/dev/null", shell: true).lazy.grep(/test/).first(10) status =
-  #   Godwit::Shell.run("make", err: :tail, timeout: 600) { |row| log << row }
+  # @example
+  #   Godwit::Shell.rows("find", "/", "-name", "*.rb") { |row| puts row; break if enough }
+  #   Godwit::Shell.rows("find / 2>/dev/null", shell: true).lazy.grep(/test/).first(10)
+  #   status = Godwit::Shell.run("make", err: :tail, timeout: 600) { |row| log << row }
   #   Godwit::Shell.pipe(%w[find / -type f -print0], %w[xargs -0 wc -c]).each { |row| puts row }
   module Shell
     module_function
@@ -40,28 +39,25 @@ module Godwit
     #   reads them. With `shell: true` one String. A Hash before them holds variables, as `env:`
     # @param options [Hash] of the following
     # @option options [Boolean] :shell (false) whether the command is one String for /bin/sh
-    # @option options [Hash{String => String, nil}] :env variables on top of the process's own; nil
+    # @option options [Hash{String => String, nil}] :env variables on top of this process's; nil
     #   removes one
-    # @option options [Boolean] :unsetenv_others (false) whether it gets the variables of `env:`
-    #   only
+    # @option options [Boolean] :unsetenv_others (false) whether `env:` has all its variables
     # @option options [String] :chdir the folder that it runs in
-    # @option options [String, IO, #read, #each] :input (nothing) its stdin: an IO itself; for other
-    #   objects a thread writes, as fast as the command reads (rows of a Stream with their
-    #   separator, messages as lines). Unread input is no error. Without it the command reads the
-    #   end at once
+    # @option options [String, IO, #read, #each] :input (nothing) its stdin: an IO itself; a thread
+    #   writes other objects (rows of a Stream with their separator, messages as lines). Unread
+    #   input is no error
     # @option options [Symbol, Proc, IO, #write] :err (:inherit) its stderr: `:inherit`, `:merge`
     #   with stdout, `:discard`, `:tail` (the status has the last 64 KiB), `:rows` (yields
     #   `[:out, row]` and `[:err, row]`), a Proc that gets each row, an IO, or an object with
     #   `write`. Of a pipeline it is that of all stages
-    # @option options [String, :chunk] :sep ("\n") the end of a row, such as "\0" for `find
-    #   -print0`; `:chunk` yields the bytes of each read, cut between characters of UTF-8
+    # @option options [String, :chunk] :sep ("\n") the end of a row, such as "\0"; `:chunk` yields
+    #   the bytes of each read, cut between characters of UTF-8
     # @option options [Boolean] :chomp (true) whether rows come without `sep:`, and without a "\r"
     #   before "\n"
     # @option options [Integer] :limit (1 MiB) bytes of a row without its end, 1 or more
     # @option options [Symbol] :long (:raise) for longer rows: `:raise`, `:split` into several,
     #   `:cut` to the limit, between characters of UTF-8
-    # @option options [Encoding, String] :encoding (Encoding.default_external) of the rows; nothing
-    #   is converted
+    # @option options [Encoding, String] :encoding (Encoding.default_external) of the rows
     # @option options [Boolean] :reuse (false) yield one String again and again, which holds the row
     #   until the block ends: no allocation per row
     # @option options [Numeric] :timeout seconds for the whole run; then the command is stopped, the
@@ -72,18 +68,15 @@ module Godwit
     #   and another process holds its stdout open; then `status.truncated?` is true. nil: for ever
     # @option options [Boolean] :pty (false) whether it gets a terminal of its own, so that it
     #   writes each line at once; rows are its stdout and stderr. Not on JRuby
-    # @option options [Integer, Array<Integer>] :ok ([0]) exit statuses that are no failure, such as
-    #   `[0, 1]` for grep
+    # @option options [Integer, Array<Integer>] :ok ([0]) exit statuses that are no failure
     # @option options [Integer] :umask as Process.spawn
-    # @option options [Boolean] :foreground (false) whether it has this process's terminal, for
-    #   passwords, pagers and editors (`ssh`, `sudo`, `less`). It stays in this process's group, so
-    #   that Ctrl-C and Ctrl-Z reach both; without `input:` it reads this process's stdin; signals
-    #   that stop it go to it alone, not to a group
+    # @option options [Boolean] :foreground (false) whether it has this process's terminal and stdin
+    #   (for `ssh`, `sudo`, `less`): it stays in this process's group, so that Ctrl-C and Ctrl-Z
+    #   reach both, and signals that stop it go to it alone
     # @yieldparam row [String]
     # @return [Stream, Status] without a block, with one
     # @raise [StateError] when the command uses the terminal without `foreground: true`
-    # @raise [SystemCallError] such as Errno::ENOENT naming the program or the folder, when it
-    #   cannot be started
+    # @raise [SystemCallError] such as Errno::ENOENT naming the program or the folder
     # @raise [ArgumentValueError, ArgumentTypeError] naming the argument
     # @raise [RowTooLongError]
     def rows(*command, **options, &block)
@@ -116,7 +109,8 @@ module Godwit
     #   `limit:`, `long:`, `reuse:`, `pty:`
     # @return [Array(String, String, Status)] stdout, stderr, and the status
     # @raise [SystemCallError, ArgumentValueError, ArgumentTypeError] as {rows}
-    # @example out, err, status = Godwit::Shell.capture("git", "status", "--short")
+    # @example
+    #   out, err, status = Godwit::Shell.capture("git", "status", "--short")
     def capture(*command, **options)
       wrong = options.keys & %i[err sep chomp limit long reuse pty]
       if wrong.any?

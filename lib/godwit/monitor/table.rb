@@ -49,8 +49,10 @@ module Godwit
     PROTOCOL_ERRORS =
       {
         0x10000000 => [:zmtp_unspecified, "the peer broke the protocol"],
-        0x10000001 => [:zmtp_unexpected_command,
-          "the peer sent another command than was its turn; maybe only one side uses CURVE or PLAIN"],
+        0x10000001 => [
+          :zmtp_unexpected_command,
+          "the peer sent another command than was its turn; maybe only one side uses CURVE or PLAIN"
+        ],
         0x10000002 => [:zmtp_invalid_sequence, "the peer's commands came in a wrong order"],
         0x10000003 => [:zmtp_key_exchange, "the keys could not be exchanged"],
         0x10000011 => [:zmtp_malformed_command_unspecified,

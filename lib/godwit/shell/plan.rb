@@ -128,7 +128,9 @@ module Godwit
         text
       end
 
-      def check_environment = check_type(env.nil? || env.is_a?(Hash), "env:", "a Hash of Strings", env)
+      def check_environment
+        check_type(env.nil? || env.is_a?(Hash), "env:", "a Hash of Strings", env)
+      end
 
       def check_places
         check_environment

@@ -7,7 +7,9 @@ module Godwit
     # runs the command anew. It is stopped when `each` is left (`break`, an exception, `first(n)`),
     # by {#close}, when the stream is collected, and at exit.
     #
-    # @example stream = Godwit::Shell.rows("find", "/") stream.lazy.grep(/test/).first(10)
+    # @example
+    #   stream = Godwit::Shell.rows("find", "/")
+    #   stream.lazy.grep(/test/).first(10)
     #   stream.status.stopped? # => true
     #
     # Threads and fibers may share a stream: each row of `next` goes to one of them. A forked child

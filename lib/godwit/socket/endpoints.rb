@@ -116,7 +116,7 @@ module Godwit
 
       def check_given_descriptor(endpoint)
         number = @settings && @settings[Options.fetch(:use_fd).id]
-        Descriptor.check(number, endpoint) if number && !number.negative?
+        Endpoint.check_descriptor(number, endpoint) if number && !number.negative?
       end
 
       def bind_in(endpoint, ports)

@@ -16,7 +16,6 @@ module Godwit
       # @yieldparam event [Monitor::Event]
       # @return [Monitor] or, with a block, the socket
       # @raise [Error] see {Monitor#initialize}
-      # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor(3)
       def monitor(*events, limit: Monitor::LIMIT, &block)
         monitor = Monitor.new(self, *events, limit: limit)
         return monitor unless block
@@ -45,9 +44,8 @@ module Godwit
       # @raise [ArgumentTypeError] when `on_error` cannot be called
       # @raise [Error] see {Monitor#initialize}
       def on_event(*events, limit: Monitor::LIMIT, on_error: nil, &block)
-        unless block
-          raise Errors.of(ArgumentValueError, :on_event, "on_event needs a block that takes an event")
-        end
+        text = "on_event needs a block that takes an event"
+        raise Errors.of(ArgumentValueError, :on_event, text) unless block
         Errors.check_callable(:on_event, "on_error:", on_error)
         monitor = Monitor.new(self, *events, limit: limit)
         Thread.new { hand_out(monitor, on_error, block) }

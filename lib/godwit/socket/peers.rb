@@ -30,7 +30,6 @@ module Godwit
       # @raise [StateError] when peers were not counted: after the first message, or without
       #   `count_peers: true`
       # @raise [UnsupportedError] when all its endpoints are inproc, except on a PUB
-      # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor(3)
       def wait_connected(count: 1, timeout: nil)
         Errors.check_positive(:wait_connected, "count:", "a number of peers, 1 or more", count)
         milliseconds = Timeout.milliseconds(timeout)

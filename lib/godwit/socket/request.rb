@@ -147,9 +147,8 @@ module Godwit
       # @raise [ArgumentValueError] without a block
       # @raise [ArgumentTypeError] when `on_error` cannot be called
       def serve(on_error: nil)
-        unless block_given?
-          raise Errors.of(ArgumentValueError, :serve, "serve needs a block that makes the reply")
-        end
+        text = "serve needs a block that makes the reply"
+        raise Errors.of(ArgumentValueError, :serve, text) unless block_given?
         Errors.check_callable(:serve, "on_error:", on_error)
         while (message = next_message)
           begin
