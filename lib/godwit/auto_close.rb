@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 module Godwit
-  # The block form of a constructor, such as `Godwit::PULL.bind(endpoint) { |pull| … }`.
+  # The block form of a constructor, such as `Godwit::PULL.bind(endpoint) { |pull| … }`. A class
+  # that uses it answers {#forked?}.
   # @private
   module AutoClose
     # Yields the object, then closes it. A child forked in the block leaves it to its parent.
@@ -15,5 +16,8 @@ module Godwit
         object.close unless object.forked?
       end
     end
+
+    # @return [Boolean] whether this process was forked from the one that made the object
+    def forked? = _forked?
   end
 end

@@ -25,9 +25,9 @@ module Godwit
 
     class << self
       # Makes a context. With a block: yields it, closes it afterwards, and gives the block's value.
+      # @param options [Hash] see {#initialize}
       # @return [Context] or the block's value
-      # @see #initialize
-      def new(*arguments, **options, &block)
+      def new(**options, &block)
         AutoClose.with(super, &block)
       end
 
@@ -133,11 +133,10 @@ module Godwit
     def pointer = _pointer
 
     # @private
-    # @return [Boolean] whether this process was forked from the one that made the context
     def forked? = !_own?
 
     # @private
-    # Sets another linger for the exit of the process; until then sockets linger for ever.
+    # Sets the linger at process exit; before the exit sockets linger for ever.
     def exit_linger=(milliseconds)
       _set_linger(-1, milliseconds)
     end

@@ -19,6 +19,7 @@ module Godwit
   #
   # @see http://api.zeromq.org/4-3:zmq-poll zmq_poll(3)
   class Poller
+    include AutoClose
     include Enumerable
 
     # The state of one socket or IO at the end of a wait.
@@ -198,10 +199,6 @@ module Godwit
       "#<#{self.class} #{closed? ? "closed" : "#{size} registered"}>"
     end
     alias_method :to_s, :inspect
-
-    # @private
-    # @return [Boolean] whether this process was forked from the one that made the poller
-    def forked? = _forked?
 
     # @private
     # @return [Integer] threads and fibers in {#wait}

@@ -34,6 +34,7 @@ module Godwit
   class Proxy
     extend Keywords
     extend Patterns
+    include AutoClose
 
     # Types that send and receive in turn, and their replacements.
     IN_TURN = {REQ: "DEALER", REP: "ROUTER"}.freeze
@@ -164,10 +165,6 @@ module Godwit
       "#<#{self.class} #{@frontend.inspect} #{@backend.inspect}#{capture} (#{state})>"
     end
     alias_method :to_s, :inspect
-
-    # @private
-    # @return [Boolean] whether this process was forked from the one that made the proxy
-    def forked? = _forked?
 
     # @private
     # @param observer [#record] gets each message

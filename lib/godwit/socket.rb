@@ -34,6 +34,7 @@ module Godwit
   # @see http://api.zeromq.org/4-3:zmq-socket zmq_socket(3)
   class Socket
     extend Keywords
+    include AutoClose
     include Enumerable
 
     # With these, `[*socket]` and `Array(socket)` would wait until it is closed.
@@ -199,10 +200,6 @@ module Godwit
 
     # @return [Boolean]
     def closed? = _closed?
-
-    # @private
-    # @return [Boolean] whether this process was forked from the one that made the socket
-    def forked? = _forked?
 
     # @return [String] type, endpoints and state; never a key
     def inspect

@@ -9,9 +9,8 @@ module Godwit
 
       # Runs the command and hands its rows on.
       #
-      # * To a **socket**: each row is a message of one frame; with `err: :rows` it has two frames
-      #   (`["out", row]`, `["err", row]`). The rows that are there go in one batch. While the
-      #   socket is at its high-water mark, this call waits, and the command with it.
+      # * To a **socket**: each row is a message, with `err: :rows` of two frames (`["out", row]`,
+      #   `["err", row]`). At the socket's high-water mark this call waits, and the command with it.
       # * To a **logger** (Godwit's, Ruby's, or an object with `add` like it): each row is a record,
       #   stdout at INFO, stderr at WARN; without `err:`, stderr is taken too. The program and its
       #   pid, `make[4242]`, are the tag where the logger has `tagged`, else the progname.
@@ -19,7 +18,6 @@ module Godwit
       #     Godwit::Shell.rows("find", "/").into(push)
       #     Godwit::Shell.rows("make").into(log).success?
       #
-      # It is interrupted like `each`, which stops the command.
       # @param target [Socket, ::Logger]
       # @param count [Integer, nil] stops the command after so many rows, 1 or more
       # @param timeout [Integer, Float, nil] seconds that a socket may make a batch wait

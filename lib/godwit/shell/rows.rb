@@ -73,7 +73,7 @@ module Godwit
           return too_long if known - @start - part - carriage > @limit
           return row_until(known, carriage, known + @separator.bytesize) if found
           return WAIT unless @over
-          return (known > @start) ? rest(known) : ENDED
+          return (known > @start) ? row_until(known, 0, known) : ENDED
         end
       end
 
@@ -87,12 +87,6 @@ module Godwit
         from = @start
         @start = @scanned = following
         @buffer.byteslice(from, (@chomp ? known - carriage : following) - from)
-      end
-
-      def rest(known)
-        row = @buffer.byteslice(@start, known - @start)
-        @start = @scanned = known
-        row
       end
 
       def too_long

@@ -23,26 +23,16 @@ module Godwit
           super
         end
 
-        # {#send}, for chains.
-        # @param message [Array(String, String)] address and body
-        # @return [self]
+        # (see Messages#<<)
         def <<(message) = send(message)
 
-        # As {Messages#send_nonblock}.
-        # @param message [Array(String, String)] address and body
-        # @param exception [Boolean] false: :wait_writable instead of an error
-        # @return [self] or :wait_writable
-        # @raise [Error] as {#send}
+        # (see Messages#send_nonblock)
         def send_nonblock(message, exception: true)
           check_address(message, :send_nonblock)
           super
         end
 
-        # As {Messages#send_many}.
-        # @param messages [Array<Array(String, String)>] addresses and bodies
-        # @param timeout [Integer, Float, nil] seconds for all of them
-        # @return [self]
-        # @raise [Error] as {#send}
+        # (see Messages#send_many)
         def send_many(messages, timeout: UNSET)
           messages.each { |message| check_address(message, :send_many) } if messages.is_a?(Array)
           super

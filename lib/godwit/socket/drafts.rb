@@ -141,23 +141,15 @@ module Godwit
           send_to(message, Drafts.group(group, :send), timeout, exception, track)
         end
 
-        # As {Messages#send_nonblock}, to a group.
-        # @param message [String, Array(String)] of one frame
+        # (see Messages#send_nonblock)
         # @param group [String] as {#send}
-        # @param exception [Boolean] false: :wait_writable instead of an error
-        # @return [self] or :wait_writable
-        # @raise [Error] as {#send}
         def send_nonblock(message, group: UNSET, exception: true)
           return super(message, exception: exception) if UNSET.equal?(group)
           send_to_nonblock(message, Drafts.group(group, :send_nonblock), exception)
         end
 
-        # As {Messages#send_many}, all to one group.
-        # @param messages [Array<String, Array(String)>]
-        # @param group [String] as {#send}
-        # @param timeout [Integer, Float, nil] seconds for all of them
-        # @return [self]
-        # @raise [Error] as {#send}; the error's `sent` says how many went
+        # (see Messages#send_many)
+        # @param group [String] as {#send}, for all of them
         def send_many(messages, group: UNSET, timeout: UNSET)
           return super(messages, timeout: timeout) if UNSET.equal?(group)
           send_many_to(messages, Drafts.group(group, :send_many), timeout)
@@ -186,23 +178,15 @@ module Godwit
           send_to(message, Drafts.routing_id(routing_id, :send), timeout, exception, track)
         end
 
-        # As {Messages#send_nonblock}, to one peer.
-        # @param message [String, Array(String)] of one frame
+        # (see Messages#send_nonblock)
         # @param routing_id [Integer] as {#send}
-        # @param exception [Boolean] false: :wait_writable instead of an error
-        # @return [self] or :wait_writable
-        # @raise [Error] as {#send}
         def send_nonblock(message, routing_id: UNSET, exception: true)
           return super(message, exception: exception) if UNSET.equal?(routing_id)
           send_to_nonblock(message, Drafts.routing_id(routing_id, :send_nonblock), exception)
         end
 
-        # As {Messages#send_many}, all to one peer.
-        # @param messages [Array<String, Array(String)>]
-        # @param routing_id [Integer] as {#send}
-        # @param timeout [Integer, Float, nil] seconds for all of them
-        # @return [self]
-        # @raise [Error] as {#send}; the error's `sent` says how many went
+        # (see Messages#send_many)
+        # @param routing_id [Integer] as {#send}, for all of them
         def send_many(messages, routing_id: UNSET, timeout: UNSET)
           return super(messages, timeout: timeout) if UNSET.equal?(routing_id)
           send_many_to(messages, Drafts.routing_id(routing_id, :send_many), timeout)

@@ -13,16 +13,14 @@ module Godwit
       COUNTING = %i[PUB XPUB SUB XSUB PUSH PULL SCATTER GATHER].freeze
       private_constant :COUNTING
 
-      # Waits until peers are connected and have done their handshake; on a PUB, until there are
-      # subscriptions (a peer's second subscription to a topic counts too). A bound SUB subscribes
-      # at a new peer in its next `recv` or `wait_connected`. Any number of threads and fibers may
-      # wait.
+      # Waits until peers have done their handshake; on a PUB, until there are subscriptions (a
+      # second one of a peer to a topic counts too). A bound SUB subscribes at a new peer in its
+      # next `recv` or `wait_connected`. Any number of threads and fibers may wait.
       #
-      # Except on a PUB, the count may be wrong, since libzmq does not tell whose handshake
-      # succeeded or failed. It still counts peers lost by {#disconnect} or {#unbind}, a PAIR's
-      # second peer, and a peer that a ROUTER refuses for its routing id. A peer that leaves while
-      # another is refused may count until that one has left; a stranger's malformed handshake may
-      # count as a peer that left.
+      # Except on a PUB the count may be wrong, since libzmq does not tell whose handshake succeeded
+      # or failed. It includes peers lost by {#disconnect} or {#unbind}, a PAIR's second peer, and a
+      # peer that a ROUTER refuses for its routing id. A refused peer, or a malformed handshake, may
+      # hide or imitate a peer that left.
       # @param count [Integer] least number of peers
       # @param timeout [Integer, Float, nil] seconds; nil: for ever
       # @return [self]

@@ -5,18 +5,16 @@ module Godwit
     # A request and its reply in one call.
     module Request
       # Sends a message and receives its reply. When no reply comes the socket stays usable:
-      # libzmq's socket is replaced, so that a late reply is dropped (the Guide's Lazy Pirate).
-      # Other threads and fibers that call it wait for the end of this exchange.
+      # libzmq's socket is replaced, so that a late reply is dropped (the Guide's Lazy Pirate). A
+      # REQ that is bound, or is `relaxed: true, correlate: true`, sends again without that. Other
+      # threads and fibers that call it wait for the end of this exchange.
       #
       #   req.request("hello", timeout: 0.5, retries: 3)
       #
-      # A REQ that is bound, or is `relaxed: true, correlate: true`, is not replaced and sends
-      # again.
-      #
       # @param message [String, Frame, Array<String, Frame>, Message] frames are gone once they were
       #   sent; a retry sends copies, which share their bytes
-      # @param timeout [Integer, Float, nil] seconds for each try, sending included; nil: for ever;
-      #   not given: `recv_timeout`
+      # @param timeout [Integer, Float, nil] seconds for each try; nil: for ever; not given:
+      #   `recv_timeout`
       # @param retries [Integer] tries after the first time-out
       # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [String, Array<String>] the reply; nil when the last try got none and `exception:
