@@ -59,7 +59,7 @@ module Godwit
       # @yieldparam rows [Array<String, Array(Symbol, String)>] one or more
       # @return [self] or, without a block, an Enumerator
       # @raise [TimeoutError] when time is up
-      # @raise [UnsupportedError] over inproc, where libzmq does not tell who comes and goes
+      # @raise [UnsupportedError] over inproc, where libzmq does not tell of its connections
       # @raise [Error] of the socket
       def each_batch(most = 256, timeout: nil)
         return to_enum(:each_batch, most, timeout: timeout) unless block_given?

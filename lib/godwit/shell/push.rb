@@ -59,7 +59,7 @@ module Godwit
       def self.check_transport(operation, socket, instead)
         return if socket.endpoints.none? { |endpoint| endpoint.start_with?("inproc:") }
         raise Errors.build(UnsupportedError, operation, socket.endpoints.first,
-          "over inproc libzmq does not tell who comes and goes: take #{instead}")
+          "over inproc libzmq does not tell of its connections: take #{instead}")
       end
 
       # @private
@@ -78,7 +78,7 @@ module Godwit
       # @param count [Integer, nil] ends after so many rows, 1 or more
       # @return [Status]
       # @raise [TimeoutError] when time is up
-      # @raise [UnsupportedError] over inproc, where libzmq does not tell who comes and goes
+      # @raise [UnsupportedError] over inproc, where libzmq does not tell of its connections
       # @raise [SystemCallError, RowTooLongError] as {Stream#each}
       def run(stream, timeout: nil, count: nil)
         unless stream.is_a?(Stream)
