@@ -83,7 +83,6 @@ module Godwit
       end
 
       # Sends with an address beside the message.
-      # @private
       module Addressed
         private
 
