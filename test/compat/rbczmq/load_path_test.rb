@@ -45,7 +45,7 @@ class RbczmqDoorTest < Godwit::TestCase
   end
 
   test "where another ZMQ is, it says so" do
-    assert_match(/module ZMQ is there already/, output(<<~RUBY))
+    assert_match(/another gem has defined module ZMQ already/, output(<<~RUBY))
       module ZMQ; end
       begin
         require "godwit/compat/rbczmq"
@@ -82,7 +82,7 @@ class RbczmqDoorTest < Godwit::TestCase
   end
 
   test "another gem's ZMQ that was loaded after the door was opened is not mixed with ours" do
-    assert_match(/module ZMQ is there already, from another gem/, output(<<~RUBY))
+    assert_match(/another gem has defined module ZMQ already/, output(<<~RUBY))
       require "godwit/compat/rbczmq"
       eval("module ZMQ; class Context; end; end", nil, "/gems/ffi-rzmq/context.rb")
       begin
