@@ -14,8 +14,16 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
       @heard = Queue.new
     end
 
-    %i[publish silence subscribe unsubscribe interval= noecho=].each do |name|
+    %i[silence unsubscribe noecho=].each do |name|
       define_method(name) { |*arguments| (@calls << [name, *arguments]) && self }
+    end
+
+    # Those that judge their argument, as the real one.
+    {:publish => :payload, :subscribe => :prefix, :interval= => :interval}.each do |name, check|
+      define_method(name) do |value|
+        @calls << [name, Godwit::Beacon::Check.public_send(check, value)]
+        self
+      end
     end
 
     def hostname = "10.0.0.7"
@@ -68,8 +76,8 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     [1, :x].each { |wrong| assert_raises(TypeError) { @beacon.subscribe(wrong) } }
     assert_misuse(/1 to 255 bytes/) { @beacon.publish("") }
     assert_misuse(/1 to 255 bytes/) { @beacon.publish("x" * 256) }
-    assert_misuse(/1 ms or more/) { @beacon.interval = 0 }
-    assert_misuse(/1 ms or more/) { @beacon.interval = -1 }
+    assert_misuse(/0.001 seconds or more/) { @beacon.interval = 0 }
+    assert_misuse(/0.001 seconds or more/) { @beacon.interval = -1 }
     assert_empty @fake.calls
     assert_nil @beacon.publish("x" * 255)
   end
@@ -120,7 +128,7 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     @beacon = beacon
     waiting = in_thread { @beacon.pipe.recv }
     pipe = eventually { @beacon.instance_variable_get(:@pipe) }
-    until_waiting(pipe.inner)
+    until_waiting(pipe.socket.godwit)
     elsewhere { @beacon.destroy }
     assert_nil waiting.value
   end

@@ -69,7 +69,7 @@ class RbczmqContextTest < Godwit::RbczmqCase
       waiting.recv
     end
     eventually { waiting }
-    until_waiting(waiting.inner)
+    until_waiting(waiting.godwit)
     assert_nil ctx.destroy
     assert_nil other.value
     assert_misuse(/ZMQ::Socket instance \w* has been destroyed by the ZMQ framework/) { mine.recv }

@@ -254,7 +254,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       pull = context.bind(:PULL, "inproc://a")
       begin
         # One signal: on JRuby the handlers of two signals run side by side.
-        when_waiting(pull.inner) { Process.kill(:USR1, $$) }
+        when_waiting(pull.godwit) { Process.kill(:USR1, $$) }
         pull.recv
       rescue => error
         p error
