@@ -285,9 +285,7 @@ module Godwit
     end
 
     def closed(operation) = build(ClosedError, operation, "Beacon.new makes another")
-
     def build(klass, operation, detail) = Errors.build(klass, operation, place, detail)
-
     def place = "udp://#{@thread.interface.name}:#{@thread.port}"
   end
 end

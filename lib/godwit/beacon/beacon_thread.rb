@@ -36,21 +36,13 @@ module Godwit
 
       # The thread sends with the lock held, so a payload counts as sent before a peer has it.
       def sent = @lock.synchronize { @sent }
-
       def failed = @lock.synchronize { @failed }
-
       def last_error = @lock.synchronize { @last_error }
-
       def dropped = @lock.synchronize { @dropped }
-
       def interval = @lock.synchronize { @interval }
-
       def noecho = @lock.synchronize { @noecho }
-
       def interface = @sockets.interface
-
       def forked? = @pid != Process.pid
-
       def closed? = @stopping || @closed
 
       # @return [Proc] which does not refer to the Beacon

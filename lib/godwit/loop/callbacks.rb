@@ -2,11 +2,12 @@
 
 module Godwit
   class Loop
-    # Calls the block once.
+    # Calls the block once, after a time.
     # @param seconds [Integer, Float] from now; 0: in the next turn
     # @yieldparam timer [Timers::Timer] which can be cancelled and reset
     # @return [Timers::Timer]
-    # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration, or without a block
+    # @raise [ArgumentTypeError, ArgumentValueError] when the time is no duration, or there is no
+    #   block
     # @raise [StateError] in a trap block
     # @raise [ClosedError, ForkedError]
     def after(seconds, &block)
@@ -14,8 +15,8 @@ module Godwit
       @timers.after(seconds, &block)
     end
 
-    # Calls the block at start + interval, start + 2 * interval…, without drift; what is missed in a
-    # stall is skipped (see {Timers}).
+    # Calls the block at start + interval, start + 2 * interval…, without drift; calls missed in a
+    # stall are skipped (see {Timers}).
     # @param seconds [Integer, Float] the interval; 0: in each turn
     # @param times [Integer, nil] how many times, at least 1; nil: until it is cancelled
     # @yieldparam timer [Timers::Timer] which can be cancelled, reset, and given another interval
@@ -26,8 +27,7 @@ module Godwit
       @timers.every(seconds, times: times, &block)
     end
 
-    # Has the loop run the block in its next turn, in its own thread. From any thread, and in a
-    # `trap` block too.
+    # Runs the block in the loop's next turn, in the loop's thread. From any thread or `trap` block.
     # @yieldparam loop [Loop]
     # @return [self]
     # @raise [ArgumentValueError] without a block
@@ -35,19 +35,19 @@ module Godwit
     def post(&block)
       raise Errors.bad_value(:post, "the call", "a block to run", nil) unless block
       usable(:post)
-      at_once do
+      without_interrupts do
         @posted.push(block)
         wake
       end
       self
     end
 
-    # Has the block told of exceptions, instead of {#run} ending with them: StandardErrors of
-    # callbacks, timers and what was posted, and of what was closed elsewhere. What it raises itself
-    # comes out of {#run}. The last one given counts; no block: none.
+    # {#run} goes on after a StandardError of a callback, a timer or a posted block, or of what was
+    # closed elsewhere, and calls the block. It raises what the block raises. A later call replaces
+    # the block; without a block, {#run} raises the errors.
     # @yieldparam error [StandardError]
-    # @yieldparam source [Socket, IO, #to_io, Timers::Timer, Loop] whose callback it was; the loop:
-    #   one that was posted
+    # @yieldparam source [Socket, IO, #to_io, Timers::Timer, Loop] whose callback raised; the loop
+    #   for a posted block
     # @return [self]
     def on_error(&block)
       @on_error = block

@@ -24,7 +24,6 @@ module ZMQ
   # A context failed, or a socket could not be made in one.
   class ContextError < ZeroMQError
     def einval? = error_code == EINVAL
-
     def eterm? = error_code == ETERM
   end
 

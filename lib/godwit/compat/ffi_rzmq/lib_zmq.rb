@@ -102,9 +102,7 @@ module LibZMQ
         layout :event, :uint16, :value, :int32
 
         def event = self[:event]
-
         def value = self[:value]
-
         def inspect = "event [#{event}], value [#{value}]"
       end)
     end

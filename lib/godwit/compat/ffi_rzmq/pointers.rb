@@ -25,14 +25,12 @@ module ZMQ
     alias_method :to_i, :address
 
     def null? = false
-
     def to_ptr = Godwit::Compat::FFIRzmq.ffi::Pointer.new(address)
 
     def ==(other) = other.is_a?(Handle) && other.owner.equal?(owner)
     alias_method :eql?, :==
 
     def hash = owner.object_id.hash
-
     def inspect = "#<#{self.class} #{owner.class} 0x#{address.to_s(16)}>"
   end
 

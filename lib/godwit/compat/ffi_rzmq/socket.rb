@@ -144,7 +144,6 @@ module ZMQ
 
     # @return [Integer, nil] the backend's time-out: 0 does not wait
     def patience(flags) = flags.anybits?(DONTWAIT) ? 0 : nil
-
     def failed(errno) = Failures.note(errno)
 
     # In libzmq, the calls on a socket fail with ETERM once its context has ended.

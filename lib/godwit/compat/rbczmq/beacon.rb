@@ -153,9 +153,7 @@ module ZMQ
 
       # The calls of a Context that its sockets use. No linger overrides the socket's.
       def lingering = nil
-
       def destroyed? = @destroyed
-
       def reserve_monitor(_endpoint, _owner) = true
 
       def release_monitor(_endpoint, _owner)

@@ -17,7 +17,6 @@ module ZMQ
     # Takes inproc endpoints only.
     class Pair
       def bind(uri) = super(inproc(uri))
-
       def connect(uri) = super(inproc(uri))
 
       private
