@@ -22,11 +22,7 @@ module LibZMQ
 
     # @return [String] such as "4.3.4"
     def version_string = version.values.join(".")
-
-    # @return [Boolean]
     def version3? = version[:major] == 3
-
-    # @return [Boolean]
     def version4? = version[:major] == 4
 
     # Writes an int to each FFI::Pointer.

@@ -34,7 +34,8 @@ module ZMQ
     def inspect = "#<#{self.class} #{owner.class} 0x#{address.to_s(16)}>"
   end
 
-  # {Message#data} without the gem ffi: the methods of a pointer that programs need most.
+  # {Message#data} without the gem ffi: the methods of a pointer that programs need most. They raise
+  # IndexError outside of the bytes.
   class Bytes
     # @param bytes [String]
     def initialize(bytes)
@@ -43,18 +44,15 @@ module ZMQ
 
     # @param length [Integer, nil] nil: up to the first NUL
     # @return [String] binary
-    # @raise [IndexError] as {#get_bytes}
     def read_string(length = nil) = length ? get_bytes(0, length) : @bytes[/\A[^\0]*/n]
 
     # @param length [Integer]
     # @return [String] binary
-    # @raise [IndexError] as {#get_bytes}
     def read_bytes(length) = get_bytes(0, length)
 
     # @param offset [Integer]
     # @param length [Integer]
     # @return [String] binary
-    # @raise [IndexError] outside of the bytes
     def get_bytes(offset, length)
       check(offset, length)
       @bytes.byteslice(offset, length)
@@ -63,7 +61,6 @@ module ZMQ
     # @param offset [Integer]
     # @param string [String] replaces as many bytes
     # @return [self]
-    # @raise [IndexError] outside of the bytes
     def put_bytes(offset, string)
       check(offset, string.bytesize)
       @bytes[offset, string.bytesize] = string.b

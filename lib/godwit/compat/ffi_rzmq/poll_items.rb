@@ -53,7 +53,6 @@ module ZMQ
     # @return [Boolean] as found by the last poll
     def writable? = @revents.anybits?(POLLOUT)
 
-    # @return [Boolean]
     def closed?
       return @target.socket.nil? if @target
       @pollable.respond_to?(:closed?) ? @pollable.closed? : @io.closed?
@@ -77,7 +76,6 @@ module ZMQ
     # @return [Boolean] whether the socket holds parts of a partly received message
     def rest? = @target && @events.anybits?(POLLIN) && @target.rest?
 
-    # @return [String]
     def inspect
       "socket [#{socket.inspect}], fd [#{fd}], events [#{@events}], revents [#{@revents}]"
     end
@@ -115,13 +113,8 @@ module ZMQ
       self
     end
 
-    # @return [Integer]
     def size = @items.size
-
-    # @return [Boolean]
     def empty? = @items.empty?
-
-    # @return [String]
     def inspect = map(&:inspect).join(", ")
     alias_method :to_s, :inspect
   end

@@ -57,16 +57,10 @@ module ZMQ
       true
     end
 
-    # @return [Integer, nil] see {#register}
+    # {#register} and {#deregister} for one event.
     def register_readable(pollable) = register(pollable, POLLIN)
-
-    # @return [Integer, nil] see {#register}
     def register_writable(pollable) = register(pollable, POLLOUT)
-
-    # @return [Boolean, nil] see {#deregister}
     def deregister_readable(pollable) = deregister(pollable, POLLIN)
-
-    # @return [Boolean, nil] see {#deregister}
     def deregister_writable(pollable) = deregister(pollable, POLLOUT)
 
     # @param pollable [Object]
@@ -78,8 +72,6 @@ module ZMQ
 
     # @return [Integer] how many are registered
     def size = @items.size
-
-    # @return [String]
     def inspect = @items.inspect
     alias_method :to_s, :inspect
 

@@ -55,19 +55,9 @@ module ZMQ
     end
 
     # @param address [String] such as "tcp://127.0.0.1:5555"
-    # @return [Integer] 0 or -1
     def bind(address) = attach(:bind, address)
-
-    # @param address [String] such as "tcp://127.0.0.1:5555"
-    # @return [Integer] 0 or -1
     def connect(address) = attach(:connect, address)
-
-    # @param address [String] as given to {#bind}
-    # @return [Integer] 0 or -1
     def unbind(address) = detach(:unbind, :disconnect, address)
-
-    # @param address [String] as given to {#connect}
-    # @return [Integer] 0 or -1
     def disconnect(address) = detach(:disconnect, :unbind, address)
 
     # Closes the socket, which goes on sending in the background for its linger. A second call does

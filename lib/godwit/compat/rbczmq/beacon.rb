@@ -52,7 +52,6 @@ module ZMQ
     end
 
     # Does not receive its own broadcasts.
-    # @return [nil]
     def noecho
       with_error_translation { @godwit.noecho = true }
       nil
@@ -60,20 +59,16 @@ module ZMQ
 
     # Broadcasts now and at each interval.
     # @param payload [String] 1 to 255 bytes
-    # @return [nil]
     def publish(payload) = call(:publish, payload)
 
     # Ends {#publish}.
-    # @return [nil]
     def silence = call(:silence)
 
     # Receives the payloads that start with the prefix.
     # @param prefix [String, nil] nil: all
-    # @return [nil]
     def subscribe(prefix) = call(:subscribe, prefix.nil? ? "" : prefix)
 
     # Ends {#subscribe}.
-    # @return [nil]
     def unsubscribe = call(:unsubscribe)
 
     # Receives two frames for each broadcast: the sender's address and the payload. The pipe belongs
@@ -82,7 +77,6 @@ module ZMQ
     def pipe = with_error_translation { (@pipe ||= Pipe.new(@godwit)).socket }
 
     # Ends the beacon and its pipe. A second call does nothing.
-    # @return [nil]
     def destroy
       return if @destroyed
       @destroyed = true
@@ -95,7 +89,6 @@ module ZMQ
 
     private
 
-    # @return [nil]
     def call(name, *arguments)
       with_error_translation { @godwit.public_send(name, *arguments) }
       nil

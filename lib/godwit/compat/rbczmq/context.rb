@@ -92,7 +92,6 @@ module ZMQ
 
     # Closes every socket, also those of other threads, and waits until they have sent what their
     # linger allows.
-    # @return [nil]
     def destroy
       alive!
       @destroyed = true

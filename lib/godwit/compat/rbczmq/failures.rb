@@ -54,7 +54,6 @@ module Godwit
         end
 
         # Keeps the errno for ZMQ.errno.
-        # @return [nil]
         def note(error)
           self.errno = error.is_a?(TimeoutError) ? Errno::EAGAIN::Errno : error.errno
           nil

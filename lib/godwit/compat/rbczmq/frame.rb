@@ -42,8 +42,6 @@ module ZMQ
 
     # @return [Boolean, nil] whether the message has more frames behind this one, which was received
     def more? = @data && @more
-
-    # @return [Boolean]
     def gone? = @data.nil?
 
     # @return [Frame] with the same bytes, in no message
@@ -51,7 +49,6 @@ module ZMQ
     alias_method :clone, :dup
 
     # Compares with the String up to its first NUL.
-    # @return [Boolean]
     def data_equals?(string) = bytes == (Arguments.type(string, String).b[/\A[^\0]*/n] || "")
 
     # @return [Boolean] whether the bytes are the same
@@ -61,7 +58,6 @@ module ZMQ
     end
     alias_method :eql?, :==
 
-    # @return [Integer]
     def hash = @data.hash
 
     # Compares sizes only.
@@ -72,7 +68,6 @@ module ZMQ
     end
 
     # Replaces the bytes.
-    # @return [nil]
     def reset(string)
       here!
       @data = Arguments.type(string, String).b
@@ -80,7 +75,6 @@ module ZMQ
     end
 
     # Prints the frame on the standard error output.
-    # @return [nil]
     def print(prefix = nil)
       here!
       prefix = Arguments.type(prefix, String) unless prefix.nil?
@@ -89,7 +83,6 @@ module ZMQ
     end
     alias_method :dump, :print
 
-    # @return [nil]
     def destroy
       hand_out
       gone!
@@ -118,7 +111,6 @@ module ZMQ
     end
 
     # @private
-    # @return [nil]
     def gone!
       @data = @message = nil
     end

@@ -44,7 +44,6 @@ module ZMQ
   def interrupted? = ZMQ.instance_variable_get(:@interrupted)
 
   # Ends the loops of this process.
-  # @return [nil]
   def interrupted!
     ZMQ.instance_variable_set(:@interrupted, true)
     Loop.interrupt_all
@@ -61,7 +60,6 @@ module ZMQ
   def now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
 
   # Prints a line with the time.
-  # @return [nil]
   def log(line)
     Arguments.type(line, String)
     $stdout.puts "#{Time.now.strftime("%y-%m-%d %H:%M:%S")} #{line}"

@@ -29,7 +29,6 @@ module ZMQ
       run
     end
 
-    # @return [nil]
     def stop
       alive!
       raise Error, "event loop not running!" unless @running
@@ -37,7 +36,6 @@ module ZMQ
       nil
     end
 
-    # @return [Boolean]
     def running?
       alive!
       @running
@@ -64,7 +62,6 @@ module ZMQ
     end
 
     # @param thing [Pollitem, Socket, IO]
-    # @return [nil]
     def remove(thing)
       alive!
       pollable = thing.is_a?(Pollitem) ? thing.pollable : thing
@@ -103,7 +100,6 @@ module ZMQ
       true
     end
 
-    # @return [nil]
     def destroy
       alive!
       @destroyed = true

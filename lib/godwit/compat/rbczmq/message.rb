@@ -40,8 +40,6 @@ module ZMQ
 
     # @return [Integer, nil] bytes of all frames
     def content_size = @frames&.sum(&:size)
-
-    # @return [Boolean]
     def gone? = @frames.nil?
 
     # @return [Frame, nil] the first frame; {#next} goes on from it
@@ -81,7 +79,6 @@ module ZMQ
     def popstr = pop&.data&.slice(/\A[^\0]*/n)
 
     # Takes this very frame out.
-    # @return [nil]
     def remove(frame)
       change do
         Arguments.type(frame, Frame)
@@ -91,7 +88,6 @@ module ZMQ
     end
 
     # Puts an address and an empty frame in front.
-    # @return [nil]
     def wrap(frame)
       change { @frames.unshift(own(frame), own(Frame.new)) }
       nil
@@ -117,7 +113,6 @@ module ZMQ
     end
     alias_method :eql?, :==
 
-    # @return [Integer]
     def hash = @frames.hash
 
     # @return [Array<Frame>] its frames, which still belong to it
@@ -135,7 +130,6 @@ module ZMQ
     end
 
     # Prints the frames on the standard error output.
-    # @return [nil]
     def print
       return if gone?
       # standard:disable Style/StderrPuts -- warn may be off
@@ -143,7 +137,6 @@ module ZMQ
       # standard:enable Style/StderrPuts
     end
 
-    # @return [nil]
     def destroy
       here!
       gone!
@@ -156,7 +149,6 @@ module ZMQ
     def hand_out = to_a.map(&:bytes)
 
     # @private
-    # @return [nil]
     def gone!
       @frames.each(&:gone!)
       @frames = @cursor = nil

@@ -109,7 +109,6 @@ module ZMQ
 
     # Closes the socket. It goes on sending for the context's linger, or its own where the context
     # has none.
-    # @return [nil]
     def close
       usable!
       _linger(@context, @context.lingering) if @context.lingering
@@ -147,7 +146,6 @@ module ZMQ
     end
 
     # @private
-    # @return [Boolean]
     def attached? = @state == BOUND || @state == CONNECTED
 
     # @private

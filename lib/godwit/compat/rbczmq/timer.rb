@@ -26,7 +26,6 @@ module ZMQ
     alias_method :call, :fire
 
     # The timer does not fire again.
-    # @return [nil]
     def cancel
       @cancelled = true
       nil

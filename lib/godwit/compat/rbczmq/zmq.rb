@@ -11,7 +11,8 @@ require_relative "failures"
 require_relative "arguments"
 require_relative "compat_socket"
 
-# rbczmq's module on top of Godwit. docs/rbczmq.md says what it promises and where it differs.
+# rbczmq's module on top of Godwit. docs/rbczmq.md says what it promises and where it differs. A
+# method whose comment names no result returns nil.
 # @private
 module ZMQ
   # The release of rbczmq whose API this is.

@@ -2,7 +2,7 @@
 
 module ZMQ
   class Socket
-    # Options, by libzmq's numbers and in libzmq's units.
+    # Options, by libzmq's numbers and in libzmq's units. The calls return 0 or -1.
     module Options
       RANGES = {
         int64: -(1 << 63)..(1 << 63) - 1, uint64: 0..(1 << 64) - 1, id32: 0..(1 << 32) - 1
@@ -14,7 +14,6 @@ module ZMQ
       # @param name [Integer] such as `LINGER`
       # @param value [Integer, String] times are milliseconds
       # @param length [Integer, nil] how many bytes of a String; nil: all
-      # @return [Integer] 0 or -1
       def setsockopt(name, value, length = nil)
         return failed(ENOTSOCK) unless @godwit
         option = BY_ID[name]
@@ -34,7 +33,6 @@ module ZMQ
       # @param name [Integer] such as `RCVHWM`
       # @param array [Array] its first element becomes the value: an Integer, a String, or true or
       #   false (`RCVMORE`)
-      # @return [Integer] 0 or -1
       def getsockopt(name, array)
         return failed(ENOTSOCK) unless @godwit
         option = BY_ID[name]

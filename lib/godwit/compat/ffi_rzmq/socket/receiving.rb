@@ -2,12 +2,10 @@
 
 module ZMQ
   class Socket
-    # Receives whole messages from libzmq, and hands out their parts one by one. Each call returns
-    # the bytes of the last part, or -1.
+    # Receives whole messages from libzmq, and hands out their parts one by one. Each call takes the
+    # flag `DONTWAIT`, and returns the number of bytes of the last part, or -1.
     module Receiving
       # @param string [String] the next part replaces its content, binary
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes, or -1
       # @raise [FrozenError] when it is frozen
       def recv_string(string, flags = 0)
         if string.frozen?
@@ -20,8 +18,6 @@ module ZMQ
 
       # Receives a message, or the rest of one that was begun.
       # @param list [Array<String>] gets the parts, binary
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes of the last part, or -1
       def recv_strings(list, flags = 0)
         parts = all_parts(:_recv, flags) or return -1
         list.concat(parts.map(&:to_s))
@@ -29,8 +25,6 @@ module ZMQ
       end
 
       # @param message [Message] the next part replaces its content, without a copy
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes, or -1
       def recvmsg(message, flags = 0)
         message = Message.of(message)
         return failed(EFAULT) if message.nil? || message.closed?
@@ -41,8 +35,6 @@ module ZMQ
 
       # Receives a message, or the rest of one that was begun, without a copy.
       # @param list [Array<Message>] gets the parts, of the socket's `receiver_class`
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes of the last part, or -1
       def recvmsgs(list, flags = 0)
         parts = all_parts(:_recv_frame, flags) or return -1
         parts.each_with_index do |part, index|
@@ -56,8 +48,6 @@ module ZMQ
       # Receives a message with a routing envelope, as a ROUTER or DEALER gets it.
       # @param list [Array<Message>] gets the parts after the first empty one
       # @param routing_envelope [Array<Message>] gets the parts up to the first empty one
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes of the last part, or -1
       def recv_multipart(list, routing_envelope, flags = 0)
         parts = []
         result = recvmsgs(parts, flags)

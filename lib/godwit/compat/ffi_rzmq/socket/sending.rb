@@ -2,21 +2,18 @@
 
 module ZMQ
   class Socket
-    # Sends. Each call returns the bytes of the last part, or -1.
+    # Sends. Each call returns the number of bytes of the last part, or -1. Each call takes the flag
+    # `DONTWAIT`, and a call that sends one part `SNDMORE`.
     #
     # The socket holds parts sent with `SNDMORE` until the last one; then all go as one message. As
     # in libzmq, the first part waits for a peer with room, or fails. That a ROUTER has no such peer
     # shows at the last part.
     module Sending
       # @param string [String]
-      # @param flags [Integer] `DONTWAIT`, `SNDMORE`
-      # @return [Integer] bytes, or -1
       def send_string(string, flags = 0) = send_part(string || "", flags)
 
       # Sends Strings as one message.
       # @param parts [Array<String>]
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes of the last part, or -1
       def send_strings(parts, flags = 0)
         return -1 if parts.nil? || parts.empty?
         send_parts(parts.map { |part| part || "" }, flags)
@@ -24,8 +21,6 @@ module ZMQ
 
       # Sends a message, which is empty afterwards. It keeps its bytes when the call fails.
       # @param message [Message]
-      # @param flags [Integer] `DONTWAIT`, `SNDMORE`
-      # @return [Integer] bytes, or -1
       def sendmsg(message, flags = 0)
         message = Message.of(message)
         return failed(EFAULT) if message.nil? || message.closed?
@@ -36,8 +31,6 @@ module ZMQ
 
       # Sends messages as the parts of one.
       # @param parts [Array<Message>]
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes of the last part, or -1
       def sendmsgs(parts, flags = 0)
         return -1 if parts.nil? || parts.empty?
         messages = parts.map { |part| Message.of(part) }
@@ -49,8 +42,6 @@ module ZMQ
 
       # {#sendmsg}, then closes the message, also after a failure.
       # @param message [Message]
-      # @param flags [Integer] `DONTWAIT`, `SNDMORE`
-      # @return [Integer] bytes, or -1
       def send_and_close(message, flags = 0)
         result = sendmsg(message, flags)
         message.close
@@ -68,7 +59,6 @@ module ZMQ
 
       # @param last [String, Godwit::Frame] the last part, whose size is read before the send: a
       #   sent frame is gone
-      # @return [Integer] bytes, or -1
       def transmit(message, last, flags)
         godwit = @godwit
         return failed(ENOTSOCK) unless godwit

@@ -50,7 +50,6 @@ module ZMQ
       write_number(:linger, LINGER, milliseconds)
     end
 
-    # @return [Boolean]
     def ipv4only? = read_option(IPV4ONLY) == 1
 
     # @param flag [Boolean]
@@ -68,11 +67,9 @@ module ZMQ
     end
 
     # @param topic [String]
-    # @return [nil]
     def subscribe(topic) = write_topic("subscribe", SUBSCRIBE, topic)
 
     # @param topic [String]
-    # @return [nil]
     def unsubscribe(topic) = write_topic("unsubscribe", UNSUBSCRIBE, topic)
 
     # @return [Integer] of POLLIN and POLLOUT

@@ -94,7 +94,6 @@ module ZMQ
       first
     end
 
-    # @return [nil]
     def failed(error)
       raise Failures.misuse(error, self) if error.is_a?(Godwit::ForkedError)
       Failures.note(error)
