@@ -34,8 +34,7 @@ module Conformance
     #   dealt with it
     def dealt_with(beacon)
       Thread::Queue.new.tap do |queue|
-        beacon
-          .instance_variable_get(:@thread)
+        beacon.instance_variable_get(:@thread)
           .define_singleton_method(:keep) { |*datagram| super(*datagram).then { queue << true } }
       end
     end

@@ -419,8 +419,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
   {
     "Device.new(rep, rep)" => ->(rep) { ZMQ::Device.new(rep, rep) },
     "zmq_proxy(rep.socket, rep.socket, nil)" => ->(rep) {
-      LibZMQ.zmq_proxy(rep.socket, rep.socket,
-        nil)
+      LibZMQ.zmq_proxy(rep.socket, rep.socket, nil)
     }
   }.each do |name, echo|
     test "#{name} echoes until the context is terminated, as Jupyter's heartbeat wants it" do

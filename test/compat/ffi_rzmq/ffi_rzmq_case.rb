@@ -12,10 +12,7 @@ class FFIRzmqCase < Godwit::TestCase
   # Where the layer is tried, and why not: the gate tries the C extension alone.
   RUNTIMES =
     Godwit::TestSupport::Length.of(
-      {native: nil},
-      long: {
-        native: nil, ffi: nil, jruby: NO_JRUBY
-      }
+      {native: nil}, long: {native: nil, ffi: nil, jruby: NO_JRUBY}
     ).freeze
 
   DOOR = "-rgodwit/compat/ffi_rzmq"

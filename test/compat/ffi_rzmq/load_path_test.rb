@@ -130,9 +130,7 @@ class FFIRzmqDoorTest < FFIRzmqCase
       assert_child(
         start_command(
           [RbConfig.ruby, "--disable-gems", "-Ilib", DOOR, "-e", program],
-          env: {
-            "GODWIT_BACKEND" => nil
-          }
+          env: {"GODWIT_BACKEND" => nil}
         ).finish
       )
     assert_equal ["no ffi", '"hello"', '"hello"', '"he"', '"lo"', "false", '"hello"'],

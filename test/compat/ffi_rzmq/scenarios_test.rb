@@ -6,9 +6,7 @@ require_relative "ffi_rzmq_case"
 # compared.
 class FFIRzmqScenariosTest < FFIRzmqCase
   SCENARIOS =
-    Dir
-      .children("#{__dir__}/scenarios")
-      .grep_v(/prelude|run/)
+    Dir.children("#{__dir__}/scenarios").grep_v(/prelude|run/)
       .map { |file| File.basename(file, ".rb") }
       .sort
       .freeze

@@ -119,9 +119,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     endpoint = spot
     result = ZMQ::Loop.run do
       assert_equal 0,
-        ZL.bind(
-          pull, endpoint, Reader, ->(handler) { (reader = handler) && false }, :two
-        )
+        ZL.bind(pull, endpoint, Reader, ->(handler) { (reader = handler) && false }, :two)
       assert_equal true, ZL.connect(push, endpoint, nil)
       ZL.remove(push)
       push.send("message")

@@ -29,8 +29,7 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
       @seen = Queue.new
     end
 
-    ZMQ::Monitor
-      .public_instance_methods(false)
+    ZMQ::Monitor.public_instance_methods(false)
       .each { |name| define_method(name) { |*arguments| @seen << [name, *arguments] } }
   end
 

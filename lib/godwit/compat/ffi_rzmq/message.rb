@@ -136,9 +136,7 @@ module ZMQ
     # @return [String, Godwit::Frame]
     def content
       return @content if @content
-      raise MessageError.new(
-        "zmq_msg_data", -1, EFAULT, "this message was closed: make a new one"
-      )
+      raise MessageError.new("zmq_msg_data", -1, EFAULT, "this message was closed: make a new one")
     end
 
     # @private

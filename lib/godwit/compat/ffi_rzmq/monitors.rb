@@ -15,8 +15,7 @@ module Godwit
           return Failures.note(::ZMQ::ENOTSOCK) unless socket&.godwit
           socket.monitor = nil
           return 0 unless endpoint
-          kinds =
-            Monitor::KINDS.select { |kind| events.anybits?(kind.bit) && kind.bit <= 0xffff }
+          kinds = Monitor::KINDS.select { |kind| events.anybits?(kind.bit) && kind.bit <= 0xffff }
           return Failures.note(::ZMQ::EINVAL) if kinds.empty?
           pair = PAIR.new(context: socket.godwit.context, linger: 0, send_hwm: 0).bind(endpoint)
           monitor = socket.monitor = socket.godwit.monitor(*kinds.map(&:name))
