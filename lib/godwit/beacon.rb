@@ -267,9 +267,7 @@ module Godwit
       @thread
     end
 
-    def take(operation, timeout)
-      wait(operation, timeout) { |thread, left| thread.take(left) }
-    end
+    def take(operation, timeout) = wait(operation, timeout) { |thread, left| thread.take(left) }
 
     def take_until_closed
       take(:each, nil)

@@ -106,9 +106,7 @@ module Godwit
     #   no block
     # @raise [StateError] in a trap block
     # @raise [ClosedError, ForkedError]
-    def readable(thing, &block)
-      watch(thing, :readable, block)
-    end
+    def readable(thing, &block) = watch(thing, :readable, block)
 
     # Calls the block whenever a message, or bytes, can be sent. That is most of the time: {#remove}
     # it as soon as there is nothing to send.
@@ -116,9 +114,7 @@ module Godwit
     # @yieldparam thing [Socket, IO, #to_io]
     # @return [self]
     # @raise [Error] as {#readable}
-    def writable(thing, &block)
-      watch(thing, :writable, block)
-    end
+    def writable(thing, &block) = watch(thing, :writable, block)
 
     # Removes a socket or IO, or one of its two callbacks; also in a callback, and also one that is
     # closed.
@@ -148,8 +144,58 @@ module Godwit
 
     # @param thing [Object]
     # @return [Boolean] whether this very socket or IO has a callback
-    def registered?(thing)
-      @watches.key?(thing)
+    def registered?(thing) = @watches.key?(thing)
+
+    # Calls the block once, after a time.
+    # @param seconds [Integer, Float] from now; 0: in the next turn
+    # @yieldparam timer [Timers::Timer] which can be cancelled and reset
+    # @return [Timers::Timer]
+    # @raise [ArgumentTypeError, ArgumentValueError] when the time is no duration, or there is no
+    #   block
+    # @raise [StateError] in a trap block
+    # @raise [ClosedError, ForkedError]
+    def after(seconds, &block)
+      usable(:after)
+      @timers.after(seconds, &block)
+    end
+
+    # Calls the block at start + interval, start + 2 * interval…, without drift; calls missed in a
+    # stall are skipped (see {Timers}).
+    # @param seconds [Integer, Float] the interval; 0: in each turn
+    # @param times [Integer, nil] how many times, at least 1; nil: until it is cancelled
+    # @yieldparam timer [Timers::Timer] which can be cancelled, reset, and given another interval
+    # @return [Timers::Timer]
+    # @raise [Error] as {#after}
+    def every(seconds, times: nil, &block)
+      usable(:every)
+      @timers.every(seconds, times: times, &block)
+    end
+
+    # Runs the block in the loop's next turn, in the loop's thread. From any thread or `trap` block.
+    # @yieldparam loop [Loop]
+    # @return [self]
+    # @raise [ArgumentValueError] without a block
+    # @raise [ClosedError, ForkedError]
+    def post(&block)
+      raise Errors.bad_value(:post, "the call", "a block to run", nil) unless block
+      usable(:post)
+      without_interrupts do
+        @posted.push(block)
+        wake
+      end
+      self
+    end
+
+    # {#run} goes on after a StandardError of a callback, a timer or a posted block, or of what was
+    # closed elsewhere, and calls the block. It raises what the block raises. A later call replaces
+    # the block; without a block, {#run} raises the errors.
+    # @yieldparam error [StandardError]
+    # @yieldparam source [Socket, IO, #to_io, Timers::Timer, Loop] whose callback raised; the loop
+    #   for a posted block
+    # @return [self]
+    def on_error(&block)
+      @on_error = block
+      self
     end
 
     # Runs callbacks until {#stop}, or until nothing is left to do: nothing is registered, set or
@@ -188,14 +234,10 @@ module Godwit
     end
 
     # @return [Boolean] whether {#run} was called and has not returned, in this process
-    def running?
-      !forked? && claimed?
-    end
+    def running? = !forked? && claimed?
 
     # @return [Boolean] whether nothing is registered, no timer is set, and nothing is posted
-    def empty?
-      @watches.empty? && @timers.empty? && @posted.empty?
-    end
+    def empty? = @watches.empty? && @timers.empty? && @posted.empty?
 
     # Closes the loop, not what is registered in it. One that runs ends as by {#stop}. A second call
     # does nothing.
@@ -212,9 +254,7 @@ module Godwit
     end
 
     # @return [Boolean]
-    def closed?
-      @closed
-    end
+    def closed? = @closed
 
     # @return [String]
     def inspect
@@ -258,4 +298,3 @@ module Godwit
     def locked(operation, &block) = Timers.locked(@lock, operation, &block)
   end
 end
-require_relative "loop/callbacks"

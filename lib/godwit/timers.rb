@@ -78,9 +78,7 @@ module Godwit
     # @raise [ArgumentTypeError, ArgumentValueError] when the time is no duration, or there is no
     #   block
     # @raise [StateError] in a trap block
-    def after(seconds, &block)
-      add(:after, seconds, 1, block)
-    end
+    def after(seconds, &block) = add(:after, seconds, 1, block)
 
     # Makes a timer that fires at start + interval, start + 2 * interval…
     # @param seconds [Integer, Float] the interval; 0: in each round
@@ -142,14 +140,10 @@ module Godwit
     end
 
     # @return [Integer] how many will fire
-    def size
-      @heap.size
-    end
+    def size = @heap.size
 
     # @return [Boolean] whether none will fire
-    def empty?
-      @heap.empty?
-    end
+    def empty? = @heap.empty?
 
     # Cancels all timers.
     # @return [self]
@@ -174,9 +168,7 @@ module Godwit
 
     # @private
     # @return [Float]
-    def now
-      @clock ? @clock.call : Timeout.now
-    end
+    def now = @clock ? @clock.call : Timeout.now
 
     # @private
     # @return [Timer, nil] the next that is due; it is set for its next round, or has ended
@@ -193,14 +185,10 @@ module Godwit
     end
 
     # @private
-    def disarm(timer)
-      change { stop(timer) && empty? }
-    end
+    def disarm(timer) = change { stop(timer) && empty? }
 
     # @private
-    def rearm(timer, interval)
-      change { start(timer, interval) }
-    end
+    def rearm(timer, interval) = change { start(timer, interval) }
 
     # @private
     # The block is called, in any thread, when the time until the next timer may be shorter, or no

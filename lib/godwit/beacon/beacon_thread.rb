@@ -57,14 +57,10 @@ module Godwit
         end
       end
 
-      def silence
-        change { retire }
-      end
+      def silence = change { retire }
 
       # @param prefix [String, nil] nil: receives nothing
-      def subscribe(prefix)
-        change { @prefix = prefix }
-      end
+      def subscribe(prefix) = change { @prefix = prefix }
 
       def interval=(seconds)
         change do
@@ -78,14 +74,10 @@ module Godwit
       end
 
       # @return [Array(String, String), nil] nil when time is up
-      def take(seconds)
-        await(seconds) { @queue.shift }
-      end
+      def take(seconds) = await(seconds) { @queue.shift }
 
       # @return [true, nil] nil when time is up
-      def wait_sent(count, seconds)
-        await(seconds) { count && @sent >= count }
-      end
+      def wait_sent(count, seconds) = await(seconds) { count && @sent >= count }
 
       # Takes no lock, since a trap block and the garbage collector may call it.
       def stop

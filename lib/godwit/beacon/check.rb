@@ -35,14 +35,10 @@ module Godwit
       end
 
       # @return [String] a frozen copy, binary
-      def payload(value)
-        bytes(:publish, "the payload", "1 to #{MOST_BYTES} bytes", 1, value)
-      end
+      def payload(value) = bytes(:publish, "the payload", "1 to #{MOST_BYTES} bytes", 1, value)
 
       # @return [String] a frozen copy, binary
-      def prefix(value)
-        bytes(:subscribe, "the prefix", "up to #{MOST_BYTES} bytes", 0, value)
-      end
+      def prefix(value) = bytes(:subscribe, "the prefix", "up to #{MOST_BYTES} bytes", 0, value)
 
       def bytes(operation, name, allowed, least, value)
         unless value.is_a?(String)

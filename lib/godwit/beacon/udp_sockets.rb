@@ -29,9 +29,7 @@ module Godwit
       attr_reader :receiver
 
       # @raise [SystemCallError]
-      def broadcast(payload)
-        @sender.send(payload, 0, @target)
-      end
+      def broadcast(payload) = @sender.send(payload, 0, @target)
 
       # @return [Array(String, String), nil] address of the sender, payload; nil when there is none
       # @raise [SystemCallError]
@@ -52,9 +50,7 @@ module Godwit
         nil # the interface is gone or not ready yet, or there is no descriptor left
       end
 
-      def close
-        [@receiver, @sender].each { |socket| socket&.close }
-      end
+      def close = [@receiver, @sender].each { |socket| socket&.close }
 
       private
 

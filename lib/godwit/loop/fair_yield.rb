@@ -26,9 +26,7 @@ module Godwit
       end
 
       # A killed thread runs no `ensure` of its waiting fibers, so its claim ends with the thread.
-      def claimed?
-        !@token.nil? && @runner.alive?
-      end
+      def claimed? = !@token.nil? && @runner.alive?
 
       # Also ends the effect of {Loop#stop}.
       def release(token)

@@ -16,9 +16,7 @@ module Godwit
         @entries[event] = [callback, turn]
       end
 
-      def remove(event)
-        @entries.delete(event)
-      end
+      def remove(event) = @entries.delete(event)
 
       # @return [Proc, nil] nil when the callback was registered in this turn, after the event was
       #   seen

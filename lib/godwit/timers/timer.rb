@@ -53,25 +53,17 @@ module Godwit
       end
 
       # @return [Boolean] whether {#cancel} was called, and not {#reset} since
-      def cancelled?
-        @cancelled
-      end
+      def cancelled? = @cancelled
 
       # @return [Boolean] whether it will fire again
-      def pending?
-        !index.nil?
-      end
+      def pending? = !index.nil?
 
       # @return [Float, nil] seconds until it fires, 0 when it is due; nil when it will not
-      def next_in
-        pending? ? [@deadline - @timers.now, 0.0].max : nil
-      end
+      def next_in = pending? ? [@deadline - @timers.now, 0.0].max : nil
 
       # Calls the callback now; {#fired} and its next firing stay as they are.
       # @return [Object] the callback's value
-      def call
-        @callback.call(self)
-      end
+      def call = @callback.call(self)
 
       # @return [String]
       def inspect

@@ -13,9 +13,7 @@ module LibZMQ
 
   class << self
     # @return [Hash{Symbol => Integer}] `:major`, `:minor`, `:patch` of the running libzmq
-    def version
-      %i[major minor patch].zip(Godwit::Backend::IMPLEMENTATION.libzmq_version).to_h
-    end
+    def version = %i[major minor patch].zip(Godwit::Backend::IMPLEMENTATION.libzmq_version).to_h
 
     # @return [Integer] such as 40304
     def version_number = version.values.inject { |number, part| number * 100 + part }

@@ -108,9 +108,7 @@ module ZMQ
 
       class << self
         # @return [String] an endpoint of its own
-        def endpoint
-          "inproc://godwit-rbczmq-beacon-#{@lock.synchronize { @count += 1 }}"
-        end
+        def endpoint = "inproc://godwit-rbczmq-beacon-#{@lock.synchronize { @count += 1 }}"
 
         # The thread must keep neither the Beacon nor its socket, so this method sees neither.
         def feed(beacon, pair)

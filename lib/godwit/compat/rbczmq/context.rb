@@ -81,14 +81,10 @@ module ZMQ
     end
 
     # @return [Socket] bound to the endpoint
-    def bind(type, endpoint)
-      attached(type) { |socket| socket.bind(endpoint) }
-    end
+    def bind(type, endpoint) = attached(type) { |socket| socket.bind(endpoint) }
 
     # @return [Socket] connected to the endpoint
-    def connect(type, endpoint)
-      attached(type) { |socket| socket.connect(endpoint) }
-    end
+    def connect(type, endpoint) = attached(type) { |socket| socket.connect(endpoint) }
 
     # Closes every socket, also those of other threads, and waits until they have sent what their
     # linger allows.

@@ -43,8 +43,6 @@ module ZMQ
       p recv
     end
 
-    def on_writable
-      send("")
-    end
+    def on_writable = send("")
   end
 end

@@ -70,9 +70,7 @@ module ZMQ
 
     # Takes the first frame out; it belongs to the caller then.
     # @return [Frame, nil]
-    def pop
-      change { free(@frames.shift) }
-    end
+    def pop = change { free(@frames.shift) }
 
     # Takes the first frame out.
     # @return [String, nil] its bytes up to the first NUL

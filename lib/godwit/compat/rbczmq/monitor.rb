@@ -21,9 +21,7 @@ module ZMQ
     class << self
       # @private
       # @return [Array<Symbol>] names of the events in a mask
-      def names(mask)
-        EVENTS.select.with_index { |_, bit| mask.anybits?(1 << bit) }
-      end
+      def names(mask) = EVENTS.select.with_index { |_, bit| mask.anybits?(1 << bit) }
 
       # @private
       # Hands events to the handler until the socket is closed. libzmq's monitor ends before the

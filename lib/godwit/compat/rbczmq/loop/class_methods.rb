@@ -64,9 +64,7 @@ module ZMQ
       end
 
       # @private
-      def interrupt_all
-        @runners.each(&:interrupt)
-      end
+      def interrupt_all = @runners.each(&:interrupt)
 
       %i[stop running? verbose= register remove register_timer cancel_timer].each do |name|
         define_method(name) { |*arguments| instance.public_send(name, *arguments) }

@@ -103,8 +103,6 @@ module ZMQ
       ZMQ.resolver.getresources("_#{service}._tcp.#{domain}", Resolv::DNS::Resource::IN::SRV)
     end
 
-    def address(service)
-      "tcp://#{Resolv.getaddress(service.target.to_s)}:#{service.port}"
-    end
+    def address(service) = "tcp://#{Resolv.getaddress(service.target.to_s)}:#{service.port}"
   end
 end

@@ -99,8 +99,6 @@ module ZMQ
       Failures.note(error)
     end
 
-    def frame_of(data)
-      data && Frame.of(data, rest?)
-    end
+    def frame_of(data) = data && Frame.of(data, rest?)
   end
 end
