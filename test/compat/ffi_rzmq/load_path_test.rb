@@ -4,8 +4,8 @@ require "json"
 require "timeout"
 require_relative "ffi_rzmq_case"
 
-# When the door opens, what it shows, and that without it nothing is shadowed.
-class FFIRzmqDoorTest < FFIRzmqCase
+# When the layer loads, what it offers, and that without it nothing is shadowed.
+class FFIRzmqLoadPathTest < FFIRzmqCase
   SHOWN = <<~RUBY
     require "json"
     require "ffi-rzmq"
@@ -41,8 +41,7 @@ class FFIRzmqDoorTest < FFIRzmqCase
     puts JSON.generate([methods, numbers, arities, ZMQ.singleton_methods])
   RUBY
 
-  # What the door leaves out: pointers into libzmq's own structs, and what the gem needs for loading
-  # itself.
+  # The layer leaves out pointers into libzmq's structs, and methods that the gem's loading needs.
   LEFT_OUT = {
     "PollItem" => [%w[pointer poll_item poll_item= socket= fd=], %w[from_pointer]],
     "PollItems" => [%w[address], []], "Socket" => [[], %w[close]], "Context" => [[], %w[close]],
@@ -68,7 +67,7 @@ class FFIRzmqDoorTest < FFIRzmqCase
     end
   end
 
-  test "without the door the gem is the gem" do
+  test "without the layer the gem is the gem" do
     program = <<~RUBY
       require "godwit"
       require "ffi-rzmq"
@@ -78,7 +77,7 @@ class FFIRzmqDoorTest < FFIRzmqCase
     assert_match(%r{/ffi-rzmq-[\d.]+/lib/ffi-rzmq\.rb\nnil\n\z}, result.stdout)
   end
 
-  test "the door wins over the gem, also when the program sets Bundler up itself" do
+  test "the layer wins over the gem, also when the program sets Bundler up itself" do
     program = <<~RUBY
       ENV["BUNDLE_GEMFILE"] ||= File.expand_path("Gemfile")
       require "bundler/setup"
@@ -96,7 +95,7 @@ class FFIRzmqDoorTest < FFIRzmqCase
     [[], ["-rbundler/setup"]].each do |first|
       assert_equal expected,
         assert_child(
-          start_command([RbConfig.ruby, "-Ilib", *first, DOOR, "-e", program]).finish
+          start_command([RbConfig.ruby, "-Ilib", *first, LAYER, "-e", program]).finish
         ).stdout
     end
   end
@@ -129,7 +128,7 @@ class FFIRzmqDoorTest < FFIRzmqCase
     result =
       assert_child(
         start_command(
-          [RbConfig.ruby, "--disable-gems", "-Ilib", DOOR, "-e", program],
+          [RbConfig.ruby, "--disable-gems", "-Ilib", LAYER, "-e", program],
           env: {"GODWIT_BACKEND" => nil}
         ).finish
       )
@@ -149,7 +148,7 @@ class FFIRzmqDoorTest < FFIRzmqCase
     end
   end
 
-  test "a door that comes after the gem says so" do
+  test "a layer that comes after the gem says so" do
     result =
       run_old(
         "require 'ffi-rzmq'\n$LOAD_PATH.unshift 'lib'\nrequire 'godwit/compat/ffi_rzmq'\n", on: :gem
@@ -173,7 +172,7 @@ class FFIRzmqDoorTest < FFIRzmqCase
     result =
       start_command(
         [
-          RbConfig.ruby, "-W", "-Ilib", DOOR, "-e",
+          RbConfig.ruby, "-W", "-Ilib", LAYER, "-e",
           "require 'ffi-rzmq'; require 'ffi-rzmq-core'; ZMQ::Poller.new; LibZMQ.version"
         ]
       ).finish

@@ -18,7 +18,7 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
       define_method(name) { |*arguments| (@calls << [name, *arguments]) && self }
     end
 
-    # Those that judge their argument, as the real one.
+    # These check their argument, as Godwit::Beacon does.
     {:publish => :payload, :subscribe => :prefix, :interval= => :interval}.each do |name, check|
       define_method(name) do |value|
         @calls << [name, Godwit::Beacon::Check.public_send(check, value)]
@@ -134,7 +134,7 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
   end
 end
 
-# On a network of the test's own, in a namespace: no interface of this machine is broadcast to.
+# In a network namespace of the test: no interface of this machine gets a broadcast.
 class RbczmqBeaconOnTheWireTest < Godwit::TestCase
   HEAD = %(require "godwit/compat/rbczmq"; require "zmq"\n)
   WIRE =
@@ -219,7 +219,7 @@ class RbczmqBeaconOnTheWireTest < Godwit::TestCase
   test "one that is forgotten ends its thread" do
     not_on :jruby, "GC.start collects nothing there"
     assert_equal ["true"], lines(<<~RUBY, WIRE)
-      ZMQ::Beacon.new(9999).tap(&:pipe).destroy # the process's own context may have a thread too
+      ZMQ::Beacon.new(9999).tap(&:pipe).destroy # the default context may start a thread
       before = Thread.list.size
       make = -> { 3.times { ZMQ::Beacon.new(9999).pipe } }
       Thread.new(&make).join

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What raises, and the helpers around errors.
+# Calls that raise, and the helpers around errors.
 show "ok",
   ZMQ::Util.resultcode_ok?(0),
   ZMQ::Util.resultcode_ok?(5),
