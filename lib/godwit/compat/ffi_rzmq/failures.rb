@@ -29,7 +29,6 @@ module Godwit
           -1
         end
 
-        # @param error [Godwit::Error]
         # @return [Integer] libzmq's errno for it
         def errno_of(error)
           case error

@@ -33,7 +33,6 @@ module LibZMQ
     # @return [Integer] see {ZMQ::Util.errno}
     def zmq_errno = ZMQ::Util.errno
 
-    # @param errno [Integer]
     # @return [FFI::Pointer] to the words
     # @raise [ZMQ::NotSupportedError] without the gem ffi
     def zmq_strerror(errno)

@@ -36,13 +36,11 @@ module ZMQ
       copy_in_string(message) if message
     end
 
-    # @param string [String]
     # @return [Integer, nil] 0; nil for nil
     def copy_in_string(string)
       copy_in_bytes(string, string.bytesize) if string
     end
 
-    # @param bytes [String]
     # @param len [Integer] how many of them
     # @return [Integer] 0
     # @raise [TypeError] unless it is a String
@@ -65,12 +63,10 @@ module ZMQ
     alias_method :pointer, :address
 
     # Takes a copy of another message's bytes.
-    # @param source [Message, Handle]
     # @return [Integer] 0 or -1
     def copy(source) = take_from(source) { |other| other.content.dup }
 
     # Takes the bytes of another message, which is empty afterwards.
-    # @param source [Message, Handle]
     # @return [Integer] 0 or -1
     def move(source)
       take_from(source) do |other|

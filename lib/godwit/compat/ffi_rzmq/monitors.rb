@@ -9,7 +9,6 @@ module Godwit
       module Monitors
         module_function
 
-        # @param socket [ZMQ::Socket, nil]
         # @return [Integer] 0 or -1
         def start(socket, endpoint, events)
           return Failures.note(::ZMQ::ENOTSOCK) unless socket&.godwit

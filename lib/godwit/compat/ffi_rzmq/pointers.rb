@@ -37,7 +37,6 @@ module ZMQ
   # {Message#data} without the gem ffi: the methods of a pointer that programs need most. They raise
   # IndexError outside of the bytes.
   class Bytes
-    # @param bytes [String]
     def initialize(bytes)
       @bytes = bytes.b
     end
@@ -46,19 +45,15 @@ module ZMQ
     # @return [String] binary
     def read_string(length = nil) = length ? get_bytes(0, length) : @bytes[/\A[^\0]*/n]
 
-    # @param length [Integer]
     # @return [String] binary
     def read_bytes(length) = get_bytes(0, length)
 
-    # @param offset [Integer]
-    # @param length [Integer]
     # @return [String] binary
     def get_bytes(offset, length)
       check(offset, length)
       @bytes.byteslice(offset, length)
     end
 
-    # @param offset [Integer]
     # @param string [String] replaces as many bytes
     # @return [self]
     def put_bytes(offset, string)

@@ -16,7 +16,6 @@ module ZMQ
     # @private
     attr_writer :revents
 
-    # @param pollable [Object]
     # @return [PollItem]
     # @raise [TypeError] when it cannot be watched
     def self.from_pollable(pollable) = new.watch(pollable)
@@ -90,19 +89,16 @@ module ZMQ
       @items = {}
     end
 
-    # @param pollable [Object]
     # @return [PollItem, nil]
     def get(pollable) = @items[pollable]
     alias_method :[], :get
 
-    # @param item [PollItem]
     # @return [PollItem]
     def <<(item)
       @items[item.pollable] = item
     end
     alias_method :push, :<<
 
-    # @param pollable [Object]
     # @return [Boolean] whether it was registered
     def delete(pollable) = !@items.delete(pollable).nil?
 

@@ -44,7 +44,6 @@ module ZMQ
       item.events
     end
 
-    # @param pollable [Object]
     # @param events [Integer] to remove; without a remaining event the object is deleted
     # @return [Boolean, nil] whether one of the events was registered
     def deregister(pollable, events)
@@ -63,7 +62,6 @@ module ZMQ
     def deregister_readable(pollable) = deregister(pollable, POLLIN)
     def deregister_writable(pollable) = deregister(pollable, POLLOUT)
 
-    # @param pollable [Object]
     # @return [Boolean] whether it was registered
     def delete(pollable)
       forget

@@ -8,7 +8,6 @@ module ZMQ
 
     class << self
       # rbczmq does not pass the argument on to initialize, and subclasses rely on that.
-      # @param io_threads [Integer, nil]
       def new(io_threads = nil)
         Arguments.type(io_threads, Integer) unless io_threads.nil?
         context = Context.register(allocate, caller_locations(1, 1).first)

@@ -30,7 +30,6 @@ module Godwit
         end
 
         # @param error [Error] Godwit's
-        # @param socket [::ZMQ::Socket, nil]
         def fail_with(error, socket = nil)
           note(error)
           socket&.alive!

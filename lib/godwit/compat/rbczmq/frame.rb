@@ -14,7 +14,6 @@ module ZMQ
     private_constant :GONE
 
     class << self
-      # @param data [String, nil]
       # @raise [TypeError] for a subclass
       def new(data = nil)
         raise TypeError, "ZMQ::Frame has no subclasses" unless equal?(Frame)

@@ -6,7 +6,6 @@ module ZMQ
     # @return [Pollitem]
     attr_reader :pollitem
 
-    # @param pollitem [Pollitem]
     # @param _args [Array] for subclasses
     def initialize(pollitem, *_args)
       unless pollitem.is_a?(Pollitem)

@@ -72,7 +72,6 @@ module ZMQ
       nil
     end
 
-    # @param timer [Timer]
     # @return [true]
     def register_timer(timer)
       alive!
@@ -87,7 +86,6 @@ module ZMQ
       true
     end
 
-    # @param timer [Timer]
     # @return [true]
     def cancel_timer(timer)
       alive!

@@ -20,7 +20,6 @@ module ZMQ
       end
 
       # @private
-      # @param parts [Array<String>]
       def of(parts)
         message = new
         last = parts.size - 1

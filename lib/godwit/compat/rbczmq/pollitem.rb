@@ -12,7 +12,6 @@ module ZMQ
     # @return [Pollitem] the thing itself, or a new Pollitem for a Socket or an IO
     def self.coerce(thing) = thing.is_a?(Pollitem) ? thing : new(thing)
 
-    # @param pollable [Socket, IO]
     # @param events [Integer, nil] of POLLIN and POLLOUT; nil: both
     def initialize(pollable, events = nil)
       events = Arguments.type(events.nil? ? POLLIN | POLLOUT : events, Integer)

@@ -38,7 +38,6 @@ module ZMQ
       end
 
       # @private
-      # @param godwit [Godwit::Context]
       def open(context, godwit)
         socket = allocate
         klass = CompatSocket::CLASSES.fetch(self::TYPE)

@@ -9,18 +9,15 @@ module ZMQ
     # in libzmq, the first part waits for a peer with room, or fails. That a ROUTER has no such peer
     # shows at the last part.
     module Sending
-      # @param string [String]
       def send_string(string, flags = 0) = send_part(string || "", flags)
 
       # Sends Strings as one message.
-      # @param parts [Array<String>]
       def send_strings(parts, flags = 0)
         return -1 if parts.nil? || parts.empty?
         send_parts(parts.map { |part| part || "" }, flags)
       end
 
       # Sends a message, which is empty afterwards. It keeps its bytes when the call fails.
-      # @param message [Message]
       def sendmsg(message, flags = 0)
         message = Message.of(message)
         return failed(EFAULT) if message.nil? || message.closed?
@@ -30,7 +27,6 @@ module ZMQ
       end
 
       # Sends messages as the parts of one.
-      # @param parts [Array<Message>]
       def sendmsgs(parts, flags = 0)
         return -1 if parts.nil? || parts.empty?
         messages = parts.map { |part| Message.of(part) }
@@ -41,7 +37,6 @@ module ZMQ
       end
 
       # {#sendmsg}, then closes the message, also after a failure.
-      # @param message [Message]
       def send_and_close(message, flags = 0)
         result = sendmsg(message, flags)
         message.close

@@ -32,19 +32,15 @@ module ZMQ
         register_for(POLLIN, pollable, handler, args)
       end
 
-      # @param handler [Class, nil] made with the Pollitem and the arguments
-      # @return [Pollitem]
+      # As {register_readable}.
       def register_writable(pollable, handler = DefaultHandler, *args)
         register_for(POLLOUT, pollable, handler, args)
       end
 
-      # @return [Timer]
       def add_oneshot_timer(delay, callback = nil, &block) = add_timer(delay, 1, callback, &block)
-
-      # @return [Timer]
       def add_periodic_timer(delay, callback = nil, &block) = add_timer(delay, 0, callback, &block)
 
-      # @return [Timer]
+      # @return [Timer] see Timer.new
       def add_timer(delay, times, callback = nil, &block)
         timer = Timer.new(delay, times, callback, &block)
         instance.register_timer(timer)

@@ -52,7 +52,6 @@ module ZMQ
 
     def ipv4only? = read_option(IPV4ONLY) == 1
 
-    # @param flag [Boolean]
     def ipv4only=(flag)
       write_flag(:ipv4only, IPV4ONLY, flag)
     end
@@ -66,10 +65,7 @@ module ZMQ
       write_option("identity", IDENTITY, name.b)
     end
 
-    # @param topic [String]
     def subscribe(topic) = write_topic("subscribe", SUBSCRIBE, topic)
-
-    # @param topic [String]
     def unsubscribe(topic) = write_topic("unsubscribe", UNSUBSCRIBE, topic)
 
     # @return [Integer] of POLLIN and POLLOUT
