@@ -65,7 +65,7 @@ module ZMQ
 
       # @return [String, Godwit::Frame, nil] nil on failure
       def next_part(primitive, flags)
-        return @rest.shift if rest?
+        return @rest.shift unless @rest.empty?
         message = receive(primitive, flags)
         return message unless message.is_a?(Array)
         @rest = message
@@ -74,7 +74,7 @@ module ZMQ
 
       # @return [Array<String, Godwit::Frame>, nil] nil on failure
       def all_parts(primitive, flags)
-        return @rest.shift(@rest.size) if rest?
+        return @rest.shift(@rest.size) unless @rest.empty?
         message = receive(primitive, flags) or return
         message.is_a?(Array) ? message : [message]
       end
@@ -86,7 +86,7 @@ module ZMQ
           failed(ENOTSOCK)
           return
         end
-        use
+        @user = Thread.current
         message = godwit.__send__(primitive, patience(flags))
         message ? @turn &&= :send : failed(EAGAIN)
         message

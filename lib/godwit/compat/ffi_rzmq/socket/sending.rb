@@ -58,8 +58,9 @@ module ZMQ
         godwit = @godwit
         return failed(ENOTSOCK) unless godwit
         size = last.bytesize if last.is_a?(String) || last.is_a?(Godwit::Frame)
-        use
-        return failed(EFSM) if @turn && rest? # the rest of what was received must be read first
+        @user = Thread.current
+        # The program must read the rest of the last message first.
+        return failed(EFSM) if @turn && !@rest.empty?
         # On EAGAIN the held parts stay, and the program can send the last part again.
         return failed(EAGAIN) unless godwit.__send__(:_send, message, patience(flags), nil)
         @held = [] unless @held.empty?
