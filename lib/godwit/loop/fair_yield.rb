@@ -131,9 +131,9 @@ module Godwit
         end
       end
 
-      # @wakeup is one end of a pair of sockets without traffic: always writable, never readable.
-      # Watching it for writability wakes the poller. This needs no buffer that could be full, and
-      # works in a trap block.
+      # The pair of sockets behind @wakeup has no traffic: always writable, never readable. Watching
+      # it for writability wakes the poller. This needs no buffer that could be full, and works in a
+      # trap block.
       def wake
         return if @calling && Thread.current.equal?(@runner)
         watch_wakeup(:writable)
