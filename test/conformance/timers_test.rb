@@ -366,9 +366,7 @@ class TimersTest < Godwit::TestCase
       when 5
         at(@now - 1000 + random.rand(3)) do
           due =
-            pending
-              .keys
-              .select { |timer| timer.next_in.zero? }
+            pending.keys.select { |timer| timer.next_in.zero? }
               .sort_by { |timer| [timer.deadline, timer.serial] }
           @log.clear
           @timers.fire
