@@ -2,24 +2,24 @@
 
 module Godwit
   module CLI
-    # `godwit version`: the versions of all that takes part, and what libzmq was built with.
+    # `godwit version`: the versions of godwit, libzmq and Ruby, and libzmq's features.
     class Version < Command
       summary "Prints the versions of godwit, libzmq and Ruby, and what libzmq was built with."
       usage "version [--json]"
 
-      # What zmq_has(3) can be asked for.
+      # The features that zmq_has(3) knows.
       FEATURES = %w[ipc curve gssapi draft WS WSS pgm norm tipc vmci].freeze
 
       private
 
-      def define(options)
-        options.on("--json", "as one JSON object") { @json = true }
+      def define(parser)
+        parser.on("--json", "as one JSON object")
       end
 
       def call(arguments)
         no_arguments(arguments)
         require "godwit"
-        @json ? print_json : print_text
+        options[:json] ? print_json : print_text
         EXIT[:ok]
       end
 

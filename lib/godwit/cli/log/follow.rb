@@ -3,7 +3,7 @@
 module Godwit
   module CLI
     class Log
-      # Shows what a reader gets, until it is enough.
+      # Shows what a reader receives, until a count or a time is reached.
       # @private
       class Follow
         # @param reader [Logger::Reader]
@@ -12,7 +12,7 @@ module Godwit
         # @param io [IO]
         # @param count [Integer, nil] how many to show
         # @param timeout [Float, nil] seconds
-        # @param stats [Boolean] whether to tell each second
+        # @param stats [Boolean] whether to print statistics each second
         def initialize(reader, filter, view, io, count: nil, timeout: nil, stats: false)
           @reader = reader
           @filter = filter
@@ -20,23 +20,22 @@ module Godwit
           @io = io
           @left = count
           @finish = timeout && Timeout.now + timeout
-          @tell_at = Timeout.now + 1 if stats
+          @stats_at = Timeout.now + 1 if stats
           @summary = Godwit::Logger::Summary.new(host: ::Socket.gethostname)
           @shown = {}
         end
 
-        # @param records [Array<Logger::Record>] shown first; when one of them comes again, it is
-        #   not
+        # @param records [Array<Logger::Record>] shown first; they are skipped if they come again
         # @return [Integer] exit status
         def run(records)
           records.each { |record| show(record) }
           records.each { |record| @shown[record.writer] = record.seq unless record.plain? }
           follow until done? || late?
           @io.flush
-          tell
+          print_summary
           done? ? EXIT[:ok] : EXIT[:timed_out]
         rescue SignalException # Ctrl-C among them
-          tell
+          print_summary
           raise
         end
 
@@ -46,29 +45,27 @@ module Godwit
 
         def late? = @finish && Timeout.now >= @finish
 
-        # What is written leaves this process before it waits.
+        # The output is flushed before the process waits.
         def follow
           record = @reader.recv(timeout: 0, exception: false)
           unless record
             @io.flush
             record = @reader.recv(timeout: patience, exception: false)
           end
-          take(record) if record
-          return unless @tell_at && Timeout.now >= @tell_at
-          tell
-          @tell_at += 1
+          if record
+            @summary << record
+            show(record) unless shown?(record)
+          end
+          return unless @stats_at && Timeout.now >= @stats_at
+          print_summary
+          @stats_at += 1
         end
 
         def patience
-          [@finish, @tell_at].compact.min&.then { |time| [time - Timeout.now, 0].max }
+          [@finish, @stats_at].compact.min&.then { |time| [time - Timeout.now, 0].max }
         end
 
-        def take(record)
-          @summary << record
-          show(record) unless known?(record)
-        end
-
-        def known?(record)
+        def shown?(record)
           last = @shown[record.writer] if @shown.any? && !record.plain?
           last && record.seq <= last
         end
@@ -79,7 +76,7 @@ module Godwit
           @left -= 1 if @left
         end
 
-        def tell
+        def print_summary
           warn @summary.line(
             received: @reader.received, lost: @reader.lost, writers: @reader.writers.size,
             foreign: @reader.foreign

@@ -3,8 +3,7 @@
 module Godwit
   module CLI
     class Log
-      # Standard output in place of a file, for `log serve --file -`: what a broadcaster takes for a
-      # sink.
+      # Standard output as a broadcaster's sink, for `log serve --file -`.
       # @private
       class Output
         # Bytes that a pipe takes whole or not at all.
@@ -13,21 +12,20 @@ module Godwit
 
         # @param io [IO]
         # @param form [:json, nil] nil: the lines of a file
-        # @yield when the reader of the output has gone
-        def initialize(io, form = nil, &gone)
+        # @yield when the reader of the output has closed it
+        def initialize(io, form = nil, &closed)
           require_relative "../../logger/lines"
           @io = io
           @form = form
-          @gone = gone
+          @closed = closed
           @terminal = io.tty?
           @written = 0
         end
 
-        # @return [Integer] records whose lines have gone
+        # @return [Integer] records written
         attr_reader :written
 
-        # @return [Float] seconds that it has at the end: one that nobody reads must not hold up the
-        #   process
+        # @return [Float] seconds at the end; a blocked pipe must not delay the process's exit
         def patience = 0.4
 
         def path = "standard output"
@@ -42,22 +40,22 @@ module Godwit
             text = lines[index, count].join
             index += count
             done = 0
-            # Nothing stays in a buffer of Ruby's.
+            # syswrite leaves nothing in Ruby's buffer.
             done += @io.syswrite(text.byteslice(done..)) while done < bytes
             @written += count
           end
         rescue Errno::EPIPE => error
-          @gone.call(error)
+          @closed.call(error)
           raise
         end
 
-        # There is nothing to open anew.
+        # Standard output has no path to reopen.
         def reopen = nil
 
         private
 
-        # As a file gets it, but that none steers a terminal. One that nobody can format must not
-        # stand in the way of the others.
+        # As in a file, but escaped for a terminal. A record that cannot be formatted must not hold
+        # up the others.
         def line(record)
           text = (@form == :json) ? "#{record.to_json}\n" : record.to_s
           (@terminal ? Godwit::Logger::View.escape(text.scrub, lines: true) : text).b

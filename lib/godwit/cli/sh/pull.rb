@@ -10,31 +10,31 @@ module Godwit
 
         private
 
-        def define(options)
+        def define(parser)
           @ending = ""
-          options.on("--bind", "binds, for `push --connect`; else it connects") { @bind = true }
-          options.on(
-            "--sep TEXT", "adds this to each row, for senders that leave it out (`push --chomp`)"
-          ) { |text| @ending = separator(text) }
-          options.on("--lines", "adds a newline to each row") { @ending = "\n" }
-          options.on("-0", "--null", "adds a NUL to each row") { @ending = "\0" }
-          define_common(options)
-          options.separator ""
-          options.separator "Prints byte for byte what the command wrote, as long as it is the " \
-            "only one that pulls. The status is the command's"
-          options.separator "(128 and the signal's number, if one ended it), or #{EXIT[:failed]} " \
-            "when the other side went away before its end."
-          options.separator ""
+          parser.on("--bind", "binds, for `push --connect`; default: connects")
+          parser.on("--sep TEXT", "adds TEXT to each row, for senders that omit it (`push " \
+            "--chomp`)") { |text| @ending = separator(text) }
+          parser.on("--lines", "adds a newline to each row") { @ending = "\n" }
+          parser.on("-0", "--null", "adds a NUL to each row") { @ending = "\0" }
+          define_common(parser)
+          parser.separator <<~TEXT
+
+            A single `sh pull` prints byte for byte what the command wrote. Its status is the
+            command's (128 and the signal's number if a signal ended it), or #{EXIT[:failed]} when
+            the sender disconnected before the end.
+
+          TEXT
         end
 
         def call(arguments)
-          target = endpoint(arguments.first)
+          target = endpoint(arguments)
           no_arguments(arguments.drop(1))
-          bind = @bind || target.match?(%r{\A\w+://\*:})
+          @count = options[:count]
+          bind = options[:bind] || target.match?(%r{\A\w+://\*:})
           require "godwit"
-          socket =
-            PULL.new(**{recv_hwm: @hwm}.compact, **(bind ? server_security : client_security))
-          @keep ? keep(socket, target, bind) : pull(socket, target, bind)
+          socket = open_socket(PULL, :recv_hwm, bind)
+          options[:keep] ? keep(socket, target, bind) : pull(socket, target, bind)
         ensure
           socket&.close
         end
@@ -42,7 +42,7 @@ module Godwit
         def pull(socket, target, bind)
           pull = Shell::Pull.new(socket)
           attach(socket, target, bind)
-          pull.each_batch(timeout: @timeout) { |rows| break if print(rows) }
+          pull.each_batch(timeout: options[:timeout]) { |rows| break if print(rows) }
           warn "godwit: #{pull.foreign} messages were no rows" if pull.foreign.positive?
           return EXIT[:ok] if done?
           warn "godwit: the other side went away before its end" unless pull.complete?
@@ -53,9 +53,9 @@ module Godwit
         # Rows of every pusher, until Ctrl-C.
         def keep(socket, target, bind)
           attach(socket, target, bind)
-          finish = @timeout && Timeout.now + @timeout
+          start = Timeout.now
           until done?
-            messages = socket.recv_many(256, timeout: finish && [finish - Timeout.now, 0].max)
+            messages = socket.recv_many(256, timeout: Timeout.left(options[:timeout], start))
             print(messages.filter_map { |message| Shell::Pull.row(message) })
           end
           EXIT[:ok]
@@ -63,7 +63,7 @@ module Godwit
 
         def done? = @count&.zero?
 
-        # @return [Boolean] whether these were the last
+        # @return [Boolean] whether --count is reached
         def print(rows)
           if @count
             rows = rows.first(@count)
@@ -71,16 +71,13 @@ module Godwit
           end
           out = rows.flat_map do |row|
             kind, text = row.is_a?(Array) ? row : [:out, row]
-            (kind == :err) ? error(text) : [text, @ending]
+            next [text, @ending] unless kind == :err
+            $stderr.write(text, @ending)
+            []
           end
           io.write(*out)
           io.flush
           done?
-        end
-
-        def error(row)
-          $stderr.write(row, @ending)
-          []
         end
       end
     end

@@ -3,7 +3,7 @@
 module Godwit
   module CLI
     class Sh
-      # `godwit sh push`: the rows of a command, to those that pull.
+      # `godwit sh push`: sends the rows of a command to those that pull.
       class Push < Part
         summary "Runs a command, and sends its rows to those that pull."
         usage "sh push ENDPOINT [options] -- COMMAND [ARGUMENT…]"
@@ -20,92 +20,88 @@ module Godwit
         rescue OptionParser::ParseError => error
           raise if arguments.include?("--") || arguments.size < 2
           endpoint, *command = arguments
-          raise UsageError,
-            "#{error.message.lines.first.chomp}: an option of COMMAND? Then -- goes before " \
-            "it: godwit sh push #{endpoint} -- #{command.join(" ")}"
+          raise UsageError, "#{error.message.lines.first.chomp}: an option of COMMAND? Then -- " \
+            "goes before it: godwit sh push #{endpoint} -- #{command.join(" ")}"
         end
 
         private
 
-        def define(options)
-          @separator = "\n"
-          options.on("--connect", "connects to a `pull --bind`; else it binds") { @connect = true }
-          options.on(
-            "--sep TEXT", "where a row ends; a newline unless told (\\t, \\0… are known)"
-          ) { |text| @separator = separator(text) }
-          options.on("-0", "--null", "rows end with NUL, as those of `find -print0`") do
-            @separator = "\0"
+        def define(parser)
+          parser.on("--connect", "connects to a `pull --bind`; default: binds")
+          parser.on("--sep TEXT", "where a row ends; default: a newline (\\t is known)") do |text|
+            separator(text)
           end
-          options.on("--chomp", "leaves out what ends a row, for readers other than `sh pull`") do
-            @chomp = true
+          parser.on("-0", "--null", "rows end with NUL, as those of `find -print0`") do
+            options[:sep] = "\0"
           end
-          options.on("--shell", "COMMAND is one text for /bin/sh") { @shell = true }
-          options.on("--err", "sends standard error, too: `pull` prints it to its own") do
-            @err = true
-          end
-          options.on(
-            "--pulls N", OptionParser::DecimalInteger, "starts when so many pull"
-          ) { |count| @pulls = positive(count, "--pulls") }
-          define_common(options)
-          options.separator ""
-          options.separator "An empty host is 127.0.0.1: to serve the network say tcp://*:7100. " \
-            "Several that pull share the rows; the high-water"
-          options.separator "marks are the back-pressure. When COMMAND ends, all that pull end " \
-            "with its status, and so does this. When all"
-          options.separator "leave before (as in `pull | head`), COMMAND is stopped: " \
-            "status #{EXIT[:output_closed]}. COMMAND's standard input is this one's."
-          options.separator ""
+          parser.on("--chomp", "leaves out what ends a row, for readers other than `sh pull`")
+          parser.on("--shell", "COMMAND is one text for /bin/sh")
+          parser.on("--err", "sends standard error, too: `pull` prints it to its own")
+          count_option(parser, "--pulls", "starts when N pull")
+          define_common(parser)
+          parser.separator <<~TEXT
+
+            An empty host is 127.0.0.1: to serve the network type tcp://*:7100. Several `sh pull`
+            share the rows; the high-water marks are the back-pressure. When COMMAND ends, every
+            `sh pull` and this command end with its status. When all leave before (as in `pull |
+            head`), COMMAND is stopped: status #{EXIT[:output_closed]}. COMMAND reads this command's
+            standard input.
+
+          TEXT
         end
 
         def call(arguments)
-          target = endpoint(arguments.first)
+          target = endpoint(arguments)
           command = arguments.drop(1)
           raise UsageError, "which command? type #{self.class.usage}" if command.empty?
           require "godwit"
           stream = rows(command)
-          socket =
-            PUSH.new(**{send_hwm: @hwm}.compact, **(@connect ? client_security : server_security))
-          @keep ? keep(socket, target, stream) : push(socket, target, stream)
+          bind = !options[:connect]
+          socket = open_socket(PUSH, :send_hwm, bind)
+          options[:keep] ? keep(socket, target, bind, stream) : push(socket, target, bind, stream)
         ensure
           socket&.close
         end
 
-        # What a command line says wrongly about the command is a wrong command line.
+        # A wrong argument of Shell.rows comes from the command line.
         def rows(command)
-          command = [command.join(" ")] if @shell
+          command = [command.join(" ")] if options[:shell]
           input = $stdin unless $stdin.closed? || $stdin.tty?
           Shell.rows(
-            *command, shell: @shell, chomp: @chomp || false, sep: @separator, long: :split,
-            limit: LIMIT, encoding: Encoding::BINARY, err: @err ? :rows : :inherit, input: input,
-            timeout: @timeout
+            *command, shell: options[:shell], chomp: options.fetch(:chomp, false),
+            sep: options.fetch(:sep, "\n"), long: :split, limit: LIMIT, encoding: Encoding::BINARY,
+            err: options[:err] ? :rows : :inherit, input: input, timeout: options[:timeout]
           )
         rescue ArgumentError => error
           raise UsageError, CLI.words_of(error)
         end
 
-        def push(socket, target, stream)
+        def push(socket, target, bind, stream)
           push = Shell::Push.new(socket)
-          attach(socket, target, !@connect)
-          wait_for_pulls(socket)
-          status = push.run(stream, timeout: @timeout, count: @count)
-          return EXIT[:output_closed] if push.left?
-          ended(status)
+          attach(socket, target, bind)
+          status = push.run(stream, **limits)
+          push.left? ? EXIT[:output_closed] : ended(status)
         end
 
-        # Interrupted, it does not wait for those that take their time.
-        def keep(socket, target, stream)
+        # The linger is brief while the command runs: after an interrupt the process does not wait
+        # for slow pullers.
+        def keep(socket, target, bind, stream)
           socket.linger = Godwit::Context::BRIEF_LINGER
-          attach(socket, target, !@connect)
-          wait_for_pulls(socket)
-          status = stream.into(socket, timeout: @timeout, count: @count)
+          attach(socket, target, bind)
+          status = stream.into(socket, **limits)
           socket.linger = nil
           socket.close
           ended(status)
         end
 
-        def wait_for_pulls(socket)
-          socket.wait_connected(count: @pulls, timeout: @timeout) if @pulls
+        # Also waits for those that --pulls asks for.
+        def attach(socket, target, bind)
+          super
+          return unless options[:pulls]
+          socket.wait_connected(count: options[:pulls], timeout: options[:timeout])
         end
+
+        def limits = {timeout: options[:timeout], count: options[:count]}
 
         def ended(status)
           return EXIT[:timed_out] if status.timed_out?
