@@ -5,11 +5,10 @@ require_relative "../gaps"
 module Godwit
   class Logger < ::Logger
     class Reader
-      # What a reader got of one writer, and what it did not get: each writer counts its records,
-      # and a number that never came is a record that was lost on the way, or that the writer
-      # dropped.
+      # What a reader received of one writer, and what it missed. A writer numbers its records: a
+      # missing number is a record that was lost on the way, or that the writer dropped.
       #
-      # `last - first + 1 == received + lost`, but for a reader that asked for some topics only.
+      # `last - first + 1 == received + lost`, except in a reader that subscribed to some topics.
       class WriterStatistics
         # @return [String] the writer's id, 32 hexadecimal digits
         attr_reader :writer
@@ -17,13 +16,13 @@ module Godwit
         attr_reader :prog, :host
         # @return [Integer] records that came, each once
         attr_reader :received
-        # @return [Integer] records that did not
+        # @return [Integer] records that did not come
         attr_reader :lost
-        # @return [Integer] records that came again, or after a later one. One that had been missing
-        #   is in {#received} too, where the reader gets all topics and still knows that it was
-        #   missing (it remembers 8 gaps of a writer)
+        # @return [Integer] records that came again, or after a later one. The latter are in
+        #   {#received} too, if the reader gets all topics and remembers the gap (it remembers 8 of
+        #   a writer)
         attr_reader :late
-        # @return [Integer] seq from which on it counts: that of the first record, or 1
+        # @return [Integer] the seq where counting began: that of the first record, or 1
         attr_reader :first
         # @return [Integer] the highest seq that came
         attr_reader :last
@@ -55,14 +54,15 @@ module Godwit
             @gaps.add(@last + 1, seq - 1) if seq > @last + 1
             @lost += seq - @last - 1
             @last = seq
-            @received += 1
           else
             @late += 1
-            fill(seq)
+            return unless @gaps.fill?(seq)
+            @lost -= 1
           end
+          @received += 1
         end
 
-        # One of some topics: gaps show within each.
+        # For a reader of some topics: gaps show within each topic.
         # @private
         def record_topic(topic, tseq, seq, time)
           @time = time
@@ -79,7 +79,7 @@ module Godwit
         # @private
         MOST_TOPICS = 1000
 
-        # @return [Hash{String => Object}] all of it, as the state file and `--stats` have it
+        # @return [Hash{String => Object}] all values by name
         def to_h
           {
             "writer" => writer, "prog" => prog, "host" => host, "received" => received,
@@ -91,15 +91,6 @@ module Godwit
         def inspect
           "#<#{self.class} #{writer} #{prog}@#{host} received #{received}, lost #{lost}, " \
           "late #{late}, #{first}..#{last}>"
-        end
-
-        private
-
-        # One that had been missing is lost no more.
-        def fill(seq)
-          return unless @gaps.fill?(seq)
-          @lost -= 1
-          @received += 1
         end
       end
     end

@@ -6,21 +6,21 @@ require_relative "writer_statistics"
 module Godwit
   class Logger < ::Logger
     class Reader
-      # The statistics of all writers that a reader remembers, and counts of what has none: lines of
-      # plain writers, and foreign messages. One thread at a time uses it.
+      # The statistics of all writers that a reader remembers, and the counts of plain lines and
+      # foreign messages. Not thread-safe.
       # @private
       class Writers
-        # Writers that are remembered; then the tenth that was idle for longest is forgotten, but
-        # for its numbers.
+        # Writers that are remembered. At this number the tenth that was idle for longest is
+        # forgotten; its counts stay in the sums.
         MOST = 10_000
 
         attr_reader :plain, :foreign
-        # Seconds since 1970 for the records that are counted next.
+        # Seconds since 1970, for the next records.
         attr_accessor :time
 
         # @param topics [Boolean] whether only some topics come
-        # @param known [Array<WriterStatistics>, nil] of an earlier reader; then writers that are
-        #   not among them begin with 1
+        # @param known [Array<WriterStatistics>, nil] of an earlier reader; then the other writers
+        #   begin with seq 1
         def initialize(topics: false, known: nil, most: MOST)
           @by_topic = topics
           @from_one = !known.nil?
@@ -75,7 +75,7 @@ module Godwit
           )
         end
 
-        # One that comes back begins with the seq that it comes with.
+        # A forgotten writer that sends again begins with the seq of that record.
         def forget
           @from_one = false
           @writers.each_value.min_by([@most / 10, 1].max, &:time).each do |one|
