@@ -3,7 +3,7 @@
 module Godwit
   class Logger < ::Logger
     class Broadcaster
-      # From the statistics' numbers to what {Broadcaster#statistics} says.
+      # Makes the Hash of {Broadcaster#statistics} from the numbers of {Statistics}.
       # @private
       module Report
         TOTALS = %w[messages bytes records plain foreign lost late writers forgotten kept].freeze
