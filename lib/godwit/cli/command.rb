@@ -41,7 +41,7 @@ module Godwit
       def help_text = parser.to_s
 
       # What `godwit help COMMAND` prints.
-      # @param words [Array<String>] that follow the command's name
+      # @param words [Array<String>] that follow the command's name; the first may name a part
       # @return [String]
       # @raise [UsageError] for a part that it does not have
       def help_for(words)

@@ -24,10 +24,7 @@ module Godwit
         end
       end
 
-      # @param arguments [Array<String>] as {Command#run}; the first names the part
-      # @param io [IO] where it prints
-      # @return [Integer] exit status
-      # @raise [UsageError, OptionParser::ParseError] when the arguments are wrong
+      # (see Command#run)
       def run(arguments, io: $stdout)
         name, *rest = arguments
         if name == "help"
@@ -37,10 +34,7 @@ module Godwit
         parts.key?(name) ? parts[name].new.run(rest, io: io) : super
       end
 
-      # As {Command#help_for}; the name of a part selects that part's help.
-      # @param words [Array<String>]
-      # @return [String]
-      # @raise [UsageError] when there is no such part
+      # (see Command#help_for)
       def help_for(words)
         return super if words.empty?
         part = parts[words.first] or call(words)

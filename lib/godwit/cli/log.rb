@@ -17,10 +17,7 @@ module Godwit
         PATIENCE = 5
         private_constant :UNITS, :PATIENCE
 
-        # @param arguments [Array<String>] as {Command#run}
-        # @param io [IO] where it prints
-        # @return [Integer] exit status
-        # @raise [UsageError, OptionParser::ParseError] when the arguments are wrong
+        # (see Command#run)
         def run(arguments, io: $stdout)
           super
         rescue Errno::EADDRINUSE => error

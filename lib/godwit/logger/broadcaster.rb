@@ -187,15 +187,14 @@ module Godwit
           writers = accounts
         end
         check_count(:statistics, "writers:", writers)
-        totals = Report.totals(@passed.totals)
         moved = @proxy.statistics
         {
           "version" => VERSION, "uptime" => (Timeout.now - @began).round(3), "input" => input,
-          "output" => output, "control" => control, "running" => running?, **totals,
+          "output" => output, "control" => control, "running" => running?,
+          **named(TOTALS, @passed.totals),
           "sent" => moved.backend.sent, "skipped" => moved.dropped,
           "unanswered" => @control&.dropped || 0, "sink" => @sink_thread&.to_h,
-          "accounts" =>
-            @passed.writers([writers, MOST_WRITERS].min).map { |values| Report.writer(values) }
+          "accounts" => @passed.writers([writers, MOST_WRITERS].min).map { |one| writer(one) }
         }
       end
 
@@ -280,5 +279,4 @@ end
 # These files open the class again.
 require_relative "broadcaster/control_server"
 require_relative "broadcaster/sink_thread"
-require_relative "broadcaster/report"
 require_relative "broadcaster/parts"

@@ -46,13 +46,8 @@ module Godwit
       # @raise [ClosedError, ForkedError]
       def statistics = ask({ask: "stats"}).first
 
-      # The last records that passed.
-      # @param count [Integer] at most so many
-      # @param level [String, Symbol, Integer, Array, nil] as {Reader.subscribe} takes it; so are
-      #   prog, host and tag
-      # @param prog [String, Array<String>, nil]
-      # @param host [String, Array<String>, nil]
-      # @param tag [String, Array<String>, nil]
+      # The last records that passed, as {Broadcaster#last}.
+      # @param (see Broadcaster#last)
       # @return [Array<Record>] the oldest first
       # @raise [ArgumentError] for an unknown level
       # @raise [Error] as {#statistics}

@@ -11,11 +11,8 @@ module Godwit
         # Bytes of a message; a longer row goes as several.
         LIMIT = 65_536
 
-        # @param arguments [Array<String>] as {Command#run}
-        # @param options [Hash] as {Command#run}
-        # @return [Integer] exit status
-        # @raise [UsageError, OptionParser::ParseError] as {Command#run}
-        def run(arguments, **options)
+        # (see Command#run)
+        def run(arguments, io: $stdout)
           super
         rescue OptionParser::ParseError => error
           raise if arguments.include?("--") || arguments.size < 2

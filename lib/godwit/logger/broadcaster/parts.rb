@@ -6,6 +6,13 @@ module Godwit
       # Checks of arguments, and the parts of a broadcaster: it makes, starts, empties and closes
       # them.
 
+      # The numbers of Statistics#totals and of a writer, in order; those of each level follow.
+      TOTALS = %w[messages bytes records plain foreign lost late writers forgotten kept].freeze
+      WRITER = %w[
+        writer prog host first last received lost late bytes lag longest_lag idle
+      ].freeze
+      private_constant :TOTALS, :WRITER
+
       private
 
       def check(last, bytes, sink, on_foreign)
@@ -59,6 +66,20 @@ module Godwit
         end
       rescue Error
         nil # the context is closed
+      end
+
+      def named(names, values)
+        levels = Levels::LABELS.zip(values.drop(names.size)).to_h
+        {**names.zip(values).to_h, "levels" => levels}
+      end
+
+      # With seconds instead of nanoseconds (lags) and milliseconds (idle).
+      def writer(values)
+        report = named(WRITER, values)
+        %w[prog host].each { |name| report[name] = Topic.unescape(report[name]) }
+        %w[lag longest_lag].each { |name| report[name] /= 1e9 }
+        report["idle"] /= 1e3
+        report
       end
 
       def remembered(most) = @passed.messages(most).map { |frames| Record.parse(frames) }
