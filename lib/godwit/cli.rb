@@ -12,9 +12,7 @@ module Godwit
   # signal handlers.
   module CLI
     # Exit statuses; `godwit help` prints them.
-    EXIT = {
-      ok: 0, failed: 1, usage: 2, timed_out: 124, interrupted: 130, output_closed: 141
-    }.freeze
+    EXIT = {ok: 0, failed: 1, usage: 2, timed_out: 124, interrupted: 130, output_closed: 141}.freeze
 
     # What each status means to the user.
     EXIT_MEANINGS = {
@@ -25,9 +23,7 @@ module Godwit
     }.freeze
 
     # Command to class name, in the order of `godwit help`. The file has the command's name.
-    COMMANDS = {
-      "log" => :Log, "sh" => :Sh, "beacon" => :Beacon, "version" => :Version, "help" => :Help
-    }.freeze
+    COMMANDS = %w[log sh beacon version help].to_h { |name| [name, name.capitalize.to_sym] }.freeze
 
     # The command line is wrong: the message goes to standard error, the status is 2.
     class UsageError < StandardError; end
@@ -37,19 +33,18 @@ module Godwit
       # @param arguments [Array<String>] such as ["version", "--json"]; not changed
       # @return [Integer] exit status, one of {EXIT}
       def run(arguments)
-        guard(arguments) { dispatch(arguments.dup).tap { $stdout.flush } }
+        guard(arguments) { dispatch(arguments).tap { $stdout.flush } }
       end
 
       # @param name [String] of a command
       # @return [Class] its subclass of {Command}
       # @raise [UsageError] for an unknown name; the message suggests the nearest
       def command(name)
-        constant = COMMANDS[name]
-        unless constant
+        unless COMMANDS.key?(name)
           raise UsageError, "no command #{name.inspect}#{nearest(name, COMMANDS.keys)}"
         end
         require_relative "cli/#{name}"
-        const_get(constant)
+        const_get(COMMANDS[name])
       end
 
       # @param error [Exception] of the library
@@ -69,21 +64,17 @@ module Godwit
         found = DidYouMean::SpellChecker.new(dictionary: known).correct(name).first ||
           known.select { |one| distance.call(one) < 3 }.min_by(&distance)
         found ? "; did you mean #{found.inspect}?" : ""
-      rescue LoadError # this Ruby has no did_you_mean
-        ""
       end
 
       private
 
       def dispatch(arguments)
-        case (first = arguments.shift)
-        when nil
-          command("help").new.run([], io: $stderr)
-          EXIT[:usage]
-        when "--help", "-h" then command("help").new.run(arguments)
-        when "--version", "-V" then command("version").new.run(arguments)
-        else command(first).new.run(arguments)
-        end
+        name, *rest = arguments
+        name = {"--help" => "help", "-h" => "help", "--version" => "version", "-V" => "version"}
+          .fetch(name, name)
+        return command(name).new.run(rest) if name
+        command("help").new.run([], io: $stderr)
+        EXIT[:usage]
       end
 
       # Errors that a user can cause end in one line and a status. Others are bugs and keep their

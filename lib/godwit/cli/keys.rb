@@ -53,9 +53,8 @@ module Godwit
         found = text.lines.filter_map { |line| FORM.match(line) }
         key = found.find { |match| match[:name] == name } || found.find { |match| !match[:name] }
         unless key
-          raise CurveKeyError.new(
-            "#{path} holds no #{name} key: 40 characters of Z85 on a line", operation: :curve
-          )
+          raise CurveKeyError.new("#{path} holds no #{name} key: 40 characters of Z85 on a line",
+            operation: :curve)
         end
         Curve.z85(key[:key])
       end

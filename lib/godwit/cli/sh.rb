@@ -12,9 +12,7 @@ module Godwit
 
       # What push and pull have in common.
       class Part < Family::Part
-        ESCAPES = {
-          "\\n" => "\n", "\\r" => "\r", "\\t" => "\t", "\\0" => "\0", "\\\\" => "\\"
-        }.freeze
+        ESCAPES = {"n" => "\n", "r" => "\r", "t" => "\t", "0" => "\0", "\\" => "\\"}.freeze
         private_constant :ESCAPES
 
         private
@@ -31,7 +29,7 @@ module Godwit
         # @return [String] a separator, as users type it in a shell
         def separator(text)
           raise UsageError, "--sep needs a separator, such as ';' or '\\t'" if text.empty?
-          text.gsub(/\\[nrt0\\]/, ESCAPES)
+          text.gsub(/\\([nrt0\\])/) { ESCAPES[$1] }
         end
 
         def endpoint(arguments)

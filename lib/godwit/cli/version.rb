@@ -19,30 +19,26 @@ module Godwit
       def call(arguments)
         no_arguments(arguments)
         require "godwit"
-        options[:json] ? print_json : print_text
+        features = FEATURES.to_h { |name| [name.downcase, Godwit.has?(name)] }
+        io.puts options[:json] ? json(features) : text_of(features)
         EXIT[:ok]
       end
 
-      def facts
-        {
-          godwit: VERSION, backend: BACKEND, libzmq: Godwit.libzmq_version,
-          features: FEATURES.to_h { |name| [name.downcase, Godwit.has?(name)] }, ruby: RUBY_VERSION,
-          engine: RUBY_ENGINE, platform: RUBY_PLATFORM
-        }
-      end
-
-      def print_json
+      def json(features)
         require "json"
-        io.puts JSON.pretty_generate(facts)
+        JSON.pretty_generate(
+          godwit: VERSION, backend: BACKEND, libzmq: Godwit.libzmq_version, features: features,
+          ruby: RUBY_VERSION, engine: RUBY_ENGINE, platform: RUBY_PLATFORM
+        )
       end
 
-      def print_text
-        facts => {features:}
-        with, without = features.keys.partition { |name| features[name] }
-        io.puts "godwit #{VERSION} (#{BACKEND} backend)"
-        io.puts "libzmq #{Godwit.libzmq_version} with #{with.join(" ")}; " \
-          "without #{without.join(" ")}"
-        io.puts RUBY_DESCRIPTION
+      def text_of(features)
+        with, without = features.keys.partition { |name| features[name] }.map { |n| n.join(" ") }
+        <<~TEXT
+          godwit #{VERSION} (#{BACKEND} backend)
+          libzmq #{Godwit.libzmq_version} with #{with}; without #{without}
+          #{RUBY_DESCRIPTION}
+        TEXT
       end
     end
   end

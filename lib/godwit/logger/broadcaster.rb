@@ -264,10 +264,8 @@ module Godwit
 
       # @private
       def initialize_copy(_original)
-        raise Errors.build(
-          UnsupportedError, :dup, nil,
-          "a broadcaster cannot be copied: make another with Broadcaster.new"
-        )
+        raise Errors.build(UnsupportedError, :dup, nil,
+          "a broadcaster cannot be copied: make another with Broadcaster.new")
       end
 
       # @private

@@ -53,11 +53,8 @@ module Godwit
       # @raise [Error] as {#statistics}
       def last(count = 100, level: nil, prog: nil, host: nil, tag: nil)
         filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
-        question = {
-          ask: "last", n: count, level: filter.levels, prog: filter.progs, host: filter.hosts,
-          tag: filter.tags
-        }
-        head, *frames = ask(question.compact)
+        choice = {level: filter.levels, prog: filter.progs, host: filter.hosts, tag: filter.tags}
+        head, *frames = ask({ask: "last", n: count, **choice.compact})
         sizes = head["frames"]
         valid = sizes.is_a?(Array) && sizes.all?(Integer) && sizes.all?(&:positive?)
         raise refused("an answer without its frames") unless valid && sizes.sum == frames.size

@@ -87,9 +87,8 @@ module Godwit
         )
           Errors.check_bytes(:subscribe, "queue_bytes:", queue_bytes)
           filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
-          socket = SUB.connect(
-            *endpoints, subscribe: filter.subscriptions, recv_hwm: SUBSCRIBED_HWM, **options
-          )
+          socket = SUB.connect(*endpoints,
+            subscribe: filter.subscriptions, recv_hwm: SUBSCRIBED_HWM, **options)
           within(allocate.start(socket, filter, queue_bytes: queue_bytes), &block)
         end
 
@@ -254,10 +253,8 @@ module Godwit
 
       # @private
       def initialize_copy(_original)
-        raise Errors.build(
-          UnsupportedError, :dup, nil,
-          "a reader cannot be copied: share this one, any thread may use it"
-        )
+        raise Errors.build(UnsupportedError, :dup, nil,
+          "a reader cannot be copied: share this one, any thread may use it")
       end
 
       # @private

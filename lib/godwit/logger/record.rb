@@ -154,10 +154,8 @@ module Godwit
       # @return [String] UTF-8
       def to_s
         return "#{utf8(@frames.first).chomp}\n" if plain?
-        format(
-          "%s, [%s #%d] %5s -- %s: %s\n", label[0], time.strftime("%Y-%m-%dT%H:%M:%S.%6N"),
-          pid || 0, label, prog, text
-        )
+        format("%s, [%s #%d] %5s -- %s: %s\n",
+          label[0], time.strftime("%Y-%m-%dT%H:%M:%S.%6N"), pid || 0, label, prog, text)
       end
 
       # @return [Hash] the header and `text`, as `--json` prints them

@@ -150,22 +150,19 @@ module Godwit
           noted&.call(index) unless @noted
           @noted = true
           count, = Lines.part(lines, index, @limit ? [@limit - @size, CHUNK].min : CHUNK)
-          index += put(lines[index, count], index, noted)
+          part = lines[index, count]
+          Append.write(@file, part.join, fsync: @fsync && @regular) do |error, done|
+            raise taken_back(error, part, done, index, noted)
+          end
+          in_file(count, index, noted)
+          index += count
         end
-      end
-
-      def put(lines, before, noted)
-        Append.write(@file, lines.join, fsync: @fsync && @regular) do |error, done|
-          raise taken_back(error, lines, done, before, noted)
-        end
-        in_file(lines.size, before, noted)
       end
 
       # Takes the lines back if the block raises.
       def in_file(count, before, noted)
         noted&.call(before + count)
         @written += count
-        count
       rescue
         @file.truncate(@size) if @regular
         raise
@@ -175,11 +172,7 @@ module Godwit
       # @return [Error]
       def taken_back(error, lines, done, before, noted)
         done = 0 if @fsync # how much of it is on the disk is unknown
-        whole = count = 0
-        while count < lines.size && whole + lines[count].bytesize <= done
-          whole += lines[count].bytesize
-          count += 1
-        end
+        count, whole = (done < lines.first.bytesize) ? [0, 0] : Lines.part(lines, 0, done)
         @file.truncate(@size + whole) if @regular
         in_file(count, before, noted) if count.positive?
         Errors.build(error.errno, :write, @path).tap { |failure| failure.sent = before + count }
@@ -226,9 +219,8 @@ module Godwit
 
       def claim(file)
         return if file.flock(File::LOCK_EX | File::LOCK_NB)
-        raise Errors.build(
-          BusyError, :open, @path, "another process writes to it: each process needs its own file"
-        )
+        raise Errors.build(BusyError, :open, @path,
+          "another process writes to it: each process needs its own file")
       rescue Errno::ENOLCK, Errno::EOPNOTSUPP, Errno::EINVAL
         nil # a file system without locks
       end
@@ -246,9 +238,7 @@ module Godwit
       def checked_rotation(rotate)
         return [rotate, nil] if rotate.nil? || Rotation::PERIODS.include?(rotate)
         return [nil, rotate] if rotate.is_a?(Integer) && rotate.positive?
-        raise Errors.bad_value(
-          :sink, "rotate:", ":daily, :weekly, :monthly or a number of bytes", rotate
-        )
+        raise Errors.bad_value(:sink, "rotate:", ":daily, :weekly, :monthly or bytes", rotate)
       end
 
       def checked_keep(keep)
@@ -260,9 +250,7 @@ module Godwit
         return Lines.new if format.nil?
         return ->(record) { record.to_json } if format == :json
         return format if format.respond_to?(:call)
-        raise Errors.bad_type(
-          :sink, "format:", "what can be called with a record, :json or nil", format
-        )
+        raise Errors.bad_type(:sink, "format:", "an object with call, :json or nil", format)
       end
 
       def closed = Errors.build(ClosedError, :write, @path, "the file was closed")

@@ -34,10 +34,7 @@ module Godwit
       NO_TIME = "--:--:--.------"
       NO_DATE = "----------"
 
-      STYLES = {
-        "DEBUG" => "2", "INFO" => "32", "WARN" => "33", "ERROR" => "31", "FATAL" => "1;31",
-        "ANY" => "35"
-      }.freeze
+      STYLES = Levels::LABELS.zip(%w[2 32 33 31 1;31 35]).to_h.freeze
       PROG_STYLES = %w[36 34 35 32 33 96 94 95 92 93].freeze
       FAINT = "2"
       MATCH = "1;7"

@@ -6,10 +6,6 @@ module Godwit
       # Shows what a reader receives, until a count or a time is reached.
       # @private
       class Follow
-        # @param reader [Logger::Reader]
-        # @param filter [Logger::Filter]
-        # @param view [Logger::View]
-        # @param io [IO]
         # @param count [Integer, nil] how many to show
         # @param timeout [Float, nil] seconds
         # @param stats [Boolean] whether to print statistics each second
@@ -34,7 +30,7 @@ module Godwit
           @io.flush
           print_summary
           done? ? EXIT[:ok] : EXIT[:timed_out]
-        rescue SignalException # Ctrl-C among them
+        rescue SignalException
           print_summary
           raise
         end
@@ -77,10 +73,8 @@ module Godwit
         end
 
         def print_summary
-          warn @summary.line(
-            received: @reader.received, lost: @reader.lost, writers: @reader.writers.size,
-            foreign: @reader.foreign
-          )
+          warn @summary.line(received: @reader.received, lost: @reader.lost,
+            writers: @reader.writers.size, foreign: @reader.foreign)
         end
       end
     end

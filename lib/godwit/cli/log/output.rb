@@ -10,7 +10,6 @@ module Godwit
         PIPE_BUF = 4096
         private_constant :PIPE_BUF
 
-        # @param io [IO]
         # @param form [:json, nil] nil: the lines of a file
         # @yield when the reader of the output has closed it
         def initialize(io, form = nil, &closed)
@@ -30,7 +29,6 @@ module Godwit
 
         def path = "standard output"
 
-        # @param records [Array<Logger::Record>]
         # @raise [SystemCallError] as IO#syswrite
         def write(records)
           lines = records.map { |record| line(record) }

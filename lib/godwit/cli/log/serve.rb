@@ -74,23 +74,22 @@ module Godwit
           no_arguments(arguments)
           check_options
           require "godwit"
-          Service.new(verbose: options[:verbose]).run { |signals| build(server_security, signals) }
+          Service.new(options[:verbose]).run { |signals| build(server_security, signals) }
         end
 
         # @return [Array(Logger::Broadcaster, Logger::Sink, Logger::Receiver)]
         def build(security, signals)
           file = open_file(signals) if options[:file]
           if options[:durable_in]
-            receiver = Godwit::Logger::Receiver.new(
-              options[:durable_in], file, forward: FORWARDED, **security
-            )
+            receiver = Godwit::Logger::Receiver.new(options[:durable_in], file,
+              forward: FORWARDED, **security)
           end
-          bounds = {max_message_size: options[:max_frame]}.compact
+          bounds = options.slice(:last, :in_bytes, :out_bytes, :answer_bytes)
+          bounds[:max_message_size] = options[:max_frame] if options[:max_frame]
           broadcaster = Godwit::Logger::Broadcaster.new(
             [*options[:in], *(FORWARDED if receiver)], options[:out], control: control,
             sink: receiver ? receiver.sink : file,
-            on_foreign: (method(:print_foreign) if options[:verbose]),
-            **options.slice(:last, :in_bytes, :out_bytes, :answer_bytes), **bounds, **security
+            on_foreign: (method(:print_foreign) if options[:verbose]), **bounds, **security
           )
           [broadcaster, file, receiver]
         rescue
@@ -102,9 +101,8 @@ module Godwit
         def open_file(signals)
           json = :json if options[:format] == "json"
           return Output.new(io, json) { |error| signals << error } if options[:file] == "-"
-          Godwit::Logger::Sink.new(
-            options[:file], format: json, **options.slice(:rotate, :keep, :gzip, :fsync)
-          )
+          Godwit::Logger::Sink.new(options[:file],
+            format: json, **options.slice(:rotate, :keep, :gzip, :fsync))
         end
 
         def control

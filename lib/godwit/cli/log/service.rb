@@ -10,7 +10,7 @@ module Godwit
         SIGNALS = %w[INT TERM HUP].freeze
 
         # @param verbose [Boolean] whether to print connections and disconnections
-        def initialize(verbose: false)
+        def initialize(verbose)
           @verbose = verbose
           @signals = Thread::Queue.new # a trap handler may push to it
         end
@@ -74,10 +74,8 @@ module Godwit
             received: statistics["records"] + statistics["plain"], lost: statistics["lost"],
             writers: statistics["writers"], foreign: statistics["foreign"]
           )
-          if failed.to_i.positive?
-            line += " · #{Godwit::Logger::Summary.number(failed)} not written"
-          end
-          warn line
+          more = " · #{Godwit::Logger::Summary.number(failed)} not written" if failed.to_i.positive?
+          warn "#{line}#{more}"
           error.nil?
         end
 

@@ -84,9 +84,8 @@ module Godwit
             Godwit::Logger::Filter.new(**options.slice(*CHOICES, :grep, :exclude))
           end
           view = check("--format") do
-            Godwit::Logger::View.new(
-              format: options[:format], color: color?, highlight: filter.grep
-            )
+            settings = {color: color?, highlight: filter.grep, **options.slice(:format)}
+            Godwit::Logger::View.new(**settings)
           end
           reader = reader_at(source)
           reader.on_foreign { |message| print_foreign(message) } if options[:verbose]
@@ -107,9 +106,8 @@ module Godwit
           if options[:bind]
             return Godwit::Logger::Reader.new(source, state: options[:state], **server_security)
           end
-          Godwit::Logger::Reader.subscribe(
-            source, **options.slice(*CHOICES, :queue_bytes), **client_security
-          )
+          Godwit::Logger::Reader.subscribe(source,
+            **options.slice(*CHOICES, :queue_bytes), **client_security)
         end
 
         def last_records(reader, source)

@@ -8,9 +8,7 @@ module Godwit
 
       # The numbers of Statistics#totals and of a writer, in order; those of each level follow.
       TOTALS = %w[messages bytes records plain foreign lost late writers forgotten kept].freeze
-      WRITER = %w[
-        writer prog host first last received lost late bytes lag longest_lag idle
-      ].freeze
+      WRITER = %w[writer prog host first last received lost late bytes lag longest_lag idle].freeze
       private_constant :TOTALS, :WRITER
 
       private
@@ -26,9 +24,7 @@ module Godwit
           raise Errors.bad_type(:broadcaster, "sink:", "an object with write, or nil", sink)
         end
         return if on_foreign.nil? || on_foreign.respond_to?(:call)
-        raise Errors.bad_type(
-          :broadcaster, "on_foreign:", "an object with call, or nil", on_foreign
-        )
+        raise Errors.bad_type(:broadcaster, "on_foreign:", "a callable object, or nil", on_foreign)
       end
 
       def check_count(operation, name, count)

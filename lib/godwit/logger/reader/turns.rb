@@ -13,8 +13,8 @@ module Godwit
         BACKLOG = 32 * BATCH
         # Estimated bytes of a message besides its frames.
         OVERHEAD = 256
-        # One writer's messages, their sizes, and the sum of these in bytes.
-        Waiting = Struct.new(:messages, :sizes, :bytes)
+        # One writer's messages with their sizes, and the sum of the sizes in bytes.
+        Waiting = Struct.new(:messages, :bytes)
         private_constant :BATCH, :BACKLOG, :OVERHEAD, :Waiting
 
         # @return [Integer] messages dropped for lack of space
@@ -50,13 +50,12 @@ module Godwit
         # @param message [Array<String>, String] as Socket#recv gives it
         def put(message)
           writer = Record.writer_of(message)
-          waiting = @waiting[writer] ||= Waiting.new([], [], 0)
+          waiting = @waiting[writer] ||= Waiting.new([], 0)
           size = OVERHEAD + (message.is_a?(String) ? message.bytesize : message.sum(&:bytesize))
           if @bytes + size > @most && waiting.bytes + size > @most / @waiting.size
             return @dropped += 1
           end
-          waiting.messages << message
-          waiting.sizes << size
+          waiting.messages << [message, size]
           waiting.bytes += size
           @bytes += size
         end
@@ -67,8 +66,8 @@ module Godwit
           taken = []
           while taken.size < count && (writer, waiting = @waiting.shift)
             next if waiting.messages.empty?
-            taken << waiting.messages.shift
-            size = waiting.sizes.shift
+            message, size = waiting.messages.shift
+            taken << message
             waiting.bytes -= size
             @bytes -= size
             @waiting[writer] = waiting unless waiting.messages.empty?

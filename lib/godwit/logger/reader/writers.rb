@@ -70,9 +70,9 @@ module Godwit
         def begin_writer(record, seq)
           forget if @writers.size >= @most
           writer = record.writer.dup.force_encoding(Encoding::UTF_8).freeze
-          @writers[writer] = WriterStatistics.new(
-            writer, (@from_one && !@by_topic) ? 1 : seq, prog: record.prog, host: record.host
-          )
+          first = (@from_one && !@by_topic) ? 1 : seq
+          @writers[writer] =
+            WriterStatistics.new(writer, first, prog: record.prog, host: record.host)
         end
 
         # A forgotten writer that sends again begins with the seq of that record.
