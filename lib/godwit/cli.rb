@@ -5,11 +5,9 @@ require_relative "cli/command"
 
 module Godwit
   # The command `godwit`: finds the command's class, runs it, and turns errors into an exit status.
-  # Each command is a file in lib/godwit/cli/, loaded on demand. It parses, calls the library and
-  # prints.
+  # Each command is a file in lib/godwit/cli/, loaded on demand.
   #
-  # **Threads**: not for several threads, since a command owns the process's standard streams and
-  # signal handlers.
+  # **Threads**: not for several, since a command owns the standard streams and signal handlers.
   module CLI
     # Exit statuses; `godwit help` prints them.
     EXIT = {ok: 0, failed: 1, usage: 2, timed_out: 124, interrupted: 130, output_closed: 141}.freeze
@@ -77,8 +75,7 @@ module Godwit
         EXIT[:usage]
       end
 
-      # Errors that a user can cause end in one line and a status. Others are bugs and keep their
-      # backtrace.
+      # Errors that a user can cause end in one line; others are bugs and keep their backtrace.
       def guard(arguments)
         yield
       rescue UsageError, OptionParser::ParseError => error
@@ -111,7 +108,6 @@ module Godwit
         EXIT[:usage]
       end
 
-      # @return [String] a sentence with the known part of the command line
       def where_to_look(arguments)
         command, part = arguments
         unless COMMANDS.key?(command)
@@ -127,8 +123,7 @@ module Godwit
         warn "godwit: #{text}"
       end
 
-      # Ruby would fail to write its buffer at exit. `$stdout.reopen` would flush the buffer too, so
-      # another IO object does it.
+      # Else Ruby fails to write its buffer at exit. `$stdout.reopen` itself would flush the buffer.
       def drop_output
         IO.for_fd(1, "w", autoclose: false).reopen(File::NULL, "w")
       end

@@ -5,7 +5,8 @@ require "optparse"
 module Godwit
   module CLI
     # A command of the command line. A subclass declares {.summary} and {.usage}, adds its options
-    # in {#define} and does its work in {#call}. A command object runs once, in the main thread.
+    # in `define` and does its work in `call`, which takes the arguments that are no options and
+    # returns the exit status. A command object runs once, in the main thread.
     class Command
       class << self
         # One line for `godwit help`; an argument sets it.
@@ -54,15 +55,7 @@ module Godwit
       # options: values by name, such as {in_bytes: 1024} for `--in-bytes 1k`.
       attr_reader :io, :options
 
-      # A subclass's work.
-      # @param arguments [Array<String>] those that are no options
-      # @return [Integer] exit status
-      def call(arguments)
-        raise NotImplementedError, "#{self.class} does not define call"
-      end
-
-      # A subclass adds its options here. {#options} keeps the value that a block returns.
-      # @param parser [OptionParser]
+      # A subclass adds its options here. `options` keeps the value that a block returns.
       def define(parser)
       end
 
@@ -75,7 +68,6 @@ module Godwit
         end
       end
 
-      # @return [Array<String>] the arguments that are no options
       def parse(arguments)
         @options = {}
         # OptionParser raises on text whose encoding is broken.

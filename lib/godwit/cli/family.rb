@@ -7,8 +7,7 @@ require_relative "keys"
 module Godwit
   module CLI
     # A command whose first argument names the part that does the work, as in `godwit log tail`. A
-    # subclass has PARTS: name to class name, in the order of the help. Each part is a file in a
-    # folder that has the command's name.
+    # subclass has PARTS: name to class name, in the order of the help.
     class Family < Command
       # A part: a command that takes an endpoint and CURVE keys.
       class Part < Command

@@ -11,7 +11,6 @@ module Godwit
 
       private
 
-      # @param server [Boolean] whether the command is always CURVE's server
       def define_keys(parser, server: false)
         parser.on("--keys FILE",
           "CURVE: own secret key, in a file (docs/security.md makes one; or CZMQ's certificate)")
@@ -19,13 +18,13 @@ module Godwit
         parser.on("--server-key KEY", "CURVE: the server's public key, or a file that holds it")
       end
 
-      # @return [Hash] options of a socket that is CURVE's server; {} without --keys
+      # @return [Hash] socket options; {} without --keys
       def server_security
         raise UsageError, "--server-key is only for a CURVE client" if options[:server_key]
         options[:keys] ? {curve: pair} : {}
       end
 
-      # @return [Hash] options of a socket that is CURVE's client; {} without --server-key
+      # @return [Hash] socket options; {} without --server-key
       def client_security
         server_key = options[:server_key]
         unless server_key

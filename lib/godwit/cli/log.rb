@@ -28,7 +28,6 @@ module Godwit
 
         private
 
-        # @return [String] the one argument
         def only_endpoint(arguments)
           no_arguments(arguments.drop(1))
           endpoint(arguments)
@@ -36,8 +35,7 @@ module Godwit
 
         # Asks a `log serve`.
         # @yieldparam control [Logger::Control]
-        # @raise [Godwit::TimeoutError] after --timeout, if that is the shorter time
-        # @raise [Godwit::StateError] without an answer in {PATIENCE} seconds
+        # @raise [Godwit::TimeoutError] after --timeout; else StateError, after {PATIENCE} seconds
         def ask(endpoint, seconds)
           control = Godwit::Logger::Control.new(endpoint, timeout: seconds, **client_security)
           yield control
@@ -73,8 +71,7 @@ module Godwit
           Integer(digits, 10) * UNITS.fetch(unit) if digits
         end
 
-        # @param message [Array<String>, String] neither record nor line; control characters are
-        #   escaped
+        # Escapes control characters.
         def print_foreign(message)
           frames = Array(message).map { |frame| frame.byteslice(0, 200).dump }
           warn "godwit: no record: #{frames.join(" ")}"

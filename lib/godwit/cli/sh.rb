@@ -5,7 +5,7 @@ require_relative "family"
 module Godwit
   module CLI
     # `godwit sh push|pull`: the rows of a command on one machine are the input of a command on
-    # another. Each part is a class in sh/.
+    # another.
     class Sh < Family
       summary "Sends the rows of a command to another machine, where `sh pull` prints them."
       usage "sh push|pull ENDPOINT [options]"
@@ -26,7 +26,6 @@ module Godwit
           define_keys(parser)
         end
 
-        # @return [String] a separator, as users type it in a shell
         def separator(text)
           raise UsageError, "--sep needs a separator, such as ';' or '\\t'" if text.empty?
           text.gsub(/\\([nrt0\\])/) { ESCAPES[$1] }
@@ -39,8 +38,7 @@ module Godwit
           super
         end
 
-        # @param bind [Boolean] whether to bind; CURVE's server is the side that binds
-        # @return [Socket] with the high-water mark that --hwm gives
+        # The side that binds is CURVE's server.
         def open_socket(type, hwm, bind)
           security = bind ? server_security : client_security
           type.new(**{hwm => options[:hwm]}.compact, **security)
@@ -55,7 +53,187 @@ module Godwit
 
       # In the order of the help.
       PARTS = {"push" => :Push, "pull" => :Pull}.freeze
-      PARTS.each_key { |name| require_relative "sh/#{name}" }
+
+      # `godwit sh push`: sends the rows of a command to those that pull.
+      class Push < Part
+        summary "Runs a command, and sends its rows to those that pull."
+        usage "sh push ENDPOINT [options] -- COMMAND [ARGUMENT…]"
+
+        # Bytes of a message; a longer row goes as several.
+        LIMIT = 65_536
+
+        # (see Command#run)
+        def run(arguments, io: $stdout)
+          super
+        rescue OptionParser::ParseError => error
+          raise if arguments.include?("--") || arguments.size < 2
+          endpoint, *command = arguments
+          raise UsageError, "#{error.message.lines.first.chomp}: an option of COMMAND? Then -- " \
+            "goes before it: godwit sh push #{endpoint} -- #{command.join(" ")}"
+        end
+
+        private
+
+        def define(parser)
+          parser.on("--connect", "connects to a `pull --bind`; default: binds")
+          parser.on("--sep TEXT", "where a row ends; default: a newline (\\t is known)") do |text|
+            separator(text)
+          end
+          parser.on("-0", "--null", "rows end with NUL, as those of `find -print0`") do
+            options[:sep] = "\0"
+          end
+          parser.on("--chomp", "leaves out what ends a row, for readers other than `sh pull`")
+          parser.on("--shell", "COMMAND is one text for /bin/sh")
+          parser.on("--err", "sends standard error, too: `pull` prints it to its own")
+          count_option(parser, "--pulls", "starts when N pull")
+          define_common(parser)
+          parser.separator <<~TEXT
+
+            An empty host is 127.0.0.1: to serve the network type tcp://*:7100. Several `sh pull`
+            share the rows; the high-water marks are the back-pressure. When COMMAND ends, every
+            `sh pull` and this command end with its status. When all leave before (as in `pull |
+            head`), COMMAND is stopped: status #{EXIT[:output_closed]}. COMMAND reads this command's
+            standard input.
+
+          TEXT
+        end
+
+        def call(arguments)
+          target = endpoint(arguments)
+          command = arguments.drop(1)
+          raise UsageError, "which command? type #{self.class.usage}" if command.empty?
+          require "godwit"
+          stream = rows(command)
+          bind = !options[:connect]
+          socket = open_socket(PUSH, :send_hwm, bind)
+          options[:keep] ? keep(socket, target, bind, stream) : push(socket, target, bind, stream)
+        ensure
+          socket&.close
+        end
+
+        # A wrong argument of Shell.rows comes from the command line.
+        def rows(command)
+          command = [command.join(" ")] if options[:shell]
+          input = $stdin unless $stdin.closed? || $stdin.tty?
+          Shell.rows(
+            *command, shell: options[:shell], chomp: options.fetch(:chomp, false),
+            sep: options.fetch(:sep, "\n"), long: :split, limit: LIMIT, encoding: Encoding::BINARY,
+            err: options[:err] ? :rows : :inherit, input: input, timeout: options[:timeout]
+          )
+        rescue ArgumentError => error
+          raise UsageError, CLI.words_of(error)
+        end
+
+        def push(socket, target, bind, stream)
+          push = Shell::Push.new(socket)
+          attach(socket, target, bind)
+          status = push.run(stream, **limits)
+          push.left? ? EXIT[:output_closed] : ended(status)
+        end
+
+        # The linger is brief while the command runs: after an interrupt the process does not wait
+        # for slow pullers.
+        def keep(socket, target, bind, stream)
+          socket.linger = Godwit::Context::BRIEF_LINGER
+          attach(socket, target, bind)
+          status = stream.into(socket, **limits)
+          socket.linger = nil
+          socket.close
+          ended(status)
+        end
+
+        # Also waits for those that --pulls asks for.
+        def attach(socket, target, bind)
+          super
+          return unless options[:pulls]
+          socket.wait_connected(count: options[:pulls], timeout: options[:timeout])
+        end
+
+        def limits = {timeout: options[:timeout], count: options[:count]}
+
+        def ended(status)
+          return EXIT[:timed_out] if status.timed_out?
+          Shell::Push.exitstatus(status) || EXIT[:failed]
+        end
+      end
+
+      # `godwit sh pull`: the rows of a command that runs elsewhere.
+      class Pull < Part
+        summary "Prints the rows that a `sh push` sends, and ends as its command did."
+        usage "sh pull ENDPOINT [options]"
+
+        private
+
+        def define(parser)
+          @ending = ""
+          parser.on("--bind", "binds, for `push --connect`; default: connects")
+          parser.on("--sep TEXT", "adds TEXT to each row, for senders that omit it (`push " \
+            "--chomp`)") { |text| @ending = separator(text) }
+          parser.on("--lines", "adds a newline to each row") { @ending = "\n" }
+          parser.on("-0", "--null", "adds a NUL to each row") { @ending = "\0" }
+          define_common(parser)
+          parser.separator <<~TEXT
+
+            A single `sh pull` prints byte for byte what the command wrote. Its status is the
+            command's (128 and the signal's number if a signal ended it), or #{EXIT[:failed]} when
+            the sender disconnected before the end.
+
+          TEXT
+        end
+
+        def call(arguments)
+          target = endpoint(arguments)
+          no_arguments(arguments.drop(1))
+          @count = options[:count]
+          bind = options[:bind] || target.match?(%r{\A\w+://\*:})
+          require "godwit"
+          socket = open_socket(PULL, :recv_hwm, bind)
+          options[:keep] ? keep(socket, target, bind) : pull(socket, target, bind)
+        ensure
+          socket&.close
+        end
+
+        def pull(socket, target, bind)
+          pull = Shell::Pull.new(socket)
+          attach(socket, target, bind)
+          pull.each_batch(timeout: options[:timeout]) { |rows| break if print(rows) }
+          warn "godwit: #{pull.foreign} messages were no rows" if pull.foreign.positive?
+          return EXIT[:ok] if done?
+          warn "godwit: the other side went away before its end" unless pull.complete?
+          return EXIT[:timed_out] if pull.ends.any? { |facts| facts[:timed_out] }
+          pull.complete? ? pull.exitstatus || EXIT[:failed] : EXIT[:failed]
+        end
+
+        # Rows of every pusher, until Ctrl-C.
+        def keep(socket, target, bind)
+          attach(socket, target, bind)
+          start = Timeout.now
+          until done?
+            messages = socket.recv_many(256, timeout: Timeout.left(options[:timeout], start))
+            print(messages.filter_map { |message| Shell::Pull.row(message) })
+          end
+          EXIT[:ok]
+        end
+
+        def done? = @count&.zero?
+
+        # @return [Boolean] whether --count is reached
+        def print(rows)
+          if @count
+            rows = rows.first(@count)
+            @count -= rows.size
+          end
+          out = rows.flat_map do |row|
+            kind, text = row.is_a?(Array) ? row : [:out, row]
+            next [text, @ending] unless kind == :err
+            $stderr.write(text, @ending)
+            []
+          end
+          io.write(*out)
+          io.flush
+          done?
+        end
+      end
     end
   end
 end

@@ -38,7 +38,7 @@ module Godwit
       HELD_BYTES = 64 << 20
       # Least high-water mark for a writer's messages: a smaller one makes the writer slow.
       LEAST_HWM = 64
-      # Writers with statistics; beyond them the one that was idle for longest is forgotten.
+      # Writers with statistics; then the one that was idle for longest is forgotten.
       MOST_WRITERS = 10_000
       # Most records, and bytes, that may be remembered.
       MOST_LAST = 1_000_000

@@ -22,8 +22,8 @@ module Godwit
     # PUSH each count the other's records as lost. Records of a broadcaster are counted within each
     # subscribed topic (level, program, host), from the first record of each.
     #
-    # **Foreign messages**, neither records nor lines of plain writers, are counted and skipped:
-    # {#foreign}.
+    # **Foreign messages** are neither records nor lines of plain writers. They are skipped:
+    # {#foreign} counts them.
     #
     # **Fair**: writers take turns, so that a flood of one does not delay the others. The records of
     # one writer keep their order. A broadcaster sends the records of all writers through one
@@ -61,7 +61,6 @@ module Godwit
         # @param state [String, nil] see {#initialize}
         # @param options [Hash] see {#initialize}
         # @return [Reader] or the block's value
-        # @see #initialize
         def new(*endpoints, state: nil, **options, &block)
           within(super(*endpoints, state: state, **options, &nil), &block)
         end
@@ -262,7 +261,6 @@ module Godwit
 
       private
 
-      # @return [Integer] callers that wait for a record
       def _waiters = @waiting
     end
   end

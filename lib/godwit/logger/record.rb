@@ -144,8 +144,7 @@ module Godwit
       #   Hashes)
       def error = data["error"].is_a?(Hash) ? data["error"] : nil
 
-      # The whole header.
-      # @return [Hash] empty for a plain line
+      # @return [Hash] the whole header; empty for a plain line
       def data
         @data ||= plain? ? {} : parsed
       end
@@ -171,8 +170,7 @@ module Godwit
       # @return [Array<String>] the frames as received
       attr_reader :frames
 
-      # For pattern matching.
-      # @return [Array] label, program, text
+      # @return [Array] label, program, text, for pattern matching
       def deconstruct = [label, prog, text]
 
       # Keys of {#deconstruct_keys}.

@@ -18,7 +18,6 @@ module Godwit
       # Limits of the numbers in C.
       MOST_NUMBER = 10**19
       MOST_TIME = (1 << 63) - 1
-      private_constant :Writer, :NAME, :TOTALS, :MOST_NUMBER, :MOST_TIME
 
       # @param most [Integer] records to keep
       # @param bytes [Integer] for them

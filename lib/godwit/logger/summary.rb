@@ -15,7 +15,6 @@ module Godwit
       # Buckets to a doubling of the lag.
       STEPS = 8
       UNITS = [[1_000_000_000, "s"], [1_000_000, "ms"], [1_000, "µs"]].freeze
-      private_constant :STEPS, :UNITS
 
       class << self
         # @param number [Integer] @return [String] 120,000

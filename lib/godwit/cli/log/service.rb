@@ -16,8 +16,7 @@ module Godwit
         end
 
         # @yieldparam signals [Thread::Queue] an error in it ends the process
-        # @yieldreturn [Array(Logger::Broadcaster, Logger::Sink, Logger::Receiver)] the last two may
-        #   be nil
+        # @yieldreturn [Array] the broadcaster, and its sink and receiver or nil
         # @return [Integer] exit status
         def run
           before = SIGNALS.to_h { |name| [name, trap(name) { @signals << name }] }

@@ -73,10 +73,9 @@ module Godwit
         @turns ? @turns.batch(@size) { |count| receive(count) } : receive(@size)
       end
 
-      # `_recv_many` is a backend's primitive, private by its contract.
-      # @param count [Integer] messages; each may hold several records
-      # @return [Array, nil] what {Record.parse} takes
+      # @return [Array, nil] what {Record.parse} takes, of at most `count` messages
       def receive(count)
+        # A backend's primitive, private by its contract.
         messages = @socket.__send__(:_recv_many, count, 0) or return
         messages.each_with_object([]) do |message, taken|
           records = Native::Packing.split(message)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
-require_relative "writer_statistics"
+require_relative "writers"
 require_relative "../folder"
 require_relative "../view"
 

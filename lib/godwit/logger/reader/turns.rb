@@ -15,7 +15,6 @@ module Godwit
         OVERHEAD = 256
         # One writer's messages with their sizes, and the sum of the sizes in bytes.
         Waiting = Struct.new(:messages, :bytes)
-        private_constant :BATCH, :BACKLOG, :OVERHEAD, :Waiting
 
         # @return [Integer] messages dropped for lack of space
         attr_reader :dropped
