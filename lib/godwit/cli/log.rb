@@ -13,8 +13,7 @@ module Godwit
       # What the four have in common.
       class Part < Family::Part
         UNITS = {"" => 1, "k" => 1 << 10, "M" => 1 << 20, "G" => 1 << 30}.freeze
-        # Seconds that an answer of `log serve` may take.
-        PATIENCE = 5
+        PATIENCE = 5 # seconds that an answer of `log serve` may take
         private_constant :UNITS, :PATIENCE
 
         # (see Command#run)

@@ -30,24 +30,16 @@ module Godwit
     class Broadcaster
       extend Keywords
 
-      # Default of `send_hwm:`, in messages for each reader.
-      HWM = 10_000
-      # Bytes of one frame; {Logger} cuts a text that is longer than a quarter.
-      MOST_FRAME = 256 << 10
-      # Default of `in_bytes:`, `out_bytes:` and `answer_bytes:`.
-      HELD_BYTES = 64 << 20
-      # Least high-water mark for a writer's messages: a smaller one makes the writer slow.
-      LEAST_HWM = 64
-      # Writers with statistics; then the one that was idle for longest is forgotten.
-      MOST_WRITERS = 10_000
-      # Most records, and bytes, that may be remembered.
-      MOST_LAST = 1_000_000
-      MOST_BYTES = 1 << 30
-      # Seconds that a blocked reader may delay the process's end.
-      LINGER = 0.3
-      # Seconds for {#close} to pass on received messages.
-      DRAIN = 0.3
-      QUIET = 0.01
+      HWM = 10_000 # default of `send_hwm:`, in messages for each reader
+      MOST_FRAME = 256 << 10 # bytes of one frame; {Logger} cuts a text longer than a quarter
+      HELD_BYTES = 64 << 20 # default of `in_bytes:`, `out_bytes:` and `answer_bytes:`
+      LEAST_HWM = 64 # messages of a writer; a smaller mark makes the writer slow
+      MOST_WRITERS = 10_000 # with statistics; beyond, the longest idle one is forgotten
+      MOST_LAST = 1_000_000 # records that may be remembered
+      MOST_BYTES = 1 << 30 # bytes of them
+      LINGER = 0.3 # seconds that a blocked reader may delay the process's end
+      DRAIN = 0.3 # seconds for {#close} to pass on received messages
+      QUIET = 0.01 # seconds between two looks at the counters
       private_constant :HWM, :MOST_FRAME, :HELD_BYTES, :LEAST_HWM, :MOST_WRITERS, :MOST_LAST,
         :MOST_BYTES, :LINGER, :DRAIN, :QUIET
 

@@ -43,14 +43,10 @@ module Godwit
       # long, so that no writer's records wait behind those of another.
       FIRST = 4
       BATCH = 256
-      # Seconds that a batch may take.
-      SLICE = 0.02
-      # Default of `queue_bytes:`.
-      QUEUE_BYTES = 32 << 20
-      # Defaults of `recv_hwm:`: messages of a writer, of up to 64 KiB of records each, and messages
-      # of a broadcaster, of one record each.
-      HWM = 1_000
-      SUBSCRIBED_HWM = 10_000
+      SLICE = 0.02 # seconds that a batch may take
+      QUEUE_BYTES = 32 << 20 # default of `queue_bytes:`
+      HWM = 1_000 # default of `recv_hwm:`, in messages of up to 64 KiB of records
+      SUBSCRIBED_HWM = 10_000 # that of {subscribe}, in messages of one record
       NEVER = {Object => :never}.freeze
       private_constant :FIRST, :BATCH, :SLICE, :QUEUE_BYTES, :HWM, :SUBSCRIBED_HWM, :NEVER
 

@@ -31,18 +31,13 @@ module Godwit
       extend Keywords
 
       BATCH = 64
-      # Bytes of one frame: a writer's chunk, or a longer record.
-      MOST_FRAME = 1 << 20
-      # Queued messages of each writer, which sends up to 256 KiB at once.
-      HWM = 256
-      # Bytes after which a batch is written.
-      MOST_BYTES = 4 << 20
-      # Records queued for `forward:`.
-      FORWARD_HWM = 256
-      # Seconds to wait when that queue is full. After them records are skipped until the queue
-      # takes one again.
+      MOST_FRAME = 1 << 20 # bytes of one frame: a writer's chunk, or a longer record
+      HWM = 256 # queued messages of each writer, which sends up to 256 KiB at once
+      MOST_BYTES = 4 << 20 # bytes after which a batch is written
+      FORWARD_HWM = 256 # records queued for `forward:`
+      # Seconds to wait when that queue is full; then records are skipped until it takes one again.
       PATIENCE = 0.5
-      SLICE = 0.05
+      SLICE = 0.05 # seconds between two looks for close
       private_constant :BATCH, :MOST_FRAME, :HWM, :MOST_BYTES, :FORWARD_HWM, :PATIENCE, :SLICE
 
       # Integers: records `written`, come `again`, `foreign`, `forwarded` and `not_forwarded`; bytes

@@ -20,14 +20,11 @@ module Godwit
       # nanoseconds since 1970; mono_ns: of the writer's monotonic clock; error: an object of class,
       # message, backtrace, causes.
       KEYS = %w[v writer seq tseq t_ns mono_ns level pid thread host prog tags payload error].freeze
-      # How each header of Godwit's own begins. `match?` makes no MatchData: the methods cut their
-      # values out of the header.
+      # How each header of Godwit's own begins. The methods cut their values out of it.
       HEAD = /\A\{"v":1,"writer":"\h{32}","seq":[1-9]\d{0,18},"tseq":[1-9]\d{0,18},"t_ns":\d{1,19},/
-      # Offsets of the writer's id and the seq in it.
-      WRITER_AT = 17
-      SEQ_AT = 57
-      # Digits of the largest number in it.
-      DIGITS = 19
+      WRITER_AT = 17 # offset of the writer's id in it
+      SEQ_AT = 57 # offset of the seq
+      DIGITS = 19 # digits of the largest number in it
       # A line as Ruby's Logger formats it.
       LINE =
         /\A([DIWEFA]), \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) #(\d+)\] +[A-Z]+ -- (.*?): (.*)\z/m

@@ -22,8 +22,7 @@ module Godwit
     class SegmentedLog
       HEAD = "NNQ>"
       HEAD_BYTES = 16
-      # A greater length is torn bytes.
-      LONGEST = 1 << 28
+      LONGEST = 1 << 28 # a greater length is torn bytes
       FILE = /\A\h{16}\.seg\z/
 
       include Recovery

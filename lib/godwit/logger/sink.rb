@@ -27,12 +27,9 @@ module Godwit
     class Sink
       extend Keywords
 
-      # Bytes of one write(2), about.
-      CHUNK = 1 << 20
-      # Bytes at the file's end whose checksum identifies it.
-      TAIL = 64
-      # Seconds between a failed rotation and the next try.
-      AGAIN = 60
+      CHUNK = 1 << 20 # bytes of one write(2), about
+      TAIL = 64 # bytes at the file's end whose checksum identifies it
+      AGAIN = 60 # seconds between a failed rotation and the next try
       private_constant :CHUNK, :TAIL, :AGAIN
 
       # @return [String]

@@ -12,12 +12,10 @@ module Godwit
       # A writer's counts, and what a reader does not count: bytes, lags (ns), records of each
       # level.
       Writer = Struct.new(:counts, :bytes, :lag, :longest_lag, :levels)
-      # Bytes of a program or host; a longer one is cut.
-      NAME = 63
+      NAME = 63 # bytes of a program or host; a longer one is cut
       TOTALS = %i[messages bytes records plain foreign lost late].freeze
-      # Limits of the numbers in C.
-      MOST_NUMBER = 10**19
-      MOST_TIME = (1 << 63) - 1
+      MOST_NUMBER = 10**19 # limit of seq and tseq in C
+      MOST_TIME = (1 << 63) - 1 # limit of t_ns in C
 
       # @param most [Integer] records to keep
       # @param bytes [Integer] for them

@@ -28,8 +28,7 @@ module Godwit
         /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
       # The same in JSON, which escapes C0 itself.
       UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
-      # A String that needs no quotes after `key=`.
-      BARE = /\A[[:alnum:]_.:\/@%+-]+\z/
+      BARE = /\A[[:alnum:]_.:\/@%+-]+\z/ # a String that needs no quotes after `key=`
       INDENT = "\n    "
       NO_TIME = "--:--:--.------"
       NO_DATE = "----------"

@@ -140,8 +140,7 @@ module Godwit
       # Standard output as a broadcaster's sink, for `log serve --file -`.
       # @private
       class Output
-        # Bytes that a pipe takes whole or not at all.
-        PIPE_BUF = 4096
+        PIPE_BUF = 4096 # bytes that a pipe takes whole or not at all
 
         # @param form [:json, nil] nil: the lines of a file
         # @yield when the reader of the output has closed it

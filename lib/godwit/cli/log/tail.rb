@@ -10,8 +10,7 @@ module Godwit
 
         # What --color takes.
         COLOR = %w[auto always never].freeze
-        # Choices that the broadcaster knows too.
-        CHOICES = %i[level prog host tag].freeze
+        CHOICES = %i[level prog host tag].freeze # choices that the broadcaster knows too
         private_constant :CHOICES
 
         private

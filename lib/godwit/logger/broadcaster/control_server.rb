@@ -8,14 +8,10 @@ module Godwit
       # Answers the questions of {Control}, which documents the wire format, on its own thread.
       # @private
       class ControlServer
-        # Bytes of a question, at most.
-        LONGEST = 65_536
-        # Filters of a question for the last records.
-        CHOICES = %w[level prog host tag].freeze
-        # Bytes of an answer besides the records in it: statistics of a thousand writers.
-        WRITERS = 1 << 20
-        # Queued questions of one client.
-        QUESTIONS = 100
+        LONGEST = 65_536 # bytes of a question, at most
+        CHOICES = %w[level prog host tag].freeze # filters of a question for the last records
+        WRITERS = 1 << 20 # bytes of an answer with the statistics of a thousand writers
+        QUESTIONS = 100 # queued questions of one client
 
         # @param bytes [Integer] that may wait for a client that does not read its answers
         # @param longest [Integer] bytes of records that an answer may have

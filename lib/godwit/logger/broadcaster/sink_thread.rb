@@ -10,10 +10,8 @@ module Godwit
       # and the thread are connected by two sockets, whose high-water marks slow down the proxy.
       # @private
       class SinkThread
-        # High-water mark of each socket, and records that the sink gets at once, at most.
-        BATCH = 256
-        # Seconds that close waits for a sink without a method `patience`.
-        PATIENCE = 3
+        BATCH = 256 # high-water mark of each socket, and most records in one write
+        PATIENCE = 3 # seconds that close waits for a sink without a method `patience`
         # @return [Socket] gets the captured messages
         attr_reader :socket
 

@@ -11,8 +11,7 @@ module Godwit
         # Messages that one connection brings at once, and before the next batch, at most.
         BATCH = 256
         BACKLOG = 32 * BATCH
-        # Estimated bytes of a message besides its frames.
-        OVERHEAD = 256
+        OVERHEAD = 256 # estimated bytes of a message besides its frames
         # One writer's messages with their sizes, and the sum of the sizes in bytes.
         Waiting = Struct.new(:messages, :bytes)
 
