@@ -30,9 +30,7 @@ module Godwit
       # Runs one command line.
       # @param arguments [Array<String>] such as ["version", "--json"]; not changed
       # @return [Integer] exit status, one of {EXIT}
-      def run(arguments)
-        guard(arguments) { dispatch(arguments).tap { $stdout.flush } }
-      end
+      def run(arguments) = guard(arguments) { dispatch(arguments).tap { $stdout.flush } }
 
       # @param name [String] of a command
       # @return [Class] its subclass of {Command}
@@ -124,9 +122,7 @@ module Godwit
       end
 
       # Else Ruby fails to write its buffer at exit. `$stdout.reopen` itself would flush the buffer.
-      def drop_output
-        IO.for_fd(1, "w", autoclose: false).reopen(File::NULL, "w")
-      end
+      def drop_output = IO.for_fd(1, "w", autoclose: false).reopen(File::NULL, "w")
     end
   end
 end

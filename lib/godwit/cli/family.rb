@@ -45,9 +45,7 @@ module Godwit
       def parts = self.class::PARTS.transform_values { |name| self.class.const_get(name) }
 
       def define(parser)
-        parts.each_value do |part|
-          parser.separator("  godwit #{part.usage}\n      #{part.summary}")
-        end
+        parts.each_value { |one| parser.separator("  godwit #{one.usage}\n      #{one.summary}") }
         command = "#{self.class.usage.split.first} #{parts.keys.first}"
         parser.separator "\n`godwit #{command} --help` and so on list the options.\n\n"
       end

@@ -17,15 +17,13 @@ module Godwit
 
       def overview
         width = COMMANDS.keys.map(&:size).max
-        commands = COMMANDS.each_key.map do |name|
-          "  #{name.ljust(width)}  #{CLI.command(name).summary}"
-        end
+        list = COMMANDS.each_key.map { |one| "  #{one.ljust(width)}  #{CLI.command(one).summary}" }
         statuses = EXIT.map { |name, status| format("  %3d  %s", status, EXIT_MEANINGS[name]) }
         <<~TEXT
           usage: godwit COMMAND [options]
 
           Commands (`godwit COMMAND --help` explains one):
-          #{commands.join("\n")}
+          #{list.join("\n")}
 
           Endpoints: tcp://HOST:PORT, ipc://PATH, ipc://@NAME, inproc://NAME…
           An empty host is 127.0.0.1: tcp://:5555.

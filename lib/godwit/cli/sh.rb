@@ -79,9 +79,7 @@ module Godwit
           parser.on("--sep TEXT", "where a row ends; default: a newline (\\t is known)") do |text|
             separator(text)
           end
-          parser.on("-0", "--null", "rows end with NUL, as those of `find -print0`") do
-            options[:sep] = "\0"
-          end
+          parser.on("-0", "--null", "rows end with NUL (`find -print0`)") { options[:sep] = "\0" }
           parser.on("--chomp", "leaves out what ends a row, for readers other than `sh pull`")
           parser.on("--shell", "COMMAND is one text for /bin/sh")
           parser.on("--err", "sends standard error, too: `pull` prints it to its own")

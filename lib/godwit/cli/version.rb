@@ -12,9 +12,7 @@ module Godwit
 
       private
 
-      def define(parser)
-        parser.on("--json", "as one JSON object")
-      end
+      def define(parser) = parser.on("--json", "as one JSON object")
 
       def call(arguments)
         no_arguments(arguments)

@@ -72,9 +72,7 @@ module Godwit
       def patterns(name, given)
         Array(given).map do |one|
           next one if one.is_a?(Regexp)
-          unless one.is_a?(String)
-            raise Errors.bad_type(:filter, name, "a Regexp, or a String", one)
-          end
+          raise Errors.bad_type(:filter, name, "a Regexp or a String", one) unless one.is_a?(String)
           Regexp.new(Regexp.escape(one))
         end.freeze
       end

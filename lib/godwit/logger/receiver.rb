@@ -58,9 +58,7 @@ module Godwit
       # @raise [BusyError] when another process has the file's journal
       # @raise [ArgumentValueError] when the sink is no regular file
       def initialize(endpoint, sink, forward: nil, context: nil, **options)
-        unless sink.is_a?(Sink)
-          raise Errors.bad_type(:receiver, "the sink", "a Godwit::Logger::Sink", sink)
-        end
+        raise Errors.bad_type(:receiver, "the sink", "a Logger::Sink", sink) unless sink.is_a?(Sink)
         @pid = Process.pid
         @written = @again = @foreign = @forwarded = @not_forwarded = 0
         @warnings = Warnings.new(sink.path)

@@ -14,7 +14,6 @@ module Godwit
       NUMBERED = /\.(\d{1,7})(?:\.gz)?\z/
       CHUNK = 1 << 18
 
-      # @param path [String] of the file in use
       # @param period [Symbol, nil] nil: by size
       # @param keep [Integer, nil] old files; nil: all
       def initialize(path, period, keep, gzip, warnings)
@@ -27,12 +26,10 @@ module Godwit
         clear_up
       end
 
-      # @param base [Time] in the running period
-      # @return [Time, nil] when to rotate the file
+      # @return [Time, nil] the end of the period that has `base` in it
       def due(base) = @period && ::Logger::Period.next_rotate_time(base, @period.to_s)
 
-      # Renames the file in use; afterwards there is none.
-      # @param now [Time]
+      # Renames the file in use.
       def rotate(now)
         @names.synchronize do
           name = @period ? dated_name(now) : shift_numbers
@@ -74,7 +71,7 @@ module Godwit
         day = ::Logger::Period.previous_period_end(now, @period.to_s).strftime("%Y%m%d")
         name = "#{@path}.#{day}"
         return name unless taken?(name)
-        "#{name}.#{(1..).find { |number| !taken?("#{name}.#{number}") }}"
+        (1..).lazy.map { |number| "#{name}.#{number}" }.find { |one| !taken?(one) }
       end
 
       def taken?(name) = File.exist?(name) || File.exist?("#{name}.gz")

@@ -40,9 +40,7 @@ module Godwit
           [record.bytesize, Zlib.crc32(rest)].pack("NN") << rest
         end
 
-        # Yields the whole entries at the beginning of a String.
-        # @yieldparam seq [Integer]
-        # @yieldparam record [String]
+        # Yields seq and record of the whole entries at the beginning of a String.
         # @return [Integer] offset of the first byte that is no whole entry
         def each_entry(bytes)
           offset = 0
@@ -89,7 +87,7 @@ module Godwit
       # @return [Integer] the last seq known to be appended
       def last = look { last_one }
 
-      # @return [Integer] of all files
+      # @return [Integer] size of all files
       def bytes = look { @total }
 
       # @return [Boolean] whether all is released

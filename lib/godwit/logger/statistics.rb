@@ -36,8 +36,7 @@ module Godwit
         self
       end
 
-      # Called by the proxy.
-      # @param frames [Array<String>] of a message
+      # Called by the proxy with the frames of each message.
       def record(frames)
         guarded(:record) do
           bytes = frames.sum(&:bytesize)

@@ -34,7 +34,6 @@ module Godwit
         @count = 0
       end
 
-      # @param record [Record] just received
       # @param wall [Integer] nanoseconds since 1970
       # @param mono [Integer] nanoseconds of the monotonic clock
       # @return [self]
@@ -49,9 +48,6 @@ module Godwit
       end
       alias_method :<<, :add
 
-      # @param received [Integer]
-      # @param lost [Integer]
-      # @param writers [Integer]
       # @param foreign [Integer] shown unless 0
       # @return [String]
       def line(received:, lost:, writers:, foreign: 0)
@@ -70,8 +66,7 @@ module Godwit
         ((@count - 1) * 1_000_000_000 / (@last - @first)) if @count > 1 && @last > @first
       end
 
-      # @param share [Float]
-      # @return [Numeric, nil] nanoseconds, the percentile of the lags; nil without lags
+      # @return [Numeric, nil] nanoseconds; nil without lags
       def percentile(share)
         left = (@lags.each_value.sum * share).ceil
         @lags.sort.each { |bucket, count| return 2**bucket.fdiv(STEPS) if (left -= count) <= 0 }

@@ -196,20 +196,17 @@ module Godwit
         message.scan(@highlight) do
           first, last = $~.offset(0)
           next if first == last
-          parts = message[first...last].split("\n", -1).map { |part| found(part) }
+          parts = message[first...last].split("\n", -1).map { |part| highlight(part) }
           result << shown(message[at...first]) << parts.join(INDENT)
           at = last
         end
         result << shown(message[at..])
       end
 
-      def found(part) = part.empty? ? "" : paint(View.escape(part, lines: true), MATCH)
+      def highlight(part) = part.empty? ? "" : paint(View.escape(part, lines: true), MATCH)
 
       # Indents later lines, so that they do not look like a record's beginning.
-      def shown(text)
-        text = View.escape(text, lines: true)
-        text.include?("\n") ? text.gsub("\n", INDENT) : text
-      end
+      def shown(text) = View.escape(text, lines: true).gsub("\n", INDENT)
 
       def paint(text, style) = @color ? "\e[#{style}m#{text}\e[0m" : text
     end

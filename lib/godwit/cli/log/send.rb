@@ -78,10 +78,8 @@ module Godwit
         end
 
         def payload(pair)
-          key, equal, value = pair.partition("=")
-          if equal.empty? || key.empty?
-            raise UsageError, "--payload takes KEY=VALUE: got #{pair.inspect}"
-          end
+          key, value = pair.split("=", 2)
+          raise UsageError, "--payload takes KEY=VALUE: got #{pair.inspect}" if !value || key.empty?
           require "json"
           [key.to_sym, value.match?(LITERAL) ? JSON.parse(value) : value]
         end

@@ -113,9 +113,7 @@ module Godwit
         def check_options
           file = options[:file]
           raise UsageError, "log serve needs --in ENDPOINT" unless any?(:in, :durable_in)
-          unless any?(:out, :file)
-            raise UsageError, "log serve needs --out ENDPOINT, --file FILE, or both"
-          end
+          raise UsageError, "log serve needs --out ENDPOINT or --file FILE" unless any?(:out, :file)
           raise UsageError, "--durable-in needs --file FILE" if any?(:durable_in) && !file
           if file == "-" && any?(:durable_in, :rotate, :keep, :gzip, :fsync)
             raise UsageError, "--file - is standard output: --durable-in, --rotate, --keep, " \

@@ -15,9 +15,7 @@ module Godwit
 
         def define(parser)
           parser.on("--json", "one JSON object a line")
-          parser.on("--interval SECONDS", Float, "repeats until Ctrl-C") do |seconds|
-            positive(seconds, "--interval")
-          end
+          parser.on("--interval SECONDS", Float, "repeats") { |time| positive(time, "--interval") }
           seconds_option(parser, "--timeout", "how long it waits for an answer (#{PATIENCE})")
           define_keys(parser)
           parser.separator <<~TEXT

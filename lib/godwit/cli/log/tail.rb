@@ -178,9 +178,7 @@ module Godwit
           @stats_at += 1
         end
 
-        def patience
-          [@finish, @stats_at].compact.min&.then { |time| [time - Timeout.now, 0].max }
-        end
+        def patience = [@finish, @stats_at].compact.min&.then { |time| [time - Timeout.now, 0].max }
 
         def shown?(record)
           last = @shown[record.writer] if @shown.any? && !record.plain?

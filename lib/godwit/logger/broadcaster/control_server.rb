@@ -15,7 +15,7 @@ module Godwit
 
         # @param bytes [Integer] that may wait for a client that does not read its answers
         # @param longest [Integer] bytes of records that an answer may have
-        # @return [Hash{Symbol => Object}] of the ROUTER
+        # @return [Hash] options of the ROUTER
         def self.options(bytes, longest)
           {
             max_message_size: LONGEST, recv_hwm: QUESTIONS,
@@ -67,9 +67,7 @@ module Godwit
         def answer(envelope, question)
           return failure("a question is one frame") unless envelope.drop(1).all?(&:empty?)
           question = JSON.parse(question.dup.force_encoding(Encoding::UTF_8), max_nesting: 10)
-          unless question.is_a?(Hash)
-            return failure("a question is an object, such as {\"ask\":\"stats\"}")
-          end
+          return failure('a question is an object: {"ask":"stats"}') unless question.is_a?(Hash)
           case question["ask"]
           when "stats" then [JSON.generate(@broadcaster.statistics)]
           when "last" then last(question)

@@ -15,8 +15,6 @@ module Godwit
         # @return [Socket] gets the captured messages
         attr_reader :socket
 
-        # @param sink [#write, nil]
-        # @param on_foreign [#call, nil]
         def initialize(sink, context, on_foreign)
           @sink = sink
           @on_foreign = on_foreign

@@ -32,9 +32,7 @@ module Godwit
           folder = File.dirname(@path)
           raise Errno::ENOENT, folder unless File.directory?(folder)
           raise Errno::EACCES, folder unless File.writable?(folder)
-          if File.directory?(@path)
-            raise Errors.bad_value(:reader, "state:", "a file, no folder", @path)
-          end
+          raise Errors.bad_value(:reader, "state:", "a file", @path) if File.directory?(@path)
           return [] unless File.exist?(@path)
           writers = JSON.parse(File.read(@path, encoding: "UTF-8")).fetch("writers")
           writers.map { |writer, values| statistics_of(writer, values) }

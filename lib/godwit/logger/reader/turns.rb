@@ -28,8 +28,7 @@ module Godwit
 
         # A full batch means that more messages wait in the socket: receive them at once, as one
         # connection brings the records of all writers.
-        # @yieldparam count [Integer] at most so many
-        # @yieldreturn [Array, nil] messages; nil: there are none
+        # @yield [count] returns at most so many messages; nil: there are none
         # @return [Array, nil] as the block
         def batch(size)
           batch = yield(size)
@@ -45,7 +44,6 @@ module Godwit
 
         private
 
-        # @param message [Array<String>, String] as Socket#recv gives it
         def put(message)
           writer = Record.writer_of(message)
           waiting = @waiting[writer] ||= Waiting.new([], 0)
