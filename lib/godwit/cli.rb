@@ -13,12 +13,10 @@ module Godwit
     EXIT = {ok: 0, failed: 1, usage: 2, timed_out: 124, interrupted: 130, output_closed: 141}.freeze
 
     # What each status means to the user.
-    EXIT_MEANINGS = {
-      ok: "done", failed: "the operation failed; standard error has the reason",
-      usage: "the command line was wrong", timed_out: "the time of --timeout was up",
-      interrupted: "stopped by Ctrl-C",
-      output_closed: "the reader of the output closed it (as in `godwit … | head`)"
-    }.freeze
+    EXIT_MEANINGS = {ok: "done", failed: "the operation failed; standard error has the reason",
+                     usage: "the command line was wrong", timed_out: "the time of --timeout was up",
+                     interrupted: "stopped by Ctrl-C",
+                     output_closed: "the output's reader closed it (as in `godwit … | head`)"}.freeze
 
     # Command to class name, in the order of `godwit help`. The file has the command's name.
     COMMANDS = %w[log sh beacon version help].to_h { |name| [name, name.capitalize.to_sym] }.freeze

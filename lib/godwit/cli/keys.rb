@@ -33,10 +33,8 @@ module Godwit
         end
         # Without --keys, a key pair for this run: the server may admit every client that knows its
         # public key.
-        {
-          curve: options[:keys] ? pair : Curve.keypair,
-          server_key: File.file?(server_key) ? key_in(server_key, "public") : Curve.z85(server_key)
-        }
+        {curve: options[:keys] ? pair : Curve.keypair,
+         server_key: File.file?(server_key) ? key_in(server_key, "public") : Curve.z85(server_key)}
       end
 
       def pair

@@ -113,11 +113,9 @@ module Godwit
         def rows(command)
           command = [command.join(" ")] if options[:shell]
           input = $stdin unless $stdin.closed? || $stdin.tty?
-          Shell.rows(
-            *command, shell: options[:shell], chomp: options.fetch(:chomp, false),
+          Shell.rows(*command, shell: options[:shell], chomp: options.fetch(:chomp, false),
             sep: options.fetch(:sep, "\n"), long: :split, limit: LIMIT, encoding: Encoding::BINARY,
-            err: options[:err] ? :rows : :inherit, input: input, timeout: options[:timeout]
-          )
+            err: options[:err] ? :rows : :inherit, input: input, timeout: options[:timeout])
         rescue ArgumentError => error
           raise UsageError, CLI.words_of(error)
         end

@@ -24,10 +24,8 @@ module Godwit
 
       def json(features)
         require "json"
-        JSON.pretty_generate(
-          godwit: VERSION, backend: BACKEND, libzmq: Godwit.libzmq_version, features: features,
-          ruby: RUBY_VERSION, engine: RUBY_ENGINE, platform: RUBY_PLATFORM
-        )
+        JSON.pretty_generate(godwit: VERSION, backend: BACKEND, libzmq: Godwit.libzmq_version,
+          features: features, ruby: RUBY_VERSION, engine: RUBY_ENGINE, platform: RUBY_PLATFORM)
       end
 
       def text_of(features)

@@ -87,20 +87,16 @@ module Godwit
       # @raise [AddressInUseError] when an address is in use: the error's `endpoint` names it
       # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
       # @raise [Error] as {Socket.bind}; nothing stays open then
-      def initialize(
-        input, output = nil, control: nil, last: 1000, last_bytes: 4 << 20, in_bytes: HELD_BYTES,
-        out_bytes: HELD_BYTES, answer_bytes: HELD_BYTES, sink: nil, on_foreign: nil, context: nil,
-        **options
-      )
+      def initialize(input, output = nil, control: nil, last: 1000, last_bytes: 4 << 20,
+        in_bytes: HELD_BYTES, out_bytes: HELD_BYTES, answer_bytes: HELD_BYTES, sink: nil,
+        on_foreign: nil, context: nil, **options)
         check(last, last_bytes, sink, on_foreign)
         {in_bytes: in_bytes, out_bytes: out_bytes, answer_bytes: answer_bytes}.each do |name, bytes|
           Errors.check_bytes(:broadcaster, "#{name}:", bytes)
         end
         frame = options[:max_message_size] || MOST_FRAME
-        @options = {
-          context: context, recv_hwm: [in_bytes / frame, LEAST_HWM].max, send_hwm: HWM,
-          linger: LINGER, max_message_size: frame, **options
-        }
+        @options = {context: context, recv_hwm: [in_bytes / frame, LEAST_HWM].max, send_hwm: HWM,
+                    linger: LINGER, max_message_size: frame, **options}
         @owned = []
         @begun = false
         @began = Timeout.now
@@ -180,14 +176,11 @@ module Godwit
         end
         check_count(:statistics, "writers:", writers)
         moved = @proxy.statistics
-        {
-          "version" => VERSION, "uptime" => (Timeout.now - @began).round(3), "input" => input,
-          "output" => output, "control" => control, "running" => running?,
-          **named(TOTALS, @passed.totals),
-          "sent" => moved.backend.sent, "skipped" => moved.dropped,
-          "unanswered" => @control&.dropped || 0, "sink" => @sink_thread&.to_h,
-          "accounts" => @passed.writers([writers, MOST_WRITERS].min).map { |one| writer(one) }
-        }
+        {"version" => VERSION, "uptime" => (Timeout.now - @began).round(3), "input" => input,
+         "output" => output, "control" => control, "running" => running?,
+         **named(TOTALS, @passed.totals), "sent" => moved.backend.sent, "skipped" => moved.dropped,
+         "unanswered" => @control&.dropped || 0, "sink" => @sink_thread&.to_h,
+         "accounts" => @passed.writers([writers, MOST_WRITERS].min).map { |one| writer(one) }}
       end
 
       # The last records that passed, the oldest first. The filters apply before the count: ten

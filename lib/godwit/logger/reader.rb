@@ -76,10 +76,8 @@ module Godwit
         # @raise [ArgumentError] for an unknown level
         # @raise [ArgumentValueError] for a `queue_bytes:` that is not allowed
         # @raise [Error] as {Socket.connect}
-        def subscribe(
-          *endpoints, level: nil, prog: nil, host: nil, tag: nil, queue_bytes: QUEUE_BYTES,
-          **options, &block
-        )
+        def subscribe(*endpoints, level: nil, prog: nil, host: nil, tag: nil,
+          queue_bytes: QUEUE_BYTES, **options, &block)
           Errors.check_bytes(:subscribe, "queue_bytes:", queue_bytes)
           filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
           socket = SUB.connect(*endpoints,

@@ -89,10 +89,8 @@ module Godwit
 
       # @return [Stats]
       def stats
-        Stats.new(
-          written: @written, again: @again, foreign: @foreign, forwarded: @forwarded,
-          not_forwarded: @not_forwarded, cut: @sink.cut, last_error: @last_error
-        )
+        Stats.new(written: @written, again: @again, foreign: @foreign, forwarded: @forwarded,
+          not_forwarded: @not_forwarded, cut: @sink.cut, last_error: @last_error)
       end
 
       # Ends the thread. The writers send unacknowledged records again to the next receiver. The

@@ -52,9 +52,8 @@ module Godwit
       # @raise [ArgumentValueError, ArgumentTypeError] when an option is not allowed
       # @raise [BusyError] when another process writes to it
       # @raise [SystemError] when it cannot be opened: Errno::ENOENT, Errno::EACCES…
-      def initialize(
-        path, rotate: nil, keep: nil, gzip: false, fsync: false, format: nil, clock: Time
-      )
+      def initialize(path, rotate: nil, keep: nil, gzip: false, fsync: false, format: nil,
+        clock: Time)
         @path = Folder.checked_path(path, :sink, "path")
         period, @limit = checked_rotation(rotate)
         keep = checked_keep(keep)

@@ -52,12 +52,11 @@ module Godwit
       # @return [String]
       def line(received:, lost:, writers:, foreign: 0)
         lag = percentile(0.99)
-        [
-          "received #{Summary.number(received)}", "lost #{Summary.number(lost)}",
+        ["received #{Summary.number(received)}", "lost #{Summary.number(lost)}",
           "#{Summary.number(writers)} #{(writers == 1) ? "writer" : "writers"}",
           ("#{Summary.number(foreign)} foreign" if foreign.positive?),
-          ("#{Summary.number(rate)}/s" if rate), ("lag p99 #{Summary.duration(lag)}" if lag)
-        ].compact.join(" · ")
+          ("#{Summary.number(rate)}/s" if rate),
+          ("lag p99 #{Summary.duration(lag)}" if lag)].compact.join(" · ")
       end
 
       # @return [Integer, nil] records a second, between the first and the last; nil before the

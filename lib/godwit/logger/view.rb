@@ -170,12 +170,10 @@ module Godwit
       def fields(record)
         %i[host prog pid thread writer seq].to_h do |name|
           [name, View.escape(record.public_send(name).to_s)]
-        end.merge(
-          date: clock(record, "%Y-%m-%d", NO_DATE), time: clock(record, "%H:%M:%S.%6N", NO_TIME),
-          level: record.label, tags: View.escape(View.tags(record.tags)),
-          text: shown(record.text.chomp), payload: View.escape(View.payload(record.payload)),
-          message: message(record)
-        )
+        end.merge(date: clock(record, "%Y-%m-%d", NO_DATE),
+          time: clock(record, "%H:%M:%S.%6N", NO_TIME), level: record.label,
+          tags: View.escape(View.tags(record.tags)), text: shown(record.text.chomp),
+          payload: View.escape(View.payload(record.payload)), message: message(record))
       end
 
       # A foreign record may hold an invalid time.

@@ -40,11 +40,9 @@ module Godwit
           target = endpoint(arguments)
           require "godwit"
           @patience = options.fetch(:timeout, PATIENCE)
-          log = Godwit::Logger.new(
-            target, level: 0, progname: options[:prog] || ENV["USER"] || "shell",
-            linger: @patience, overflow: :block, block_timeout: @patience,
-            **options.slice(:host, :durable), **client_security
-          )
+          log = Godwit::Logger.new(target, level: 0,
+            progname: options[:prog] || ENV["USER"] || "shell", linger: @patience, overflow: :block,
+            block_timeout: @patience, **options.slice(:host, :durable), **client_security)
           log.tagged(*options[:tag]) { write(log, arguments.drop(1)) }
           log.close # which prints what could not be sent
           all_sent?(log.stats) ? EXIT[:ok] : EXIT[:failed]

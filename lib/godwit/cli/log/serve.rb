@@ -84,11 +84,9 @@ module Godwit
           end
           bounds = options.slice(:last, :in_bytes, :out_bytes, :answer_bytes)
           bounds[:max_message_size] = options[:max_frame] if options[:max_frame]
-          broadcaster = Godwit::Logger::Broadcaster.new(
-            [*options[:in], *(FORWARDED if receiver)], options[:out], control: control,
-            sink: receiver ? receiver.sink : file,
-            on_foreign: (method(:print_foreign) if options[:verbose]), **bounds, **security
-          )
+          broadcaster = Godwit::Logger::Broadcaster.new([*options[:in], *(FORWARDED if receiver)],
+            options[:out], control: control, sink: receiver ? receiver.sink : file,
+            on_foreign: (method(:print_foreign) if options[:verbose]), **bounds, **security)
           [broadcaster, file, receiver]
         rescue
           receiver&.close

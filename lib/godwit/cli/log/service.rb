@@ -87,10 +87,10 @@ module Godwit
         end
 
         def watch
-          @broadcaster.on_event(
-            :handshake_succeeded, :handshake_failed_protocol, :handshake_failed_auth,
-            :handshake_failed_no_detail, :disconnected
-          ) { |event| warn "godwit: #{event}" }
+          @broadcaster.on_event(:handshake_succeeded, :handshake_failed_protocol,
+            :handshake_failed_auth, :handshake_failed_no_detail, :disconnected) do |event|
+            warn "godwit: #{event}"
+          end
         end
 
         # systemd's Type=notify.

@@ -54,11 +54,9 @@ module Godwit
           end
           counts = account.values_at("received", "lost", "late") +
             account["levels"].values_at("WARN", "ERROR", "FATAL")
-          [
-            *names, Godwit::Logger::View.escape(account["writer"].to_s[0, 8]),
+          [*names, Godwit::Logger::View.escape(account["writer"].to_s[0, 8]),
             *counts.map { |count| number(count) },
-            *account.values_at("lag", "idle").map { |seconds| duration(seconds) }
-          ]
+            *account.values_at("lag", "idle").map { |seconds| duration(seconds) }]
         end
 
         # Names to the left, numbers to the right.
@@ -76,20 +74,16 @@ module Godwit
           count = statistics["writers"]
           problems = %w[skipped unanswered].select { |name| statistics[name].to_i.positive? }
           counts = %w[records lost late plain foreign sent] + problems
-          [
-            "up #{duration(statistics["uptime"])}",
+          ["up #{duration(statistics["uptime"])}",
             "#{number(count)} #{(count == 1) ? "writer" : "writers"}",
             *counts.map { |name| "#{name} #{number(statistics[name])}" },
-            *file(statistics["sink"] || {})
-          ].join(" · ")
+            *file(statistics["sink"] || {})].join(" · ")
         end
 
         def file(sink)
           written, failed, error = sink.values_at("written", "failed", "error")
-          [
-            ("file: written #{number(written)}, failed #{number(failed)}" if written),
-            ("the last error: #{Godwit::Logger::View.escape(error)}" if error)
-          ].compact
+          [("file: written #{number(written)}, failed #{number(failed)}" if written),
+            ("the last error: #{Godwit::Logger::View.escape(error)}" if error)].compact
         end
 
         def number(count) = Godwit::Logger::Summary.number(count)

@@ -17,10 +17,8 @@ module Godwit
         # @param longest [Integer] bytes of records that an answer may have
         # @return [Hash] options of the ROUTER
         def self.options(bytes, longest)
-          {
-            max_message_size: LONGEST, recv_hwm: QUESTIONS,
-            send_hwm: [bytes / (longest + WRITERS), 1].max, mandatory: true
-          }
+          {max_message_size: LONGEST, recv_hwm: QUESTIONS,
+           send_hwm: [bytes / (longest + WRITERS), 1].max, mandatory: true}
         end
 
         def initialize(socket, broadcaster)

@@ -113,10 +113,8 @@ module Godwit
         attr_reader :time
 
         # @private
-        def initialize(
-          writer, first, prog: nil, host: nil, last: first - 1, received: 0, lost: 0, late: 0,
-          time: 0.0
-        )
+        def initialize(writer, first, prog: nil, host: nil, last: first - 1, received: 0, lost: 0,
+          late: 0, time: 0.0)
           @writer = writer
           @prog = prog
           @host = host
@@ -164,10 +162,8 @@ module Godwit
 
         # @return [Hash{String => Object}] all values by name
         def to_h
-          {
-            "writer" => writer, "prog" => prog, "host" => host, "received" => received,
-            "lost" => lost, "late" => late, "first" => first, "last" => last, "time" => time
-          }
+          {"writer" => writer, "prog" => prog, "host" => host, "received" => received,
+           "lost" => lost, "late" => late, "first" => first, "last" => last, "time" => time}
         end
 
         # @return [String]
