@@ -16,7 +16,7 @@ module Godwit
     EXIT_MEANINGS = {ok: "done", failed: "the operation failed; standard error has the reason",
                      usage: "the command line was wrong", timed_out: "the time of --timeout was up",
                      interrupted: "stopped by Ctrl-C",
-                     output_closed: "the output's reader closed it (as in `godwit … | head`)"}.freeze
+                     output_closed: "the output's reader closed it (as `godwit … | head`)"}.freeze
 
     # Command to class name, in the order of `godwit help`. The file has the command's name.
     COMMANDS = %w[log sh beacon version help].to_h { |name| [name, name.capitalize.to_sym] }.freeze

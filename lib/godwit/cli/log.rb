@@ -34,12 +34,12 @@ module Godwit
 
         # Asks a `log serve`.
         # @yieldparam control [Logger::Control]
-        # @raise [Godwit::TimeoutError] after --timeout; else StateError, after {PATIENCE} seconds
+        # @raise [TimeoutError] after --timeout; else StateError, after {PATIENCE} seconds
         def ask(endpoint, seconds)
-          control = Godwit::Logger::Control.new(endpoint, timeout: seconds, **client_security)
+          control = Logger::Control.new(endpoint, timeout: seconds, **client_security)
           yield control
-        rescue Godwit::TimeoutError
-          error = (seconds == options[:timeout]) ? Godwit::TimeoutError : Godwit::StateError
+        rescue TimeoutError
+          error = (seconds == options[:timeout]) ? TimeoutError : StateError
           text = "no answer from #{endpoint} in #{seconds} s: a `godwit log serve` has its " \
             "--control there?"
           raise error.new(text, operation: :control)
@@ -70,7 +70,7 @@ module Godwit
           Integer(digits, 10) * UNITS.fetch(unit) if digits
         end
 
-        # Escapes control characters.
+        # Prints with escaped control characters.
         def print_foreign(message)
           frames = Array(message).map { |frame| frame.byteslice(0, 200).dump }
           warn "godwit: no record: #{frames.join(" ")}"

@@ -21,8 +21,7 @@ module Godwit
           count_option(parser, "--count", "ends after N rows")
           timeout_option(parser)
           count_option(parser, "--hwm", "high-water mark: rows that may wait here (1000)")
-          parser.on("--keep",
-            "for workers: neither side ends when the other leaves; give it to both")
+          parser.on("--keep", "for workers: neither side ends with the other; give it to both")
           define_keys(parser)
         end
 

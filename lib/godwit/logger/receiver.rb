@@ -204,10 +204,7 @@ module Godwit
 
       def forward_entries
         @entries.each_with_index do |(_, _, record), index|
-          unless forwarded?(record.frames)
-            @not_forwarded += @entries.size - index
-            break
-          end
+          return @not_forwarded += @entries.size - index unless forwarded?(record.frames)
           @forwarded += 1
         end
       rescue Error => error

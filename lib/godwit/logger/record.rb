@@ -33,8 +33,7 @@ module Godwit
       class << self
         # @param frames [Array<String>, String] a message of one record as {Godwit::Socket#recv}
         #   gives it; see {parse_all}
-        # @param topics [Hash, nil] a `Topic.memory`, which makes parsing many records faster; for
-        #   use within Godwit
+        # @param topics [Hash, nil] within Godwit: a `Topic.memory`, for parsing many records faster
         # @return [Record, nil] nil when it is neither a record nor a line
         def parse(frames, topics = nil)
           return new([frames], nil, false) if frames.is_a?(String)
@@ -63,11 +62,8 @@ module Godwit
         # @return [String, nil] as {#writer}; nil when it is no record
         def writer_of(frames)
           return unless frames.is_a?(Array) && frames.size == 3
-          if frames[1].encoding == Encoding::BINARY && HEAD.match?(frames[1])
-            frames[1].byteslice(WRITER_AT, 32)
-          else
-            parse(frames)&.writer
-          end
+          ours = frames[1].encoding == Encoding::BINARY && HEAD.match?(frames[1])
+          ours ? frames[1].byteslice(WRITER_AT, 32) : parse(frames)&.writer
         end
       end
 

@@ -40,7 +40,7 @@ module Godwit
           target = endpoint(arguments)
           require "godwit"
           @patience = options.fetch(:timeout, PATIENCE)
-          log = Godwit::Logger.new(target, level: 0,
+          log = Logger.new(target, level: 0,
             progname: options[:prog] || ENV["USER"] || "shell", linger: @patience, overflow: :block,
             block_timeout: @patience, **options.slice(:host, :durable), **client_security)
           log.tagged(*options[:tag]) { write(log, arguments.drop(1)) }

@@ -32,14 +32,13 @@ module Godwit
         end
 
         def define_endpoints(parser)
-          list_option(parser, "--in ENDPOINT", "where writers (Godwit::Logger.new) connect; may " \
-            "be repeated") { |input| Endpoint.expand(input) }
+          list_option(parser, "--in ENDPOINT", "where writers (Godwit::Logger.new) connect; may be",
+            "repeated") { |input| Endpoint.expand(input) }
           endpoint_option(parser, "--out", "where `log tail` connects")
           endpoint_option(parser, "--control",
             "where `log stats` and `log tail --last` ask; default: one port above --out")
           parser.on("--no-control", "answers no questions")
-          endpoint_option(parser, "--durable-in",
-            "where writers with `durable:` connect; needs --file")
+          endpoint_option(parser, "--durable-in", "for writers with `durable:`; needs --file")
           parser.on("--last N", OptionParser::DecimalInteger,
             "records kept for `log tail --last` (1000)") { |count| not_negative(count, "--last") }
         end
@@ -61,12 +60,10 @@ module Godwit
             "the largest frame that --in takes (256k); a writer that sends more is disconnected")
           size_option(parser, "--in-bytes",
             "what may wait of each writer while the file is busy (64M); then the writer waits")
-          size_option(parser, "--out-bytes",
-            "what may wait for slow tails, in frames over 4k (64M); then such records are",
-            "skipped, which `log stats` counts")
-          size_option(parser, "--answer-bytes",
-            "what may wait for a --control client that does not read (64M); then it gets no",
-            "answer, which `log stats` counts")
+          size_option(parser, "--out-bytes", "what may wait for slow tails, in frames over 4k",
+            "(64M); then such records are skipped, which `log stats` counts")
+          size_option(parser, "--answer-bytes", "what may wait for a --control client that does",
+            "not read (64M); then it gets no answer, which `log stats` counts")
         end
 
         def call(arguments)
@@ -79,12 +76,12 @@ module Godwit
         def build(security, signals)
           file = open_file(signals) if options[:file]
           if options[:durable_in]
-            receiver = Godwit::Logger::Receiver.new(options[:durable_in], file,
+            receiver = Logger::Receiver.new(options[:durable_in], file,
               forward: FORWARDED, **security)
           end
           bounds = options.slice(:last, :in_bytes, :out_bytes, :answer_bytes)
           bounds[:max_message_size] = options[:max_frame] if options[:max_frame]
-          broadcaster = Godwit::Logger::Broadcaster.new([*options[:in], *(FORWARDED if receiver)],
+          broadcaster = Logger::Broadcaster.new([*options[:in], *(FORWARDED if receiver)],
             options[:out], control: control, sink: receiver ? receiver.sink : file,
             on_foreign: (method(:print_foreign) if options[:verbose]), **bounds, **security)
           [broadcaster, file, receiver]
@@ -97,7 +94,7 @@ module Godwit
         def open_file(signals)
           json = :json if options[:format] == "json"
           return Output.new(io, json) { |error| signals << error } if options[:file] == "-"
-          Godwit::Logger::Sink.new(options[:file],
+          Logger::Sink.new(options[:file],
             format: json, **options.slice(:rotate, :keep, :gzip, :fsync))
         end
 
@@ -162,7 +159,7 @@ module Godwit
           lines = records.map { |record| line(record) }
           index = 0
           while index < lines.size
-            count, bytes = Godwit::Logger.const_get(:Lines).part(lines, index, PIPE_BUF)
+            count, bytes = Logger.const_get(:Lines).part(lines, index, PIPE_BUF)
             text = lines[index, count].join
             index += count
             done = 0
@@ -184,7 +181,7 @@ module Godwit
         # up the others.
         def line(record)
           text = (@form == :json) ? "#{record.to_json}\n" : record.to_s
-          (@terminal ? Godwit::Logger::View.escape(text.scrub, lines: true) : text).b
+          (@terminal ? Logger::View.escape(text.scrub, lines: true) : text).b
         rescue
           "#{record.inspect}\n".b
         end

@@ -69,11 +69,10 @@ module Godwit
           @broadcaster.close
           statistics = @broadcaster.statistics(writers: 0)
           failed, error = (statistics["sink"] || {}).values_at("failed", "error")
-          line = Godwit::Logger::Summary.new.line(
-            received: statistics["records"] + statistics["plain"], lost: statistics["lost"],
-            writers: statistics["writers"], foreign: statistics["foreign"]
-          )
-          more = " · #{Godwit::Logger::Summary.number(failed)} not written" if failed.to_i.positive?
+          counts = %i[lost writers foreign].to_h { |name| [name, statistics[name.to_s]] }
+          received = statistics["records"] + statistics["plain"]
+          line = Logger::Summary.new.line(received: received, **counts)
+          more = " · #{Logger::Summary.number(failed)} not written" if failed.to_i.positive?
           warn "#{line}#{more}"
           error.nil?
         end

@@ -42,7 +42,7 @@ module Godwit
         end
 
         def show(statistics)
-          return io.puts(Godwit::Logger::View.json(statistics)) if options[:json]
+          return io.puts(Logger::View.json(statistics)) if options[:json]
           rows = statistics["accounts"].map { |account| row(account) }
           print_table([COLUMNS, *rows]) if rows.any?
           io.puts totals(statistics)
@@ -50,11 +50,11 @@ module Godwit
 
         def row(account)
           names = account.values_at("prog", "host").map do |name|
-            name.to_s.empty? ? "-" : Godwit::Logger::View.escape(name.to_s)
+            name.to_s.empty? ? "-" : Logger::View.escape(name.to_s)
           end
           counts = account.values_at("received", "lost", "late") +
             account["levels"].values_at("WARN", "ERROR", "FATAL")
-          [*names, Godwit::Logger::View.escape(account["writer"].to_s[0, 8]),
+          [*names, Logger::View.escape(account["writer"].to_s[0, 8]),
             *counts.map { |count| number(count) },
             *account.values_at("lag", "idle").map { |seconds| duration(seconds) }]
         end
@@ -83,12 +83,12 @@ module Godwit
         def file(sink)
           written, failed, error = sink.values_at("written", "failed", "error")
           [("file: written #{number(written)}, failed #{number(failed)}" if written),
-            ("the last error: #{Godwit::Logger::View.escape(error)}" if error)].compact
+            ("the last error: #{Logger::View.escape(error)}" if error)].compact
         end
 
-        def number(count) = Godwit::Logger::Summary.number(count)
+        def number(count) = Logger::Summary.number(count)
 
-        def duration(seconds) = Godwit::Logger::Summary.duration([seconds, 0].max * 1e9)
+        def duration(seconds) = Logger::Summary.duration([seconds, 0].max * 1e9)
       end
     end
   end

@@ -19,8 +19,7 @@ module Godwit
           define_choice(parser)
           define_view(parser)
           count_option(parser, "--last", "first shows the last N records that `log serve` keeps")
-          endpoint_option(parser, "--control",
-            "where --last asks; default: one port above ENDPOINT")
+          endpoint_option(parser, "--control", "for --last; default: one port above ENDPOINT")
           parser.on("--bind", "binds ENDPOINT: writers send here, without a `log serve`")
           parser.on("--state FILE", "with --bind: keeps the writers' statistics for the next run,",
             "so that records sent in between count as lost")
@@ -60,8 +59,7 @@ module Godwit
           parser.on("--json", "one JSON object a line") { options[:format] = :json }
           parser.on("--format FORMAT", "such as '%{date} %{time} %-5<level>s %{message}'; " \
             "docs/cli.md names the fields") { |format| text(format) }
-          parser.on("--color WHEN", COLOR,
-            "auto (on a terminal, unless NO_COLOR is set), always, never")
+          parser.on("--color WHEN", COLOR, "auto (on a terminal, without NO_COLOR), always, never")
         end
 
         def regexp(option, given) = check(option) { Regexp.new(text(given)) }
@@ -77,13 +75,10 @@ module Godwit
           source = only_endpoint(arguments)
           check_bind
           require "godwit"
-          filter = check("--level") do
-            Godwit::Logger::Filter.new(**options.slice(*CHOICES, :grep, :exclude))
-          end
-          view = check("--format") do
-            settings = {color: color?, highlight: filter.grep, **options.slice(:format)}
-            Godwit::Logger::View.new(**settings)
-          end
+          choice = options.slice(*CHOICES, :grep, :exclude)
+          filter = check("--level") { Logger::Filter.new(**choice) }
+          settings = {color: color?, highlight: filter.grep, **options.slice(:format)}
+          view = check("--format") { Logger::View.new(**settings) }
           reader = reader_at(source)
           reader.on_foreign { |message| print_foreign(message) } if options[:verbose]
           last = options[:last] ? last_records(reader, source) : []
@@ -101,10 +96,11 @@ module Godwit
 
         def reader_at(source)
           if options[:bind]
-            return Godwit::Logger::Reader.new(source, state: options[:state], **server_security)
+            Logger::Reader.new(source, **options.slice(:state), **server_security)
+          else
+            choice = options.slice(*CHOICES, :queue_bytes)
+            Logger::Reader.subscribe(source, **choice, **client_security)
           end
-          Godwit::Logger::Reader.subscribe(source,
-            **options.slice(*CHOICES, :queue_bytes), **client_security)
         end
 
         def last_records(reader, source)
@@ -138,7 +134,7 @@ module Godwit
           @left = count
           @finish = timeout && Timeout.now + timeout
           @stats_at = Timeout.now + 1 if stats
-          @summary = Godwit::Logger::Summary.new(host: ::Socket.gethostname)
+          @summary = Logger::Summary.new(host: ::Socket.gethostname)
           @shown = {}
         end
 
