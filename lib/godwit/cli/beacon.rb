@@ -2,8 +2,7 @@
 
 module Godwit
   module CLI
-    # `godwit beacon publish|listen PORT`: discovery on the local network, with the wire format of
-    # CZMQ's zbeacon.
+    # `godwit beacon publish|listen PORT`: discovery in the wire format of CZMQ's zbeacon.
     class Beacon < Command
       summary "Publishes a beacon on the local network, or listens to those of others."
       usage "beacon publish PORT --payload TEXT [options] | beacon listen PORT [options]"

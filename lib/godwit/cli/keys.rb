@@ -31,8 +31,7 @@ module Godwit
           raise UsageError, "--keys needs --server-key KEY" if options[:keys]
           return {}
         end
-        # Without --keys, a key pair for this run: the server may admit every client that knows its
-        # public key.
+        # Without --keys, a new key pair, for servers that admit all clients with their public key.
         {curve: options[:keys] ? pair : Curve.keypair,
          server_key: File.file?(server_key) ? key_in(server_key, "public") : Curve.z85(server_key)}
       end

@@ -4,8 +4,7 @@ require_relative "family"
 
 module Godwit
   module CLI
-    # `godwit log serve|tail|stats|send`: records of many processes in one place. Each part is a
-    # class in log/.
+    # `godwit log serve|tail|stats|send`: records of many processes in one place.
     class Log < Family
       summary "Takes records of many processes, hands them on, shows them."
       usage "log serve|tail|stats|send [options]"

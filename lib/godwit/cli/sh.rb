@@ -4,8 +4,7 @@ require_relative "family"
 
 module Godwit
   module CLI
-    # `godwit sh push|pull`: the rows of a command on one machine are the input of a command on
-    # another.
+    # `godwit sh push|pull`: the rows of a command on one machine are another machine's input.
     class Sh < Family
       summary "Sends the rows of a command to another machine, where `sh pull` prints them."
       usage "sh push|pull ENDPOINT [options]"
@@ -126,8 +125,7 @@ module Godwit
           push.left? ? EXIT[:output_closed] : ended(status)
         end
 
-        # The linger is brief while the command runs: after an interrupt the process does not wait
-        # for slow pullers.
+        # With a brief linger while the command runs: an interrupt does not wait for slow pullers.
         def keep(socket, target, bind, stream)
           socket.linger = Godwit::Context::BRIEF_LINGER
           attach(socket, target, bind)

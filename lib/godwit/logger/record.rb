@@ -133,8 +133,7 @@ module Godwit
       # @return [Hash, Object, nil] the payload besides the text; keys are Strings
       def payload = data["payload"]
 
-      # @return [Hash, nil] class, message, backtrace (Array of Strings), causes (Array of such
-      #   Hashes)
+      # @return [Hash, nil] class, message, backtrace (Array of Strings), causes (Array of Hashes)
       def error = data["error"].is_a?(Hash) ? data["error"] : nil
 
       # @return [Hash] the whole header; empty for a plain line
@@ -183,8 +182,7 @@ module Godwit
       end
 
       # @private
-      # @return [Array, nil] writer, seq, tseq, t_ns of a header whose keys have another order; nil
-      #   for a line
+      # @return [Array, nil] writer, seq, tseq, t_ns of a header in another order; nil for a line
       def head
         return if plain?
         @head ||= begin

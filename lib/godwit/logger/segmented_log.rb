@@ -27,8 +27,7 @@ module Godwit
 
       include Recovery
 
-      # One file. prev: last seq before it; last: its last seq, or prev without entries; size:
-      # bytes.
+      # One file. prev: last seq before it; last: its last seq, or prev; size: bytes.
       Segment = Struct.new(:number, :path, :prev, :last, :size)
       # A place between two entries.
       Cursor = Struct.new(:number, :offset)
@@ -156,8 +155,7 @@ module Godwit
         end
       end
 
-      # For a forked child: closes its copies of the descriptors, without the lock, which another
-      # thread may have held.
+      # For a forked child too: without the lock, which another thread may have held.
       def close_files
         [@file, @reader, @released_file].each { |file| file&.close }
         @file = @reader = @released_file = nil

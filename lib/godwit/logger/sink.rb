@@ -124,8 +124,7 @@ module Godwit
 
       # Identifies the file's end. Called from the block of {#write}.
       # @private
-      # @return [Array(Integer, Integer, Integer, Integer)] inode, size, number and CRC-32 of its
-      #   last bytes
+      # @return [Array<Integer>] inode, size, number and CRC-32 of its last bytes
       def place
         size = @file.size
         length = [size, TAIL].min

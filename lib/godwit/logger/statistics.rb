@@ -9,8 +9,7 @@ module Godwit
     # ext/godwit/logger_statistics.c does the same.
     # @private
     class Statistics
-      # A writer's counts, and what a reader does not count: bytes, lags (ns), records of each
-      # level.
+      # A writer's counts, its bytes, lags (ns), and records of each level.
       Writer = Struct.new(:counts, :bytes, :lag, :longest_lag, :levels)
       NAME = 63 # bytes of a program or host; a longer one is cut
       TOTALS = %i[messages bytes records plain foreign lost late].freeze
@@ -47,8 +46,7 @@ module Godwit
         self
       end
 
-      # @return [Array<Array<String>>, nil] what a proxy passes on instead of a batch; nil: the
-      #   message as it is
+      # @return [Array<Array<String>>, nil] what a proxy passes on for a batch; nil: no batch
       def split(frames) = Packing.split(frames)
 
       # @return [Array<Array<String>>] the last ones, the oldest first

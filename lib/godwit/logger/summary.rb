@@ -59,8 +59,7 @@ module Godwit
           ("lag p99 #{Summary.duration(lag)}" if lag)].compact.join(" · ")
       end
 
-      # @return [Integer, nil] records a second, between the first and the last; nil before the
-      #   second
+      # @return [Integer, nil] records a second; nil before the second record
       def rate
         ((@count - 1) * 1_000_000_000 / (@last - @first)) if @count > 1 && @last > @first
       end

@@ -22,8 +22,7 @@ module Godwit
 
       # The names that a format may use.
       FIELDS = %i[date time level host prog pid thread writer seq tags text payload message].freeze
-      # Characters shown as an escape sequence: C0 except tab and newline, DEL, C1, line separators,
-      # marks of direction.
+      # Shown as escape sequences: C0 except tab and newline, DEL, C1, line and direction marks.
       UNSAFE =
         /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
       # The same in JSON, which escapes C0 itself.

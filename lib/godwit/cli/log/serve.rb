@@ -177,8 +177,7 @@ module Godwit
 
         private
 
-        # As in a file, but escaped for a terminal. A record that cannot be formatted must not hold
-        # up the others.
+        # Escaped for a terminal. A record that cannot be formatted must not hold up the others.
         def line(record)
           text = (@form == :json) ? "#{record.to_json}\n" : record.to_s
           (@terminal ? Logger::View.escape(text.scrub, lines: true) : text).b

@@ -3,8 +3,7 @@
 module Godwit
   class Logger < ::Logger
     class Broadcaster
-      # Checks of arguments, and the parts of a broadcaster: it makes, starts, empties and closes
-      # them.
+      # Checks of arguments, and making, starting, draining and closing the parts.
 
       # The numbers of Statistics#totals and of a writer, in order; those of each level follow.
       TOTALS = %w[messages bytes records plain foreign lost late writers forgotten kept].freeze

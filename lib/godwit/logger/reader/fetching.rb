@@ -47,8 +47,7 @@ module Godwit
         Thread.handle_interrupt(NEVER) { stop_waiting(role) if %i[leads follows].include?(role) }
       end
 
-      # @return [Symbol] :fetched; or :leads or :follows: no message was there, and the caller
-      #   counts as waiting
+      # @return [Symbol] :fetched; or :leads or :follows, when the caller counts as waiting
       def fetch_or_wait
         @lock.synchronize do
           next :fetched unless @pending.empty? || forked?

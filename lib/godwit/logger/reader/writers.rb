@@ -19,8 +19,7 @@ module Godwit
         attr_accessor :time
 
         # @param topics [Boolean] whether only some topics come
-        # @param known [Array<WriterStatistics>, nil] of an earlier reader; then the other writers
-        #   begin with seq 1
+        # @param known [Array<WriterStatistics>, nil] then other writers begin with seq 1
         def initialize(topics: false, known: nil, most: MOST)
           @by_topic = topics
           @from_one = !known.nil?
@@ -102,8 +101,7 @@ module Godwit
         # @return [Integer] records that did not come
         attr_reader :lost
         # @return [Integer] records that came again, or after a later one. The latter are in
-        #   {#received} too, if the reader gets all topics and remembers the gap (it remembers 8 of
-        #   a writer)
+        #   {#received} too, if the reader gets all topics and remembers the gap (8 of a writer)
         attr_reader :late
         # @return [Integer] the seq where counting began: that of the first record, or 1
         attr_reader :first
