@@ -161,7 +161,7 @@ module Godwit
       # `levels` (records and lines of each), `sent` (to the publisher, which may drop), `skipped`
       # (see `out_bytes:`), `unanswered` (see `answer_bytes:`), `kept` (for {#last}), `writers`
       # (their number), `forgotten` (writers beyond 10,000), `sink` (`written`, `failed`, `error`;
-      # or nil), and `accounts` of the writers heard last: `writer`, `prog`, `host`, `first`,
+      # or nil), and `accounts` of the latest writers: `writer`, `prog`, `host`, `first`,
       # `last`, `received`, `lost`, `late`, `bytes`, `lag` and `longest_lag` (seconds between the
       # writer's clock and ours), `idle` (seconds), `levels`.
       # @param writers [Integer] how many accounts, 0 or more, at most

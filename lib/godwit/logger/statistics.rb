@@ -24,7 +24,7 @@ module Godwit
         @most = most
         @most_bytes = bytes
         @most_writers = writers
-        @writers = {} # in the order in which they were heard
+        @writers = {} # the one that sent last is the last
         @kept = []
         @kept_bytes = @forgotten = 0
         @totals = TOTALS.to_h { |name| [name, 0] }
@@ -52,7 +52,7 @@ module Godwit
       # @return [Array<Array<String>>] the last ones, the oldest first
       def messages(most) = guarded(:last) { @kept.last(most).map(&:dup) }
 
-      # @return [Array<Array>] of the writers heard last, the newest first: id, prog, host, first,
+      # @return [Array<Array>] of the latest writers, the newest first: id, prog, host, first,
       #   last, received, lost, late, bytes, lag, longest lag (ns), idle (ms), records of each level
       def writers(most)
         now = milliseconds
