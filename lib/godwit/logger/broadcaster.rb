@@ -6,8 +6,7 @@ require_relative "filter"
 
 module Godwit
   class Logger < ::Logger
-    # Takes records of many writers and hands them to many readers ({Reader.subscribe}); `godwit log
-    # serve` runs one.
+    # Passes records of many writers to many readers ({Reader.subscribe}), like `godwit log serve`.
     #
     #   broadcaster = Godwit::Logger::Broadcaster.new("tcp://*:7000", "tcp://*:7001",
     #     control: "tcp://*:7002", sink: sink)
@@ -138,8 +137,7 @@ module Godwit
         self
       end
 
-      # Stops at once, without waiting for the end (see {#wait}); {#run} and {#start} continue
-      # later.
+      # Stops at once, without waiting for the end (see {#wait}); {#run} and {#start} go on later.
       # @return [self]
       # @raise [ForkedError]
       def stop
@@ -186,8 +184,7 @@ module Godwit
       # The last records that passed, the oldest first. The filters apply before the count: ten
       # errors may be further back than ten records.
       # @param count [Integer] at most so many, 0 or more
-      # @param level [String, Symbol, Integer, Array, nil] as {Reader.subscribe} takes it; so are
-      #   prog, host and tag
+      # @param level [String, Symbol, Integer, Array, nil] all four are as in {Reader.subscribe}
       # @param prog [String, Array<String>, nil]
       # @param host [String, Array<String>, nil]
       # @param tag [String, Array<String>, nil]

@@ -31,8 +31,7 @@ module Godwit
       # Connects in the background.
       # @param endpoint [String]
       # @param timeout [Integer, Float, nil] seconds that an answer may take; nil: for ever
-      # @param options [Hash] options of its socket, as {Socket#initialize}: `curve:`,
-      #   `server_key:`…
+      # @param options [Hash] of its socket, as {Socket#initialize}: `curve:`, `server_key:`…
       # @raise [Error] as {Socket.connect}
       def initialize(endpoint, timeout: 5, **options)
         Timeout.milliseconds(timeout) # checks the argument

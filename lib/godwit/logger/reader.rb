@@ -22,8 +22,7 @@ module Godwit
     # PUSH each count the other's records as lost. Records of a broadcaster are counted within each
     # subscribed topic (level, program, host), from the first record of each.
     #
-    # **Foreign messages** are neither records nor lines of plain writers. They are skipped:
-    # {#foreign} counts them.
+    # **Foreign messages** are neither records nor lines of plain writers: {#foreign} counts them.
     #
     # **Fair**: writers take turns, so that a flood of one does not delay the others. The records of
     # one writer keep their order. A broadcaster sends the records of all writers through one
@@ -51,8 +50,7 @@ module Godwit
       private_constant :FIRST, :BATCH, :SLICE, :QUEUE_BYTES, :HWM, :SUBSCRIBED_HWM, :NEVER
 
       class << self
-        # Makes a reader that binds. With a block: yields it, closes it afterwards, and returns the
-        # block's value.
+        # Makes a reader that binds. With a block: yields it, closes it, returns the block's value.
         # @param endpoints [Array<String>] see {#initialize}
         # @param state [String, nil] see {#initialize}
         # @param options [Hash] see {#initialize}

@@ -9,8 +9,7 @@ require_relative "rotation"
 
 module Godwit
   class Logger < ::Logger
-    # Appends records to a file, as Ruby's Logger would have written them; `godwit log serve --file`
-    # uses one.
+    # Appends records to a file in the format of Ruby's Logger, as `godwit log serve --file` does.
     #
     #   sink = Godwit::Logger::Sink.new("app.log", rotate: :daily, keep: 14, gzip: true)
     #   reader.each_slice(256) { |records| sink.write(records) }

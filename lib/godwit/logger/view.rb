@@ -121,8 +121,7 @@ module Godwit
       #   String as for Kernel#format, with the names of {FIELDS}, such as "%<date>s %<time>s
       #   %-5<level>s %<message>s". All are Strings, "" where the record has no value
       # @param color [Boolean] ANSI colours for levels, programs and matches of `highlight:`
-      # @param highlight [Regexp, Array<Regexp>, nil] with `color:`, matches in tags, text and
-      #   payload show inverse
+      # @param highlight [Regexp, Array<Regexp>, nil] shows matches inverse, with `color:`
       # @raise [ArgumentValueError] when the format is invalid; says why
       def initialize(format: nil, color: false, highlight: nil)
         @format = format

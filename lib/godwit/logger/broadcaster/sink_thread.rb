@@ -81,9 +81,7 @@ module Godwit
           until last
             messages = @source.recv_many(BATCH)
             messages.pop if (last = messages.last == @last)
-            records = messages.filter_map do |message|
-              Record.parse(message, memory) || foreign(message)
-            end
+            records = messages.filter_map { |one| Record.parse(one, memory) || foreign(one) }
             write(records) if @sink && records.any?
           end
         rescue ClosedError, ContextTerminatedError

@@ -13,7 +13,7 @@ module Godwit
         BACKLOG = 32 * BATCH
         OVERHEAD = 256 # estimated bytes of a message besides its frames
         # One writer's messages with their sizes, and the sum of the sizes in bytes.
-        Waiting = Struct.new(:messages, :bytes)
+        Queue = Struct.new(:messages, :bytes)
 
         # @return [Integer] messages dropped for lack of space
         attr_reader :dropped
@@ -23,7 +23,7 @@ module Godwit
         def initialize(most)
           @most = most
           @bytes = @dropped = 0
-          @waiting = {}
+          @queues = {}
         end
 
         # A full batch means that more messages wait in the socket: receive them at once, as one
@@ -32,7 +32,7 @@ module Godwit
         # @return [Array, nil] as the block
         def batch(size)
           batch = yield(size)
-          return batch if @waiting.empty? && (batch.nil? || batch.size < size)
+          return batch if @queues.empty? && (batch.nil? || batch.size < size)
           left = BACKLOG
           while batch
             batch.each { |message| put(message) }
@@ -46,13 +46,11 @@ module Godwit
 
         def put(message)
           writer = Record.writer_of(message)
-          waiting = @waiting[writer] ||= Waiting.new([], 0)
+          queue = @queues[writer] ||= Queue.new([], 0)
           size = OVERHEAD + (message.is_a?(String) ? message.bytesize : message.sum(&:bytesize))
-          if @bytes + size > @most && waiting.bytes + size > @most / @waiting.size
-            return @dropped += 1
-          end
-          waiting.messages << [message, size]
-          waiting.bytes += size
+          return @dropped += 1 if @bytes + size > @most && queue.bytes + size > @most / @queues.size
+          queue.messages << [message, size]
+          queue.bytes += size
           @bytes += size
         end
 
@@ -60,13 +58,13 @@ module Godwit
         # @return [Array] at most so many messages
         def take(count)
           taken = []
-          while taken.size < count && (writer, waiting = @waiting.shift)
-            next if waiting.messages.empty?
-            message, size = waiting.messages.shift
+          while taken.size < count && (writer, queue = @queues.shift)
+            next if queue.messages.empty?
+            message, size = queue.messages.shift
             taken << message
-            waiting.bytes -= size
+            queue.bytes -= size
             @bytes -= size
-            @waiting[writer] = waiting unless waiting.messages.empty?
+            @queues[writer] = queue unless queue.messages.empty?
           end
           taken
         end
