@@ -255,7 +255,7 @@ class CLILogServeTest < Godwit::TestCase
     path = "#{scratch_dir}/logs/app.log"
     child = serve("--file", path)
     File.rename("#{scratch_dir}/logs", "#{scratch_dir}/moved")
-    child.signal(:HUP).wait_for(/the old file is written to$/)
+    child.signal(:HUP).wait_for(/it keeps writing to the old file$/)
     push.send(frames(1))
     eventually { File.size?("#{scratch_dir}/moved/app.log") }
     assert_equal 0, stop(child).status.exitstatus
@@ -325,7 +325,7 @@ class CLILogServeTest < Godwit::TestCase
     push.send_many([frames(1), frames(2)])
     child.wait_for(/No space left on device/)
     last = assert_child(log("stats", @control).finish).stdout.force_encoding("UTF-8").lines.last
-    assert_match(/file: written 0, failed [12] · the last trouble: .*No space left/, last)
+    assert_match(/file: written 0, failed [12] · the last error: .*No space left/, last)
     result = stop(child)
     assert_equal [1, "received 2 · lost 0 · 1 writer · 2 not written\n"],
       [result.status.exitstatus, result.stdout.force_encoding("UTF-8").lines.last]
@@ -407,7 +407,7 @@ class CLILogServeTest < Godwit::TestCase
     child.signal(:TERM).finish
     assert_equal "STOPPING=1", bell.recv(100)
     serve("--file", file, env: {"NOTIFY_SOCKET" => "#{path}/nosuch"}).wait_for(
-      "systemd was not told"
+      "systemd was not notified"
     )
   end
 
@@ -440,7 +440,7 @@ class CLILogServeTest < Godwit::TestCase
           .command("log")
           .const_get(:Serve)
           .new
-          .tap { |command| command.__send__(:parser).parse(options) }
+          .tap { |command| command.__send__(:parse, options) }
           .__send__(:control)
     end
   end

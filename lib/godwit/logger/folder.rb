@@ -4,10 +4,22 @@ require "logger"
 
 module Godwit
   class Logger < ::Logger
-    # What survives a power cut.
+    # Files and folders: what survives a power cut, and checks.
     # @private
     module Folder
       module_function
+
+      # @param argument [String] the name of the argument that has the path
+      # @return [String]
+      # @raise [ArgumentTypeError, ArgumentValueError] when that is no path
+      def checked_path(path, operation, argument)
+        path = path.to_path if path.respond_to?(:to_path)
+        unless path.is_a?(String)
+          raise Errors.bad_type(operation, argument, "the path of a file", path)
+        end
+        return path unless path.empty? || path.include?("\0")
+        raise Errors.bad_value(operation, argument, "the path of a file", path)
+      end
 
       # A file's name survives a power cut once its folder is on the disk.
       def sync(folder)
