@@ -190,7 +190,7 @@ class ProxyTest < Godwit::TestCase
     uses.each do |use|
       error = assert_raises(Godwit::BusyError, &use)
       assert_kind_of Errno::EBUSY, error
-      assert_match(/stop it first/, error.message)
+      assert_match(/stop the proxy first/, error.message)
     end
     refute_predicate front, :closed?
     assert_match(/PULL bound to/, front.inspect)
