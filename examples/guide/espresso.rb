@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A forwarder between a publisher and a subscriber, with a listener that sees all that passes, subscriptions too.
+# A forwarder between a publisher and a subscriber, with a listener that receives a copy of every message and subscription.
 #
 #   ruby -Ilib examples/guide/espresso.rb [FRONTEND [BACKEND [CAPTURE]]]
 require "godwit"
@@ -9,7 +9,7 @@ frontend = ARGV[0] || "inproc://frontend"
 backend = ARGV[1] || "inproc://backend"
 capture = ARGV[2] || "inproc://capture"
 
-# Its sockets are bound, and nothing moves yet: the listener shall miss nothing.
+# The proxy's sockets are bound, and the proxy starts later, so the listener misses no message.
 proxy = Godwit::Proxy.forwarder(frontend, backend, capture: capture)
 listener = Godwit::SUB.connect(proxy.capture.last_endpoint, subscribe: "")
 proxy.capture.wait_connected
@@ -28,7 +28,7 @@ publisher = Thread.new do
   end
 end
 
-# What goes up through the proxy are subscriptions: a byte that says whether one comes or ends, and the topic.
+# Subscriptions go from back to front: one byte (1 for subscribe, 0 for unsubscribe) and the topic.
 ended = 0
 until ended == 2
   message = listener.recv

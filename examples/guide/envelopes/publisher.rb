@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Publishes the weather of three cities, each message in an envelope: the first frame is the topic, which subscribers filter by.
+# Publishes the weather of three cities, each message in an envelope: the first frame is the topic, by which subscribers filter.
 #
 #   ruby -Ilib examples/guide/envelopes/publisher.rb [ENDPOINT [COUNT [SUBSCRIPTIONS]]]
 require "godwit"

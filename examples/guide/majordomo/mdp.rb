@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The words of the Majordomo protocol, RFC 7/MDP: https://rfc.zeromq.org/spec/7/
+# The constants of the Majordomo protocol, RFC 7/MDP: https://rfc.zeromq.org/spec/7/
 module MDP
   CLIENT = "MDPC01"
   WORKER = "MDPW01"
