@@ -146,7 +146,7 @@ class EndpointErrorsTest < Godwit::TestCase
   end
 
   # libzmq removes the file that it finds (which may be a dead process's) and makes its own.
-  test "an ipc path in use is taken over: newcomers reach the second, those who were there stay " \
+  test "an ipc path in use is taken over: new peers reach the second socket, earlier peers stay " \
     "with the first" do
     endpoint = endpoint_for(:ipc_file)
     first = open_socket(:PULL).bind(endpoint)
@@ -158,7 +158,7 @@ class EndpointErrorsTest < Godwit::TestCase
   end
 
   test "an address of another machine" do
-    # 192.0.2.0/24 is nobody's (RFC 5737)
+    # 192.0.2.0/24 belongs to no machine (RFC 5737)
     assert_refused Godwit::AddressNotAvailableError,
       /address of this machine, or to \*/,
       "tcp://192.0.2.1:5555",

@@ -20,7 +20,7 @@ class GuideBrokerTest < GuideCase
     assert_equal "150 requests, 150 replies", interrupt(broker).last
   end
 
-  test "request-reply: who starts first does not matter" do
+  test "request-reply: the order of the starts does not matter" do
     front, back = ipc("front"), ipc("back")
     client = example("request_reply/client", front, 5, "Ann")
     worker = example("request_reply/worker", back)

@@ -71,7 +71,7 @@ class GuideMajordomoTest < GuideCase
     [second, broker].each { |child| interrupt(child) }
   end
 
-  test "a service that nobody offers" do
+  test "a service without a worker" do
     broker, endpoint = start_broker
     # The broker, which does answer the first question, may be slow.
     result = client(endpoint, "reverse", 1, timeout: 0.1, retries: 59).finish
