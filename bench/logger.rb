@@ -47,7 +47,7 @@ def call_contest(folder)
   contest.add(WAY, :godwit) { calls([*own, "way", CALLS, :target], "lines") }
   contest.add(RECORD, :godwit) { calls([*own, "records", CALLS, :target], "fields") }
   contest.add(PLAIN, :godwit) { calls([*own, "plain", CALLS, :target], "lines") }
-  # The port of `discard`: nobody listens.
+  # The port of `discard`, on which no socket listens.
   contest.add(FULL, :godwit) { calls([*own, "full", CALLS, "tcp://127.0.0.1:9"]) }
   contest.run(Bench.runs(RUNS))
 end

@@ -24,7 +24,7 @@ end
 publisher = Thread.new do
   Godwit::PUB.connect(proxy.frontend.last_endpoint) do |pub|
     pub.wait_connected(count: 2) # both subscriptions have come up through the proxy
-    11.times { |number| pub << "#{%w[A B C D E][number % 5]}-#{number}" } # C, D and E it drops at once: nobody wants them
+    11.times { |number| pub << "#{%w[A B C D E][number % 5]}-#{number}" } # the PUB drops C, D and E: they have no subscriber
   end
 end
 
@@ -33,8 +33,8 @@ ended = 0
 until ended == 2
   message = listener.recv
   puts case message.getbyte(0)
-  when 1 then "listener:   somebody wants #{message[1..]}"
-  when 0 then "listener:   nobody wants #{message[1..]} any more"
+  when 1 then "listener:   subscription to #{message[1..]}"
+  when 0 then "listener:   end of the subscription to #{message[1..]}"
   else "listener:   #{message}"
   end
   ended += 1 if message.getbyte(0).zero?

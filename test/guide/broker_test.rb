@@ -38,9 +38,10 @@ class GuideBrokerTest < GuideCase
       assert_equal messages.map { |message| "subscriber: #{message}" }, said.grep(/\Asubscriber/)
 
       heard = said.grep(/\Alistener/).map { |line| line.delete_prefix("listener:   ") }
-      assert_equal ["somebody wants A", "somebody wants B"], heard.first(2).sort
+      assert_equal ["subscription to A", "subscription to B"], heard.first(2).sort
       assert_equal messages, heard[2, 5]
-      assert_equal ["nobody wants A any more", "nobody wants B any more"], heard[7..].sort
+      assert_equal ["end of the subscription to A", "end of the subscription to B"],
+        heard[7..].sort
       assert_equal "5 messages went through", said.last
     end
   end

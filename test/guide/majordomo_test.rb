@@ -67,7 +67,7 @@ class GuideMajordomoTest < GuideCase
     said = interrupt(client).drop(1)
     assert_equal Array.new(said.size) { |number| "square of #{number} is #{number**2}" },
       said.map { |line| line[/\A[^,]+/] }
-    assert_includes first.stdout + interrupt(first).join("\n"), "connecting anew"
+    assert_includes first.stdout + interrupt(first).join("\n"), "reconnecting"
     [second, broker].each { |child| interrupt(child) }
   end
 

@@ -6,5 +6,5 @@ module MDP
   WORKER = "MDPW01"
   READY, REQUEST, REPLY, HEARTBEAT, DISCONNECT = "\x01", "\x02", "\x03", "\x04", "\x05"
 
-  PATIENCE = 3 # heartbeats: who is silent for longer is gone
+  PATIENCE = 3 # heartbeats: a peer that is silent for longer is regarded as gone
 end

@@ -49,7 +49,7 @@ Godwit::Loop.run do |loop|
   loop.readable(broker, &receive)
   loop.every(heartbeat) { broker << ["", MDP::WORKER, MDP::HEARTBEAT] }
   silence = loop.every(MDP::PATIENCE * heartbeat) do
-    puts "connecting anew"
+    puts "reconnecting"
     loop.remove(broker)
     broker.close
     broker = connect.call

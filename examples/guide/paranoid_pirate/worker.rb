@@ -30,13 +30,13 @@ Godwit::Loop.run do |loop|
       sleep work
       socket << [*envelope, "#{Integer(number)**2}, says #{name}"]
     end
-    silence.interval = PATIENCE * heartbeat # and starts anew
+    silence.interval = PATIENCE * heartbeat # and restarts
   end
 
   loop.readable(queue, &receive)
   loop.every(heartbeat) { queue << ALIVE }
   silence = loop.every(PATIENCE * heartbeat) do |timer|
-    puts "the queue is silent: connecting anew"
+    puts "the queue is silent: reconnecting"
     timer.interval = [timer.interval * 2, LONGEST].min
     loop.remove(queue)
     queue.close

@@ -17,7 +17,7 @@ $stdout.sync = true
 Godwit::PUSH.bind(tasks) do |push|
   puts "ready at #{push.last_endpoint}"
   Godwit::PUSH.connect(sink) do |to_sink|
-    to_sink.wait_connected # else what was said to nobody would be gone with linger
+    to_sink.wait_connected # without a connection the message would be dropped after linger
     to_sink << ["batch", count.to_s]
   end
 
