@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Answers requests that come encrypted with CURVE, and no others. Prints where it is and the key that clients must know:
+# Answers only requests that are encrypted with CURVE. Prints its endpoint and the public key that clients need:
 #
 #   ruby -Ilib examples/curve_server.rb [ENDPOINT]
 require "godwit"

@@ -5,7 +5,7 @@ require "godwit/cli"
 require "socket"
 require_relative "../logger/made_records"
 
-# `godwit log serve`, and those who ask it: `log stats`, `log tail --last`.
+# `godwit log serve`, and its clients: `log stats`, `log tail --last`.
 class CLILogServeTest < Godwit::TestCase
   include MadeRecords
 
@@ -122,7 +122,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal 130, again.finish.status.exitstatus
   end
 
-  test "nobody answers: status 124, and it says what to look at" do
+  test "without an answer: status 124, and a hint what to check" do
     {["stats", "ipc://#{scratch_dir}/nobody", "--timeout",
       0.1] => /no answer from ipc:.* in 0.1 s/,
      ["tail", "ipc://#{scratch_dir}/nobody", "--last", 1, "--control", "ipc://#{scratch_dir}/c",
@@ -214,7 +214,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_child(stop(child))
   end
 
-  test "durable writers: in the file once, and on to tail; kept when nobody is there" do
+  test "durable writers: in the file once, and on to tail; kept without a receiver" do
     child = serve("--file", file, "--durable-in", "tcp://#{own_host}:*")
     durable = child.stdout[/durable in (\S+?),/, 1]
     assert_child log("send", durable, "--durable", "#{scratch_dir}/kept", "one").finish
@@ -236,7 +236,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal %w[one two three], lines(3).map { |line| line.chomp.split(": ").last }
   end
 
-  test "SIGHUP opens the file anew" do
+  test "SIGHUP reopens the file" do
     child = serve("--file", file)
     sender = push
     sender.send(frames(1))
@@ -250,7 +250,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal 0, stop(child).status.exitstatus
   end
 
-  test "a file that cannot be opened anew is told, and the old one written to" do
+  test "a file that cannot be reopened is reported, and the old one written to" do
     Dir.mkdir("#{scratch_dir}/logs")
     path = "#{scratch_dir}/logs/app.log"
     child = serve("--file", path)
@@ -264,7 +264,7 @@ class CLILogServeTest < Godwit::TestCase
   test "rotation by size, and how many are kept" do
     serve("--file", file, "--rotate", "1k", "--keep", 2)
     push.send_many(Array.new(100) { |index| frames(index + 1) })
-    # While it rotates, the path is nobody's now and then.
+    # During a rotation the path is missing for a moment.
     eventually { statistics["sink"]["written"] == 100 }
     assert File.read(file).end_with?(": text 100\n")
     assert_equal ["app.log", "app.log.0", "app.log.1"], Dir.children(scratch_dir).grep(/app/).sort
@@ -287,8 +287,8 @@ class CLILogServeTest < Godwit::TestCase
     child.wait_for(/^\{.*"seq":7.*\}$/)
   end
 
-  test "with a standard output that nobody reads it ends by itself, and what went and what did " \
-    "not is all that it took" do
+  test "with an unread standard output it ends by itself, and written and unwritten records are " \
+    "all that it received" do
     fifo = "#{scratch_dir}/fifo"
     File.mkfifo(fifo)
     reader = own(File.open(fifo, File::RDONLY | File::NONBLOCK))

@@ -117,7 +117,7 @@ class MonitorFormsTest < Godwit::TestCase
     assert_match(/closed/, monitor.inspect)
   end
 
-  test "closing the socket ends those who wait, and one of them gets monitor_stopped" do
+  test "closing the socket ends all waits, and one waiter gets monitor_stopped" do
     pull, monitor = monitored(:PULL)
     threads = Array.new(3) { in_thread { monitor.next_event.name } }
     until_waiting(monitor, 3)
