@@ -6,16 +6,10 @@ enum {
     UDP_GROUP_MOST = 127,
 };
 
-static const char *
-addressed_group_name(VALUE group)
-{
-    return StringValueCStr(group);
-}
+static const char *addressed_group_name(VALUE group) { return StringValueCStr(group); }
 
 /* _set_group(group, whether it joins or leaves it) */
-static VALUE
-addressed_set_group(VALUE self, VALUE group, VALUE joins)
-{
+static VALUE addressed_set_group(VALUE self, VALUE group, VALUE joins) {
     const char *operation = RTEST(joins) ? "join" : "leave";
     gw_socket_t *socket = gw_socket_open(self, operation);
     if (!gw_draft.available) gw_raise(ENOTSUP, operation, self, Qnil);
@@ -25,40 +19,30 @@ addressed_set_group(VALUE self, VALUE group, VALUE joins)
     return Qnil;
 }
 
-static int64_t
-addressed_connect_bare(void *zmq, const char *endpoint)
-{
+static int64_t addressed_connect_bare(void *zmq, const char *endpoint) {
     uint32_t id = gw_draft.connect_peer(zmq, endpoint);
     return id ? (int64_t)id : -1;
 }
 
-static int64_t
-addressed_connect_to(gw_socket_t *socket, const char *endpoint)
-{
+static int64_t addressed_connect_to(gw_socket_t *socket, const char *endpoint) {
     if (gw_inproc(endpoint)) return gw_inproc_connect(socket, endpoint, addressed_connect_bare);
     return addressed_connect_bare(socket->zmq, endpoint);
 }
 
 /* _connect_peer(endpoint) => routing id of the peer there */
-static VALUE
-addressed_connect_peer(VALUE self, VALUE endpoint)
-{
+static VALUE addressed_connect_peer(VALUE self, VALUE endpoint) {
     gw_socket_open(self, "connect_peer");
     if (!gw_draft.connect_peer) gw_raise(ENOTSUP, "connect_peer", self, Qnil);
     return LL2NUM(gw_socket_endpoint(self, endpoint, "connect_peer", addressed_connect_to));
 }
 
-static void
-addressed_begin(gw_call_t *call)
-{
+static void addressed_begin(gw_call_t *call) {
     gw_yield_fiber(call);
     if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
 }
 
 /* One try; gives an errno. `to` is a group or a routing id. */
-static int
-addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_tracker_t *tracker)
-{
+static int addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_tracker_t *tracker) {
     zmq_msg_t message;
     int error = gw_part_message(socket, body, &message, tracker);
     if (error) return error;
@@ -71,9 +55,7 @@ addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_tracker_t *t
     return error;
 }
 
-static void
-addressed_check_size(const gw_socket_t *socket, VALUE self, VALUE body, VALUE to)
-{
+static void addressed_check_size(const gw_socket_t *socket, VALUE self, VALUE body, VALUE to) {
     if (!socket->udp || !RB_TYPE_P(to, T_STRING)) return;
     if (RSTRING_LEN(to) > UDP_GROUP_MOST) gw_raise(ENAMETOOLONG, "send", self, Qnil);
     if (1 + RSTRING_LEN(to) + gw_part_size(body) > GW_UDP_MOST)
@@ -82,9 +64,7 @@ addressed_check_size(const gw_socket_t *socket, VALUE self, VALUE body, VALUE to
 
 /* _send_to(String or Frame, group or routing id, timeout, Tracker or nil) => true, or false when
  * time is up */
-static VALUE
-addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, VALUE tracker)
-{
+static VALUE addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, VALUE tracker) {
     gw_call_t call = gw_call(self, "send", 0);
     call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->send_timeout));
     call.tracker = NIL_P(tracker) ? NULL : gw_tracker_get(tracker);
@@ -117,18 +97,14 @@ addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, VALUE tracker
     return Qtrue;
 }
 
-static VALUE
-addressed_origin(const gw_socket_t *socket, zmq_msg_t *message)
-{
+static VALUE addressed_origin(const gw_socket_t *socket, zmq_msg_t *message) {
     if (socket->type != GW_DISH) return UINT2NUM(gw_draft_routing_id(message));
     const char *group = gw_draft_group(message);
     return rb_enc_str_new(group, strlen(group), socket->encoding);
 }
 
 /* _recv_from(timeout) => [group or routing id, body], or nil when time is up */
-static VALUE
-addressed_recv_from(VALUE self, VALUE timeout)
-{
+static VALUE addressed_recv_from(VALUE self, VALUE timeout) {
     gw_call_t call = gw_call(self, "recv", 0);
     call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->receive_timeout));
     addressed_begin(&call);
@@ -139,15 +115,13 @@ addressed_recv_from(VALUE self, VALUE timeout)
         if (!gw_wait(&call, ZMQ_POLLIN)) return Qnil;
     }
     VALUE body =
-        rb_enc_str_new(zmq_msg_data(&message), zmq_msg_size(&message), call.socket->encoding);
+            rb_enc_str_new(zmq_msg_data(&message), zmq_msg_size(&message), call.socket->encoding);
     VALUE from = addressed_origin(call.socket, &message);
     zmq_msg_close(&message);
     return rb_assoc_new(from, body);
 }
 
-void
-gw_init_addressed(void)
-{
+void gw_init_addressed(void) {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
     rb_define_private_method(class, "_set_group", addressed_set_group, 2);
     rb_define_private_method(class, "_connect_peer", addressed_connect_peer, 1);

@@ -8,9 +8,7 @@ enum { DIGITS = 19 };
 static const char *const labels[GW_LEVELS] = {"DEBUG", "INFO", "WARN", "ERROR", "FATAL", "ANY"};
 
 /* Takes a word off the front. */
-static bool
-head_skip(gw_bytes_t *text, const char *word, size_t size)
-{
+static bool head_skip(gw_bytes_t *text, const char *word, size_t size) {
     if (text->size < size || memcmp(text->data, word, size) != 0) return false;
     text->data += size;
     text->size -= size;
@@ -18,9 +16,7 @@ head_skip(gw_bytes_t *text, const char *word, size_t size)
 }
 
 /* Takes a part that ends in a dot off the front. */
-static bool
-head_take_part(gw_bytes_t *text, gw_bytes_t *part)
-{
+static bool head_take_part(gw_bytes_t *text, gw_bytes_t *part) {
     const char *dot = text->size ? memchr(text->data, '.', text->size) : NULL;
     if (!dot) return false;
     *part = (gw_bytes_t){text->data, dot - text->data};
@@ -29,30 +25,24 @@ head_take_part(gw_bytes_t *text, gw_bytes_t *part)
     return true;
 }
 
-static bool
-head_take_number(gw_bytes_t *text, uint64_t *number)
-{
+static bool head_take_number(gw_bytes_t *text, uint64_t *number) {
     int digits = 0;
     for (*number = 0; text->size && *text->data >= '0' && *text->data <= '9';
-         text->data++, text->size--) {
+            text->data++, text->size--) {
         if (++digits > DIGITS) return false;
         *number = 10 * *number + (*text->data - '0');
     }
     return digits > 0;
 }
 
-static int
-head_nibble(char c)
-{
+static int head_nibble(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;
     return -1;
 }
 
-static bool
-head_take_id(gw_bytes_t *text, unsigned char *id)
-{
+static bool head_take_id(gw_bytes_t *text, unsigned char *id) {
     if (text->size < GW_ID_HEX) return false;
     for (int i = 0; i < GW_ID_SIZE; i++) {
         int high = head_nibble(text->data[2 * i]), low = head_nibble(text->data[2 * i + 1]);
@@ -64,16 +54,14 @@ head_take_id(gw_bytes_t *text, unsigned char *id)
     return true;
 }
 
-static bool
-head_parse_topic(gw_bytes_t topic, gw_head_t *head)
-{
+static bool head_parse_topic(gw_bytes_t topic, gw_head_t *head) {
     gw_bytes_t label;
     if (!head_take_part(&topic, &label) || !head_take_part(&topic, &head->prog) ||
-        !head_take_part(&topic, &head->host) || topic.size)
+            !head_take_part(&topic, &head->host) || topic.size)
         return false;
     for (head->level = 0; head->level < GW_LEVELS; head->level++) {
         if (label.size == strlen(labels[head->level]) &&
-            memcmp(label.data, labels[head->level], label.size) == 0)
+                memcmp(label.data, labels[head->level], label.size) == 0)
             return true;
     }
     return false;
@@ -82,15 +70,13 @@ head_parse_topic(gw_bytes_t topic, gw_head_t *head)
 #define SKIP(text, word) head_skip(text, word, sizeof word - 1)
 
 /* A header that begins as Godwit writes it (lib/godwit/logger/record.rb). */
-static bool
-head_parse_own_header(gw_bytes_t header, gw_head_t *head)
-{
+static bool head_parse_own_header(gw_bytes_t header, gw_head_t *head) {
     uint64_t tseq;
     return SKIP(&header, "{\"v\":1,\"writer\":\"") && head_take_id(&header, head->id) &&
-        SKIP(&header, "\",\"seq\":") && head_take_number(&header, &head->seq) && head->seq &&
-        SKIP(&header, ",\"tseq\":") && head_take_number(&header, &tseq) &&
-        SKIP(&header, ",\"t_ns\":") && head_take_number(&header, &head->t_ns) &&
-        head->t_ns <= INT64_MAX;
+            SKIP(&header, "\",\"seq\":") && head_take_number(&header, &head->seq) && head->seq &&
+            SKIP(&header, ",\"tseq\":") && head_take_number(&header, &tseq) &&
+            SKIP(&header, ",\"t_ns\":") && head_take_number(&header, &head->t_ns) &&
+            head->t_ns <= INT64_MAX;
 }
 
 typedef struct {
@@ -99,52 +85,42 @@ typedef struct {
     bool id, seq, counted, timed; /* which members were there, and are what they should be */
 } members_t;
 
-static void
-head_take_member(void *argument, const char *key, size_t key_size, const char *value, size_t size)
-{
+static void head_take_member(
+        void *argument, const char *key, size_t key_size, const char *value, size_t size) {
     members_t *members = argument;
     gw_bytes_t text = {value, size};
     if (key_size == 6 && memcmp(key, "writer", 6) == 0) {
         members->id = SKIP(&text, "\"") && head_take_id(&text, members->head->id) &&
-            SKIP(&text, "\"") && !text.size;
-    }
-    else if (key_size == 3 && memcmp(key, "seq", 3) == 0) {
+                SKIP(&text, "\"") && !text.size;
+    } else if (key_size == 3 && memcmp(key, "seq", 3) == 0) {
         members->seq =
-            head_take_number(&text, &members->head->seq) && members->head->seq && !text.size;
-    }
-    else if (key_size == 4 && memcmp(key, "tseq", 4) == 0) {
+                head_take_number(&text, &members->head->seq) && members->head->seq && !text.size;
+    } else if (key_size == 4 && memcmp(key, "tseq", 4) == 0) {
         members->counted = head_take_number(&text, &members->tseq) && members->tseq && !text.size;
-    }
-    else if (key_size == 4 && memcmp(key, "t_ns", 4) == 0) {
+    } else if (key_size == 4 && memcmp(key, "t_ns", 4) == 0) {
         members->timed = head_take_number(&text, &members->head->t_ns) &&
-            members->head->t_ns <= INT64_MAX && !text.size;
+                members->head->t_ns <= INT64_MAX && !text.size;
     }
 }
 
 /* Any JSON object with these four: another program's keys have another order, and blanks between
  * them. */
-static bool
-head_parse_header(gw_bytes_t header, gw_head_t *head)
-{
+static bool head_parse_header(gw_bytes_t header, gw_head_t *head) {
     members_t members = {.head = head};
     return head_parse_own_header(header, head) ||
-        (gw_json_members(header.data, header.size, head_take_member, &members) && members.id &&
-            members.seq && members.counted && members.timed);
+            (gw_json_members(header.data, header.size, head_take_member, &members) && members.id &&
+                    members.seq && members.counted && members.timed);
 }
 
-bool
-gw_head_parse(gw_bytes_t topic, gw_bytes_t header, gw_head_t *head)
-{
+bool gw_head_parse(gw_bytes_t topic, gw_bytes_t header, gw_head_t *head) {
     return head_parse_topic(topic, head) && head_parse_header(header, head);
 }
 
 /* A line of Ruby's Logger begins with its level's first letter. */
-int
-gw_head_level_of_line(gw_bytes_t line)
-{
+int gw_head_level_of_line(gw_bytes_t line) {
     for (int level = 0; level < GW_LEVELS; level++) {
         if (line.size > 3 && line.data[0] == labels[level][0] &&
-            memcmp(line.data + 1, ", [", 3) == 0)
+                memcmp(line.data + 1, ", [", 3) == 0)
             return level;
     }
     return GW_LEVELS - 1;

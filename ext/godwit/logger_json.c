@@ -9,23 +9,17 @@ typedef struct {
     const char *at, *end;
 } cursor_t;
 
-static void
-json_blanks(cursor_t *text)
-{
+static void json_blanks(cursor_t *text) {
     while (text->at < text->end && strchr(" \t\r\n", *text->at) && *text->at) text->at++;
 }
 
-static bool
-json_character(cursor_t *text, char expected)
-{
+static bool json_character(cursor_t *text, char expected) {
     if (text->at == text->end || *text->at != expected) return false;
     text->at++;
     return true;
 }
 
-static bool
-json_word(cursor_t *text, const char *expected)
-{
+static bool json_word(cursor_t *text, const char *expected) {
     size_t size = strlen(expected);
     if ((size_t)(text->end - text->at) < size || memcmp(text->at, expected, size) != 0)
         return false;
@@ -33,17 +27,13 @@ json_word(cursor_t *text, const char *expected)
     return true;
 }
 
-static bool
-json_digits(cursor_t *text)
-{
+static bool json_digits(cursor_t *text) {
     const char *start = text->at;
     while (text->at < text->end && *text->at >= '0' && *text->at <= '9') text->at++;
     return text->at > start;
 }
 
-static bool
-json_number(cursor_t *text)
-{
+static bool json_number(cursor_t *text) {
     json_character(text, '-');
     if (!json_character(text, '0') && !json_digits(text)) return false;
     if (json_character(text, '.') && !json_digits(text)) return false;
@@ -52,9 +42,7 @@ json_number(cursor_t *text)
     return json_digits(text);
 }
 
-static bool
-json_escape(cursor_t *text)
-{
+static bool json_escape(cursor_t *text) {
     if (text->at == text->end) return false;
     char kind = *text->at++;
     if (kind != 'u') return kind && strchr("\"\\/bfnrt", kind);
@@ -65,9 +53,7 @@ json_escape(cursor_t *text)
     return true;
 }
 
-static bool
-json_string(cursor_t *text)
-{
+static bool json_string(cursor_t *text) {
     if (!json_character(text, '"')) return false;
     while (text->at < text->end) {
         unsigned char byte = (unsigned char)*text->at++;
@@ -79,9 +65,7 @@ json_string(cursor_t *text)
 
 static bool json_value(cursor_t *text, int nesting);
 
-static bool
-json_member(cursor_t *text, int nesting, gw_json_member_t *found, void *argument)
-{
+static bool json_member(cursor_t *text, int nesting, gw_json_member_t *found, void *argument) {
     json_blanks(text);
     const char *key = text->at;
     if (!json_string(text)) return false;
@@ -96,9 +80,7 @@ json_member(cursor_t *text, int nesting, gw_json_member_t *found, void *argument
     return true;
 }
 
-static bool
-json_object(cursor_t *text, int nesting, gw_json_member_t *found, void *argument)
-{
+static bool json_object(cursor_t *text, int nesting, gw_json_member_t *found, void *argument) {
     if (!json_character(text, '{')) return false;
     json_blanks(text);
     if (json_character(text, '}')) return true;
@@ -108,9 +90,7 @@ json_object(cursor_t *text, int nesting, gw_json_member_t *found, void *argument
     return json_character(text, '}');
 }
 
-static bool
-json_array(cursor_t *text, int nesting)
-{
+static bool json_array(cursor_t *text, int nesting) {
     if (!json_character(text, '[')) return false;
     json_blanks(text);
     if (json_character(text, ']')) return true;
@@ -122,9 +102,7 @@ json_array(cursor_t *text, int nesting)
     return json_character(text, ']');
 }
 
-static bool
-json_value(cursor_t *text, int nesting)
-{
+static bool json_value(cursor_t *text, int nesting) {
     if (text->at == text->end) return false;
     switch (*text->at) {
     case '"': return json_string(text);
@@ -137,9 +115,7 @@ json_value(cursor_t *text, int nesting)
     }
 }
 
-bool
-gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument)
-{
+bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument) {
     cursor_t text = {data, data + size};
     json_blanks(&text);
     if (!json_object(&text, 1, found, argument)) return false;

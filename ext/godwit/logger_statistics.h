@@ -28,20 +28,20 @@ typedef struct {
 typedef struct {
     unsigned char id[GW_ID_SIZE];
     uint64_t first, last, received, lost, late, bytes, levels[GW_LEVELS];
-    int64_t lag, longest_lag;        /* ns between the writer's clock and ours */
-    int64_t heard;                   /* ms, monotonic */
-    uint32_t newer, older;           /* places in `writers`, in the order of their last record */
-    uint32_t chain;                  /* next in the same bucket */
-    gw_gap_t gaps[GW_GAPS];          /* ascending */
+    int64_t lag, longest_lag; /* ns between the writer's clock and ours */
+    int64_t heard;            /* ms, monotonic */
+    uint32_t newer, older;    /* places in `writers`, in the order of their last record */
+    uint32_t chain;           /* next in the same bucket */
+    gw_gap_t gaps[GW_GAPS];   /* ascending */
     uint8_t gap_count, prog_size, host_size;
     char prog[GW_NAME], host[GW_NAME]; /* cut when they are longer */
 } gw_writer_t;
 
 typedef struct {
-    gw_writer_t *writers;            /* owned; `count` of them */
-    uint32_t *buckets;               /* owned; a power of two, twice `capacity` */
+    gw_writer_t *writers; /* owned; `count` of them */
+    uint32_t *buckets;    /* owned; a power of two, twice `capacity` */
     uint32_t count, capacity, most, newest, oldest;
-    uint64_t seed, other_seed;       /* random: a sender cannot aim at one bucket */
+    uint64_t seed, other_seed; /* random: a sender cannot aim at one bucket */
     uint64_t records, lost, late, forgotten;
 } gw_writers_t;
 

@@ -8,15 +8,15 @@ enum { GW_UDP_MOST = 8192 }; /* bytes of a packet; libzmq copies larger ones bey
 
 /* The socket, if one message may go through it at once and nothing else is due: the fast path. NULL
  * sends the caller to the slow path. */
-static inline gw_socket_t *
-gw_fast_socket(VALUE self)
-{
+static inline gw_socket_t *gw_fast_socket(VALUE self) {
     if (RB_UNLIKELY(!RB_TYPE_P(self, T_DATA) || !RTYPEDDATA_P(self))) return NULL;
     if (RB_UNLIKELY(RTYPEDDATA_TYPE(self) != &gw_socket_type)) return NULL;
     gw_socket_t *socket = RTYPEDDATA_DATA(self);
-    if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket)
-        || socket->turns + 1 >= GW_TURNS || socket->publisher || socket->form > GW_FORM_SINGLE
-        || socket->peers || socket->repair || socket->stale_reply_pipe)) return NULL;
+    if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket) ||
+                socket->turns + 1 >= GW_TURNS || socket->publisher ||
+                socket->form > GW_FORM_SINGLE || socket->peers || socket->repair ||
+                socket->stale_reply_pipe))
+        return NULL;
     socket->turns++;
     return socket;
 }
@@ -24,8 +24,8 @@ gw_fast_socket(VALUE self)
 /* ---- send.c ---- */
 
 /* A message of a String or a Frame; gives an errno. */
-int gw_part_message(const gw_socket_t *socket, VALUE part, zmq_msg_t *message,
-    gw_tracker_t *tracker);
+int gw_part_message(
+        const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker);
 size_t gw_part_size(VALUE part);
 void gw_part_sent(VALUE part);
 void gw_init_send(VALUE takeover, VALUE owner_thread);

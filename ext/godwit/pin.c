@@ -17,12 +17,12 @@ struct gw_tracker {
     atomic_int refs;
     /* Pins that libzmq still holds, and 1 while the send is under way. */
     atomic_int pending;
-    int fd;                     /* owned eventfd, readable once nothing is pending */
+    int fd; /* owned eventfd, readable once nothing is pending */
 };
 
 typedef struct watch {
     struct watch *next;
-    gw_tracker_t *tracker;      /* retained */
+    gw_tracker_t *tracker; /* retained */
 } watch_t;
 
 struct gw_pin {
@@ -40,17 +40,13 @@ static VALUE registry;
 
 /* ---- trackers; no Ruby in here, libzmq's threads call it ---- */
 
-static void
-pin_tracker_release(gw_tracker_t *tracker)
-{
+static void pin_tracker_release(gw_tracker_t *tracker) {
     if (atomic_fetch_sub(&tracker->refs, 1) != 1) return;
     close(tracker->fd);
     free(tracker);
 }
 
-static void
-pin_tracker_finish_one(gw_tracker_t *tracker)
-{
+static void pin_tracker_finish_one(gw_tracker_t *tracker) {
     uint64_t one = 1;
     if (atomic_fetch_sub(&tracker->pending, 1) != 1) return;
     ssize_t written = write(tracker->fd, &one, sizeof one);
@@ -59,21 +55,15 @@ pin_tracker_finish_one(gw_tracker_t *tracker)
 
 /* ---- pins ---- */
 
-static void
-pin_release(gw_pin_t *pin)
-{
+static void pin_release(gw_pin_t *pin) {
     if (atomic_fetch_sub_explicit(&pin->refs, 1, memory_order_acq_rel) == 1) free(pin);
 }
 
-static bool
-pin_is_done(gw_pin_t *pin)
-{
+static bool pin_is_done(gw_pin_t *pin) {
     return atomic_load_explicit(&pin->watches, memory_order_acquire) == &done;
 }
 
-void
-gw_unpin(void *data, void *hint)
-{
+void gw_unpin(void *data, void *hint) {
     gw_pin_t *pin = hint;
     (void)data;
     watch_t *next, *watch = atomic_exchange_explicit(&pin->watches, &done, memory_order_acq_rel);
@@ -87,9 +77,7 @@ gw_unpin(void *data, void *hint)
 }
 
 /* Takes the done ones out of a list, and gives what is left. */
-static gw_pin_t *
-pin_without_done(gw_pin_t *list, gw_pin_t **last)
-{
+static gw_pin_t *pin_without_done(gw_pin_t *list, gw_pin_t **last) {
     gw_pin_t *kept = NULL, *next;
     *last = NULL;
     for (gw_pin_t *pin = list; pin; pin = next) {
@@ -105,24 +93,20 @@ pin_without_done(gw_pin_t *list, gw_pin_t **last)
     return kept;
 }
 
-static void
-pin_push(gw_pin_t *first, gw_pin_t *last)
-{
+static void pin_push(gw_pin_t *first, gw_pin_t *last) {
     last->next = atomic_load_explicit(&pins, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(
-        &pins, &last->next, first, memory_order_release, memory_order_relaxed))
+            &pins, &last->next, first, memory_order_release, memory_order_relaxed))
         continue;
 }
 
 /* No collection can begin in here: nothing is allocated by Ruby, no lock of Ruby's given up. */
-static void
-pin_sweep(void)
-{
+static void pin_sweep(void) {
     gw_pin_t *last;
     if (atomic_flag_test_and_set_explicit(&sweeping, memory_order_acquire)) return;
     atomic_store_explicit(&since_sweep, 0, memory_order_relaxed);
     gw_pin_t *first =
-        pin_without_done(atomic_exchange_explicit(&pins, NULL, memory_order_acquire), &last);
+            pin_without_done(atomic_exchange_explicit(&pins, NULL, memory_order_acquire), &last);
     if (first) pin_push(first, last);
     atomic_flag_clear_explicit(&sweeping, memory_order_release);
 }
@@ -130,9 +114,7 @@ pin_sweep(void)
 /* Whether the bytes of a String stay where they are as long as it lives and is not moved itself: it
  * is frozen, and they are in memory of their own, or in that of a String it shares with (which it
  * keeps alive, and which is frozen too). */
-bool
-gw_can_pin(VALUE string)
-{
+bool gw_can_pin(VALUE string) {
     if (!OBJ_FROZEN(string) || !FL_TEST_RAW(string, RSTRING_NOEMBED)) return false;
     if (!FL_TEST_RAW(string, ELTS_SHARED)) return true;
     VALUE root = RSTRING(string)->as.heap.aux.shared;
@@ -140,9 +122,7 @@ gw_can_pin(VALUE string)
 }
 
 /* A message of the String's own bytes; gives an errno. */
-int
-gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made)
-{
+int gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made) {
     gw_pin_t *pin = malloc(sizeof *pin);
     if (!pin) return ENOMEM;
     pin->string = string;
@@ -160,22 +140,14 @@ gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made)
     return 0;
 }
 
-void
-gw_pin_retain(gw_pin_t *pin)
-{
+void gw_pin_retain(gw_pin_t *pin) {
     atomic_fetch_add_explicit(&pin->refs, 1, memory_order_relaxed);
 }
 
-void
-gw_pin_release(gw_pin_t *pin)
-{
-    pin_release(pin);
-}
+void gw_pin_release(gw_pin_t *pin) { pin_release(pin); }
 
 /* Has the tracker wait for the pin; gives an errno. */
-int
-gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker)
-{
+int gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker) {
     watch_t *watch = malloc(sizeof *watch);
     if (!watch) return ENOMEM;
     watch->tracker = tracker;
@@ -195,18 +167,14 @@ gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker)
 
 /* Never moves a String: libzmq has its address. Done pins are left to the sweep, since a verifying
  * mark may come at any time. */
-static void
-pin_registry_mark(void *unused)
-{
+static void pin_registry_mark(void *unused) {
     (void)unused;
     for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next) {
         if (!pin_is_done(pin)) rb_gc_mark(pin->string);
     }
 }
 
-static size_t
-pin_registry_size(const void *unused)
-{
+static size_t pin_registry_size(const void *unused) {
     size_t size = 0;
     (void)unused;
     for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next) size += sizeof *pin;
@@ -214,68 +182,50 @@ pin_registry_size(const void *unused)
 }
 
 static const rb_data_type_t registry_type = {
-    .wrap_struct_name = "Godwit pins",
-    /* No free: it lives as long as the process; no compact: nothing here moves. */
-    .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
+        .wrap_struct_name = "Godwit pins",
+        /* No free: it lives as long as the process; no compact: nothing here moves. */
+        .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
 };
 
 /* For tests: how many Strings libzmq holds, and how many pins there are. */
-static VALUE
-pin_count_pins(VALUE self)
-{
+static VALUE pin_count_pins(VALUE self) {
     long held = 0, all = 0;
     (void)self;
     for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next, all++) held += !pin_is_done(pin);
     return rb_ary_new_from_args(2, LONG2NUM(held), LONG2NUM(all));
 }
 
-static void
-pin_after_fork(void)
-{
-    atomic_flag_clear(&sweeping);
-}
+static void pin_after_fork(void) { atomic_flag_clear(&sweeping); }
 
 /* ---- Godwit::Tracker ---- */
 
-static void
-pin_tracker_free(void *pointer)
-{
+static void pin_tracker_free(void *pointer) {
     if (pointer) pin_tracker_release(pointer);
 }
 
-static size_t
-pin_tracker_size(const void *pointer)
-{
-    return pointer ? sizeof(gw_tracker_t) : 0;
-}
+static size_t pin_tracker_size(const void *pointer) { return pointer ? sizeof(gw_tracker_t) : 0; }
 
 static const rb_data_type_t tracker_type = {
-    .wrap_struct_name = "Godwit::Tracker",
-    /* No mark, no compact: it holds no Ruby object. */
-    .function = {.dfree = pin_tracker_free, .dsize = pin_tracker_size},
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
+        .wrap_struct_name = "Godwit::Tracker",
+        /* No mark, no compact: it holds no Ruby object. */
+        .function = {.dfree = pin_tracker_free, .dsize = pin_tracker_size},
+        .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
 };
 
-static VALUE
-pin_tracker_alloc(VALUE class)
-{
+static VALUE pin_tracker_alloc(VALUE class) {
     return TypedData_Wrap_Struct(class, &tracker_type, NULL);
 }
 
-gw_tracker_t *
-gw_tracker_get(VALUE self)
-{
+gw_tracker_t *gw_tracker_get(VALUE self) {
     gw_tracker_t *tracker = rb_check_typeddata(self, &tracker_type);
     if (!tracker)
         gw_raise_detail("StateError", "tracker",
-            rb_str_new_cstr("no send gave this tracker: send(…, track: true) gives one"));
+                rb_str_new_cstr("no send gave this tracker: send(…, track: true) gives one"));
     return tracker;
 }
 
 /* _open: pending until the send under way says _sent */
-static VALUE
-pin_tracker_open(VALUE self)
-{
+static VALUE pin_tracker_open(VALUE self) {
     if (rb_check_typeddata(self, &tracker_type))
         rb_raise(rb_eRuntimeError, "this tracker is in use already");
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -293,30 +243,22 @@ pin_tracker_open(VALUE self)
 }
 
 /* _sent: the message went; from here on only pins are waited for */
-static VALUE
-pin_tracker_sent(VALUE self)
-{
+static VALUE pin_tracker_sent(VALUE self) {
     pin_tracker_finish_one(gw_tracker_get(self));
     return self;
 }
 
-static VALUE
-pin_tracker_done_p(VALUE self)
-{
+static VALUE pin_tracker_done_p(VALUE self) {
     return RBOOL(atomic_load(&gw_tracker_get(self)->pending) == 0);
 }
 
 /* _wait(timeout in ms) => whether it is done */
-static VALUE
-pin_tracker_wait(VALUE self, VALUE timeout)
-{
-    return RBOOL(gw_wait_fd(
-        self, "wait", gw_tracker_get(self)->fd, gw_deadline(gw_milliseconds(timeout, GW_FOREVER))));
+static VALUE pin_tracker_wait(VALUE self, VALUE timeout) {
+    return RBOOL(gw_wait_fd(self, "wait", gw_tracker_get(self)->fd,
+            gw_deadline(gw_milliseconds(timeout, GW_FOREVER))));
 }
 
-void
-gw_init_pin(void)
-{
+void gw_init_pin(void) {
     gw_after_fork(pin_after_fork);
     VALUE class = rb_define_class_under(gw_mGodwit, "Tracker", rb_cObject);
     rb_define_alloc_func(class, pin_tracker_alloc);

@@ -5,9 +5,7 @@
 
 /* ---- what is due ---- */
 
-void
-gw_watch_settle(gw_watch_t *watch)
-{
+void gw_watch_settle(gw_watch_t *watch) {
     gw_group_t *group = watch->group;
     if (!watch->due) return;
     watch->due = false;
@@ -19,9 +17,7 @@ gw_watch_settle(gw_watch_t *watch)
 }
 
 /* Of a thing that was taken out meanwhile there may still be an event: NULL. */
-static gw_watch_t *
-poller_watch_find_serial(gw_poller_t *poller, uint64_t serial)
-{
+static gw_watch_t *poller_watch_find_serial(gw_poller_t *poller, uint64_t serial) {
     long low = 0, high = poller->count - 1;
     while (low <= high) {
         long middle = (low + high) / 2;
@@ -34,9 +30,7 @@ poller_watch_find_serial(gw_poller_t *poller, uint64_t serial)
 }
 
 /* Whose descriptor was touched since the last look is due. */
-void
-gw_poller_collect(gw_poller_t *poller)
-{
+void gw_poller_collect(gw_poller_t *poller) {
     enum { MOST = 64 };
     struct epoll_event events[MOST];
     int count;
@@ -53,14 +47,12 @@ gw_poller_collect(gw_poller_t *poller)
 
 /* Edge-triggered, and for a ZMQ_FD for reading and writing: an eventfd is always writable, so that
  * the epoll tells of each edge, also when somebody else has swallowed it. Gives an errno. */
-int
-gw_watch_attach(gw_watch_t *watch, int fd)
-{
+int gw_watch_attach(gw_watch_t *watch, int fd) {
     struct epoll_event event = {.events = EPOLLET, .data.u64 = watch->serial};
     if (watch->socket || watch->events & ZMQ_POLLIN) event.events |= EPOLLIN | EPOLLRDHUP;
     if (watch->socket || watch->events & ZMQ_POLLOUT) event.events |= EPOLLOUT;
     if (epoll_ctl(watch->group->epoll_fd, fd == watch->fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
-            &event) == 0)
+                &event) == 0)
         watch->fd = fd;
     /* EPERM: a plain file, which is always ready, and so always due. */
     else if (errno != EPERM || watch->socket) return errno;
@@ -68,32 +60,24 @@ gw_watch_attach(gw_watch_t *watch, int fd)
 }
 
 /* Closing does not take a descriptor out of an epoll while a forked child has it open. */
-void
-gw_watch_detach(gw_watch_t *watch)
-{
+void gw_watch_detach(gw_watch_t *watch) {
     if (watch->fd >= 0) epoll_ctl(watch->group->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
     watch->fd = -1;
 }
 
-void
-gw_watches_detach(gw_socket_t *socket)
-{
+void gw_watches_detach(gw_socket_t *socket) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_detach(watch);
 }
 
 /* An error shows when the socket is asked. */
-void
-gw_watches_attach(gw_socket_t *socket, void *before)
-{
+void gw_watches_attach(gw_socket_t *socket, void *before) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) {
         gw_watch_detach(watch);
         gw_watch_attach(watch, socket->fd);
     }
 }
 
-void
-gw_watches_forget(gw_socket_t *socket)
-{
+void gw_watches_forget(gw_socket_t *socket) {
     gw_watch_t *next;
     for (gw_watch_t *watch = socket->watches; watch; watch = next) {
         next = watch->next;
@@ -103,9 +87,7 @@ gw_watches_forget(gw_socket_t *socket)
     socket->watches = NULL;
 }
 
-void
-gw_watch_leave_socket(gw_watch_t *watch)
-{
+void gw_watch_leave_socket(gw_watch_t *watch) {
     gw_socket_t *socket = watch->socket;
     if (!socket) return;
     if (watch->prev) watch->prev->next = watch->next;
@@ -114,9 +96,7 @@ gw_watch_leave_socket(gw_watch_t *watch)
     watch->socket = NULL;
 }
 
-void
-gw_poller_drop_watches(gw_poller_t *poller)
-{
+void gw_poller_drop_watches(gw_poller_t *poller) {
     for (long i = 0; i < poller->count; i++) {
         gw_watch_leave_socket(poller->watches[i]);
         xfree(poller->watches[i]);

@@ -32,44 +32,28 @@ static void (*before_termination)(gw_context_t *context);
 static atomic_flag contexts_lock = ATOMIC_FLAG_INIT;
 static gw_context_t *contexts;
 
-static void
-process_spin(atomic_flag *flag)
-{
+static void process_spin(atomic_flag *flag) {
     while (atomic_flag_test_and_set_explicit(flag, memory_order_acquire)) sched_yield();
 }
 
-static void
-process_unspin(atomic_flag *flag)
-{
+static void process_unspin(atomic_flag *flag) {
     atomic_flag_clear_explicit(flag, memory_order_release);
 }
 
-void
-gw_context_lock(gw_context_t *context)
-{
-    process_spin(&context->lock);
-}
+void gw_context_lock(gw_context_t *context) { process_spin(&context->lock); }
 
-void
-gw_context_unlock(gw_context_t *context)
-{
-    process_unspin(&context->lock);
-}
+void gw_context_unlock(gw_context_t *context) { process_unspin(&context->lock); }
 
 /* The child forgets what it inherited: libzmq's threads are not there, its descriptors belong to
  * the parent. */
-static void
-process_in_forked_child(void)
-{
+static void process_in_forked_child(void) {
     atomic_fetch_add(&gw_generation, 1);
     contexts = NULL;
     atomic_flag_clear(&contexts_lock);
     for (int i = 0; i < forks; i++) after_fork[i]();
 }
 
-gw_context_t *
-gw_context_create(void)
-{
+gw_context_t *gw_context_create(void) {
     gw_context_t *context = calloc(1, sizeof *context);
     if (!context) {
         errno = ENOMEM;
@@ -103,23 +87,15 @@ fail:;
     return NULL;
 }
 
-void
-gw_context_retain(gw_context_t *context)
-{
-    atomic_fetch_add(&context->refs, 1);
-}
+void gw_context_retain(gw_context_t *context) { atomic_fetch_add(&context->refs, 1); }
 
-void
-gw_context_release(gw_context_t *context)
-{
+void gw_context_release(gw_context_t *context) {
     if (atomic_fetch_sub(&context->refs, 1) != 1) return;
     close(context->done_fd);
     free(context);
 }
 
-static void
-process_forget(gw_context_t *context)
-{
+static void process_forget(gw_context_t *context) {
     process_spin(&contexts_lock);
     for (gw_context_t **link = &contexts; *link; link = &(*link)->next) {
         if (*link != context) continue;
@@ -134,9 +110,7 @@ process_forget(gw_context_t *context)
 }
 
 /* Runs on a thread of its own, since zmq_ctx_term may take as long as linger, or a name server. */
-static void *
-process_terminate(void *argument)
-{
+static void *process_terminate(void *argument) {
     gw_context_t *context = argument;
     before_termination(context);
     while (zmq_ctx_term(context->zmq) != 0 && errno == EINTR) continue;
@@ -146,9 +120,7 @@ process_terminate(void *argument)
     return NULL;
 }
 
-void
-gw_context_leave(gw_context_t *context)
-{
+void gw_context_leave(gw_context_t *context) {
     if (atomic_fetch_sub(&context->holders, 1) != 1) return;
 
     pthread_t thread;
@@ -166,27 +138,21 @@ gw_context_leave(gw_context_t *context)
     if (error) process_forget(context);
 }
 
-int
-gw_context_set_max_sockets(gw_context_t *context, int count)
-{
+int gw_context_set_max_sockets(gw_context_t *context, int count) {
     int slots = count > SLOTS_MOST / SLOTS ? SLOTS_MOST : SLOTS * count;
     if (zmq_ctx_set(context->zmq, ZMQ_MAX_SOCKETS, slots) != 0) return errno;
     atomic_store(&context->max_sockets, count);
     return 0;
 }
 
-void
-gw_context_record_linger(gw_context_t *context, int linger)
-{
+void gw_context_record_linger(gw_context_t *context, int linger) {
     int longest = atomic_load(&context->longest_linger);
     while (longest != GW_FOREVER && (linger == GW_FOREVER || linger > longest)) {
         if (atomic_compare_exchange_weak(&context->longest_linger, &longest, linger)) break;
     }
 }
 
-static int64_t
-process_milliseconds(void)
-{
+static int64_t process_milliseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
@@ -195,9 +161,7 @@ process_milliseconds(void)
 /* Runs when Ruby's objects are gone and only this thread is left: no GVL, no Ruby. Sockets that
  * were still open have been closed by their free functions; what remains is to give linger its
  * time. */
-static void
-process_at_exit(ruby_vm_t *vm)
-{
+static void process_at_exit(ruby_vm_t *vm) {
     (void)vm;
     int64_t start = process_milliseconds();
     /* A child that ends (SIGCHLD) or a window that changes its size is no reason to lose
@@ -237,9 +201,7 @@ static rb_ractor_local_key_t ractor_key;
 
 static const struct rb_ractor_local_storage_type ractor_number_type = {.free = ruby_xfree};
 
-uint64_t
-gw_ractor(void)
-{
+uint64_t gw_ractor(void) {
     static _Atomic(uint64_t) last;
     uint64_t *number = rb_ractor_local_storage_ptr(ractor_key);
     if (!number) {
@@ -252,9 +214,7 @@ gw_ractor(void)
 
 /* Out of descriptors libzmq aborts the process: where its first socket starts its threads, and
  * where it looks up an address. So Godwit opens that many first. */
-int
-gw_descriptors(int needed)
-{
+int gw_descriptors(int needed) {
     int *fds = malloc(needed * sizeof *fds), count = 0, error = 0;
     if (!fds) return ENOMEM;
     while (count < needed && !error) {
@@ -267,21 +227,11 @@ gw_descriptors(int needed)
     return error;
 }
 
-void
-gw_after_fork(void (*function)(void))
-{
-    after_fork[forks++] = function;
-}
+void gw_after_fork(void (*function)(void)) { after_fork[forks++] = function; }
 
-void
-gw_before_termination(void (*function)(gw_context_t *))
-{
-    before_termination = function;
-}
+void gw_before_termination(void (*function)(gw_context_t *)) { before_termination = function; }
 
-void
-gw_init_process(void)
-{
+void gw_init_process(void) {
     ractor_key = rb_ractor_local_storage_ptr_newkey(&ractor_number_type);
     pthread_atfork(NULL, NULL, process_in_forked_child);
     ruby_vm_at_exit(process_at_exit);

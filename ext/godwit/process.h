@@ -61,17 +61,17 @@ typedef struct {
 
 extern gw_draft_t gw_draft; /* written once, at load */
 
-int gw_draft_set_routing_id(zmq_msg_t *message, uint32_t id); /* gives an errno */
+int gw_draft_set_routing_id(zmq_msg_t *message, uint32_t id);  /* gives an errno */
 int gw_draft_set_group(zmq_msg_t *message, const char *group); /* gives an errno */
-uint32_t gw_draft_routing_id(zmq_msg_t *message); /* 0: none */
-const char *gw_draft_group(zmq_msg_t *message);   /* borrowed from the message; NULL: no drafts */
+uint32_t gw_draft_routing_id(zmq_msg_t *message);              /* 0: none */
+const char *gw_draft_group(zmq_msg_t *message); /* borrowed from the message; NULL: no drafts */
 void gw_init_draft_symbols(VALUE native);
 
 /* ---- threads.c: how libzmq's threads are scheduled ---- */
 
 typedef struct {
-    int policy, priority;         /* negative: the system's own */
-    cpu_set_t cpus;               /* none: any */
+    int policy, priority; /* negative: the system's own */
+    cpu_set_t cpus;       /* none: any */
 } gw_threads_t;
 
 void gw_threads_init(gw_threads_t *threads);
@@ -83,39 +83,39 @@ const char *gw_threads_fix(const gw_threads_t *threads); /* NULL: libzmq can sta
 /* A libzmq context. Its memory lives as long as `refs`, its zmq context as long as `holders` (the
  * open Ruby object and the open sockets). */
 typedef struct gw_context {
-    void *zmq;                    /* owned; given to the reaper when the last holder leaves */
+    void *zmq; /* owned; given to the reaper when the last holder leaves */
     atomic_int refs;
     atomic_int holders;
     atomic_int open_sockets;
-    atomic_int max_sockets;       /* of the user's; libzmq's limit has room for internal ones too */
-    atomic_int linger;            /* ms, default of its sockets; -1: forever */
-    atomic_int longest_linger;    /* ms, of the sockets closed so far: close and exit wait for it */
-    atomic_int exit_linger;       /* ms that exit waits for one without limit; -1: forever */
+    atomic_int max_sockets;    /* of the user's; libzmq's limit has room for internal ones too */
+    atomic_int linger;         /* ms, default of its sockets; -1: forever */
+    atomic_int longest_linger; /* ms, of the sockets closed so far: close and exit wait for it */
+    atomic_int exit_linger;    /* ms that exit waits for one without limit; -1: forever */
     atomic_bool terminated;
-    atomic_flag lock;             /* guards `sockets`; never held across a call that may block */
-    struct gw_socket *sockets;    /* borrowed: each unlinks itself before it is freed */
-    struct gw_early *early;       /* owned; guarded by `lock`, as is `ender`: see inproc.c */
+    atomic_flag lock;          /* guards `sockets`; never held across a call that may block */
+    struct gw_socket *sockets; /* borrowed: each unlinks itself before it is freed */
+    struct gw_early *early;    /* owned; guarded by `lock`, as is `ender`: see inproc.c */
     /* owned: libzmq socket that ends such connections; NULL at first */
     void *ender;
-    struct gw_context *next;      /* list of the process's contexts */
+    struct gw_context *next; /* list of the process's contexts */
     unsigned generation;
-    int done_fd;                  /* eventfd, readable once zmq_ctx_term has returned */
+    int done_fd; /* eventfd, readable once zmq_ctx_term has returned */
     gw_threads_t threads;
-    bool started;                 /* libzmq starts its threads with the first socket */
+    bool started; /* libzmq starts its threads with the first socket */
 } gw_context_t;
 
 extern atomic_uint gw_generation; /* incremented in every forked child */
 
 gw_context_t *gw_context_create(void); /* NULL with errno set */
 void gw_context_retain(gw_context_t *context);
-void gw_context_release(gw_context_t *context);      /* of its memory */
-void gw_context_leave(gw_context_t *context);        /* the last holder starts the reaper */
+void gw_context_release(gw_context_t *context); /* of its memory */
+void gw_context_leave(gw_context_t *context);   /* the last holder starts the reaper */
 void gw_context_lock(gw_context_t *context);
 void gw_context_unlock(gw_context_t *context);
 int gw_context_set_max_sockets(gw_context_t *context, int count); /* gives an errno */
 void gw_context_record_linger(gw_context_t *context, int linger);
-uint64_t gw_ractor(void);           /* number of the current one */
-int gw_descriptors(int needed);     /* whether the process can open so many; gives an errno */
+uint64_t gw_ractor(void);       /* number of the current one */
+int gw_descriptors(int needed); /* whether the process can open so many; gives an errno */
 void gw_after_fork(void (*function)(void));                   /* runs in each forked child */
 void gw_before_termination(void (*function)(gw_context_t *)); /* runs before zmq_ctx_term */
 void gw_init_process(void);

@@ -11,14 +11,14 @@ typedef struct {
     /* owned, in the order of registration, which is that of their serials */
     gw_watch_t **watches;
     long count, capacity;
-    long ios;                     /* of those, how many are IOs */
+    long ios; /* of those, how many are IOs */
     uint64_t serial;
 } gw_poller_t;
 
 void gw_poller_collect(gw_poller_t *poller); /* what was touched since the last look is due */
 void gw_poller_drop_watches(gw_poller_t *poller);
-void gw_watch_settle(gw_watch_t *watch);           /* no longer due */
-int gw_watch_attach(gw_watch_t *watch, int fd);    /* gives an errno */
+void gw_watch_settle(gw_watch_t *watch);        /* no longer due */
+int gw_watch_attach(gw_watch_t *watch, int fd); /* gives an errno */
 void gw_watch_detach(gw_watch_t *watch);
 void gw_watch_leave_socket(gw_watch_t *watch);
 void gw_watches_detach(gw_socket_t *socket);
@@ -37,15 +37,15 @@ typedef struct gw_event {
     struct gw_event *next;
     uint64_t name;
     uint64_t values[GW_EVENT_VALUES];
-    size_t count;          /* of `values` */
-    size_t local, remote;  /* bytes of each endpoint in `text`; version 1 has `local` alone */
+    size_t count;         /* of `values` */
+    size_t local, remote; /* bytes of each endpoint in `text`; version 1 has `local` alone */
     char text[];
 } gw_event_t;
 
 /* One Monitor's queue. */
 typedef struct gw_listener {
     struct gw_listener *prev, *next;
-    gw_socket_t *source;   /* borrowed; NULL once the socket's monitor has ended */
+    gw_socket_t *source; /* borrowed; NULL once the socket's monitor has ended */
     VALUE socket;
     gw_event_t *first, *last; /* owned, from malloc */
     long count, limit, dropped;
@@ -95,42 +95,42 @@ typedef struct {
 /* How many bytes of large frames the back end's queues hold. Those frames may outlive the proxy. */
 typedef struct {
     atomic_size_t held;
-    atomic_uint references;       /* the proxy's, and one for each frame */
+    atomic_uint references; /* the proxy's, and one for each frame */
     size_t most;
 } gw_budget_t;
 
 /* One direction of the proxy, and the message in hand: at most one, taken whole and not yet
  * sent. */
 typedef struct {
-    int from, to;                 /* places */
-    bool live;                    /* the one can receive, the other send */
-    bool captured;                /* the message in hand was copied to the capture socket */
-    bool observed;                /* the observer, which counts what was captured, has seen it */
-    bool counted;                 /* its large frames are in the budget */
-    int count, capacity;          /* frames in hand, and initialised */
+    int from, to;        /* places */
+    bool live;           /* the one can receive, the other send */
+    bool captured;       /* the message in hand was copied to the capture socket */
+    bool observed;       /* the observer, which counts what was captured, has seen it */
+    bool counted;        /* its large frames are in the budget */
+    int count, capacity; /* frames in hand, and initialised */
     size_t bytes;
-    zmq_msg_t *parts;             /* owned */
+    zmq_msg_t *parts; /* owned */
     /* owned while `left`: the rest of a message that goes as several */
     zmq_msg_t batch;
-    size_t offset;                /* of that rest */
-    int left;                     /* messages in it */
+    size_t offset; /* of that rest */
+    int left;      /* messages in it */
 } gw_direction_t;
 
 typedef struct gw_proxy {
-    VALUE sockets[GW_PLACES];     /* Qnil: none; the back end may be the front end */
+    VALUE sockets[GW_PLACES];       /* Qnil: none; the back end may be the front end */
     gw_socket_t *native[GW_PLACES]; /* borrowed from `sockets`, which keep them while we live */
-    VALUE observer;               /* Qnil: none */
-    gw_observer_t *observing;     /* borrowed from `observer` */
+    VALUE observer;                 /* Qnil: none */
+    gw_observer_t *observing;       /* borrowed from `observer` */
     gw_traffic_t traffic[GW_PLACES];
-    atomic_ullong dropped;        /* replies to a peer that left; messages beyond the budget */
-    gw_budget_t *budget;          /* owned, shared with frames; NULL: none */
+    atomic_ullong dropped; /* replies to a peer that left; messages beyond the budget */
+    gw_budget_t *budget;   /* owned, shared with frames; NULL: none */
     gw_direction_t directions[2];
     atomic_int control;
-    int wake_fd;                  /* owned eventfd */
+    int wake_fd; /* owned eventfd */
     unsigned generation;
-    int error;                    /* what ended the loop: an errno, or 0 */
-    atomic_bool asleep;           /* the loop has nothing to do, and is in poll or about to be */
-    bool running;                 /* the proxy has the sockets */
+    int error;          /* what ended the loop: an errno, or 0 */
+    atomic_bool asleep; /* the loop has nothing to do, and is in poll or about to be */
+    bool running;       /* the proxy has the sockets */
 } gw_proxy_t;
 
 void gw_proxy_signal(gw_proxy_t *proxy, int bits); /* async-signal-safe */
@@ -148,8 +148,8 @@ void gw_init_addressed(void);
 
 /* ---- accelerators of the logger and the shell, beside godwit.c ---- */
 
-typedef void gw_json_member_t(void *argument, const char *key, size_t key_size, const char *value,
-    size_t size);
+typedef void gw_json_member_t(
+        void *argument, const char *key, size_t key_size, const char *value, size_t size);
 /* Whether the text is a JSON object. Calls back with the raw text of each key and value, also
  * before it finds that it is none. */
 bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument);

@@ -17,15 +17,11 @@ typedef struct {
     gw_budget_t *budget;
 } large_t;
 
-void
-gw_budget_leave(gw_budget_t *budget)
-{
+void gw_budget_leave(gw_budget_t *budget) {
     if (budget && atomic_fetch_sub(&budget->references, 1) == 1) free(budget);
 }
 
-void
-gw_proxy_signal(gw_proxy_t *proxy, int bits)
-{
+void gw_proxy_signal(gw_proxy_t *proxy, int bits) {
     uint64_t one = 1;
     atomic_fetch_or(&proxy->control, bits);
     ssize_t written = write(proxy->wake_fd, &one, sizeof one);
@@ -34,16 +30,12 @@ gw_proxy_signal(gw_proxy_t *proxy, int bits)
 
 /* ---- one message ---- */
 
-static inline void
-proxy_loop_add(atomic_ullong *counter, unsigned long long count)
-{
-    atomic_store_explicit(
-        counter, atomic_load_explicit(counter, memory_order_relaxed) + count, memory_order_relaxed);
+static inline void proxy_loop_add(atomic_ullong *counter, unsigned long long count) {
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + count,
+            memory_order_relaxed);
 }
 
-static int
-proxy_loop_send_copy(gw_socket_t *to, zmq_msg_t *part, int flags)
-{
+static int proxy_loop_send_copy(gw_socket_t *to, zmq_msg_t *part, int flags) {
     zmq_msg_t copy;
     zmq_msg_init(&copy);
     int error = zmq_msg_copy(&copy, part) == 0 ? gw_send_frame(to, &copy, flags) : errno;
@@ -54,9 +46,7 @@ proxy_loop_send_copy(gw_socket_t *to, zmq_msg_t *part, int flags)
 /* All or nothing: EAGAIN means that nothing of it went. A peer that vanishes in mid-message takes
  * the first frames with it; then it starts again from the first, as in send.c (ADR 3), so all but
  * the last go as copies. The last one too with `keep`. */
-static int
-proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep)
-{
+static int proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep) {
     for (;;) {
         int error = 0, i;
         for (i = 0; i < count; i++) {
@@ -75,9 +65,7 @@ proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep)
     }
 }
 
-static void
-proxy_loop_let_go(gw_direction_t *direction)
-{
+static void proxy_loop_let_go(gw_direction_t *direction) {
     for (int i = 0; i < direction->count; i++) {
         zmq_msg_close(&direction->parts[i]);
         zmq_msg_init(&direction->parts[i]);
@@ -85,9 +73,7 @@ proxy_loop_let_go(gw_direction_t *direction)
     direction->count = 0;
 }
 
-static bool
-proxy_loop_more_room(gw_direction_t *direction)
-{
+static bool proxy_loop_more_room(gw_direction_t *direction) {
     int capacity = direction->capacity ? 2 * direction->capacity : 4;
     zmq_msg_t *parts = realloc(direction->parts, capacity * sizeof *parts);
     if (!parts) return false;
@@ -97,9 +83,7 @@ proxy_loop_more_room(gw_direction_t *direction)
 }
 
 /* Takes the next message out of a batch; gives an errno. */
-static int
-proxy_loop_take_from_batch(gw_proxy_t *proxy, gw_direction_t *direction)
-{
+static int proxy_loop_take_from_batch(gw_proxy_t *proxy, gw_direction_t *direction) {
     int count = proxy->observing->next(&direction->batch, &direction->offset, direction->parts);
     if (!count) return ENOMEM;
     for (direction->count = 0; direction->count < count; direction->count++)
@@ -109,9 +93,7 @@ proxy_loop_take_from_batch(gw_proxy_t *proxy, gw_direction_t *direction)
 }
 
 /* Takes one message whole; gives an errno. */
-static int
-proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction)
-{
+static int proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction) {
     gw_socket_t *from = proxy->native[direction->from];
     direction->bytes = 0;
     direction->captured = direction->observed = direction->counted = false;
@@ -127,9 +109,9 @@ proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction)
         direction->bytes += zmq_msg_size(&direction->parts[direction->count]);
     } while (zmq_msg_more(&direction->parts[direction->count++]));
     direction->left =
-        proxy->observing ? proxy->observing->count(direction->parts, direction->count) : 0;
+            proxy->observing ? proxy->observing->count(direction->parts, direction->count) : 0;
     proxy_loop_add(
-        &proxy->traffic[direction->from].received, direction->left ? direction->left : 1);
+            &proxy->traffic[direction->from].received, direction->left ? direction->left : 1);
     proxy_loop_add(&proxy->traffic[direction->from].received_bytes, direction->bytes);
     if (!direction->left) return 0;
     zmq_msg_init(&direction->batch);
@@ -139,9 +121,7 @@ proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction)
     return proxy_loop_take_from_batch(proxy, direction);
 }
 
-static void
-proxy_loop_free_large(void *data, void *hint)
-{
+static void proxy_loop_free_large(void *data, void *hint) {
     large_t *large = hint;
     (void)data;
     atomic_fetch_sub(&large->budget->held, zmq_msg_size(&large->frame));
@@ -152,9 +132,7 @@ proxy_loop_free_large(void *data, void *hint)
 
 /* Puts the frame into one that takes its bytes out of the budget when libzmq frees it. Without
  * memory it stays uncounted. */
-static void
-proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *part)
-{
+static void proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *part) {
     size_t size = zmq_msg_size(part);
     large_t *large = size >= LARGE ? malloc(sizeof *large) : NULL;
     if (!large) return;
@@ -165,7 +143,7 @@ proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *part)
     atomic_fetch_add(&budget->held, size);
     zmq_msg_close(part);
     if (zmq_msg_init_data(part, zmq_msg_data(&large->frame), size, proxy_loop_free_large, large) ==
-        0)
+            0)
         return;
     zmq_msg_init(part);
     zmq_msg_move(part, &large->frame);
@@ -174,9 +152,7 @@ proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *part)
 }
 
 /* Whether the large frames in hand fit; then they are counted. */
-static bool
-proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direction)
-{
+static bool proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direction) {
     size_t bytes = 0;
     if (direction->counted) return true;
     for (int i = 0; i < direction->count; i++) {
@@ -191,13 +167,11 @@ proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direction)
 }
 
 /* Sends what is in hand; gives an errno. EAGAIN: it stays in hand. */
-static int
-proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction)
-{
+static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
     int error;
     if (proxy->native[GW_CAPTURE] && !direction->captured) {
         error = proxy_loop_send_whole(
-            proxy->native[GW_CAPTURE], direction->parts, direction->count, true);
+                proxy->native[GW_CAPTURE], direction->parts, direction->count, true);
         if (error) return error;
         direction->captured = true;
         proxy_loop_add(&proxy->traffic[GW_CAPTURE].sent, 1);
@@ -205,21 +179,20 @@ proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction)
     }
     if (proxy->observing && !direction->observed) {
         proxy->observing->observe(
-            proxy->observing, direction->parts, direction->count, direction->bytes);
+                proxy->observing, direction->parts, direction->count, direction->bytes);
         direction->observed = true;
     }
     if (proxy->budget && direction->to == GW_BACK &&
-        !proxy_loop_within_budget(proxy->budget, direction))
+            !proxy_loop_within_budget(proxy->budget, direction))
         error = ENOBUFS;
     else
         error = proxy_loop_send_whole(
-            proxy->native[direction->to], direction->parts, direction->count, false);
+                proxy->native[direction->to], direction->parts, direction->count, false);
     if (error == EHOSTUNREACH || error == ENOBUFS) {
         /* One peer that left, or does not read, is no reason to fail all others. */
         proxy_loop_add(&proxy->dropped, 1);
         error = 0;
-    }
-    else if (!error) {
+    } else if (!error) {
         proxy_loop_add(&proxy->traffic[direction->to].sent, 1);
         proxy_loop_add(&proxy->traffic[direction->to].sent_bytes, direction->bytes);
     }
@@ -231,10 +204,8 @@ proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction)
 
 /* One way's turn; gives an errno. Nothing is taken that has nowhere to go, as far as libzmq can
  * tell beforehand: then high-water marks hold the senders back. */
-static int
-proxy_loop_take_turn(
-    gw_proxy_t *proxy, gw_direction_t *direction, const int *events, bool *progress)
-{
+static int proxy_loop_take_turn(
+        gw_proxy_t *proxy, gw_direction_t *direction, const int *events, bool *progress) {
     int error;
     if (direction->count) {
         error = proxy_loop_pass(proxy, direction);
@@ -257,16 +228,14 @@ proxy_loop_take_turn(
 
 /* Asks all for ZMQ_EVENTS, which also empties their mailboxes; gives an errno. What a socket that
  * only sends gets are subscriptions, which would pile up. */
-static int
-proxy_loop_look(gw_proxy_t *proxy, int *events, bool *progress)
-{
+static int proxy_loop_look(gw_proxy_t *proxy, int *events, bool *progress) {
     for (int i = 0; i < GW_PLACES; i++) {
         gw_socket_t *socket = proxy->native[i];
         if (!socket) continue;
         events[i] = gw_socket_events(socket);
         if (events[i] < 0) return errno;
         if (!(events[i] & ZMQ_POLLIN) ||
-            !(socket->publisher || (i == GW_CAPTURE && socket->type == ZMQ_XPUB)))
+                !(socket->publisher || (i == GW_CAPTURE && socket->type == ZMQ_XPUB)))
             continue;
         int error = gw_drain_subscriptions(socket);
         if (error != EAGAIN && error != EINTR) return error;
@@ -275,9 +244,7 @@ proxy_loop_look(gw_proxy_t *proxy, int *events, bool *progress)
     return 0;
 }
 
-static bool
-proxy_loop_any_edge(gw_proxy_t *proxy)
-{
+static bool proxy_loop_any_edge(gw_proxy_t *proxy) {
     bool any = false;
     for (int i = 0; i < GW_PLACES; i++) {
         /* All are asked: asking forgets. */
@@ -286,13 +253,11 @@ proxy_loop_any_edge(gw_proxy_t *proxy)
     return any;
 }
 
-static void
-proxy_loop_go_to_sleep(gw_proxy_t *proxy)
-{
+static void proxy_loop_go_to_sleep(gw_proxy_t *proxy) {
     struct pollfd fds[GW_PLACES + 1];
     for (int i = 0; i < GW_PLACES; i++)
-        fds[i] =
-            (struct pollfd){.fd = proxy->native[i] ? proxy->native[i]->fd : -1, .events = POLLIN};
+        fds[i] = (struct pollfd){
+                .fd = proxy->native[i] ? proxy->native[i]->fd : -1, .events = POLLIN};
     fds[GW_PLACES] = (struct pollfd){.fd = proxy->wake_fd, .events = POLLIN};
     atomic_store(&proxy->asleep, true);
     int ready = poll(fds, GW_PLACES + 1, -1);
@@ -307,16 +272,14 @@ proxy_loop_go_to_sleep(gw_proxy_t *proxy)
 /* The loop may sleep when its last call on each socket was a look at its events that found nothing.
  * A try to send comes after that look, and either may consume the other's edge, so with a message
  * in hand the loop sleeps only after a turn that neither read nor wrote a mailbox. */
-void *
-gw_proxy_run(void *argument)
-{
+void *gw_proxy_run(void *argument) {
     gw_proxy_t *proxy = argument;
     proxy->error = 0;
     for (;;) {
         int events[GW_PLACES] = {0}, error, control = atomic_load(&proxy->control);
         bool progress = false,
              in_hand = !(control & GW_PROXY_PAUSE) &&
-            (proxy->directions[0].count || proxy->directions[1].count);
+                (proxy->directions[0].count || proxy->directions[1].count);
         if (control & ~GW_PROXY_PAUSE) return NULL;
         if (in_hand) proxy_loop_any_edge(proxy);
         error = proxy_loop_look(proxy, events, &progress);
@@ -329,4 +292,3 @@ gw_proxy_run(void *argument)
         if (!progress && !(in_hand && proxy_loop_any_edge(proxy))) proxy_loop_go_to_sleep(proxy);
     }
 }
-

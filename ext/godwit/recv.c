@@ -2,18 +2,16 @@
 #include "message.h"
 
 enum {
-    BATCH = 1024,              /* most messages of recv_many per crossing */
-    BATCH_BYTES = 64 << 20,    /* and most bytes, about */
+    BATCH = 1024,           /* most messages of recv_many per crossing */
+    BATCH_BYTES = 64 << 20, /* and most bytes, about */
 };
 
-static VALUE
-recv_to_string(gw_socket_t *socket, zmq_msg_t *message)
-{
+static VALUE recv_to_string(gw_socket_t *socket, zmq_msg_t *message) {
     size_t size = zmq_msg_size(message);
     const char *data = zmq_msg_data(message);
     /* Of an address. */
     if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM) && zmq_msg_more(message) && size > 0 &&
-        data[size - 1] == '\0')
+            data[size - 1] == '\0')
         size--;
     VALUE string = rb_str_new(data, size);
     if (RB_UNLIKELY(socket->encoding != rb_ascii8bit_encoding()))
@@ -22,17 +20,14 @@ recv_to_string(gw_socket_t *socket, zmq_msg_t *message)
 }
 
 /* What a caller gets of one frame: a String, or a Frame that takes the message over. */
-static inline VALUE
-recv_to_object(gw_socket_t *socket, zmq_msg_t *message, bool frames)
-{
+static inline VALUE recv_to_object(gw_socket_t *socket, zmq_msg_t *message, bool frames) {
     return frames ? gw_frame_take(message, socket->encoding) : recv_to_string(socket, message);
 }
 
 /* Adds the rest of a message to its first frame: libzmq hands out no first frame before the last
  * one is there. */
-static void
-recv_rest(VALUE self, gw_socket_t *socket, const char *operation, VALUE parts, bool frames)
-{
+static void recv_rest(
+        VALUE self, gw_socket_t *socket, const char *operation, VALUE parts, bool frames) {
     zmq_msg_t message;
     bool more = true;
     zmq_msg_init(&message);
@@ -46,9 +41,8 @@ recv_rest(VALUE self, gw_socket_t *socket, const char *operation, VALUE parts, b
 }
 
 /* The whole of a message whose first frame was received; that stays the caller's to close. */
-static inline VALUE
-recv_whole(VALUE self, gw_socket_t *socket, const char *operation, zmq_msg_t *first, bool frames)
-{
+static inline VALUE recv_whole(
+        VALUE self, gw_socket_t *socket, const char *operation, zmq_msg_t *first, bool frames) {
     bool more = zmq_msg_more(first);
     VALUE result = recv_to_object(socket, first, frames);
     if (RB_LIKELY(!more)) return result;
@@ -58,9 +52,7 @@ recv_whole(VALUE self, gw_socket_t *socket, const char *operation, zmq_msg_t *fi
 }
 
 /* One try: a String or Frame, an Array of them, or Qundef when it would block. */
-static inline VALUE
-recv_try(VALUE self, gw_socket_t *socket, const char *operation, bool frames)
-{
+static inline VALUE recv_try(VALUE self, gw_socket_t *socket, const char *operation, bool frames) {
     zmq_msg_t frame;
     zmq_msg_init(&frame);
     /* Lets libzmq forget the peer that is gone first. */
@@ -76,23 +68,17 @@ recv_try(VALUE self, gw_socket_t *socket, const char *operation, bool frames)
     return result;
 }
 
-static void
-recv_begin(gw_call_t *call)
-{
+static void recv_begin(gw_call_t *call) {
     gw_yield_fiber(call);
     if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
 }
 
-static void
-recv_refuse_publisher(gw_call_t *call)
-{
+static void recv_refuse_publisher(gw_call_t *call) {
     if (RB_UNLIKELY(call->socket->publisher)) gw_raise(ENOTSUP, call->operation, call->self, Qnil);
 }
 
 /* Qundef: time is up. */
-static VALUE
-recv_waiting(gw_call_t *call, bool frames)
-{
+static VALUE recv_waiting(gw_call_t *call, bool frames) {
     for (;;) {
         VALUE message = recv_try(call->self, call->socket, call->operation, frames);
         if (message != Qundef) return message;
@@ -100,9 +86,7 @@ recv_waiting(gw_call_t *call, bool frames)
     }
 }
 
-static gw_call_t
-recv_call(VALUE self, const char *operation, VALUE timeout)
-{
+static gw_call_t recv_call(VALUE self, const char *operation, VALUE timeout) {
     gw_call_t call = gw_call(self, operation, 0);
     recv_refuse_publisher(&call);
     call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->receive_timeout));
@@ -113,9 +97,7 @@ recv_call(VALUE self, const char *operation, VALUE timeout)
 /* ---- primitives ---- */
 
 /* _recv(timeout in ms, nil: the socket's own) => String, Array, or nil when time is up */
-static VALUE
-recv_message(VALUE self, VALUE timeout)
-{
+static VALUE recv_message(VALUE self, VALUE timeout) {
     gw_call_t call = recv_call(self, "recv", timeout);
     VALUE message = recv_waiting(&call, false);
     return message == Qundef ? Qnil : message;
@@ -123,9 +105,7 @@ recv_message(VALUE self, VALUE timeout)
 
 /* _recv_frame(timeout) => Frame, Array of Frames when the message has several, or nil when time is
  * up */
-static VALUE
-recv_frame(VALUE self, VALUE timeout)
-{
+static VALUE recv_frame(VALUE self, VALUE timeout) {
     gw_call_t call = recv_call(self, "recv_frame", timeout);
     VALUE message = recv_waiting(&call, true);
     return message == Qundef ? Qnil : message;
@@ -139,20 +119,18 @@ typedef struct {
 } recv_batch_t;
 
 /* An error waits for the next call: what came is handed out. */
-static VALUE
-recv_rest_of_batch(VALUE argument)
-{
+static VALUE recv_rest_of_batch(VALUE argument) {
     recv_batch_t *batch = (recv_batch_t *)argument;
     gw_call_t *call = batch->call;
     size_t bytes = 0;
     zmq_msg_t first;
     zmq_msg_init(&first);
-    while (RARRAY_LEN(batch->messages) < batch->wanted && bytes < BATCH_BYTES
-        && gw_receive_frame(call->socket, &first) == 0) {
+    while (RARRAY_LEN(batch->messages) < batch->wanted && bytes < BATCH_BYTES &&
+            gw_receive_frame(call->socket, &first) == 0) {
         bytes += zmq_msg_size(&first);
         if (!batch->frames) {
             rb_ary_push(batch->messages,
-                recv_whole(call->self, call->socket, call->operation, &first, false));
+                    recv_whole(call->self, call->socket, call->operation, &first, false));
             continue;
         }
         bool more = zmq_msg_more(&first);
@@ -165,9 +143,7 @@ recv_rest_of_batch(VALUE argument)
 
 /* Up to `wanted` whole messages, or frames of them, in one Array; Qnil: time was up before the
  * first. */
-static VALUE
-recv_batch(gw_call_t *call, long wanted, bool frames)
-{
+static VALUE recv_batch(gw_call_t *call, long wanted, bool frames) {
     if (wanted > BATCH) wanted = BATCH;
     VALUE message = recv_waiting(call, frames);
     if (message == Qundef) return Qnil;
@@ -181,27 +157,21 @@ recv_batch(gw_call_t *call, long wanted, bool frames)
 }
 
 /* _recv_many(most, timeout) => Array of messages, or nil when time is up before the first */
-static VALUE
-recv_many(VALUE self, VALUE most, VALUE timeout)
-{
+static VALUE recv_many(VALUE self, VALUE most, VALUE timeout) {
     gw_call_t call = recv_call(self, "recv_many", timeout);
     return recv_batch(&call, NUM2LONG(most), false);
 }
 
 /* _recv_frames(most, timeout) => Array of the Frames of whole messages, or nil when time is up
  * before the first */
-static VALUE
-recv_frames(VALUE self, VALUE most, VALUE timeout)
-{
+static VALUE recv_frames(VALUE self, VALUE most, VALUE timeout) {
     gw_call_t call = recv_call(self, "recv_frames", timeout);
     return recv_batch(&call, NUM2LONG(most), true);
 }
 
 /* _recv_into(buffer, timeout) => bytes; an Array of frames when the message has several; nil when
  * time is up */
-static VALUE
-recv_into(VALUE self, VALUE buffer, VALUE timeout)
-{
+static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
     gw_call_t call = recv_call(self, "recv_into", timeout);
     Check_Type(buffer, T_STRING);
     zmq_msg_t message;
@@ -231,9 +201,7 @@ recv_into(VALUE self, VALUE buffer, VALUE timeout)
 
 /* ---- public methods that the extension takes over, for speed (bench/) ---- */
 
-static VALUE
-recv_fast(VALUE self)
-{
+static VALUE recv_fast(VALUE self) {
     gw_socket_t *socket = gw_fast_socket(self);
     VALUE message;
     if (RB_LIKELY(socket != NULL)) {
@@ -246,8 +214,7 @@ recv_fast(VALUE self)
         recv_refuse_publisher(&call);
         recv_begin(&call);
         message = recv_waiting(&call, false);
-    }
-    else { /* libzmq has just said EAGAIN */
+    } else { /* libzmq has just said EAGAIN */
         message = gw_wait(&call, ZMQ_POLLIN) ? recv_waiting(&call, false) : Qundef;
     }
     if (message == Qundef) gw_raise(ETIMEDOUT, "recv", self, Qnil);
@@ -257,12 +224,10 @@ recv_fast(VALUE self)
 /* _recv_on_owner_thread(owner, rest) => the first frame as a String, the message's others added to
  * `rest`; false when there is none; nil when it has to be looked at, with nothing done: also when
  * `rest` still holds what was left of a message. See _send_on_owner_thread. */
-static VALUE
-recv_by_owner(VALUE self, VALUE owner, VALUE rest)
-{
+static VALUE recv_by_owner(VALUE self, VALUE owner, VALUE rest) {
     gw_socket_t *socket = gw_fast_socket(self);
     if (RB_UNLIKELY(!socket || owner != rb_thread_current() || !RB_TYPE_P(rest, T_ARRAY) ||
-            RARRAY_LEN(rest) != 0))
+                RARRAY_LEN(rest) != 0))
         return Qnil;
     VALUE message = recv_try(self, socket, "recv", false);
     if (RB_LIKELY(RB_TYPE_P(message, T_STRING))) return message;
@@ -272,15 +237,11 @@ recv_by_owner(VALUE self, VALUE owner, VALUE rest)
     return first;
 }
 
-static VALUE
-recv_takeover(int argc, VALUE *argv, VALUE self)
-{
+static VALUE recv_takeover(int argc, VALUE *argv, VALUE self) {
     return argc == 0 ? recv_fast(self) : rb_call_super_kw(argc, argv, RB_PASS_CALLED_KEYWORDS);
 }
 
-void
-gw_init_recv(VALUE takeover, VALUE owner_thread)
-{
+void gw_init_recv(VALUE takeover, VALUE owner_thread) {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
     rb_define_private_method(class, "_recv", recv_message, 1);
     rb_define_private_method(class, "_recv_many", recv_many, 2);

@@ -18,14 +18,14 @@ enum { MORE, WAIT, END, LATE, TOO_LONG, ROW };
 enum { LONG_RAISES, LONG_IS_SPLIT, LONG_IS_CUT };
 
 typedef struct {
-    char *buffer;         /* owned */
-    size_t start;         /* of the row that comes next */
-    size_t scanned;       /* no separator begins between start and here */
-    size_t end, capacity; /* of what was read, of the buffer */
-    size_t limit;         /* bytes of a row, without its separator */
-    size_t separator_size;/* 0: whatever a read gave is a row */
-    uint64_t bytes, rows; /* read, yielded */
-    rb_encoding *encoding;/* borrowed; the rows' */
+    char *buffer;          /* owned */
+    size_t start;          /* of the row that comes next */
+    size_t scanned;        /* no separator begins between start and here */
+    size_t end, capacity;  /* of what was read, of the buffer */
+    size_t limit;          /* bytes of a row, without its separator */
+    size_t separator_size; /* 0: whatever a read gave is a row */
+    uint64_t bytes, rows;  /* read, yielded */
+    rb_encoding *encoding; /* borrowed; the rows' */
     /* The one that is used again and again; nil: each row is a String of its own. */
     VALUE row;
     int fd;               /* borrowed from the IO that `lib/` keeps; -1 once closed */
@@ -36,64 +36,48 @@ typedef struct {
     char separator[];
 } rows_t;
 
-static void
-rows_mark(void *pointer)
-{
+static void rows_mark(void *pointer) {
     rows_t *rows = pointer;
     if (rows) rb_gc_mark_movable(rows->row);
 }
 
-static void
-rows_compact(void *pointer)
-{
+static void rows_compact(void *pointer) {
     rows_t *rows = pointer;
     if (rows) rows->row = rb_gc_location(rows->row);
 }
 
-static void
-rows_free(void *pointer)
-{
+static void rows_free(void *pointer) {
     rows_t *rows = pointer;
     if (!rows) return;
     xfree(rows->buffer);
     xfree(rows);
 }
 
-static size_t
-rows_size(const void *pointer)
-{
+static size_t rows_size(const void *pointer) {
     const rows_t *rows = pointer;
     return rows ? sizeof *rows + rows->separator_size + rows->capacity : 0;
 }
 
 static const rb_data_type_t rows_type = {
-    .wrap_struct_name = "Godwit rows",
-    .function = {.dmark = rows_mark,
-        .dfree = rows_free,
-        .dsize = rows_size,
-        .dcompact = rows_compact},
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+        .wrap_struct_name = "Godwit rows",
+        .function = {.dmark = rows_mark,
+                .dfree = rows_free,
+                .dsize = rows_size,
+                .dcompact = rows_compact},
+        .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
-static VALUE
-rows_alloc(VALUE class)
-{
-    return TypedData_Wrap_Struct(class, &rows_type, NULL);
-}
+static VALUE rows_alloc(VALUE class) { return TypedData_Wrap_Struct(class, &rows_type, NULL); }
 
-static rows_t *
-rows_opened(VALUE self)
-{
+static rows_t *rows_opened(VALUE self) {
     rows_t *rows = rb_check_typeddata(self, &rows_type);
     if (!rows) gw_raise_closed("rows", self);
     return rows;
 }
 
 /* open(io, separator or nil, limit, longer, chomp, encoding, reuse) */
-static VALUE
-rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE longer, VALUE chomp,
-    VALUE encoding, VALUE reuse)
-{
+static VALUE rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE longer,
+        VALUE chomp, VALUE encoding, VALUE reuse) {
     if (rb_check_typeddata(self, &rows_type))
         gw_raise_detail("StateError", "rows", rb_str_new_cstr("these rows are open already"));
     int number = NUM2INT(rb_funcall(io, rb_intern("fileno"), 0)), flags = fcntl(number, F_GETFL),
@@ -125,9 +109,7 @@ rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE longer, VALU
 
 /* ---- where rows end ---- */
 
-static char *
-rows_separator_after(rows_t *rows)
-{
+static char *rows_separator_after(rows_t *rows) {
     char *from = rows->buffer + rows->scanned;
     size_t left = rows->end - rows->scanned;
     if (rows->separator_size == 1) return memchr(from, rows->separator[0], left);
@@ -135,9 +117,7 @@ rows_separator_after(rows_t *rows)
 }
 
 /* So many of these bytes that the last character is whole; all where there is no telling. */
-static size_t
-rows_whole(const rows_t *rows, const char *text, size_t size)
-{
+static size_t rows_whole(const rows_t *rows, const char *text, size_t size) {
     if (!rows->utf8) return size;
     for (size_t back = 1; back <= 3 && back <= size; back++) {
         unsigned char byte = (unsigned char)text[size - back];
@@ -148,9 +128,7 @@ rows_whole(const rows_t *rows, const char *text, size_t size)
     return size;
 }
 
-static int
-rows_chunk(rows_t *rows, const char **text, size_t *size)
-{
+static int rows_chunk(rows_t *rows, const char **text, size_t *size) {
     size_t left = rows->end - rows->start;
     *text = rows->buffer + rows->start;
     *size = rows->over ? left : rows_whole(rows, *text, left);
@@ -165,9 +143,7 @@ rows_chunk(rows_t *rows, const char **text, size_t *size)
 }
 
 /* A row above the limit, of which so many bytes are there. */
-static int
-rows_too_long(rows_t *rows, const char **text, size_t *size)
-{
+static int rows_too_long(rows_t *rows, const char **text, size_t *size) {
     if (rows->longer == LONG_RAISES) return TOO_LONG;
     *size = rows_whole(rows, *text, rows->limit);
     rows->start += *size;
@@ -177,9 +153,7 @@ rows_too_long(rows_t *rows, const char **text, size_t *size)
 }
 
 /* ROW, END, TOO_LONG, or WAIT when more has to be read. */
-static int
-rows_next_row(rows_t *rows, const char **text, size_t *size)
-{
+static int rows_next_row(rows_t *rows, const char **text, size_t *size) {
     if (rows->separator_size == 0) return rows_chunk(rows, text, size);
     for (;;) {
         char *found = rows_separator_after(rows);
@@ -199,7 +173,7 @@ rows_next_row(rows_t *rows, const char **text, size_t *size)
         /* "\r" counts as a part of what ends the row, and where no more was read yet it may be
          * one */
         size_t carriage = rows->chomp && rows->carriage && *size > 0 &&
-            (*text)[*size - 1] == '\r' && (found || !rows->over);
+                (*text)[*size - 1] == '\r' && (found || !rows->over);
         if (*size > part + carriage && *size - part - carriage > rows->limit)
             return rows_too_long(rows, text, size);
         if (found) {
@@ -215,9 +189,7 @@ rows_next_row(rows_t *rows, const char **text, size_t *size)
 
 /* ---- reading ---- */
 
-static void
-rows_make_room(rows_t *rows)
-{
+static void rows_make_room(rows_t *rows) {
     if (rows->start > 0) {
         memmove(rows->buffer, rows->buffer + rows->start, rows->end - rows->start);
         rows->scanned -= rows->scanned < rows->start ? rows->scanned : rows->start;
@@ -230,9 +202,7 @@ rows_make_room(rows_t *rows)
 }
 
 /* MORE, WAIT or END. One that was closed is at its end. */
-static int
-rows_fill(VALUE self, rows_t *rows)
-{
+static int rows_fill(VALUE self, rows_t *rows) {
     if (rows->over || rows->fd < 0) return END;
     rows_make_room(rows);
     ssize_t got = read(rows->fd, rows->buffer + rows->end, rows->capacity - rows->end);
@@ -249,9 +219,7 @@ rows_fill(VALUE self, rows_t *rows)
     return MORE;
 }
 
-static VALUE
-rows_string_of(VALUE self, rows_t *rows, const char *text, size_t size)
-{
+static VALUE rows_string_of(VALUE self, rows_t *rows, const char *text, size_t size) {
     VALUE row = rows->row;
     if (NIL_P(row)) return rb_enc_str_new(text, (long)size, rows->encoding);
     if (OBJ_FROZEN(row)) {
@@ -267,9 +235,7 @@ rows_string_of(VALUE self, rows_t *rows, const char *text, size_t size)
     return row;
 }
 
-static bool
-rows_past(int64_t deadline)
-{
+static bool rows_past(int64_t deadline) {
     struct timespec now;
     if (deadline < 0) return false;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -279,9 +245,7 @@ rows_past(int64_t deadline)
 /* take(deadline in ms of the monotonic clock, -1: none) { |row| } => MORE, WAIT, END, LATE or
  * TOO_LONG: reads once at most, and yields all rows that are there. The block may raise, close the
  * rows, and never come back. */
-static VALUE
-rows_take(VALUE self, VALUE deadline)
-{
+static VALUE rows_take(VALUE self, VALUE deadline) {
     rows_t *rows = rows_opened(self);
     int64_t until = NUM2LL(deadline);
     bool read_once = false;
@@ -304,32 +268,20 @@ rows_take(VALUE self, VALUE deadline)
     }
 }
 
-static VALUE
-rows_close(VALUE self)
-{
+static VALUE rows_close(VALUE self) {
     rows_opened(self)->fd = -1;
     return Qnil;
 }
 
-static VALUE
-rows_bytes(VALUE self)
-{
-    return ULL2NUM(rows_opened(self)->bytes);
-}
+static VALUE rows_bytes(VALUE self) { return ULL2NUM(rows_opened(self)->bytes); }
 
-static VALUE
-rows_count(VALUE self)
-{
-    return ULL2NUM(rows_opened(self)->rows);
-}
+static VALUE rows_count(VALUE self) { return ULL2NUM(rows_opened(self)->rows); }
 
 /* ---- child processes ---- */
 
 /* exited?(pid) => true: it ended, and nobody has taken its status; false: it runs; nil: it is no
  * child of ours, or no longer. */
-static VALUE
-rows_exited_p(VALUE self, VALUE pid)
-{
+static VALUE rows_exited_p(VALUE self, VALUE pid) {
     siginfo_t info = {.si_pid = 0};
     (void)self;
     while (waitid(P_PID, (id_t)NUM2PIDT(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
@@ -340,9 +292,7 @@ rows_exited_p(VALUE self, VALUE pid)
 
 /* rows_pidfd(pid) => a descriptor that is readable once the process has ended; nil where the kernel
  * has none (before Linux 5.3) */
-static VALUE
-rows_pidfd(VALUE self, VALUE pid)
-{
+static VALUE rows_pidfd(VALUE self, VALUE pid) {
     (void)self;
 #ifdef SYS_pidfd_open
     long fd = syscall(SYS_pidfd_open, NUM2PIDT(pid), 0); /* it closes on exec */
@@ -353,9 +303,7 @@ rows_pidfd(VALUE self, VALUE pid)
 
 /* By id: the documentation's reader of C knows neither this file's class nor that all of the
  * backend is private. */
-void
-gw_init_rows(VALUE native)
-{
+void gw_init_rows(VALUE native) {
     VALUE class = rb_define_class_id_under(native, rb_intern("Rows"), rb_cObject);
     rb_define_alloc_func(class, rows_alloc);
     rb_define_method_id(class, rb_intern("open"), rows_open, 7);

@@ -9,18 +9,14 @@
  * proxy's loop, which runs without the GVL, they wake nobody: no thread waits on such a socket. */
 
 /* The bare calls, for libzmq sockets of Godwit's own, on which no thread waits; give an errno. */
-static inline int
-gw_zmq_receive(void *zmq, zmq_msg_t *message)
-{
+static inline int gw_zmq_receive(void *zmq, zmq_msg_t *message) {
     while (zmq_msg_recv(message, zmq, ZMQ_DONTWAIT) < 0) {
         if (errno != EINTR) return errno;
     }
     return 0;
 }
 
-static inline int
-gw_zmq_send(void *zmq, zmq_msg_t *message, int flags)
-{
+static inline int gw_zmq_send(void *zmq, zmq_msg_t *message, int flags) {
     while (zmq_msg_send(message, zmq, flags | ZMQ_DONTWAIT) < 0) {
         if (errno != EINTR) return errno;
     }
@@ -34,12 +30,10 @@ int gw_receive_indirectly(gw_socket_t *socket, zmq_msg_t *message);
 int gw_send_indirectly(gw_socket_t *socket, zmq_msg_t *message, int flags);
 /* After a call that gave this errno; gives it back. */
 int gw_settle(gw_socket_t *socket, int error);
-void gw_settle_message(gw_socket_t *socket);   /* after a whole message */
+void gw_settle_message(gw_socket_t *socket); /* after a whole message */
 
 /* Gives an errno. */
-static inline int
-gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message)
-{
+static inline int gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message) {
     int error = RB_UNLIKELY(socket->indirect) ? gw_receive_indirectly(socket, message)
                                               : gw_zmq_receive(socket->zmq, message);
     if (RB_UNLIKELY(error)) return gw_settle(socket, error);
@@ -49,9 +43,7 @@ gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message)
 }
 
 /* Gives an errno, and leaves the message to the caller then. */
-static inline int
-gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int flags)
-{
+static inline int gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int flags) {
     int error = RB_UNLIKELY(socket->indirect) ? gw_send_indirectly(socket, message, flags)
                                               : gw_zmq_send(socket->zmq, message, flags);
     if (RB_UNLIKELY(error)) return gw_settle(socket, error);
@@ -64,24 +56,20 @@ int gw_socket_events(gw_socket_t *socket); /* as the socket's user sees them; -1
 int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size); /* gives an errno */
 int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size); /* the same */
 VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument); /* settles once, after */
-int gw_keep_message(gw_socket_t *socket);  /* before a disconnect; gives an errno */
+int gw_keep_message(gw_socket_t *socket); /* before a disconnect; gives an errno */
 void gw_forget_frames(gw_socket_t *socket);
 
 /* ---- inproc.c: connections to names that are not bound yet. As libzmq's: -1 with errno ---- */
 
 const char *gw_inproc_name(const char *endpoint); /* the user's, of the one that libzmq knows */
 int gw_inproc_bind(gw_socket_t *socket, const char *endpoint);
-int64_t gw_inproc_connect(gw_socket_t *socket, const char *endpoint,
-    int64_t (*connect)(void *, const char *));
+int64_t gw_inproc_connect(
+        gw_socket_t *socket, const char *endpoint, int64_t (*connect)(void *, const char *));
 int gw_inproc_disconnect(gw_socket_t *socket, const char *endpoint);
 void gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger); /* `zmq` is about to be closed */
 void gw_init_inproc(void);
 
-static inline bool
-gw_inproc(const char *endpoint)
-{
-    return strncmp(endpoint, "inproc:", 7) == 0;
-}
+static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "inproc:", 7) == 0; }
 
 /* ---- context.c ---- */
 
@@ -115,16 +103,16 @@ extern const gw_socket_part_t *gw_socket_parts[]; /* NULL after the last */
 
 gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* raises unless it is usable */
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
-void gw_yield_fiber(gw_call_t *call); /* other fibers run, every GW_TURNS messages */
-void gw_socket_close(gw_socket_t *socket);   /* closes it once nobody waits */
-void gw_socket_left(gw_socket_t *socket);    /* a waiter or a proxy has left it */
+void gw_yield_fiber(gw_call_t *call);      /* other fibers run, every GW_TURNS messages */
+void gw_socket_close(gw_socket_t *socket); /* closes it once nobody waits */
+void gw_socket_left(gw_socket_t *socket);  /* a waiter or a proxy has left it */
 void gw_init_socket(void);
 
 /* ---- endpoints.c ---- */
 
 /* Calls the function for a String endpoint; raises for -1. */
 int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation,
-    int64_t (*function)(gw_socket_t *, const char *));
+        int64_t (*function)(gw_socket_t *, const char *));
 void gw_init_endpoints(void);
 
 /* ---- options.c ---- */

@@ -17,25 +17,19 @@ enum { A_DAY = 86400 }; /* seconds; a wait without deadline in a fiber looks aga
 static ID id_for_fd;
 static VALUE guard_class;
 
-static int64_t
-wait_now(void)
-{
+static int64_t wait_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-int64_t
-gw_milliseconds_now(void)
-{
+int64_t gw_milliseconds_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-gw_deadline_t
-gw_deadline(int64_t milliseconds)
-{
+gw_deadline_t gw_deadline(int64_t milliseconds) {
     if (milliseconds < 0) return GW_FOREVER;
     if (milliseconds == 0) return 0;
     int64_t start = wait_now();
@@ -51,9 +45,7 @@ typedef struct {
     int ready; /* of ppoll; -2: not reached, since an interrupt was pending */
 } poll_t;
 
-static void *
-wait_poll_both(void *argument)
-{
+static void *wait_poll_both(void *argument) {
     poll_t *poll = argument;
     struct timespec left, *timeout = NULL;
     if (poll->deadline != GW_FOREVER) {
@@ -74,32 +66,30 @@ typedef struct {
 
 /* As Ruby's own blocking calls, it checks interrupts before and after the wait. An interrupt that
  * Thread.handle_interrupt(… => :on_blocking) put off is taken here, and nowhere else. */
-static VALUE
-wait_without_gvl(VALUE argument)
-{
+static VALUE wait_without_gvl(VALUE argument) {
     thread_wait_t *wait = (thread_wait_t *)argument;
     unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
     /* The child of a trap handler's fork. */
     if (generation != atomic_load(&gw_generation)) return Qnil;
     rb_nogvl(wait_poll_both, &wait->poll, gw_waiter_signal, wait->waiter,
-        RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
+            RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
     if (wait->poll.ready <= 0 || !wait->poll.fds[0].revents) rb_thread_check_ints();
     return Qnil;
 }
 
 /* Gives the state of rb_protect: not 0 if an interrupt raised. */
-static int
-wait_in_thread(gw_waiter_t *waiter, int fd, gw_deadline_t deadline, bool *seen)
-{
+static int wait_in_thread(gw_waiter_t *waiter, int fd, gw_deadline_t deadline, bool *seen) {
     int state = 0;
     thread_wait_t wait = {
-        .poll = {
-            .fds = {{.fd = fd, .events = POLLIN}, {.fd = waiter->wake_fd, .events = POLLIN}},
-            .deadline = deadline,
-            .ready = -2,
-        },
-        .waiter = waiter,
+            .poll =
+                    {
+                            .fds = {{.fd = fd, .events = POLLIN},
+                                    {.fd = waiter->wake_fd, .events = POLLIN}},
+                            .deadline = deadline,
+                            .ready = -2,
+                    },
+            .waiter = waiter,
     };
     rb_protect(wait_without_gvl, (VALUE)&wait, &state);
     *seen = wait.poll.ready > 0 && wait.poll.fds[0].revents;
@@ -108,9 +98,7 @@ wait_in_thread(gw_waiter_t *waiter, int fd, gw_deadline_t deadline, bool *seen)
 
 /* ---- waiting by way of an IO: in a fiber, or in a main thread that is not alone ---- */
 
-static void
-wait_guard_free(void *pointer)
-{
+static void wait_guard_free(void *pointer) {
     gw_waiter_t *waiter = pointer;
     if (!waiter) return;
     gw_wait_queue_t *queue = waiter->queue;
@@ -124,9 +112,10 @@ wait_guard_free(void *pointer)
 /* Holds a fiber's waiter. A fiber whose thread died is collected while it waits, and its waiter
  * too. */
 static const rb_data_type_t guard_type = {
-    .wrap_struct_name = "Godwit wait",
-    .function = {.dfree = wait_guard_free}, /* no mark: the queue's owner marks the IO; no size */
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY,
+        .wrap_struct_name = "Godwit wait",
+        .function =
+                {.dfree = wait_guard_free}, /* no mark: the queue's owner marks the IO; no size */
+        .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
 typedef struct {
@@ -143,9 +132,7 @@ typedef struct {
  * always readable. */
 static _Thread_local gw_waiter_t *volatile main_waiter; /* of the thread that forks */
 
-static void
-wait_after_fork(void)
-{
+static void wait_after_fork(void) {
     if (!main_waiter || main_waiter->epoll_fd < 0) return;
     int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd < 0) return;
@@ -154,14 +141,12 @@ wait_after_fork(void)
 }
 
 /* Gives an errno. */
-static int
-wait_make_io(gw_waiter_t *waiter, int fd)
-{
+static int wait_make_io(gw_waiter_t *waiter, int fd) {
     struct epoll_event event = {.events = EPOLLIN};
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (epoll_fd < 0) return errno;
-    if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0
-        || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, waiter->wake_fd, &event) != 0) {
+    if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0 ||
+            epoll_ctl(epoll_fd, EPOLL_CTL_ADD, waiter->wake_fd, &event) != 0) {
         int error = errno;
         close(epoll_fd);
         return error;
@@ -171,9 +156,7 @@ wait_make_io(gw_waiter_t *waiter, int fd)
     return 0;
 }
 
-static VALUE
-wait_for_io(VALUE argument)
-{
+static VALUE wait_for_io(VALUE argument) {
     io_wait_t *wait = (io_wait_t *)argument;
     VALUE timeout = INT2FIX(A_DAY); /* not nil: async 2.24 on Ruby 3.1 fails on it (ADR 7) */
     unsigned generation = atomic_load(&gw_generation);
@@ -189,13 +172,14 @@ wait_for_io(VALUE argument)
     return Qnil;
 }
 
-static int
-wait_on_io(gw_call_t *call, gw_waiter_t *waiter, int fd, bool *seen)
-{
+static int wait_on_io(gw_call_t *call, gw_waiter_t *waiter, int fd, bool *seen) {
     int state = 0;
     io_wait_t wait = {
-        .self = call->self, .operation = call->operation, .waiter = waiter, .fd = fd,
-        .deadline = call->deadline,
+            .self = call->self,
+            .operation = call->operation,
+            .waiter = waiter,
+            .fd = fd,
+            .deadline = call->deadline,
     };
     VALUE guard = TypedData_Wrap_Struct(guard_class, &guard_type, waiter);
     if (NIL_P(rb_fiber_scheduler_current())) main_waiter = waiter;
@@ -209,18 +193,14 @@ wait_on_io(gw_call_t *call, gw_waiter_t *waiter, int fd, bool *seen)
 
 /* ---- what the rest of the extension calls ---- */
 
-static bool
-wait_passed(gw_deadline_t deadline)
-{
+static bool wait_passed(gw_deadline_t deadline) {
     return deadline != GW_FOREVER && (deadline == 0 || wait_now() >= deadline);
 }
 
 /* A fiber waits by its scheduler. A main thread beside others waits by Ruby's own wait: Ruby 3.1
  * calls no unblock function for a signal between its check and our ppoll, while its wait polls for
  * signals. */
-static bool
-wait_by_io(void)
-{
+static bool wait_by_io(void) {
     if (!NIL_P(rb_fiber_scheduler_current())) return true;
     return !rb_thread_alone() && rb_thread_current() == rb_thread_main();
 }
@@ -228,18 +208,12 @@ wait_by_io(void)
 /* Waits that this thread is in without a fiber scheduler: several where trap handlers wait too. */
 static _Thread_local int waits_of_thread;
 
-bool
-gw_wait_interrupted(void)
-{
-    return waits_of_thread > 0;
-}
+bool gw_wait_interrupted(void) { return waits_of_thread > 0; }
 
 /* One wait in a queue, until `fd` is readable or the waiter is woken. Gives the state of
  * rb_protect. */
-static int
-wait_in_queue(
-    gw_wait_queue_t *queue, gw_call_t *call, short events, int fd, bool reuse, bool *again)
-{
+static int wait_in_queue(
+        gw_wait_queue_t *queue, gw_call_t *call, short events, int fd, bool reuse, bool *again) {
     gw_waiter_t *waiter = gw_waiter_take(queue, reuse);
     if (!waiter) gw_raise(errno, call->operation, call->self, Qnil);
     waiter->events = events;
@@ -266,9 +240,7 @@ wait_in_queue(
 /* Call it only when libzmq has just said EAGAIN with its mailbox drained (a failed receive, or
  * ZMQ_EVENTS read after a failed send), and nothing in between could give up the GVL. True: try
  * again. */
-bool
-gw_wait_on(gw_call_t *call, short events, int fd)
-{
+bool gw_wait_on(gw_call_t *call, short events, int fd) {
     gw_socket_t *socket = call->socket;
     bool again, messages = fd == socket->fd;
     if (call->deadline == 0) return false;
@@ -291,16 +263,10 @@ gw_wait_on(gw_call_t *call, short events, int fd)
     return again || !wait_passed(call->deadline);
 }
 
-bool
-gw_wait(gw_call_t *call, short events)
-{
-    return gw_wait_on(call, events, call->socket->fd);
-}
+bool gw_wait(gw_call_t *call, short events) { return gw_wait_on(call, events, call->socket->fd); }
 
 /* For the end of a context: the descriptor of its reaper, no socket. */
-bool
-gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline)
-{
+bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline) {
     struct pollfd look = {.fd = fd, .events = POLLIN};
     while (poll(&look, 1, 0) == 0) {
         if (wait_passed(deadline)) return false;
@@ -315,14 +281,13 @@ gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline)
         if (waiter.wake_fd < 0) gw_raise(errno, operation, self, Qnil);
         if (!wait_by_io()) {
             state = wait_in_thread(&waiter, fd, deadline, &seen);
-        }
-        else {
+        } else {
             io_wait_t wait = {
-                .self = self,
-                .operation = operation,
-                .waiter = &waiter,
-                .fd = fd,
-                .deadline = deadline,
+                    .self = self,
+                    .operation = operation,
+                    .waiter = &waiter,
+                    .fd = fd,
+                    .deadline = deadline,
             };
             rb_protect(wait_for_io, (VALUE)&wait, &state);
             int failed = gw_waiter_close_io(waiter.io);
@@ -337,18 +302,14 @@ gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline)
 /* ---- waiting for many: pollers (ADR 13) ---- */
 
 /* Linux allows 500 epolls over one that holds others, and 100 below a scheduler's own epoll. */
-static bool
-wait_too_many_epolls(void)
-{
+static bool wait_too_many_epolls(void) {
     VALUE error = rb_errinfo();
     if (!RB_TYPE_P(error, T_OBJECT)) return false; /* a kill or a throw */
-    return RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("EINVAL"))))
-        || RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("ELOOP"))));
+    return RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("EINVAL")))) ||
+            RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("ELOOP"))));
 }
 
-bool
-gw_group_wait(gw_call_t *call, gw_group_t *group)
-{
+bool gw_group_wait(gw_call_t *call, gw_group_t *group) {
     bool again;
     if (call->deadline == 0) return false;
     int state = wait_in_queue(&group->queue, call, ZMQ_POLLIN, group->epoll_fd, true, &again);
@@ -365,9 +326,10 @@ gw_group_wait(gw_call_t *call, gw_group_t *group)
     if (state && wait_too_many_epolls()) {
         rb_set_errinfo(Qnil);
         gw_raise_detail("PollerError", call->operation,
-            rb_str_new_cstr("too many fibers wait on it, for Linux allows some 100: let one wait "
-                            "and tell the others, "
-                            "or make more pollers"));
+                rb_str_new_cstr(
+                        "too many fibers wait on it, for Linux allows some 100: let one wait "
+                        "and tell the others, "
+                        "or make more pollers"));
     }
     if (state) rb_jump_tag(state);
     return again || !wait_passed(call->deadline);
@@ -375,9 +337,7 @@ gw_group_wait(gw_call_t *call, gw_group_t *group)
 
 /* ---- fairness among fibers ---- */
 
-bool
-gw_yield_turn(unsigned *turns)
-{
+bool gw_yield_turn(unsigned *turns) {
     if (RB_LIKELY(++*turns < GW_TURNS)) return false;
     *turns = 0;
     VALUE scheduler = rb_fiber_scheduler_current();
@@ -386,9 +346,7 @@ gw_yield_turn(unsigned *turns)
     return true;
 }
 
-void
-gw_init_wait(void)
-{
+void gw_init_wait(void) {
     gw_after_fork(wait_after_fork);
     id_for_fd = rb_intern("for_fd");
     guard_class = rb_class_new(rb_cObject);

@@ -8,9 +8,7 @@
 
 /* ---- one waiter ---- */
 
-void
-gw_waiter_add(gw_wait_queue_t *queue, gw_waiter_t *waiter)
-{
+void gw_waiter_add(gw_wait_queue_t *queue, gw_waiter_t *waiter) {
     waiter->next = NULL;
     waiter->prev = queue->last;
     if (queue->last) queue->last->next = waiter;
@@ -18,9 +16,7 @@ gw_waiter_add(gw_wait_queue_t *queue, gw_waiter_t *waiter)
     queue->last = waiter;
 }
 
-void
-gw_waiter_remove(gw_wait_queue_t *queue, gw_waiter_t *waiter)
-{
+void gw_waiter_remove(gw_wait_queue_t *queue, gw_waiter_t *waiter) {
     if (waiter->prev) waiter->prev->next = waiter->next;
     else queue->first = waiter->next;
     if (waiter->next) waiter->next->prev = waiter->prev;
@@ -29,9 +25,7 @@ gw_waiter_remove(gw_wait_queue_t *queue, gw_waiter_t *waiter)
 }
 
 /* Ruby may call it from a signal handler. */
-void
-gw_waiter_signal(void *argument)
-{
+void gw_waiter_signal(void *argument) {
     gw_waiter_t *waiter = argument;
     uint64_t one = 1;
     waiter->signalled = true;
@@ -39,20 +33,15 @@ gw_waiter_signal(void *argument)
     (void)written; /* fails only when the counter is full, and then it is readable anyway */
 }
 
-void
-gw_waiter_wake(gw_waiter_t *waiter)
-{
+void gw_waiter_wake(gw_waiter_t *waiter) {
     if (!waiter->signalled) gw_waiter_signal(waiter);
 }
 
-gw_waiter_t *
-gw_waiter_take(gw_wait_queue_t *queue, bool reuse)
-{
+gw_waiter_t *gw_waiter_take(gw_wait_queue_t *queue, bool reuse) {
     gw_waiter_t *waiter = reuse ? queue->spare : NULL;
     if (waiter) {
         queue->spare = waiter->next;
-    }
-    else {
+    } else {
         int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (fd < 0) return NULL;
         waiter = ZALLOC(gw_waiter_t);
@@ -65,9 +54,7 @@ gw_waiter_take(gw_wait_queue_t *queue, bool reuse)
 }
 
 /* For the next wait in this queue. */
-void
-gw_waiter_keep(gw_wait_queue_t *queue, gw_waiter_t *waiter)
-{
+void gw_waiter_keep(gw_wait_queue_t *queue, gw_waiter_t *waiter) {
     uint64_t count;
     if (waiter->signalled) {
         waiter->signalled = false;
@@ -78,17 +65,13 @@ gw_waiter_keep(gw_wait_queue_t *queue, gw_waiter_t *waiter)
     queue->spare = waiter;
 }
 
-void
-gw_waiter_free(gw_waiter_t *waiter)
-{
+void gw_waiter_free(gw_waiter_t *waiter) {
     close(waiter->wake_fd); /* the epoll descriptor is its IO's, which the collector closes */
     xfree(waiter);
 }
 
 /* Nothing for nil. */
-int
-gw_waiter_close_io(VALUE io)
-{
+int gw_waiter_close_io(VALUE io) {
     int state = 0;
     if (!NIL_P(io)) rb_protect(rb_io_close, io, &state);
     return state;
@@ -96,15 +79,11 @@ gw_waiter_close_io(VALUE io)
 
 /* ---- a queue ---- */
 
-void
-gw_wait_queue_wake(gw_wait_queue_t *queue)
-{
+void gw_wait_queue_wake(gw_wait_queue_t *queue) {
     for (gw_waiter_t *waiter = queue->first; waiter; waiter = waiter->next) gw_waiter_wake(waiter);
 }
 
-void
-gw_wait_queue_free_spares(gw_wait_queue_t *queue)
-{
+void gw_wait_queue_free_spares(gw_wait_queue_t *queue) {
     gw_waiter_t *next;
     for (gw_waiter_t *waiter = queue->spare; waiter; waiter = next) {
         next = waiter->next;
@@ -114,9 +93,7 @@ gw_wait_queue_free_spares(gw_wait_queue_t *queue)
 }
 
 /* Their epoll descriptors go now, not when the collector comes. Not called by it. */
-void
-gw_wait_queue_close_spares(gw_wait_queue_t *queue)
-{
+void gw_wait_queue_close_spares(gw_wait_queue_t *queue) {
     VALUE error = rb_errinfo(), ios = rb_ary_new();
     for (gw_waiter_t *waiter = queue->spare; waiter; waiter = waiter->next) {
         if (!NIL_P(waiter->io)) rb_ary_push(ios, waiter->io);
@@ -129,39 +106,29 @@ gw_wait_queue_close_spares(gw_wait_queue_t *queue)
 
 /* The object behind the queue is collected. A waiter that is left is a fiber's, which is collected
  * too: its guard frees the waiter. */
-void
-gw_wait_queue_free(gw_wait_queue_t *queue)
-{
+void gw_wait_queue_free(gw_wait_queue_t *queue) {
     gw_wait_queue_free_spares(queue);
     for (gw_waiter_t *waiter = queue->first; waiter; waiter = waiter->next) waiter->queue = NULL;
     queue->first = queue->last = NULL;
 }
 
-void
-gw_wait_queue_mark(gw_wait_queue_t *queue)
-{
+void gw_wait_queue_mark(gw_wait_queue_t *queue) {
     for (gw_waiter_t *one = queue->spare; one; one = one->next) rb_gc_mark_movable(one->io);
     for (gw_waiter_t *one = queue->first; one; one = one->next) rb_gc_mark_movable(one->io);
 }
 
-void
-gw_wait_queue_compact(gw_wait_queue_t *queue)
-{
+void gw_wait_queue_compact(gw_wait_queue_t *queue) {
     for (gw_waiter_t *one = queue->spare; one; one = one->next) one->io = rb_gc_location(one->io);
     for (gw_waiter_t *one = queue->first; one; one = one->next) one->io = rb_gc_location(one->io);
 }
 
-size_t
-gw_wait_queue_size(const gw_wait_queue_t *queue)
-{
+size_t gw_wait_queue_size(const gw_wait_queue_t *queue) {
     size_t size = 0;
     for (gw_waiter_t *waiter = queue->spare; waiter; waiter = waiter->next) size += sizeof *waiter;
     return size;
 }
 
-long
-gw_wait_queue_count(const gw_wait_queue_t *queue)
-{
+long gw_wait_queue_count(const gw_wait_queue_t *queue) {
     long count = 0;
     for (gw_waiter_t *waiter = queue->first; waiter; waiter = waiter->next) count++;
     return count;
@@ -169,9 +136,7 @@ gw_wait_queue_count(const gw_wait_queue_t *queue)
 
 /* ---- what a socket's waiters wait for ---- */
 
-void
-gw_watch_touch(gw_watch_t *watch)
-{
+void gw_watch_touch(gw_watch_t *watch) {
     gw_group_t *group = watch->group;
     if (watch->due) return;
     watch->due = true;
@@ -184,25 +149,17 @@ gw_watch_touch(gw_watch_t *watch)
 }
 
 /* What changed the socket may have left no edge, so its pollers look at it too. */
-void
-gw_wake_all(gw_socket_t *socket)
-{
+void gw_wake_all(gw_socket_t *socket) {
     gw_wait_queue_wake(&socket->queue);
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_touch(watch);
 }
 
-void
-gw_wake_monitor_waiters(gw_socket_t *socket)
-{
-    gw_wait_queue_wake(&socket->monitor_waiters);
-}
+void gw_wake_monitor_waiters(gw_socket_t *socket) { gw_wait_queue_wake(&socket->monitor_waiters); }
 
 /* Whether ZMQ_FD was written or read since the last look, also when nothing is left of it. An
  * edge-triggered epoll remembers each edge and reports it, since the descriptor is always writable.
  * True where that cannot be known. */
-bool
-gw_edge_passed(gw_socket_t *socket)
-{
+bool gw_edge_passed(gw_socket_t *socket) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET};
     if (socket->edge_fd < 0) {
         int fd = epoll_create1(EPOLL_CLOEXEC);
@@ -218,9 +175,7 @@ gw_edge_passed(gw_socket_t *socket)
 
 /* The eventfd of a thread-safe socket stays readable until it is read, which no call on the socket
  * does. The signal may be for any waiter, so its reader wakes all. */
-bool
-gw_take_signal(gw_socket_t *socket)
-{
+bool gw_take_signal(gw_socket_t *socket) {
     uint64_t count;
     if (read(socket->fd, &count, sizeof count) < 0) return false;
     gw_wake_all(socket);
