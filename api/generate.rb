@@ -19,7 +19,8 @@ module Generate
   def files
     constants, errors, options = tables
     {
-      "ext/godwit/drafts.h" => drafts_h(constants),
+      "ext/godwit/constants.h" => constants_h(constants),
+      "lib/godwit/generated/constants.rb" => constants_rb(constants),
       "lib/godwit/generated/header.rb" => header_rb(constants, errors, options),
       "ext/godwit/option_table.h" => option_table_h(options),
       "lib/godwit/generated/options.rb" => options_rb(options),

@@ -1,11 +1,6 @@
 /* Messages to a routing id or a group, and the calls of draft types. */
 #include "proxy.h"
 
-enum {
-    /* libzmq's receiver takes a larger length for a negative number, and aborts */
-    UDP_GROUP_MOST = 127,
-};
-
 static const char *addressed_group_name(VALUE group) { return StringValueCStr(group); }
 
 /* _set_group(group, whether it joins or leaves it) */
@@ -57,8 +52,8 @@ static int addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_t
 
 static void addressed_check_size(const gw_socket_t *socket, VALUE self, VALUE body, VALUE to) {
     if (!socket->udp || !RB_TYPE_P(to, T_STRING)) return;
-    if (RSTRING_LEN(to) > UDP_GROUP_MOST) gw_raise(ENAMETOOLONG, "send", self, Qnil);
-    if (1 + RSTRING_LEN(to) + gw_part_size(body) > GW_UDP_MOST)
+    if (RSTRING_LEN(to) > GW_UDP_GROUP_BYTES) gw_raise(ENAMETOOLONG, "send", self, Qnil);
+    if (1 + RSTRING_LEN(to) + gw_part_size(body) > GW_UDP_BYTES)
         gw_raise(EMSGSIZE, "send", self, Qnil);
 }
 

@@ -144,7 +144,7 @@ static VALUE context_close(VALUE self) {
     if (gw_wait_interrupted()) return Qnil;
     int longest = atomic_load(&native->longest_linger);
     gw_wait_fd(self, "close", native->done_fd,
-            gw_deadline(longest == GW_FOREVER ? GW_FOREVER : (int64_t)longest + 1000));
+            gw_deadline(longest == GW_FOREVER ? GW_FOREVER : (int64_t)longest + GW_CLOSE_GRACE));
     return Qnil;
 }
 

@@ -28,8 +28,7 @@ static int64_t endpoints_do_bind(gw_socket_t *socket, const char *endpoint) {
 }
 
 static int endpoints_prepare(gw_socket_t *socket, const char *endpoint) {
-    enum { LOOKUP = 4 }; /* descriptors that libzmq must find to look up an address */
-    int error = gw_descriptors(LOOKUP + (socket->counting ? 2 : 0));
+    int error = gw_descriptors(GW_LOOKUP_DESCRIPTORS + (socket->counting ? 2 : 0));
     for (const gw_socket_part_t **part = gw_socket_parts; *part && !error; part++) {
         if ((*part)->before_endpoint) error = (*part)->before_endpoint(socket, endpoint);
     }

@@ -3,9 +3,7 @@
 #include "logger_statistics.h"
 #include <string.h>
 
-enum { DIGITS = 19 };
-
-static const char *const labels[GW_LEVELS] = {"DEBUG", "INFO", "WARN", "ERROR", "FATAL", "ANY"};
+static const char *const labels[GW_LEVELS] = GW_LOG_LABELS;
 
 /* Takes a word off the front. */
 static bool head_skip(gw_bytes_t *text, const char *word, size_t size) {
@@ -29,7 +27,7 @@ static bool head_take_number(gw_bytes_t *text, uint64_t *number) {
     int digits = 0;
     for (*number = 0; text->size && *text->data >= '0' && *text->data <= '9';
             text->data++, text->size--) {
-        if (++digits > DIGITS) return false;
+        if (++digits > GW_LOG_DIGITS) return false;
         *number = 10 * *number + (*text->data - '0');
     }
     return digits > 0;

@@ -3,8 +3,6 @@
 #include "proxy.h"
 #include <string.h>
 
-enum { MOST_NESTING = 100 }; /* as Ruby's JSON.parse */
-
 typedef struct {
     const char *at, *end;
 } cursor_t;
@@ -106,8 +104,8 @@ static bool json_value(cursor_t *text, int nesting) {
     if (text->at == text->end) return false;
     switch (*text->at) {
     case '"': return json_string(text);
-    case '{': return nesting < MOST_NESTING && json_object(text, nesting + 1, NULL, NULL);
-    case '[': return nesting < MOST_NESTING && json_array(text, nesting + 1);
+    case '{': return nesting < GW_LOG_NESTING && json_object(text, nesting + 1, NULL, NULL);
+    case '[': return nesting < GW_LOG_NESTING && json_array(text, nesting + 1);
     case 't': return json_word(text, "true");
     case 'f': return json_word(text, "false");
     case 'n': return json_word(text, "null");

@@ -11,7 +11,7 @@ enum { DIGITS = 21, PARTS = 15 };
 
 static VALUE batch_mark; /* the first frame of a batch */
 
-static const char mark_text[] = "godwit-log-batch";
+static const char mark_text[] = GW_LOG_BATCH_MARK;
 
 /* ---- a batch, without the GVL ---- */
 

@@ -6,7 +6,7 @@
 enum {
     FIRST = 256,              /* slots, a power of two */
     /* That an entry takes besides its texts: an Array of eight, slots and slack of four Strings. */
-    ENTRY_BYTES = 448,
+    ENTRY_BYTES = GW_LOG_ENTRY_BYTES,
 };
 
 typedef struct {

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES = 3 };
-
 /* One message that is kept: count, sizes and frames stand together in the arena. */
 typedef struct {
     size_t offset, size;
@@ -82,7 +80,7 @@ static void statistics_drop_first(statistics_t *statistics) {
  * room. One that would fill a quarter of it is not kept. */
 static void statistics_keep(
         statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes) {
-    uint32_t header[1 + FRAMES];
+    uint32_t header[1 + GW_LOG_FRAMES];
     size_t head_size = (1 + count) * sizeof *header, size = head_size + bytes;
     if (!statistics->most || bytes > statistics->arena_size / 4 || size > statistics->arena_size)
         return;
@@ -110,14 +108,14 @@ static void statistics_keep(
     statistics->head += size;
 }
 
-/* `frames` has the first FRAMES of `count`. */
+/* `frames` has the first GW_LOG_FRAMES of `count`. */
 static void statistics_record(
         statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes) {
     gw_head_t head;
     pthread_mutex_lock(&statistics->mutex);
     statistics->messages++;
     statistics->bytes += bytes;
-    if (count == FRAMES && gw_head_parse(frames[0], frames[1], &head)) {
+    if (count == GW_LOG_FRAMES && gw_head_parse(frames[0], frames[1], &head)) {
         statistics->levels[head.level]++;
         gw_writers_count(&statistics->table, &head, bytes);
         statistics_keep(statistics, frames, count, bytes);
@@ -133,8 +131,8 @@ static void statistics_record(
 
 static void statistics_observe(gw_observer_t *observer, zmq_msg_t *parts, int count, size_t bytes) {
     statistics_t *statistics = (statistics_t *)observer;
-    gw_bytes_t frames[FRAMES];
-    for (int i = 0; i < count && i < FRAMES; i++)
+    gw_bytes_t frames[GW_LOG_FRAMES];
+    for (int i = 0; i < count && i < GW_LOG_FRAMES; i++)
         frames[i] = (gw_bytes_t){zmq_msg_data(&parts[i]), zmq_msg_size(&parts[i])};
     statistics_record(statistics, frames, count, bytes);
 }
@@ -150,14 +148,14 @@ static int statistics_next(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *pa
     gw_packed_t record;
     if (!gw_packing_next(zmq_msg_data((zmq_msg_t *)batch), zmq_msg_size(batch), offset, &record))
         return 0;
-    for (int i = 0; i < FRAMES; i++) {
+    for (int i = 0; i < GW_LOG_FRAMES; i++) {
         if (zmq_msg_init_size(&parts[i], record.sizes[i]) != 0) {
             while (i >= 0) zmq_msg_init(&parts[i--]);
             return 0;
         }
         if (record.sizes[i]) memcpy(zmq_msg_data(&parts[i]), record.frames[i], record.sizes[i]);
     }
-    return FRAMES;
+    return GW_LOG_FRAMES;
 }
 
 /* ---- primitives ---- */
@@ -202,7 +200,7 @@ static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
 /* record(frames): as the loop does it */
 static VALUE statistics_record_frames(VALUE self, VALUE parts) {
     statistics_t *statistics = statistics_get(self, "record");
-    gw_bytes_t frames[FRAMES];
+    gw_bytes_t frames[GW_LOG_FRAMES];
     size_t bytes = 0;
     Check_Type(parts, T_ARRAY);
     long count = RARRAY_LEN(parts);
@@ -210,7 +208,7 @@ static VALUE statistics_record_frames(VALUE self, VALUE parts) {
         VALUE part = rb_ary_entry(parts, i);
         Check_Type(part, T_STRING);
         bytes += RSTRING_LEN(part);
-        if (i < FRAMES) frames[i] = (gw_bytes_t){RSTRING_PTR(part), RSTRING_LEN(part)};
+        if (i < GW_LOG_FRAMES) frames[i] = (gw_bytes_t){RSTRING_PTR(part), RSTRING_LEN(part)};
     }
     statistics_record(statistics, frames, (int)count, bytes);
     RB_GC_GUARD(parts);
@@ -235,7 +233,7 @@ static VALUE statistics_messages(VALUE self, VALUE wanted) {
 
     VALUE messages = rb_ary_new_capa(count);
     for (const char *at = copy; count; count--) {
-        uint32_t header[1 + FRAMES];
+        uint32_t header[1 + GW_LOG_FRAMES];
         memcpy(header, at, sizeof *header);
         memcpy(header, at, (1 + header[0]) * sizeof *header);
         at += (1 + header[0]) * sizeof *header;

@@ -3,7 +3,7 @@
 #define GODWIT_LOGGER_STATISTICS_H
 #include "proxy.h"
 
-enum { GW_LEVELS = 6, GW_ID_SIZE = 16, GW_ID_HEX = 2 * GW_ID_SIZE, GW_NAME = 63, GW_GAPS = 8 };
+enum { GW_LEVELS = 6, GW_ID_SIZE = 16, GW_ID_HEX = 2 * GW_ID_SIZE };
 #define GW_NO_WRITER UINT32_MAX
 
 typedef struct {
@@ -28,13 +28,13 @@ typedef struct {
 typedef struct {
     unsigned char id[GW_ID_SIZE];
     uint64_t first, last, received, lost, late, bytes, levels[GW_LEVELS];
-    int64_t lag, longest_lag; /* ns between the writer's clock and ours */
-    int64_t heard;            /* ms, monotonic */
-    uint32_t newer, older;    /* places in `writers`, in the order of their last record */
-    uint32_t chain;           /* next in the same bucket */
-    gw_gap_t gaps[GW_GAPS];   /* ascending */
+    int64_t lag, longest_lag;   /* ns between the writer's clock and ours */
+    int64_t heard;              /* ms, monotonic */
+    uint32_t newer, older;      /* places in `writers`, in the order of their last record */
+    uint32_t chain;             /* next in the same bucket */
+    gw_gap_t gaps[GW_LOG_GAPS]; /* ascending */
     uint8_t gap_count, prog_size, host_size;
-    char prog[GW_NAME], host[GW_NAME]; /* cut when they are longer */
+    char prog[GW_LOG_NAME_BYTES], host[GW_LOG_NAME_BYTES]; /* cut when they are longer */
 } gw_writer_t;
 
 typedef struct {

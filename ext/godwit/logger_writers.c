@@ -82,7 +82,7 @@ static uint32_t writers_forget_oldest(gw_writers_t *table) {
 }
 
 static uint8_t writers_copy_name(char *to, gw_bytes_t from) {
-    uint8_t size = from.size < GW_NAME ? from.size : GW_NAME;
+    uint8_t size = from.size < GW_LOG_NAME_BYTES ? from.size : GW_LOG_NAME_BYTES;
     if (size) memcpy(to, from.data, size);
     return size;
 }
@@ -123,7 +123,7 @@ static void writers_drop_gap(gw_writer_t *writer, int at) {
 }
 
 static void writers_add_gap(gw_writer_t *writer, uint64_t first, uint64_t last) {
-    if (writer->gap_count == GW_GAPS) writers_drop_gap(writer, 0);
+    if (writer->gap_count == GW_LOG_GAPS) writers_drop_gap(writer, 0);
     writer->gaps[writer->gap_count++] = (gw_gap_t){first, last};
 }
 
@@ -141,7 +141,7 @@ static bool writers_fill_gap(gw_writer_t *writer, uint64_t number) {
         uint64_t first = gap->first;
         gap->first = number + 1;
         /* No room for the other half. */
-        if (number == first || writer->gap_count == GW_GAPS) return true;
+        if (number == first || writer->gap_count == GW_LOG_GAPS) return true;
         memmove(gap + 1, gap, (writer->gap_count - at) * sizeof *gap);
         *gap = (gw_gap_t){first, number - 1};
         writer->gap_count++;

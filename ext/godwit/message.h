@@ -4,8 +4,6 @@
 
 #include "frame.h"
 
-enum { GW_UDP_MOST = 8192 }; /* bytes of a packet; libzmq copies larger ones beyond its buffer */
-
 /* The socket, if one message may go through it at once and nothing else is due: the fast path. NULL
  * sends the caller to the slow path. */
 static inline gw_socket_t *gw_fast_socket(VALUE self) {

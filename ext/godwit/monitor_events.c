@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LOOK_EVERY = 10 }; /* ms */
-
 struct gw_monitor {
     void *pair;               /* owned */
     int fd;                   /* borrowed from libzmq: the pair's ZMQ_FD */
@@ -139,7 +137,7 @@ int gw_monitor_drain(gw_socket_t *socket, bool *news) {
 static void monitor_events_look(gw_socket_t *socket) {
     bool news = false;
     int64_t now = gw_milliseconds_now();
-    if (now - socket->monitor->looked < LOOK_EVERY) return;
+    if (now - socket->monitor->looked < GW_MONITOR_EVERY) return;
     socket->monitor->looked = now;
     gw_monitor_drain(socket, &news);
 }

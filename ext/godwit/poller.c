@@ -159,7 +159,7 @@ static int poller_descriptor_for(VALUE object, VALUE io, int events, const char 
     if (writer != io && events == (READABLE | WRITABLE)) {
         gw_raise_detail("PollerError", operation,
                 rb_sprintf("%+" PRIsVALUE " has one descriptor to read and another to write: "
-                                          "register it for one of them",
+                           "register it for one of them",
                         object));
     }
     int fd = poller_descriptor(events & WRITABLE ? writer : io);
@@ -357,11 +357,10 @@ static void poller_look_at_ios(gw_poller_t *poller) {
 }
 
 /* Nothing wakes the waiting thread when another thread closes an IO, so with IOs it looks every
- * LOOK milliseconds. False: time is up. */
+ * GW_IO_LOOK_EVERY milliseconds. False: time is up. */
 static bool poller_wait_and_look(gw_call_t *call, gw_poller_t *poller) {
-    enum { LOOK = 500 };
     gw_call_t slice = *call;
-    gw_deadline_t look = gw_deadline(LOOK);
+    gw_deadline_t look = gw_deadline(GW_IO_LOOK_EVERY);
     if (poller->ios && (call->deadline == GW_FOREVER || look < call->deadline))
         slice.deadline = look;
     if (gw_group_wait(&slice, &poller->group)) return true;

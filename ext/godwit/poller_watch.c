@@ -31,16 +31,15 @@ static gw_watch_t *poller_watch_find_serial(gw_poller_t *poller, uint64_t serial
 
 /* Whose descriptor was touched since the last look is due. */
 void gw_poller_collect(gw_poller_t *poller) {
-    enum { MOST = 64 };
-    struct epoll_event events[MOST];
+    struct epoll_event events[GW_EPOLL_EVENTS];
     int count;
     do {
-        count = epoll_wait(poller->group.epoll_fd, events, MOST, 0);
+        count = epoll_wait(poller->group.epoll_fd, events, GW_EPOLL_EVENTS, 0);
         for (int i = 0; i < count; i++) {
             gw_watch_t *watch = poller_watch_find_serial(poller, events[i].data.u64);
             if (watch) gw_watch_touch(watch);
         }
-    } while (count == MOST);
+    } while (count == GW_EPOLL_EVENTS);
 }
 
 /* ---- the places of sockets and IOs ---- */

@@ -12,14 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    SLOTS = 3, /* libzmq sockets for one of the user's: two internal ones; closed ones go later */
-    SLOTS_MOST = 65535,
-    MAX_SOCKETS = 1023,
-    /* ms that close and exit wait beyond linger: a name server can hold zmq_ctx_term */
-    GRACE = 1000,
-};
-
 atomic_uint gw_generation = 1;
 
 /* Registered by higher layers, at load. */
@@ -66,12 +58,11 @@ gw_context_t *gw_context_create(void) {
     context->generation = gw_generation;
     atomic_init(&context->refs, 1);
     atomic_init(&context->holders, 1);
-    atomic_init(&context->linger, 5000);
     atomic_init(&context->exit_linger, GW_FOREVER);
     atomic_flag_clear(&context->lock);
     gw_threads_init(&context->threads);
 
-    gw_context_set_max_sockets(context, MAX_SOCKETS);
+    gw_context_set_max_sockets(context, GW_MAX_SOCKETS);
 
     process_spin(&contexts_lock);
     context->next = contexts;
@@ -139,7 +130,8 @@ void gw_context_leave(gw_context_t *context) {
 }
 
 int gw_context_set_max_sockets(gw_context_t *context, int count) {
-    int slots = count > SLOTS_MOST / SLOTS ? SLOTS_MOST : SLOTS * count;
+    int slots = count > GW_MOST_SOCKET_SLOTS / GW_SOCKET_SLOTS ? GW_MOST_SOCKET_SLOTS
+                                                               : GW_SOCKET_SLOTS * count;
     if (zmq_ctx_set(context->zmq, ZMQ_MAX_SOCKETS, slots) != 0) return errno;
     atomic_store(&context->max_sockets, count);
     return 0;
@@ -181,7 +173,7 @@ static void process_at_exit(ruby_vm_t *vm) {
             int longest = atomic_load(&context->longest_linger);
             if (longest == GW_FOREVER) longest = atomic_load(&context->exit_linger);
             if (longest == GW_FOREVER) break;
-            int64_t ms = start + longest + GRACE - process_milliseconds();
+            int64_t ms = start + longest + GW_CLOSE_GRACE - process_milliseconds();
             if (ms <= 0) continue; /* its time is up; others may have more */
             left.tv_sec = ms / 1000;
             left.tv_nsec = ms % 1000 * 1000000;

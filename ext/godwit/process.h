@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <zmq.h>
-#include "drafts.h"
+#include "constants.h"
 
 #define GW_EXTERN __attribute__((visibility("default")))
 #define GW_FOREVER (-1)

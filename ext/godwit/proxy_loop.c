@@ -6,10 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum {
-    LARGE = 4096, /* bytes; smaller frames are not counted */
-    BURST = 1000, /* messages in one direction before the other has its turn, as zmq_proxy */
-};
+enum { LARGE = 4096 }; /* bytes; smaller frames are not counted */
 
 /* A large frame on its way to the back end: libzmq frees it when the last reader has it. */
 typedef struct {
@@ -217,7 +214,7 @@ static int proxy_loop_take_turn(
     if (!echoes && !(events[direction->to] & ZMQ_POLLOUT)) return 0;
     if (proxy->native[GW_CAPTURE] && !(events[GW_CAPTURE] & ZMQ_POLLOUT)) return 0;
     *progress = true;
-    for (int i = 0; i < BURST; i++) {
+    for (int i = 0; i < GW_PROXY_BURST; i++) {
         if (atomic_load_explicit(&proxy->control, memory_order_relaxed)) return 0;
         error = proxy_loop_take(proxy, direction);
         if (!error) error = proxy_loop_pass(proxy, direction);

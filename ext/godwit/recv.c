@@ -1,11 +1,6 @@
 /* Receiving: always ZMQ_DONTWAIT with the GVL held, whole messages only (laws 1 and 3). */
 #include "message.h"
 
-enum {
-    BATCH = 1024,           /* most messages of recv_many per crossing */
-    BATCH_BYTES = 64 << 20, /* and most bytes, about */
-};
-
 static VALUE recv_to_string(gw_socket_t *socket, zmq_msg_t *message) {
     size_t size = zmq_msg_size(message);
     const char *data = zmq_msg_data(message);
@@ -125,7 +120,7 @@ static VALUE recv_rest_of_batch(VALUE argument) {
     size_t bytes = 0;
     zmq_msg_t first;
     zmq_msg_init(&first);
-    while (RARRAY_LEN(batch->messages) < batch->wanted && bytes < BATCH_BYTES &&
+    while (RARRAY_LEN(batch->messages) < batch->wanted && bytes < GW_BATCH_BYTES &&
             gw_receive_frame(call->socket, &first) == 0) {
         bytes += zmq_msg_size(&first);
         if (!batch->frames) {
@@ -144,7 +139,7 @@ static VALUE recv_rest_of_batch(VALUE argument) {
 /* Up to `wanted` whole messages, or frames of them, in one Array; Qnil: time was up before the
  * first. */
 static VALUE recv_batch(gw_call_t *call, long wanted, bool frames) {
-    if (wanted > BATCH) wanted = BATCH;
+    if (wanted > GW_BATCH) wanted = GW_BATCH;
     VALUE message = recv_waiting(call, frames);
     if (message == Qundef) return Qnil;
     bool several = frames && RB_TYPE_P(message, T_ARRAY);

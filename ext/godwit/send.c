@@ -1,11 +1,6 @@
 /* Sending: always ZMQ_DONTWAIT with the GVL held, whole messages only (laws 1 and 3). */
 #include "message.h"
 
-enum {
-    BATCH = 1024,     /* messages of send_many per crossing */
-    DRAIN_EVERY = 10, /* ms between two looks of a PUB at its subscriptions */
-};
-
 static VALUE message_class;
 static ID id_frames;
 
@@ -175,7 +170,7 @@ static bool send_fits(const gw_socket_t *socket, long frames) {
 
 /* Whether a message that fits would overrun libzmq's buffer for packets. */
 static bool send_too_large(const gw_socket_t *socket, VALUE message) {
-    return socket->form == GW_FORM_DATAGRAM && gw_part_size(RARRAY_AREF(message, 1)) > GW_UDP_MOST;
+    return socket->form == GW_FORM_DATAGRAM && gw_part_size(RARRAY_AREF(message, 1)) > GW_UDP_BYTES;
 }
 
 static inline bool send_valid_part(VALUE part) {
@@ -265,7 +260,7 @@ static void send_begin(gw_call_t *call) {
     if (!call->socket->publisher) return;
     /* Often enough that a peer cannot fill our memory with what it sends up. */
     int64_t now = gw_milliseconds_now();
-    if (now - call->socket->drained < DRAIN_EVERY) return;
+    if (now - call->socket->drained < GW_SUBSCRIPTIONS_EVERY) return;
     call->socket->drained = now;
     gw_drain_subscriptions(call->socket);
 }
@@ -295,7 +290,7 @@ typedef struct {
 static VALUE send_rest_of_batch(VALUE argument) {
     send_batch_t *batch = (send_batch_t *)argument;
     gw_socket_t *socket = batch->socket;
-    for (; batch->sent < BATCH; batch->sent++) {
+    for (; batch->sent < GW_BATCH; batch->sent++) {
         long index = batch->start + batch->sent;
         if (index >= RARRAY_LEN(batch->messages)) break;
         VALUE message = send_parts_of(RARRAY_AREF(batch->messages, index));

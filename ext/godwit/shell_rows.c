@@ -10,12 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PIPE = 65536 }; /* bytes that a pipe holds */
-
-/* What take answers; the numbers are those of Godwit::Shell::Source. */
-enum { MORE, WAIT, END, LATE, TOO_LONG, ROW };
-
-enum { LONG_RAISES, LONG_IS_SPLIT, LONG_IS_CUT };
+enum { GW_ROWS_ROW = GW_ROWS_TOO_LONG + 1 }; /* beside the answers of take */
 
 typedef struct {
     char *buffer;          /* owned */
@@ -29,7 +24,7 @@ typedef struct {
     /* The one that is used again and again; nil: each row is a String of its own. */
     VALUE row;
     int fd;               /* borrowed from the IO that `lib/` keeps; -1 once closed */
-    int longer;           /* LONG_…: what becomes of rows above the limit */
+    int longer;           /* GW_LONG_…: what becomes of rows above the limit */
     bool chomp, carriage; /* leave the separator out; "\r" before it too */
     bool utf8, over;      /* no row ends within a character; the end was read */
     bool dropping;        /* the rest of a row that was cut */
@@ -101,7 +96,7 @@ static VALUE rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE
     rows->chomp = RTEST(chomp);
     if (size) memcpy(rows->separator, RSTRING_PTR(separator), size);
     rows->carriage = size == 1 && rows->separator[0] == '\n';
-    rows->capacity = PIPE;
+    rows->capacity = GW_PIPE_BYTES;
     rows->buffer = ALLOC_N(char, rows->capacity);
     if (RTEST(reuse)) RB_OBJ_WRITE(self, &rows->row, rb_enc_str_new(NULL, 0, rows_encoding));
     return self;
@@ -132,27 +127,27 @@ static int rows_chunk(rows_t *rows, const char **text, size_t *size) {
     size_t left = rows->end - rows->start;
     *text = rows->buffer + rows->start;
     *size = rows->over ? left : rows_whole(rows, *text, left);
-    if (left == 0) return rows->over ? END : WAIT;
+    if (left == 0) return rows->over ? GW_ROWS_ENDED : GW_ROWS_WAIT;
     if (*size > rows->limit) *size = rows_whole(rows, *text, rows->limit);
     if (*size == left && !rows->over && left <= 3 && rows->utf8 && (unsigned char)**text >= 0xc0) {
         size_t wanted = (unsigned char)**text >= 0xf0 ? 4 : (unsigned char)**text >= 0xe0 ? 3 : 2;
-        if (wanted > left) return WAIT; /* nothing but the beginning of a character */
+        if (wanted > left) return GW_ROWS_WAIT; /* nothing but the beginning of a character */
     }
     rows->start += *size;
-    return ROW;
+    return GW_ROWS_ROW;
 }
 
 /* A row above the limit, of which so many bytes are there. */
 static int rows_too_long(rows_t *rows, const char **text, size_t *size) {
-    if (rows->longer == LONG_RAISES) return TOO_LONG;
+    if (rows->longer == GW_LONG_RAISES) return GW_ROWS_TOO_LONG;
     *size = rows_whole(rows, *text, rows->limit);
     rows->start += *size;
     if (rows->scanned < rows->start) rows->scanned = rows->start;
-    rows->dropping = rows->longer == LONG_IS_CUT;
-    return ROW;
+    rows->dropping = rows->longer == GW_LONG_IS_CUT;
+    return GW_ROWS_ROW;
 }
 
-/* ROW, END, TOO_LONG, or WAIT when more has to be read. */
+/* GW_ROWS_ROW, GW_ROWS_ENDED, GW_ROWS_TOO_LONG, or GW_ROWS_WAIT when more has to be read. */
 static int rows_next_row(rows_t *rows, const char **text, size_t *size) {
     if (rows->separator_size == 0) return rows_chunk(rows, text, size);
     for (;;) {
@@ -166,7 +161,7 @@ static int rows_next_row(rows_t *rows, const char **text, size_t *size) {
             rows->scanned = rows->start;
             rows->dropping = !found && !rows->over;
             if (found) continue;
-            return rows->over ? END : WAIT;
+            return rows->over ? GW_ROWS_ENDED : GW_ROWS_WAIT;
         }
         *text = rows->buffer + rows->start;
         *size = known - rows->start;
@@ -179,11 +174,11 @@ static int rows_next_row(rows_t *rows, const char **text, size_t *size) {
         if (found) {
             rows->start = rows->scanned = known + rows->separator_size;
             *size = rows->chomp ? *size - carriage : *size + rows->separator_size;
-            return ROW;
+            return GW_ROWS_ROW;
         }
-        if (!rows->over) return WAIT;
+        if (!rows->over) return GW_ROWS_WAIT;
         rows->start = rows->scanned = rows->end;
-        return *size ? ROW : END;
+        return *size ? GW_ROWS_ROW : GW_ROWS_ENDED;
     }
 }
 
@@ -196,27 +191,27 @@ static void rows_make_room(rows_t *rows) {
         rows->end -= rows->start;
         rows->start = 0;
     }
-    if (rows->capacity - rows->end >= PIPE / 2) return;
+    if (rows->capacity - rows->end >= GW_PIPE_BYTES / 2) return;
     REALLOC_N(rows->buffer, char, rows->capacity * 2); /* a row that long has to be whole in it */
     rows->capacity *= 2;
 }
 
-/* MORE, WAIT or END. One that was closed is at its end. */
+/* GW_ROWS_MORE, GW_ROWS_WAIT or GW_ROWS_ENDED. One that was closed is at its end. */
 static int rows_fill(VALUE self, rows_t *rows) {
-    if (rows->over || rows->fd < 0) return END;
+    if (rows->over || rows->fd < 0) return GW_ROWS_ENDED;
     rows_make_room(rows);
     ssize_t got = read(rows->fd, rows->buffer + rows->end, rows->capacity - rows->end);
     int error = errno;
     if (got > 0) {
         rows->end += (size_t)got;
         rows->bytes += (uint64_t)got;
-        return MORE;
+        return GW_ROWS_MORE;
     }
-    if (got < 0 && (error == EAGAIN || error == EINTR)) return WAIT;
+    if (got < 0 && (error == EAGAIN || error == EINTR)) return GW_ROWS_WAIT;
     rows->over = true;
     /* EIO: the other side of a terminal was closed. */
     if (got < 0 && error != EIO) gw_raise(error, "rows", self, Qnil);
-    return MORE;
+    return GW_ROWS_MORE;
 }
 
 static VALUE rows_string_of(VALUE self, rows_t *rows, const char *text, size_t size) {
@@ -242,9 +237,9 @@ static bool rows_past(int64_t deadline) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 >= deadline;
 }
 
-/* take(deadline in ms of the monotonic clock, -1: none) { |row| } => MORE, WAIT, END, LATE or
- * TOO_LONG: reads once at most, and yields all rows that are there. The block may raise, close the
- * rows, and never come back. */
+/* take(deadline in ms of the monotonic clock, -1: none) { |row| } => GW_ROWS_MORE, GW_ROWS_WAIT,
+ * GW_ROWS_ENDED, GW_ROWS_LATE or GW_ROWS_TOO_LONG: reads once at most, and yields all rows that are
+ * there. The block may raise, close the rows, and never come back. */
 static VALUE rows_take(VALUE self, VALUE deadline) {
     rows_t *rows = rows_opened(self);
     int64_t until = NUM2LL(deadline);
@@ -252,18 +247,18 @@ static VALUE rows_take(VALUE self, VALUE deadline) {
     const char *text;
     size_t size;
     for (;;) {
-        if (rows->fd < 0) return INT2FIX(END);
+        if (rows->fd < 0) return INT2FIX(GW_ROWS_ENDED);
         int what = rows_next_row(rows, &text, &size);
-        if (what == ROW) {
+        if (what == GW_ROWS_ROW) {
             rows->rows++;
             rb_yield(rows_string_of(self, rows, text, size));
-            if (rows_past(until)) return INT2FIX(LATE);
+            if (rows_past(until)) return INT2FIX(GW_ROWS_LATE);
             continue;
         }
-        if (what != WAIT) return INT2FIX(what);
-        if (read_once) return INT2FIX(MORE);
+        if (what != GW_ROWS_WAIT) return INT2FIX(what);
+        if (read_once) return INT2FIX(GW_ROWS_MORE);
         what = rows_fill(self, rows);
-        if (what != MORE) return INT2FIX(what);
+        if (what != GW_ROWS_MORE) return INT2FIX(what);
         read_once = true;
     }
 }

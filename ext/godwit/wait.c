@@ -12,8 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { A_DAY = 86400 }; /* seconds; a wait without deadline in a fiber looks again then */
-
 static ID id_for_fd;
 static VALUE guard_class;
 
@@ -158,7 +156,8 @@ static int wait_make_io(gw_waiter_t *waiter, int fd) {
 
 static VALUE wait_for_io(VALUE argument) {
     io_wait_t *wait = (io_wait_t *)argument;
-    VALUE timeout = INT2FIX(A_DAY); /* not nil: async 2.24 on Ruby 3.1 fails on it (ADR 7) */
+    VALUE timeout = INT2FIX(
+            GW_LONGEST_FIBER_WAIT); /* not nil: async 2.24 on Ruby 3.1 fails on it (ADR 7) */
     unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
     if (generation != atomic_load(&gw_generation)) return Qnil; /* see above */

@@ -171,8 +171,6 @@ typedef struct {
     bool quiet;
 } gw_call_t;
 
-enum { GW_TURNS = 128 }; /* messages that a fiber may move before it lets others run */
-
 gw_deadline_t gw_deadline(int64_t milliseconds);
 bool gw_wait(gw_call_t *call, short events); /* false: time is up. Raises on close and interrupts */
 /* On another descriptor than the socket's. */

@@ -243,7 +243,7 @@ module Godwit
       end
 
       def parsed
-        value = JSON.parse(utf8(@frames[1]), max_nesting: 100)
+        value = JSON.parse(utf8(@frames[1]), max_nesting: Constants::LOG_NESTING)
         value.is_a?(Hash) ? value : {}
       rescue JSON::ParserError
         {}

@@ -18,9 +18,9 @@ module Godwit
           :heard, :levels, :gaps
         )
       # Bytes of a program or host; a longer one is cut.
-      NAME = 63
+      NAME = Constants::LOG_NAME_BYTES
       TOTALS = %i[messages bytes records plain foreign lost late].freeze
-      MOST_NUMBER = 10**19
+      MOST_NUMBER = 10**Constants::LOG_DIGITS
       MOST_TIME = (1 << 63) - 1
       private_constant :WriterStatistics, :NAME, :TOTALS, :MOST_NUMBER, :MOST_TIME
 

@@ -5,11 +5,11 @@ module Godwit
     # What a wait found out about one socket or IO.
     class Event
       # @private
-      READABLE = 1
+      READABLE = Header::POLLIN
       # @private
-      WRITABLE = 2
+      WRITABLE = Header::POLLOUT
       # @private
-      ERROR = 4
+      ERROR = Header::POLLERR
       # @private
       BITS = {readable: READABLE, writable: WRITABLE}.freeze
 

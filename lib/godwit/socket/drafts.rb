@@ -9,10 +9,10 @@ module Godwit
       # A group's name has at most so many bytes; over udp {UDP_GROUP_LIMIT}.
       GROUP_LIMIT = 255
       # libzmq's receiver dies of a longer one.
-      UDP_GROUP_LIMIT = 127
+      UDP_GROUP_LIMIT = Constants::UDP_GROUP_BYTES
       # Bytes of a message over udp. Of a {RADIO}'s, the group's name and one more byte are part of
       # it.
-      UDP_LIMIT = 8192
+      UDP_LIMIT = Constants::UDP_BYTES
 
       UNSET = Timeout::UNSET
       private_constant :UNSET
