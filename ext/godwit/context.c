@@ -1,6 +1,5 @@
 /* Godwit::Context: the Ruby object over a native context (process.c). */
 #include "socket.h"
-#include <errno.h>
 
 typedef struct {
     gw_context_t *native; /* retained; NULL before _open */

@@ -1,6 +1,6 @@
-/* libzmq's draft functions (law 11). They are found at run time and never linked, so that one build
- * of the extension runs with any libzmq. zmq_has("draft") and the symbols decide whether they are
- * used. */
+/* libzmq's draft functions (law 11), found at run time and never linked, so that one build of the
+ * extension runs with any libzmq. zmq_has("draft") and the symbols decide whether Godwit uses
+ * them. */
 #include "process.h"
 #include <dlfcn.h>
 
@@ -24,7 +24,7 @@ const char *gw_draft_group(zmq_msg_t *message) {
     return gw_draft.available ? gw_draft.msg_group(message) : NULL;
 }
 
-/* From the libzmq that is linked, wherever else there may be one. */
+/* The libzmq that this extension is linked with; the process may have others. */
 static void *draft_symbols_library(void) {
     Dl_info info;
     if (!dladdr((void *)(uintptr_t)zmq_version, &info) || !info.dli_fname) return NULL;
@@ -60,7 +60,7 @@ static void draft_symbols_find(void) {
         if (function) memcpy(functions[i].place, &function, sizeof function);
         else if (functions[i].needed) gw_draft.available = false;
     }
-    dlclose(handle); /* it stays loaded: we are linked with it */
+    dlclose(handle); /* the library stays loaded, since the extension is linked with it */
 }
 
 static VALUE draft_symbols_available_p(VALUE self) { return RBOOL(gw_draft.available); }

@@ -1,7 +1,6 @@
 /* Binding and connecting a socket. */
 #include "socket.h"
 #include <fcntl.h>
-#include <unistd.h>
 
 /* libzmq closes the descriptor of use_fd itself, and aborts when one is bound twice. So it gets a
  * duplicate. */

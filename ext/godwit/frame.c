@@ -2,10 +2,7 @@
  * being sent or closed. One that is frozen may be read by several Ractors at once, so it never ends
  * before it is collected: sent, it shares its bytes. */
 #include "frame.h"
-#include <errno.h>
 #include <ruby/memory_view.h>
-#include <sched.h>
-#include <string.h>
 
 typedef struct {
     zmq_msg_t message;     /* owned while `live` */
@@ -61,7 +58,7 @@ static gw_frame_t *frame_get(VALUE self) { return rb_check_typeddata(self, &fram
 
 static gw_frame_t *frame_live(VALUE self, const char *operation) {
     gw_frame_t *frame = frame_get(self);
-    if (RB_UNLIKELY(!frame->live)) gw_raise_gone(operation, self);
+    if (RB_UNLIKELY(!frame->live)) gw_raise_named("GoneError", operation, self);
     return frame;
 }
 

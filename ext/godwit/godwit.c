@@ -1,6 +1,5 @@
 /* The extension's entry, and what belongs to no object: version, features, keys. */
 #include "proxy.h"
-#include <errno.h>
 
 static VALUE godwit_libzmq_version(VALUE self) {
     int major, minor, patch;
@@ -37,7 +36,7 @@ static VALUE godwit_swap(VALUE self, VALUE object, VALUE variable, VALUE known, 
     return Qtrue;
 }
 
-GW_EXTERN void Init_godwit_ext(void) {
+RUBY_FUNC_EXPORTED void Init_godwit_ext(void) {
 #ifdef HAVE_RB_EXT_RACTOR_SAFE
     rb_ext_ractor_safe(true);
 #endif

@@ -2,10 +2,8 @@
  * binds the name, and may abort then. Each gets an endpoint of its own, which Godwit binds for a
  * moment to complete or to end it. */
 #include "socket.h"
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define INPROC "inproc://"
 #define ALIAS INPROC "godwit.early."

@@ -1,7 +1,6 @@
 /* Parses the head of a log record: its topic, and the members of its header that statistics need.
  * No function here touches Ruby: a proxy's loop calls them without the GVL. */
 #include "logger_statistics.h"
-#include <string.h>
 
 static const char *const labels[GW_LEVELS] = GW_LOG_LABELS;
 

@@ -1,7 +1,6 @@
 /* A JSON object's members, without Ruby: for what reads headers beside the GVL. It checks the
  * grammar of RFC 8259 but not UTF-8, and keeps nothing. */
 #include "proxy.h"
-#include <string.h>
 
 typedef struct {
     const char *at, *end;

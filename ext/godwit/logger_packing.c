@@ -3,7 +3,6 @@
  * "primitives" touch no Ruby: the proxy's loop calls them without the GVL. */
 #include "proxy.h"
 #include <arpa/inet.h>
-#include <string.h>
 
 /* Bytes before a packed record in a batch, and at its start. */
 enum { SIZE = 4, HEAD = 6 };

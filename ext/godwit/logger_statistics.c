@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <ruby/random.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* One message that is kept: count, sizes and frames stand together in the arena. */
 typedef struct {

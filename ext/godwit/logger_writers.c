@@ -3,8 +3,6 @@
  * mutex of the statistics. */
 #include "logger_statistics.h"
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 enum { FIRST_WRITERS = 64 };
 
@@ -150,7 +148,6 @@ static bool writers_fill_gap(gw_writer_t *writer, uint64_t number) {
 }
 
 void gw_writers_count(gw_writers_t *table, const gw_head_t *head, size_t bytes) {
-    struct timespec now;
     gw_writer_t *writer = writers_find(table, head);
     table->records++;
     if (!writer) return;
@@ -172,8 +169,7 @@ void gw_writers_count(gw_writers_t *table, const gw_head_t *head, size_t bytes) 
     }
     writer->bytes += bytes;
     writer->levels[head->level]++;
-    clock_gettime(CLOCK_REALTIME, &now);
-    writer->lag = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)head->t_ns;
+    writer->lag = gw_nanoseconds(CLOCK_REALTIME) - (int64_t)head->t_ns;
     if (writer->lag > writer->longest_lag) writer->longest_lag = writer->lag;
     writer->heard = gw_milliseconds_now();
 }

@@ -82,7 +82,7 @@ static VALUE options_set(VALUE self, VALUE id, VALUE value) {
     /* libzmq would change pipes that a thread of its own may be ending. It refuses a negative
      * mark. */
     bool mark = option->id == ZMQ_SNDHWM || option->id == ZMQ_RCVHWM;
-    if (mark && socket->attached && number.i >= 0) gw_raise_fixed(self);
+    if (mark && socket->attached && number.i >= 0) gw_raise_named("StateError", "set", self);
     int error = gw_socket_set(socket, option->id, data, size);
     RB_GC_GUARD(value);
     if (error) gw_raise(error, "set", self, Qnil);

@@ -2,11 +2,8 @@
  * alive and in its place. Any Ractor pushes to the list of pins without a lock; libzmq's threads
  * only mark a pin as done. Done pins leave the list at a collection, or every so many new pins. */
 #include "frame.h"
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 /* New pins; between collections, so that a sender of large Strings leaves no tail of them. */
 enum { SWEEP_EVERY = 64 };
@@ -47,10 +44,7 @@ static void pin_tracker_release(gw_tracker_t *tracker) {
 }
 
 static void pin_tracker_finish_one(gw_tracker_t *tracker) {
-    uint64_t one = 1;
-    if (atomic_fetch_sub(&tracker->pending, 1) != 1) return;
-    ssize_t written = write(tracker->fd, &one, sizeof one);
-    (void)written; /* an eventfd at its first write has room */
+    if (atomic_fetch_sub(&tracker->pending, 1) == 1) gw_event_signal(tracker->fd);
 }
 
 /* ---- pins ---- */
@@ -220,7 +214,7 @@ gw_tracker_t *gw_tracker_get(VALUE self) {
     gw_tracker_t *tracker = rb_check_typeddata(self, &tracker_type);
     if (!tracker)
         gw_raise_detail("StateError", "tracker",
-                rb_str_new_cstr("no send gave this tracker: send(…, track: true) gives one"));
+                "no send gave this tracker: send(…, track: true) gives one");
     return tracker;
 }
 

@@ -7,7 +7,6 @@
 #include <ruby/io.h>
 #include <stddef.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 enum { READABLE = ZMQ_POLLIN, WRITABLE = ZMQ_POLLOUT, FAULTY = ZMQ_POLLERR };
 
@@ -148,9 +147,8 @@ NORETURN(static void poller_raise_closed(VALUE object, const char *operation));
 
 static void poller_raise_closed(VALUE object, const char *operation) {
     gw_raise_detail("ClosedError", operation,
-            rb_sprintf("%+" PRIsVALUE
-                       " was closed while it was registered: remove it from the poller",
-                    object));
+            "%+" PRIsVALUE " was closed while it was registered: remove it from the poller",
+            object);
 }
 
 /* The IO's descriptor for these events; refuses what it was not opened for. */
@@ -158,22 +156,22 @@ static int poller_descriptor_for(VALUE object, VALUE io, int events, const char 
     VALUE writer = rb_io_get_write_io(io);
     if (writer != io && events == (READABLE | WRITABLE)) {
         gw_raise_detail("PollerError", operation,
-                rb_sprintf("%+" PRIsVALUE " has one descriptor to read and another to write: "
-                           "register it for one of them",
-                        object));
+                "%+" PRIsVALUE " has one descriptor to read and another to write: "
+                "register it for one of them",
+                object);
     }
     int fd = poller_descriptor(events & WRITABLE ? writer : io);
     if (fd < 0)
         gw_raise_detail("ClosedError", operation,
-                rb_sprintf("%+" PRIsVALUE " is closed: register it while it is open", object));
+                "%+" PRIsVALUE " is closed: register it while it is open", object);
     int mode = fcntl(fd, F_GETFL);
     if (mode >= 0 && (mode & O_ACCMODE) == O_RDONLY && events & WRITABLE) {
-        gw_raise_detail("UnsupportedError", operation,
-                rb_sprintf("%+" PRIsVALUE " is not open for writing", object));
+        gw_raise_detail(
+                "UnsupportedError", operation, "%+" PRIsVALUE " is not open for writing", object);
     }
     if (mode >= 0 && (mode & O_ACCMODE) == O_WRONLY && events & READABLE) {
-        gw_raise_detail("UnsupportedError", operation,
-                rb_sprintf("%+" PRIsVALUE " is not open for reading", object));
+        gw_raise_detail(
+                "UnsupportedError", operation, "%+" PRIsVALUE " is not open for reading", object);
     }
     return fd;
 }
@@ -378,8 +376,8 @@ static VALUE poller_wait(VALUE self, VALUE timeout) {
     if (gw_yield_turn(&poller->group.turns)) poller_opened(self, "wait");
     if (poller->count == 0 && call.deadline == GW_FOREVER) {
         gw_raise_detail("PollerError", "wait",
-                rb_str_new_cstr("nothing is registered, so this would wait for ever: register "
-                                "something, or give a timeout"));
+                "no socket or IO is registered, so this would wait forever: register one, or give "
+                "a timeout");
     }
     poller_look_at_ios(poller);
     VALUE ready;

@@ -1,20 +1,17 @@
 /* Memory for small messages that are sent (ADR 8): malloc on the sender's thread and free on
- * libzmq's costs more than the copy. Messages are cut from slabs. A slab counts what comes back,
- * and is used again when all of it has. A child that finds the flag taken uses libzmq's malloc. */
+ * libzmq's cost more than the copy. Messages are cut from slabs; a slab whose messages are all
+ * freed is used again. A sender that finds `taking` set, as in a forked child, uses libzmq's
+ * malloc. */
 #include "wait.h"
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     INLINE = 33, /* libzmq keeps messages up to this size in zmq_msg_t itself */
     LARGEST = 1024,
     SLAB = 16 * 1024,
-    KEPT = 64, /* slabs that wait to be used again; more are freed */
-    /* Slabs at all: one message that stays for long keeps a whole one. */
-    MOST = 1024,
-    /* References that a slab holds on itself while messages are cut from it. */
-    OPEN = 1 << 30,
+    KEPT = 64,      /* slabs that wait to be used again; more are freed */
+    MOST = 1024,    /* slabs; one message that stays for long keeps a whole slab */
+    OPEN = 1 << 30, /* references that a slab holds on itself while messages are cut from it */
 };
 
 typedef struct slab {
@@ -28,10 +25,10 @@ typedef struct slab {
 static atomic_flag taking = ATOMIC_FLAG_INIT;
 static slab_t *current, *ready; /* guarded by `taking` */
 static _Atomic(slab_t *) returned;
-static atomic_int returned_count; /* about */
+static atomic_int returned_count; /* approximate */
 static atomic_int slabs;
 
-/* Runs on the thread that dropped the last reference: one of libzmq's, or a sender. */
+/* Runs on the thread that dropped the last reference: libzmq's or a sender. */
 static void pool_give_slab(slab_t *slab) {
     if (atomic_fetch_add_explicit(&returned_count, 1, memory_order_relaxed) >= KEPT) {
         atomic_fetch_sub_explicit(&returned_count, 1, memory_order_relaxed);
@@ -50,7 +47,7 @@ static void pool_drop(slab_t *slab, int refs) {
         pool_give_slab(slab);
 }
 
-/* Called by libzmq's threads. */
+/* libzmq's threads call it. */
 static void pool_give(void *data, void *slab) {
     (void)data;
     pool_drop(slab, 1);
@@ -92,7 +89,6 @@ static char *pool_cut(size_t size, slab_t **from) {
     return data;
 }
 
-/* A message with a copy of `data`; gives an errno. */
 int gw_message_init(zmq_msg_t *message, const char *data, size_t size) {
     slab_t *slab;
     char *copy = size > INLINE && size <= LARGEST ? pool_cut(size, &slab) : NULL;

@@ -5,7 +5,6 @@
 #include <ruby/thread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 /* ---- memory ---- */
 

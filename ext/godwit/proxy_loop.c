@@ -4,7 +4,6 @@
 #include "proxy.h"
 #include <poll.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { LARGE = 4096 }; /* bytes; smaller frames are not counted */
 
@@ -19,10 +18,8 @@ void gw_budget_leave(gw_budget_t *budget) {
 }
 
 void gw_proxy_signal(gw_proxy_t *proxy, int bits) {
-    uint64_t one = 1;
     atomic_fetch_or(&proxy->control, bits);
-    ssize_t written = write(proxy->wake_fd, &one, sizeof one);
-    (void)written;
+    gw_event_signal(proxy->wake_fd);
 }
 
 /* ---- one message ---- */
@@ -259,11 +256,8 @@ static void proxy_loop_go_to_sleep(gw_proxy_t *proxy) {
     atomic_store(&proxy->asleep, true);
     int ready = poll(fds, GW_PLACES + 1, -1);
     atomic_store(&proxy->asleep, false);
-    if (ready <= 0 || !fds[GW_PLACES].revents) return;
-    uint64_t count;
-    /* Before control is looked at: no word is lost. */
-    ssize_t got = read(proxy->wake_fd, &count, sizeof count);
-    (void)got;
+    /* Before the loop reads `control`, so that no command is lost. */
+    if (ready > 0 && fds[GW_PLACES].revents) gw_event_clear(proxy->wake_fd);
 }
 
 /* The loop may sleep when its last call on each socket was a look at its events that found nothing.

@@ -2,13 +2,9 @@
  * a child process that Ruby has no method for. Nothing here waits: what would block is told, and
  * lib/godwit/shell waits with a Poller. */
 #include "proxy.h"
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { GW_ROWS_ROW = GW_ROWS_TOO_LONG + 1 }; /* beside the answers of take */
 
@@ -74,7 +70,7 @@ static rows_t *rows_opened(VALUE self) {
 static VALUE rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE longer,
         VALUE chomp, VALUE encoding, VALUE reuse) {
     if (rb_check_typeddata(self, &rows_type))
-        gw_raise_detail("StateError", "rows", rb_str_new_cstr("these rows are open already"));
+        gw_raise_detail("StateError", "rows", "these rows are open already");
     int number = NUM2INT(rb_funcall(io, rb_intern("fileno"), 0)), flags = fcntl(number, F_GETFL),
         error = errno;
     if (flags < 0) gw_raise(error, "rows", self, Qnil);
@@ -231,10 +227,7 @@ static VALUE rows_string_of(VALUE self, rows_t *rows, const char *text, size_t s
 }
 
 static bool rows_past(int64_t deadline) {
-    struct timespec now;
-    if (deadline < 0) return false;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 >= deadline;
+    return deadline >= 0 && gw_milliseconds_now() >= deadline;
 }
 
 /* take(deadline in ms of the monotonic clock, -1: none) { |row| } => GW_ROWS_MORE, GW_ROWS_WAIT,

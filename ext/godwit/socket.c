@@ -2,7 +2,6 @@
  * and recv.c its messages. */
 #include "socket.h"
 #include <stddef.h>
-#include <unistd.h>
 
 enum { PARTS = 4 };
 
@@ -189,7 +188,7 @@ static VALUE socket_open(VALUE self, VALUE context, VALUE type, VALUE conflate) 
     if (socket->state != GW_NEW) rb_raise(rb_eRuntimeError, "this socket is open already");
     gw_context_t *native = gw_context_open(context, "new");
     const char *fix = native->started ? NULL : gw_threads_fix(&native->threads);
-    if (fix) gw_raise_detail("OptionError", "new", rb_utf8_str_new_cstr(fix));
+    if (fix) gw_raise_detail("OptionError", "new", "%s", fix);
     socket->publisher = NUM2INT(type) == ZMQ_PUB && !RTEST(conflate); /* libzmq conflates no XPUB */
     socket->type = socket->publisher ? ZMQ_XPUB : NUM2INT(type);
     socket->context = native;
@@ -215,11 +214,6 @@ static VALUE socket_open(VALUE self, VALUE context, VALUE type, VALUE conflate) 
     return self;
 }
 
-static void socket_forget_edges(gw_socket_t *socket) {
-    if (socket->edge_fd >= 0) close(socket->edge_fd);
-    socket->edge_fd = -1;
-}
-
 static int socket_record_linger(gw_socket_t *socket) {
     int linger = 0;
     size_t size = sizeof linger;
@@ -234,7 +228,7 @@ static void socket_release(gw_socket_t *socket) {
     EACH_PART(closing, socket);
     EACH_PART(releasing, socket);
     gw_wait_queue_free_spares(&socket->queue);
-    socket_forget_edges(socket);
+    gw_forget_edges(socket);
     gw_draft_close(socket);
     gw_forget_frames(socket);
     zmq_close(socket->zmq);
@@ -245,7 +239,7 @@ static void socket_release(gw_socket_t *socket) {
     gw_context_leave(socket->context);
 }
 
-void gw_socket_close(gw_socket_t *socket) {
+static void socket_start_closing(gw_socket_t *socket) {
     bool in_proxy = socket->state == GW_IN_PROXY;
     socket->state = GW_CLOSING;
     if (in_proxy) { /* the proxy closes it when its loop has left */
@@ -270,7 +264,7 @@ static VALUE socket_close(VALUE self) {
     if (!socket_in_use(socket)) return Qnil;
     if (gw_socket_forked(socket)) gw_raise_forked("close", self);
     gw_wait_queue_close_spares(&socket->queue); /* other fibers may run meanwhile */
-    if (socket_in_use(socket)) gw_socket_close(socket);
+    if (socket_in_use(socket)) socket_start_closing(socket);
     return Qnil;
 }
 
@@ -298,7 +292,7 @@ static VALUE socket_reopen(VALUE self) {
     socket->attached = false;
     EACH_PART(reopened, socket, before);
     gw_wake_all(socket);
-    socket_forget_edges(socket);
+    gw_forget_edges(socket);
     gw_inproc_leave(socket, before, none);
     gw_zmq_set(before, ZMQ_LINGER, &none, sizeof none);
     zmq_close(before);
@@ -337,7 +331,7 @@ static VALUE socket_pointer(VALUE self) {
 
 void gw_init_socket(void) {
     VALUE class = rb_define_class_under(gw_mGodwit, "Socket", rb_cObject);
-    gw_context_closes_by(gw_socket_close);
+    gw_context_closes_by(socket_start_closing);
     rb_define_alloc_func(class, socket_alloc);
     rb_define_private_method(class, "_open", socket_open, 3);
     rb_define_private_method(class, "_reopen", socket_reopen, 0);

@@ -1,9 +1,7 @@
-/* How a context's threads are scheduled. libzmq aborts the process when the system refuses that, so
- * a thread of our own tries it first, in the order of libzmq's thread.cpp. */
+/* How a context's threads are scheduled. libzmq aborts the process when the system refuses, so a
+ * thread of Godwit's tries it first, in the order of libzmq's thread.cpp. Needs no lock. */
 #include "process.h"
-#include <errno.h>
 #include <pthread.h>
-#include <unistd.h>
 
 typedef struct {
     const gw_threads_t *threads;
@@ -16,7 +14,7 @@ void gw_threads_init(gw_threads_t *threads) {
     CPU_ZERO(&threads->cpus);
 }
 
-/* After zmq_ctx_set took it. */
+/* After zmq_ctx_set has accepted the value. */
 void gw_threads_record(gw_threads_t *threads, int option, int value) {
     if (option == ZMQ_THREAD_SCHED_POLICY) threads->policy = value;
     if (option == ZMQ_THREAD_PRIORITY) threads->priority = value;
@@ -38,15 +36,14 @@ static int threads_raise_priority(const gw_threads_t *threads) {
     if (threads->policy == SCHED_FIFO || threads->policy == SCHED_RR || threads->priority <= 0)
         return 0;
     errno = 0;
-    return nice(-20) == -1 && errno ? errno : 0; /* of this thread alone, on Linux */
+    return nice(-20) == -1 && errno ? errno : 0; /* on Linux for this thread alone */
 }
 
-static void *threads_try_it(void *argument) {
+static void *threads_try(void *argument) {
     trial_t *trial = argument;
     const gw_threads_t *threads = trial->threads;
     trial->fix = "thread_sched_policy: 1 (SCHED_FIFO) and 2 (SCHED_RR) need thread_priority: 1 to "
-                 "99 and the "
-                 "privilege CAP_SYS_NICE; 0 needs neither";
+                 "99 and the privilege CAP_SYS_NICE; 0 needs neither";
     if ((trial->error = threads_schedule(threads)) != 0) return NULL;
     trial->fix = "thread_priority: needs the privilege CAP_SYS_NICE; leave it out";
     if ((trial->error = threads_raise_priority(threads)) != 0) return NULL;
@@ -58,12 +55,11 @@ static void *threads_try_it(void *argument) {
     return NULL;
 }
 
-/* What to change before libzmq can start its threads; NULL when it can. */
 const char *gw_threads_fix(const gw_threads_t *threads) {
     bool plain = threads->policy < 0 && threads->priority <= 0 && CPU_COUNT(&threads->cpus) == 0;
     trial_t trial = {.threads = threads};
     pthread_t thread;
-    if (plain || pthread_create(&thread, NULL, threads_try_it, &trial) != 0) return NULL;
+    if (plain || pthread_create(&thread, NULL, threads_try, &trial) != 0) return NULL;
     pthread_join(thread, NULL);
     return trial.error ? trial.fix : NULL;
 }

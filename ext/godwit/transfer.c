@@ -78,12 +78,12 @@ static int transfer_events(gw_socket_t *socket) {
 /* ---- a list of frames ---- */
 
 static int transfer_add_frame(gw_frames_t *frames, zmq_msg_t *message) {
-    if (frames->last == frames->room) {
-        int room = frames->room ? 2 * frames->room : 4;
-        zmq_msg_t *larger = realloc(frames->messages, room * sizeof *larger);
+    if (frames->last == frames->capacity) {
+        int capacity = frames->capacity ? 2 * frames->capacity : 4;
+        zmq_msg_t *larger = realloc(frames->messages, capacity * sizeof *larger);
         if (!larger) return ENOMEM;
         frames->messages = larger;
-        frames->room = room;
+        frames->capacity = capacity;
     }
     zmq_msg_t *added = &frames->messages[frames->last++];
     zmq_msg_init(added);
