@@ -1,4 +1,5 @@
-/* Godwit::Context: the Ruby object over a native context (process.c). */
+/* Godwit::Context: the Ruby object over a native context (process.c). Any Ractor may call these
+ * functions, so what they share is atomic; each needs the GVL of its Ractor. */
 #include "socket.h"
 
 typedef struct {
@@ -10,9 +11,13 @@ static void (*close_socket)(gw_socket_t *socket);
 
 void gw_context_closes_by(void (*close)(gw_socket_t *)) { close_socket = close; }
 
+static bool context_forked(const context_t *context) {
+    return context->native && context->native->generation != atomic_load(&gw_generation);
+}
+
 static void context_free(void *pointer) {
     context_t *context = pointer;
-    if (context->native && context->native->generation == atomic_load(&gw_generation)) {
+    if (context->native && !context_forked(context)) {
         if (!context->closed) gw_context_leave(context->native);
         gw_context_release(context->native);
     }
@@ -40,8 +45,7 @@ static context_t *context_of(VALUE self) { return rb_check_typeddata(self, &cont
 
 gw_context_t *gw_context_open(VALUE self, const char *operation) {
     context_t *context = context_of(self);
-    if (context->native && context->native->generation != atomic_load(&gw_generation))
-        gw_raise_forked(operation, self);
+    if (context_forked(context)) gw_raise_forked(operation, self);
     if (!context->native || context->closed) gw_raise_closed(operation, self);
     return context->native;
 }
@@ -51,7 +55,7 @@ static VALUE context_open(VALUE self) {
     if (context->native) rb_raise(rb_eRuntimeError, "this context is open already");
     context->native = gw_context_create();
     if (!context->native && (errno == EMFILE || errno == ENFILE)) {
-        rb_gc(); /* as Ruby does for its files */
+        rb_gc(); /* dropped objects may hold descriptors */
         context->native = gw_context_create();
     }
     if (!context->native) gw_raise(errno, "new", self, Qnil);
@@ -89,7 +93,7 @@ static VALUE context_linger(VALUE self) {
     return INT2NUM(atomic_load(&gw_context_open(self, "linger")->linger));
 }
 
-/* _set_linger(ms, ms of one without limit at the end of the process: as it is unless given) */
+/* _set_linger(ms, ms that exit waits for a socket without limit; not given: unchanged) */
 static VALUE context_set_linger(int argc, VALUE *argv, VALUE self) {
     VALUE milliseconds, at_exit;
     gw_context_t *native = gw_context_open(self, "linger=");
@@ -101,15 +105,13 @@ static VALUE context_set_linger(int argc, VALUE *argv, VALUE self) {
 
 static VALUE context_shutdown(VALUE self) {
     context_t *context = context_of(self);
-    if (context->native && context->closed &&
-            context->native->generation == atomic_load(&gw_generation))
-        return Qnil;
+    if (context->native && context->closed && !context_forked(context)) return Qnil;
     zmq_ctx_shutdown(gw_context_open(self, "shutdown")->zmq);
     return Qnil;
 }
 
-/* Closes the sockets of this Ractor. Those of others are theirs to close: they hear of the end at
- * their next call, and a wait of theirs ends now. */
+/* Closes the sockets of this Ractor. The other Ractors close theirs: zmq_ctx_shutdown ends their
+ * waits and fails their next calls. */
 static void context_close_sockets(gw_context_t *native) {
     const uint64_t mine = gw_ractor();
     bool others = false;
@@ -127,19 +129,19 @@ static void context_close_sockets(gw_context_t *native) {
     if (others) zmq_ctx_shutdown(native->zmq);
 }
 
-/* Closes its sockets, then gives the reaper linger and a second. Waiting is interruptible: the
- * reaper goes on by itself. */
+/* Closes the sockets, then waits for the reaper: linger and a second. After an interrupt the reaper
+ * goes on by itself. */
 static VALUE context_close(VALUE self) {
     context_t *context = context_of(self);
     gw_context_t *native = context->native;
     if (!native) return Qnil;
-    if (native->generation != atomic_load(&gw_generation)) gw_raise_forked("close", self);
+    if (context_forked(context)) gw_raise_forked("close", self);
 
     if (!atomic_exchange(&context->closed, true)) {
         context_close_sockets(native);
         gw_context_leave(native);
     }
-    /* In a trap handler: the wait that it interrupted leaves its socket only afterwards. */
+    /* A trap handler does not wait: it has interrupted a wait that must end first. */
     if (gw_wait_interrupted()) return Qnil;
     int longest = atomic_load(&native->longest_linger);
     gw_wait_fd(self, "close", native->done_fd,
@@ -152,14 +154,11 @@ static VALUE context_closed_p(VALUE self) {
     return RBOOL(!context->native || context->closed);
 }
 
-/* Whether it is no other process's. */
-static VALUE context_own_p(VALUE self) {
-    context_t *context = context_of(self);
-    return RBOOL(!context->native || context->native->generation == atomic_load(&gw_generation));
-}
+/* _own? => whether the context belongs to this process */
+static VALUE context_own_p(VALUE self) { return RBOOL(!context_forked(context_of(self))); }
 
-/* The process's own context, of all Ractors. Swapped without a lock, and usable in a trap handler,
- * where a Mutex is not. */
+/* The default context, shared by all Ractors. Swapped without a lock, since a trap handler cannot
+ * take a Mutex. */
 static _Atomic(VALUE) default_context = Qnil;
 
 static bool context_usable(VALUE self) {
@@ -168,14 +167,12 @@ static bool context_usable(VALUE self) {
 
 static VALUE context_default(VALUE class) {
     VALUE known = atomic_load(&default_context);
-    (void)class;
     return context_usable(known) ? known : Qnil;
 }
 
-/* Gives the one that is the default now: `candidate`, or one that came before. */
+/* _propose(context) => the default context: `candidate`, or an earlier one */
 static VALUE context_propose(VALUE class, VALUE candidate) {
     VALUE known = atomic_load(&default_context);
-    (void)class;
     context_of(candidate);
     do {
         if (context_usable(known)) return known;

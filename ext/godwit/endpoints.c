@@ -1,9 +1,9 @@
-/* Binding and connecting a socket. */
+/* Binding and connecting a socket. Every function needs the GVL. */
 #include "socket.h"
 #include <fcntl.h>
 
-/* libzmq closes the descriptor of use_fd itself, and aborts when one is bound twice. So it gets a
- * duplicate. */
+/* libzmq closes the descriptor of use_fd itself, and aborts when a descriptor is bound twice. So it
+ * gets a duplicate. */
 static int64_t endpoints_do_bind(gw_socket_t *socket, const char *endpoint) {
     void *zmq = socket->zmq;
     int given = -1;
@@ -34,12 +34,6 @@ static int endpoints_prepare(gw_socket_t *socket, const char *endpoint) {
     return error;
 }
 
-static void endpoints_bind_failed(gw_socket_t *socket, const char *endpoint, int error) {
-    for (const gw_socket_part_t **part = gw_socket_parts; *part; part++) {
-        if ((*part)->bind_failed) (*part)->bind_failed(socket, endpoint, error);
-    }
-}
-
 int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation,
         int64_t (*function)(gw_socket_t *, const char *)) {
     gw_socket_t *socket = gw_socket_open(self, operation);
@@ -47,24 +41,27 @@ int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation,
     int error = endpoints_prepare(socket, name);
     int64_t result = 0;
     if (!error && (result = function(socket, name)) < 0) error = errno;
-    if (error && function == endpoints_do_bind) endpoints_bind_failed(socket, name, error);
-    else if (socket->look) socket->look(socket);
+    if (error && function == endpoints_do_bind) {
+        GW_EACH_PART(bind_failed, socket, name, error);
+    } else if (socket->look) {
+        socket->look(socket);
+    }
     if (!error) socket->attached = true;
     if (!error && strncmp(name, "udp:", 4) == 0) socket->udp = true;
     gw_settle(socket, error);
-    gw_wake_all(socket); /* it gives or takes pipes at once, with no edge to tell of it */
+    gw_wake_all(socket); /* the pipes change at once, without an edge */
     if (error) gw_raise(error, operation, self, endpoint);
     return result;
 }
 
-/* Gives the endpoint that was bound, wildcards replaced. */
+/* _bind(endpoint) => the endpoint that was bound, with wildcards replaced */
 static VALUE endpoints_bind(VALUE self, VALUE endpoint) {
     char bound[1024];
     size_t size = sizeof bound;
     gw_socket_endpoint(self, endpoint, "bind", endpoints_do_bind);
     gw_socket_t *socket = gw_socket_open(self, "bind");
     if (gw_socket_get(socket, ZMQ_LAST_ENDPOINT, bound, &size) || size < 2) return endpoint;
-    /* libzmq forgets udp's, and unbinds the given one */
+    /* libzmq forgets an endpoint of udp, and unbinds the given one. */
     if (!strstr(bound, "://")) return endpoint;
     return rb_utf8_str_new(bound, size - 1);
 }

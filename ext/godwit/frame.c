@@ -1,16 +1,16 @@
-/* Godwit::Frame: one zmq_msg_t, looked at where it is (law 6). A frame never changes; it ends by
- * being sent or closed. One that is frozen may be read by several Ractors at once, so it never ends
- * before it is collected: sent, it shares its bytes. */
+/* Godwit::Frame: one zmq_msg_t, read in place (law 6). A frame never changes; it ends when it is
+ * sent or closed. Several Ractors may read a frozen frame at once, without a lock, so it ends only
+ * with its collection: a send shares its bytes. The GVL guards the other frames. */
 #include "frame.h"
 #include <ruby/memory_view.h>
 
 typedef struct {
     zmq_msg_t message;     /* owned while `live` */
     gw_pin_t *pin;         /* retained; NULL: the bytes are libzmq's */
-    rb_encoding *encoding; /* borrowed: of the Strings that are made of it */
-    size_t counted;        /* bytes that the collector was told of */
-    atomic_int exports;    /* memory views, and reads under way */
-    atomic_flag copying;   /* libzmq writes to what it copies from */
+    rb_encoding *encoding; /* borrowed: of the Strings made of it */
+    size_t counted;        /* bytes reported to the collector */
+    atomic_int exports;    /* memory views, and blocks that read in place */
+    atomic_flag copying;   /* held during zmq_msg_copy, which writes to its source */
     bool live;
     bool more;
 } gw_frame_t;
@@ -41,7 +41,7 @@ static size_t frame_size(const void *pointer) {
 
 static const rb_data_type_t frame_type = {
         .wrap_struct_name = "Godwit::Frame",
-        /* No mark, no compact: a String it was made of is held by its pin. */
+        /* No mark, no compact: a pin holds the String. */
         .function = {.dfree = frame_free, .dsize = frame_size},
         .flags =
                 RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
@@ -68,8 +68,7 @@ static gw_frame_t *frame_unshared(VALUE self, const char *operation) {
     return frame;
 }
 
-/* `count` may be none: where bytes are another frame's too, or a String's that the collector
- * knows. */
+/* `count`: bytes to report to the collector; 0 for bytes of a String, which it knows. */
 static void frame_fill(gw_frame_t *frame, rb_encoding *encoding, size_t count) {
     frame->live = true;
     frame->encoding = encoding;
@@ -78,14 +77,14 @@ static void frame_fill(gw_frame_t *frame, rb_encoding *encoding, size_t count) {
     if (count) rb_gc_adjust_memory_usage(count);
 }
 
-/* ---- what send.c and recv.c need ---- */
+/* ---- for send.c and recv.c ---- */
 
 bool gw_is_frame(VALUE object) {
     return RB_TYPE_P(object, T_DATA) && RTYPEDDATA_P(object) &&
             RTYPEDDATA_TYPE(object) == &frame_type;
 }
 
-/* A new frame that takes the message over. */
+/* A new frame, which takes the message over. */
 VALUE
 gw_frame_take(zmq_msg_t *message, rb_encoding *encoding) {
     gw_frame_t *frame;
@@ -106,8 +105,7 @@ void gw_frame_check(VALUE self, const char *operation) {
     else frame_unshared(self, operation);
 }
 
-/* Another message with the same bytes; gives an errno. Some are shared, which counts in the
- * original. */
+/* Another message with the same bytes; gives an errno. zmq_msg_copy counts shares in its source. */
 int gw_frame_share(VALUE self, zmq_msg_t *message) {
     gw_frame_t *frame = frame_get(self);
     zmq_msg_init(message);
@@ -117,7 +115,7 @@ int gw_frame_share(VALUE self, zmq_msg_t *message) {
     return error;
 }
 
-/* After it was sent. A frozen one stays. */
+/* A frozen frame stays. */
 void gw_frame_sent(VALUE self) {
     if (!OBJ_FROZEN(self)) frame_let_go(frame_get(self));
 }
@@ -131,7 +129,7 @@ int gw_frame_watch(VALUE self, gw_tracker_t *tracker) {
 
 /* ---- primitives ---- */
 
-/* _open(String): in place if it is frozen and at least `threshold` bytes long, else a copy */
+/* _open(String, threshold): in place if it is frozen and has at least so many bytes, else a copy */
 static VALUE frame_open(VALUE self, VALUE data, VALUE threshold) {
     gw_frame_t *frame = frame_get(self);
     Check_Type(data, T_STRING);
@@ -170,7 +168,7 @@ static VALUE frame_bytesize(VALUE self) {
     return SIZET2NUM(zmq_msg_size(&frame_live(self, "size")->message));
 }
 
-/* _slice(start, length) => String of those bytes, both within the frame */
+/* _slice(start, length, both within the frame) => String of those bytes */
 static VALUE frame_slice(VALUE self, VALUE start, VALUE length) {
     gw_frame_t *frame = frame_live(self, "byteslice");
     size_t size = zmq_msg_size(&frame->message), from = NUM2SIZET(start), count = NUM2SIZET(length);
@@ -190,12 +188,10 @@ static VALUE frame_string(VALUE self) {
 
 /* _byte(index, within the frame) => Integer */
 static VALUE frame_byte(VALUE self, VALUE index) {
-    gw_frame_t *frame = frame_live(self, "getbyte");
     size_t at = NUM2SIZET(index);
+    gw_frame_t *frame = frame_live(self, "getbyte");
     if (at >= zmq_msg_size(&frame->message)) rb_raise(rb_eRangeError, "outside of the frame");
-    VALUE byte = INT2FIX(((const unsigned char *)zmq_msg_data(&frame->message))[at]);
-    RB_GC_GUARD(self);
-    return byte;
+    return INT2FIX(((const unsigned char *)zmq_msg_data(&frame->message))[at]);
 }
 
 static VALUE frame_end_read(VALUE self) {
@@ -209,8 +205,8 @@ static VALUE frame_yield_in_place(VALUE self) {
             zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), rb_ascii8bit_encoding()));
 }
 
-/* _in_place { |String| }: of the very bytes, for Ruby's own methods that only read; it must not
- * leave the block. The frame cannot end meanwhile. */
+/* _in_place { |String| }: the String has the frame's own bytes, for Ruby methods that only read. It
+ * must not leave the block. The frame cannot end meanwhile. */
 static VALUE frame_in_place(VALUE self) {
     gw_frame_t *frame = frame_live(self, "read");
     atomic_fetch_add(&frame->exports, 1);
@@ -232,25 +228,20 @@ static VALUE frame_compare(VALUE self, VALUE other) {
         length = RSTRING_LEN(other);
     }
     int order = memcmp(data, others, size < length ? size : length);
-    RB_GC_GUARD(self);
-    RB_GC_GUARD(other);
     if (order == 0) order = (size > length) - (size < length);
     return INT2FIX((order > 0) - (order < 0));
 }
 
 static VALUE frame_hash(VALUE self) {
     gw_frame_t *frame = frame_live(self, "hash");
-    st_index_t hash =
-            rb_memhash(zmq_msg_data(&frame->message), (long)zmq_msg_size(&frame->message));
-    RB_GC_GUARD(self);
-    return ST2FIX(hash);
+    return ST2FIX(rb_memhash(zmq_msg_data(&frame->message), zmq_msg_size(&frame->message)));
 }
 
 static VALUE frame_more_p(VALUE self) { return RBOOL(frame_live(self, "more?")->more); }
 
 static VALUE frame_gone_p(VALUE self) { return RBOOL(!frame_get(self)->live); }
 
-/* _property(name) => String, or nil when there is none of that name */
+/* _property(name) => String, or nil if the frame has none of that name */
 static VALUE frame_property(VALUE self, VALUE name) {
     gw_frame_t *frame = frame_live(self, "property");
     const char *value = zmq_msg_gets(&frame->message, StringValueCStr(name));
@@ -259,14 +250,13 @@ static VALUE frame_property(VALUE self, VALUE name) {
     return string;
 }
 
-/* _routing_id => number of the peer it came from, or nil */
+/* _routing_id => number of the peer that sent it, or nil */
 static VALUE frame_routing_id(VALUE self) {
     uint32_t id = gw_draft_routing_id(&frame_live(self, "routing_id")->message);
-    RB_GC_GUARD(self);
     return id ? UINT2NUM(id) : Qnil;
 }
 
-/* _group => name of the group it was sent to, or nil */
+/* _group => name of the group that it was sent to, or nil */
 static VALUE frame_group(VALUE self) {
     gw_frame_t *frame = frame_live(self, "group");
     const char *group = gw_draft_group(&frame->message);
@@ -299,7 +289,6 @@ static bool frame_view_get(VALUE self, rb_memory_view_t *view, int flags) {
 }
 
 static bool frame_view_release(VALUE self, rb_memory_view_t *view) {
-    (void)view;
     frame_end_read(self);
     return true;
 }

@@ -3,20 +3,17 @@
 
 static VALUE godwit_libzmq_version(VALUE self) {
     int major, minor, patch;
-    (void)self;
     zmq_version(&major, &minor, &patch);
     return rb_ary_new_from_args(3, INT2FIX(major), INT2FIX(minor), INT2FIX(patch));
 }
 
 static VALUE godwit_has(VALUE self, VALUE feature) {
-    (void)self;
     return RBOOL(zmq_has(StringValueCStr(feature)));
 }
 
 /* curve_keypair(secret key or nil: a new one) => public and secret key as Z85; nil without CURVE */
 static VALUE godwit_curve_keypair(VALUE self, VALUE given) {
     char public_key[41], secret_key[41];
-    (void)self;
     if (NIL_P(given)) {
         if (zmq_curve_keypair(public_key, secret_key) != 0) return Qnil;
         given = rb_usascii_str_new(secret_key, 40);
@@ -30,7 +27,6 @@ static VALUE godwit_curve_keypair(VALUE self, VALUE given) {
  * No other thread has its turn within. */
 static VALUE godwit_swap(VALUE self, VALUE object, VALUE variable, VALUE known, VALUE next) {
     ID name = rb_sym2id(variable);
-    (void)self;
     if (rb_ivar_get(object, name) != known) return Qfalse;
     rb_ivar_set(object, name, next);
     return Qtrue;

@@ -1,7 +1,13 @@
-/* A socket's options. The table is generated (api/options.yml). */
+/* A socket's options. The table is generated (api/options.yml). Every function needs the GVL. */
 #include "socket.h"
 #include "option_table.h"
 #include <stdlib.h>
+
+typedef union {
+    int i;
+    int64_t i64;
+    uint64_t u64;
+} number_t;
 
 static int options_compare(const void *key, const void *entry) {
     return *(const int *)key - ((const gw_option_t *)entry)->id;
@@ -24,7 +30,7 @@ static VALUE options_get_bytes(VALUE self, gw_socket_t *socket, const gw_option_
     return rb_str_new(buffer, size);
 }
 
-/* A PUB never receives in public: what it could read are subscriptions. */
+/* A PUB never is readable: its messages are subscriptions. */
 static VALUE options_get_events(VALUE self, gw_socket_t *socket) {
     int events = gw_socket_events(socket);
     if (events < 0) gw_raise(errno, "get", self, Qnil);
@@ -34,11 +40,7 @@ static VALUE options_get_events(VALUE self, gw_socket_t *socket) {
 static VALUE options_get(VALUE self, VALUE id) {
     gw_socket_t *socket = gw_socket_open(self, "get");
     const gw_option_t *option = options_find_option(NUM2INT(id));
-    union {
-        int i;
-        int64_t i64;
-        uint64_t u64;
-    } value = {.u64 = 0};
+    number_t value = {.u64 = 0};
     if (option->id == ZMQ_RCVTIMEO) return LL2NUM(socket->receive_timeout);
     if (option->id == ZMQ_SNDTIMEO) return LL2NUM(socket->send_timeout);
     if (option->id == ZMQ_TYPE && socket->publisher) return INT2FIX(ZMQ_PUB);
@@ -61,11 +63,7 @@ static VALUE options_get(VALUE self, VALUE id) {
 static VALUE options_set(VALUE self, VALUE id, VALUE value) {
     gw_socket_t *socket = gw_socket_open(self, "set");
     const gw_option_t *option = options_find_option(NUM2INT(id));
-    union {
-        int i;
-        int64_t i64;
-        uint64_t u64;
-    } number;
+    number_t number;
     const void *data = &number;
     size_t size = sizeof number.u64;
     if (option->kind == GW_OPT_BYTES || option->kind == GW_OPT_STRING) {
@@ -79,8 +77,7 @@ static VALUE options_set(VALUE self, VALUE id, VALUE value) {
     } else {
         number.u64 = NUM2ULL(value);
     }
-    /* libzmq would change pipes that a thread of its own may be ending. It refuses a negative
-     * mark. */
+    /* libzmq would change pipes that its own thread may be ending. It refuses a negative mark. */
     bool mark = option->id == ZMQ_SNDHWM || option->id == ZMQ_RCVHWM;
     if (mark && socket->attached && number.i >= 0) gw_raise_named("StateError", "set", self);
     int error = gw_socket_set(socket, option->id, data, size);
@@ -102,7 +99,7 @@ static VALUE options_encoding(VALUE self) {
     return rb_enc_from_encoding(gw_socket_open(self, "encoding")->encoding);
 }
 
-/* _copy_threshold, _set_copy_threshold(bytes): nil is never in place */
+/* _copy_threshold => bytes; nil: no String is sent in place */
 static VALUE options_copy_threshold(VALUE self) {
     size_t bytes = gw_socket_open(self, "copy_threshold")->copy_threshold;
     return bytes == SIZE_MAX ? Qnil : SIZET2NUM(bytes);

@@ -1,20 +1,17 @@
 /* Strings that libzmq sends in place (law 6, ADR 10), and Godwit::Tracker. A pin keeps one String
- * alive and in its place. Any Ractor pushes to the list of pins without a lock; libzmq's threads
- * only mark a pin as done. Done pins leave the list at a collection, or every so many new pins. */
+ * alive and in its place. Pins, watches and trackers are atomic and need no lock: any Ractor adds a
+ * pin, libzmq's threads mark it as done, and a sweep takes done pins out of the list. */
 #include "frame.h"
 #include <stdlib.h>
 #include <sys/eventfd.h>
 
-/* New pins; between collections, so that a sender of large Strings leaves no tail of them. */
-enum { SWEEP_EVERY = 64 };
+enum { SWEEP_EVERY = 64 }; /* new pins */
 
-/* One send that is tracked. The last holder frees it: its Ruby object, or the pins that it waits
- * for. */
+/* One tracked send. The last holder frees it: the Ruby object, or a pin that it waits for. */
 struct gw_tracker {
     atomic_int refs;
-    /* Pins that libzmq still holds, and 1 while the send is under way. */
-    atomic_int pending;
-    int fd; /* owned eventfd, readable once nothing is pending */
+    atomic_int pending; /* pins that libzmq still holds, and 1 while the send is under way */
+    int fd;             /* owned eventfd, readable once nothing is pending */
 };
 
 typedef struct watch {
@@ -24,8 +21,8 @@ typedef struct watch {
 
 struct gw_pin {
     struct gw_pin *next;        /* of `pins`; borrowed */
-    VALUE string;               /* marked, never moved, while not done */
-    _Atomic(watch_t *) watches; /* owned; &done once libzmq has let go */
+    VALUE string;               /* marked and never moved until the pin is done */
+    _Atomic(watch_t *) watches; /* owned; &done once libzmq has freed the message */
     atomic_int refs;            /* the list, and libzmq */
 };
 
@@ -35,7 +32,7 @@ static atomic_flag sweeping = ATOMIC_FLAG_INIT;
 static atomic_int since_sweep;
 static VALUE registry;
 
-/* ---- trackers; no Ruby in here, libzmq's threads call it ---- */
+/* ---- trackers; libzmq's threads call these functions, so they touch no Ruby ---- */
 
 static void pin_tracker_release(gw_tracker_t *tracker) {
     if (atomic_fetch_sub(&tracker->refs, 1) != 1) return;
@@ -49,7 +46,7 @@ static void pin_tracker_finish_one(gw_tracker_t *tracker) {
 
 /* ---- pins ---- */
 
-static void pin_release(gw_pin_t *pin) {
+void gw_pin_release(gw_pin_t *pin) {
     if (atomic_fetch_sub_explicit(&pin->refs, 1, memory_order_acq_rel) == 1) free(pin);
 }
 
@@ -59,7 +56,6 @@ static bool pin_is_done(gw_pin_t *pin) {
 
 void gw_unpin(void *data, void *hint) {
     gw_pin_t *pin = hint;
-    (void)data;
     watch_t *next, *watch = atomic_exchange_explicit(&pin->watches, &done, memory_order_acq_rel);
     for (; watch; watch = next) {
         next = watch->next;
@@ -67,17 +63,17 @@ void gw_unpin(void *data, void *hint) {
         pin_tracker_release(watch->tracker);
         free(watch);
     }
-    pin_release(pin);
+    gw_pin_release(pin);
 }
 
-/* Takes the done ones out of a list, and gives what is left. */
+/* Frees the done pins of a list, and gives the others. */
 static gw_pin_t *pin_without_done(gw_pin_t *list, gw_pin_t **last) {
     gw_pin_t *kept = NULL, *next;
     *last = NULL;
     for (gw_pin_t *pin = list; pin; pin = next) {
         next = pin->next;
         if (pin_is_done(pin)) {
-            pin_release(pin);
+            gw_pin_release(pin);
             continue;
         }
         pin->next = kept;
@@ -94,7 +90,7 @@ static void pin_push(gw_pin_t *first, gw_pin_t *last) {
         continue;
 }
 
-/* No collection can begin in here: nothing is allocated by Ruby, no lock of Ruby's given up. */
+/* No collection can begin here: this neither allocates with Ruby nor gives up the GVL. */
 static void pin_sweep(void) {
     gw_pin_t *last;
     if (atomic_flag_test_and_set_explicit(&sweeping, memory_order_acquire)) return;
@@ -105,9 +101,9 @@ static void pin_sweep(void) {
     atomic_flag_clear_explicit(&sweeping, memory_order_release);
 }
 
-/* Whether the bytes of a String stay where they are as long as it lives and is not moved itself: it
- * is frozen, and they are in memory of their own, or in that of a String it shares with (which it
- * keeps alive, and which is frozen too). */
+/* Whether the bytes of a String stay in place while the String lives and is not moved: it is
+ * frozen, and the bytes are in memory of their own or in that of another frozen String, which it
+ * keeps alive. */
 bool gw_can_pin(VALUE string) {
     if (!OBJ_FROZEN(string) || !FL_TEST_RAW(string, RSTRING_NOEMBED)) return false;
     if (!FL_TEST_RAW(string, ELTS_SHARED)) return true;
@@ -115,7 +111,7 @@ bool gw_can_pin(VALUE string) {
     return RB_TYPE_P(root, T_STRING) && OBJ_FROZEN(root) && FL_TEST_RAW(root, RSTRING_NOEMBED);
 }
 
-/* A message of the String's own bytes; gives an errno. */
+/* Makes a message of the String's own bytes; gives an errno. */
 int gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made) {
     gw_pin_t *pin = malloc(sizeof *pin);
     if (!pin) return ENOMEM;
@@ -138,9 +134,7 @@ void gw_pin_retain(gw_pin_t *pin) {
     atomic_fetch_add_explicit(&pin->refs, 1, memory_order_relaxed);
 }
 
-void gw_pin_release(gw_pin_t *pin) { pin_release(pin); }
-
-/* Has the tracker wait for the pin; gives an errno. */
+/* Makes the tracker wait for the pin; gives an errno. */
 int gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker) {
     watch_t *watch = malloc(sizeof *watch);
     if (!watch) return ENOMEM;
@@ -157,12 +151,11 @@ int gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker) {
     return 0;
 }
 
-/* ---- the registry: what the collector sees ---- */
+/* ---- the registry: it marks the pinned Strings ---- */
 
-/* Never moves a String: libzmq has its address. Done pins are left to the sweep, since a verifying
- * mark may come at any time. */
+/* libzmq has the address of each String, so none may move. Done pins stay until the sweep, since a
+ * verifying mark may come at any time. */
 static void pin_registry_mark(void *unused) {
-    (void)unused;
     for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next) {
         if (!pin_is_done(pin)) rb_gc_mark(pin->string);
     }
@@ -170,21 +163,19 @@ static void pin_registry_mark(void *unused) {
 
 static size_t pin_registry_size(const void *unused) {
     size_t size = 0;
-    (void)unused;
     for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next) size += sizeof *pin;
     return size;
 }
 
 static const rb_data_type_t registry_type = {
         .wrap_struct_name = "Godwit pins",
-        /* No free: it lives as long as the process; no compact: nothing here moves. */
+        /* No free: it lives as long as the process. No compact: it moves nothing. */
         .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
 };
 
-/* For tests: how many Strings libzmq holds, and how many pins there are. */
+/* _pins => [Strings that libzmq holds, pins], for tests */
 static VALUE pin_count_pins(VALUE self) {
     long held = 0, all = 0;
-    (void)self;
     for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next, all++) held += !pin_is_done(pin);
     return rb_ary_new_from_args(2, LONG2NUM(held), LONG2NUM(all));
 }
@@ -218,7 +209,7 @@ gw_tracker_t *gw_tracker_get(VALUE self) {
     return tracker;
 }
 
-/* _open: pending until the send under way says _sent */
+/* _open: pending until the send calls _sent */
 static VALUE pin_tracker_open(VALUE self) {
     if (rb_check_typeddata(self, &tracker_type))
         rb_raise(rb_eRuntimeError, "this tracker is in use already");
@@ -236,7 +227,7 @@ static VALUE pin_tracker_open(VALUE self) {
     return self;
 }
 
-/* _sent: the message went; from here on only pins are waited for */
+/* _sent: the message was sent; from here on the tracker waits only for pins */
 static VALUE pin_tracker_sent(VALUE self) {
     pin_tracker_finish_one(gw_tracker_get(self));
     return self;

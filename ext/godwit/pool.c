@@ -1,7 +1,6 @@
 /* Memory for small messages that are sent (ADR 8): malloc on the sender's thread and free on
- * libzmq's cost more than the copy. Messages are cut from slabs; a slab whose messages are all
- * freed is used again. A sender that finds `taking` set, as in a forked child, uses libzmq's
- * malloc. */
+ * libzmq's cost more than the copy. Messages are cut from slabs; a slab is used again once all its
+ * messages are freed. A sender that finds `taking` set, as in a forked child, uses malloc. */
 #include "wait.h"
 #include <stdlib.h>
 
@@ -48,10 +47,7 @@ static void pool_drop(slab_t *slab, int refs) {
 }
 
 /* libzmq's threads call it. */
-static void pool_give(void *data, void *slab) {
-    (void)data;
-    pool_drop(slab, 1);
-}
+static void pool_give(void *data, void *slab) { pool_drop(slab, 1); }
 
 static slab_t *pool_next_slab(void) {
     slab_t *slab = ready;

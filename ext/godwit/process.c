@@ -140,7 +140,6 @@ void gw_context_record_linger(gw_context_t *context, int linger) {
 /* Runs when Ruby's objects are gone and only this thread is left, without Ruby and without the GVL.
  * The free functions have closed the open sockets; this waits for their linger. */
 static void process_at_exit(ruby_vm_t *vm) {
-    (void)vm;
     int64_t start = gw_nanoseconds(CLOCK_MONOTONIC) / 1000000;
     /* SIGCHLD or SIGWINCH must not end the wait: messages would be lost. */
     sigset_t ignored;

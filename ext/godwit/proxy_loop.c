@@ -117,7 +117,6 @@ static int proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction) {
 
 static void proxy_loop_free_large(void *data, void *hint) {
     large_t *large = hint;
-    (void)data;
     atomic_fetch_sub(&large->budget->held, zmq_msg_size(&large->frame));
     zmq_msg_close(&large->frame);
     gw_budget_leave(large->budget);

@@ -271,7 +271,6 @@ static VALUE rows_count(VALUE self) { return ULL2NUM(rows_opened(self)->rows); }
  * child of ours, or no longer. */
 static VALUE rows_exited_p(VALUE self, VALUE pid) {
     siginfo_t info = {.si_pid = 0};
-    (void)self;
     while (waitid(P_PID, (id_t)NUM2PIDT(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
         if (errno != EINTR) return Qnil;
     }
@@ -281,7 +280,6 @@ static VALUE rows_exited_p(VALUE self, VALUE pid) {
 /* rows_pidfd(pid) => a descriptor that is readable once the process has ended; nil where the kernel
  * has none (before Linux 5.3) */
 static VALUE rows_pidfd(VALUE self, VALUE pid) {
-    (void)self;
 #ifdef SYS_pidfd_open
     long fd = syscall(SYS_pidfd_open, NUM2PIDT(pid), 0); /* it closes on exec */
     if (fd >= 0) return LONG2NUM(fd);

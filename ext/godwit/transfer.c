@@ -1,20 +1,20 @@
 /* Every libzmq call that can consume an edge of ZMQ_FD (law 2): frames, events, options. Each wakes
- * the waiters that it may concern. A REP is libzmq's ROUTER here and keeps the envelope itself:
- * libzmq's REP may lose a reply (ADR 25). */
+ * the waiters that it may concern; see socket.h for the lock. A REP is made of libzmq's ROUTER and
+ * keeps the envelope itself, since libzmq's REP may lose a reply (ADR 25). */
 #include "socket.h"
 #include <stdlib.h>
 
 /* ---- waking the waiters ---- */
 
-/* After a call that may have consumed an edge, with waiters: wakes them if one passed. Pollers
- * watch the descriptor themselves. No call consumes a thread-safe type's signals (ADR 14). */
+/* Wakes the waiters if the last call consumed an edge. Pollers watch the descriptor themselves. No
+ * call consumes a thread-safe type's signals (ADR 14). */
 static void transfer_settle_edge(gw_socket_t *socket) {
     if (!socket->poller && gw_edge_passed(socket)) gw_wait_queue_wake(&socket->queue);
 }
 
 int gw_settle(gw_socket_t *socket, int error) {
     if (socket->state == GW_IN_PROXY) return error;
-    if (RB_UNLIKELY(error == ETERM)) { /* the first thread that gets it consumed the others' edge */
+    if (RB_UNLIKELY(error == ETERM)) { /* this call consumed the edge of all waiters */
         gw_wake_all(socket);
         gw_wake_monitor_waiters(socket);
     } else if (RB_UNLIKELY(socket->queue.first != NULL) && !socket->in_batch) {
@@ -23,14 +23,14 @@ int gw_settle(gw_socket_t *socket, int error) {
     return error;
 }
 
-/* A whole message puts a REQ and a REP into another state, which serves others without an edge. */
+/* A whole message changes the state of a REQ or REP, so other waiters may go on without an edge. */
 void gw_settle_message(gw_socket_t *socket) {
     if (socket->state == GW_IN_PROXY || socket->in_batch) return;
     if (socket->type == ZMQ_REQ || socket->type == ZMQ_REP) gw_wake_all(socket);
     else if (socket->queue.first) transfer_settle_edge(socket);
 }
 
-/* The body moves messages and never waits. */
+/* The body moves messages and does not wait. */
 VALUE
 gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument) {
     int state;
@@ -56,7 +56,7 @@ int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size) {
     return gw_settle(socket, gw_zmq_get(socket->zmq, option, value, size));
 }
 
-/* The socket may be readable or writable now, with no edge to tell of it. */
+/* An option may make the socket readable or writable without an edge. */
 int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size) {
     int error = gw_settle(socket, gw_zmq_set(socket->zmq, option, value, size));
     gw_wake_all(socket);
@@ -67,7 +67,7 @@ int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t siz
 static int transfer_events(gw_socket_t *socket) {
     int events, error;
     size_t size = sizeof events;
-    /* before libzmq empties its mailbox, never after */
+    /* Before libzmq empties its mailbox: a later signal must stay. */
     if (RB_UNLIKELY(socket->poller != NULL)) gw_take_signal(socket);
     while ((error = gw_zmq_get(socket->zmq, ZMQ_EVENTS, &events, &size)) == EINTR) continue;
     if (!error) return events;
@@ -102,9 +102,9 @@ static void transfer_free_frames(gw_frames_t *frames) {
     *frames = (gw_frames_t){0};
 }
 
-/* ---- what was kept ---- */
+/* ---- frames that were received before a disconnect ---- */
 
-/* A frame that was kept, else the next of libzmq's; gives an errno. */
+/* The next kept frame, else the next of libzmq's; gives an errno. */
 static int transfer_next_frame(gw_socket_t *socket, zmq_msg_t *message) {
     gw_frames_t *kept = &socket->kept;
     if (kept->first == kept->last) return gw_zmq_receive(socket->zmq, message);
@@ -119,7 +119,7 @@ static bool transfer_reads_ahead(const gw_socket_t *socket) {
     return type == ZMQ_ROUTER || type == ZMQ_REP || type == ZMQ_SUB || type == ZMQ_XSUB;
 }
 
-/* Adds the frames up to the end of a message to those that are kept; gives an errno. */
+/* Keeps the frames up to the end of the message; gives an errno. */
 static int transfer_keep_to_end(gw_socket_t *socket) {
     bool more = true;
     int error = 0;
@@ -134,9 +134,8 @@ static int transfer_keep_to_end(gw_socket_t *socket) {
     return error == EAGAIN ? 0 : error;
 }
 
-/* Before a disconnect; gives an errno. These types hold the first frame of a message once they were
- * asked for events, and libzmq aborts when the rest goes with the connection. So it is taken
- * whole. */
+/* Takes a message whole before a disconnect; gives an errno. These types hold its first frame once
+ * they were asked for events, and libzmq aborts if the other frames end with the connection. */
 int gw_keep_message(gw_socket_t *socket) {
     if (!transfer_reads_ahead(socket)) return 0;
     int error = 0;
@@ -150,15 +149,15 @@ int gw_keep_message(gw_socket_t *socket) {
 
 /* ---- a REP's turns ---- */
 
-/* Takes the envelope of the next request; messages without a delimiter are dropped. */
+/* Takes the envelope of the next request, and drops messages without a delimiter. */
 static int transfer_take_envelope(gw_socket_t *socket) {
     gw_frames_t *envelope = &socket->envelope;
     zmq_msg_t message;
     int error;
     zmq_msg_init(&message);
     while (!(error = transfer_next_frame(socket, &message))) {
-        bool more = zmq_msg_more(&message),
-             delimiter = zmq_msg_size(&message) == 0 && envelope->last > 0;
+        bool more = zmq_msg_more(&message);
+        bool delimiter = zmq_msg_size(&message) == 0 && envelope->last > 0;
         error = transfer_add_frame(envelope, &message);
         if (error) break;
         if (!more) transfer_clear_frames(envelope);
@@ -204,7 +203,7 @@ int gw_send_indirectly(gw_socket_t *socket, zmq_msg_t *message, int flags) {
     return error;
 }
 
-/* Of the events that libzmq tells; -1 with errno set. */
+/* The user's events for libzmq's; -1 with errno set. */
 static int transfer_indirect_events(gw_socket_t *socket, int events) {
     bool kept = socket->kept.last > 0;
     if (socket->type != ZMQ_REP) return kept ? events | ZMQ_POLLIN : events;
