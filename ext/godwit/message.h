@@ -4,8 +4,8 @@
 
 #include "frame.h"
 
-/* The socket, if one message may go through it at once and nothing else is due: the fast path. NULL
- * sends the caller to the slow path. */
+/* The fast path: the socket, if one message may go through it at once and no other work is due.
+ * NULL sends the caller to the slow path. */
 static inline gw_socket_t *gw_fast_socket(VALUE self) {
     if (RB_UNLIKELY(!RB_TYPE_P(self, T_DATA) || !RTYPEDDATA_P(self))) return NULL;
     if (RB_UNLIKELY(RTYPEDDATA_TYPE(self) != &gw_socket_type)) return NULL;
@@ -19,9 +19,20 @@ static inline gw_socket_t *gw_fast_socket(VALUE self) {
     return socket;
 }
 
+/* What a send or receive begins with: other fibers have their turn, and peers are not counted any
+ * more. */
+static inline void gw_begin(gw_call_t *call) {
+    gw_yield_fiber(call);
+    if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
+}
+
+static inline void gw_set_deadline(gw_call_t *call, VALUE timeout, int64_t otherwise) {
+    call->deadline = gw_deadline(NIL_P(timeout) ? otherwise : NUM2LL(timeout));
+}
+
 /* ---- send.c ---- */
 
-/* A message of a String or a Frame; gives an errno. */
+/* Makes a message of a String or a Frame, whose bytes stay until gw_part_sent. Gives an errno. */
 int gw_part_message(
         const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker);
 size_t gw_part_size(VALUE part);

@@ -1,6 +1,6 @@
 /* A socket's events, and the Monitors' queues that get them. libzmq's I/O threads block when the
- * monitor's PAIR is full, so it has no receive limit, and reads, waits, bind, connect and every
- * 128th message empty it (law 12, ADR 11). Godwit makes BIND_FAILED: libzmq's spoils errno. */
+ * monitor's PAIR is full, so it has no receive limit, and waits and calls of the socket drain it
+ * (law 12, ADR 11). Every function needs the GVL. */
 #include "proxy.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +9,11 @@ struct gw_monitor {
     void *pair;               /* owned */
     int fd;                   /* borrowed from libzmq: the pair's ZMQ_FD */
     gw_listener_t *listeners; /* borrowed: each unlinks itself before it is freed */
-    uint64_t events;          /* what libzmq is asked for */
-    int64_t looked;           /* when a look was last due, ms */
-    bool moving;              /* to another libzmq socket, which is no end for the listeners */
+    uint64_t events;          /* that libzmq reports */
+    int64_t looked;           /* when the pair was last drained, ms */
+    bool moving;              /* to another libzmq socket: the listeners stay */
     bool ended;
 };
-
-bool gw_monitor_versioned(void) { return gw_draft.socket_monitor_versioned != NULL; }
 
 /* ---- one listener's queue ---- */
 
@@ -38,7 +36,7 @@ static void monitor_events_empty(gw_listener_t *listener) {
     while ((event = gw_monitor_take(listener))) free(event);
 }
 
-/* The oldest makes room, as what is going on now matters more. */
+/* Adds a copy; a full queue drops its oldest event. */
 static void monitor_events_put(
         gw_listener_t *listener, const gw_event_t *event, const char *local, const char *remote) {
     gw_event_t *copy = malloc(monitor_events_size_of(event));
@@ -60,7 +58,7 @@ static void monitor_events_put(
     listener->dropped++;
 }
 
-static void monitor_events_tell(
+static void monitor_events_report(
         gw_socket_t *socket, const gw_event_t *event, const char *local, const char *remote) {
     struct gw_monitor *monitor = socket->monitor;
     if (monitor->moving && event->name == ZMQ_EVENT_MONITOR_STOPPED) return;
@@ -78,7 +76,7 @@ static uint64_t monitor_events_number(zmq_msg_t *part) {
     return value;
 }
 
-/* One event: it is there whole once its first part is. Gives an errno. */
+/* Receives one event; libzmq has all its parts with the first. Gives an errno. */
 static int monitor_events_receive_event(gw_socket_t *socket, void *pair) {
     gw_event_t event = {.next = NULL};
     zmq_msg_t part, last;
@@ -112,7 +110,7 @@ static int monitor_events_receive_event(gw_socket_t *socket, void *pair) {
             event.remote = zmq_msg_size(&last);
         }
     }
-    monitor_events_tell(socket, &event, zmq_msg_data(&part), zmq_msg_data(&last));
+    monitor_events_report(socket, &event, zmq_msg_data(&part), zmq_msg_data(&last));
 done:
     zmq_msg_close(&part);
     zmq_msg_close(&last);
@@ -150,8 +148,7 @@ static int monitor_events_ask(gw_socket_t *socket, const char *name, uint64_t ev
     return rc == 0 ? 0 : errno;
 }
 
-/* Has libzmq tell of the socket into a new PAIR; the former PAIR gets nothing more. Gives an
- * errno. */
+/* Makes libzmq report into a new PAIR; the former PAIR gets no more events. Gives an errno. */
 static int monitor_events_start(gw_socket_t *socket, struct gw_monitor *monitor) {
     static atomic_ulong serial;
     char name[64];
@@ -202,14 +199,14 @@ int gw_monitor_listen(gw_socket_t *socket, uint64_t events) {
     if (error) return error;
     bool news = false;
     void *before = monitor->pair;
-    monitor_events_drain_pair(socket, before, &news); /* what came first is told first */
+    monitor_events_drain_pair(socket, before, &news); /* earlier events come first */
     *monitor = wider;
-    gw_wake_monitor_waiters(socket); /* they wait on the descriptor that goes */
+    gw_wake_monitor_waiters(socket); /* their descriptor is about to be closed */
     zmq_close(before);
     return 0;
 }
 
-/* libzmq first: it waits for ever for a PAIR that nobody holds. */
+/* libzmq stops before the PAIR is closed: it would wait forever for a PAIR that is gone. */
 static void monitor_events_finish(gw_socket_t *socket) {
     bool news = false;
     zmq_socket_monitor(socket->zmq, NULL, 0);
@@ -263,8 +260,8 @@ static void monitor_events_free(gw_socket_t *socket) {
     monitor_events_discard(socket);
 }
 
-/* The new libzmq socket has no endpoint yet, so nothing of it is missed. Without a descriptor left
- * for it the monitor ends. */
+/* The new libzmq socket has no endpoint yet, so no event is lost. Without a descriptor for it the
+ * monitor ends. */
 static void monitor_events_move(gw_socket_t *socket, void *before) {
     struct gw_monitor *monitor = socket->monitor;
     if (!monitor) return;
@@ -279,26 +276,25 @@ static void monitor_events_move(gw_socket_t *socket, void *before) {
         zmq_close(pair);
         return;
     }
-    monitor_events_tell(
-            socket, &(gw_event_t){.name = ZMQ_EVENT_MONITOR_STOPPED, .count = 1}, "", "");
+    gw_event_t stopped = {.name = ZMQ_EVENT_MONITOR_STOPPED, .count = 1};
+    monitor_events_report(socket, &stopped, "", "");
     monitor_events_free(socket);
 }
 
+/* Godwit makes BIND_FAILED, since libzmq's changes errno. */
 static void monitor_events_bind_failed(gw_socket_t *socket, const char *endpoint, int error) {
     bool news = false;
-    if (!socket->monitor || error == ETERM || gw_inproc(endpoint)) return; /* as libzmq */
-    gw_monitor_drain(socket, &news); /* what came first is told first */
-    gw_event_t event = {.name = ZMQ_EVENT_BIND_FAILED,
-            .values = {error},
-            .count = 1,
-            .local = strlen(endpoint)};
-    monitor_events_tell(socket, &event, endpoint, "");
+    if (!socket->monitor || error == ETERM || gw_inproc(endpoint)) return; /* like libzmq */
+    gw_monitor_drain(socket, &news); /* earlier events come first */
+    gw_event_t event = {.name = ZMQ_EVENT_BIND_FAILED, .values = {error}, .count = 1};
+    event.local = strlen(endpoint);
+    monitor_events_report(socket, &event, endpoint, "");
     gw_wake_monitor_waiters(socket);
 }
 
 int gw_monitor_fd(gw_socket_t *socket) { return socket->monitor->fd; }
 
-/* When the last listener leaves, libzmq stops telling: neither that nor the PAIR's close waits. */
+/* With the last listener libzmq's monitor ends. Neither that nor zmq_close of the PAIR waits. */
 void gw_monitor_remove(gw_listener_t *listener) {
     gw_socket_t *socket = listener->source;
     monitor_events_detach(listener);

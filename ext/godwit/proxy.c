@@ -1,6 +1,6 @@
 /* Godwit::Proxy: the Ruby object over proxy_loop.c. While the loop runs, gw_socket_open refuses
- * every other use of its sockets, so the loop alone calls libzmq on them. A socket that is closed
- * meanwhile is marked, and released when the loop has left. */
+ * every other use of its sockets. A socket that is closed meanwhile is released when the loop has
+ * ended. Every function but proxy_interrupt needs the GVL. */
 #include "proxy.h"
 #include <ruby/thread.h>
 #include <stdlib.h>
@@ -20,7 +20,6 @@ static void proxy_compact(void *pointer) {
     proxy->observer = rb_gc_location(proxy->observer);
 }
 
-/* Its thread holds it while it runs. */
 static void proxy_free(void *pointer) {
     gw_proxy_t *proxy = pointer;
     for (int i = 0; i < 2; i++) {
@@ -81,7 +80,7 @@ static bool proxy_sends(const gw_socket_t *socket) {
     return socket->type != ZMQ_PULL && socket->type != ZMQ_SUB;
 }
 
-/* _open(front end, back end, capture or nil); Ruby has checked their types */
+/* _open(front end, back end, capture or nil), of types that Ruby has checked */
 static VALUE proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     VALUE sockets[GW_PLACES] = {front, back, capture};
@@ -103,7 +102,7 @@ static VALUE proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture) {
                 proxy_sends(proxy->native[direction->to]) && !(i == 1 && front == back);
     }
     if (front == back) {
-        proxy->native[GW_BACK] = NULL; /* one socket, looked at once */
+        proxy->native[GW_BACK] = NULL; /* the loop looks at the one socket once */
         proxy->directions[0].to = GW_FRONT;
     }
     proxy->generation = atomic_load(&gw_generation);
@@ -111,10 +110,10 @@ static VALUE proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture) {
     return self;
 }
 
-/* An observer's struct begins with a gw_observer_t. */
+/* The struct of an observer begins with a gw_observer_t. */
 const rb_data_type_t gw_observer_type = {.wrap_struct_name = "Godwit observer"};
 
-/* _observe(observer): it is told of each message from now on; not while the proxy runs */
+/* _observe(observer): it sees each message from now on; not while the proxy runs */
 static VALUE proxy_observe(VALUE self, VALUE observer) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     gw_observer_t *observing = rb_check_typeddata(observer, &gw_observer_type);
@@ -126,8 +125,8 @@ static VALUE proxy_observe(VALUE self, VALUE observer) {
     return self;
 }
 
-/* _bound(bytes): of large frames that the back end's queues hold; a message beyond that is dropped;
- * not while it runs */
+/* _bound(bytes of large frames in the back end's queues): drops a message beyond that; not while
+ * the proxy runs */
 static VALUE proxy_bound(VALUE self, VALUE bytes) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     size_t most = NUM2SIZET(bytes);
@@ -142,7 +141,7 @@ static VALUE proxy_bound(VALUE self, VALUE bytes) {
     return self;
 }
 
-/* _acquire => true; false when it runs already. Takes all sockets or none. */
+/* _acquire => true; false: the proxy runs already. Takes all sockets or none. */
 static VALUE proxy_acquire(VALUE self) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     if (proxy->running) return Qfalse;
@@ -160,7 +159,7 @@ static VALUE proxy_acquire(VALUE self) {
         if (gw_socket_get(socket, ZMQ_LINGER, &socket->proxy_linger, &size))
             socket->proxy_linger = 0;
         socket->state = GW_IN_PROXY;
-        socket->sent = true; /* about to */
+        socket->sent = true; /* it may */
         socket->proxy = proxy;
     }
     atomic_fetch_and(&proxy->control, GW_PROXY_PAUSE);
@@ -168,8 +167,8 @@ static VALUE proxy_acquire(VALUE self) {
     return Qtrue;
 }
 
-/* _release: the sockets are the caller's again; those closed meanwhile are closed now. A second
- * call does nothing. */
+/* _release: gives the sockets back, and releases those that were closed meanwhile. A second call
+ * does nothing. */
 static VALUE proxy_release(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     if (!proxy->running || proxy->generation != atomic_load(&gw_generation)) return Qnil;
@@ -179,17 +178,17 @@ static VALUE proxy_release(VALUE self) {
         if (!socket) continue;
         socket->proxy = NULL;
         if (socket->state == GW_IN_PROXY) socket->state = GW_OPEN;
-        gw_wake_all(socket); /* pollers did not ask it meanwhile */
+        gw_wake_all(socket); /* the pollers did not ask it meanwhile */
         if (socket->state != GW_CLOSING) continue;
-        gw_monitor_end(socket); /* its readers leave, and the last of them releases it */
+        gw_monitor_end(socket); /* its waiters leave, and the last of them releases the socket */
         gw_wake_monitor_waiters(socket);
         gw_socket_left(socket);
     }
     return Qnil;
 }
 
-/* _loop: until it is stopped (nil), one of its sockets or their context is closed, or this thread
- * is interrupted (raises) */
+/* _loop => nil once the proxy is stopped. Raises when a socket or the context is closed, and when
+ * this thread is interrupted. */
 static VALUE proxy_loop(VALUE self) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     for (;;) {
@@ -205,7 +204,7 @@ static VALUE proxy_loop(VALUE self) {
     }
 }
 
-/* _control(:stop, :pause or :resume); to stop a proxy that does not run does nothing */
+/* _control(:stop, :pause or :resume); :stop does nothing to a proxy that does not run */
 static VALUE proxy_control(VALUE self, VALUE command) {
     const char *name = rb_id2name(rb_sym2id(command));
     gw_proxy_t *proxy = proxy_get(self, name);
@@ -233,13 +232,13 @@ static VALUE proxy_forked_p(VALUE self) {
     return RBOOL(proxy->wake_fd >= 0 && proxy->generation != atomic_load(&gw_generation));
 }
 
-/* _waiters => 1 while its loop sleeps, else 0 */
+/* _waiters => 1 while the loop sleeps, else 0 */
 static VALUE proxy_waiters(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     return INT2FIX(atomic_load(&proxy->asleep));
 }
 
-/* _counters => for each place received, its bytes, sent, its bytes; then dropped */
+/* _counters => received, its bytes, sent and its bytes of each place; then dropped */
 static VALUE proxy_counters(VALUE self) {
     gw_proxy_t *proxy = proxy_get(self, "statistics");
     VALUE counters = rb_ary_new_capa(4 * GW_PLACES + 1);

@@ -4,20 +4,19 @@
 
 #include "message.h"
 
-/* ---- poller_watch.c: what a poller watches ---- */
+/* ---- poller_watch.c: the sockets and IOs of a poller ---- */
 
 typedef struct {
     gw_group_t group;
-    /* owned, in the order of registration, which is that of their serials */
-    gw_watch_t **watches;
+    gw_watch_t **watches; /* owned, in the order of their serials */
     long count, capacity;
     long ios; /* of those, how many are IOs */
     uint64_t serial;
 } gw_poller_t;
 
-void gw_poller_collect(gw_poller_t *poller); /* what was touched since the last look is due */
+void gw_poller_collect(gw_poller_t *poller); /* makes due what was touched since the last call */
 void gw_poller_drop_watches(gw_poller_t *poller);
-void gw_watch_settle(gw_watch_t *watch);        /* no longer due */
+void gw_watch_settle(gw_watch_t *watch);        /* makes it not due */
 int gw_watch_attach(gw_watch_t *watch, int fd); /* gives an errno */
 void gw_watch_detach(gw_watch_t *watch);
 void gw_watch_leave_socket(gw_watch_t *watch);
@@ -54,7 +53,9 @@ typedef struct gw_listener {
     bool open, closed;
 } gw_listener_t;
 
-bool gw_monitor_versioned(void); /* whether libzmq has events of version 2 */
+/* Whether libzmq has events of version 2. */
+static inline bool gw_monitor_versioned(void) { return gw_draft.socket_monitor_versioned != NULL; }
+
 int gw_monitor_listen(gw_socket_t *socket, uint64_t events); /* gives an errno */
 void gw_monitor_add(gw_socket_t *socket, gw_listener_t *listener);
 void gw_monitor_remove(gw_listener_t *listener);
@@ -70,14 +71,14 @@ void gw_init_monitor(void);
 
 /* ---- proxy_loop.c: moves messages without the GVL ---- */
 
-/* What a proxy tells of each message that it has taken, without the GVL. */
+/* What a proxy calls for each message that it has taken, without the GVL. */
 typedef struct gw_observer {
     /* NULL: not open */
     void (*observe)(struct gw_observer *observer, zmq_msg_t *parts, int count, size_t bytes);
-    /* How many messages the proxy makes of this one; 0: it passes as it is. */
+    /* How many messages the proxy makes of this one; 0: it stays as it is. */
     int (*count)(const zmq_msg_t *parts, int count);
     /* Makes the next of them out of the last frame, from the offset on; gives how many frames it
-     * has, 0 without memory. */
+     * has, or 0 without memory. */
     int (*next)(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *parts);
     unsigned generation;
 } gw_observer_t;
@@ -87,38 +88,36 @@ enum { GW_FRONT, GW_BACK, GW_CAPTURE, GW_PLACES };
 /* Bits of `control`. */
 enum { GW_PROXY_STOP = 1, GW_PROXY_PAUSE = 2, GW_PROXY_CLOSED = 4, GW_PROXY_INTERRUPTED = 8 };
 
-/* Written by the loop alone, read by anyone. */
+/* The loop writes it, any thread reads it. */
 typedef struct {
     atomic_ullong received, received_bytes, sent, sent_bytes;
 } gw_traffic_t;
 
-/* How many bytes of large frames the back end's queues hold. Those frames may outlive the proxy. */
+/* Counts the bytes of large frames in the back end's queues. These frames may outlive the proxy. */
 typedef struct {
     atomic_size_t held;
-    atomic_uint references; /* the proxy's, and one for each frame */
+    atomic_uint references; /* of the proxy, and of each frame */
     size_t most;
 } gw_budget_t;
 
-/* One direction of the proxy, and the message in hand: at most one, taken whole and not yet
- * sent. */
+/* One direction of the proxy, and the message in hand: taken whole and not yet sent. */
 typedef struct {
     int from, to;        /* places */
-    bool live;           /* the one can receive, the other send */
+    bool live;           /* `from` can receive and `to` can send */
     bool captured;       /* the message in hand was copied to the capture socket */
-    bool observed;       /* the observer, which counts what was captured, has seen it */
+    bool observed;       /* the observer has seen it */
     bool counted;        /* its large frames are in the budget */
     int count, capacity; /* frames in hand, and initialised */
     size_t bytes;
     zmq_msg_t *parts; /* owned */
-    /* owned while `left`: the rest of a message that goes as several */
-    zmq_msg_t batch;
-    size_t offset; /* of that rest */
-    int left;      /* messages in it */
+    zmq_msg_t batch;  /* owned while `left`: a message that becomes several */
+    size_t offset;    /* in it, of the next message */
+    int left;         /* messages in it */
 } gw_direction_t;
 
 typedef struct gw_proxy {
     VALUE sockets[GW_PLACES];       /* Qnil: none; the back end may be the front end */
-    gw_socket_t *native[GW_PLACES]; /* borrowed from `sockets`, which keep them while we live */
+    gw_socket_t *native[GW_PLACES]; /* borrowed from `sockets` */
     VALUE observer;                 /* Qnil: none */
     gw_observer_t *observing;       /* borrowed from `observer` */
     gw_traffic_t traffic[GW_PLACES];
@@ -128,8 +127,8 @@ typedef struct gw_proxy {
     atomic_int control;
     int wake_fd; /* owned eventfd */
     unsigned generation;
-    int error;          /* what ended the loop: an errno, or 0 */
-    atomic_bool asleep; /* the loop has nothing to do, and is in poll or about to be */
+    int error;          /* errno that ended the loop, or 0 */
+    atomic_bool asleep; /* the loop is in poll or about to be */
     bool running;       /* the proxy has the sockets */
 } gw_proxy_t;
 
@@ -142,7 +141,7 @@ void gw_budget_leave(gw_budget_t *budget);
 extern const rb_data_type_t gw_observer_type; /* the parent of an observer's own type */
 void gw_init_proxy(void);
 
-/* ---- addressed.c: messages to a routing id or a group (draft types) ---- */
+/* ---- addressed.c ---- */
 
 void gw_init_addressed(void);
 
@@ -150,8 +149,8 @@ void gw_init_addressed(void);
 
 typedef void gw_json_member_t(
         void *argument, const char *key, size_t key_size, const char *value, size_t size);
-/* Whether the text is a JSON object. Calls back with the raw text of each key and value, also
- * before it finds that it is none. */
+/* Whether the text is a JSON object. Calls back with the raw text of each key and value, also of a
+ * text that turns out to be no object. Needs no lock. */
 bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument);
 
 /* A record in a batch: topic, header and text. */
@@ -160,9 +159,9 @@ typedef struct {
     size_t sizes[3];
 } gw_packed_t;
 
-/* How many records the two frames hold; 0: they are no batch. Needs no lock. */
+/* How many records the two frames hold; 0: no batch. Needs no lock. */
 int gw_packing_count(const char *mark, size_t mark_size, const char *data, size_t size);
-/* Reads the record at the offset, and moves that on. Needs no lock. */
+/* Reads the record at the offset, and advances the offset. Needs no lock. */
 bool gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t *record);
 
 void gw_init_packing(VALUE native);

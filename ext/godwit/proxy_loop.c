@@ -1,13 +1,13 @@
-/* A proxy's loop moves messages between two sockets without the GVL (law 12, ADR 12); nothing here
- * touches Ruby. It never blocks in libzmq: it sleeps only in poll, on the sockets' descriptors and
- * its own eventfd. Other threads control it by a bit of `control` and that eventfd. */
+/* A proxy's loop moves messages between two sockets without the GVL and without Ruby (law 12, ADR
+ * 12). It never blocks in libzmq: it sleeps only in poll, on the sockets' descriptors and its own
+ * eventfd. Other threads set a bit of `control`, which is atomic, and signal that eventfd. */
 #include "proxy.h"
 #include <poll.h>
 #include <stdlib.h>
 
-enum { LARGE = 4096 }; /* bytes; smaller frames are not counted */
+enum { LARGE = 4096 }; /* bytes; the budget does not count smaller frames */
 
-/* A large frame on its way to the back end: libzmq frees it when the last reader has it. */
+/* A large frame in the back end's queues: libzmq frees it when the last reader has it. */
 typedef struct {
     zmq_msg_t frame;
     gw_budget_t *budget;
@@ -37,9 +37,9 @@ static int proxy_loop_send_copy(gw_socket_t *to, zmq_msg_t *part, int flags) {
     return error;
 }
 
-/* All or nothing: EAGAIN means that nothing of it went. A peer that vanishes in mid-message takes
- * the first frames with it; then it starts again from the first, as in send.c (ADR 3), so all but
- * the last go as copies. The last one too with `keep`. */
+/* Sends all frames or none; gives an errno. If a peer vanishes in mid-message, the message starts
+ * again from its first frame, as in send.c (ADR 3). So all frames but the last are sent as copies;
+ * with `keep` the last too. */
 static int proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep) {
     for (;;) {
         int error = 0, i;
@@ -51,7 +51,7 @@ static int proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, b
         }
         if (error != EAGAIN || i == 0) return error;
         if (to->type != ZMQ_PUSH && to->type != ZMQ_DEALER) continue;
-        for (int left = count - i - 1; left > 0; left--) { /* libzmq throws these away */
+        for (int left = count - i - 1; left > 0; left--) { /* libzmq drops these */
             zmq_msg_t empty;
             zmq_msg_init(&empty);
             if (gw_send_frame(to, &empty, left > 1 ? ZMQ_SNDMORE : 0)) zmq_msg_close(&empty);
@@ -97,7 +97,7 @@ static int proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction) {
             return ENOMEM;
         int error = gw_receive_frame(from, &direction->parts[direction->count]);
         if (error) {
-            proxy_loop_let_go(direction); /* in mid-message only when the context ends */
+            proxy_loop_let_go(direction); /* in mid-message only if the context ends */
             return error;
         }
         direction->bytes += zmq_msg_size(&direction->parts[direction->count]);
@@ -123,8 +123,8 @@ static void proxy_loop_free_large(void *data, void *hint) {
     free(large);
 }
 
-/* Puts the frame into one that takes its bytes out of the budget when libzmq frees it. Without
- * memory it stays uncounted. */
+/* Wraps the frame into one that takes its bytes out of the budget when libzmq frees it. Without
+ * memory the frame stays uncounted. */
 static void proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *part) {
     size_t size = zmq_msg_size(part);
     large_t *large = size >= LARGE ? malloc(sizeof *large) : NULL;
@@ -140,11 +140,11 @@ static void proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *part) {
         return;
     zmq_msg_init(part);
     zmq_msg_move(part, &large->frame);
-    proxy_loop_free_large(NULL, large); /* of a frame that is empty now */
+    proxy_loop_free_large(NULL, large); /* its frame is empty now */
     atomic_fetch_sub(&budget->held, size);
 }
 
-/* Whether the large frames in hand fit; then they are counted. */
+/* Counts the large frames in hand, if they fit. */
 static bool proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direction) {
     size_t bytes = 0;
     if (direction->counted) return true;
@@ -159,7 +159,7 @@ static bool proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direct
     return true;
 }
 
-/* Sends what is in hand; gives an errno. EAGAIN: it stays in hand. */
+/* Sends the message in hand; gives an errno. EAGAIN: it stays in hand. */
 static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
     int error;
     if (proxy->native[GW_CAPTURE] && !direction->captured) {
@@ -182,7 +182,7 @@ static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
         error = proxy_loop_send_whole(
                 proxy->native[direction->to], direction->parts, direction->count, false);
     if (error == EHOSTUNREACH || error == ENOBUFS) {
-        /* One peer that left, or does not read, is no reason to fail all others. */
+        /* A peer that left or does not read must not stop the others. */
         proxy_loop_add(&proxy->dropped, 1);
         error = 0;
     } else if (!error) {
@@ -195,8 +195,8 @@ static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
 
 /* ---- the loop ---- */
 
-/* One way's turn; gives an errno. Nothing is taken that has nowhere to go, as far as libzmq can
- * tell beforehand: then high-water marks hold the senders back. */
+/* One direction's turn; gives an errno. It takes no message that libzmq cannot send on, so that
+ * high-water marks hold the senders back. */
 static int proxy_loop_take_turn(
         gw_proxy_t *proxy, gw_direction_t *direction, const int *events, bool *progress) {
     int error;
@@ -206,7 +206,7 @@ static int proxy_loop_take_turn(
         return error == EAGAIN ? 0 : error;
     }
     if (!direction->left && (!direction->live || !(events[direction->from] & ZMQ_POLLIN))) return 0;
-    bool echoes = direction->from == direction->to; /* a REP has room once it has taken a request */
+    bool echoes = direction->from == direction->to; /* a REP can send once it has received */
     if (!echoes && !(events[direction->to] & ZMQ_POLLOUT)) return 0;
     if (proxy->native[GW_CAPTURE] && !(events[GW_CAPTURE] & ZMQ_POLLOUT)) return 0;
     *progress = true;
@@ -219,8 +219,8 @@ static int proxy_loop_take_turn(
     return 0;
 }
 
-/* Asks all for ZMQ_EVENTS, which also empties their mailboxes; gives an errno. What a socket that
- * only sends gets are subscriptions, which would pile up. */
+/* Reads the events of all sockets, which also empties their mailboxes; gives an errno. Drains the
+ * subscriptions of sockets that only send. */
 static int proxy_loop_look(gw_proxy_t *proxy, int *events, bool *progress) {
     for (int i = 0; i < GW_PLACES; i++) {
         gw_socket_t *socket = proxy->native[i];
@@ -240,7 +240,7 @@ static int proxy_loop_look(gw_proxy_t *proxy, int *events, bool *progress) {
 static bool proxy_loop_any_edge(gw_proxy_t *proxy) {
     bool any = false;
     for (int i = 0; i < GW_PLACES; i++) {
-        /* All are asked: asking forgets. */
+        /* Asks all sockets: the answer resets the edge. */
         if (proxy->native[i] && gw_edge_passed(proxy->native[i])) any = true;
     }
     return any;
@@ -259,26 +259,21 @@ static void proxy_loop_go_to_sleep(gw_proxy_t *proxy) {
     if (ready > 0 && fds[GW_PLACES].revents) gw_event_clear(proxy->wake_fd);
 }
 
-/* The loop may sleep when its last call on each socket was a look at its events that found nothing.
- * A try to send comes after that look, and either may consume the other's edge, so with a message
- * in hand the loop sleeps only after a turn that neither read nor wrote a mailbox. */
+/* The loop may sleep if its last call on each socket read the events and found none. A send comes
+ * after that, and may consume the edge of a new event; so with a message in hand the loop sleeps
+ * only after a turn in which no edge passed. */
 void *gw_proxy_run(void *argument) {
     gw_proxy_t *proxy = argument;
-    proxy->error = 0;
     for (;;) {
         int events[GW_PLACES] = {0}, error, control = atomic_load(&proxy->control);
-        bool progress = false,
-             in_hand = !(control & GW_PROXY_PAUSE) &&
-                (proxy->directions[0].count || proxy->directions[1].count);
+        bool progress = false, paused = control & GW_PROXY_PAUSE;
+        bool in_hand = !paused && (proxy->directions[0].count || proxy->directions[1].count);
         if (control & ~GW_PROXY_PAUSE) return NULL;
         if (in_hand) proxy_loop_any_edge(proxy);
         error = proxy_loop_look(proxy, events, &progress);
-        for (int i = 0; i < 2 && !error && !(control & GW_PROXY_PAUSE); i++)
+        for (int i = 0; i < 2 && !error && !paused; i++)
             error = proxy_loop_take_turn(proxy, &proxy->directions[i], events, &progress);
-        if (error) {
-            proxy->error = error;
-            return NULL;
-        }
+        if ((proxy->error = error) != 0) return NULL;
         if (!progress && !(in_hand && proxy_loop_any_edge(proxy))) proxy_loop_go_to_sleep(proxy);
     }
 }

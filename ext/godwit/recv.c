@@ -1,10 +1,11 @@
-/* Receiving: always ZMQ_DONTWAIT with the GVL held, whole messages only (laws 1 and 3). */
+/* Receiving: always ZMQ_DONTWAIT with the GVL held, whole messages only (laws 1 and 3). Every
+ * function needs the GVL. */
 #include "message.h"
 
 static VALUE recv_to_string(gw_socket_t *socket, zmq_msg_t *message) {
     size_t size = zmq_msg_size(message);
     const char *data = zmq_msg_data(message);
-    /* Of an address. */
+    /* An address of a DGRAM ends with a NUL. */
     if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM) && zmq_msg_more(message) && size > 0 &&
             data[size - 1] == '\0')
         size--;
@@ -14,13 +15,13 @@ static VALUE recv_to_string(gw_socket_t *socket, zmq_msg_t *message) {
     return string;
 }
 
-/* What a caller gets of one frame: a String, or a Frame that takes the message over. */
+/* A String, or a Frame that takes the message over. */
 static inline VALUE recv_to_object(gw_socket_t *socket, zmq_msg_t *message, bool frames) {
     return frames ? gw_frame_take(message, socket->encoding) : recv_to_string(socket, message);
 }
 
-/* Adds the rest of a message to its first frame: libzmq hands out no first frame before the last
- * one is there. */
+/* Adds the rest of a message to its first frame. libzmq has the last frame before it gives the
+ * first. */
 static void recv_rest(
         VALUE self, gw_socket_t *socket, const char *operation, VALUE parts, bool frames) {
     zmq_msg_t message;
@@ -35,7 +36,7 @@ static void recv_rest(
     zmq_msg_close(&message);
 }
 
-/* The whole of a message whose first frame was received; that stays the caller's to close. */
+/* The whole message of this first frame, which the caller closes. */
 static inline VALUE recv_whole(
         VALUE self, gw_socket_t *socket, const char *operation, zmq_msg_t *first, bool frames) {
     bool more = zmq_msg_more(first);
@@ -46,11 +47,11 @@ static inline VALUE recv_whole(
     return parts;
 }
 
-/* One try: a String or Frame, an Array of them, or Qundef when it would block. */
+/* A String or Frame, an Array of them, or Qundef when the call would block. */
 static inline VALUE recv_try(VALUE self, gw_socket_t *socket, const char *operation, bool frames) {
     zmq_msg_t frame;
     zmq_msg_init(&frame);
-    /* Lets libzmq forget the peer that is gone first. */
+    /* Reading the events makes libzmq forget the peer that is gone. */
     if (RB_UNLIKELY(socket->stale_reply_pipe)) gw_socket_events(socket);
     int error = gw_receive_frame(socket, &frame);
     if (RB_UNLIKELY(error)) {
@@ -61,11 +62,6 @@ static inline VALUE recv_try(VALUE self, gw_socket_t *socket, const char *operat
     VALUE result = recv_whole(self, socket, operation, &frame, frames);
     zmq_msg_close(&frame);
     return result;
-}
-
-static void recv_begin(gw_call_t *call) {
-    gw_yield_fiber(call);
-    if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
 }
 
 static void recv_refuse_publisher(gw_call_t *call) {
@@ -84,26 +80,26 @@ static VALUE recv_waiting(gw_call_t *call, bool frames) {
 static gw_call_t recv_call(VALUE self, const char *operation, VALUE timeout) {
     gw_call_t call = gw_call(self, operation, 0);
     recv_refuse_publisher(&call);
-    call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->receive_timeout));
-    recv_begin(&call);
+    gw_set_deadline(&call, timeout, call.socket->receive_timeout);
+    gw_begin(&call);
     return call;
 }
 
 /* ---- primitives ---- */
 
-/* _recv(timeout in ms, nil: the socket's own) => String, Array, or nil when time is up */
-static VALUE recv_message(VALUE self, VALUE timeout) {
-    gw_call_t call = recv_call(self, "recv", timeout);
-    VALUE message = recv_waiting(&call, false);
+static VALUE recv_one(gw_call_t call, bool frames) {
+    VALUE message = recv_waiting(&call, frames);
     return message == Qundef ? Qnil : message;
 }
 
-/* _recv_frame(timeout) => Frame, Array of Frames when the message has several, or nil when time is
- * up */
+/* _recv(timeout in ms or nil: the socket's) => String, Array, or nil when time is up */
+static VALUE recv_message(VALUE self, VALUE timeout) {
+    return recv_one(recv_call(self, "recv", timeout), false);
+}
+
+/* _recv_frame(timeout) => Frame, Array of a message's several Frames, or nil when time is up */
 static VALUE recv_frame(VALUE self, VALUE timeout) {
-    gw_call_t call = recv_call(self, "recv_frame", timeout);
-    VALUE message = recv_waiting(&call, true);
-    return message == Qundef ? Qnil : message;
+    return recv_one(recv_call(self, "recv_frame", timeout), true);
 }
 
 typedef struct {
@@ -113,7 +109,7 @@ typedef struct {
     bool frames;
 } recv_batch_t;
 
-/* An error waits for the next call: what came is handed out. */
+/* An error ends the batch without raising; the next call meets it again. */
 static VALUE recv_rest_of_batch(VALUE argument) {
     recv_batch_t *batch = (recv_batch_t *)argument;
     gw_call_t *call = batch->call;
@@ -136,8 +132,7 @@ static VALUE recv_rest_of_batch(VALUE argument) {
     return Qnil;
 }
 
-/* Up to `wanted` whole messages, or frames of them, in one Array; Qnil: time was up before the
- * first. */
+/* An Array of up to `wanted` messages or their frames; Qnil: time was up before the first. */
 static VALUE recv_batch(gw_call_t *call, long wanted, bool frames) {
     if (wanted > GW_BATCH) wanted = GW_BATCH;
     VALUE message = recv_waiting(call, frames);
@@ -157,15 +152,13 @@ static VALUE recv_many(VALUE self, VALUE most, VALUE timeout) {
     return recv_batch(&call, NUM2LONG(most), false);
 }
 
-/* _recv_frames(most, timeout) => Array of the Frames of whole messages, or nil when time is up
- * before the first */
+/* _recv_frames(most, timeout) => Array of the Frames of whole messages, or nil as _recv_many */
 static VALUE recv_frames(VALUE self, VALUE most, VALUE timeout) {
     gw_call_t call = recv_call(self, "recv_frames", timeout);
     return recv_batch(&call, NUM2LONG(most), true);
 }
 
-/* _recv_into(buffer, timeout) => bytes; an Array of frames when the message has several; nil when
- * time is up */
+/* _recv_into(buffer, timeout) => bytes; an Array of a message's several frames; nil: time is up */
 static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
     gw_call_t call = recv_call(self, "recv_into", timeout);
     Check_Type(buffer, T_STRING);
@@ -173,8 +166,7 @@ static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
     zmq_msg_init(&message);
     int error;
     for (;;) {
-        /* One that was frozen or copied, also while we waited, raises or gets its own memory
-         * before a message is taken. */
+        /* Before a message is taken: raises if the buffer is frozen, unshares its memory. */
         rb_str_modify(buffer);
         error = gw_receive_frame(call.socket, &message);
         if (error != EAGAIN) break;
@@ -207,7 +199,7 @@ static VALUE recv_fast(VALUE self) {
     call.deadline = gw_deadline(call.socket->receive_timeout);
     if (!socket) {
         recv_refuse_publisher(&call);
-        recv_begin(&call);
+        gw_begin(&call);
         message = recv_waiting(&call, false);
     } else { /* libzmq has just said EAGAIN */
         message = gw_wait(&call, ZMQ_POLLIN) ? recv_waiting(&call, false) : Qundef;
@@ -216,9 +208,8 @@ static VALUE recv_fast(VALUE self) {
     return message;
 }
 
-/* _recv_on_owner_thread(owner, rest) => the first frame as a String, the message's others added to
- * `rest`; false when there is none; nil when it has to be looked at, with nothing done: also when
- * `rest` still holds what was left of a message. See _send_on_owner_thread. */
+/* _recv_on_owner_thread(owner, rest) => the first frame as a String, with the other frames in
+ * `rest`; false: it would block; nil: `rest` is not empty, or as _send_on_owner_thread. */
 static VALUE recv_by_owner(VALUE self, VALUE owner, VALUE rest) {
     gw_socket_t *socket = gw_fast_socket(self);
     if (RB_UNLIKELY(!socket || owner != rb_thread_current() || !RB_TYPE_P(rest, T_ARRAY) ||
