@@ -1,4 +1,5 @@
-/* The extension's entry, and what belongs to no object: version, features, keys. */
+/* The extension's entry point, and functions without an object: version, features, keys. They need
+ * the GVL. */
 #include "proxy.h"
 
 static VALUE godwit_libzmq_version(VALUE self) {
@@ -11,7 +12,7 @@ static VALUE godwit_has(VALUE self, VALUE feature) {
     return RBOOL(zmq_has(StringValueCStr(feature)));
 }
 
-/* curve_keypair(secret key or nil: a new one) => public and secret key as Z85; nil without CURVE */
+/* curve_keypair(secret key, or nil for a new one) => [public, secret] as Z85; nil without CURVE */
 static VALUE godwit_curve_keypair(VALUE self, VALUE given) {
     char public_key[41], secret_key[41];
     if (NIL_P(given)) {
@@ -23,8 +24,8 @@ static VALUE godwit_curve_keypair(VALUE self, VALUE given) {
     return rb_ary_new_from_args(2, rb_usascii_str_new(public_key, 40), given);
 }
 
-/* godwit_swap(object, :@variable, known, next) => whether it was `known` still, and is `next` now.
- * No other thread has its turn within. */
+/* swap(object, :@variable, known, next) => whether the variable was `known`; then it is `next`. No
+ * other thread runs in between. */
 static VALUE godwit_swap(VALUE self, VALUE object, VALUE variable, VALUE known, VALUE next) {
     ID name = rb_sym2id(variable);
     if (rb_ivar_get(object, name) != known) return Qfalse;

@@ -1,10 +1,11 @@
 /* Parses the head of a log record: its topic, and the members of its header that statistics need.
- * No function here touches Ruby: a proxy's loop calls them without the GVL. */
+ * The proxy's loop calls these functions without the GVL, so they touch no Ruby. They need no lock.
+ */
 #include "logger_statistics.h"
 
 static const char *const labels[GW_LEVELS] = GW_LOG_LABELS;
 
-/* Takes a word off the front. */
+/* Takes the word off the front, if it is there. */
 static bool head_skip(gw_bytes_t *text, const char *word, size_t size) {
     if (text->size < size || memcmp(text->data, word, size) != 0) return false;
     text->data += size;
@@ -12,7 +13,7 @@ static bool head_skip(gw_bytes_t *text, const char *word, size_t size) {
     return true;
 }
 
-/* Takes a part that ends in a dot off the front. */
+/* Takes the part up to the first dot off the front. */
 static bool head_take_part(gw_bytes_t *text, gw_bytes_t *part) {
     const char *dot = text->size ? memchr(text->data, '.', text->size) : NULL;
     if (!dot) return false;
@@ -66,7 +67,7 @@ static bool head_parse_topic(gw_bytes_t topic, gw_head_t *head) {
 
 #define SKIP(text, word) head_skip(text, word, sizeof word - 1)
 
-/* A header that begins as Godwit writes it (lib/godwit/logger/record.rb). */
+/* A header that begins as lib/godwit/logger/record.rb writes it. */
 static bool head_parse_own_header(gw_bytes_t header, gw_head_t *head) {
     uint64_t tseq;
     return SKIP(&header, "{\"v\":1,\"writer\":\"") && head_take_id(&header, head->id) &&
@@ -79,7 +80,7 @@ static bool head_parse_own_header(gw_bytes_t header, gw_head_t *head) {
 typedef struct {
     gw_head_t *head;
     uint64_t tseq;
-    bool id, seq, counted, timed; /* which members were there, and are what they should be */
+    bool id, seq, counted, timed; /* which members are there and valid */
 } members_t;
 
 static void head_take_member(
@@ -100,17 +101,13 @@ static void head_take_member(
     }
 }
 
-/* Any JSON object with these four: another program's keys have another order, and blanks between
- * them. */
-static bool head_parse_header(gw_bytes_t header, gw_head_t *head) {
-    members_t members = {.head = head};
-    return head_parse_own_header(header, head) ||
-            (gw_json_members(header.data, header.size, head_take_member, &members) && members.id &&
-                    members.seq && members.counted && members.timed);
-}
-
+/* Another program may write the four members in another order, with blanks between them. */
 bool gw_head_parse(gw_bytes_t topic, gw_bytes_t header, gw_head_t *head) {
-    return head_parse_topic(topic, head) && head_parse_header(header, head);
+    members_t members = {.head = head};
+    if (!head_parse_topic(topic, head)) return false;
+    if (head_parse_own_header(header, head)) return true;
+    return gw_json_members(header.data, header.size, head_take_member, &members) && members.id &&
+            members.seq && members.counted && members.timed;
 }
 
 /* A line of Ruby's Logger begins with its level's first letter. */

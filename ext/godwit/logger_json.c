@@ -1,5 +1,5 @@
-/* A JSON object's members, without Ruby: for what reads headers beside the GVL. It checks the
- * grammar of RFC 8259 but not UTF-8, and keeps nothing. */
+/* The members of a JSON object, for the proxy's loop: no function touches Ruby or needs a lock. The
+ * parser checks the grammar of RFC 8259, but not UTF-8. */
 #include "proxy.h"
 
 typedef struct {

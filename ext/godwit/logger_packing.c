@@ -1,16 +1,17 @@
-/* Godwit::Logger::Native::Packing: records as one String each, and several of them as one message
- * (docs/log-wire.md). lib/godwit/logger/packing.rb does the same in Ruby. The functions before
- * "primitives" touch no Ruby: the proxy's loop calls them without the GVL. */
+/* Godwit::Logger::Native::Packing: packs records into batches (docs/log-wire.md), as
+ * lib/godwit/logger/packing.rb. The proxy's loop calls the first functions without the GVL, so they
+ * touch no Ruby. The primitives need the GVL. */
 #include "proxy.h"
 #include <arpa/inet.h>
 
-/* Bytes before a packed record in a batch, and at its start. */
-enum { SIZE = 4, HEAD = 6 };
-enum { DIGITS = 21, PARTS = 15 };
+enum {
+    SIZE = 4, /* bytes before a packed record in a batch */
+    HEAD = 6, /* bytes at the start of a packed record */
+    DIGITS = 21,
+    PARTS = 15
+};
 
-static VALUE batch_mark; /* the first frame of a batch */
-
-static const char mark_text[] = GW_LOG_BATCH_MARK;
+static const char mark_text[] = GW_LOG_BATCH_MARK; /* the first frame of a batch */
 
 /* ---- a batch, without the GVL ---- */
 
@@ -80,7 +81,7 @@ static part_t packing_part(VALUE string) {
 #define LITERAL(text) ((part_t){text, sizeof text - 1})
 
 /* record(head, seq, tseq, topic, before thread, after thread, t_ns, mono_ns, thread, text, tags,
- * payload, error) => packed record; the texts stand in the header one after the other */
+ * payload, error) => packed record, with a header made of these texts */
 static VALUE packing_record(int argc, VALUE *argv, VALUE self) {
     char digits[5][DIGITS];
     rb_check_arity(argc, 13, 13);
@@ -120,8 +121,8 @@ static VALUE packing_record(int argc, VALUE *argv, VALUE self) {
     return packed;
 }
 
-/* join(records, from, most) => [bytes, how many records are in them]: at most so many bytes, but
- * one record at least; up to what is no String */
+/* join(records, from, most) => [batch of at most so many bytes but one record at least, how many
+ * records it has]; stops at an entry that is no String */
 static VALUE packing_join(VALUE self, VALUE records, VALUE from, VALUE most) {
     long first = NUM2LONG(from), last = first;
     size_t bytes = 0, limit = NUM2SIZET(most);
@@ -145,8 +146,8 @@ static VALUE packing_join(VALUE self, VALUE records, VALUE from, VALUE most) {
     return rb_assoc_new(batch, LONG2NUM(last - first));
 }
 
-/* split(message) => the records in it, each an Array of three frames; nil when it is no batch.
- * Equal topics in a row are one String. */
+/* split(message) => its records, each an Array of three frames; nil: no batch. Equal topics in a
+ * row share one String. */
 static VALUE packing_split(VALUE self, VALUE message) {
     if (!RB_TYPE_P(message, T_ARRAY) || RARRAY_LEN(message) != 2) return Qnil;
     part_t mark = packing_part(RARRAY_AREF(message, 0)),
@@ -170,9 +171,7 @@ static VALUE packing_split(VALUE self, VALUE message) {
 
 void gw_init_packing(VALUE native) {
     VALUE module = rb_define_module_id_under(native, rb_intern("Packing"));
-    rb_gc_register_address(&batch_mark);
-    batch_mark = rb_obj_freeze(rb_str_new_cstr(mark_text));
-    rb_define_const(module, "BATCH", batch_mark);
+    rb_define_const(module, "BATCH", rb_obj_freeze(rb_str_new_cstr(mark_text)));
     rb_define_singleton_method(module, "record", packing_record, -1);
     rb_define_singleton_method(module, "join", packing_join, 3);
     rb_define_singleton_method(module, "split", packing_split, 1);

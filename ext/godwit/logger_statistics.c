@@ -1,18 +1,18 @@
-/* Godwit::Logger::Native::Statistics: numbers for each writer, and the last records, of what passes
- * through a broadcaster's proxy. The proxy's loop writes them without the GVL, under one mutex.
- * No thread waits for the GVL while it holds the mutex, and no child uses it after a fork. */
+/* Godwit::Logger::Native::Statistics: numbers for each writer and the last records of a
+ * broadcaster's proxy. The proxy's loop writes them without the GVL, under one mutex. No thread
+ * waits for the GVL while it holds the mutex, and no forked child uses it. */
 #include "logger_statistics.h"
 #include <pthread.h>
 #include <ruby/random.h>
 #include <stdlib.h>
 
-/* One message that is kept: count, sizes and frames stand together in the arena. */
+/* A kept message: its count, sizes and frames stand together in the arena. */
 typedef struct {
     size_t offset, size;
 } slot_t;
 
 typedef struct {
-    gw_observer_t observer; /* first: a proxy knows no more of it */
+    gw_observer_t observer; /* first, as a proxy expects */
     pthread_mutex_t mutex;
     gw_writers_t table;
     slot_t *slots; /* owned: a ring of `most`, the oldest at `first_slot` */
@@ -40,13 +40,10 @@ static size_t statistics_size(const void *pointer) {
             statistics->most * sizeof(slot_t) + statistics->arena_size;
 }
 
-/* It holds no VALUE: nothing to mark or to move. */
+/* No mark, no compact: it holds no VALUE. */
 static const rb_data_type_t statistics_type = {
         .wrap_struct_name = "Godwit::Logger::Native::Statistics",
-        .function = {.dmark = NULL,
-                .dfree = statistics_free,
-                .dsize = statistics_size,
-                .dcompact = NULL},
+        .function = {.dfree = statistics_free, .dsize = statistics_size},
         .parent = &gw_observer_type,
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
@@ -64,7 +61,7 @@ static statistics_t *statistics_get(VALUE self, const char *operation) {
     return statistics;
 }
 
-/* ---- the last messages; from here on to statistics_next nothing may touch Ruby ---- */
+/* ---- for the proxy's loop: nothing from here on to statistics_next touches Ruby ---- */
 
 static slot_t *statistics_slot(statistics_t *statistics, size_t index) {
     return &statistics->slots[(statistics->first_slot + index) % statistics->most];
@@ -75,8 +72,8 @@ static void statistics_drop_first(statistics_t *statistics) {
     statistics->kept--;
 }
 
-/* Messages follow one another in the arena; behind the last one stands the oldest, which makes
- * room. One that would fill a quarter of it is not kept. */
+/* Messages follow one another in the arena; the oldest stands behind the newest and makes room for
+ * it. A message above a quarter of the arena is not kept. Needs the mutex. */
 static void statistics_keep(
         statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes) {
     uint32_t header[1 + GW_LOG_FRAMES];
@@ -84,7 +81,7 @@ static void statistics_keep(
     if (!statistics->most || bytes > statistics->arena_size / 4 || size > statistics->arena_size)
         return;
     if (statistics->head + size > statistics->arena_size) {
-        /* What stands up to the end is older than what stands at the start. */
+        /* The messages up to the end are older than those at the start. */
         while (statistics->kept && statistics_slot(statistics, 0)->offset >= statistics->head)
             statistics_drop_first(statistics);
         statistics->head = 0;
@@ -136,7 +133,7 @@ static void statistics_observe(gw_observer_t *observer, zmq_msg_t *parts, int co
     statistics_record(statistics, frames, count, bytes);
 }
 
-/* A batch goes on as its records. */
+/* The proxy passes the records of a batch on. */
 static int statistics_count(const zmq_msg_t *parts, int count) {
     if (count != 2) return 0;
     return gw_packing_count(zmq_msg_data((zmq_msg_t *)&parts[0]), zmq_msg_size(&parts[0]),
@@ -171,7 +168,7 @@ static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     uint32_t most_writers = NUM2UINT(writers);
     if (statistics->open) rb_raise(rb_eRuntimeError, "these statistics are open already");
     slot_t *slots = kept ? calloc(kept, sizeof *slots) : NULL;
-    char *arena = size ? malloc(size) : NULL; /* pages that were never written cost nothing */
+    char *arena = size ? malloc(size) : NULL; /* pages cost nothing until they are written */
     if ((kept && !slots) || (size && !arena) || pthread_mutex_init(&statistics->mutex, NULL) != 0) {
         free(slots);
         free(arena);
@@ -196,7 +193,7 @@ static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     return self;
 }
 
-/* record(frames): as the loop does it */
+/* record(frames): as the proxy's loop */
 static VALUE statistics_record_frames(VALUE self, VALUE parts) {
     statistics_t *statistics = statistics_get(self, "record");
     gw_bytes_t frames[GW_LOG_FRAMES];
@@ -214,7 +211,7 @@ static VALUE statistics_record_frames(VALUE self, VALUE parts) {
     return self;
 }
 
-/* messages(most) => the last ones, the oldest first: Arrays of Strings */
+/* messages(most) => Arrays of Strings of the last messages, the oldest first */
 static VALUE statistics_messages(VALUE self, VALUE wanted) {
     statistics_t *statistics = statistics_get(self, "last");
     size_t most = NUM2SIZET(wanted), used = 0;
@@ -258,9 +255,9 @@ static VALUE statistics_hex(const unsigned char *id) {
     return rb_usascii_str_new(text, GW_ID_HEX);
 }
 
-/* writers(most) => those heard last, the newest first: [id, prog, host (as in a topic), first,
- * last, received, lost, late, bytes, lag in ns, longest lag, ms since its record, records by
- * level] */
+/* writers(most) => [id, prog, host (as in a topic), first, last, received, lost, late, bytes, lag
+ * in ns, longest lag, ms since its last record, records of each level] of the last writers, the
+ * newest first */
 static VALUE statistics_writers(VALUE self, VALUE wanted) {
     statistics_t *statistics = statistics_get(self, "writers");
     gw_writers_t *table = &statistics->table;
@@ -285,10 +282,8 @@ static VALUE statistics_writers(VALUE self, VALUE wanted) {
         uint64_t numbers[] = {
                 one->first, one->last, one->received, one->lost, one->late, one->bytes};
         int64_t times[] = {one->lag, one->longest_lag, now - one->heard};
-        for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++)
-            rb_ary_push(writer, ULL2NUM(numbers[j]));
-        for (size_t j = 0; j < sizeof times / sizeof *times; j++)
-            rb_ary_push(writer, LL2NUM(times[j]));
+        for (int j = 0; j < 6; j++) rb_ary_push(writer, ULL2NUM(numbers[j]));
+        for (int j = 0; j < 3; j++) rb_ary_push(writer, LL2NUM(times[j]));
         for (int j = 0; j < GW_LEVELS; j++) rb_ary_push(writer, ULL2NUM(one->levels[j]));
         rb_ary_push(writers, writer);
     }

@@ -1,4 +1,4 @@
-/* What the files of Godwit::Logger::Native::Statistics share. */
+/* Shared by the files of Godwit::Logger::Native::Statistics. */
 #ifndef GODWIT_LOGGER_STATISTICS_H
 #define GODWIT_LOGGER_STATISTICS_H
 #include "proxy.h"
@@ -11,7 +11,7 @@ typedef struct {
     size_t size;
 } gw_bytes_t;
 
-/* What the head of a record says. */
+/* The head of a record. */
 typedef struct {
     unsigned char id[GW_ID_SIZE];
     uint64_t seq, t_ns;
@@ -19,8 +19,8 @@ typedef struct {
     int level;
 } gw_head_t;
 
-/* Numbers of records that have not come: a record may come after a later one.
- * lib/godwit/logger/gaps.rb is its twin. */
+/* Numbers of missing records: a record may arrive after a later one. lib/godwit/logger/gaps.rb does
+ * the same. */
 typedef struct {
     uint64_t first, last;
 } gw_gap_t;
@@ -34,7 +34,7 @@ typedef struct {
     uint32_t chain;             /* next in the same bucket */
     gw_gap_t gaps[GW_LOG_GAPS]; /* ascending */
     uint8_t gap_count, prog_size, host_size;
-    char prog[GW_LOG_NAME_BYTES], host[GW_LOG_NAME_BYTES]; /* cut when they are longer */
+    char prog[GW_LOG_NAME_BYTES], host[GW_LOG_NAME_BYTES]; /* longer ones are cut */
 } gw_writer_t;
 
 typedef struct {

@@ -1,6 +1,6 @@
-/* The writers that a broadcaster has heard: a hash table with an order by the last record. It knows
- * the gaps in each writer's sequence numbers. No function here touches Ruby. The caller holds the
- * mutex of the statistics. */
+/* The writers of a broadcaster's records: a hash table, in the order of their last record, with the
+ * gaps in each writer's sequence numbers. No function touches Ruby. The caller holds the mutex of
+ * the statistics. */
 #include "logger_statistics.h"
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static void writers_link_newest(gw_writers_t *table, uint32_t place) {
     table->newest = place;
 }
 
-/* Both or neither grow. */
+/* Grows both arrays or none. */
 static bool writers_grow(gw_writers_t *table) {
     uint32_t capacity = table->capacity ? 2 * table->capacity : FIRST_WRITERS;
     uint32_t *buckets = malloc(2 * (size_t)capacity * sizeof *buckets);
@@ -69,7 +69,7 @@ static bool writers_grow(gw_writers_t *table) {
     return true;
 }
 
-/* The one that was idle for longest goes; its numbers stay in the totals. */
+/* Removes the writer with the oldest last record; the totals keep its numbers. */
 static uint32_t writers_forget_oldest(gw_writers_t *table) {
     uint32_t place = table->oldest, *at = writers_bucket(table, table->writers[place].id);
     while (*at != place) at = &table->writers[*at].chain;
@@ -85,7 +85,7 @@ static uint8_t writers_copy_name(char *to, gw_bytes_t from) {
     return size;
 }
 
-/* NULL: no memory. */
+/* The writer of this record, now the newest. NULL: no memory. */
 static gw_writer_t *writers_find(gw_writers_t *table, const gw_head_t *head) {
     uint32_t place = table->capacity ? *writers_bucket(table, head->id) : GW_NO_WRITER;
     while (place != GW_NO_WRITER && memcmp(table->writers[place].id, head->id, GW_ID_SIZE) != 0)
@@ -125,7 +125,7 @@ static void writers_add_gap(gw_writer_t *writer, uint64_t first, uint64_t last) 
     writer->gaps[writer->gap_count++] = (gw_gap_t){first, last};
 }
 
-/* Whether the number was missing; now it is not. */
+/* Gives whether the number was missing, and removes it from the gaps. */
 static bool writers_fill_gap(gw_writer_t *writer, uint64_t number) {
     int at = 0;
     while (at < writer->gap_count && number > writer->gaps[at].last) at++;
@@ -138,7 +138,7 @@ static bool writers_fill_gap(gw_writer_t *writer, uint64_t number) {
     } else {
         uint64_t first = gap->first;
         gap->first = number + 1;
-        /* No room for the other half. */
+        /* Without room the other half of the gap is forgotten. */
         if (number == first || writer->gap_count == GW_LOG_GAPS) return true;
         memmove(gap + 1, gap, (writer->gap_count - at) * sizeof *gap);
         *gap = (gw_gap_t){first, number - 1};
@@ -174,7 +174,7 @@ void gw_writers_count(gw_writers_t *table, const gw_head_t *head, size_t bytes) 
     writer->heard = gw_milliseconds_now();
 }
 
-/* For tests: the writers in the fullest bucket. */
+/* The number of writers in the fullest bucket, for tests. */
 long gw_writers_longest_chain(const gw_writers_t *table) {
     long longest = 0;
     for (uint64_t i = 0; i < 2 * (uint64_t)table->capacity; i++) {

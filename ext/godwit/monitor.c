@@ -1,4 +1,4 @@
-/* Godwit::Monitor: hands out the events of monitor_events.c. */
+/* Godwit::Monitor: hands out the events of monitor_events.c. Every function needs the GVL. */
 #include "proxy.h"
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ static gw_listener_t *monitor_get(VALUE self) {
     return rb_check_typeddata(self, &gw_listener_type);
 }
 
-/* _open(socket, events as libzmq's bits, most events that it keeps, 0: no limit) */
+/* _open(socket, events as libzmq's bits, limit of kept events; 0: no limit) */
 static VALUE monitor_open(VALUE self, VALUE socket, VALUE events, VALUE limit) {
     gw_listener_t *listener = monitor_get(self);
     if (listener->open) rb_raise(rb_eRuntimeError, "this monitor is open already");
@@ -70,7 +70,7 @@ static VALUE monitor_to_ruby(gw_event_t *event) {
 }
 
 /* _next(timeout in ms) => [event, values, local endpoint, remote endpoint or nil], or nil when time
- * is up. What came before the socket's close is handed out first. */
+ * is up. After the close of the socket it first hands out the earlier events. */
 static VALUE monitor_next(VALUE self, VALUE timeout) {
     static const char *const operation = "next_event";
     gw_listener_t *listener = monitor_get(self);
@@ -108,13 +108,10 @@ static VALUE monitor_close(VALUE self) {
     return Qnil;
 }
 
-/* Whether it gets nothing more: it, or its socket, was closed. */
-static VALUE monitor_closed_p(VALUE self) {
-    gw_listener_t *listener = monitor_get(self);
-    return RBOOL(!listener->source);
-}
+/* _closed? => whether the monitor or its socket is closed */
+static VALUE monitor_closed_p(VALUE self) { return RBOOL(!monitor_get(self)->source); }
 
-/* _waiters => threads and fibers that wait for events of its socket, through any monitor */
+/* _waiters => how many threads and fibers wait for events of the socket, through any monitor */
 static VALUE monitor_waiters(VALUE self) {
     gw_socket_t *socket = monitor_get(self)->source;
     return LONG2NUM(socket ? gw_wait_queue_count(&socket->monitor_waiters) : 0);
@@ -122,8 +119,7 @@ static VALUE monitor_waiters(VALUE self) {
 
 static VALUE monitor_dropped(VALUE self) { return LONG2NUM(monitor_get(self)->dropped); }
 
-/* Has libzmq tell of the pipes of each connection; true: it will. nil where it has no such
- * thing. */
+/* _pipes_stats => whether libzmq will report the pipes of each connection; nil: it cannot */
 static VALUE monitor_pipes_stats(VALUE self) {
     gw_listener_t *listener = monitor_get(self);
     if (!listener->source) gw_raise_closed("pipes_stats", self);

@@ -1,6 +1,6 @@
-/* Godwit::Poller: sockets and IOs that are waited for together (ADR 13). gw_group_wait in wait.c
- * waits. The GVL guards all of it. No Ruby code runs between the look at what is due and the wait,
- * so a waiting thread has nothing due. */
+/* Godwit::Poller: waits for several sockets and IOs (ADR 13); gw_group_wait in wait.c waits. Every
+ * function needs the GVL. No Ruby code runs between the look at what is due and the wait, so
+ * nothing is due while a thread waits. */
 #include "proxy.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -37,7 +37,7 @@ static void poller_compact(void *pointer) {
     gw_wait_queue_compact(&poller->group.queue);
 }
 
-/* In a child too: its descriptor is its own, and what it stands for the parent's alone. */
+/* In a forked child too: the child's copy of the epoll descriptor is its own. */
 static void poller_free(void *pointer) {
     gw_poller_t *poller = pointer;
     gw_poller_drop_watches(poller);
@@ -61,7 +61,7 @@ static const rb_data_type_t poller_type = {
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
-/* The last who waited was a fiber that is collected. */
+/* The last waiter has left a closing poller. */
 static void poller_left(gw_wait_queue_t *queue) {
     gw_group_t *group = (gw_group_t *)((char *)queue - offsetof(gw_group_t, queue));
     if (group->state == GW_CLOSING) poller_release(group);
@@ -109,7 +109,6 @@ static VALUE poller_close(VALUE self) {
     group->state = GW_CLOSING;
     gw_wait_queue_wake(&group->queue);
     gw_wait_queue_close_spares(&group->queue);
-    /* Else the last to leave. */
     if (!group->queue.first && group->state == GW_CLOSING) poller_release(group);
     return Qnil;
 }
@@ -134,7 +133,7 @@ static gw_watch_t *poller_find(gw_poller_t *poller, VALUE object) {
 
 static VALUE poller_fileno_of(VALUE io) { return INT2NUM(rb_io_descriptor(io)); }
 
-/* -1 when the IO is closed. */
+/* -1: the IO is closed. */
 static int poller_descriptor(VALUE io) {
     int state = 0;
     VALUE fd = rb_protect(poller_fileno_of, io, &state);
@@ -151,7 +150,7 @@ static void poller_raise_closed(VALUE object, const char *operation) {
             object);
 }
 
-/* The IO's descriptor for these events; refuses what it was not opened for. */
+/* The IO's descriptor for these events; raises if the IO was not opened for them. */
 static int poller_descriptor_for(VALUE object, VALUE io, int events, const char *operation) {
     VALUE writer = rb_io_get_write_io(io);
     if (writer != io && events == (READABLE | WRITABLE)) {
@@ -187,7 +186,7 @@ static void poller_raise_attach(int error, VALUE self, VALUE object, const char 
                     object));
 }
 
-/* _register(object, its IO or nil, events) => false when it is registered already */
+/* _register(object, its IO or nil, events) => true; false: it is registered already */
 static VALUE poller_register(VALUE self, VALUE object, VALUE io, VALUE events) {
     gw_poller_t *poller = poller_opened(self, "register");
     int wanted = NUM2INT(events);
@@ -201,15 +200,13 @@ static VALUE poller_register(VALUE self, VALUE object, VALUE io, VALUE events) {
         poller->capacity = capacity;
     }
     gw_watch_t *watch = ZALLOC(gw_watch_t);
-    *watch = (gw_watch_t){
-            .group = &poller->group,
-            .socket = socket,
-            .object = object,
-            .io = io,
-            .serial = ++poller->serial,
-            .fd = -1,
-            .events = wanted,
-    };
+    watch->group = &poller->group;
+    watch->socket = socket;
+    watch->object = object;
+    watch->io = io;
+    watch->serial = ++poller->serial;
+    watch->fd = -1;
+    watch->events = wanted;
     int error = gw_watch_attach(watch, fd);
     if (error) {
         xfree(watch);
@@ -227,7 +224,7 @@ static VALUE poller_register(VALUE self, VALUE object, VALUE io, VALUE events) {
     return Qtrue;
 }
 
-/* _modify(object, events) => false when it is not registered */
+/* _modify(object, events) => true; false: it is not registered */
 static VALUE poller_modify(VALUE self, VALUE object, VALUE events) {
     gw_poller_t *poller = poller_opened(self, "modify");
     int wanted = NUM2INT(events);
@@ -249,7 +246,7 @@ static VALUE poller_modify(VALUE self, VALUE object, VALUE events) {
     return Qtrue;
 }
 
-/* _remove(object) => false when it is not registered */
+/* _remove(object) => true; false: it is not registered */
 static VALUE poller_remove(VALUE self, VALUE object) {
     gw_poller_t *poller = poller_opened(self, "remove");
     gw_watch_t *watch = poller_find(poller, object);
@@ -265,7 +262,7 @@ static VALUE poller_remove(VALUE self, VALUE object) {
     } else {
         poller->ios--;
         VALUE io = watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io;
-        /* A closed IO's number may be another's by now. */
+        /* The number of a closed IO may belong to another file by now. */
         if (poller_descriptor(io) == watch->fd) gw_watch_detach(watch);
     }
     gw_watch_leave_socket(watch);
@@ -288,15 +285,15 @@ static VALUE poller_members(VALUE self, VALUE operation) {
 
 static int poller_ask_socket(VALUE self, gw_watch_t *watch) {
     gw_socket_t *socket = watch->socket;
-    /* Its proxy alone may ask it; given back it is due again. */
+    /* Only the proxy may ask it. When the proxy gives it back, it is due again. */
     if (socket && socket->state == GW_IN_PROXY) return 0;
     if (!socket || socket->state != GW_OPEN) poller_raise_closed(watch->object, "wait");
-    /* It was made anew, and that failed. */
+    /* The watch could not be attached when the socket was reopened. */
     int error = watch->fd < 0 ? gw_watch_attach(watch, socket->fd) : 0;
     if (error) gw_raise(error, "wait", self, Qnil);
     int events = gw_socket_events(socket);
     if (events < 0) gw_raise(errno, "wait", watch->object, Qnil);
-    return events & watch->events; /* a PUB is never registered for reading */
+    return events & watch->events; /* Ruby registers no PUB for reading */
 }
 
 static bool poller_buffered(VALUE io) {
@@ -304,26 +301,22 @@ static bool poller_buffered(VALUE io) {
     return file && rb_io_read_pending(file);
 }
 
-/* As IO.select sees it: the end of a stream is readable, and so is what Ruby has in its own
- * buffer. */
+/* As IO.select: the end of a stream is readable, and so are bytes in Ruby's own buffer. */
 static int poller_ask_io(gw_watch_t *watch) {
-    int ready = 0,
-        fd = poller_descriptor(
-                watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io);
+    bool reads = watch->events & READABLE, writes = watch->events & WRITABLE;
+    int ready = 0, fd = poller_descriptor(writes ? rb_io_get_write_io(watch->io) : watch->io);
     if (fd < 0) poller_raise_closed(watch->object, "wait");
-    struct pollfd look = {.fd = fd,
-            .events = (watch->events & READABLE ? POLLIN : 0) |
-                    (watch->events & WRITABLE ? POLLOUT : 0)};
+    struct pollfd look = {.fd = fd, .events = (reads ? POLLIN : 0) | (writes ? POLLOUT : 0)};
     poll(&look, 1, 0);
     if (look.revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) ready |= READABLE;
     if (look.revents & (POLLOUT | POLLERR | POLLNVAL)) ready |= WRITABLE;
-    if (watch->events & READABLE && poller_buffered(watch->io)) ready |= READABLE;
+    if (reads && poller_buffered(watch->io)) ready |= READABLE;
     ready &= watch->events;
     if (look.revents & (POLLERR | POLLNVAL)) ready |= FAULTY;
     return ready;
 }
 
-/* [object, events, object, events…] of those that are ready, and stay due; nil when none is. */
+/* [object, events, object, events…] of those that are ready, which stay due; nil: none is ready. */
 static VALUE poller_ask_due(VALUE self, gw_poller_t *poller) {
     VALUE ready = Qnil;
     gw_watch_t *next;
@@ -341,8 +334,7 @@ static VALUE poller_ask_due(VALUE self, gw_poller_t *poller) {
     return ready;
 }
 
-/* What no descriptor tells: an IO that was closed, and one that something was put back into
- * (ungetbyte). */
+/* Finds what no descriptor reports: a closed IO, and bytes that ungetbyte put back. */
 static void poller_look_at_ios(gw_poller_t *poller) {
     for (long i = 0, left = poller->ios; left > 0; i++) {
         gw_watch_t *watch = poller->watches[i];
@@ -354,8 +346,8 @@ static void poller_look_at_ios(gw_poller_t *poller) {
     }
 }
 
-/* Nothing wakes the waiting thread when another thread closes an IO, so with IOs it looks every
- * GW_IO_LOOK_EVERY milliseconds. False: time is up. */
+/* The close of an IO wakes no waiting thread, so with IOs the thread looks every GW_IO_LOOK_EVERY
+ * ms. False: time is up. */
 static bool poller_wait_and_look(gw_call_t *call, gw_poller_t *poller) {
     gw_call_t slice = *call;
     gw_deadline_t look = gw_deadline(GW_IO_LOOK_EVERY);
@@ -367,7 +359,7 @@ static bool poller_wait_and_look(gw_call_t *call, gw_poller_t *poller) {
     return true;
 }
 
-/* _wait(timeout in ms) => as ask_due, nil when time is up */
+/* _wait(timeout in ms) => [object, events, object, events…], or nil when time is up */
 static VALUE poller_wait(VALUE self, VALUE timeout) {
     gw_poller_t *poller = poller_opened(self, "wait");
     gw_call_t call = {.self = self,

@@ -1,6 +1,7 @@
-/* What a poller watches: its sockets and IOs in an epoll, and those that are due. The GVL guards it
- * all. */
+/* The sockets and IOs of a poller, in an epoll, and those that are due. Every function needs the
+ * GVL. */
 #include "proxy.h"
+#include <stdlib.h>
 #include <sys/epoll.h>
 
 /* ---- what is due ---- */
@@ -16,36 +17,29 @@ void gw_watch_settle(gw_watch_t *watch) {
     watch->prev_due = watch->next_due = NULL;
 }
 
-/* Of a thing that was taken out meanwhile there may still be an event: NULL. */
-static gw_watch_t *poller_watch_find_serial(gw_poller_t *poller, uint64_t serial) {
-    long low = 0, high = poller->count - 1;
-    while (low <= high) {
-        long middle = (low + high) / 2;
-        gw_watch_t *watch = poller->watches[middle];
-        if (watch->serial == serial) return watch;
-        if (watch->serial < serial) low = middle + 1;
-        else high = middle - 1;
-    }
-    return NULL;
+static int poller_watch_compare(const void *serial, const void *watch) {
+    uint64_t wanted = *(const uint64_t *)serial, found = (*(gw_watch_t *const *)watch)->serial;
+    return (wanted > found) - (wanted < found);
 }
 
-/* Whose descriptor was touched since the last look is due. */
 void gw_poller_collect(gw_poller_t *poller) {
     struct epoll_event events[GW_EPOLL_EVENTS];
     int count;
     do {
         count = epoll_wait(poller->group.epoll_fd, events, GW_EPOLL_EVENTS, 0);
         for (int i = 0; i < count; i++) {
-            gw_watch_t *watch = poller_watch_find_serial(poller, events[i].data.u64);
-            if (watch) gw_watch_touch(watch);
+            uint64_t serial = events[i].data.u64;
+            gw_watch_t **found = bsearch(&serial, poller->watches, poller->count,
+                    sizeof *poller->watches, poller_watch_compare);
+            if (found) gw_watch_touch(*found); /* else it was removed after the event */
         }
     } while (count == GW_EPOLL_EVENTS);
 }
 
-/* ---- the places of sockets and IOs ---- */
+/* ---- attaching and detaching ---- */
 
-/* Edge-triggered, and for a ZMQ_FD for reading and writing: an eventfd is always writable, so that
- * the epoll tells of each edge, also when somebody else has swallowed it. Gives an errno. */
+/* Edge-triggered, and for a ZMQ_FD for reading and writing: since an eventfd is always writable,
+ * the epoll reports each edge, also one that another call has consumed. Gives an errno. */
 int gw_watch_attach(gw_watch_t *watch, int fd) {
     struct epoll_event event = {.events = EPOLLET, .data.u64 = watch->serial};
     if (watch->socket || watch->events & ZMQ_POLLIN) event.events |= EPOLLIN | EPOLLRDHUP;
@@ -53,7 +47,7 @@ int gw_watch_attach(gw_watch_t *watch, int fd) {
     if (epoll_ctl(watch->group->epoll_fd, fd == watch->fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
                 &event) == 0)
         watch->fd = fd;
-    /* EPERM: a plain file, which is always ready, and so always due. */
+    /* EPERM: a plain file, which is always ready and due. */
     else if (errno != EPERM || watch->socket) return errno;
     return 0;
 }
@@ -68,7 +62,7 @@ void gw_watches_detach(gw_socket_t *socket) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_detach(watch);
 }
 
-/* An error shows when the socket is asked. */
+/* The poller reports an error when it asks the socket. */
 void gw_watches_attach(gw_socket_t *socket, void *before) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) {
         gw_watch_detach(watch);

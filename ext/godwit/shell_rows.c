@@ -1,6 +1,6 @@
-/* Godwit::Backend::Native::Rows: the rows of what comes out of a pipe, and the two questions about
- * a child process that Ruby has no method for. Nothing here waits: what would block is told, and
- * lib/godwit/shell waits with a Poller. */
+/* Godwit::Backend::Native::Rows: splits the output of a pipe into rows; and two functions for child
+ * processes that Ruby lacks. Every function needs the GVL. No function waits: lib/godwit/shell
+ * waits with a Poller. */
 #include "proxy.h"
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -10,20 +10,19 @@ enum { GW_ROWS_ROW = GW_ROWS_TOO_LONG + 1 }; /* beside the answers of take */
 
 typedef struct {
     char *buffer;          /* owned */
-    size_t start;          /* of the row that comes next */
+    size_t start;          /* of the next row */
     size_t scanned;        /* no separator begins between start and here */
     size_t end, capacity;  /* of what was read, of the buffer */
     size_t limit;          /* bytes of a row, without its separator */
-    size_t separator_size; /* 0: whatever a read gave is a row */
+    size_t separator_size; /* 0: the bytes of each read are a row */
     uint64_t bytes, rows;  /* read, yielded */
     rb_encoding *encoding; /* borrowed; the rows' */
-    /* The one that is used again and again; nil: each row is a String of its own. */
-    VALUE row;
-    int fd;               /* borrowed from the IO that `lib/` keeps; -1 once closed */
-    int longer;           /* GW_LONG_…: what becomes of rows above the limit */
-    bool chomp, carriage; /* leave the separator out; "\r" before it too */
-    bool utf8, over;      /* no row ends within a character; the end was read */
-    bool dropping;        /* the rest of a row that was cut */
+    VALUE row;             /* the String that every row reuses; nil: each row has its own */
+    int fd;                /* borrowed from the IO of Shell::Source; -1 once closed */
+    int longer;            /* GW_LONG_…: of rows above the limit */
+    bool chomp, carriage;  /* remove the separator; "\r" before it too */
+    bool utf8, over;       /* no row ends within a character; the end is read */
+    bool dropping;         /* the rest of a cut row */
     char separator[];
 } rows_t;
 
@@ -107,7 +106,7 @@ static char *rows_separator_after(rows_t *rows) {
     return memmem(from, left, rows->separator, rows->separator_size);
 }
 
-/* So many of these bytes that the last character is whole; all where there is no telling. */
+/* How many of these bytes end with a whole character; all, if the end is no valid UTF-8. */
 static size_t rows_whole(const rows_t *rows, const char *text, size_t size) {
     if (!rows->utf8) return size;
     for (size_t back = 1; back <= 3 && back <= size; back++) {
@@ -127,13 +126,12 @@ static int rows_chunk(rows_t *rows, const char **text, size_t *size) {
     if (*size > rows->limit) *size = rows_whole(rows, *text, rows->limit);
     if (*size == left && !rows->over && left <= 3 && rows->utf8 && (unsigned char)**text >= 0xc0) {
         size_t wanted = (unsigned char)**text >= 0xf0 ? 4 : (unsigned char)**text >= 0xe0 ? 3 : 2;
-        if (wanted > left) return GW_ROWS_WAIT; /* nothing but the beginning of a character */
+        if (wanted > left) return GW_ROWS_WAIT; /* only the beginning of a character */
     }
     rows->start += *size;
     return GW_ROWS_ROW;
 }
 
-/* A row above the limit, of which so many bytes are there. */
 static int rows_too_long(rows_t *rows, const char **text, size_t *size) {
     if (rows->longer == GW_LONG_RAISES) return GW_ROWS_TOO_LONG;
     *size = rows_whole(rows, *text, rows->limit);
@@ -148,7 +146,7 @@ static int rows_next_row(rows_t *rows, const char **text, size_t *size) {
     if (rows->separator_size == 0) return rows_chunk(rows, text, size);
     for (;;) {
         char *found = rows_separator_after(rows);
-        /* Bytes up to here are of this row, but for a part of a separator. */
+        /* Bytes up to here belong to this row, except for a part of a separator. */
         size_t known = found ? (size_t)(found - rows->buffer) : rows->end;
         size_t part = found || rows->over ? 0 : rows->separator_size - 1;
         rows->scanned = known - rows->start > part ? known - part : rows->start;
@@ -161,8 +159,7 @@ static int rows_next_row(rows_t *rows, const char **text, size_t *size) {
         }
         *text = rows->buffer + rows->start;
         *size = known - rows->start;
-        /* "\r" counts as a part of what ends the row, and where no more was read yet it may be
-         * one */
+        /* "\r" before a separator belongs to it; before the end of the buffer it may. */
         size_t carriage = rows->chomp && rows->carriage && *size > 0 &&
                 (*text)[*size - 1] == '\r' && (found || !rows->over);
         if (*size > part + carriage && *size - part - carriage > rows->limit)
@@ -188,11 +185,11 @@ static void rows_make_room(rows_t *rows) {
         rows->start = 0;
     }
     if (rows->capacity - rows->end >= GW_PIPE_BYTES / 2) return;
-    REALLOC_N(rows->buffer, char, rows->capacity * 2); /* a row that long has to be whole in it */
+    REALLOC_N(rows->buffer, char, rows->capacity * 2); /* the row must fit into it whole */
     rows->capacity *= 2;
 }
 
-/* GW_ROWS_MORE, GW_ROWS_WAIT or GW_ROWS_ENDED. One that was closed is at its end. */
+/* GW_ROWS_MORE, GW_ROWS_WAIT or GW_ROWS_ENDED, also after close. */
 static int rows_fill(VALUE self, rows_t *rows) {
     if (rows->over || rows->fd < 0) return GW_ROWS_ENDED;
     rows_make_room(rows);
@@ -218,7 +215,7 @@ static VALUE rows_string_of(VALUE self, rows_t *rows, const char *text, size_t s
         RB_OBJ_WRITE(self, &rows->row, row);
         return row;
     }
-    rb_str_modify(row); /* a copy that somebody made keeps what it has */
+    rb_str_modify(row); /* a copy of it keeps its bytes */
     if (rb_str_capacity(row) < size) rb_str_modify_expand(row, (long)size - RSTRING_LEN(row));
     memcpy(RSTRING_PTR(row), text, size);
     rb_str_set_len(row, (long)size);
@@ -230,9 +227,8 @@ static bool rows_past(int64_t deadline) {
     return deadline >= 0 && gw_milliseconds_now() >= deadline;
 }
 
-/* take(deadline in ms of the monotonic clock, -1: none) { |row| } => GW_ROWS_MORE, GW_ROWS_WAIT,
- * GW_ROWS_ENDED, GW_ROWS_LATE or GW_ROWS_TOO_LONG: reads once at most, and yields all rows that are
- * there. The block may raise, close the rows, and never come back. */
+/* take(deadline in ms of the monotonic clock; -1: none) { |row| } => a number of ROWS_…: reads once
+ * at most, and yields all complete rows. The block may raise, close the rows, and not return. */
 static VALUE rows_take(VALUE self, VALUE deadline) {
     rows_t *rows = rows_opened(self);
     int64_t until = NUM2LL(deadline);
@@ -267,8 +263,8 @@ static VALUE rows_count(VALUE self) { return ULL2NUM(rows_opened(self)->rows); }
 
 /* ---- child processes ---- */
 
-/* exited?(pid) => true: it ended, and nobody has taken its status; false: it runs; nil: it is no
- * child of ours, or no longer. */
+/* exited?(pid) => true: the child has ended and its status was not taken; false: it runs; nil: no
+ * child has that pid. */
 static VALUE rows_exited_p(VALUE self, VALUE pid) {
     siginfo_t info = {.si_pid = 0};
     while (waitid(P_PID, (id_t)NUM2PIDT(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
@@ -277,8 +273,7 @@ static VALUE rows_exited_p(VALUE self, VALUE pid) {
     return RBOOL(info.si_pid != 0);
 }
 
-/* rows_pidfd(pid) => a descriptor that is readable once the process has ended; nil where the kernel
- * has none (before Linux 5.3) */
+/* pidfd(pid) => descriptor that is readable once the process has ended; nil before Linux 5.3 */
 static VALUE rows_pidfd(VALUE self, VALUE pid) {
 #ifdef SYS_pidfd_open
     long fd = syscall(SYS_pidfd_open, NUM2PIDT(pid), 0); /* it closes on exec */
@@ -287,8 +282,7 @@ static VALUE rows_pidfd(VALUE self, VALUE pid) {
     return Qnil;
 }
 
-/* By id: the documentation's reader of C knows neither this file's class nor that all of the
- * backend is private. */
+/* By id, so that YARD does not list these methods: the backend is private. */
 void gw_init_rows(VALUE native) {
     VALUE class = rb_define_class_id_under(native, rb_intern("Rows"), rb_cObject);
     rb_define_alloc_func(class, rows_alloc);
