@@ -142,7 +142,7 @@ static int poller_descriptor(VALUE io) {
     return -1;
 }
 
-NORETURN(static void poller_raise_closed(VALUE object, const char *operation));
+NORETURN(static void poller_raise_closed(VALUE, const char *));
 
 static void poller_raise_closed(VALUE object, const char *operation) {
     gw_raise_detail("ClosedError", operation,
@@ -164,26 +164,22 @@ static int poller_descriptor_for(VALUE object, VALUE io, int events, const char 
         gw_raise_detail("ClosedError", operation,
                 "%+" PRIsVALUE " is closed: register it while it is open", object);
     int mode = fcntl(fd, F_GETFL);
-    if (mode >= 0 && (mode & O_ACCMODE) == O_RDONLY && events & WRITABLE) {
-        gw_raise_detail(
-                "UnsupportedError", operation, "%+" PRIsVALUE " is not open for writing", object);
-    }
-    if (mode >= 0 && (mode & O_ACCMODE) == O_WRONLY && events & READABLE) {
-        gw_raise_detail(
-                "UnsupportedError", operation, "%+" PRIsVALUE " is not open for reading", object);
-    }
+    if (mode < 0) return fd;
+    mode &= O_ACCMODE;
+    if ((mode == O_RDONLY && events & WRITABLE) || (mode == O_WRONLY && events & READABLE))
+        gw_raise_detail("UnsupportedError", operation, "%+" PRIsVALUE " is not open for %s", object,
+                mode == O_RDONLY ? "writing" : "reading");
     return fd;
 }
 
-NORETURN(static void poller_raise_attach(
-        int error, VALUE self, VALUE object, const char *operation));
+NORETURN(static void poller_raise_attach(int, VALUE, VALUE, const char *));
 
 static void poller_raise_attach(int error, VALUE self, VALUE object, const char *operation) {
     if (error != EEXIST) gw_raise(error, operation, self, Qnil);
     gw_raise_detail("PollerError", operation,
-            rb_sprintf("another IO over the descriptor of %+" PRIsVALUE
-                       " is registered: remove that one first",
-                    object));
+            "another IO over the descriptor of %+" PRIsVALUE
+            " is registered: remove that one first",
+            object);
 }
 
 /* _register(object, its IO or nil, events) => true; false: it is registered already */
@@ -368,8 +364,8 @@ static VALUE poller_wait(VALUE self, VALUE timeout) {
     if (gw_yield_turn(&poller->group.turns)) poller_opened(self, "wait");
     if (poller->count == 0 && call.deadline == GW_FOREVER) {
         gw_raise_detail("PollerError", "wait",
-                "no socket or IO is registered, so this would wait forever: register one, or give "
-                "a timeout");
+                "nothing is registered, so this would wait for ever: register something, or give a "
+                "timeout");
     }
     poller_look_at_ios(poller);
     VALUE ready;

@@ -283,8 +283,8 @@ bool gw_group_wait(gw_call_t *call, gw_group_t *group) {
     if (state && wait_too_many_epolls()) {
         rb_set_errinfo(Qnil);
         gw_raise_detail("PollerError", call->operation,
-                "too many fibers wait on one poller: Linux allows some 100. Let one fiber wait and "
-                "tell the others, or make more pollers");
+                "too many fibers wait on it, for Linux allows some 100: let one wait and tell the "
+                "others, or make more pollers");
     }
     if (state) rb_jump_tag(state);
     return again || !wait_passed(call->deadline);
