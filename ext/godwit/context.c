@@ -6,11 +6,8 @@ typedef struct {
     gw_context_t *native; /* retained; NULL before _open */
     atomic_bool closed;   /* several Ractors may close it */
 } context_t;
-
 static void (*close_socket)(gw_socket_t *socket);
-
 void gw_context_closes_by(void (*close)(gw_socket_t *)) { close_socket = close; }
-
 static bool context_forked(const context_t *context) {
     return context->native && context->native->generation != atomic_load(&gw_generation);
 }
@@ -35,7 +32,6 @@ static const rb_data_type_t context_type = {
         .flags =
                 RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
 };
-
 static VALUE context_alloc(VALUE class) {
     context_t *context;
     return TypedData_Make_Struct(class, context_t, &context_type, context);
@@ -136,7 +132,6 @@ static VALUE context_close(VALUE self) {
     gw_context_t *native = context->native;
     if (!native) return Qnil;
     if (context_forked(context)) gw_raise_forked("close", self);
-
     if (!atomic_exchange(&context->closed, true)) {
         context_close_sockets(native);
         gw_context_leave(native);

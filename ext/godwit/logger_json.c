@@ -5,7 +5,6 @@
 typedef struct {
     const char *at, *end;
 } cursor_t;
-
 static void json_blanks(cursor_t *text) {
     while (text->at < text->end && strchr(" \t\r\n", *text->at) && *text->at) text->at++;
 }
@@ -14,6 +13,12 @@ static bool json_character(cursor_t *text, char expected) {
     if (text->at == text->end || *text->at != expected) return false;
     text->at++;
     return true;
+}
+
+/* Blanks may stand before it. */
+static bool json_symbol(cursor_t *text, char expected) {
+    json_blanks(text);
+    return json_character(text, expected);
 }
 
 static bool json_word(cursor_t *text, const char *expected) {
@@ -67,36 +72,31 @@ static bool json_member(cursor_t *text, int nesting, gw_json_member_t *found, vo
     const char *key = text->at;
     if (!json_string(text)) return false;
     size_t key_size = text->at - key;
+    if (!json_symbol(text, ':')) return false;
     json_blanks(text);
-    if (!json_character(text, ':')) return false;
-    json_blanks(text);
-    const char *start = text->at;
+    const char *value = text->at;
     if (!json_value(text, nesting)) return false;
-    if (found) found(argument, key + 1, key_size - 2, start, text->at - start);
-    json_blanks(text);
+    if (found) found(argument, key + 1, key_size - 2, value, text->at - value);
     return true;
 }
 
 static bool json_object(cursor_t *text, int nesting, gw_json_member_t *found, void *argument) {
-    if (!json_character(text, '{')) return false;
-    json_blanks(text);
-    if (json_character(text, '}')) return true;
+    if (!json_symbol(text, '{')) return false;
+    if (json_symbol(text, '}')) return true;
     do {
         if (!json_member(text, nesting, found, argument)) return false;
-    } while (json_character(text, ','));
-    return json_character(text, '}');
+    } while (json_symbol(text, ','));
+    return json_symbol(text, '}');
 }
 
 static bool json_array(cursor_t *text, int nesting) {
-    if (!json_character(text, '[')) return false;
-    json_blanks(text);
-    if (json_character(text, ']')) return true;
+    if (!json_symbol(text, '[')) return false;
+    if (json_symbol(text, ']')) return true;
     do {
         json_blanks(text);
         if (!json_value(text, nesting)) return false;
-        json_blanks(text);
-    } while (json_character(text, ','));
-    return json_character(text, ']');
+    } while (json_symbol(text, ','));
+    return json_symbol(text, ']');
 }
 
 static bool json_value(cursor_t *text, int nesting) {
@@ -114,7 +114,6 @@ static bool json_value(cursor_t *text, int nesting) {
 
 bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument) {
     cursor_t text = {data, data + size};
-    json_blanks(&text);
     if (!json_object(&text, 1, found, argument)) return false;
     json_blanks(&text);
     return text.at == text.end;

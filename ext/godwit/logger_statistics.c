@@ -10,7 +10,6 @@
 typedef struct {
     size_t offset, size;
 } slot_t;
-
 typedef struct {
     gw_observer_t observer; /* first, as a proxy expects */
     pthread_mutex_t mutex;
@@ -21,9 +20,7 @@ typedef struct {
     uint64_t messages, bytes, plain, foreign, levels[GW_LEVELS];
     bool open;
 } statistics_t;
-
 /* ---- memory ---- */
-
 static void statistics_free(void *pointer) {
     statistics_t *statistics = pointer;
     if (statistics->open && statistics->observer.generation == atomic_load(&gw_generation))
@@ -47,7 +44,6 @@ static const rb_data_type_t statistics_type = {
         .parent = &gw_observer_type,
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
-
 static VALUE statistics_alloc(VALUE class) {
     statistics_t *statistics;
     return TypedData_Make_Struct(class, statistics_t, &statistics_type, statistics);
@@ -246,12 +242,8 @@ static VALUE statistics_messages(VALUE self, VALUE wanted) {
 }
 
 static VALUE statistics_hex(const unsigned char *id) {
-    static const char digits[] = "0123456789abcdef";
-    char text[GW_ID_HEX];
-    for (int i = 0; i < GW_ID_SIZE; i++) {
-        text[2 * i] = digits[id[i] >> 4];
-        text[2 * i + 1] = digits[id[i] & 15];
-    }
+    char text[GW_ID_HEX + 1];
+    for (int i = 0; i < GW_ID_SIZE; i++) snprintf(text + 2 * i, 3, "%02x", id[i]);
     return rb_usascii_str_new(text, GW_ID_HEX);
 }
 
@@ -296,12 +288,11 @@ static VALUE statistics_writers(VALUE self, VALUE wanted) {
  * messages of each level] */
 static VALUE statistics_totals(VALUE self) {
     statistics_t *statistics = statistics_get(self, "totals");
-    uint64_t numbers[10 + GW_LEVELS];
     pthread_mutex_lock(&statistics->mutex);
-    uint64_t first[] = {statistics->messages, statistics->bytes, statistics->table.records,
-            statistics->plain, statistics->foreign, statistics->table.lost, statistics->table.late,
-            statistics->table.count, statistics->table.forgotten, statistics->kept};
-    memcpy(numbers, first, sizeof first);
+    uint64_t numbers[10 + GW_LEVELS] = {statistics->messages, statistics->bytes,
+            statistics->table.records, statistics->plain, statistics->foreign,
+            statistics->table.lost, statistics->table.late, statistics->table.count,
+            statistics->table.forgotten, statistics->kept};
     memcpy(numbers + 10, statistics->levels, sizeof statistics->levels);
     pthread_mutex_unlock(&statistics->mutex);
     VALUE totals = rb_ary_new_capa(10 + GW_LEVELS);

@@ -19,7 +19,7 @@ static size_t monitor_size(const void *pointer) {
     return sizeof *listener + listener->bytes;
 }
 
-static const rb_data_type_t gw_listener_type = {
+static const rb_data_type_t listener_type = {
         .wrap_struct_name = "Godwit::Monitor",
         .function = {.dmark = monitor_mark,
                 .dfree = monitor_free,
@@ -27,17 +27,14 @@ static const rb_data_type_t gw_listener_type = {
                 .dcompact = monitor_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
-
 static VALUE monitor_alloc(VALUE class) {
     gw_listener_t *listener;
-    VALUE self = TypedData_Make_Struct(class, gw_listener_t, &gw_listener_type, listener);
+    VALUE self = TypedData_Make_Struct(class, gw_listener_t, &listener_type, listener);
     listener->socket = Qnil;
     return self;
 }
 
-static gw_listener_t *monitor_get(VALUE self) {
-    return rb_check_typeddata(self, &gw_listener_type);
-}
+static gw_listener_t *monitor_get(VALUE self) { return rb_check_typeddata(self, &listener_type); }
 
 /* _open(socket, events as libzmq's bits, limit of kept events; 0: no limit) */
 static VALUE monitor_open(VALUE self, VALUE socket, VALUE events, VALUE limit) {
@@ -83,12 +80,10 @@ static VALUE monitor_next(VALUE self, VALUE timeout) {
             .quiet = true,
     };
     for (bool more = true;; more = gw_wait_on(&call, 0, gw_monitor_fd(call.socket))) {
-        bool news = false;
         if (gw_socket_forked(call.socket)) gw_raise_forked(operation, self);
         if (listener->closed) gw_raise_closed(operation, self);
-        int error = listener->first || !listener->source
-                ? 0
-                : gw_monitor_drain(listener->source, &news);
+        int error =
+                listener->first || !listener->source ? 0 : gw_monitor_drain(listener->source, NULL);
         gw_event_t *event = gw_monitor_take(listener);
         if (event) return monitor_to_ruby(event);
         if (!listener->source) gw_raise_closed(operation, self);

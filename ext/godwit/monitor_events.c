@@ -14,9 +14,7 @@ struct gw_monitor {
     bool moving;              /* to another libzmq socket: the listeners stay */
     bool ended;
 };
-
 /* ---- one listener's queue ---- */
-
 static size_t monitor_events_size_of(const gw_event_t *event) {
     return sizeof *event + event->local + event->remote;
 }
@@ -29,11 +27,6 @@ gw_event_t *gw_monitor_take(gw_listener_t *listener) {
     listener->count--;
     listener->bytes -= monitor_events_size_of(event);
     return event;
-}
-
-static void monitor_events_empty(gw_listener_t *listener) {
-    gw_event_t *event;
-    while ((event = gw_monitor_take(listener))) free(event);
 }
 
 /* Adds a copy; a full queue drops its oldest event. */
@@ -117,27 +110,29 @@ done:
     return error;
 }
 
-static int monitor_events_drain_pair(gw_socket_t *socket, void *pair, bool *news) {
-    int error;
-    while ((error = monitor_events_receive_event(socket, pair)) == 0) *news = true;
-    return error;
+/* Gives whether there was an event, and an errno: EAGAIN at the end. */
+static bool monitor_events_drain_pair(gw_socket_t *socket, void *pair, int *error) {
+    bool any = false;
+    while ((*error = monitor_events_receive_event(socket, pair)) == 0) any = true;
+    return any;
 }
 
-int gw_monitor_drain(gw_socket_t *socket, bool *news) {
+int gw_monitor_drain(gw_socket_t *socket, bool *any) {
     struct gw_monitor *monitor = socket->monitor;
-    if (!monitor || monitor->ended) return EAGAIN;
-    int error = monitor_events_drain_pair(socket, monitor->pair, news);
+    int error = EAGAIN;
+    if (!monitor || monitor->ended) return error;
+    bool found = monitor_events_drain_pair(socket, monitor->pair, &error);
     /* This drain consumed the edge that the other waiters wait for. */
-    if (*news || error != EAGAIN) gw_wake_monitor_waiters(socket);
+    if (found || error != EAGAIN) gw_wake_monitor_waiters(socket);
+    if (any && found) *any = true;
     return error;
 }
 
 static void monitor_events_look(gw_socket_t *socket) {
-    bool news = false;
     int64_t now = gw_milliseconds_now();
     if (now - socket->monitor->looked < GW_MONITOR_EVERY) return;
     socket->monitor->looked = now;
-    gw_monitor_drain(socket, &news);
+    gw_monitor_drain(socket, NULL);
 }
 
 /* Gives an errno. */
@@ -197,9 +192,8 @@ int gw_monitor_listen(gw_socket_t *socket, uint64_t events) {
     wider.events |= events;
     int error = monitor_events_start(socket, &wider);
     if (error) return error;
-    bool news = false;
     void *before = monitor->pair;
-    monitor_events_drain_pair(socket, before, &news); /* earlier events come first */
+    monitor_events_drain_pair(socket, before, &error); /* earlier events come first */
     *monitor = wider;
     gw_wake_monitor_waiters(socket); /* their descriptor is about to be closed */
     zmq_close(before);
@@ -208,9 +202,9 @@ int gw_monitor_listen(gw_socket_t *socket, uint64_t events) {
 
 /* libzmq stops before the PAIR is closed: it would wait forever for a PAIR that is gone. */
 static void monitor_events_finish(gw_socket_t *socket) {
-    bool news = false;
+    int error;
     zmq_socket_monitor(socket->zmq, NULL, 0);
-    monitor_events_drain_pair(socket, socket->monitor->pair, &news);
+    monitor_events_drain_pair(socket, socket->monitor->pair, &error);
 }
 
 static void monitor_events_discard(gw_socket_t *socket) {
@@ -233,16 +227,14 @@ static void monitor_events_leave(gw_socket_t *socket) {
 void gw_monitor_add(gw_socket_t *socket, gw_listener_t *listener) {
     listener->source = socket;
     listener->next = socket->monitor->listeners;
-    if (listener->next) listener->next->prev = listener;
     socket->monitor->listeners = listener;
 }
 
 static void monitor_events_detach(gw_listener_t *listener) {
     if (!listener->source) return;
-    if (listener->prev) listener->prev->next = listener->next;
-    else listener->source->monitor->listeners = listener->next;
-    if (listener->next) listener->next->prev = listener->prev;
-    listener->prev = listener->next = NULL;
+    gw_listener_t **link = &listener->source->monitor->listeners;
+    while (*link != listener) link = &(*link)->next;
+    *link = listener->next;
     listener->source = NULL;
 }
 
@@ -283,9 +275,8 @@ static void monitor_events_move(gw_socket_t *socket, void *before) {
 
 /* Godwit makes BIND_FAILED, since libzmq's changes errno. */
 static void monitor_events_bind_failed(gw_socket_t *socket, const char *endpoint, int error) {
-    bool news = false;
     if (!socket->monitor || error == ETERM || gw_inproc(endpoint)) return; /* like libzmq */
-    gw_monitor_drain(socket, &news); /* earlier events come first */
+    gw_monitor_drain(socket, NULL); /* earlier events come first */
     gw_event_t event = {.name = ZMQ_EVENT_BIND_FAILED, .values = {error}, .count = 1};
     event.local = strlen(endpoint);
     monitor_events_report(socket, &event, endpoint, "");
@@ -298,7 +289,7 @@ int gw_monitor_fd(gw_socket_t *socket) { return socket->monitor->fd; }
 void gw_monitor_remove(gw_listener_t *listener) {
     gw_socket_t *socket = listener->source;
     monitor_events_detach(listener);
-    monitor_events_empty(listener);
+    for (gw_event_t *event; (event = gw_monitor_take(listener));) free(event);
     if (socket) monitor_events_leave(socket);
 }
 
@@ -308,7 +299,6 @@ static const gw_event_source_t event_source = {
         .drain = gw_monitor_drain,
         .fd = gw_monitor_fd,
 };
-
 static const gw_socket_part_t monitor_part = {
         .bind_failed = monitor_events_bind_failed,
         .reopened = monitor_events_move,
@@ -316,7 +306,6 @@ static const gw_socket_part_t monitor_part = {
         .releasing = monitor_events_free,
         .freeing = monitor_events_free,
 };
-
 void gw_init_monitor_events(void) {
     gw_peers_listen_to(&event_source);
     gw_socket_add_part(&monitor_part);

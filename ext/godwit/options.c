@@ -8,7 +8,6 @@ typedef union {
     int64_t i64;
     uint64_t u64;
 } number_t;
-
 static int options_compare(const void *key, const void *entry) {
     return *(const int *)key - ((const gw_option_t *)entry)->id;
 }
@@ -49,7 +48,6 @@ static VALUE options_get(VALUE self, VALUE id) {
     if (option->kind == GW_OPT_BYTES || option->kind == GW_OPT_STRING) {
         return options_get_bytes(self, socket, option);
     }
-
     size_t size = option->kind == GW_OPT_INT ? sizeof value.i : sizeof value.u64;
     int error = gw_socket_get(socket, option->id, &value, &size);
     if (error) gw_raise(error, "get", self, Qnil);

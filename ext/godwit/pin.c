@@ -172,7 +172,6 @@ static const rb_data_type_t registry_type = {
         /* No free: it lives as long as the process. No compact: it moves nothing. */
         .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
 };
-
 /* _pins => [Strings that libzmq holds, pins], for tests */
 static VALUE pin_count_pins(VALUE self) {
     long held = 0, all = 0;
@@ -196,7 +195,6 @@ static const rb_data_type_t tracker_type = {
         .function = {.dfree = pin_tracker_free, .dsize = pin_tracker_size},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
 };
-
 static VALUE pin_tracker_alloc(VALUE class) {
     return TypedData_Wrap_Struct(class, &tracker_type, NULL);
 }

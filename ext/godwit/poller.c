@@ -48,8 +48,8 @@ static void poller_free(void *pointer) {
 
 static size_t poller_size(const void *pointer) {
     const gw_poller_t *poller = pointer;
-    return sizeof *poller + poller->capacity * sizeof *poller->watches +
-            poller->count * sizeof **poller->watches + gw_wait_queue_size(&poller->group.queue);
+    return sizeof *poller + poller->count * (sizeof(gw_watch_t *) + sizeof(gw_watch_t)) +
+            gw_wait_queue_size(&poller->group.queue);
 }
 
 static const rb_data_type_t poller_type = {
@@ -60,7 +60,6 @@ static const rb_data_type_t poller_type = {
                 .dcompact = poller_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
-
 /* The last waiter has left a closing poller. */
 static void poller_left(gw_wait_queue_t *queue) {
     gw_group_t *group = (gw_group_t *)((char *)queue - offsetof(gw_group_t, queue));
@@ -190,11 +189,7 @@ static VALUE poller_register(VALUE self, VALUE object, VALUE io, VALUE events) {
     if (poller_find(poller, object)) return Qfalse;
     int fd = socket ? socket->fd : poller_descriptor_for(object, io, wanted, "register");
 
-    if (poller->count == poller->capacity) {
-        long capacity = poller->capacity ? 2 * poller->capacity : 8;
-        REALLOC_N(poller->watches, gw_watch_t *, capacity);
-        poller->capacity = capacity;
-    }
+    REALLOC_N(poller->watches, gw_watch_t *, poller->count + 1);
     gw_watch_t *watch = ZALLOC(gw_watch_t);
     watch->group = &poller->group;
     watch->socket = socket;
@@ -210,7 +205,6 @@ static VALUE poller_register(VALUE self, VALUE object, VALUE io, VALUE events) {
     }
     if (socket) {
         watch->next = socket->watches;
-        if (watch->next) watch->next->prev = watch;
         socket->watches = watch;
     } else {
         poller->ios++;
@@ -386,7 +380,6 @@ static const gw_socket_part_t poller_part = {
         .releasing = gw_watches_detach,
         .freeing = gw_watches_forget,
 };
-
 void gw_init_poller(void) {
     gw_socket_add_part(&poller_part);
     VALUE class = rb_define_class_under(gw_mGodwit, "Poller", rb_cObject);

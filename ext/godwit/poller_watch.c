@@ -71,21 +71,15 @@ void gw_watches_attach(gw_socket_t *socket, void *before) {
 }
 
 void gw_watches_forget(gw_socket_t *socket) {
-    gw_watch_t *next;
-    for (gw_watch_t *watch = socket->watches; watch; watch = next) {
-        next = watch->next;
-        watch->socket = NULL;
-        watch->prev = watch->next = NULL;
-    }
+    for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) watch->socket = NULL;
     socket->watches = NULL;
 }
 
 void gw_watch_leave_socket(gw_watch_t *watch) {
-    gw_socket_t *socket = watch->socket;
-    if (!socket) return;
-    if (watch->prev) watch->prev->next = watch->next;
-    else socket->watches = watch->next;
-    if (watch->next) watch->next->prev = watch->prev;
+    if (!watch->socket) return;
+    gw_watch_t **link = &watch->socket->watches;
+    while (*link != watch) link = &(*link)->next;
+    *link = watch->next;
     watch->socket = NULL;
 }
 
@@ -96,6 +90,6 @@ void gw_poller_drop_watches(gw_poller_t *poller) {
     }
     xfree(poller->watches);
     poller->watches = NULL;
-    poller->count = poller->capacity = poller->ios = 0;
+    poller->count = poller->ios = 0;
     poller->group.due = poller->group.last_due = NULL;
 }

@@ -89,7 +89,6 @@ static void process_forget(gw_context_t *context) {
         break;
     }
     process_unlock(&contexts_lock);
-
     gw_event_signal(context->done_fd);
 }
 
@@ -106,7 +105,6 @@ static void *process_terminate(void *argument) {
 
 void gw_context_leave(gw_context_t *context) {
     if (atomic_fetch_sub(&context->holders, 1) != 1) return;
-
     pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, before;

@@ -9,7 +9,7 @@
 typedef struct {
     gw_group_t group;
     gw_watch_t **watches; /* owned, in the order of their serials */
-    long count, capacity;
+    long count;
     long ios; /* of those, how many are IOs */
     uint64_t serial;
 } gw_poller_t;
@@ -43,7 +43,7 @@ typedef struct gw_event {
 
 /* One Monitor's queue. */
 typedef struct gw_listener {
-    struct gw_listener *prev, *next;
+    struct gw_listener *next;
     gw_socket_t *source; /* borrowed; NULL once the socket's monitor has ended */
     VALUE socket;
     gw_event_t *first, *last; /* owned, from malloc */
@@ -60,7 +60,7 @@ int gw_monitor_listen(gw_socket_t *socket, uint64_t events); /* gives an errno *
 void gw_monitor_add(gw_socket_t *socket, gw_listener_t *listener);
 void gw_monitor_remove(gw_listener_t *listener);
 gw_event_t *gw_monitor_take(gw_listener_t *listener);
-int gw_monitor_drain(gw_socket_t *socket, bool *any); /* gives an errno, EAGAIN at the end */
+int gw_monitor_drain(gw_socket_t *socket, bool *any); /* gives an errno; `any` may be NULL */
 int gw_monitor_fd(gw_socket_t *socket);
 void gw_monitor_end(gw_socket_t *socket);
 void gw_init_monitor_events(void);

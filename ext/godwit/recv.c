@@ -22,33 +22,32 @@ static inline VALUE recv_to_object(gw_socket_t *socket, zmq_msg_t *message, bool
 
 /* Adds the rest of a message to its first frame. libzmq has the last frame before it gives the
  * first. */
-static void recv_rest(
-        VALUE self, gw_socket_t *socket, const char *operation, VALUE parts, bool frames) {
+static void recv_rest(gw_call_t *call, VALUE parts, bool frames) {
     zmq_msg_t message;
     bool more = true;
     zmq_msg_init(&message);
     while (more) {
-        int error = gw_receive_frame(socket, &message);
-        if (error) gw_raise(error, operation, self, Qnil);
+        int error = gw_receive_frame(call->socket, &message);
+        if (error) gw_raise(error, call->operation, call->self, Qnil);
         more = zmq_msg_more(&message);
-        rb_ary_push(parts, recv_to_object(socket, &message, frames));
+        rb_ary_push(parts, recv_to_object(call->socket, &message, frames));
     }
     zmq_msg_close(&message);
 }
 
 /* The whole message of this first frame, which the caller closes. */
-static inline VALUE recv_whole(
-        VALUE self, gw_socket_t *socket, const char *operation, zmq_msg_t *first, bool frames) {
+static inline VALUE recv_whole(gw_call_t *call, zmq_msg_t *first, bool frames) {
     bool more = zmq_msg_more(first);
-    VALUE result = recv_to_object(socket, first, frames);
+    VALUE result = recv_to_object(call->socket, first, frames);
     if (RB_LIKELY(!more)) return result;
     VALUE parts = rb_ary_new_from_args(1, result);
-    recv_rest(self, socket, operation, parts, frames);
+    recv_rest(call, parts, frames);
     return parts;
 }
 
 /* A String or Frame, an Array of them, or Qundef when the call would block. */
-static inline VALUE recv_try(VALUE self, gw_socket_t *socket, const char *operation, bool frames) {
+static inline VALUE recv_try(gw_call_t *call, bool frames) {
+    gw_socket_t *socket = call->socket;
     zmq_msg_t frame;
     zmq_msg_init(&frame);
     /* Reading the events makes libzmq forget the peer that is gone. */
@@ -56,10 +55,10 @@ static inline VALUE recv_try(VALUE self, gw_socket_t *socket, const char *operat
     int error = gw_receive_frame(socket, &frame);
     if (RB_UNLIKELY(error)) {
         if (error == EAGAIN) return Qundef;
-        gw_raise(error, operation, self, Qnil);
+        gw_raise(error, call->operation, call->self, Qnil);
     }
     socket->stale_reply_pipe = false;
-    VALUE result = recv_whole(self, socket, operation, &frame, frames);
+    VALUE result = recv_whole(call, &frame, frames);
     zmq_msg_close(&frame);
     return result;
 }
@@ -71,7 +70,7 @@ static void recv_refuse_publisher(gw_call_t *call) {
 /* Qundef: time is up. */
 static VALUE recv_waiting(gw_call_t *call, bool frames) {
     for (;;) {
-        VALUE message = recv_try(call->self, call->socket, call->operation, frames);
+        VALUE message = recv_try(call, frames);
         if (message != Qundef) return message;
         if (!gw_wait(call, ZMQ_POLLIN)) return Qundef;
     }
@@ -108,7 +107,6 @@ typedef struct {
     long wanted;
     bool frames;
 } recv_batch_t;
-
 /* An error ends the batch without raising; the next call meets it again. */
 static VALUE recv_rest_of_batch(VALUE argument) {
     recv_batch_t *batch = (recv_batch_t *)argument;
@@ -120,13 +118,12 @@ static VALUE recv_rest_of_batch(VALUE argument) {
             gw_receive_frame(call->socket, &first) == 0) {
         bytes += zmq_msg_size(&first);
         if (!batch->frames) {
-            rb_ary_push(batch->messages,
-                    recv_whole(call->self, call->socket, call->operation, &first, false));
+            rb_ary_push(batch->messages, recv_whole(call, &first, false));
             continue;
         }
         bool more = zmq_msg_more(&first);
         rb_ary_push(batch->messages, gw_frame_take(&first, call->socket->encoding));
-        if (more) recv_rest(call->self, call->socket, call->operation, batch->messages, true);
+        if (more) recv_rest(call, batch->messages, true);
     }
     zmq_msg_close(&first);
     return Qnil;
@@ -174,7 +171,7 @@ static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
     }
     if (error) gw_raise(error, "recv_into", self, Qnil);
     if (zmq_msg_more(&message)) {
-        VALUE frames = recv_whole(self, call.socket, "recv_into", &message, false);
+        VALUE frames = recv_whole(&call, &message, false);
         zmq_msg_close(&message);
         return frames;
     }
@@ -189,20 +186,16 @@ static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
 /* ---- public methods that the extension takes over, for speed (bench/) ---- */
 
 static VALUE recv_fast(VALUE self) {
-    gw_socket_t *socket = gw_fast_socket(self);
+    gw_call_t call = {.self = self, .operation = "recv", .socket = gw_fast_socket(self)};
     VALUE message;
-    if (RB_LIKELY(socket != NULL)) {
-        message = recv_try(self, socket, "recv", false);
+    if (RB_LIKELY(call.socket != NULL)) {
+        message = recv_try(&call, false);
         if (RB_LIKELY(message != Qundef)) return message;
-    }
-    gw_call_t call = gw_call(self, "recv", 0);
-    call.deadline = gw_deadline(call.socket->receive_timeout);
-    if (!socket) {
-        recv_refuse_publisher(&call);
-        gw_begin(&call);
-        message = recv_waiting(&call, false);
-    } else { /* libzmq has just said EAGAIN */
+        call.deadline = gw_deadline(call.socket->receive_timeout);
         message = gw_wait(&call, ZMQ_POLLIN) ? recv_waiting(&call, false) : Qundef;
+    } else {
+        call = recv_call(self, "recv", Qnil);
+        message = recv_waiting(&call, false);
     }
     if (message == Qundef) gw_raise(ETIMEDOUT, "recv", self, Qnil);
     return message;
@@ -211,11 +204,11 @@ static VALUE recv_fast(VALUE self) {
 /* _recv_on_owner_thread(owner, rest) => the first frame as a String, with the other frames in
  * `rest`; false: it would block; nil: `rest` is not empty, or as _send_on_owner_thread. */
 static VALUE recv_by_owner(VALUE self, VALUE owner, VALUE rest) {
-    gw_socket_t *socket = gw_fast_socket(self);
-    if (RB_UNLIKELY(!socket || owner != rb_thread_current() || !RB_TYPE_P(rest, T_ARRAY) ||
+    gw_call_t call = {.self = self, .operation = "recv", .socket = gw_fast_socket(self)};
+    if (RB_UNLIKELY(!call.socket || owner != rb_thread_current() || !RB_TYPE_P(rest, T_ARRAY) ||
                 RARRAY_LEN(rest) != 0))
         return Qnil;
-    VALUE message = recv_try(self, socket, "recv", false);
+    VALUE message = recv_try(&call, false);
     if (RB_LIKELY(RB_TYPE_P(message, T_STRING))) return message;
     if (message == Qundef) return Qfalse;
     VALUE first = rb_ary_shift(message);

@@ -25,7 +25,6 @@ typedef struct {
     bool dropping;         /* the rest of a cut row */
     char separator[];
 } rows_t;
-
 static void rows_mark(void *pointer) {
     rows_t *rows = pointer;
     if (rows) rb_gc_mark_movable(rows->row);
@@ -56,9 +55,7 @@ static const rb_data_type_t rows_type = {
                 .dcompact = rows_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
-
 static VALUE rows_alloc(VALUE class) { return TypedData_Wrap_Struct(class, &rows_type, NULL); }
-
 static rows_t *rows_opened(VALUE self) {
     rows_t *rows = rb_check_typeddata(self, &rows_type);
     if (!rows) gw_raise_closed("rows", self);
@@ -78,7 +75,6 @@ static VALUE rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE
     rb_encoding *rows_encoding = rb_to_encoding(encoding);
     int then = NUM2INT(longer);
     fcntl(number, F_SETFL, flags | O_NONBLOCK);
-
     rows_t *rows = ruby_xcalloc(1, sizeof *rows + size);
     rows->row = Qnil;
     RTYPEDDATA_DATA(self) = rows;
@@ -106,13 +102,17 @@ static char *rows_separator_after(rows_t *rows) {
     return memmem(from, left, rows->separator, rows->separator_size);
 }
 
+/* By the first byte of a character in UTF-8. */
+static size_t rows_character_size(unsigned char byte) {
+    return byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+}
+
 /* How many of these bytes end with a whole character; all, if the end is no valid UTF-8. */
 static size_t rows_whole(const rows_t *rows, const char *text, size_t size) {
     if (!rows->utf8) return size;
     for (size_t back = 1; back <= 3 && back <= size; back++) {
-        unsigned char byte = (unsigned char)text[size - back];
-        if ((byte & 0xc0) == 0x80) continue;
-        size_t wanted = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+        if ((text[size - back] & 0xc0) == 0x80) continue;
+        size_t wanted = rows_character_size(text[size - back]);
         return wanted > back && size > back ? size - back : size;
     }
     return size;
@@ -124,10 +124,8 @@ static int rows_chunk(rows_t *rows, const char **text, size_t *size) {
     *size = rows->over ? left : rows_whole(rows, *text, left);
     if (left == 0) return rows->over ? GW_ROWS_ENDED : GW_ROWS_WAIT;
     if (*size > rows->limit) *size = rows_whole(rows, *text, rows->limit);
-    if (*size == left && !rows->over && left <= 3 && rows->utf8 && (unsigned char)**text >= 0xc0) {
-        size_t wanted = (unsigned char)**text >= 0xf0 ? 4 : (unsigned char)**text >= 0xe0 ? 3 : 2;
-        if (wanted > left) return GW_ROWS_WAIT; /* only the beginning of a character */
-    }
+    if (*size == left && !rows->over && rows->utf8 && rows_character_size(**text) > left)
+        return GW_ROWS_WAIT; /* only the beginning of a character */
     rows->start += *size;
     return GW_ROWS_ROW;
 }

@@ -3,15 +3,11 @@
 #include "socket.h"
 #include <stddef.h>
 
-enum { PARTS = 4 };
-
-const gw_socket_part_t *gw_socket_parts[PARTS + 1];
+const gw_socket_part_t *gw_socket_parts[8];
 
 void gw_socket_add_part(const gw_socket_part_t *part) {
-    int count = 0;
-    while (gw_socket_parts[count]) count++;
-    if (count == PARTS) rb_bug("godwit: more than %d parts of a socket", PARTS);
-    gw_socket_parts[count] = part;
+    static int count;
+    gw_socket_parts[count++] = part;
 }
 
 /* ---- memory ---- */
@@ -102,7 +98,6 @@ const rb_data_type_t gw_socket_type = {
                 .dcompact = socket_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
-
 /* Releases a closing socket once the waiters, the monitor's waiters and a proxy have left it. */
 void gw_socket_left(gw_socket_t *socket) {
     bool waited_on = socket->queue.first || socket->monitor_waiters.first;

@@ -31,7 +31,6 @@ typedef struct {
     int ready; /* of ppoll; -2: not called, since an interrupt was pending */
     gw_waiter_t *waiter;
 } poll_t;
-
 static void *wait_poll_both(void *argument) {
     poll_t *poll = argument;
     struct timespec left, *timeout = NULL;
@@ -95,19 +94,16 @@ static const rb_data_type_t guard_type = {
         .function = {.dmark = wait_guard_mark, .dfree = wait_guard_free},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
-
 typedef struct {
     gw_call_t *call;
     gw_waiter_t *waiter;
     int fd;
     bool ready; /* false: time is up, or the wait did not begin */
 } io_wait_t;
-
 /* A child that a trap handler forks returns into the main thread's wait, where Ruby would go on
  * polling the parent's descriptors. So the child replaces the epoll with a descriptor that is
  * always readable. */
 static _Thread_local gw_waiter_t *volatile main_waiter; /* of the thread that forks */
-
 static void wait_after_fork(void) {
     if (!main_waiter || main_waiter->epoll_fd < 0) return;
     int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -191,7 +187,6 @@ static int wait_in_queue(
     if (!waiter) gw_raise(errno, call->operation, call->self, Qnil);
     waiter->events = events;
     gw_waiter_add(queue, waiter);
-
     bool seen;
     const int before = waits_of_thread;
     if (NIL_P(rb_fiber_scheduler_current())) waits_of_thread++;
@@ -201,7 +196,6 @@ static int wait_in_queue(
         int error = gw_waiter_close_io(waiter->io);
         if (!state) state = error;
     }
-
     *again = seen || waiter->signalled; /* a wake-up may come with the end of the time */
     gw_waiter_remove(queue, waiter);
     if (reuse) gw_waiter_keep(queue, waiter);
@@ -218,7 +212,6 @@ bool gw_wait_on(gw_call_t *call, short events, int fd) {
     /* The descriptor of a thread-safe type stays readable after a call has seen the message.
      * Reading it may consume a newer signal, so the caller tries once more. */
     if (RB_UNLIKELY(socket->poller != NULL) && messages && gw_take_signal(socket)) return true;
-
     gw_wait_queue_t *queue = messages ? &socket->queue : &socket->monitor_waiters;
     if (RB_UNLIKELY(socket->look != NULL) && messages) socket->look(socket);
     int state = wait_in_queue(queue, call, events, fd, messages, &again);

@@ -121,7 +121,7 @@ typedef struct gw_group {
 
 /* One socket or IO in a group. */
 typedef struct gw_watch {
-    struct gw_watch *prev, *next; /* of socket->watches */
+    struct gw_watch *next; /* of socket->watches */
     struct gw_watch *prev_due, *next_due;
     gw_group_t *group;   /* borrowed */
     gw_socket_t *socket; /* borrowed; NULL for an IO, or once it was freed */
