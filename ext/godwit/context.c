@@ -6,6 +6,7 @@ typedef struct {
     gw_context_t *native; /* retained; NULL before _open */
     atomic_bool closed;   /* several Ractors may close it */
 } context_t;
+
 static void (*close_socket)(gw_socket_t *socket);
 void gw_context_closes_by(void (*close)(gw_socket_t *)) { close_socket = close; }
 static bool context_forked(const context_t *context) {
@@ -32,6 +33,7 @@ static const rb_data_type_t context_type = {
         .flags =
                 RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
 };
+
 static VALUE context_alloc(VALUE class) {
     context_t *context;
     return TypedData_Make_Struct(class, context_t, &context_type, context);

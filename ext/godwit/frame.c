@@ -14,8 +14,11 @@ typedef struct {
     bool live;
     bool more;
 } gw_frame_t;
+
 static VALUE frame_class;
+
 /* ---- memory ---- */
+
 static void frame_let_go(gw_frame_t *frame) {
     if (!frame->live) return;
     frame->live = false;
@@ -43,6 +46,7 @@ static const rb_data_type_t frame_type = {
         .flags =
                 RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
 };
+
 static VALUE frame_alloc(VALUE class) {
     gw_frame_t *frame;
     VALUE self = TypedData_Make_Struct(class, gw_frame_t, &frame_type, frame);
@@ -81,8 +85,7 @@ bool gw_is_frame(VALUE object) {
 }
 
 /* A new frame, which takes the message over. */
-VALUE
-gw_frame_take(zmq_msg_t *message, rb_encoding *encoding) {
+VALUE gw_frame_take(zmq_msg_t *message, rb_encoding *encoding) {
     gw_frame_t *frame;
     VALUE self = TypedData_Make_Struct(frame_class, gw_frame_t, &frame_type, frame);
     zmq_msg_init(&frame->message);
@@ -293,6 +296,7 @@ static bool frame_view_available_p(VALUE self) { return frame_get(self)->live; }
 
 static const rb_memory_view_entry_t view_entry = {
         frame_view_get, frame_view_release, frame_view_available_p};
+
 void gw_init_frame(void) {
     frame_class = rb_define_class_under(gw_mGodwit, "Frame", rb_cObject);
     rb_gc_register_mark_object(frame_class);

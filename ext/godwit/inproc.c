@@ -17,6 +17,7 @@ typedef struct gw_early {
     const char *name;      /* the user's endpoint, within `alias` */
     char alias[];          /* the endpoint that libzmq knows */
 } early_t;
+
 const char *gw_inproc_name(const char *endpoint) {
     if (strncmp(endpoint, ALIAS, sizeof ALIAS - 1) != 0) return endpoint;
     return strstr(endpoint + sizeof ALIAS - 1, INPROC);

@@ -82,6 +82,7 @@ typedef struct {
     uint64_t tseq;
     bool id, seq, counted, timed; /* which members are there and valid */
 } members_t;
+
 static void head_take_member(
         void *argument, const char *key, size_t key_size, const char *value, size_t size) {
     members_t *members = argument;

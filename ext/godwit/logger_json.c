@@ -5,6 +5,7 @@
 typedef struct {
     const char *at, *end;
 } cursor_t;
+
 static void json_blanks(cursor_t *text) {
     while (text->at < text->end && strchr(" \t\r\n", *text->at) && *text->at) text->at++;
 }

@@ -10,8 +10,11 @@ enum {
     DIGITS = 21,
     PARTS = 15
 };
+
 static const char mark_text[] = GW_LOG_BATCH_MARK; /* the first frame of a batch */
+
 /* ---- a batch, without the GVL ---- */
+
 static size_t packing_number(const unsigned char *bytes, int count) {
     size_t number = 0;
     for (int i = 0; i < count; i++) number = number << 8 | bytes[i];
@@ -58,6 +61,7 @@ typedef struct {
     const char *data;
     size_t size;
 } part_t;
+
 static part_t packing_digits(long long value, char *buffer) {
     unsigned long long number =
             value < 0 ? 0ULL - (unsigned long long)value : (unsigned long long)value;

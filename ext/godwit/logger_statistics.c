@@ -10,6 +10,7 @@
 typedef struct {
     size_t offset, size;
 } slot_t;
+
 typedef struct {
     gw_observer_t observer; /* first, as a proxy expects */
     pthread_mutex_t mutex;
@@ -20,7 +21,9 @@ typedef struct {
     uint64_t messages, bytes, plain, foreign, levels[GW_LEVELS];
     bool open;
 } statistics_t;
+
 /* ---- memory ---- */
+
 static void statistics_free(void *pointer) {
     statistics_t *statistics = pointer;
     if (statistics->open && statistics->observer.generation == atomic_load(&gw_generation))
@@ -44,6 +47,7 @@ static const rb_data_type_t statistics_type = {
         .parent = &gw_observer_type,
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
+
 static VALUE statistics_alloc(VALUE class) {
     statistics_t *statistics;
     return TypedData_Make_Struct(class, statistics_t, &statistics_type, statistics);

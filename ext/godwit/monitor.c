@@ -27,6 +27,7 @@ static const rb_data_type_t listener_type = {
                 .dcompact = monitor_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
+
 static VALUE monitor_alloc(VALUE class) {
     gw_listener_t *listener;
     VALUE self = TypedData_Make_Struct(class, gw_listener_t, &listener_type, listener);

@@ -14,7 +14,9 @@ struct gw_monitor {
     bool moving;              /* to another libzmq socket: the listeners stay */
     bool ended;
 };
+
 /* ---- one listener's queue ---- */
+
 static size_t monitor_events_size_of(const gw_event_t *event) {
     return sizeof *event + event->local + event->remote;
 }
@@ -299,6 +301,7 @@ static const gw_event_source_t event_source = {
         .drain = gw_monitor_drain,
         .fd = gw_monitor_fd,
 };
+
 static const gw_socket_part_t monitor_part = {
         .bind_failed = monitor_events_bind_failed,
         .reopened = monitor_events_move,
@@ -306,6 +309,7 @@ static const gw_socket_part_t monitor_part = {
         .releasing = monitor_events_free,
         .freeing = monitor_events_free,
 };
+
 void gw_init_monitor_events(void) {
     gw_peers_listen_to(&event_source);
     gw_socket_add_part(&monitor_part);

@@ -8,6 +8,7 @@ typedef union {
     int64_t i64;
     uint64_t u64;
 } number_t;
+
 static int options_compare(const void *key, const void *entry) {
     return *(const int *)key - ((const gw_option_t *)entry)->id;
 }

@@ -54,7 +54,7 @@ static bool pin_is_done(gw_pin_t *pin) {
     return atomic_load_explicit(&pin->watches, memory_order_acquire) == &done;
 }
 
-void gw_unpin(void *data, void *hint) {
+static void pin_unpin(void *data, void *hint) {
     gw_pin_t *pin = hint;
     watch_t *next, *watch = atomic_exchange_explicit(&pin->watches, &done, memory_order_acq_rel);
     for (; watch; watch = next) {
@@ -118,7 +118,7 @@ int gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made) {
     pin->string = string;
     atomic_init(&pin->watches, NULL);
     atomic_init(&pin->refs, 2);
-    if (zmq_msg_init_data(message, RSTRING_PTR(string), RSTRING_LEN(string), gw_unpin, pin) != 0) {
+    if (zmq_msg_init_data(message, RSTRING_PTR(string), RSTRING_LEN(string), pin_unpin, pin) != 0) {
         int error = zmq_errno();
         free(pin);
         return error;
@@ -172,6 +172,7 @@ static const rb_data_type_t registry_type = {
         /* No free: it lives as long as the process. No compact: it moves nothing. */
         .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
 };
+
 /* _pins => [Strings that libzmq holds, pins], for tests */
 static VALUE pin_count_pins(VALUE self) {
     long held = 0, all = 0;
@@ -195,6 +196,7 @@ static const rb_data_type_t tracker_type = {
         .function = {.dfree = pin_tracker_free, .dsize = pin_tracker_size},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
 };
+
 static VALUE pin_tracker_alloc(VALUE class) {
     return TypedData_Wrap_Struct(class, &tracker_type, NULL);
 }

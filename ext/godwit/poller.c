@@ -60,6 +60,7 @@ static const rb_data_type_t poller_type = {
                 .dcompact = poller_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
+
 /* The last waiter has left a closing poller. */
 static void poller_left(gw_wait_queue_t *queue) {
     gw_group_t *group = (gw_group_t *)((char *)queue - offsetof(gw_group_t, queue));
@@ -380,6 +381,7 @@ static const gw_socket_part_t poller_part = {
         .releasing = gw_watches_detach,
         .freeing = gw_watches_forget,
 };
+
 void gw_init_poller(void) {
     gw_socket_add_part(&poller_part);
     VALUE class = rb_define_class_under(gw_mGodwit, "Poller", rb_cObject);

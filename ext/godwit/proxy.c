@@ -47,6 +47,7 @@ static const rb_data_type_t proxy_type = {
                 .dcompact = proxy_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
+
 static VALUE proxy_alloc(VALUE class) {
     gw_proxy_t *proxy;
     VALUE self = TypedData_Make_Struct(class, gw_proxy_t, &proxy_type, proxy);

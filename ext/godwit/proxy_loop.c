@@ -12,6 +12,7 @@ typedef struct {
     zmq_msg_t frame;
     gw_budget_t *budget;
 } large_t;
+
 void gw_budget_leave(gw_budget_t *budget) {
     if (budget && atomic_fetch_sub(&budget->references, 1) == 1) free(budget);
 }

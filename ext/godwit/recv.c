@@ -107,6 +107,7 @@ typedef struct {
     long wanted;
     bool frames;
 } recv_batch_t;
+
 /* An error ends the batch without raising; the next call meets it again. */
 static VALUE recv_rest_of_batch(VALUE argument) {
     recv_batch_t *batch = (recv_batch_t *)argument;

@@ -270,6 +270,7 @@ typedef struct {
     VALUE messages;
     long start, sent;
 } send_batch_t;
+
 static VALUE send_rest_of_batch(VALUE argument) {
     send_batch_t *batch = (send_batch_t *)argument;
     gw_socket_t *socket = batch->socket;

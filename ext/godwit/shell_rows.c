@@ -25,6 +25,7 @@ typedef struct {
     bool dropping;         /* the rest of a cut row */
     char separator[];
 } rows_t;
+
 static void rows_mark(void *pointer) {
     rows_t *rows = pointer;
     if (rows) rb_gc_mark_movable(rows->row);
@@ -55,6 +56,7 @@ static const rb_data_type_t rows_type = {
                 .dcompact = rows_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
+
 static VALUE rows_alloc(VALUE class) { return TypedData_Wrap_Struct(class, &rows_type, NULL); }
 static rows_t *rows_opened(VALUE self) {
     rows_t *rows = rb_check_typeddata(self, &rows_type);

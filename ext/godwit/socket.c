@@ -98,6 +98,7 @@ const rb_data_type_t gw_socket_type = {
                 .dcompact = socket_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
+
 /* Releases a closing socket once the waiters, the monitor's waiters and a proxy have left it. */
 void gw_socket_left(gw_socket_t *socket) {
     bool waited_on = socket->queue.first || socket->monitor_waiters.first;

@@ -8,6 +8,7 @@ typedef struct {
     const char *fix;
     int error;
 } trial_t;
+
 void gw_threads_init(gw_threads_t *threads) {
     threads->policy = threads->priority = ZMQ_THREAD_SCHED_POLICY_DFLT;
     CPU_ZERO(&threads->cpus);

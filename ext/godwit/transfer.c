@@ -31,8 +31,7 @@ void gw_settle_message(gw_socket_t *socket) {
 }
 
 /* The body moves messages and does not wait. */
-VALUE
-gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument) {
+VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument) {
     int state;
     socket->in_batch = true;
     VALUE result = rb_protect(body, argument, &state);

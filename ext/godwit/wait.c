@@ -31,6 +31,7 @@ typedef struct {
     int ready; /* of ppoll; -2: not called, since an interrupt was pending */
     gw_waiter_t *waiter;
 } poll_t;
+
 static void *wait_poll_both(void *argument) {
     poll_t *poll = argument;
     struct timespec left, *timeout = NULL;
@@ -94,16 +95,19 @@ static const rb_data_type_t guard_type = {
         .function = {.dmark = wait_guard_mark, .dfree = wait_guard_free},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
+
 typedef struct {
     gw_call_t *call;
     gw_waiter_t *waiter;
     int fd;
     bool ready; /* false: time is up, or the wait did not begin */
 } io_wait_t;
+
 /* A child that a trap handler forks returns into the main thread's wait, where Ruby would go on
  * polling the parent's descriptors. So the child replaces the epoll with a descriptor that is
  * always readable. */
 static _Thread_local gw_waiter_t *volatile main_waiter; /* of the thread that forks */
+
 static void wait_after_fork(void) {
     if (!main_waiter || main_waiter->epoll_fd < 0) return;
     int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
