@@ -19,18 +19,17 @@ static inline gw_socket_t *gw_fast_socket(VALUE self) {
     return socket;
 }
 
-/* What a send or receive begins with: other fibers have their turn, and peers are not counted any
- * more. */
+/* Every send and receive begins here: other fibers have a turn, and the count of peers ends. */
 static inline void gw_begin(gw_call_t *call) {
     gw_yield_fiber(call);
     if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
 }
 
 static inline void gw_set_deadline(gw_call_t *call, VALUE timeout, int64_t otherwise) {
-    call->deadline = gw_deadline(NIL_P(timeout) ? otherwise : NUM2LL(timeout));
+    call->deadline = gw_deadline(gw_milliseconds(timeout, otherwise));
 }
 
-/* ---- send.c ---- */
+/* ---- send.c, recv.c ---- */
 
 /* Makes a message of a String or a Frame, whose bytes stay until gw_part_sent. Gives an errno. */
 int gw_part_message(
@@ -38,9 +37,6 @@ int gw_part_message(
 size_t gw_part_size(VALUE part);
 void gw_part_sent(VALUE part);
 void gw_init_send(VALUE takeover, VALUE owner_thread);
-
-/* ---- recv.c ---- */
-
 void gw_init_recv(VALUE takeover, VALUE owner_thread);
 
 #endif

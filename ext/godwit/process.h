@@ -91,14 +91,14 @@ static inline int64_t gw_milliseconds_now(void) {
     return gw_nanoseconds(CLOCK_MONOTONIC_COARSE) / 1000000;
 }
 
-/* Makes an eventfd readable. Async-signal-safe. It fails only where the eventfd is readable. */
+/* Makes an eventfd readable. Async-signal-safe. A write fails only if it is readable already. */
 static inline void gw_event_signal(int fd) {
     uint64_t one = 1;
     ssize_t written = write(fd, &one, sizeof one);
     (void)written;
 }
 
-/* Gives whether the eventfd was readable. */
+/* Gives whether the eventfd was readable; then it is not. */
 static inline bool gw_event_clear(int fd) {
     uint64_t count;
     return read(fd, &count, sizeof count) > 0;

@@ -24,10 +24,6 @@ void gw_watches_detach(gw_socket_t *socket);
 void gw_watches_attach(gw_socket_t *socket, void *before);
 void gw_watches_forget(gw_socket_t *socket);
 
-/* ---- poller.c ---- */
-
-void gw_init_poller(void);
-
 /* ---- monitor_events.c: libzmq's events, and the queues that they go to ---- */
 
 enum { GW_EVENT_VALUES = 4 }; /* of an event; libzmq's version 2 uses two at most */
@@ -64,10 +60,6 @@ int gw_monitor_drain(gw_socket_t *socket, bool *any); /* gives an errno; `any` m
 int gw_monitor_fd(gw_socket_t *socket);
 void gw_monitor_end(gw_socket_t *socket);
 void gw_init_monitor_events(void);
-
-/* ---- monitor.c ---- */
-
-void gw_init_monitor(void);
 
 /* ---- proxy_loop.c: moves messages without the GVL ---- */
 
@@ -111,8 +103,8 @@ typedef struct {
     size_t bytes;
     zmq_msg_t *parts; /* owned */
     zmq_msg_t batch;  /* owned while `left`: a message that becomes several */
-    size_t offset;    /* in it, of the next message */
-    int left;         /* messages in it */
+    size_t offset;    /* of the next message in `batch` */
+    int left;         /* messages in `batch` */
 } gw_direction_t;
 
 typedef struct gw_proxy {
@@ -136,13 +128,12 @@ void gw_proxy_signal(gw_proxy_t *proxy, int bits); /* async-signal-safe */
 void *gw_proxy_run(void *proxy);                   /* for rb_nogvl */
 void gw_budget_leave(gw_budget_t *budget);
 
-/* ---- proxy.c ---- */
+/* ---- poller.c, monitor.c, proxy.c, addressed.c ---- */
 
 extern const rb_data_type_t gw_observer_type; /* the parent of an observer's own type */
+void gw_init_poller(void);
+void gw_init_monitor(void);
 void gw_init_proxy(void);
-
-/* ---- addressed.c ---- */
-
 void gw_init_addressed(void);
 
 /* ---- accelerators of the logger and the shell, beside godwit.c ---- */
@@ -155,8 +146,8 @@ bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, voi
 
 /* A record in a batch: topic, header and text. */
 typedef struct {
-    const char *frames[3]; /* borrowed from the batch */
-    size_t sizes[3];
+    const char *frames[GW_LOG_FRAMES]; /* borrowed from the batch */
+    size_t sizes[GW_LOG_FRAMES];
 } gw_packed_t;
 
 /* How many records the two frames hold; 0: no batch. Needs no lock. */

@@ -25,7 +25,6 @@ static inline int gw_zmq_send(void *zmq, zmq_msg_t *message, int flags) {
 
 int gw_zmq_get(void *zmq, int option, void *value, size_t *size);
 int gw_zmq_set(void *zmq, int option, const void *value, size_t size);
-
 int gw_receive_indirectly(gw_socket_t *socket, zmq_msg_t *message);
 int gw_send_indirectly(gw_socket_t *socket, zmq_msg_t *message, int flags);
 int gw_settle(gw_socket_t *socket, int error); /* after a call that gave this errno; returns it */
@@ -54,8 +53,8 @@ static inline int gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int fla
 int gw_socket_events(gw_socket_t *socket); /* for the socket's user; -1 with errno set */
 int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size); /* gives an errno */
 int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size); /* likewise */
-VALUE gw_batch(
-        gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument); /* settles once at its end */
+/* Runs the body, which moves messages and does not wait; settles once at its end. */
+VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument);
 int gw_keep_message(gw_socket_t *socket); /* before a disconnect; gives an errno */
 void gw_forget_frames(gw_socket_t *socket);
 
@@ -74,8 +73,7 @@ static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "i
 /* ---- context.c ---- */
 
 gw_context_t *gw_context_open(VALUE self, const char *operation); /* raises if closed or forked */
-void gw_context_closes_by(
-        void (*close)(gw_socket_t *)); /* Context#close calls it for each socket */
+void gw_context_closes_by(void (*close)(gw_socket_t *)); /* how Context#close closes a socket */
 void gw_init_context(void);
 
 /* ---- draft_open.c: descriptor and message form ---- */
@@ -105,22 +103,18 @@ extern const gw_socket_part_t *gw_socket_parts[]; /* NULL after the last */
     for (const gw_socket_part_t **part = gw_socket_parts; *part; part++)                           \
         if ((*part)->function) (*part)->function(__VA_ARGS__)
 
-gw_socket_t *gw_socket_open(
-        VALUE self, const char *operation); /* raises unless the socket is usable */
+gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* raises unless it is usable */
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
 void gw_yield_fiber(gw_call_t *call);     /* lets other fibers run, every GW_TURNS messages */
 void gw_socket_left(gw_socket_t *socket); /* a waiter or a proxy has left it */
 void gw_init_socket(void);
 
-/* ---- endpoints.c ---- */
+/* ---- endpoints.c, options.c ---- */
 
 /* Calls the function with the endpoint, a String; raises for -1. */
 int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation,
         int64_t (*function)(gw_socket_t *, const char *));
 void gw_init_endpoints(void);
-
-/* ---- options.c ---- */
-
 void gw_init_options(void);
 
 #endif

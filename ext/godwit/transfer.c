@@ -30,7 +30,6 @@ void gw_settle_message(gw_socket_t *socket) {
     else if (socket->queue.first) transfer_settle_edge(socket);
 }
 
-/* The body moves messages and does not wait. */
 VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument) {
     int state;
     socket->in_batch = true;
