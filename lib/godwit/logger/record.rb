@@ -27,7 +27,7 @@ module Godwit
       WRITER_AT = 17
       SEQ_AT = 57
       # Digits of the largest number in it.
-      DIGITS = 19
+      DIGITS = Constants::LOG_DIGITS
       # A line as Ruby's Logger formats it.
       LINE =
         /\A([DIWEFA]), \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) #(\d+)\] +[A-Z]+ -- (.*?): (.*)\z/m
