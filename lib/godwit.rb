@@ -2,6 +2,7 @@
 
 require_relative "godwit/version"
 require_relative "godwit/generated/header"
+require_relative "godwit/generated/constants"
 require_relative "godwit/deprecation"
 require_relative "godwit/errors"
 require_relative "godwit/error_hints"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# docs/conformance.md: libzmq's own test files, and which of ours holds what they test.
+# docs/conformance.md: libzmq's own test files, and which of Godwit's tests cover them.
 module Generate
   TAG = /^# libzmq: (.+)$/
   REASON = /\Anot (covered|applicable): \S/
@@ -10,17 +10,10 @@ module Generate
   # @return [Hash{String => Array<String>}] name of libzmq's test => our files that hold it
   def tags
     Dir.glob("test/**/*_test.rb", base: ROOT).sort.each_with_object({}) do |path, found|
-      # The head: what stands before the first line of code.
-      head =
-        File
-          .foreach(File.join(ROOT, path))
-          .take_while { |line| line.start_with?("#") || line.strip.empty? }
-          .join
-      head
-        .scan(TAG)
-        .flatten
-        .flat_map { |names| names.split(", ") }
-        .each { |name| (found[name] ||= []) << path }
+      lines = File.foreach(File.join(ROOT, path))
+      head = lines.take_while { |line| line.start_with?("#") || line.strip.empty? }.join
+      names = head.scan(TAG).flatten.flat_map { |line| line.split(", ") }
+      names.each { |name| (found[name] ||= []) << path }
     end
   end
 

@@ -16,14 +16,14 @@ module Generate
       #{classes.join("\n").gsub(/^(?=.)/, "  ").chomp}
 
         module Errors
-          # Errno to class, words and hint; an errno may stand here for several operations.
+          # Errno to class, text and hint; an errno may have an entry for each operation.
           TABLE = [
       #{rules.map { |row| "      #{row}" }.join(",\n")}
           ].freeze
         end
       end
 
-      # Frozen to the depths, so that any Ractor may read it.
+      # Deeply frozen, so that any Ractor may read it.
       Ractor.make_shareable(Godwit::Errors::TABLE) if defined?(Ractor)
     RUBY
   end
@@ -75,7 +75,7 @@ module Generate
     "Rule.new(#{parts.join(", ")})"
   end
 
-  # In words; by transport where they differ.
+  # The hint as a list; each transport may have its own.
   def hints(fix)
     return [fix] unless fix.is_a?(Hash)
     fix.map { |transport, hint| (transport == "default") ? hint : "#{transport}: #{hint}" }
@@ -83,14 +83,7 @@ module Generate
 
   def errors_md(errors)
     rows = errors["classes"].sort.map do |name, facts|
-      errno =
-        (
-          if facts["errno"]
-            "#{facts["errno"]}#{" (#{facts["only"].join(", ")})" if facts["only"]}"
-          else
-            ""
-          end
-        )
+      errno = [*facts["errno"], *("(#{facts["only"].join(", ")})" if facts["only"])].join(" ")
       "| `#{name}` | `#{facts["super"]}` | #{errno} | #{facts["retriable"] ? "yes" : "no"} " \
       "| #{facts["when"]} | #{hints(facts["fix"]).join("; ")} |"
     end

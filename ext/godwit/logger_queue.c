@@ -6,7 +6,7 @@
 enum {
     FIRST = 256,              /* slots, a power of two */
     /* That an entry takes besides its texts: an Array of eight, slots and slack of four Strings. */
-    ENTRY_BYTES = 448,
+    ENTRY_BYTES = GW_LOG_ENTRY_BYTES,
 };
 
 typedef struct {
@@ -92,7 +92,7 @@ static VALUE
 queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every)
 {
     if (rb_check_typeddata(self, &log_queue_type))
-        gw_raise_detail("StateError", "log", rb_str_new_cstr("this queue is open already"));
+        gw_raise_detail("StateError", "log", "this queue is open already");
     size_t records = NUM2SIZET(most), bytes = NUM2SIZET(most_bytes);
     unsigned pass = NUM2UINT(pass_every);
     VALUE bell = rb_funcall(rb_path2class("Thread::Queue"), rb_intern("new"), 0);

@@ -43,7 +43,7 @@ module CLayers
 
   def definitions(files)
     files.each_with_object({}) do |(name, text), found|
-      functions = text.scan(/^(gw_\w+)\([^;{]*\)\s*\{/)
+      functions = text.scan(/^(?:(?!static)\w[\w *]*?)?(gw_\w+)\([^;{]*\)\s*\{/)
       variables = text.scan(/^(?!static|extern|typedef|\s)[\w ]+ \*?(gw_\w+)(?:\[.*?\])?\s*[=;]/)
       (functions + variables).flatten.each { |symbol| found[symbol] ||= name }
     end
@@ -76,7 +76,7 @@ module CLayers
   def prefixes(files)
     files.flat_map do |name, text|
       prefix = name.delete_prefix("logger_").delete_prefix("shell_")
-      names = text.scan(/^static [^;={]*?\n(\w+)\(/).flatten.uniq
+      names = text.scan(/^static [^;={(]*?\b(?!_Atomic)(\w+)\(/).flatten.uniq
       names.reject { |function| function.start_with?("#{prefix}_") }
         .map { |function| "#{name}.c: the static function #{function} lacks the prefix #{prefix}_" }
     end

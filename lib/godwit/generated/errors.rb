@@ -268,7 +268,7 @@ module Godwit
   end
 
   module Errors
-    # Errno to class, words and hint; an errno may stand here for several operations.
+    # Errno to class, text and hint; an errno may have an entry for each operation.
     TABLE = [
       Rule.new(klass: TimeoutError, errno: ::Errno::ETIMEDOUT::Errno, text: "Timed out", retriable: true, fix: "the peer may be absent or slow; try again, or pass a longer timeout"),
       Rule.new(klass: EAGAINWaitReadable, errno: ::Errno::EAGAIN::Errno, only: %w[recv receive each wait_readable], retriable: true, fix: "wait with wait_readable, then try again"),
@@ -322,5 +322,5 @@ module Godwit
   end
 end
 
-# Frozen to the depths, so that any Ractor may read it.
+# Deeply frozen, so that any Ractor may read it.
 Ractor.make_shareable(Godwit::Errors::TABLE) if defined?(Ractor)

@@ -7,7 +7,7 @@ module Godwit
     # ext/godwit/logger_statistics.c does the same.
     # @private
     class Gaps
-      MOST = 8
+      MOST = Constants::LOG_GAPS
 
       def initialize
         @ranges = [] # [first, last], ascending

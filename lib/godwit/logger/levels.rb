@@ -10,7 +10,7 @@ module Godwit
     # @private
     module Levels
       # Number to label.
-      LABELS = %w[DEBUG INFO WARN ERROR FATAL ANY].freeze
+      LABELS = Constants::LOG_LABELS
       # Label or name, in small letters, to number.
       NUMBERS =
         LABELS

@@ -6,9 +6,7 @@ module Godwit
     # does the same.
     # @private
     class LogQueue
-      # That an entry takes besides its texts: an Array of eight, and the slots and the slack of up
-      # to four Strings.
-      ENTRY_BYTES = 448
+      ENTRY_BYTES = Constants::LOG_ENTRY_BYTES
 
       def open(records, bytes, pass_every)
         @queue = Thread::Queue.new

@@ -7,7 +7,7 @@ module Godwit
     # @private
     module Packing
       # The first frame of a batch.
-      BATCH = "godwit-log-batch".b.freeze
+      BATCH = Constants::LOG_BATCH_MARK.b.freeze
 
       module_function
 

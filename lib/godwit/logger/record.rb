@@ -24,7 +24,7 @@ module Godwit
       HEAD = /\A\{"v":1,"writer":"\h{32}","seq":[1-9]\d{0,18},"tseq":[1-9]\d{0,18},"t_ns":\d{1,19},/
       WRITER_AT = 17 # offset of the writer's id in it
       SEQ_AT = 57 # offset of the seq
-      DIGITS = 19 # digits of the largest number in it
+      DIGITS = Constants::LOG_DIGITS # digits of the largest number in it
       # A line as Ruby's Logger formats it.
       LINE =
         /\A([DIWEFA]), \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) #(\d+)\] +[A-Z]+ -- (.*?): (.*)\z/m
@@ -220,7 +220,7 @@ module Godwit
       end
 
       def parsed
-        value = JSON.parse(utf8(@frames[1]), max_nesting: 100)
+        value = JSON.parse(utf8(@frames[1]), max_nesting: Constants::LOG_NESTING)
         value.is_a?(Hash) ? value : {}
       rescue JSON::ParserError
         {}

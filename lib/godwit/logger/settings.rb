@@ -18,7 +18,7 @@ module Godwit
       # Bytes of a frame that libzmq gets in place, and that are counted as long as it has them.
       LARGE = 8_192
       # Frames of a record.
-      FRAMES = 3
+      FRAMES = Constants::LOG_FRAMES
       # Seconds, 23 days: libzmq's linger is 31 bits of milliseconds.
       LONGEST = 2_000_000
 

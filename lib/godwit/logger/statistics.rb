@@ -11,9 +11,9 @@ module Godwit
     class Statistics
       # A writer's counts, its bytes, lags (ns), and records of each level.
       Writer = Struct.new(:counts, :bytes, :lag, :longest_lag, :levels)
-      NAME = 63 # bytes of a program or host; a longer one is cut
+      NAME = Constants::LOG_NAME_BYTES # bytes of a program or host; a longer one is cut
       TOTALS = %i[messages bytes records plain foreign lost late].freeze
-      MOST_NUMBER = 10**19 # limit of seq and tseq in C
+      MOST_NUMBER = 10**Constants::LOG_DIGITS # limit of seq and tseq in C
       MOST_TIME = (1 << 63) - 1 # limit of t_ns in C
 
       # @param most [Integer] records to keep

@@ -11,7 +11,9 @@ module Godwit
         encoding: nil, reuse: false, timeout: nil, idle: nil, grace: 2, drain: 1, ok: [0].freeze,
         umask: nil
       }.freeze
-      LONGER = {raise: 0, split: 1, cut: 2}.freeze
+      LONGER = {
+        raise: Constants::LONG_RAISES, split: Constants::LONG_IS_SPLIT, cut: Constants::LONG_IS_CUT
+      }.freeze
       STREAMS = %i[inherit merge discard tail rows].freeze
 
       # @return [Array<Array<String>>] of each stage, with its program

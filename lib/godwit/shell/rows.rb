@@ -6,9 +6,14 @@ module Godwit
     # never calls a fiber scheduler.
     # @private
     class Rows
-      PIPE = 65_536
-      MORE, WAIT, ENDED, LATE, TOO_LONG = 0, 1, 2, 3, 4
-      RAISES, CUT = 0, 2
+      PIPE = Constants::PIPE_BYTES
+      MORE = Constants::ROWS_MORE
+      WAIT = Constants::ROWS_WAIT
+      ENDED = Constants::ROWS_ENDED
+      LATE = Constants::ROWS_LATE
+      TOO_LONG = Constants::ROWS_TOO_LONG
+      RAISES = Constants::LONG_RAISES
+      CUT = Constants::LONG_IS_CUT
 
       # @return [Integer] bytes that were read, rows that were yielded
       attr_reader :bytes, :rows

@@ -6,11 +6,11 @@ module Godwit
     # @private
     class Source
       # The values of Rows#take.
-      MORE = 0
-      WAIT = 1
-      ENDED = 2
-      LATE = 3
-      TOO_LONG = 4
+      MORE = Constants::ROWS_MORE
+      WAIT = Constants::ROWS_WAIT
+      ENDED = Constants::ROWS_ENDED
+      LATE = Constants::ROWS_LATE
+      TOO_LONG = Constants::ROWS_TOO_LONG
 
       attr_reader :io
 

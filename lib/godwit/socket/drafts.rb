@@ -8,9 +8,9 @@ module Godwit
       # Most bytes of a group's name; over udp {UDP_GROUP_LIMIT}.
       GROUP_LIMIT = 255
       # libzmq's receiver crashes at a longer one.
-      UDP_GROUP_LIMIT = 127
+      UDP_GROUP_LIMIT = Constants::UDP_GROUP_BYTES
       # Most bytes of a message over udp; of a {RADIO} with the group's name and one more byte.
-      UDP_LIMIT = 8192
+      UDP_LIMIT = Constants::UDP_BYTES
 
       UNSET = Timeout::UNSET
       private_constant :UNSET

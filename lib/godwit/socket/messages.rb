@@ -14,8 +14,8 @@ module Godwit
       UNSET = Timeout::UNSET
       private_constant :UNSET
 
-      READABLE = 1
-      WRITABLE = 2
+      READABLE = Header::POLLIN
+      WRITABLE = Header::POLLOUT
       private_constant :READABLE, :WRITABLE
 
       # Sends a message; waits while no peer can take it. A String's encoding does not matter.

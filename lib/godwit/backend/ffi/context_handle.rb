@@ -8,8 +8,8 @@ module Godwit
       class ContextHandle
         IO_THREADS = Options.fetch(:io_threads, :context).id
         MAX_SOCKETS = Options.fetch(:max_sockets, :context).id
-        SLOTS = 3 # a user's socket may need two more, and closed ones take a while to go
-        SLOTS_MOST = 65_535
+        SLOTS = Constants::SOCKET_SLOTS
+        SLOTS_MOST = Constants::MOST_SOCKET_SLOTS
 
         attr_reader :zmq, :max_sockets, :longest_linger
         # Of all its sockets of thread-safe types: a call on one of them locks it, and its peer over
@@ -34,7 +34,7 @@ module Godwit
           @all_left = false
           @leaving = Mutex.new
           @left = ConditionVariable.new
-          self.max_sockets = 1023
+          self.max_sockets = Constants::MAX_SOCKETS
           ProcessEnd.enter(self)
         end
 

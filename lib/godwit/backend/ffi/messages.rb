@@ -5,7 +5,7 @@ module Godwit
     # The primitives that move messages over FFI.
     # @private
     module FFIMessages
-      BATCH = 1024 # messages of send_many at once
+      BATCH = Constants::BATCH
       private_constant :BATCH
 
       private

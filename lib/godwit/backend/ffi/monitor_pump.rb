@@ -8,7 +8,7 @@ module Godwit
       # BIND_FAILED libzmq is not asked: telling it spoils the errno of the bind (4.3.4).
       # @private
       class MonitorPump
-        LOOK_EVERY = 0.01 # seconds
+        LOOK_EVERY = Constants::MONITOR_EVERY / 1000.0
         RECEIVE_HWM = Options.fetch(:recv_hwm).id
 
         @serial = 0

@@ -10,9 +10,8 @@ module Godwit
     # The bits of poll(2) that IO.select takes for readable, for writable, and those of an error.
     POLLED = {readable: 0x39, writable: 0x2c, faulty: 0x28}.freeze
     private_constant :POLLED
-    FAULTY = 4
-    # Milliseconds between two looks for IOs that another thread has closed.
-    LOOK = 500
+    FAULTY = Header::POLLERR
+    LOOK = Constants::IO_LOOK_EVERY
     private_constant :FAULTY, :LOOK
 
     private

@@ -85,7 +85,7 @@ module Godwit
       class PollerHandle
         include FairYield
 
-        AT_ONCE = 64
+        AT_ONCE = Constants::EPOLL_EVENTS
 
         # @raise [Failed]
         def initialize

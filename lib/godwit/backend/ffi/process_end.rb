@@ -7,9 +7,7 @@ module Godwit
       # and the end.
       # @private
       module ProcessEnd
-        # Seconds that close and exit wait beyond linger: an unreachable name server can hold
-        # zmq_ctx_term.
-        GRACE = 1
+        GRACE = Constants::CLOSE_GRACE / 1000 # seconds
 
         @lock = Lock.new
         @contexts = []

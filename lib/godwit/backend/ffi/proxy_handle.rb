@@ -8,7 +8,7 @@ module Godwit
       # a word and wakes it.
       # @private
       class ProxyHandle
-        BURST = 1000 # messages one way before the other way has its turn, as zmq_proxy
+        BURST = Constants::PROXY_BURST
 
         attr_reader :dropped
         attr_accessor :paused

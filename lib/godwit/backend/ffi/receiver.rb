@@ -6,8 +6,8 @@ module Godwit
       # Receiving: whole messages, each try with the lock held.
       # @private
       class SocketHandle
-        BATCH = 1024 # most messages at once
-        BATCH_BYTES = 64 << 20 # and most bytes, about
+        BATCH = Constants::BATCH
+        BATCH_BYTES = Constants::BATCH_BYTES
         RECEIVE_MORE = Options.fetch(:recv_more).id
         KEPT = 1024 # bytes of the last message that may stay in memory
         private_constant :BATCH, :BATCH_BYTES, :RECEIVE_MORE, :KEPT

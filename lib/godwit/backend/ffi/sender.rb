@@ -7,7 +7,7 @@ module Godwit
       # mid-message asks for.
       # @private
       class SocketHandle
-        DRAIN_EVERY = 0.01 # seconds between two looks of a PUB at its subscriptions
+        DRAIN_EVERY = Constants::SUBSCRIPTIONS_EVERY / 1000.0
         private_constant :DRAIN_EVERY
 
         # REQ: the libzmq socket may still take a peer that is gone for the one that replies.

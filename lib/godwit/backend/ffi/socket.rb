@@ -10,7 +10,7 @@ module Godwit
       # @return [Backend::FFI::SocketHandle, nil]
       def self.handle_of(socket) = socket.instance_variable_get(:@handle)
 
-      LOOKUP = 4 # descriptors that libzmq must find to look up an address
+      LOOKUP = Constants::LOOKUP_DESCRIPTORS
       private_constant :LOOKUP
 
       private

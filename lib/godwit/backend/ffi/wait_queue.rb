@@ -42,7 +42,7 @@ module Godwit
       # What one who waits is woken by. It is used again, by another Waiter.
       # @private
       class WakeUp
-        A_DAY = 86_400 # seconds; a wait without deadline in a fiber looks again then (ADR 7)
+        A_DAY = Constants::LONGEST_FIBER_WAIT
         # JRuby's threads take no interrupt in a native call, and one that they take takes ten times
         # as long: it polls first, for so many seconds.
         FIRST = 0.02
@@ -219,7 +219,7 @@ module Godwit
       # Lets other fibers run, every so many messages.
       # @private
       module FairYield
-        MOST = 128
+        MOST = Constants::TURNS
 
         def yield_turn
           @turns = (@turns || 0) + 1
