@@ -53,24 +53,6 @@ module Godwit
     # an Exception or nil, such as an address in use.
     Stats = Struct.new(:queued, :sent, :dropped, :spooled, :last_error, keyword_init: true)
 
-    class << self
-      private
-
-      # Makes what a logger or a device with an endpoint holds: a folder, or a port, maybe. So an
-      # interrupt (`Timeout`) waits until the block has it, and then does not leave them to a logger
-      # that nobody has.
-      # @yieldparam handle [Handle]
-      def handle(endpoint, **options)
-        handle = nil
-        Keywords.check(Settings, options, Logger)
-        settings = Settings.new(endpoint, **options)
-        Thread.handle_interrupt(Object => :never) { yield(handle = Handle.new(settings)) }
-        done = true
-      ensure
-        handle&.abandon unless done
-      end
-    end
-
     # @param target [String, IO, #write, nil] an endpoint, such as "tcp://loghost:7000"; or what
     #   Ruby's Logger takes, but no name of a file
     # @param shift_age [Integer, String] of Ruby's Logger; an endpoint has no use for it
@@ -129,7 +111,7 @@ module Godwit
         @default_formatter = Formatter.new
         @formatter = formatter || @default_formatter
         self.datetime_format = datetime_format
-        Logger.__send__(:handle, target, **options) { |handle| @handle = handle }
+        Handle.open(target, **options) { |handle| @handle = handle }
       else
         super
       end
@@ -174,7 +156,7 @@ module Godwit
         end
       end
       payload = Text.merge(payload, keywords) unless keywords.empty?
-      handle.record(severity, progname, message, payload, @formatter)
+      Entry.log(handle, severity, progname, message, payload, @formatter)
     end
     alias_method :log, :add
 
@@ -232,7 +214,7 @@ module Godwit
     def <<(message)
       return super unless @handle
       text = Text.name(message)
-      @handle.raw(UNKNOWN, @progname, Text.line(text))
+      Entry.log_text(@handle, UNKNOWN, @progname, Text.line(text))
       text.bytesize
     end
 

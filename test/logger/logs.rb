@@ -85,7 +85,7 @@ module Godwit
 
       # Waits until a caller waits for room in the queue.
       def until_full(log)
-        room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@queue)
+        room = log.instance_variable_get(:@handle).current.queue
         eventually { room.instance_variable_get(:@waiters).positive? }
       end
 

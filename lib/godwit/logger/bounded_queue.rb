@@ -1,89 +1,118 @@
 # frozen_string_literal: true
 
+require_relative "native"
+
 module Godwit
   class Logger < ::Logger
-    # The bounded queue between callers and the sender, and what callers do when it is full. Callers
-    # take no lock unless it is: then they wait, which a trap handler cannot.
+    # The queue between callers and the sender, and what callers do when it is full. Callers take no
+    # lock unless it is full: then they wait, which a trap handler cannot.
     # @private
-    class BoundedQueue
-      # Entries after which a caller lets the sender have its turn. With Ruby's own time slices tens
-      # of thousands pile up, grow old and go through the collector: 11 microseconds a record
-      # instead of 7.
+    class BoundedQueue < Native::LogQueue
+      # Entries after which a caller yields to the sender. With Ruby's own time slices tens of
+      # thousands pile up, grow old and go through the collector: 11 us a record instead of 7.
       PASS_EVERY = 256
-      # Seconds that a caller gives the sender while the socket accepts; again if it took something
-      # meanwhile, which other callers were quicker to make up for, and while the first connection
-      # is being made, but not more often than that.
+      # Seconds that a caller gives the sender, and how often: it waits again if the socket took
+      # something and other callers used the room, or while the first connection is being made.
       YIELD = 0.05
       YIELDS = 10
-      # Seconds in which callers give way in vain before they take the socket for mute. One reader
-      # of eight writers that flood it takes nothing of one of them for longer than YIELD, again and
-      # again.
+      # Seconds of such waits in vain until the socket counts as unresponsive. A reader that eight
+      # writers flood leaves one of them without progress for longer than YIELD.
       LONGEST_WAIT = 1.0
 
-      # @param records [Integer] bound
-      # @param bytes [Integer] bound
-      def initialize(records, bytes)
-        @queue = Native::LogQueue.new.open(records, bytes, PASS_EVERY)
-        @waiters = 0
+      # @param drops [DropCounter]
+      def initialize(settings, drops)
+        self.open(settings.queue, settings.queue_byte_limit, PASS_EVERY)
+        @overflow = settings.overflow
+        @block_timeout = settings.block_timeout
+        @drops = drops
+        @waiters = @steps = @unresponsive_from = 0
         @stalled = @unresponsive = false
-        @unresponsive_from = @steps = 0
         @lock = Mutex.new
         @freed = ConditionVariable.new
       end
 
-      # @return [Integer] entries
-      def size = @queue.size
-
-      def empty? = @queue.size.zero?
-
-      def full? = @queue.full?
+      def empty? = size.zero?
 
       # Callers.
-      # @return [Boolean] false: closed
-      def push(entry, bytes) = @queue.push(entry, bytes)
-
-      # Callers: has the sender tell when it has sent all that was pushed before.
-      # @return [Boolean] false: closed
-      def mark(mark)
-        push([nil, mark, nil, nil, "", nil, nil, nil], 0)
+      # @param entry [Array] see {Entry}
+      # @return [true, Symbol] :closed: the queue did nothing. true also when it dropped and counted
+      #   a record
+      def push(entry)
+        return overflow(entry) if full?
+        append(entry) || :closed
       end
 
-      # Callers: gives up the oldest.
-      # @return [Array, nil] an entry
-      def shift
-        while (entry = @queue.shift)
-          return entry if entry[0]
-          entry[1].tell(true)
-        end
-      end
+      # Callers: has the sender tell the token when all earlier entries are sent.
+      # @param token [FlushToken]
+      # @return [Boolean] false: closed
+      def mark(token) = append([nil, token])
 
-      # The sender: waits for one, takes what else is there.
+      # The sender: waits for an entry, and takes those that are there.
       # @return [Array<Array>, nil] nil: closed, and empty
       def take(most)
-        @queue.take(most)
+        super
       ensure
-        tell if @waiters.positive? && @queue.roomy?
+        tell if @waiters.positive? && roomy?
       end
 
       # The sender: the socket took something.
       def progress
         @steps += 1
-        @stalled = @unresponsive = @queue.stalled = false
+        @stalled = @unresponsive = self.stalled = false
         @waited_from = nil
       end
 
-      # The sender: it has to wait for the socket. Callers who see that it took nothing while they
-      # gave way take it for unresponsive, but not before that time. (How long the sender has waited
-      # tells nothing: it may have waited for Ruby's lock, which such callers hold.)
-      def stalled(unresponsive_from = 0)
+      # The sender has to wait for the socket, which callers may call unresponsive from that time
+      # on. How long the sender has waited does not count: it may wait for the GVL.
+      def stall(unresponsive_from = 0)
         @unresponsive_from = unresponsive_from
-        @stalled = @queue.stalled = true
+        @stalled = self.stalled = true
       end
 
-      # @return [Boolean] whether callers need not give way, since the socket takes nothing
+      # @return [Boolean] whether callers need not wait, since the socket takes nothing
       def unresponsive? = @unresponsive
 
-      # Callers: gives way to the sender while the socket accepts.
+      def close
+        super
+        Thread.new { tell } if @waiters.positive? # a trap handler, which may close, takes no lock
+      end
+
+      # Empties a closed queue that has no sender.
+      # @return [Integer] how many records were still there
+      def clear
+        left = 0
+        while (entry = shift)
+          entry[0] ? left += 1 : entry[1].tell(false)
+        end
+        left
+      end
+
+      private
+
+      def overflow(entry)
+        has_room =
+          if @overflow == :block
+            wait(@block_timeout, unresponsive: true)
+          else
+            yield_turn
+          end
+        return append(entry) || :closed if has_room
+        if @overflow == :drop_old
+          drop_oldest
+          return append(entry) || :closed
+        end
+        @drops.drop(entry[0])
+        true
+      end
+
+      def drop_oldest
+        while (entry = shift)
+          return @drops.drop(entry[0]) if entry[0]
+          entry[1].tell(true)
+        end
+      end
+
+      # Yields to the sender while the socket accepts.
       # @return [Boolean] whether there is room
       def yield_turn
         YIELDS.times do
@@ -95,7 +124,7 @@ module Godwit
         false
       end
 
-      # Callers: waits until there is room.
+      # Waits until there is room.
       # @param seconds [Numeric, nil] nil: for ever
       # @param unresponsive [Boolean] whether also while the socket is unresponsive
       # @return [Boolean] whether there is
@@ -104,7 +133,7 @@ module Godwit
         finish = seconds && Timeout.now + seconds
         @lock.synchronize do
           @waiters += 1
-          until @queue.roomy? || @queue.closed?
+          until roomy? || closed?
             left = finish && finish - Timeout.now
             break if left && left <= 0 || !unresponsive && unresponsive?
             @freed.wait(@lock, left)
@@ -112,37 +141,19 @@ module Godwit
         ensure
           @waiters -= 1
         end
-        !@queue.full? || still_full(before)
-      rescue ThreadError # in a trap handler, which may not sleep
+        !full? || still_full(before)
+      rescue ThreadError # a trap handler, which may not wait
         pass(before)
       end
 
-      def close
-        @queue.close
-        Thread.new { tell } if @waiters.positive? # who closes may be in a trap handler
-      end
-
-      def closed? = @queue.closed?
-
-      # Once closed, and without a sender.
-      # @return [Integer] how many records were still there
-      def clear
-        left = 0
-        while (entry = @queue.shift)
-          entry[0] ? left += 1 : entry[1].tell(false)
-        end
-        left
-      end
-
-      private
-
       def pass(before)
         finish = Timeout.now + YIELD
-        Thread.pass while @queue.full? && !unresponsive? && Timeout.now < finish
-        !@queue.full? || still_full(before)
+        Thread.pass while full? && !unresponsive? && Timeout.now < finish
+        !full? || still_full(before)
       end
 
-      # Somebody gave way, and there is no room.
+      # A caller has waited, and there is no room.
+      # @return [false]
       def still_full(before)
         now = Timeout.now
         return false if @steps != before

@@ -2,7 +2,7 @@
 
 module Godwit
   class Logger < ::Logger
-    # Goes through the queue behind other entries, so that a caller hears when they are sent.
+    # Passes the queue behind a caller's entries, and wakes the caller once those are sent.
     # @private
     class FlushToken
       def initialize
@@ -10,18 +10,17 @@ module Godwit
         @told = ConditionVariable.new
       end
 
-      # @param value [Boolean]
+      # @param value [Boolean] whether the entries were sent
       def tell(value)
         @lock.synchronize do
           @value = value
           @told.broadcast
         end
-      # A trap handler can wait for no lock; its main thread, which waits for it, may have this one.
-      rescue ThreadError
+      rescue ThreadError # a trap handler, which can take no lock
         Thread.new { tell(value) }
       end
 
-      # @return [Boolean] whether who asks could wait: a trap handler cannot
+      # @return [Boolean] false in a trap handler
       def waitable?
         @lock.synchronize { true }
       rescue ThreadError
@@ -29,7 +28,7 @@ module Godwit
       end
 
       # @param seconds [Numeric, nil] nil: for ever
-      # @return [Boolean] false: they were not sent, or not in time
+      # @return [Boolean] false: the entries were not sent, or not in time
       def wait(seconds)
         finish = seconds && Timeout.now + seconds
         @lock.synchronize do

@@ -192,9 +192,9 @@ module Godwit
         {class: class_of(exception), message: "(could not be shown: #{class_of(error)})"}
       end
 
-      # @return [String] such as "1 record is"
-      def count(records, one, more)
-        "#{records} #{(records == 1) ? "record #{one}" : "records #{more}"}"
+      # @return [String] such as "1 record is", without verbs "1 record"
+      def count(records, one = nil, more = nil)
+        [records, (records == 1) ? ["record", *one] : ["records", *more]].join(" ")
       end
 
       # @return [String] an error's

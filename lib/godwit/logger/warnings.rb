@@ -2,16 +2,17 @@
 
 require "io/wait"
 require_relative "../worker"
+require_relative "text"
 
 module Godwit
   class Logger < ::Logger
-    # What a logger has to say of itself goes to $stderr, and there not more than once in a while.
+    # A logger's own messages on $stderr, at most one line in {PERIOD} seconds.
     # @private
     class Warnings
       PERIOD = 10 # seconds
-      # What a pipe that can be written to takes without waiting.
+      # A writable pipe takes so many bytes without waiting.
       MOST_BYTES = 4096
-      # Seconds that the last words wait for who reads $stderr.
+      # Seconds that a last message waits for the reader of $stderr.
       PATIENCE = 0.1
 
       def initialize(endpoint)
@@ -20,7 +21,7 @@ module Godwit
       end
 
       # @param text [String]
-      # @param always [Boolean] whether it is said in any case
+      # @param always [Boolean] whether it may follow another line at once
       def call(text, always: false)
         now = Timeout.now
         return @held += 1 if !always && @last && now - @last < PERIOD
@@ -28,26 +29,32 @@ module Godwit
         @last = now
         more = " (and #{@held} more since the last such line)" if @held.positive?
         @held = 0
-        # One write, of which a trap handler takes no lock.
+        # One write, for which a trap handler takes no lock.
         line = "godwit: log to #{@endpoint}: #{text}#{more}\n"
-        write(
-          (
-            if line.bytesize > MOST_BYTES
-              "#{line.byteslice(0, MOST_BYTES - 4).scrub("")}...\n"
-            else
-              line
-            end
-          )
-        )
+        if line.bytesize > MOST_BYTES
+          line = "#{line.byteslice(0, MOST_BYTES - 4).scrub("")}...\n"
+        end
+        write(line)
       rescue
-        nil # there is nobody left to tell
+        nil # $stderr is closed
+      end
+
+      # @param count [Integer] records that the next process will send
+      def kept(count, folder)
+        call("#{Text.count(count, "is", "are")} kept in #{folder} for the next start", always: true)
+      end
+
+      # @param count [Integer] records that were in a deleted folder
+      def gone(count, folder, always: false)
+        return unless count.positive?
+        call("#{Text.count(count, "was", "were")} in #{folder}, which is gone", always: always)
       end
 
       private
 
-      # A pipe that nobody reads would hold up the program.
+      # A write to a pipe without a reader would block the program.
       if RUBY_ENGINE == "jruby"
-        # Java does not tell whether it takes something, so one thread may hang in it.
+        # Java cannot tell whether a write would block, so a thread writes, and may hang.
         def taken?(_seconds) = @writing.nil? || !@writing.join(0).nil?
 
         def write(line)
@@ -61,7 +68,7 @@ module Godwit
           @writing = writing unless writing.join(PATIENCE)
         end
       else
-        # In a fiber of its own, since a scheduler may not know how to wait for a file.
+        # In a blocking fiber, since a fiber scheduler may not know how to wait for a file.
         def taken?(seconds)
           stderr = $stderr
           !stderr.is_a?(::IO) ||

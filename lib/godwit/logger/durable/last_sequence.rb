@@ -4,8 +4,8 @@ require "logger"
 
 module Godwit
   class Logger < ::Logger
-    # The last seq of each durable writer. Those unheard of for longest are forgotten, beyond a
-    # number.
+    # The last seq of each durable writer. Beyond a number of writers it forgets those that have
+    # been silent for longest.
     # @private
     class LastSequence
       MOST = 50_000
@@ -18,7 +18,7 @@ module Godwit
       def [](writer) = @seqs[writer]
 
       def []=(writer, seq)
-        @seqs.delete(writer) # to the end
+        @seqs.delete(writer) # moves the writer to the Hash's end
         @seqs[writer] = seq
         @seqs.shift if @seqs.size > @most
       end

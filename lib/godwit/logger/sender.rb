@@ -1,35 +1,40 @@
 # frozen_string_literal: true
 
 require_relative "../worker"
-require_relative "encoder"
-require_relative "flush_token"
-require_relative "bounded_queue"
 require_relative "base_writer"
+require_relative "bounded_queue"
 require_relative "drop_counter"
+require_relative "entry"
 require_relative "exit"
+require_relative "flush_token"
+require_relative "lines"
+require_relative "push_transport"
+require_relative "sequence_counter"
+require_relative "spool_transport"
 
 module Godwit
   class Logger < ::Logger
-    # One process's end of a logger: the queue, and the thread that owns the transport. It knows no
-    # Logger, so that the garbage collector can take that.
+    # The thread of one process that takes entries from the queue, encodes them and hands them to
+    # the transport. It has no reference to a Logger, so that the garbage collector can take that.
     # @private
-    class Writer < BaseWriter
+    class Sender < BaseWriter
       BATCH = 256
-      # Seconds after its start in which a socket without a reader is not yet taken for stalled.
+      # Seconds after the start in which a socket without a reader does not count as unresponsive.
       GRACE = (RUBY_ENGINE == "jruby") ? 1.0 : 0.25
-      # Seconds until new records are looked for, while older ones on the disk wait for the socket.
+      # Seconds between two looks for new records, while older ones on the disk wait for the socket.
       LOOK = 0.05
-      # Seconds between two records of what was dropped.
+      # Seconds between two records that report drops.
       REPORT_EVERY = 1.0
 
-      # @param transport [#open, #deliver, #wait, #close]
-      # @param warnings [#call]
-      def initialize(settings, warnings, transport, encoder = Encoder.new(settings))
-        super(settings, warnings)
-        @transport = transport
-        @encoder = encoder
-        @drops = DropCounter.new(encoder)
-        @queue = BoundedQueue.new(settings.queue, settings.queue_byte_limit)
+      # @param warnings [Warnings]
+      def initialize(settings, warnings)
+        super
+        spool = settings.overflow == :spool
+        @transport = spool ? SpoolTransport.new(settings, warnings) : PushTransport.new(settings)
+        @sequence = SequenceCounter.new(settings)
+        @drops = DropCounter.new(@sequence)
+        @queue = BoundedQueue.new(settings, @drops)
+        @lines = Lines.new
         @pending = []
         @flush_tokens = []
         @gone = @lost = 0
@@ -39,52 +44,43 @@ module Godwit
 
       attr_reader :transport
 
-      # @return [Boolean] whether entries go anywhere; false in a forked child, and after a kill of
-      #   the thread
+      def open = @transport.open
+
+      # @return [Boolean] whether the thread runs: false before the first record, in a forked child,
+      #   and after a kill
       def alive? = @thread&.alive?
 
       def closed? = @closing
 
-      # Anew, if its thread was killed.
+      # Starts the thread, also after a kill.
       def start
         return if @closing
-        first_with(@starting) do # who has it starts it
+        first_with(@starting) do # another thread that has the lock starts it
           next if @closing || alive?
-          @queue.stalled(Timeout.now + GRACE)
+          @queue.stall(Timeout.now + GRACE)
           Exit.watch(self) unless @thread
           spawn
         end
       end
 
-      # Callers.
-      # @param entry [Array] see {Encoder}
-      # @param bytes [Integer] of its texts
-      # @return [Object] :sealed: it takes no more, and nothing was done
-      def push(entry, bytes)
-        return overflow(entry, bytes) if @queue.full?
-        @queue.push(entry, bytes) || :sealed
-      end
-
       # @return [Stats]
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
+        dropped = @drops.total + @lost + @transport.lost
         Stats.new(
-          queued: queued, sent: @transport.sent,
-          dropped: @drops.total + @lost + @transport.lost, spooled: @transport.spooled,
+          queued: queued, sent: @transport.sent, dropped: dropped, spooled: @transport.spooled,
           last_error: @last_error
         )
       end
-
-      def queued = @queue.size + unsent
 
       # Waits until all that was logged before has been handed to libzmq.
       # @param seconds [Numeric, nil] nil: for ever
       # @return [Boolean]
       def flush(seconds)
         return queued.zero? && !incomplete? unless own? && alive?
-        mark = FlushToken.new
-        return queued.zero? unless mark.waitable?
-        @queue.mark(mark) && mark.wait(seconds)
+        token = FlushToken.new
+        return queued.zero? unless token.waitable?
+        @queue.mark(token) && token.wait(seconds)
       end
 
       # Takes no more. Needs no lock.
@@ -95,28 +91,11 @@ module Godwit
 
       private
 
-      # @return [Integer] records that were taken from the queue and have not gone; a notice of
-      #   drops, always the last, is none
-      def unsent = [@pending.size - @gone - (@noticed ? 1 : 0), 0].max
+      def queued = @queue.size + unsent
 
-      def overflow(entry, bytes)
-        room =
-          (
-            if @settings.overflow == :block
-              @queue.wait(@settings.block_timeout, unresponsive: true)
-            else
-              @queue.yield_turn
-            end
-          )
-        return @queue.push(entry, bytes) || :sealed if room
-        if @settings.overflow == :drop_old
-          oldest = @queue.shift
-          drop(oldest) if oldest
-          return @queue.push(entry, bytes) || :sealed
-        end
-        drop(entry)
-        nil
-      end
+      # @return [Integer] records that were taken from the queue and have not gone. A report of
+      #   drops, which is always the last, does not count
+      def unsent = [@pending.size - @gone - (@noticed ? 1 : 0), 0].max
 
       def spawn
         Thread.handle_interrupt(Object => :never) do
@@ -126,7 +105,7 @@ module Godwit
         end
       end
 
-      # One that is killed has a follower, unless the process ends.
+      # A killed thread has a successor, unless the process ends.
       def work
         run
         over = true
@@ -134,15 +113,15 @@ module Godwit
         spawn unless over || @closing || Exit.over?
       end
 
-      # Interrupts are taken only where it waits; so it always knows what has gone. It outlives
-      # every error: one costs a batch, which is counted.
+      # The thread takes interrupts only where it waits, so it always knows what has gone. It
+      # survives every error: an error costs a batch, which is counted.
       def run
         Thread.handle_interrupt(Object => :never) do
           settle { @transport.open }
           settle { deliver }
           while (batch = take)
             settle do
-              encode(batch)
+              encode_all(batch)
               report_drops
               deliver
             end
@@ -154,7 +133,7 @@ module Godwit
         end
       end
 
-      # While something waits on the disk, that is looked after too.
+      # While records wait on the disk, the thread also sends those.
       def take
         while @transport.backlog? && @queue.empty? && !@queue.closed?
           done = false
@@ -174,18 +153,21 @@ module Godwit
         forget_pending
         trouble(error)
       ensure
-        # A killed thread's are its follower's.
+        # After a kill the successor tells the tokens.
         @flush_tokens.shift.tell(true) until @flush_tokens.empty? || @gone < @pending.size
       end
 
-      def encode(batch)
+      def encode_all(batch)
         batch.each do |entry|
-          entry[0] ? @pending << @encoder.encode(entry) : @flush_tokens << entry[1]
-        rescue => error # the others go
+          entry[0] ? @pending << encode(entry) : @flush_tokens << entry[1]
+        rescue => error # costs this record only
           @lost += 1
           trouble(error)
         end
       end
+
+      # @return [String, Array(String)] a packed record, or the frame of a line
+      def encode(entry) = @plain ? [Entry.line(entry, @lines)] : Entry.pack(entry, @sequence)
 
       def deliver
         while @gone < @pending.size
@@ -208,17 +190,17 @@ module Godwit
       end
 
       def wait
-        @queue.stalled if @accepted
+        @queue.stall if @accepted
         Thread.handle_interrupt(Object => :immediate) { @transport.wait }
       end
 
-      # One record that closes the gaps which readers see.
+      # Sends one record that explains the gaps which readers see.
       def report_drops(always: false)
         return unless @drops.unreported?
         now = Timeout.now
         return unless always || @queue.empty? || now - (@last_report || 0) >= REPORT_EVERY
         @drops.report(now) do |entry|
-          @pending << @encoder.encode(entry)
+          @pending << encode(entry)
           @noticed = true
         end
         @last_report = now
@@ -230,40 +212,35 @@ module Godwit
       end
 
       def finish(deadline)
-        each_sender { |thread| thread.join([deadline - Timeout.now, 0].max) }
-        each_sender { |thread| thread.kill.join }
-        @finished = @incomplete = true # till it is counted, for who asks meanwhile
+        each_thread { |thread| thread.join([deadline - Timeout.now, 0].max) }
+        each_thread { |thread| thread.kill.join }
+        @finished = @incomplete = true # until the rest is counted
         left = unsent + @queue.clear
         @lost += left
         @incomplete = left.positive?
         forget_pending
-        @flush_tokens.each { |mark| mark.tell(false) }
+        @flush_tokens.each { |token| token.tell(false) }
         all = @transport.close(left.zero? ? [deadline - Timeout.now, 0].max : 0)
         tell_rest(all)
       end
 
-      # One that was killed just before the end has a follower.
-      def each_sender
+      # A thread that was killed just before the end may have a successor.
+      def each_thread
         last = nil
         yield last = @thread until @thread.equal?(last)
       end
 
-      # @param all [Boolean, Integer] how many are kept on the disk
+      # @param all [Boolean, Integer] an Integer: records kept on the disk
       def tell_rest(all)
-        if all.is_a?(Integer)
-          @warnings.call(
-            "#{Text.count(all, "is", "are")} kept in #{@settings.spool} for the next start",
-            always: true
-          )
-        end
+        @warnings.kept(all, @settings.spool) if all.is_a?(Integer)
         return if @lost.zero? && all
-        some = "some of the last #{@transport.held} records may not have been sent"
-        count = "#{@lost} #{(@lost == 1) ? "record" : "records"} not sent" if @lost.positive?
-        text = [count, (some unless all)].compact.join("; ")
+        some = "some of the last #{@transport.held} records may not have been sent" unless all
+        count = "#{Text.count(@lost)} not sent" if @lost.positive?
+        text = [count, some].compact.join("; ")
         @last_error ||= TimeoutError.new(text, operation: :close, endpoint: @settings.endpoint)
         @warnings.call(text, always: true)
       end
     end
-    private_constant :Writer
+    private_constant :Sender
   end
 end
