@@ -162,9 +162,8 @@ class LoggerThreadsTest < Godwit::TestCase
     other = logger(nowhere, linger: 0)
     other.info("x")
     assert_equal false, other.flush(timeout: 0.05)
-    mark = next_made(Godwit::Logger.const_get(:FlushToken))
     waiter = in_thread { other.flush }
-    mark.pop
+    until_full(other)
     capture_io { other.close }
     assert_equal false, waiter.value
     assert_equal false, other.flush, "after it was closed in vain"

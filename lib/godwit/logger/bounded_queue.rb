@@ -4,8 +4,8 @@ require_relative "native"
 
 module Godwit
   class Logger < ::Logger
-    # The queue between callers and the sender, and what callers do when it is full. Callers take no
-    # lock unless it is full: then they wait, which a trap handler cannot.
+    # The queue between callers and the sender, and what callers do when it is full. Callers take a
+    # lock only to wait, which a trap handler cannot.
     # @private
     class BoundedQueue < Native::LogQueue
       # Entries after which a caller yields to the sender. With Ruby's own time slices tens of
@@ -28,31 +28,45 @@ module Godwit
         @waiters = @steps = @unresponsive_from = 0
         @stalled = @unresponsive = false
         @lock = Mutex.new
-        @freed = ConditionVariable.new
+        @changed = ConditionVariable.new
       end
 
       def empty? = size.zero?
 
       # Callers.
       # @param entry [Array] see {Entry}
-      # @return [true, Symbol] :closed: the queue did nothing. true also when it dropped and counted
-      #   a record
+      # @return [true, Symbol] :closed: nothing was done. true also for a record that was dropped
+      #   and counted
       def push(entry)
         return overflow(entry) if full?
         append(entry) || :closed
       end
 
-      # Callers: has the sender tell the token when all earlier entries are sent.
-      # @param token [FlushToken]
-      # @return [Boolean] false: closed
-      def mark(token) = append([nil, token])
+      # Callers: wait until the sender has sent all earlier entries. Their token, an entry without a
+      # stream, gets the answer.
+      # @return [Boolean] false: not sent, or not in time
+      # @raise [ThreadError] in a trap handler
+      def flush(seconds)
+        token = [nil, nil]
+        @lock.synchronize do
+          return false unless append(token)
+          wait_until(seconds) { !token[1].nil? }
+        end
+        token[1] || false
+      end
+
+      # Tells the callers of {#flush} whether their entries were sent.
+      def answer(token, sent)
+        token[1] = sent
+        wake
+      end
 
       # The sender: waits for an entry, and takes those that are there.
       # @return [Array<Array>, nil] nil: closed, and empty
       def take(most)
         super
       ensure
-        tell if @waiters.positive? && roomy?
+        wake if @waiters.positive? && roomy?
       end
 
       # The sender: the socket took something.
@@ -74,7 +88,7 @@ module Godwit
 
       def close
         super
-        Thread.new { tell } if @waiters.positive? # a trap handler, which may close, takes no lock
+        wake if @waiters.positive?
       end
 
       # Empties a closed queue that has no sender.
@@ -82,7 +96,7 @@ module Godwit
       def clear
         left = 0
         while (entry = shift)
-          entry[0] ? left += 1 : entry[1].tell(false)
+          entry[0] ? left += 1 : answer(entry, false)
         end
         left
       end
@@ -90,79 +104,74 @@ module Godwit
       private
 
       def overflow(entry)
-        has_room =
-          if @overflow == :block
-            wait(@block_timeout, unresponsive: true)
-          else
-            yield_turn
-          end
-        return append(entry) || :closed if has_room
-        if @overflow == :drop_old
-          drop_oldest
-          return append(entry) || :closed
-        end
+        has_room = (@overflow == :block) ? room?(@block_timeout, patient: true) : yield_turn
+        return append(entry) || :closed if has_room || (@overflow == :drop_old && drop_oldest)
         @drops.drop(entry[0])
         true
       end
 
+      # @return [true]
       def drop_oldest
         while (entry = shift)
-          return @drops.drop(entry[0]) if entry[0]
-          entry[1].tell(true)
+          next answer(entry, true) unless entry[0]
+          @drops.drop(entry[0])
+          break
         end
+        true
       end
 
       # Yields to the sender while the socket accepts.
       # @return [Boolean] whether there is room
       def yield_turn
         YIELDS.times do
-          return false if unresponsive?
           before = @steps
-          return true if wait(YIELD, unresponsive: false)
-          break if @steps == before && unresponsive?
+          return false if unresponsive?
+          return true if room?(YIELD, patient: false)
+          note_wait if @steps == before
         end
         false
       end
 
       # Waits until there is room.
       # @param seconds [Numeric, nil] nil: for ever
-      # @param unresponsive [Boolean] whether also while the socket is unresponsive
-      # @return [Boolean] whether there is
-      def wait(seconds, unresponsive:)
-        before = @steps
-        finish = seconds && Timeout.now + seconds
+      # @param patient [Boolean] whether to wait also while the socket is unresponsive
+      def room?(seconds, patient:)
         @lock.synchronize do
-          @waiters += 1
-          until roomy? || closed?
-            left = finish && finish - Timeout.now
-            break if left && left <= 0 || !unresponsive && unresponsive?
-            @freed.wait(@lock, left)
-          end
-        ensure
-          @waiters -= 1
+          wait_until(seconds) { roomy? || closed? || !patient && unresponsive? }
         end
-        !full? || still_full(before)
-      rescue ThreadError # a trap handler, which may not wait
-        pass(before)
+        !full?
+      rescue ThreadError
+        false # a trap handler
       end
 
-      def pass(before)
-        finish = Timeout.now + YIELD
-        Thread.pass while full? && !unresponsive? && Timeout.now < finish
-        !full? || still_full(before)
+      # Needs the lock. A waiting caller counts itself before it looks, since the sender wakes
+      # callers only while some wait.
+      # @return [Boolean, nil] nil when time is up
+      def wait_until(seconds)
+        finish = seconds && Timeout.now + seconds
+        @waiters += 1
+        until yield
+          left = finish && finish - Timeout.now
+          return if left && left <= 0
+          @changed.wait(@lock, left)
+        end
+        true
+      ensure
+        @waiters -= 1
       end
 
-      # A caller has waited, and there is no room.
-      # @return [false]
-      def still_full(before)
+      # A caller has waited, and the socket took nothing.
+      def note_wait
         now = Timeout.now
-        return false if @steps != before
         from = (@waited_from ||= now - YIELD)
         @unresponsive = true if @stalled && now > @unresponsive_from && now - from > LONGEST_WAIT
-        false
       end
 
-      def tell = @lock.synchronize { @freed.broadcast }
+      def wake
+        @lock.synchronize { @changed.broadcast }
+      rescue ThreadError # a trap handler
+        Thread.new { wake }
+      end
     end
     private_constant :BoundedQueue
   end

@@ -35,7 +35,6 @@ module Godwit
 
       # A record came after the close.
       def late = @late += 1
-
       def unreported? = count != @reported
 
       # @yieldparam entry [Array] a record "dropped 12 in 0.5 s" (see {Entry})

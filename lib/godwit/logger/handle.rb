@@ -99,7 +99,6 @@ module Godwit
 
       # Frees at once what a handle without an owner holds.
       def abandon = current.close(Timeout.now, 0)
-
       def closed? = @closed ? true : false
 
       # @param settings [Settings, nil] with another endpoint

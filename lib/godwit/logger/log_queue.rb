@@ -69,13 +69,9 @@ module Godwit
       end
 
       def close = @queue.close
-
       def closed? = @queue.closed?
-
       def size = @queue.size
-
       def full? = @queue.size >= @records || @bytes >= @most_bytes
-
       def roomy? = @queue.size <= @records * 7 / 8 && @bytes <= @most_bytes * 7 / 8
 
       private
@@ -90,12 +86,10 @@ module Godwit
 
       if RUBY_ENGINE == "jruby"
         def count(bytes) = @counting.synchronize { @bytes += bytes }
-
         def count_nothing = @counting.synchronize { @bytes = 0 if @queue.empty? }
       else
         # CRuby switches threads in neither.
         def count(bytes) = @bytes += bytes
-
         def count_nothing = @bytes = 0
       end
     end

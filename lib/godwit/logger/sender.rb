@@ -6,7 +6,6 @@ require_relative "bounded_queue"
 require_relative "drop_counter"
 require_relative "entry"
 require_relative "exit"
-require_relative "flush_token"
 require_relative "lines"
 require_relative "push_transport"
 require_relative "sequence_counter"
@@ -49,7 +48,6 @@ module Godwit
       # @return [Boolean] whether the thread runs: false before the first record, in a forked child,
       #   and after a kill
       def alive? = @thread&.alive?
-
       def closed? = @closing
 
       # Starts the thread, also after a kill.
@@ -78,9 +76,9 @@ module Godwit
       # @return [Boolean]
       def flush(seconds)
         return queued.zero? && !incomplete? unless own? && alive?
-        token = FlushToken.new
-        return queued.zero? unless token.waitable?
-        @queue.mark(token) && token.wait(seconds)
+        @queue.flush(seconds)
+      rescue ThreadError
+        queued.zero? # a trap handler
       end
 
       # Takes no more. Needs no lock.
@@ -153,13 +151,15 @@ module Godwit
         forget_pending
         trouble(error)
       ensure
-        # After a kill the successor tells the tokens.
-        @flush_tokens.shift.tell(true) until @flush_tokens.empty? || @gone < @pending.size
+        # After a kill the successor answers.
+        until @flush_tokens.empty? || @gone < @pending.size
+          @queue.answer(@flush_tokens.shift, true)
+        end
       end
 
       def encode_all(batch)
         batch.each do |entry|
-          entry[0] ? @pending << encode(entry) : @flush_tokens << entry[1]
+          entry[0] ? @pending << encode(entry) : @flush_tokens << entry
         rescue => error # costs this record only
           @lost += 1
           trouble(error)
@@ -219,7 +219,7 @@ module Godwit
         @lost += left
         @incomplete = left.positive?
         forget_pending
-        @flush_tokens.each { |token| token.tell(false) }
+        @flush_tokens.each { |token| @queue.answer(token, false) }
         all = @transport.close(left.zero? ? [deadline - Timeout.now, 0].max : 0)
         tell_rest(all)
       end

@@ -64,9 +64,7 @@ module Godwit
 
       # @return [Integer] bytes of large frames that libzmq may hold
       def large_bytes = @queue_bytes / 8
-
       def bind? = @bind
-
       def plain? = @wire == :plain
 
       # @param endpoint [String]

@@ -155,7 +155,6 @@ module Godwit
 
       # @return [Part, nil] the first of which libzmq has not taken all
       def first = @parts.find { |part| part.left.positive? }
-
       def pack(record) = record.is_a?(::String) ? FRAMES + record : LINE + record.first.b
 
       # @return [String, Array<String>, nil] nil: the bytes are damaged

@@ -24,9 +24,7 @@ module Godwit
       end
 
       def known?(writer) = @seqs.key?(writer)
-
       def empty? = @seqs.empty?
-
       def to_h = @seqs
     end
     private_constant :LastSequence

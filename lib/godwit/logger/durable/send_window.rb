@@ -91,7 +91,6 @@ module Godwit
 
       # Whether no answer is due.
       def idle? = @state == :new || (welcome? && @flying.empty?)
-
       def hello = [Wire::HELLO, @key, Wire.number(@segments.released), Wire.number(Wire::VERSION)]
 
       def data

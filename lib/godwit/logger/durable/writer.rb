@@ -138,7 +138,7 @@ module Godwit
       end
 
       def start_sender
-        return abandon if deleted?
+        return close(Timeout.now, 0) if deleted? # {Handle} makes another, and the folder again
         Exit.watch(self) unless @sender
         leftovers = Store.leftovers(File.realpath(@settings.durable))
         @sender = DurableSender.new(@settings, self, [@store, *leftovers])
@@ -249,17 +249,6 @@ module Godwit
       end
 
       def deleted? = !File.exist?(File.join(@store.folder, Lock::NAME))
-
-      # {Handle} makes another writer, which makes the folder again.
-      def abandon
-        Thread.handle_interrupt(Object => :never) do
-          @closing = @finished = true
-          @sender&.stop(0)
-          forget
-        rescue ThreadError
-          Thread.new { forget }.join(1) # a trap handler
-        end
-      end
 
       # @raise [ThreadError] in a trap handler, with nothing done
       def forget
