@@ -8,9 +8,7 @@ module Godwit
     # @private
     module Append
       class << self
-        # @param bytes [String]
         # @param fsync [Boolean] fdatasync(2) afterwards
-        # @yieldparam error [SystemCallError]
         # @yieldparam done [Integer] bytes that are in the file, which the block has to remove
         # @raise [SystemCallError] after the block, unless that raises another
         def write(file, bytes, fsync:)

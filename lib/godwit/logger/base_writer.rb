@@ -5,7 +5,6 @@ module Godwit
     # What {Sender} and {DurableWriter} have in common: their process, and how they end.
     # @private
     class BaseWriter
-      # @param warnings [Warnings]
       def initialize(settings, warnings)
         @settings = settings
         @plain = settings.plain?
@@ -19,12 +18,9 @@ module Godwit
 
       # @return [BoundedQueue, DurableWriter] takes entries
       attr_reader :queue
-      # @return [SequenceCounter]
       attr_reader :sequence
 
       def plain? = @plain
-
-      # @return [Boolean] whether this process made it
       def own? = @pid == Process.pid
 
       # @return [Boolean] whether it is this process's, and not closed
@@ -63,6 +59,18 @@ module Godwit
         @ending.synchronize { nil } unless ended
       rescue ThreadError
         nil # a trap handler that interrupted another close
+      end
+
+      # Remembers an error, or a text that tells one, and warns of it.
+      def trouble(error)
+        text = error
+        if error.is_a?(Exception)
+          text = "#{error.message} (#{error.class})"
+        else
+          error = StateError.new(text, operation: :log, endpoint: @settings.endpoint)
+        end
+        @last_error = error
+        @warnings.call(text)
       end
 
       private

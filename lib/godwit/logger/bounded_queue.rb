@@ -19,7 +19,6 @@ module Godwit
       # writers flood leaves one of them without progress for longer than YIELD.
       LONGEST_WAIT = 1.0
 
-      # @param drops [DropCounter]
       def initialize(settings, drops)
         self.open(settings.queue, settings.queue_byte_limit, PASS_EVERY)
         @overflow = settings.overflow
@@ -110,7 +109,6 @@ module Godwit
         true
       end
 
-      # @return [true]
       def drop_oldest
         while (entry = shift)
           next answer(entry, true) unless entry[0]
@@ -121,7 +119,6 @@ module Godwit
       end
 
       # Yields to the sender while the socket accepts.
-      # @return [Boolean] whether there is room
       def yield_turn
         YIELDS.times do
           before = @steps
@@ -133,7 +130,6 @@ module Godwit
       end
 
       # Waits until there is room.
-      # @param seconds [Numeric, nil] nil: for ever
       # @param patient [Boolean] whether to wait also while the socket is unresponsive
       def room?(seconds, patient:)
         @lock.synchronize do

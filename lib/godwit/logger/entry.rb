@@ -19,10 +19,6 @@ module Godwit
       class << self
         # Only what surrounds the program's own methods rescues errors here: an error that another
         # thread raises into this one must reach the program.
-        # @param level [Integer]
-        # @param message [Object]
-        # @param payload [Hash, nil]
-        # @param formatter [#call, nil]
         # @return [Boolean, nil] see {Logger#add}
         def log(handle, level, prog, message, payload, formatter)
           sender = handle.sender
@@ -38,8 +34,6 @@ module Godwit
           log(handle, level, prog, text, nil, handle.settings.plain? ? AS_IT_IS : nil)
         end
 
-        # @param entry [Array]
-        # @param sequence [SequenceCounter]
         # @return [String] a packed record (see {Packing})
         def pack(entry, sequence)
           stream, t_ns, mono_ns, thread, text, tags, payload, error = entry
@@ -50,8 +44,6 @@ module Godwit
           )
         end
 
-        # @param entry [Array]
-        # @param lines [Lines]
         # @return [String] a line without NUL, at which rsyslog and others would cut it
         def line(entry, lines)
           stream, t_ns, _, _, text, _, _, error = entry
@@ -146,7 +138,6 @@ module Godwit
           Text.field("tags", tags) unless tags.nil? || tags.empty?
         end
 
-        # @return [Array, nil]
         def current_tags(formatter)
           ::Array.try_convert(formatter.current_tags) if formatter.respond_to?(:current_tags)
         rescue *Text::FAULTS # the program's own method

@@ -13,7 +13,6 @@ module Godwit
       class << self
         # An interrupt (`Timeout`) must not leave a folder or a port behind without an owner. So it
         # waits until the block has the handle.
-        # @yieldparam handle [Handle]
         def open(endpoint, **options)
           handle = nil
           Keywords.check(Settings, options, Logger)
@@ -34,7 +33,6 @@ module Godwit
         end
       end
 
-      # @param settings [Settings]
       def initialize(settings)
         @settings = settings
         @warnings = Warnings.new(settings.endpoint)
@@ -75,14 +73,11 @@ module Godwit
         !@settings.durable
       end
 
-      # @param seconds [Numeric, nil]
-      # @return [Boolean]
       def flush(seconds)
         Timeout.milliseconds(seconds) # raises for what is no duration
         current.flush((seconds if seconds && seconds < Timeout::MOST))
       end
 
-      # @return [Stats]
       def stats
         [*@earlier, current.stats].reduce do |sum, one|
           Stats.new(

@@ -15,8 +15,6 @@ module Godwit
 
       module_function
 
-      # @param number [Integer]
-      # @return [String] frozen
       def label(number) = (number.negative? ? nil : LABELS[number]) || "ANY"
 
       # @param line [String] as Ruby's Logger writes it: "E, [2026…"
@@ -26,7 +24,6 @@ module Godwit
       end
 
       # @param level [Integer, String, Symbol] 1, "info", :INFO
-      # @return [Integer]
       # @raise [ArgumentError] "invalid log level: foo", as Ruby's Logger says it
       def number(level)
         return level if level.is_a?(Integer)

@@ -24,7 +24,6 @@ module Godwit
       private_constant :HEAD, :BILLION, :STARTS
 
       # How many lines go in one write.
-      # @param lines [Array<String>]
       # @param index [Integer] of the first
       # @param most [Integer] bytes; one line may be longer
       # @return [Array(Integer, Integer)] lines, and their bytes
@@ -38,8 +37,6 @@ module Godwit
         [count, bytes]
       end
 
-      # @param record [Record, #to_s]
-      # @return [String]
       def call(record)
         match = HEAD.match(record.frames[1]) if record.is_a?(Record) && !record.plain?
         return record.to_s unless match

@@ -12,7 +12,6 @@ module Godwit
       # @param records [Integer] bound
       # @param bytes [Integer] bound
       # @param pass_every [Integer] entries after which a caller yields to other threads
-      # @return [self]
       def open(records, bytes, pass_every)
         @queue = Thread::Queue.new
         @records = records

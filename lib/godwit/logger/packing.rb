@@ -11,14 +11,12 @@ module Godwit
 
       module_function
 
-      # @return [String] a packed record
       def pack(topic, header, text)
         [topic.bytesize, header.bytesize].pack("nN") << topic.b << header.b << text.b
       end
 
       # Makes the header, one JSON object. tags, payload and error are nil or fields with key and
       # comma.
-      # @return [String] a packed record
       def record(
         head, seq, tseq, topic, before_thread, after_thread, t_ns, mono_ns, thread, text, tags,
         payload, error
@@ -29,7 +27,6 @@ module Godwit
       end
 
       # @param records [Array<String>] packed records; the batch ends before what is no String
-      # @param from [Integer] index of the first
       # @param most [Integer] bytes; one record may be longer
       # @return [Array(String, Integer)] the second frame of a batch, and how many records are in it
       def join(records, from, most)

@@ -23,10 +23,8 @@ module Godwit
         @large = [] # trackers and bytes of the messages that libzmq holds in place
       end
 
-      # @return [Integer] records that libzmq took
       attr_reader :sent
 
-      # @return [Integer] messages that libzmq took
       attr_reader :messages
 
       # @return [Boolean] after {#close}: whether libzmq had passed on all that it took, as far as
@@ -40,7 +38,6 @@ module Godwit
       def held = @settings.plain? ? hwm : @recent.sum
 
       # Makes the socket if there is none.
-      # @raise [Error]
       def open
         return if @socket
         refuse_child if @settings.bind? && @settings.pid != Process.pid
@@ -60,8 +57,6 @@ module Godwit
       # that a writer that ends earlier can count what is lost.
       # @param records [Array<String, Array<String>>] packed records (see {Packing}), and lines as
       #   messages of one frame
-      # @param from [Integer] index of the first
-      # @return [Integer] how many went
       def deliver(records, from)
         open
         index = from
@@ -81,7 +76,6 @@ module Godwit
       end
 
       # Waits until some may go. Interrupts end the wait.
-      # @param seconds [Numeric, nil] nil: for ever
       # @return [Boolean] false when time is up
       def wait(seconds = nil)
         return true unless @socket # the next try opens one
@@ -96,10 +90,7 @@ module Godwit
         true
       end
 
-      # @return [Boolean] whether records wait on a disk
       def backlog? = false
-
-      # @return [Integer] records on a disk
       def spooled = 0
 
       # @return [Integer] records that were on a disk, and are gone
@@ -124,9 +115,6 @@ module Godwit
         @socket = @own_context = nil
       end
 
-      # @return [String, nil] the endpoint that it is bound to
-      def last_endpoint = @socket&.last_endpoint
-
       private
 
       def hwm = @settings.options.fetch(:send_hwm)
@@ -150,7 +138,6 @@ module Godwit
         send_small(lines[from...index])
       end
 
-      # @return [Integer] how many messages went
       def send_small(messages)
         # The backend contract's primitive is private, so that users do not call it.
         count = @socket.__send__(:_send_many, messages, 0, 0)

@@ -25,7 +25,6 @@ module Godwit
       # Seconds between two records that report drops.
       REPORT_EVERY = 1.0
 
-      # @param warnings [Warnings]
       def initialize(settings, warnings)
         super
         spool = settings.overflow == :spool
@@ -61,7 +60,6 @@ module Godwit
         end
       end
 
-      # @return [Stats]
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
         dropped = @drops.total + @lost + @transport.lost
@@ -72,8 +70,6 @@ module Godwit
       end
 
       # Waits until all that was logged before has been handed to libzmq.
-      # @param seconds [Numeric, nil] nil: for ever
-      # @return [Boolean]
       def flush(seconds)
         return queued.zero? && !incomplete? unless own? && alive?
         @queue.flush(seconds)
@@ -204,11 +200,6 @@ module Godwit
           @noticed = true
         end
         @last_report = now
-      end
-
-      def trouble(error)
-        @last_error = error
-        @warnings.call("#{error.message} (#{error.class})")
       end
 
       def finish(deadline)

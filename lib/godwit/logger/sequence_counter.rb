@@ -1,11 +1,45 @@
 # frozen_string_literal: true
 
+require "json"
 require "securerandom"
-require_relative "stream"
 require_relative "text"
+require_relative "topic"
 
 module Godwit
   class Logger < ::Logger
+    # What all records of one writer, level and program name have in common, and their count.
+    # @private
+    class Stream
+      # @param prog [String, nil] the stream keeps it
+      def initialize(level, prog, host, pid)
+        @topic = Topic.build(level, prog && Text.utf8(prog), Text.utf8(host)).freeze
+        @label = Levels.label(level)
+        @prog = prog
+        @pid = pid
+        @before_thread = ",\"level\":#{level},\"pid\":#{pid},\"thread\":".freeze
+        prog_field = ",\"prog\":#{JSON.generate(Text.utf8(prog))}" if prog
+        @after_thread = ",\"host\":#{JSON.generate(Text.utf8(host))}#{prog_field}".freeze
+        resume(@dropped = 0)
+      end
+
+      # @return [String] fields of the header before and after the thread's number
+      attr_reader :before_thread, :after_thread
+      attr_reader :topic, :label, :prog, :pid, :tseq
+
+      # Goes on after this number.
+      def resume(tseq)
+        @tseq = @sent = tseq
+      end
+
+      # Callers, without a lock: CRuby switches threads in no addition.
+      def drop = @dropped += 1
+
+      # The thread that encodes.
+      # @return [Integer] the next record's number; dropped records have numbers too
+      def next_tseq = @tseq = (@sent += 1) + @dropped
+    end
+    private_constant :Stream
+
     # A writer's id, and the numbers of its records. Callers use {#stream}, {#drop} and {#dropped}
     # without a lock; all other methods are for the thread that encodes.
     # @private
@@ -24,18 +58,14 @@ module Godwit
         begin_as(writer || SecureRandom.hex(16), seq)
       end
 
-      # @return [String] 32 hexadecimal digits
       attr_reader :writer
       # @return [Integer] of the last record
       attr_reader :seq
-      # @return [Integer] dropped records
       attr_reader :dropped
       # @return [String] the start of each header, up to the seq
       attr_reader :head
 
-      # @param level [Integer]
       # @param prog [Object, nil] progname
-      # @return [Stream]
       def stream(level, prog)
         # The program's object need not be fit to be a Hash key.
         prog = Text.name(prog) unless ::String === prog || NilClass === prog

@@ -21,7 +21,6 @@ module Godwit
       # Seconds, 23 days: libzmq's linger is 31 bits of milliseconds.
       LONGEST = 2_000_000
 
-      # @raise [ArgumentValueError, ArgumentTypeError, OptionError]
       def initialize(
         endpoint, overflow: :drop_new, queue: QUEUE, queue_bytes: QUEUE_BYTES, block_timeout: nil,
         linger: Context::DEFAULT_LINGER, wire: :records, host: nil, bind: false, context: nil,
@@ -67,7 +66,6 @@ module Godwit
       def bind? = @bind
       def plain? = @wire == :plain
 
-      # @param endpoint [String]
       # @return [Settings] for another endpoint
       def at(endpoint)
         copy = dup

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "forwardable"
 require_relative "durable/store"
 require_relative "packing"
 require_relative "push_transport"
@@ -22,6 +23,8 @@ module Godwit
       PATIENCE = 0.05
       LINE = "L"
       FRAMES = "F"
+
+      extend Forwardable
 
       # A store, and the number up to which libzmq has taken its records.
       Part = Struct.new(:store, :taken) do
@@ -49,18 +52,13 @@ module Godwit
       # @return [Integer] records in folders that were deleted
       attr_reader :lost
 
-      # @raise [Error]
       def open
         @kept = nil
         @push.open
         @parts = Store.leftovers(@folder).map { |store| part_of(store) } if @parts.empty?
       end
 
-      # @return [Integer] records that libzmq took
-      def sent = @push.sent
-
-      # @return [Integer] records that libzmq may hold in its queue
-      def held = @push.held
+      def_delegators :@push, :sent, :held
 
       # As {PushTransport#deliver}; records on the disk count as gone.
       def deliver(messages, from)
@@ -79,11 +77,9 @@ module Godwit
         @unresponsive = !@push.wait(seconds)
       end
 
-      # @return [Boolean] whether records wait on the disk
       def backlog? = !first.nil?
 
       # Sends some of the backlog as soon as that is possible.
-      # @param seconds [Numeric] to wait for the socket
       def replay_soon(seconds)
         Thread.handle_interrupt(Object => :immediate) { @push.wait(seconds) } && replay
       end
@@ -105,9 +101,6 @@ module Godwit
         @parts = []
         @kept.zero? ? all : @kept
       end
-
-      # @return [String, nil]
-      def last_endpoint = @push.last_endpoint
 
       private
 
@@ -132,7 +125,6 @@ module Godwit
         0 # no room for a folder
       end
 
-      # @return [Boolean] whether there was room
       def append(messages)
         segments = own.store.segments
         number = segments.last

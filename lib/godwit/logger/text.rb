@@ -73,7 +73,6 @@ module Godwit
       # @return [String] without the newline at its end
       def line(text) = text.encoding.ascii_compatible? ? text.delete_suffix("\n") : text.chomp
 
-      # @param payload [Object]
       # @return [String] text and data as `godwit log tail` shows them
       def with(message, payload)
         text = utf8(of(message))
@@ -96,7 +95,6 @@ module Godwit
         (::String === value && value.match?(%r{\A[[:alnum:]_.:/@%+-]+\z})) ? value : json(value)
       end
 
-      # @param prog [Object]
       # @return [String] as Ruby's formatter shows a program's name
       def name(prog)
         string(prog)
@@ -176,7 +174,6 @@ module Godwit
         }
       end
 
-      # @return [String] an error's message
       def message(exception)
         cut(utf8(name(exception.message)))
       rescue *FAULTS => error
@@ -213,7 +210,6 @@ module Godwit
 
       # An object's own to_json may give anything, which would break the whole header. So JSON with
       # such objects is parsed.
-      # @raise [JSON::ParserError]
       def sound_json(value)
         return utf8(JSON.generate(value)) if simple?(value)
         utf8(JSON.generate(in_json(value))).tap { |json| JSON.parse(json) }

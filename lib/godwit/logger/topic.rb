@@ -16,9 +16,6 @@ module Godwit
 
       module_function
 
-      # @param level [Integer]
-      # @param prog [String, nil]
-      # @param host [String]
       # @return [String] binary
       def build(level, prog, host)
         "#{Levels.label(level)}.#{escape(prog.to_s)}.#{escape(host)}.".b

@@ -20,7 +20,6 @@ module Godwit
         @held = 0
       end
 
-      # @param text [String]
       # @param always [Boolean] whether it may follow another line at once
       def call(text, always: false)
         now = Timeout.now

@@ -18,7 +18,6 @@ module Godwit
       ].freeze
       WRONG = "is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`"
 
-      # @param writer [DurableWriter]
       # @param stores [Array<Store>] the writer's own, then those that ended processes left
       def initialize(settings, writer, stores)
         @settings = settings
@@ -53,7 +52,6 @@ module Godwit
       end
 
       # Ends the thread once all is acknowledged, or time is up.
-      # @param seconds [Numeric]
       def stop(seconds)
         @until = Timeout.now + seconds
         wake(always: true)
@@ -99,7 +97,6 @@ module Godwit
         @windows.all? { |window| window.store.segments.empty? } || Timeout.now >= @until
       end
 
-      # @return [Boolean] whether the socket takes no more
       def pump(window)
         now = Timeout.now
         while (message = window.peek(now))

@@ -12,7 +12,6 @@ module Godwit
       MOST_NOTED = 1_000
 
       class << self
-        # @param topics [Hash] topic to tseq
         # @return [String] a note of {SegmentedLog}
         def record(topics)
           topics
@@ -22,7 +21,6 @@ module Godwit
         end
 
         # {SegmentedLog} yields each record of the last segment at the start, its note as seq 0.
-        # @param known [Hash] topic to tseq
         def remember(known, seq, record)
           return known.replace(read(record)) if seq.zero?
           topic, header = Packing.frames(record)
@@ -44,13 +42,11 @@ module Godwit
         end
       end
 
-      # @param known [Hash] topic to tseq
       def initialize(settings, writer, seq, known)
         @known = known
         super(settings, writer: writer, seq: seq)
       end
 
-      # @return [Hash] topic to tseq
       def topics
         now = @streams.each_value.flat_map(&:values).to_h { |stream| [stream.topic, stream.tseq] }
         @known.merge(now)

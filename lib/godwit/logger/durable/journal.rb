@@ -1,10 +1,34 @@
 # frozen_string_literal: true
 
 require_relative "../sink"
-require_relative "last_sequence"
 
 module Godwit
   class Logger < ::Logger
+    # The last seq of each durable writer. Beyond a number of writers it forgets those that have
+    # been silent for longest.
+    # @private
+    class LastSequence
+      MOST = 50_000
+
+      def initialize(most = MOST)
+        @most = most
+        @seqs = {}
+      end
+
+      def [](writer) = @seqs[writer]
+
+      def []=(writer, seq)
+        @seqs.delete(writer) # moves the writer to the Hash's end
+        @seqs[writer] = seq
+        @seqs.shift if @seqs.size > @most
+      end
+
+      def known?(writer) = @seqs.key?(writer)
+      def empty? = @seqs.empty?
+      def to_h = @seqs
+    end
+    private_constant :LastSequence
+
     # Wraps a {Sink} and records, in app.log.journal beside app.log, the size of the file and the
     # last seq of each durable writer in it. Entries are [u32 length, u32 CRC-32, content]; one is
     # appended after each write to the file, before any acknowledgement.
@@ -19,7 +43,6 @@ module Godwit
       PLACE_BYTES = 26
       WRITER_BYTES = 24 # id, seq
 
-      # @param sink [Sink]
       # @raise [BusyError] when another process has the journal
       def initialize(sink, compact: COMPACT)
         wanted = "one of a regular file"
@@ -41,10 +64,8 @@ module Godwit
 
       # @return [Integer] bytes that were cut off at the start
       attr_reader :cut
-      # @return [Sink]
       attr_reader :sink
 
-      # @return [String] of the file
       def path = @sink.path
 
       # @param writer [String] 16 bytes
@@ -59,9 +80,6 @@ module Godwit
 
       # Writes records of writers that are not durable. It skips durable records: {#write_durable}
       # wrote them before a broadcaster passed them on.
-      # @param records [Array<Record>]
-      # @return [self]
-      # @raise [Error] as {Sink#write}
       def write(records)
         @lock.synchronize do
           records = records.reject { |record| durable?(record) } unless @lasts.empty?
@@ -74,7 +92,6 @@ module Godwit
       # got.
       # @param entries [Array<Array(String, Integer, Record)>] writer, seq, record; new ones, in the
       #   writer's order
-      # @raise [Error] as {Sink#write}
       def write_durable(entries)
         @lock.synchronize do
           noted = 0
@@ -147,7 +164,6 @@ module Godwit
         content if content.bytesize == length && Zlib.crc32(content) == crc
       end
 
-      # @return [Integer] bytes that were cut off
       def restore(inode, size, length, crc)
         path = find(inode) or return 0
         there = File.size(path)

@@ -51,7 +51,6 @@ module Godwit
           HELD.any? { |lock| !lock.own? && lock.folder == folder }
         end
 
-        # @return [Boolean] whether this process has locked the folder
         def own?(folder)
           HELD.any? { |lock| lock.own? && lock.folder == folder }
         end
@@ -88,7 +87,6 @@ module Godwit
       def own? = @pid == Process.pid
 
       # Renames the folder.
-      # @return [self]
       def move(folder)
         File.rename(@folder, folder)
         @folder = folder

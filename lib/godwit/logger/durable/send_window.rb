@@ -15,7 +15,6 @@ module Godwit
       # Seconds without progress until it sends HELLO again.
       RETRY = 1.0
 
-      # @param store [Store]
       def initialize(store)
         @store = store
         @segments = store.segments
@@ -37,7 +36,6 @@ module Godwit
         @bytes = 0
       end
 
-      # @param now [Float]
       # @return [Array<String>, nil] the message to send next, for which {#sent} follows
       def peek(now)
         begin_anew if @state != :new && !idle? && now >= @deadline

@@ -18,9 +18,7 @@ module Godwit
       class << self
         # Opens the folder itself. In a forked child, whose parent has the folder, opens one within.
         # @param folder [String] made if needed
-        # @return [Store]
         # @raise [BusyError] when another process uses it
-        # @raise [SystemError]
         def open(folder, **options, &block)
           make(folder, options[:fsync])
           folder = File.realpath(folder)
@@ -36,7 +34,6 @@ module Godwit
 
         # Makes a folder within. It gets its name once it is locked, so that no process takes it
         # over.
-        # @return [Store]
         def within(folder, **options, &block)
           id = SecureRandom.hex(16)
           inner = File.join(folder, id)
@@ -122,7 +119,6 @@ module Godwit
         raise
       end
 
-      # @return [String] 32 hexadecimal digits
       attr_reader :id
       attr_reader :folder, :segments
 

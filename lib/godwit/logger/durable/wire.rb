@@ -26,8 +26,6 @@ module Godwit
       module_function
 
       def number(value) = [value].pack("Q>")
-
-      # @return [Integer, nil]
       def value(bytes) = (bytes&.bytesize == 8) ? bytes.unpack1("Q>") : nil
     end
     private_constant :Wire

@@ -24,7 +24,6 @@ module Godwit
       # Records of trap handlers that wait to be stored.
       MOST_QUEUED = 10_000
 
-      # @param warnings [Warnings]
       # @raise [BusyError] when another process has the folder
       def initialize(settings, warnings)
         super
@@ -88,8 +87,6 @@ module Godwit
       end
 
       # Waits until all that was logged before has been acknowledged.
-      # @param seconds [Numeric, nil] nil: for ever
-      # @return [Boolean]
       def flush(seconds)
         return pending.zero? unless own? && alive?
         finish = seconds && Timeout.now + seconds
@@ -116,12 +113,6 @@ module Godwit
       # The sender: records were acknowledged.
       def progress
         @lock.synchronize { @freed.broadcast } if @waiting.positive?
-      end
-
-      # @param error [Exception, String]
-      def trouble(error)
-        return warn_of(error, "#{error.message} (#{error.class})") if error.is_a?(Exception)
-        warn_of(StateError.new(error, operation: :log, endpoint: @settings.endpoint), error)
       end
 
       private
@@ -209,11 +200,6 @@ module Godwit
         @sender&.wake(always: true)
       end
 
-      def warn_of(error, text)
-        @last_error = error
-        @warnings.call(text)
-      end
-
       def finish(deadline)
         @sender&.stop([deadline - Timeout.now, 0].max)
         Thread.handle_interrupt(Object => :never) do
@@ -228,33 +214,27 @@ module Godwit
       # @raise [ThreadError] in a trap handler, with nothing done
       def conclude
         store_trapped
-        return forget if deleted?
-        rest = nil
-        seal { rest = pending }
+        deleted = deleted?
+        rest = seal
+        return @warnings.gone(@gone = rest, @store.folder, always: true) if deleted
         @incomplete = rest.positive?
         @warnings.kept(rest, @store.folder) if @incomplete
       end
 
       # From here on nothing is stored, and another process may have the folder. Callers that wait
       # go on.
-      # @raise [ThreadError] in a trap handler, with nothing done
+      # @return [Integer] records that are not acknowledged
       def seal
         @lock.synchronize do
           @sealed = true
           @freed.broadcast
-          yield
+          pending
         ensure
           @store.close if @sealed
         end
       end
 
       def deleted? = !File.exist?(File.join(@store.folder, Lock::NAME))
-
-      # @raise [ThreadError] in a trap handler, with nothing done
-      def forget
-        seal { @gone = pending }
-        @warnings.gone(@gone, @store.folder, always: true)
-      end
     end
     private_constant :DurableWriter
   end
