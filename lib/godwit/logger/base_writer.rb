@@ -23,20 +23,13 @@ module Godwit
       def plain? = @plain
       def own? = @pid == Process.pid
 
-      # @return [Boolean] whether it is this process's, and not closed
       def at_work? = own? && !@closing
-
       # @return [Boolean] whether linger ended before all records were sent or acknowledged
       def incomplete? = @incomplete
-
       # Opens what may fail at once, such as an address in use.
-      def open
-      end
-
+      def open = nil
       # Takes over the counts of a writer that had to end.
-      def inherit(writer)
-      end
-
+      def inherit(_writer) = nil
       # A record came after the close.
       def count_late = @drops.late
 

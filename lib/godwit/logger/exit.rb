@@ -6,11 +6,10 @@ module Godwit
     # child inherits its parent's blocks.
     # @private
     module Exit
-      # Seconds for records logged during the exit, once linger has passed in vain. A thread that
-      # goes on logging must not repeat the wait.
+      # Seconds for records logged during the exit, once linger has passed in vain.
       AGAIN = 0.05
-      # Seconds after linger in which writers may start. JRuby starts threads until its very end, so
-      # that a thread which goes on logging would start new writers for ever.
+      # Seconds after linger in which writers may start: a thread that goes on logging would start
+      # new ones for ever.
       AGAIN_FOR = 1
 
       @writers = Thread::Queue.new
@@ -33,18 +32,18 @@ module Godwit
           end
         end
 
-        # @return [Boolean] whether this process ends. Ruby then kills threads until none is left,
-        #   so a killed thread may have no successor
+        # Whether this process ends: Ruby then kills threads until none is left, so a killed thread
+        # may have no successor.
         def over? = @over.key?(Process.pid)
-
-        # @return [Boolean] whether no writer may start any more
+        # Whether no writer may start any more.
         def past? = over? && !@last.nil? && Timeout.now > @last
 
         private
 
         def forget_others
           @writers.size.times do
-            @writers.pop(true).then { |writer| @writers << writer unless writer.ended? }
+            writer = @writers.pop(true)
+            @writers << writer unless writer.ended?
           end
         rescue ThreadError
           nil

@@ -128,7 +128,6 @@ module Godwit
 
       # The new sender is there before the old one ends, unless both need the same address or
       # folder: then callers wait for the end.
-      # @raise [ThreadError] in a trap handler that interrupted another reopen
       def move(settings)
         @reopening.try_lock || @reopening.lock
         warnings = Warnings.new(settings.endpoint)

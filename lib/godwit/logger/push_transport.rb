@@ -24,7 +24,6 @@ module Godwit
       end
 
       attr_reader :sent
-
       attr_reader :messages
 
       # @return [Boolean] after {#close}: whether libzmq had passed on all that it took, as far as

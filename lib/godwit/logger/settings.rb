@@ -96,30 +96,26 @@ module Godwit
 
       # Rejects an option that would have no effect: the caller relies on it.
       def check_disk
-        if @overflow == :spool && @spool.nil?
-          bad("spool:", "a folder, as overflow: :spool wants one", @spool)
-        end
-        bad("overflow: with spool:", ":spool", @overflow) if @spool && @overflow != :spool
+        spool = @overflow == :spool
+        bad("spool:", "a folder, as overflow: :spool wants one", @spool) if spool && @spool.nil?
+        bad("overflow: with spool:", ":spool", @overflow) if @spool && !spool
         check_folder("spool:", @spool, @spool_bytes) if @spool
         return check_durable if @durable
-        return unless @fsync
-        bad("fsync: without durable:",
-          "false: nothing else is written to the disk before the call returns", @fsync)
+        text = "false: nothing else is written to the disk before the call returns"
+        bad("fsync: without durable:", text, @fsync) if @fsync
       end
 
       def check_durable
-        unless %i[drop_new block].include?(@overflow)
-          bad("overflow: with durable:", ":drop_new or :block", @overflow)
-        end
+        known = %i[drop_new block].include?(@overflow)
+        bad("overflow: with durable:", ":drop_new or :block", @overflow) unless known
         bad("wire: with durable:", ":records", @wire) if plain?
         bad("bind: with durable:", "false: the receiver binds", true) if bind?
         check_folder("durable:", @durable, @durable_bytes)
       end
 
       def check_folder(name, folder, bytes)
-        unless folder.is_a?(::String)
-          raise Errors.bad_type(:logger, name, "the path of a folder", folder)
-        end
+        wanted = "the path of a folder"
+        raise Errors.bad_type(:logger, name, wanted, folder) unless folder.is_a?(::String)
         count("#{name.chomp(":")}_bytes:", bytes) if bytes
       end
 

@@ -149,10 +149,9 @@ module Godwit
       def first = @parts.find { |part| part.left.positive? }
       def pack(record) = record.is_a?(::String) ? FRAMES + record : LINE + record.first.b
 
-      # @return [String, Array<String>, nil] nil: the bytes are damaged
       def unpack(bytes)
         record = bytes.byteslice(1..)
-        bytes.start_with?(LINE) ? [record] : (record if Packing.frames(record))
+        bytes.start_with?(LINE) ? [record] : record
       end
 
       # Sends what goes without waiting, at most {CHUNK}.
@@ -202,9 +201,7 @@ module Godwit
         segments = part.store.segments
         entries, last = segments.read(segments.after(part.taken), CHUNK)
         if entries
-          SegmentedLog.each_entry(entries) do |number, bytes|
-            (message = unpack(bytes)) && @ready << [number, message]
-          end
+          SegmentedLog.each_entry(entries) { |number, bytes| @ready << [number, unpack(bytes)] }
         end
         # All that was read is damaged: skip it.
         part.taken = entries ? last : segments.last if @ready.empty?

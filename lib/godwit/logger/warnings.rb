@@ -38,12 +38,10 @@ module Godwit
         nil # $stderr is closed
       end
 
-      # @param count [Integer] records that the next process will send
       def kept(count, folder)
         call("#{Text.count(count, "is", "are")} kept in #{folder} for the next start", always: true)
       end
 
-      # @param count [Integer] records that were in a deleted folder
       def gone(count, folder, always: false)
         return unless count.positive?
         call("#{Text.count(count, "was", "were")} in #{folder}, which is gone", always: always)
