@@ -40,8 +40,10 @@ module Godwit
         @earlier = [] # stats of the senders that {#reopen} ended
         @held = [new_sender] # the finalizer holds this Array, not the handle
         ObjectSpace.define_finalizer(self, Handle.finalizer(@held))
+        return unless settings.bind? || settings.durable
         # So that an address or a folder in use raises at once.
-        start if settings.bind? || settings.durable
+        current.open
+        current.start
       end
 
       attr_reader :settings
@@ -149,11 +151,6 @@ module Godwit
 
       def new_sender(settings = @settings, warnings = @warnings)
         (settings.durable ? DurableWriter : Sender).new(settings, warnings)
-      end
-
-      def start
-        current.open
-        current.start
       end
     end
     private_constant :Handle

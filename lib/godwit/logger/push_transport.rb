@@ -39,7 +39,11 @@ module Godwit
       # Makes the socket if there is none.
       def open
         return if @socket
-        refuse_child if @settings.bind? && @settings.pid != Process.pid
+        if @settings.bind? && @settings.pid != Process.pid
+          # libzmq would take an ipc path from the parent process.
+          raise Errors.build(ForkedError, :bind, @settings.endpoint, "the parent process is " \
+            "bound to it; have the reader bind, then every process may connect")
+        end
         inproc = @settings.endpoint.start_with?("inproc:")
         # The parent process's context is not usable in a forked child.
         given = @settings.context if @settings.context&.usable?
@@ -156,12 +160,6 @@ module Godwit
         @large_bytes += bytes
         @messages += 1
         1
-      end
-
-      # libzmq would take an ipc path from the parent process.
-      def refuse_child
-        raise Errors.build(ForkedError, :bind, @settings.endpoint, "the parent process is bound " \
-          "to it; have the reader bind, then every process may connect")
       end
 
       # The program closed the context that it gave: the next socket gets a context of its own.

@@ -35,8 +35,8 @@ module Godwit
         @wire = one_of(WIRES, "wire:", wire)
         @queue = count("queue:", queue)
         @queue_bytes = count("queue_bytes:", queue_bytes)
-        @block_timeout = seconds("block_timeout:", block_timeout, nil_allowed: true)
-        @block_timeout = nil if @block_timeout && @block_timeout > LONGEST
+        block_timeout = seconds("block_timeout:", block_timeout, nil_allowed: true)
+        @block_timeout = block_timeout unless block_timeout && block_timeout > LONGEST
         @linger = [seconds("linger:", linger), LONGEST].min
         @host = Text.cut((host || ::Socket.gethostname).to_s.dup, Text::MOST_NAME).freeze
         @context = context
@@ -50,7 +50,9 @@ module Godwit
         @options = {curve: curve, server_key: server_key, plain: plain}.compact.merge(
           {send_hwm: hwm, copy_threshold: LARGE}, options
         )
-        check_options(options)
+        # A socket would refuse them only when the first record is on its way.
+        options.each { |name, value| Options.fetch(name).encode(value, :PUSH) }
+        Godwit::Socket::Security.options(*@options.values_at(:curve, :server_key, :plain))
         freeze
       end
 
@@ -120,12 +122,6 @@ module Godwit
       end
 
       def bad(name, wanted, value) = raise(Errors.bad_value(:logger, name, wanted, value))
-
-      # A socket would refuse them only when the first record is on its way.
-      def check_options(options)
-        options.each { |name, value| Options.fetch(name).encode(value, :PUSH) }
-        Godwit::Socket::Security.options(*@options.values_at(:curve, :server_key, :plain))
-      end
 
       def one_of(allowed, name, value)
         known = value.is_a?(String) ? value.to_sym : value

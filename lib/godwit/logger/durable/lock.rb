@@ -63,11 +63,11 @@ module Godwit
         end
 
         def forget_inherited
-          HELD.each { |lock| lock.close_copy unless lock.own? }
+          HELD.each { |lock| lock.file.close unless lock.own? }
         end
 
         def hand_over(operation)
-          HELD.each { |lock| lock.flock(operation) if lock.own? }
+          HELD.each { |lock| lock.file.flock(operation) if lock.own? }
         end
 
         private
@@ -82,7 +82,7 @@ module Godwit
         @pid = Process.pid
       end
 
-      attr_reader :folder
+      attr_reader :folder, :file
 
       def own? = @pid == Process.pid
 
@@ -100,11 +100,6 @@ module Godwit
         @file.flock(File::LOCK_UN)
         @file.close
       end
-
-      def flock(operation) = @file.flock(operation)
-
-      # In a forked child.
-      def close_copy = @file.close
     end
     private_constant :Lock
   end

@@ -48,12 +48,10 @@ module Godwit
         def leftovers(folder)
           remove_begun(folder)
           inners = Dir.children(folder).grep(FORM).map { |name| File.join(folder, name) }
-          inners
-            .filter_map { |inner| (time = changed_at(inner)) && [time, inner] }
-            .sort
-            .filter_map { |_, inner| take_over(inner) }
-        rescue SystemCallError
-          [] # the folder was deleted meanwhile
+          inners.sort_by { |inner| File.lstat(inner).mtime }.filter_map { |inner| take_over(inner) }
+        rescue SystemCallError => error
+          # Another process removed a folder within, or the whole folder was deleted.
+          (error.is_a?(Errno::ENOENT) && File.directory?(folder)) ? retry : []
         end
 
         private
@@ -77,12 +75,6 @@ module Godwit
           fresh.each { |one| Folder.sync(File.dirname(one)) } if fsync
         end
 
-        def changed_at(inner)
-          File.stat(inner).mtime
-        rescue SystemCallError
-          nil # another process removed it
-        end
-
         # @return [Store, nil] nil also for a folder that cannot be read: others follow
         def take_over(inner)
           lock = !Lock.own?(inner) && Lock.take(inner) or return
@@ -97,7 +89,7 @@ module Godwit
         def remove_begun(folder)
           old = Time.now - 60
           begun = Dir.glob("*#{BEGUN}", base: folder).map { |name| File.join(folder, name) }
-          begun.each { |name| FileUtils.rm_r(name) if File.stat(name).mtime < old }
+          begun.each { |name| FileUtils.rm_r(name) if File.lstat(name).mtime < old }
         end
 
         def busy(folder)
