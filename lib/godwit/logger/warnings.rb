@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "io/wait"
-require_relative "../worker"
 require_relative "text"
 
 module Godwit
@@ -24,7 +23,7 @@ module Godwit
       def call(text, always: false)
         now = Timeout.now
         return @held += 1 if !always && @last && now - @last < PERIOD
-        return @held += 1 unless taken?(always ? PATIENCE : 0)
+        return @held += 1 unless writable?(always ? PATIENCE : 0)
         @last = now
         more = " (and #{@held} more since the last such line)" if @held.positive?
         @held = 0
@@ -33,7 +32,7 @@ module Godwit
         if line.bytesize > MOST_BYTES
           line = "#{line.byteslice(0, MOST_BYTES - 4).scrub("")}...\n"
         end
-        write(line)
+        $stderr.write(line)
       rescue
         nil # $stderr is closed
       end
@@ -49,30 +48,12 @@ module Godwit
 
       private
 
-      # A write to a pipe without a reader would block the program.
-      if RUBY_ENGINE == "jruby"
-        # Java cannot tell whether a write would block, so a thread writes, and may hang.
-        def taken?(_seconds) = @writing.nil? || !@writing.join(0).nil?
-
-        def write(line)
-          stderr = $stderr
-          return stderr.write(line) unless stderr.is_a?(::IO)
-          writing = Worker.detached do
-            stderr.write(line)
-          rescue
-            nil
-          end
-          @writing = writing unless writing.join(PATIENCE)
-        end
-      else
-        # In a blocking fiber, since a fiber scheduler may not know how to wait for a file.
-        def taken?(seconds)
-          stderr = $stderr
-          !stderr.is_a?(::IO) ||
-            !Fiber.new(blocking: true) { stderr.wait_writable(seconds) }.resume.nil?
-        end
-
-        def write(line) = $stderr.write(line)
+      # A write to a pipe without a reader would block the program; on JRuby it does. The fiber is a
+      # blocking one, since a scheduler may not know how to wait for a file.
+      def writable?(seconds)
+        stderr = $stderr
+        return true if RUBY_ENGINE == "jruby" || !stderr.is_a?(::IO)
+        !Fiber.new(blocking: true) { stderr.wait_writable(seconds) }.resume.nil?
       end
     end
     private_constant :Warnings

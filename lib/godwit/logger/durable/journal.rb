@@ -113,21 +113,15 @@ module Godwit
       def close = @sink.close
 
       # Another process may have the journal from now on.
-      def release
-        @lock.synchronize do
-          @file&.close
-          @file = nil
-        end
-      end
+      def release = @lock.synchronize { @file = @file&.close }
 
       def closed? = @file.nil?
 
       private
 
       def durable?(record)
-        return false if record.plain?
-        id = record.writer
-        id ? @lasts.known?([id].pack("H*")) : false
+        id = record.writer unless record.plain?
+        id && @lasts.known?([id].pack("H*"))
       end
 
       def open_file(path)
@@ -196,7 +190,7 @@ module Godwit
         raise Errors.build(error.errno, :write, @path)
       end
 
-      # On a full disk there may be no room to rewrite the journal, but room for another entry.
+      # A full disk may have no room to rewrite the journal, but room for another entry.
       def rewritten?(changed)
         rewrite(@sink.place, changed)
         true
