@@ -17,8 +17,8 @@ module Godwit
       private_constant :AS_IT_IS
 
       class << self
-        # Only what surrounds the program's own methods rescues errors here: an error that another
-        # thread raises into this one must reach the program.
+        # An error that another thread raises into this one must reach the program. So this rescues
+        # errors only around the program's own methods.
         # @return [Boolean, nil] see {Logger#add}
         def log(handle, level, prog, message, payload, formatter)
           sender = handle.sender

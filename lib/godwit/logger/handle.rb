@@ -68,7 +68,6 @@ module Godwit
       end
 
       # A record came after the close.
-      # @return [Boolean] as {Logger#add}
       def count_late
         current.count_late
         @warnings.call("it is closed: records are dropped")

@@ -24,7 +24,7 @@ module Godwit
       end
 
       # @param level [Integer, String, Symbol] 1, "info", :INFO
-      # @raise [ArgumentError] "invalid log level: foo", as Ruby's Logger says it
+      # @raise [ArgumentError] "invalid log level: foo", the message of Ruby's Logger
       def number(level)
         return level if level.is_a?(Integer)
         NUMBERS[level.to_s.downcase] or raise ArgumentError, "invalid log level: #{level}"
@@ -33,7 +33,6 @@ module Godwit
       # @param text [String, Symbol, Integer, Array] "error+" (and above), "warn", "debug,error+",
       #   :info, 1, or an Array of such
       # @return [Array<Integer>] ascending, never empty
-      # @raise [ArgumentError] "invalid log level: foo"
       def choose(text)
         words = Array(text).flat_map do |word|
           word.is_a?(Integer) ? [word] : word.to_s.split(",", -1)

@@ -43,8 +43,6 @@ module Godwit
         "#{build(record.label, match[1].to_i, match[2], record.prog, record.text)}\n"
       end
 
-      # @param label [String] of the level
-      # @param t_ns [Integer] nanoseconds since 1970
       # @return [String] without the line end
       def build(label, t_ns, pid, prog, text)
         second, rest = t_ns.divmod(BILLION)

@@ -9,8 +9,6 @@ module Godwit
       # Memory of an entry besides its texts: an Array of eight, and the objects of four Strings.
       ENTRY_BYTES = 448
 
-      # @param records [Integer] bound
-      # @param bytes [Integer] bound
       # @param pass_every [Integer] entries after which a caller yields to other threads
       def open(records, bytes, pass_every)
         @queue = Thread::Queue.new

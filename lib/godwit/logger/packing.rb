@@ -42,7 +42,6 @@ module Godwit
         [batch, count]
       end
 
-      # @param message [Array<String>, String] from a socket
       # @return [Array<Array<String>>, nil] the frames of each record; nil: no batch
       def split(message)
         return unless message.is_a?(Array) && message.size == 2 && message[0] == BATCH
@@ -58,7 +57,6 @@ module Godwit
         records unless records.empty?
       end
 
-      # @param record [String] packed
       # @return [Array<String>, nil] topic, header, text; nil: no packed record
       def frames(record)
         return if record.bytesize < 6

@@ -123,7 +123,6 @@ module Godwit
       def hwm = @settings.options.fetch(:send_hwm)
 
       # Packs records that wait into one message. A record that waits alone goes as three frames.
-      # @return [Integer] how many records went
       def send_records(records, from)
         batch, count = Native::Packing.join(records, from, BATCH_BYTES)
         message = (count > 1) ? [Packing::BATCH, batch] : Packing.frames(records[from])
@@ -133,7 +132,6 @@ module Godwit
         count
       end
 
-      # @return [Integer] how many lines went
       def send_lines(lines, from)
         return send_large(lines[from]) if large?(lines[from])
         index = from + 1

@@ -221,7 +221,7 @@ module Godwit
         yield last = @thread until @thread.equal?(last)
       end
 
-      # @param all [Boolean, Integer] an Integer: records kept on the disk
+      # @param all [Boolean, Integer] from {SpoolTransport#close}
       def tell_rest(all)
         @warnings.kept(all, @settings.spool) if all.is_a?(Integer)
         return if @lost.zero? && all

@@ -114,8 +114,7 @@ module Godwit
         [records, (records == 1) ? ["record", *one] : ["records", *more]].join(" ")
       end
 
-      # @param key [String] of the header
-      # @return [String] `,"key":` and the value
+      # @return [String] of a header: `,"key":` and the value
       def field(key, value)
         json = json(value)
         json = JSON.generate(cut(json)) if json.bytesize > MOST_BYTES
@@ -156,7 +155,6 @@ module Godwit
         [*lines.first(most), "...(cut #{lines.size - most} lines)"]
       end
 
-      # @param data [Hash] of {error}
       # @param room [Integer] bytes, about
       def short_error(data, room)
         causes = data[:causes] || []

@@ -21,18 +21,13 @@ module Godwit
         "#{Levels.label(level)}.#{escape(prog.to_s)}.#{escape(host)}.".b
       end
 
-      # @return [Array(String, String, String), nil] the level's label, program and host, in UTF-8;
-      #   nil for another form
-      def parse(topic)
-        match = FORM.match(topic) or return
-        [match[1], unescape(match[2]), unescape(match[3])]
-      end
-
-      # @return [Array(String, String, String, Integer), nil] as {parse}, and the level's number;
-      #   frozen
+      # @return [Array(String, String, String, Integer), nil] the level's label, program and host,
+      #   in UTF-8, and the level's number; frozen. nil for another form
       def where(topic)
-        parts = parse(topic) or return
-        [*parts.each(&:freeze), Levels::LABELS.index(parts.first)].freeze
+        label, prog, host = FORM.match(topic)&.captures
+        return unless label
+        names = [label, unescape(prog), unescape(host)].each(&:freeze)
+        [*names, Levels::LABELS.index(label)].freeze
       end
 
       # @param most [Integer] topics
@@ -46,8 +41,6 @@ module Godwit
 
       # The prefixes that a SUB subscribes to. Plain lines (Ruby's Logger, rbczmq's) begin with the
       # level's letter.
-      # @param levels [Array<Integer>, nil] nil: all
-      # @param progs [Array<String>, nil] nil: all
       # @return [Array<String>] [""] for everything
       def subscriptions(levels: nil, progs: nil)
         return [""] unless levels || progs

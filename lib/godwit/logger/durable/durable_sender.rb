@@ -28,7 +28,6 @@ module Godwit
         @events = Thread::Queue.new
       end
 
-      # @raise [Error] of the context or the endpoint
       def start
         @wakeup_reader, @wakeup = IO.pipe
         open

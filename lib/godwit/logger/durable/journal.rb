@@ -68,8 +68,7 @@ module Godwit
 
       def path = @sink.path
 
-      # @param writer [String] 16 bytes
-      # @return [Integer, nil] seq of its last record in the file
+      # @return [Integer, nil] seq of the writer's last record in the file
       def last(writer) = @lock.synchronize { @lasts[writer] }
 
       # @param seq [Integer] up to which the writer has been acknowledged, maybe by another receiver
