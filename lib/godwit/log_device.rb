@@ -81,8 +81,8 @@ module Godwit
     private
 
     def parts(line)
-      return [Logger::UNKNOWN, @progname, line.chomp] if @handle.settings.plain?
-      match = LINE.match(line.b) or return [Logger::UNKNOWN, @progname, line.chomp]
+      match = LINE.match(line.b) unless @handle.settings.plain?
+      return [Logger::UNKNOWN, @progname, line.chomp] unless match
       prog, text = match.values_at(2, 3).map! { |part| part.force_encoding(line.encoding) }
       [Levels::LABELS.index(match[1]), prog.empty? ? @progname : prog, text]
     end

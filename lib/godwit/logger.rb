@@ -41,6 +41,7 @@ module Godwit
     autoload :Filter, "godwit/logger/filter"
     autoload :View, "godwit/logger/view"
     autoload :Native, "godwit/logger/native"
+    autoload :BoundedQueue, "godwit/logger/bounded_queue" # it loads Native
     autoload :Summary, "godwit/logger/summary"
     autoload :Broadcaster, "godwit/logger/broadcaster"
     autoload :Control, "godwit/logger/control"

@@ -19,10 +19,8 @@ module Godwit
       # @return [BoundedQueue, DurableWriter] takes entries
       attr_reader :queue
       attr_reader :sequence
-
       def plain? = @plain
       def own? = @pid == Process.pid
-
       def at_work? = own? && !@closing
       # @return [Boolean] whether linger ended before all records were sent or acknowledged
       def incomplete? = @incomplete

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "native"
-
 module Godwit
   class Logger < ::Logger
     # The queue between callers and the sender, and what callers do when it is full. Callers take a

@@ -32,7 +32,6 @@ module Godwit
 
       # @param records [Integer] stored by an earlier writer, and lost
       def inherit(records) = @failed += records
-
       # A record came after the close.
       def late = @late += 1
       def unreported? = count != @reported

@@ -2,7 +2,6 @@
 
 require_relative "formatter"
 require_relative "lines"
-require_relative "native"
 require_relative "text"
 
 module Godwit

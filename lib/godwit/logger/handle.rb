@@ -47,7 +47,6 @@ module Godwit
       end
 
       attr_reader :settings
-
       # @return [Sender, DurableWriter] the last one, maybe of the parent process
       def current = @held[0]
 
@@ -99,8 +98,7 @@ module Godwit
 
       # @param settings [Settings, nil] with another endpoint
       def reopen(settings = nil)
-        move(settings) if settings
-        replace_closed
+        settings ? move(settings) : replace_closed
         @closed = false
       end
 

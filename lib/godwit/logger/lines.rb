@@ -10,17 +10,13 @@ module Godwit
     # @private
     class Lines
       # The start of each header that Godwit writes; its keys have a fixed order.
-      HEAD =
-        Regexp.new(
-          '\A\{"v":1,"writer":"\h{32}","seq":\d{1,19},"tseq":\d{1,19},"t_ns":(\d{1,19}),' \
-          '"mono_ns":\d+,"level":\d,"pid":(\d+)', Regexp::NOENCODING
-        )
+      HEAD = /\A\{"v":1,"writer":"\h{32}","seq":\d{1,19},"tseq":\d{1,19},"t_ns":(\d{1,19}),
+        "mono_ns":\d+,"level":\d,"pid":(\d+)/nx
       BILLION = 1_000_000_000
       # Before the time, and after the process id.
-      STARTS =
-        Levels::LABELS
-          .to_h { |label| [label, ["#{label[0]}, [", "] #{label.rjust(5)} -- "]] }
-          .freeze
+      STARTS = Levels::LABELS.to_h do |label|
+        [label, ["#{label[0]}, [", "] #{label.rjust(5)} -- "]]
+      end.freeze
       private_constant :HEAD, :BILLION, :STARTS
 
       # How many lines go in one write.

@@ -23,16 +23,13 @@ module Godwit
         @large = [] # trackers and bytes of the messages that libzmq holds in place
       end
 
-      attr_reader :sent
-      attr_reader :messages
-
+      # Records, and messages, that libzmq took.
+      attr_reader :sent, :messages
       # @return [Boolean] after {#close}: whether libzmq had passed on all that it took, as far as
       #   can be told
       attr_reader :emptied
-
       # @return [Integer] messages that libzmq may hold for one reader, queued or being written
       def depth = hwm + WRITTEN_AT_ONCE
-
       # @return [Integer] records that libzmq may hold in its queue
       def held = @settings.plain? ? hwm : @recent.sum
 
@@ -44,13 +41,10 @@ module Godwit
           raise Errors.build(ForkedError, :bind, @settings.endpoint, "the parent process is " \
             "bound to it; have the reader bind, then every process may connect")
         end
-        inproc = @settings.endpoint.start_with?("inproc:")
-        # The parent process's context is not usable in a forked child.
-        given = @settings.context if @settings.context&.usable?
-        @own_context = Context.new unless inproc || given
-        @socket = PUSH.new(context: @own_context || given || Godwit.context, **@settings.options)
+        context = @settings.shared_context || (@own_context = Context.new)
+        @socket = PUSH.new(context: context, **@settings.options)
         @settings.bind? ? @socket.bind(@settings.endpoint) : @socket.connect(@settings.endpoint)
-        @connected = inproc
+        @connected = @settings.inproc?
       rescue
         close(0)
         raise
@@ -95,7 +89,6 @@ module Godwit
 
       def backlog? = false
       def spooled = 0
-
       # @return [Integer] records that were on a disk, and are gone
       def lost = 0
 

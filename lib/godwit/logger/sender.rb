@@ -2,7 +2,6 @@
 
 require_relative "../worker"
 require_relative "base_writer"
-require_relative "bounded_queue"
 require_relative "drop_counter"
 require_relative "entry"
 require_relative "exit"
@@ -41,7 +40,6 @@ module Godwit
       end
 
       attr_reader :transport
-
       def open = @transport.open
 
       # @return [Boolean] whether the thread runs: false before the first record, in a forked child,
@@ -87,8 +85,8 @@ module Godwit
 
       def queued = @queue.size + unsent
 
-      # @return [Integer] records that were taken from the queue and have not gone. A report of
-      #   drops, which is always the last, does not count
+      # Records that were taken from the queue and have not gone. A report of drops, which is
+      # always the last, does not count.
       def unsent = [@pending.size - @gone - (@noticed ? 1 : 0), 0].max
 
       def spawn

@@ -62,10 +62,13 @@ module Godwit
       # Bytes that may wait for the sender: half of queue_bytes:. The sender holds up to an eighth.
       # The rest is for libzmq: an eighth for large frames, a quarter for the high-water mark.
       def queue_byte_limit = (@queue_bytes / 2.0).ceil
-
       # @return [Integer] bytes of large frames that libzmq may hold
       def large_bytes = @queue_bytes / 8
       def bind? = @bind
+      def inproc? = @endpoint.start_with?("inproc:")
+      # @return [Context, nil] nil: the socket needs a context of its own, also in a forked child,
+      #   where the given one is not usable
+      def shared_context = @context&.usable? ? @context : (Godwit.context if inproc?)
       def plain? = @wire == :plain
 
       # @return [Settings] for another endpoint

@@ -73,8 +73,8 @@ module Godwit
       end
 
       # Waits until some may go, or {PATIENCE} is over.
-      def wait(seconds = PATIENCE)
-        @unresponsive = !@push.wait(seconds)
+      def wait
+        @unresponsive = !@push.wait(PATIENCE)
       end
 
       def backlog? = !first.nil?
@@ -135,7 +135,6 @@ module Godwit
         false
       end
 
-      # @return [Part] this process's
       def own
         return @own if @parts.include?(@own)
         @own = part_of(Store.within(@folder, segment_bytes: [SEGMENT_BYTES, @most / 8 + 1].min))
@@ -144,7 +143,6 @@ module Godwit
       end
 
       def part_of(store) = Part.new(store, store.segments.released)
-
       # @return [Part, nil] the first of which libzmq has not taken all
       def first = @parts.find { |part| part.left.positive? }
       def pack(record) = record.is_a?(::String) ? FRAMES + record : LINE + record.first.b

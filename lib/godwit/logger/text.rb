@@ -69,7 +69,6 @@ module Godwit
 
       # @return [String] a new String, whatever to_s gives, and faster than dup
       def string(object) = "#{object}" # standard:disable Style/RedundantInterpolation
-
       # @return [String] without the newline at its end
       def line(text) = text.encoding.ascii_compatible? ? text.delete_suffix("\n") : text.chomp
 
@@ -121,17 +120,17 @@ module Godwit
         ",\"#{key}\":#{json}"
       end
 
-      # @return [String] as {field}; what is too long is cut within the object
+      # @return [String] as {field}; messages and backtraces that are too long are cut
       def error_field(exception)
-        data = error(exception)
-        json = json(data)
         room = MOST_BYTES
-        json = json(short_error(data, room /= 2)) while json.bytesize > MOST_BYTES
+        json = json(error(exception))
+        json = json(error(exception, room /= 2)) while json.bytesize > MOST_BYTES
         ",\"error\":#{json}"
       end
 
+      # @param room [Integer, nil] bytes, about
       # @return [Hash] class, message, backtrace, causes
-      def error(exception)
+      def error(exception, room = nil)
         causes = []
         cause = exception.cause
         while cause && causes.size < MOST_CAUSES &&
@@ -139,37 +138,25 @@ module Godwit
           causes << cause
           cause = cause.cause
         end
-        {**one_error(exception), causes: causes.map { |one| one_error(one) }}
+        room /= 1 + causes.size if room
+        {**one_error(exception, room), causes: causes.map { |one| one_error(one, room) }}
       rescue *FAULTS => error
         {class: class_of(exception), message: "(could not be shown: #{class_of(error)})"}
       end
 
-      def one_error(exception)
+      def one_error(exception, room)
+        kind = class_of(exception)
+        text = message(exception)
         lines = ::Array.try_convert(exception.backtrace)
-        lines = first_lines(lines, MOST_LINES) if lines
-        {class: class_of(exception), message: message(exception), backtrace: lines}
+        lines &&= first_lines(lines, room ? room / 2 / MOST_LINE : MOST_LINES)
+        return {class: kind, message: text, backtrace: lines} unless room
+        lines &&= lines.map { |line| cut(utf8(name(line)), MOST_LINE) }
+        {class: cut(kind, MOST_LINE), message: cut(text, room / 2), backtrace: lines}
       end
 
       def first_lines(lines, most)
         return lines if lines.size <= most
         [*lines.first(most), "...(cut #{lines.size - most} lines)"]
-      end
-
-      # @param room [Integer] bytes, about
-      def short_error(data, room)
-        causes = data[:causes] || []
-        each = room / (1 + causes.size)
-        {**one_short(data, each), causes: causes.map { |one| one_short(one, each) }}
-      end
-
-      def one_short(data, room)
-        lines = data[:backtrace]
-        lines &&= first_lines(lines.map { |line| cut(utf8(name(line)), MOST_LINE) },
-          room / 2 / MOST_LINE)
-        {
-          class: cut(data[:class], MOST_LINE), message: cut(data[:message], room / 2),
-          backtrace: lines
-        }
       end
 
       def message(exception)

@@ -63,11 +63,10 @@ module Godwit
       private
 
       def open
-        given = @settings.context if @settings.context&.usable?
-        @own_context = Context.new unless given || @settings.endpoint.start_with?("inproc:")
+        context = @settings.shared_context || (@own_context = Context.new)
         # Immediate: without a peer, records wait on the disk and not in libzmq.
-        @socket = DEALER.new(context: @own_context || given || Godwit.context, immediate: true,
-          linger: Context::BRIEF_LINGER, **@settings.options)
+        @socket = DEALER.new(context: context, immediate: true, linger: Context::BRIEF_LINGER,
+          **@settings.options)
         @socket.on_event(*EVENTS) { |event| @events << event and wake(always: true) }
         @socket.connect(@settings.endpoint)
         @poller = Poller.new(@socket, @wakeup_reader)

@@ -65,9 +65,7 @@ module Godwit
       # @return [Integer] bytes that were cut off at the start
       attr_reader :cut
       attr_reader :sink
-
       def path = @sink.path
-
       # @return [Integer, nil] seq of the writer's last record in the file
       def last(writer) = @lock.synchronize { @lasts[writer] }
 
@@ -110,10 +108,8 @@ module Godwit
 
       # Closes the sink too.
       def close = @sink.close
-
       # Another process may have the journal from now on.
       def release = @lock.synchronize { @file = @file&.close }
-
       def closed? = @file.nil?
 
       private

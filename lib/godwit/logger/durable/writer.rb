@@ -38,9 +38,7 @@ module Godwit
 
       # @return [Integer] records that were in a folder when it was deleted
       attr_reader :gone
-
       def alive? = own? && !@deleted && @sender&.alive?
-
       # @return [Boolean] false during linger, when it still stores what is logged
       def closed? = @sealed ? true : false
 
@@ -56,9 +54,7 @@ module Godwit
       end
 
       # Readers get a report of the records that the other writer lost.
-      def inherit(other)
-        @drops.inherit(other.gone)
-      end
+      def inherit(other) = @drops.inherit(other.gone)
 
       # Callers.
       # @param entry [Array] see {Entry}
@@ -188,8 +184,7 @@ module Godwit
 
       def append(entry)
         record = Entry.pack(entry, @sequence)
-        seq = @sequence.seq
-        @store.segments.append(SegmentedLog.entry(seq, record), seq)
+        @store.segments.append(SegmentedLog.entry(@sequence.seq, record), @sequence.seq)
         @stored += 1
       end
 
