@@ -44,10 +44,7 @@ module SemanticLogger
 
       # @param log [SemanticLogger::Log]
       # @return [Boolean]
-      def log(log)
-        return add(log) if log.tags.empty?
-        @records.tagged(*log.tags) { add(log) }
-      end
+      def log(log) = @records.tagged(*log.tags) { add(log) }
 
       # Waits until all has been handed to libzmq.
       # @return [Boolean]

@@ -128,22 +128,20 @@ module Godwit
       # While records wait on the disk, the thread also sends those.
       def take
         while @transport.backlog? && @queue.empty? && !@queue.closed?
-          done = false
-          settle do
-            @transport.replay_soon(LOOK)
-            done = true
-          end
-          break unless done # the next record tries again
+          break unless settle { @transport.replay_soon(LOOK) } # the next record tries again
         end
         @queue.take(BATCH)
       end
 
+      # @return [Boolean] false after an error
       def settle
         yield
+        true
       rescue => error
         @lost += unsent
         forget_pending
         trouble(error)
+        false
       ensure
         # After a kill the successor answers.
         until @flush_tokens.empty? || @gone < @pending.size

@@ -131,15 +131,14 @@ module Godwit
       # @param room [Integer, nil] bytes, about
       # @return [Hash] class, message, backtrace, causes
       def error(exception, room = nil)
-        causes = []
-        cause = exception.cause
-        while cause && causes.size < MOST_CAUSES &&
-            [exception, *causes].none? { |known| known.equal?(cause) }
-          causes << cause
-          cause = cause.cause
+        all = [exception]
+        while (cause = all.last.cause) && all.size <= MOST_CAUSES &&
+            all.none? { |known| known.equal?(cause) }
+          all << cause
         end
-        room /= 1 + causes.size if room
-        {**one_error(exception, room), causes: causes.map { |one| one_error(one, room) }}
+        room /= all.size if room
+        first, *causes = all.map { |one| one_error(one, room) }
+        {**first, causes: causes}
       rescue *FAULTS => error
         {class: class_of(exception), message: "(could not be shown: #{class_of(error)})"}
       end
