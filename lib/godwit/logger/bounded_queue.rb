@@ -101,6 +101,7 @@ module Godwit
       private
 
       def overflow(entry)
+        return :closed if closed?
         has_room = (@overflow == :block) ? room?(@block_timeout, patient: true) : yield_turn
         return append(entry) || :closed if has_room || (@overflow == :drop_old && drop_oldest)
         @drops.drop(entry[0])

@@ -47,6 +47,7 @@ module Godwit
       end
 
       attr_reader :settings
+
       # @return [Sender, DurableWriter] the last one, maybe of the parent process
       def current = @held[0]
 
@@ -94,6 +95,7 @@ module Godwit
 
       # Frees at once what a handle without an owner holds.
       def abandon = current.close(Timeout.now, 0)
+
       def closed? = @closed ? true : false
 
       # @param settings [Settings, nil] with another endpoint
