@@ -1,11 +1,12 @@
-/* Godwit::Backend::Native::LogQueue: what a logger's callers have given and its sender has not yet
- * taken, counted in records and bytes. Nothing here waits but `take`, which sleeps in a
- * Thread::Queue; nothing is done by halves, since Ruby changes threads in no call of these. */
+/* Godwit::Backend::Native::LogQueue: the entries between a logger's callers and its sender, counted
+ * in records and bytes. All functions need the GVL, and Ruby switches threads in none but `_take`,
+ * which sleeps in a Thread::Queue, and `append`, once the entry is in. */
 #include "proxy.h"
 
 enum {
     FIRST = 256,              /* slots, a power of two */
-    /* That an entry takes besides its texts: an Array of eight, slots and slack of four Strings. */
+    FIRST_TEXT = 4,           /* index of the first String in an entry */
+    /* Memory of an entry besides its texts: an Array of eight, and the objects of four Strings. */
     ENTRY_BYTES = GW_LOG_ENTRY_BYTES,
 };
 
@@ -19,7 +20,7 @@ typedef struct {
     size_t capacity, first, count;
     size_t bytes;
     size_t most, most_bytes;
-    VALUE bell;               /* Thread::Queue in which the sender sleeps */
+    VALUE wakeup;             /* Thread::Queue in which the sender sleeps */
     unsigned pass_every;
     bool asleep, closed, stalled;
 } log_queue_t;
@@ -33,7 +34,7 @@ queue_mark(void *pointer)
     if (!queue) return;
     for (size_t i = 0; i < queue->count; i++)
         rb_gc_mark_movable(queue->slots[(queue->first + i) & (queue->capacity - 1)].entry);
-    rb_gc_mark_movable(queue->bell);
+    rb_gc_mark_movable(queue->wakeup);
 }
 
 static void
@@ -45,7 +46,7 @@ queue_compact(void *pointer)
         slot_t *slot = &queue->slots[(queue->first + i) & (queue->capacity - 1)];
         slot->entry = rb_gc_location(slot->entry);
     }
-    queue->bell = rb_gc_location(queue->bell);
+    queue->wakeup = rb_gc_location(queue->wakeup);
 }
 
 static void
@@ -87,7 +88,7 @@ queue_opened(VALUE self)
     return queue;
 }
 
-/* open(bound in records, in bytes, entries after which a caller lets others run) */
+/* open(bound in records, bound in bytes, entries after which a caller yields to other threads) */
 static VALUE
 queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every)
 {
@@ -95,11 +96,11 @@ queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every)
         gw_raise_detail("StateError", "log", "this queue is open already");
     size_t records = NUM2SIZET(most), bytes = NUM2SIZET(most_bytes);
     unsigned pass = NUM2UINT(pass_every);
-    VALUE bell = rb_funcall(rb_path2class("Thread::Queue"), rb_intern("new"), 0);
+    VALUE wakeup = rb_funcall(rb_path2class("Thread::Queue"), rb_intern("new"), 0);
     log_queue_t *queue = ZALLOC(log_queue_t);
-    queue->bell = Qnil;
+    queue->wakeup = Qnil;
     RTYPEDDATA_DATA(self) = queue;
-    RB_OBJ_WRITE(self, &queue->bell, bell);
+    RB_OBJ_WRITE(self, &queue->wakeup, wakeup);
     queue->most = records;
     queue->most_bytes = bytes;
     queue->pass_every = pass;
@@ -122,23 +123,28 @@ queue_grow(log_queue_t *queue)
     xfree(old);
 }
 
-/* Rings when the sender sleeps, so an entry is never there without its knowing. */
-static void
-queue_put(VALUE self, log_queue_t *queue, VALUE entry, size_t bytes)
+static size_t
+queue_entry_bytes(VALUE entry)
 {
+    size_t bytes = ENTRY_BYTES;
+    for (long i = FIRST_TEXT; i < RARRAY_LEN(entry); i++) {
+        VALUE text = RARRAY_AREF(entry, i);
+        if (RB_TYPE_P(text, T_STRING)) bytes += RSTRING_LEN(text);
+    }
+    return bytes;
+}
+
+static void
+queue_put(VALUE self, log_queue_t *queue, VALUE entry)
+{
+    size_t bytes = queue_entry_bytes(entry);
     if (queue->count == queue->capacity) queue_grow(queue);
     queue->slots[(queue->first + queue->count++) & (queue->capacity - 1)] = (slot_t){entry, bytes};
     queue->bytes += bytes;
     RB_OBJ_WRITTEN(self, Qundef, entry);
     if (RB_LIKELY(!queue->asleep)) return;
     queue->asleep = false;
-    rb_funcall(queue->bell, id_push, 1, Qtrue);
-}
-
-static void
-queue_let_others_run(const log_queue_t *queue)
-{
-    if (queue->count % queue->pass_every == 0 && !queue->stalled) rb_thread_schedule();
+    rb_funcall(queue->wakeup, id_push, 1, Qtrue);
 }
 
 static slot_t
@@ -151,18 +157,19 @@ queue_get(log_queue_t *queue)
     return slot;
 }
 
-/* push(entry, bytes) => false: closed */
+/* append(entry) => false when the queue is closed; it does not look at the bounds */
 static VALUE
-queue_push(VALUE self, VALUE entry, VALUE bytes)
+queue_append(VALUE self, VALUE entry)
 {
     log_queue_t *queue = queue_opened(self);
+    Check_Type(entry, T_ARRAY);
     if (queue->closed) return Qfalse;
-    queue_put(self, queue, entry, NUM2SIZET(bytes) + ENTRY_BYTES);
-    queue_let_others_run(queue);
+    queue_put(self, queue, entry);
+    if (queue->count % queue->pass_every == 0 && !queue->stalled) rb_thread_schedule();
     return Qtrue;
 }
 
-/* shift => the oldest entry; nil: none */
+/* shift => the oldest entry, or nil */
 static VALUE
 queue_shift(VALUE self)
 {
@@ -177,8 +184,8 @@ queue_waiters(VALUE self)
     return INT2FIX(queue_opened(self)->asleep);
 }
 
-/* _take(most) => entries, of a quarter of the bound in bytes at most; nil: closed, and empty.
- * Sleeps until there is one; an interrupt that comes then finds nothing taken. */
+/* _take(most) => entries, at most a quarter of the bound in bytes; nil when closed and empty.
+ * Sleeps until there is an entry. An interrupt that ends the sleep has taken nothing. */
 static VALUE
 queue_take(VALUE self, VALUE most)
 {
@@ -187,7 +194,7 @@ queue_take(VALUE self, VALUE most)
     while (queue->count == 0) {
         if (queue->closed) return Qnil;
         queue->asleep = true;
-        rb_funcall(queue->bell, id_pop, 0);
+        rb_funcall(queue->wakeup, id_pop, 0);
         queue->asleep = false;
     }
     if ((size_t)limit > queue->count) limit = (long)queue->count;
@@ -204,7 +211,7 @@ queue_close(VALUE self)
 {
     log_queue_t *queue = queue_opened(self);
     queue->closed = true;
-    rb_funcall(queue->bell, rb_intern("close"), 0);
+    rb_funcall(queue->wakeup, rb_intern("close"), 0);
     return Qnil;
 }
 
@@ -227,7 +234,7 @@ queue_full_p(VALUE self)
     return RBOOL(queue->count >= queue->most || queue->bytes >= queue->most_bytes);
 }
 
-/* Some room more than one: who waits shall not do so for each record. */
+/* An eighth is free, so that a caller that has waited does not wait again for its next record. */
 static VALUE
 queue_roomy_p(VALUE self)
 {
@@ -252,7 +259,7 @@ gw_init_log_queue(VALUE native)
     id_push = rb_intern("push");
     rb_define_alloc_func(class, queue_alloc);
     rb_define_method_id(class, rb_intern("open"), queue_open, 3);
-    rb_define_method_id(class, rb_intern("push"), queue_push, 2);
+    rb_define_method_id(class, rb_intern("append"), queue_append, 1);
     rb_define_method_id(class, rb_intern("shift"), queue_shift, 0);
     rb_define_private_method(class, "_take", queue_take, 1);
     rb_define_private_method(class, "_waiters", queue_waiters, 0);

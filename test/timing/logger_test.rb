@@ -69,7 +69,7 @@ class LoggerTimingTest < Godwit::TestCase
     pull = open_socket(:PULL, recv_hwm: 10).bind(endpoint_for(:inproc))
     log = logger(pull.last_endpoint, queue: 10, send_hwm: 10, context: context, linger: 0)
     may_lose
-    room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@queue)
+    room = log.instance_variable_get(:@handle).current.queue
     longest = 0
     call = -> { longest = [longest, seconds { log.info("x") }].max }
     call.call until log.stats.dropped.positive?

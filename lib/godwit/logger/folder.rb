@@ -25,17 +25,17 @@ module Godwit
       def sync(folder)
         File.open(folder, File::RDONLY, &:fsync)
       rescue SystemCallError, IOError
-        nil # a system that cannot
+        nil # not every system can sync a folder
       end
 
-      # @return [Integer, nil] of a file; nil where it has just gone, or is a link to nothing
+      # @return [Integer, nil] nil when the file was just deleted, or is a dangling link
       def inode(path)
         File.stat(path).ino
       rescue SystemCallError
         nil
       end
 
-      # Its content is on the disk. JRuby has no fdatasync.
+      # JRuby has no fdatasync.
       def sync_file(file) = file.respond_to?(:fdatasync) ? file.fdatasync : file.fsync
     end
     private_constant :Folder
