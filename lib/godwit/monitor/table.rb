@@ -12,22 +12,22 @@ module Godwit
     # @private
     KINDS =
       [
-        [:connected, :fd, "a connection of ours stands; the handshake comes next"],
-        [:connect_delayed, :errno, "a connection is on its way"],
+        [:connected, :fd, "the socket has connected; the handshake follows"],
+        [:connect_delayed, :errno, "a connection attempt is in progress"],
         [:connect_retried, :interval,
-          "there was no connection; the next try comes after the interval"],
-        [:listening, :fd, "it is bound"],
-        [:bind_failed, :errno, "it could not be bound"],
-        [:accepted, :fd, "a connection of somebody's stands; the handshake comes next"],
-        [:accept_failed, :errno, "a connection of somebody's could not be taken"],
-        [:closed, :fd, "it listens no longer, or a connection that was on its way was given up"],
+          "the connection attempt failed; the next try comes after the interval"],
+        [:listening, :fd, "the socket is bound"],
+        [:bind_failed, :errno, "the bind failed"],
+        [:accepted, :fd, "a peer has connected; the handshake follows"],
+        [:accept_failed, :errno, "a peer's connection was not accepted"],
+        [:closed, :fd, "the socket is unbound, or a connection attempt has ended"],
         [:close_failed, :errno, "a descriptor could not be closed"],
-        [:disconnected, :fd, "a connection has ended"],
-        [:monitor_stopped, nil, "the socket was closed; nothing more comes"],
-        [:handshake_failed_no_detail, :errno, "the connection ended in mid-handshake"],
-        [:handshake_succeeded, nil, "the peer is known, and let in; messages can flow"],
+        [:disconnected, :fd, "the connection has ended"],
+        [:monitor_stopped, nil, "the socket was closed; no event follows"],
+        [:handshake_failed_no_detail, :errno, "the connection ended during the handshake"],
+        [:handshake_succeeded, nil, "the peer is accepted; messages can flow"],
         [:handshake_failed_protocol, :protocol,
-          "the handshake made no sense, or its keys did not fit"],
+          "the handshake was invalid, or its keys did not match"],
         [:handshake_failed_auth, :status, "the authenticator refused the peer"],
         [:pipes_stats, :counts,
           "how many messages wait in the pipes of a connection (libzmq with drafts)"]
@@ -51,12 +51,12 @@ module Godwit
         0x10000000 => [:zmtp_unspecified, "the peer broke the protocol"],
         0x10000001 => [
           :zmtp_unexpected_command,
-          "the peer sent another command than was its turn; maybe only one side uses CURVE or PLAIN"
+          "the peer sent an unexpected command; maybe only one side uses CURVE or PLAIN"
         ],
-        0x10000002 => [:zmtp_invalid_sequence, "the peer's commands came in a wrong order"],
+        0x10000002 => [:zmtp_invalid_sequence, "the peer's commands arrived in a wrong order"],
         0x10000003 => [:zmtp_key_exchange, "the keys could not be exchanged"],
         0x10000011 => [:zmtp_malformed_command_unspecified,
-          "the peer sent a malformed command; maybe it is no ZeroMQ peer"],
+          "the peer sent a malformed command; maybe the peer does not use ZeroMQ"],
         0x10000012 => [:zmtp_malformed_command_message, "the peer sent a malformed message"],
         0x10000013 => [:zmtp_malformed_command_hello, "the peer's HELLO is malformed"],
         0x10000014 => [:zmtp_malformed_command_initiate, "the peer's INITIATE is malformed"],
@@ -64,9 +64,9 @@ module Godwit
         0x10000016 => [:zmtp_malformed_command_ready, "the peer's READY is malformed"],
         0x10000017 => [:zmtp_malformed_command_welcome, "the peer's WELCOME is malformed"],
         0x10000018 => [:zmtp_invalid_metadata,
-          "the peer's properties are not allowed; maybe the two socket types do not go together"],
+          "the peer's properties are not allowed; maybe the socket types are incompatible"],
         0x11000001 => [:zmtp_cryptographic,
-          "the keys do not fit; maybe the client has a wrong server_key"],
+          "the keys do not match; maybe the client has a wrong server_key"],
         0x11000002 => [:zmtp_mechanism_mismatch,
           "the two sides use different security: NULL, PLAIN or CURVE"],
         0x20000000 => [:zap_unspecified, "the authenticator's answer could not be used"],
@@ -82,7 +82,7 @@ module Godwit
     # Status code of an authenticator => explanation.
     # @private
     STATUSES = {
-      300 => "the authenticator could not tell for the moment; the client may try again",
+      300 => "the authenticator could not decide now; the client may try again",
       400 => "the authenticator refused the peer's name, password, key or address",
       500 => "the authenticator failed"
     }.freeze
