@@ -3,7 +3,7 @@
 module Godwit
   module Backend
     module FFI
-      # A libzmq context. It lives as long as it has holders: the open Context, its open sockets.
+      # A libzmq context. It ends when its holders are gone: the open Context, its open sockets.
       # @private
       class ContextHandle
         IO_THREADS = Options.fetch(:io_threads, :context).id
@@ -12,33 +12,28 @@ module Godwit
         SLOTS_MOST = 65_535
 
         attr_reader :zmq, :max_sockets, :longest_linger
-        # Of all its sockets of thread-safe types: a call on one of them locks it, and its peer over
-        # inproc to tell that, so two threads that call the two at once would wait for one another
-        # for good (libzmq#3048). CRuby's lock keeps them apart, on JRuby this one does.
+        # The lock of all its sockets of thread-safe types. In libzmq a call on one of them locks it
+        # and its peer over inproc: two threads that call the two at once deadlock (libzmq#3048).
         attr_reader :lock_of_thread_safe
         attr_accessor :linger # ms, the default of its sockets
-        attr_accessor :exit_linger # ms that exit waits for one without limit; -1: for ever
+        attr_accessor :exit_linger # ms that exit waits for a linger without limit; -1: for ever
 
         def initialize
           @zmq = Zmq.zmq_ctx_new
           raise Failed, ::FFI.errno if @zmq.null?
-          @pid = Process.pid
-          @lock = Lock.new
-          @lock_of_thread_safe = Lock.new
+          @generation = ForkDetector::COUNT[0]
+          @lock = Lock.new("context")
+          @lock_of_thread_safe = Lock.new("socket")
           @holders = {self => true}.compare_by_identity # with its open sockets
           @linger = 5000
           @exit_linger = -1
           @longest_linger = 0
-          @closed = false
-          @started = false
-          @all_left = false
-          @leaving = Mutex.new
-          @left = ConditionVariable.new
+          @closed = @started = @all_left = false
           self.max_sockets = 1023
           ProcessEnd.enter(self)
         end
 
-        def own? = @pid == Process.pid
+        def own? = @generation == ForkDetector::COUNT[0]
 
         def closed? = @closed
 
@@ -51,26 +46,25 @@ module Godwit
           @max_sockets = count
         end
 
+        # @raise [Failed] where this libzmq has no such options
+        def set_bytes(id, value)
+          raise Failed, Errno::EINVAL::Errno unless Drafts.found?(:zmq_ctx_set_ext)
+          raise Failed, ::FFI.errno if Drafts.zmq_ctx_set_ext(@zmq, id, value, value.bytesize) != 0
+        end
+
         # Room for one more libzmq socket: libzmq makes its threads with the first.
         # @raise [Failed] when no descriptor is left for it
         def check_descriptors
-          threads = io_threads
-          LibC.check_descriptors(if @started
-            2
-          else
-            4 + 2 * ((threads < 0) ? 1 : threads)
-          end)
+          LibC.check_descriptors(@started ? 2 : 4 + 2 * [io_threads, 1].max)
         end
 
         def started
           @started = true
         end
 
-        # A socket is to be one of its own.
-        # @raise [Failed] when there are too many
+        # @raise [Failed] when it has too many sockets
         def enter(socket)
-          @lock.synchronize do
-            raise Failed, ClosedError if @closed
+          use do
             raise Failed, Errno::EMFILE::Errno if @holders.size > @max_sockets
             @holders[socket] = true
           end
@@ -79,7 +73,9 @@ module Godwit
         def leave(holder)
           @lock.synchronize do
             @holders.delete(holder)
-            terminate if @holders.empty? && own?
+            next unless @holders.empty? && own?
+            @all_left = true
+            @last_left << true
           end
         end
 
@@ -101,12 +97,9 @@ module Godwit
             raise Failed, ClosedError if @closed
             yield @zmq
           end
-        rescue Lock::Held
-          raise Failed.in_handler("context")
         end
 
-        # Closes its sockets too; waits for nothing. Called again it finishes what a trap handler's
-        # error left.
+        # Closes its sockets too, and waits for nothing.
         def close
           sockets = @lock.synchronize do
             @closed = true
@@ -122,53 +115,32 @@ module Godwit
           close if own?
         end
 
-        # Waits for libzmq's end, which comes after those who wait on its sockets have left them.
+        # Waits for libzmq's end. It comes after the waiters have left the sockets, which a waiter
+        # that a trap handler interrupted cannot: for that it waits a moment only.
         # @param seconds [Numeric, nil] nil: for ever
         def join(seconds)
-          if @terminator && all_left?([seconds, ProcessEnd::GRACE].compact.min)
-            @terminator.join(seconds)
-          end
+          return unless @terminator
+          moment = [seconds, ProcessEnd::GRACE].compact.min
+          return if @terminator.join(moment) || !@all_left
+          @terminator.join(seconds && seconds - moment)
         end
 
         private
 
-        # zmq_ctx_term takes as long as linger, or a name server: it has a thread of its own, which
-        # no caller has to wait for. It is made now: the last thread to leave may end with the
-        # process, and could start none.
+        # zmq_ctx_term takes as long as linger, or a name server: it has a thread of its own. The
+        # thread is made now, since the last waiter to leave may be unable to make one at exit.
         def prepare_end
-          # Its own: of two, after a trap handler's error, one goes on.
-          last_left = @last_left = Thread::Queue.new
+          @last_left = Thread::Queue.new
           @terminator = Worker.detached do
             Thread.current.name = "godwit zmq_ctx_term"
             Thread.current.report_on_exception = false
-            # It may be started where kills are put off.
+            # Its maker may defer kills.
             Thread.handle_interrupt(Object => :immediate) do
-              last_left.pop
-              @leaving.synchronize { @left.broadcast }
+              @last_left.pop
               nil while Zmq.zmq_ctx_term(@zmq) != 0 && ::FFI.errno == EINTR
               ProcessEnd.forget(self)
             end
           end
-        end
-
-        def terminate
-          @all_left = true
-          @last_left << true
-        end
-
-        # They leave at once; but one whom a trap handler interrupted cannot, as long as that runs.
-        def all_left?(seconds)
-          finish = Clock.now + seconds
-          @leaving.synchronize do
-            until @all_left
-              left = finish - Clock.now
-              break if left <= 0
-              @left.wait(@leaving, left)
-            end
-          end
-          @all_left
-        rescue ThreadError # in a trap handler, where no lock may be taken
-          @all_left
         end
       end
     end

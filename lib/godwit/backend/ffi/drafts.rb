@@ -3,8 +3,8 @@
 module Godwit
   module Backend
     module FFI
-      # What only a libzmq built with drafts has (law 11): decided by zmq_has("draft") and by the
-      # functions found. ext/godwit/draft_symbols.c does the same.
+      # Functions of a libzmq built with drafts (law 11): zmq_has("draft") and the functions found
+      # decide, as in ext/godwit/draft_symbols.c.
       # @private
       module Drafts
         extend ::FFI::Library
@@ -20,7 +20,7 @@ module Godwit
           zmq_poller_add: [%i[pointer pointer pointer short], :int],
           zmq_poller_fd: [%i[pointer pointer], :int]
         }.freeze
-        # Each missing where this libzmq is too old or too new for it.
+        # Each may be missing: this libzmq is too old or too new for it.
         OPTIONAL = {
           zmq_connect_peer: [%i[pointer string], :uint32],
           zmq_ctx_set_ext: [%i[pointer int buffer_in size_t], :int],
@@ -44,7 +44,7 @@ module Godwit
         class << self
           def found?(function) = FOUND.include?(function)
 
-          # @return [Integer] of the peer that a message came from; 0: none
+          # @return [Integer] routing id of the peer that a message came from; 0: none
           def routing_id(message) = AVAILABLE ? zmq_msg_routing_id(message) : 0
 
           # @return [String] "" for none
@@ -54,37 +54,29 @@ module Godwit
           # @return [Integer] an errno, or 0
           def address(message, to)
             return ENOTSUP unless AVAILABLE
-            code =
-              (
-                if to.is_a?(String)
-                  zmq_msg_set_group(message, to)
-                else
-                  zmq_msg_set_routing_id(message, to)
-                end
-              )
-            code.zero? ? 0 : ::FFI.errno
+            setter = to.is_a?(String) ? :zmq_msg_set_group : :zmq_msg_set_routing_id
+            public_send(setter, message, to).zero? ? 0 : ::FFI.errno
           end
         end
       end
 
-      # The draft types' part of a socket. Those that are thread-safe in libzmq have no ZMQ_FD (ADR
-      # 14).
+      # What the draft types need of a socket. Those that are thread-safe in libzmq have no ZMQ_FD
+      # (ADR 14).
       # @private
       class SocketHandle
-        THREAD_SAFE = Options.fetch(:thread_safe).id
         FORMS = {SERVER => :routed, PEER => :routed, RADIO => :grouped, DGRAM => :datagram}.freeze
-        # Of a message; of the others each names somebody, and is sent by try_send_to.
+        # Frames of a message. Messages of the other forms have an address: try_send_to.
         FRAMES = {single: 1, datagram: 2}.freeze
         THREAD_SAFE_TYPES = SOCKET_TYPES.fetch_values(*(DRAFT_TYPES - [:DGRAM])).freeze
-        private_constant :THREAD_SAFE, :FORMS, :FRAMES, :THREAD_SAFE_TYPES
+        private_constant :FORMS, :FRAMES, :THREAD_SAFE_TYPES
 
         # It has or had an endpoint of udp://, where messages are small.
         attr_writer :udp
 
-        # Whether any message is one for this type, and it has a ZMQ_FD.
+        # Whether the type takes any message and has a ZMQ_FD.
         def plain? = @plain
 
-        # Whether a message is one for this type.
+        # Whether the type takes this message.
         def fits?(message)
           @form.nil? || FRAMES[@form] == (message.is_a?(Array) ? message.size : 1)
         end
@@ -95,7 +87,7 @@ module Godwit
         end
 
         # @param to [String, Integer] a group, or a routing id
-        # @raise [Failed] when it is too large for udp
+        # @raise [Failed] when the message is too large for udp
         def check_size(body, to)
           return unless @udp && to.is_a?(String)
           raise Failed, Errno::ENAMETOOLONG::Errno if to.bytesize > Socket::Drafts::UDP_GROUP_LIMIT
@@ -104,32 +96,22 @@ module Godwit
           end
         end
 
-        # One try, the lock held.
+        # One try.
         # @return [Integer] 0, or an errno
         def try_send_to(body, to)
           error = send_addressed(body, to)
-          settle
           return error unless error == EAGAIN
-          events # as try_send: libzmq looks at its mailbox only now and then when it sends
-          error = send_addressed(body, to)
-          settle
-          error
+          events # as try_send
+          send_addressed(body, to)
         end
 
         # @return [Array(String or Integer, String)] group or routing id, and body; or AGAIN
         # @raise [Failed]
         def try_receive_from
           size = receive_part
-          settle
           return none(size) if size < 0
-          from =
-            (
-              if @type == DISH
-                Drafts.group(@incoming).force_encoding(@encoding)
-              else
-                Drafts.routing_id(@incoming)
-              end
-            )
+          from = (@type == DISH) ? Drafts.group(@incoming) : Drafts.routing_id(@incoming)
+          from.force_encoding(@encoding) if from.is_a?(String)
           [from, taken(size)]
         end
 
@@ -146,14 +128,12 @@ module Godwit
           @plain = @simple = false
           raise Failed, ENOTSUP unless Drafts::AVAILABLE
           @form ||= :single
-          poller = Drafts.zmq_poller_new
-          raise Failed, Errno::ENOMEM::Errno if poller.null?
-          @poller = poller
+          @poller = Drafts.zmq_poller_new
           fd = ::FFI::MemoryPointer.new(:int)
-          if Drafts.zmq_poller_add(poller, @zmq, nil, POLLIN | POLLOUT) != 0
+          if Drafts.zmq_poller_add(@poller, @zmq, nil, POLLIN | POLLOUT) != 0 ||
+              Drafts.zmq_poller_fd(@poller, fd) != 0
             raise Failed, ::FFI.errno
           end
-          raise Failed, ::FFI.errno if Drafts.zmq_poller_fd(poller, fd) != 0
           @fd = fd.read_int
         end
 
@@ -161,9 +141,7 @@ module Godwit
         # may free at any time afterwards.
         def close_drafts
           return unless @poller
-          place = ::FFI::MemoryPointer.new(:pointer)
-          place.write_pointer(@poller)
-          Drafts.zmq_poller_destroy(place)
+          Drafts.zmq_poller_destroy(::FFI::MemoryPointer.new(:pointer).write_pointer(@poller))
           @poller = nil
         end
 
@@ -177,83 +155,67 @@ module Godwit
           true
         end
 
-        def bytes_of(part) = part.is_a?(String) ? part.bytesize : Frame.handle_of(part).size
+        def bytes_of(part) = part.is_a?(String) ? part.bytesize : FFI.handle_of(part).size
 
         def send_addressed(body, to)
-          FrameHandle.holding([body]) { send_held(body, to) }
+          message = body.is_a?(Frame) ? FFI.handle_of(body).share : Zmq.message_of(body)
+          error = Drafts.address(message, to)
+          error = send_message(message, 0) if error.zero?
+          FFI.handle_of(body).sent if error.zero? && body.is_a?(Frame) && !body.frozen?
+          error
+        ensure
+          Zmq.zmq_msg_close(message) if message
+        end
+      end
+
+      # The primitives of the draft types.
+      # @private
+      module DraftPrimitives
+        private
+
+        # @param joins [Boolean] false: it leaves the group
+        def _set_group(group, joins)
+          operation, function = joins ? %i[join zmq_join] : %i[leave zmq_leave]
+          with_handle(operation) do |handle|
+            raise Failed, ENOTSUP unless Drafts::AVAILABLE
+            raise Failed, ::FFI.errno if Drafts.public_send(function, handle.zmq, group) != 0
+          end
+          nil
         end
 
-        def send_held(body, to)
-          message = body.is_a?(Frame) ? Frame.handle_of(body).copy : Zmq.message_of(body)
-          error = Drafts.address(message, to)
-          while error.zero? && Zmq.zmq_msg_send(message, @zmq, DONTWAIT) < 0
-            failure = ::FFI.errno
-            error = failure unless interrupted?(failure)
+        # @return [Integer] the routing id of the peer there
+        def _connect_peer(endpoint)
+          with_handle(:connect_peer, endpoint) do |handle|
+            raise Failed, ENOTSUP unless Drafts.found?(:zmq_connect_peer)
+            attach(handle, endpoint, :zmq_connect_peer)
           end
-          error.zero? ? let_go(body) : Zmq.zmq_msg_close(message)
-          error
         end
+
+        # @param to [String, Integer] a group, or a routing id
+        # @return [Boolean] false when time is up
+        def _send_to(body, to, timeout, _tracker)
+          sending(:send, timeout) do |handle, deadline|
+            body = snapshot(body)
+            to = to.dup.freeze if to.is_a?(String)
+            outcome = handle.attempt(deadline, WRITABLE) do
+              # Each time: other threads may have sent it, or connected the socket to udp.
+              check_part(body)
+              handle.check_size(body, to)
+              error = handle.try_send_to(body, to)
+              raise Failed, error unless error.zero? || error == EAGAIN
+              error.zero? || AGAIN
+            end
+            outcome == true
+          end
+        end
+
+        # @return [Array, nil] group or routing id, and body; nil when time is up
+        def _recv_from(timeout) = receive(:recv, timeout, &:try_receive_from)
       end
     end
   end
 
   class Socket
-    # The primitives of the draft types over FFI.
-    # @private
-    module FFIDrafts
-      private
-
-      # @param joins [Boolean] false: it leaves the group
-      def _set_group(group, joins)
-        operation, function = joins ? %i[join zmq_join] : %i[leave zmq_leave]
-        with_handle(operation) do |handle|
-          raise Backend::FFI::Failed, Backend::FFI::ENOTSUP unless Backend::FFI::Drafts::AVAILABLE
-          code = Backend::FFI::Drafts.public_send(function, handle.zmq, group)
-          error = ::FFI.errno
-          handle.settle
-          raise Backend::FFI::Failed, error if code != 0
-        end
-        nil
-      end
-
-      # The routing id of the peer there.
-      def _connect_peer(endpoint)
-        with_handle(:connect_peer, endpoint) do |handle|
-          unless Backend::FFI::Drafts.found?(:zmq_connect_peer)
-            raise Backend::FFI::Failed, Backend::FFI::ENOTSUP
-          end
-          attach(handle, endpoint, :zmq_connect_peer)
-        end
-      end
-
-      # True, or false when time is up. `to` is a group or a routing id.
-      def _send_to(body, to, timeout, _tracker)
-        with_error_translation(:send) do
-          handle = handle!
-          handle.check
-          handle.yield_turn
-          deadline = Backend::FFI::Clock.deadline(timeout, handle.send_timeout)
-          handle.use { handle.begin_send }
-          body = snapshot(body)
-          to = to.dup.freeze if to.is_a?(String)
-          outcome = handle.attempt(deadline, Backend::FFI::WRITABLE) do
-            check_part(body) # each time: others may have sent it,
-            handle.check_size(body, to) # or connected the socket to udp
-            error = handle.try_send_to(body, to)
-            next true if error.zero?
-            raise Backend::FFI::Failed, error unless error == Backend::FFI::EAGAIN
-            Backend::FFI::AGAIN
-          end
-          outcome == true
-        end
-      end
-
-      # [group or routing id, body], or nil when time is up.
-      def _recv_from(timeout)
-        receive(:recv, timeout, &:try_receive_from)
-      end
-    end
-
-    include FFIDrafts
+    include Backend::FFI::DraftPrimitives
   end
 end

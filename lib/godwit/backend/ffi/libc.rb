@@ -37,10 +37,7 @@ module Godwit
         attach_function :eventfd_read, %i[int buffer_out], :int
         attach_function :getsockopt, %i[int int int buffer_out buffer_inout], :int
         attach_function :fcntl, %i[int int varargs], :int
-        attach_function :dup2, %i[int int], :int
         attach_function :close, %i[int], :int
-        attach_function :mmap, %i[pointer size_t int int int long], :pointer
-        attach_function :madvise, %i[pointer size_t int], :int
         attach_function :__errno_location, [], :pointer
         attach_function :memcpy, %i[pointer buffer_in size_t], :pointer
 

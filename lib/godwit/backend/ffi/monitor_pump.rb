@@ -1,30 +1,28 @@
 # frozen_string_literal: true
 
+require_relative "../../peer_counter"
+
 module Godwit
   module Backend
     module FFI
-      # What libzmq tells of a socket's connections, into a PAIR that is emptied into the queue of
-      # each Monitor; peers are counted from the same. All is done with the socket's lock held. Of
-      # BIND_FAILED libzmq is not asked: telling it spoils the errno of the bind (4.3.4).
+      # Receives the events of libzmq's monitor over a PAIR, for the queue of each Monitor and for
+      # the count of peers. The socket's lock is held. BIND_FAILED is not asked for: reporting it
+      # spoils the errno of the bind (libzmq 4.3.4).
       # @private
       class MonitorPump
         LOOK_EVERY = 0.01 # seconds
         RECEIVE_HWM = Options.fetch(:recv_hwm).id
 
+        # libzmq's events of version 2 have several values and both endpoints. They need drafts.
+        VERSIONED = Drafts.found?(:zmq_socket_monitor_versioned)
+        ALL = VERSIONED ? EVENT_ALL | EVENT_PIPES_STATS : EVENT_ALL
+
         @serial = 0
-        @serial_lock = Lock.new
-        class << self
-          # libzmq's events of version 2 have several values and both endpoints; only a libzmq with
-          # drafts has them.
-          def versioned? = Drafts.found?(:zmq_socket_monitor_versioned)
+        @serial_lock = Lock.new("monitor")
 
-          def all = versioned? ? EVENT_ALL | EVENT_PIPES_STATS : EVENT_ALL
-
-          # @return [String] an endpoint that no other monitor_pump has
-          def endpoint
-            number = @serial_lock.synchronize { @serial += 1 }
-            "inproc://godwit.ffi.monitor.#{number}"
-          end
+        # @return [String] an endpoint that no other monitor has
+        def self.endpoint
+          "inproc://godwit.ffi.monitor.#{@serial_lock.synchronize { @serial += 1 }}"
         end
 
         attr_reader :io
@@ -45,7 +43,7 @@ module Godwit
           @part ||= Zmq.new_message
           connect(pair)
         ensure
-          Zmq.zmq_close(pair) if pair && !pair.equal?(@pair)
+          Zmq.zmq_close(pair) if pair && !pair.null? && !pair.equal?(@pair)
         end
 
         # @raise [Failed]
@@ -55,8 +53,10 @@ module Godwit
           before = @pair
           @events |= events
           start
+          drain_pair(before) # earlier events come first
+          @socket.monitor_waiters.wake # they wait on the descriptor that goes
         ensure
-          supersede(before) if before && !before.equal?(@pair)
+          Zmq.zmq_close(before) if before && !before.equal?(@pair)
         end
 
         def add(listener)
@@ -76,17 +76,16 @@ module Godwit
         # @raise [Failed]
         def drain
           return false if @ended
-          begin
-            news = drain_pair(@pair)
-          rescue Failed
-            @socket.monitor_waiters.wake
-            raise
-          end
-          @socket.monitor_waiters.wake if news # who drains took the others' edge
-          news
+          came = drain_pair(@pair)
+          # This drain consumed the edge that the other waiters need.
+          @socket.monitor_waiters.wake if came
+          came
+        rescue Failed
+          @socket.monitor_waiters.wake
+          raise
         end
 
-        # For one that nobody reads, now and then: the PAIR has no limit.
+        # Empties a PAIR without readers now and then, since it has no limit.
         def look
           now = Clock.now
           return if now - @looked < LOOK_EVERY
@@ -96,26 +95,24 @@ module Godwit
           nil
         end
 
-        # The socket closes: what is there goes to the readers.
+        # The socket closes: its monitors get the events that are there.
         def end
           return if @ended
           finish(@socket.zmq)
           @ended = true
-          @listeners.each(&:detach)
-          @listeners.clear
+          detach_all
         end
 
-        # Nobody waits any more.
+        # The monitors have no waiters any more.
         def free
-          @listeners.each(&:detach)
-          @listeners.clear
+          detach_all
           Zmq.zmq_close(@pair) if @pair
           @pair = nil
           Zmq.zmq_msg_close(@part)
         end
 
-        # A REQ was made anew, which is no end for the readers. The new socket has no endpoint yet,
-        # so nothing of it is missed.
+        # A REQ was made anew, which is no end for the monitors. The new socket has no endpoint yet,
+        # so no event of it is missed.
         # @return [Boolean] false when no descriptor was left for it: then it has ended
         def move(before)
           pair = @pair
@@ -139,56 +136,34 @@ module Godwit
 
         def bind_failed(endpoint, error)
           return if error == ETERM || endpoint.start_with?("inproc:") # as libzmq
-          drain # what came first is told first
+          drain # earlier events come first
           tell(EVENT_BIND_FAILED, [error], endpoint)
           @socket.monitor_waiters.wake
         end
 
         private
 
-        def supersede(pair)
-          drain_pair(pair) # what came first is told first
-          @socket.monitor_waiters.wake # they wait on the descriptor that goes
-        ensure
-          Zmq.zmq_close(pair)
+        def detach_all
+          @listeners.each(&:detach)
+          @listeners.clear
         end
 
         # libzmq waits when the PAIR is full: it has no limit, and that is set before it connects.
         def connect(pair)
-          @told = nil
           endpoint = MonitorPump.endpoint
-          [RECEIVE_HWM, SocketHandle::LINGER].each do |id|
-            OptionKinds.set(pair, OptionKinds.fetch(id), 0)
-          end
-          io =
-            IO.for_fd(
-              OptionKinds.get(pair, OptionKinds.fetch(SocketHandle::FD)) do |error|
-                @socket.interrupted?(error)
-              end,
-              autoclose: false
-            )
-          raise Failed, ::FFI.errno if listen(endpoint) != 0
-          raise Failed, ::FFI.errno if Zmq.zmq_connect(pair, endpoint) != 0
+          [RECEIVE_HWM, SocketHandle::LINGER].each { |id| OptionKinds.set(pair, id, 0) }
+          io = IO.for_fd(OptionKinds.get(pair, SocketHandle::FD), autoclose: false)
+          raise Failed, ::FFI.errno if listen(endpoint) != 0 || Zmq.zmq_connect(pair, endpoint) != 0
           @io = io
           @pair = pair
-        ensure
-          if @told == 0 && !pair.equal?(@pair) # what a trap handler raises comes at any point
-            # To tell of its end libzmq waits for ever for a PAIR that nobody holds.
-            Zmq.zmq_connect(pair, endpoint)
-            Zmq.zmq_socket_monitor(@socket.zmq, nil, 0)
-          end
         end
 
         def listen(endpoint)
-          unless MonitorPump.versioned?
-            return (
-              @told = Zmq.zmq_socket_monitor(@socket.zmq, endpoint, @events)
-            )
-          end
-          @told = Drafts.zmq_socket_monitor_versioned(@socket.zmq, endpoint, @events, 2, PAIR)
+          return Zmq.zmq_socket_monitor(@socket.zmq, endpoint, @events) unless VERSIONED
+          Drafts.zmq_socket_monitor_versioned(@socket.zmq, endpoint, @events, 2, PAIR)
         end
 
-        # libzmq first: it waits for ever for a PAIR that nobody holds.
+        # libzmq first: it waits for ever for a PAIR that was closed.
         def finish(zmq)
           Zmq.zmq_socket_monitor(zmq, nil, 0)
           drain_pair(@pair)
@@ -197,16 +172,17 @@ module Godwit
         end
 
         def drain_pair(pair)
-          news = false
-          news = true while receive(pair)
-          news
+          came = false
+          came = true while receive(pair)
+          came
         end
 
         # One event: it is there whole once its first part is.
         def receive(pair)
-          parts = [part(pair) || (return false)]
+          first = part(pair) or return false
+          parts = [first]
           parts << (part(pair) || "") while Zmq.zmq_msg_more(@part) == 1
-          if MonitorPump.versioned?
+          if VERSIONED
             event, count = parts.shift(2).map { |bytes| bytes.unpack1("Q") }
             values = parts.shift(count.to_i).map { |bytes| bytes.unpack1("Q") }
           else
@@ -217,21 +193,80 @@ module Godwit
         end
 
         def part(pair)
-          loop do
-            rc = Zmq.zmq_msg_recv(@part, pair, DONTWAIT)
-            return rc.zero? ? "".b : Zmq.zmq_msg_data(@part).read_bytes(rc) if rc >= 0
-            error = ::FFI.errno
-            return nil if error == EAGAIN
-            raise Failed, error unless @socket.interrupted?(error)
-          end
+          size = -EINTR
+          size = Zmq.result(Zmq.zmq_msg_recv(@part, pair, DONTWAIT)) while size == -EINTR
+          return size.zero? ? "".b : Zmq.zmq_msg_data(@part).read_bytes(size) if size >= 0
+          raise Failed, -size unless size == -EAGAIN
         end
 
         def tell(event, values, local, remote = nil)
           return if @moving && event == EVENT_MONITOR_STOPPED
-          @socket.peers&.note(event, values.first)
-          @listeners.each do |listener|
-            listener.put(event, values, local, remote || (MonitorPump.versioned? ? "" : nil))
+          @socket.count(event, values.first)
+          remote ||= "" if VERSIONED
+          @listeners.each { |listener| listener.put(event, values, local, remote) }
+        end
+      end
+
+      # The monitor of a socket, and the count of its peers.
+      # @private
+      class SocketHandle
+        PEER_EVENTS = PeerCounter::KINDS.keys.to_h do |name|
+          [FFI.const_get("EVENT_#{name.upcase}"), name]
+        end.freeze
+        private_constant :PEER_EVENTS
+
+        # Has libzmq report events.
+        # @raise [Failed]
+        def listen(events)
+          return @monitor_pump.widen(events) if @monitor_pump
+          pump = MonitorPump.new(self, events)
+          pump.start
+          @monitor_pump = pump
+        end
+
+        # Whether its peers are counted.
+        def counted? = !@peers.nil?
+
+        # Before the first bind or connect, since a connection made earlier would be missed.
+        # @raise [Failed]
+        def start_counting
+          return if !@counting || @peers || @publisher
+          @counting = false # once
+          listen(PEER_EVENTS.keys.reduce(:|))
+          @peers = PeerCounter.new(@context.io_threads)
+        end
+
+        def stop_counting
+          return unless @peers
+          @peers = nil
+          @monitor_waiters.wake
+          leave_monitor
+        end
+
+        # @param event [Integer] of the monitor
+        def count(event, value) = @peers&.record(PEER_EVENTS[event], value)
+
+        # Ends the monitor when it has no listener any more.
+        def leave_monitor
+          return if @monitor_pump.nil? || @monitor_pump.ended? || !@monitor_pump.idle?
+          return if @peers || forked?
+          @monitor_waiters.wake
+          @monitor_pump.stop
+          @monitor_pump = nil
+        end
+
+        # @return [Integer, nil] peers now; nil: they are not counted
+        # @raise [Failed]
+        def count_peers
+          if @publisher
+            error = drain_subscriptions
+            raise Failed, error unless error == EAGAIN
+            return @subscriptions
           end
+          return unless @peers
+          # A bound SUB subscribes at its new peer when libzmq next runs on this thread: now.
+          events if @monitor_pump.drain
+          (@type == STREAM) ? @peers.open : @peers.established # raw TCP has no handshake
         end
       end
     end

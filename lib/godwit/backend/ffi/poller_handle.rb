@@ -9,11 +9,11 @@ module Godwit
       class Watch
         READING = 0x2001 # EPOLLIN, EPOLLRDHUP
 
-        attr_reader :serial, :fd, :stamp
-        attr_accessor :events
+        attr_reader :serial, :fd
+        attr_accessor :events, :stamp
 
-        def initialize(group, serial, events, socket)
-          @group = group
+        def initialize(poller, serial, events, socket)
+          @poller = poller
           @serial = serial
           @events = events
           @socket = socket
@@ -22,31 +22,21 @@ module Godwit
           @gone = false
         end
 
-        def touch = @group.touch(self)
+        # It is to be asked before the next wait.
+        def touch = @poller.touch(self)
 
-        # Called with the group's lock held.
-        def touched
-          @stamp += 1
-        end
-
-        # Edge-triggered, and for a ZMQ_FD for reading and writing: an eventfd is always writable,
-        # so that the epoll tells of each edge, also when somebody else has swallowed it.
+        # Edge-triggered. A ZMQ_FD is watched for reading and writing: an eventfd is always
+        # writable, so the epoll reports each edge, also one that another call has consumed.
         # @raise [Failed]
         def attach(fd)
-          @group.guarded do
-            next if @gone # another thread removed it meanwhile
+          @poller.guarded do
+            next if @gone # another thread removed it
             bits = LibC::EPOLLET
             bits |= READING if @socket || @events.anybits?(READABLE)
             bits |= LibC::EPOLLOUT if @socket || @events.anybits?(WRITABLE)
-            before = @fd
-            # first: a trap handler's error comes at any point, and who retires it must know
+            operation = (fd == @fd) ? LibC::EPOLL_CTL_MOD : LibC::EPOLL_CTL_ADD
+            @poller.control(operation, fd, bits, @serial)
             @fd = fd
-            @group.control(
-              (fd == before) ? LibC::EPOLL_CTL_MOD : LibC::EPOLL_CTL_ADD, fd, bits, @serial
-            )
-          rescue Failed
-            @fd = before
-            raise
           end
         rescue Failed => failed
           # A plain file is always ready, and so always due.
@@ -54,12 +44,13 @@ module Godwit
         end
 
         # Closing does not take a descriptor out of an epoll while a forked child has it open.
-        # @param in_epoll false when its number may be another's by now
+        # @param in_epoll [Boolean] false when its number may be another's by now
         def detach(in_epoll: true)
-          @group.guarded do
-            @group.control(LibC::EPOLL_CTL_DEL, @fd, 0, @serial) if in_epoll && @fd >= 0
-            @fd = -1
+          @poller.guarded do
+            @poller.control(LibC::EPOLL_CTL_DEL, @fd, 0, @serial) if in_epoll && @fd >= 0
           rescue Failed
+            nil
+          ensure
             @fd = -1
           end
         end
@@ -79,8 +70,8 @@ module Godwit
         end
       end
 
-      # What a poller waits with (ADR 13). A socket's lock may be held when this one's is taken,
-      # never the other way round.
+      # The epoll of a poller and its waiters (ADR 13). A socket's lock may be held when this one is
+      # taken, never the other way round.
       # @private
       class PollerHandle
         include FairYield
@@ -90,8 +81,8 @@ module Godwit
         # @raise [Failed]
         def initialize
           @epoll = LibC.epoll_io
-          @pid = Process.pid
-          @lock = Lock.new
+          @generation = ForkDetector::COUNT[0]
+          @lock = Lock.new("poller")
           @queue = WaitQueue.new
           @due = {}.compare_by_identity
           @watches = {} # serial => Watch
@@ -99,30 +90,22 @@ module Godwit
           @state = :open
         end
 
-        def forked? = @pid != Process.pid
+        def forked? = @generation != ForkDetector::COUNT[0]
 
         def closed? = @state != :open
 
         # @return [Integer] threads and fibers that wait
         def waiters = @queue.size
 
-        def locked(&block)
-          @lock.synchronize(&block)
-        rescue Lock::Held
-          raise Failed.in_handler("poller")
-        end
+        # @raise [Failed] in a trap handler that interrupted a call on the poller
+        def locked(&block) = @lock.synchronize(&block)
 
-        # The same for what must be done in a trap handler too: there, where it interrupted the one
-        # that holds the lock, without.
-        def guarded(&block)
-          @lock.synchronize(&block)
-        rescue Lock::Held
-          yield
-        end
+        # As `locked`; a trap handler that interrupted the call that holds the lock goes on without.
+        def guarded(&block) = @lock.mutex.owned? ? yield : locked(&block)
 
         # @raise [Failed]
         def check
-          raise Failed, ClosedError unless @state == :open
+          raise Failed, ClosedError if closed?
           raise Failed, ForkedError if forked?
         end
 
@@ -140,8 +123,14 @@ module Godwit
           end
         end
 
-        # It is to be asked before the next wait.
-        def touch(watch) = guarded { mark(watch) }
+        def touch(watch)
+          guarded do
+            watch.stamp += 1
+            next if @due[watch]
+            @due[watch] = true
+            @queue.wake
+          end
+        end
 
         # @raise [Failed]
         def control(operation, fd, bits, serial)
@@ -149,7 +138,7 @@ module Godwit
           LibC.watch(@epoll, fd, bits, operation: operation, data: serial)
         end
 
-        # @return [Array] of those that are due, each with its stamp
+        # @return [Array] of the watches that are due, each with its stamp
         def collect
           locked do
             check
@@ -157,7 +146,8 @@ module Godwit
             loop do
               count = LibC.epoll_wait(@epoll.fileno, buffer, AT_ONCE, 0)
               count.times do |index|
-                touched(buffer.get_bytes(index * LibC::EVENT_SIZE, LibC::EVENT_SIZE))
+                serial = buffer.get_uint64((index + 1) * LibC::EVENT_SIZE - 8)
+                @watches[serial]&.touch
               end
               break if count < AT_ONCE
             end
@@ -165,32 +155,25 @@ module Godwit
           end
         end
 
-        # It was asked and is not ready; unless something came since then it is no longer due.
+        # It was asked and is not ready: it is no longer due, unless something came since.
         def settle(watch, stamp)
           locked { @due.delete(watch) if watch.stamp == stamp }
         end
 
-        # Waits until something is due: true, or time is up: false.
+        # @return [Boolean] whether something is due; false: time is up
         # @raise [Failed]
         def pause(deadline)
           waiter = nil
-          begin
-            due = locked do
-              check
-              next true unless @due.empty?
-              next false if deadline == 0
-              waiter = Waiter.new(@queue.spare, READABLE)
-              @queue.enter(waiter)
-              nil
-            end
-            return due unless waiter
-            again = waiter.pause(@epoll, deadline) || !Clock.passed?(deadline)
-            leave(waiter)
-            waiter = nil
-            again
-          ensure
-            leave(waiter) if waiter
+          locked do
+            check
+            return true unless @due.empty?
+            return false if deadline == 0
+            waiter = @queue.spare(READABLE)
+            @queue.enter(waiter)
           end
+          waiter.pause(@epoll, deadline) || !Clock.passed?(deadline)
+        ensure
+          leave(waiter) if waiter
         end
 
         def close
@@ -205,33 +188,16 @@ module Godwit
 
         # The Poller was collected.
         def collected
-          return if forked?
-          close
-        rescue Failed
-          nil
+          close unless forked?
         end
 
         private
 
-        def touched(event)
-          watch = @watches[event.unpack1("@#{LibC::EVENT_SIZE - 8}Q")]
-          mark(watch) if watch
-        end
-
-        def mark(watch)
-          watch.touched
-          return if @due[watch]
-          @due[watch] = true
-          @queue.wake
-        end
-
         def leave(waiter)
-          @lock.synchronize do
+          locked do
             @queue.leave(waiter, keep: @state == :open)
             release if @state == :closing && @queue.empty?
           end
-        rescue Lock::Held
-          nil
         end
 
         def release

@@ -3,22 +3,22 @@
 module Godwit
   module Backend
     module FFI
-      # Sending: whole messages, each try with the lock held. ADR 3 tells what a peer that goes in
-      # mid-message asks for.
+      # Sending whole messages. The lock is held. ADR 3 says what to do when a peer vanishes in
+      # mid-message.
       # @private
       class SocketHandle
         DRAIN_EVERY = 0.01 # seconds between two looks of a PUB at its subscriptions
         private_constant :DRAIN_EVERY
 
-        # REQ: the libzmq socket may still take a peer that is gone for the one that replies.
-        attr_accessor :stale_reply_pipe
+        attr_reader :subscriptions
 
+        # @return [Boolean] whether a REQ's message was cut in the middle
         def cut? = @repair == :cut
 
-        # Sends Strings up to the first that is none or does not go. The lock is held.
-        # @return [Integer] where it stopped
+        # Sends Strings up to the first message that is none or does not go.
+        # @return [Integer] its index
         def send_strings(messages, index, last)
-          return index unless @repair == :sound && plain?
+          return index unless @repair == :sound && @plain
           while index < last
             message = messages[index]
             unless message.is_a?(String) &&
@@ -30,9 +30,9 @@ module Godwit
           index
         end
 
-        # What every send begins with.
+        # Every send begins with it.
         def begin_send
-          @peers&.stop
+          stop_counting
           return unless @publisher
           now = Clock.now
           return if now - @drained < DRAIN_EVERY
@@ -40,23 +40,22 @@ module Godwit
           drain_subscriptions
         end
 
-        # One try, the lock held.
+        # One try.
         # @return [Integer] 0, or an errno; EAGAIN with nothing of the message sent
         def try_send(message)
-          if @repair == :sound && message.is_a?(String) &&
-              Zmq.send_string(@address, message, message.bytesize, DONTWAIT) >= 0
-            return 0
-          end
           error = try_parts(message)
           return error unless error == EAGAIN && !cut?
-          settle
-          # libzmq looks at its mailbox only now and then when it sends: empty it before a wait
+          # libzmq looks at its mailbox only now and then when it sends: empty it before a wait.
           events
-          settle
           try_parts(message)
         end
 
-        # A REQ that was cut in mid-message, is bound and so was not made anew.
+        # Sends empty frames to the end of a cut message.
+        def push_rest(left)
+          left.downto(1) { |more| send_bytes("", (more > 1) ? SNDMORE : 0) }
+        end
+
+        # Ends the cut message of a REQ that is bound and so was not made anew.
         def repair
           push_rest(@cut_left)
           @repair = @correlate ? :owes_end : :owes_delimiter
@@ -64,7 +63,7 @@ module Godwit
           @stale_reply_pipe = true
         end
 
-        # What peers send up to a PUB is counted if it is a subscription, and dropped.
+        # Counts the subscriptions among the messages that peers send up to a PUB, and drops all.
         # @return [Integer] the errno that ended it: EAGAIN when there is nothing more
         def drain_subscriptions
           before = @subscriptions
@@ -78,161 +77,90 @@ module Godwit
             end
           end
           @queue.wake_counting if @subscriptions != before
-          settle # a sender may wait for the edge that this took
           -rc
         end
-
-        attr_reader :subscriptions
 
         private
 
         def start_sending
           @repair = :sound
-          @torn = false
-          @relaxed = @correlate = @stale_reply_pipe = false
-          @subscriptions = 0
-          @drained = 0
-        end
-
-        def send_bytes(bytes, flags)
-          again = true
-          while again
-            @outcome = Zmq.zmq_send(@zmq, bytes, bytes.bytesize, flags | DONTWAIT)
-            error = (@outcome < 0) ? ::FFI.errno : 0
-            again = interrupted?(error)
-          end
-          error
-        end
-
-        # A copy, which shares its bytes: of a message that must be sent again from part 1 the frame
-        # is needed once more.
-        def send_frame(frame, flags)
-          copy = Frame.handle_of(frame).copy
-          send_message(copy, flags)
-        ensure
-          Zmq.zmq_msg_close(copy) if copy
-        end
-
-        def send_message(message, flags)
-          again = true
-          while again
-            @outcome = Zmq.zmq_msg_send(message, @zmq, flags | DONTWAIT)
-            error = (@outcome < 0) ? ::FFI.errno : 0
-            again = interrupted?(error)
-          end
-          error
-        end
-
-        def send_part(part, flags)
-          part.is_a?(String) ? send_bytes(part, flags) : send_frame(part, flags)
-        end
-
-        def push_rest(left)
-          left.downto(1) { |more| send_bytes("", (more > 1) ? SNDMORE : 0) }
-        end
-
-        def set_relaxed(relaxed)
-          OptionKinds.set(@zmq, OptionKinds.fetch(RELAXED), relaxed ? 1 : 0)
+          @torn = @relaxed = @correlate = @stale_reply_pipe = false
+          @subscriptions = @drained = 0
         end
 
         def repair_request
           case @repair
           when :cut then EAGAIN
-          # It takes the next frame for a later part: write the delimiter ourselves.
+          # libzmq takes the next frame for a later part: send the delimiter here.
           when :owes_delimiter
             error = send_bytes("", SNDMORE)
             @repair = :sound if error.zero?
             error
-          # Its request id is unknown to us: an empty frame ends that request, and no REP takes it.
+          # Its request id is unknown here: an empty frame ends that request, and no REP takes it.
           when :owes_end
             error = send_bytes("", 0)
             return error unless error.zero?
             @repair = :owes_relax
-            set_relaxed(true)
-          when :owes_relax then set_relaxed(true)
+            repair_request
+          when :owes_relax
+            set(RELAXED, 1)
+            0
           else 0
           end
         end
 
         def try_parts(message)
-          # One that is not bound drops messages, and gives no errno.
+          # Without a bound socket libzmq drops a datagram and gives no errno.
           return EAGAIN if @form == :datagram && events.nobits?(WRITABLE)
-          return send_bytes(message, 0) if @repair == :sound && message.is_a?(String)
-          parts = message.is_a?(Array) ? message : [message]
-          FrameHandle.holding(parts) do
-            (@repair == :sound && parts.size == 1) ? try_single(parts.first) : try_held(parts)
+          if @repair == :sound
+            return send_bytes(message, 0) if message.is_a?(String)
+            single = message.is_a?(Array) ? message.first : message
+            single = nil if message.is_a?(Array) && message.size > 1
+            if single.is_a?(Frame) && !single.frozen?
+              return FFI.handle_of(single).give { |given| send_message(given, 0) }
+            end
           end
+          send_whole(message.is_a?(Array) ? message : [message])
         end
 
-        def try_held(parts)
+        def send_whole(parts)
           loop do
             begun = @repair == :owes_delimiter
             error = repair_request
-            sent = 0
-            error, sent, late = send_parts(parts) if error.zero?
+            tried = 0
+            error, tried = send_parts(parts) if error.zero?
             if @repair == :owes_relax
-              set_relaxed(@relaxed)
-              @repair = :sound if sent > 1 || error.zero?
+              set(RELAXED, @relaxed ? 1 : 0)
+              @repair = :sound if tried > 1 || error.zero?
             end
             if error.zero?
-              parts.each { |part| let_go(part) }
-              raise late if late
+              parts.each { |part| FFI.handle_of(part).sent if part.is_a?(Frame) && !part.frozen? }
               return 0
             end
-            if error != EAGAIN || sent.zero? || (sent == 1 && !begun)
-              raise late if late
-              return error
-            end
-            push_rest(parts.size - sent) if @type == PUSH || @type == DEALER
-            if @type == REQ
-              @repair = :cut
-              @cut_left = parts.size - sent
-            end
-            raise late if late
-            return EAGAIN if @type == REQ
+            return error if error != EAGAIN || tried.zero? || (tried == 1 && !begun)
+            push_rest(parts.size - tried) if @type == PUSH || @type == DEALER
+            next unless @type == REQ
+            @repair = :cut
+            @cut_left = parts.size - tried
+            return EAGAIN
           end
         end
 
-        # What a trap handler raises in mid-message, which no mask puts off, waits for the other
-        # parts: else this one's would begin the next message.
-        # @return [Array] an errno; how many parts were tried; what is to be raised, or nil
+        # Sends copies of the frames, which share their bytes: a message that is cut is sent again.
+        # @return [Array(Integer, Integer)] an errno or 0, and how many parts were tried
         def send_parts(parts)
+          copies = []
+          parts.each { |part| copies << (part.is_a?(Frame) ? FFI.handle_of(part).share : part) }
           error = tried = 0
-          late = @outcome = nil
-          begin
-            while error.zero? && tried < parts.size
-              error = send_part(parts[tried], (tried + 1 < parts.size) ? SNDMORE : 0)
-              tried += 1
-              # In the step after: CRuby looks for signals where a method returns and a loop turns.
-              @outcome = nil
-            end
-          rescue Failed
-            raise
-          rescue Exception => raised # standard:disable Lint/RescueException -- raised below
-            tried += 1 if @outcome&.>= 0
-            raise if late || tried.zero?
-            late = raised
-            @outcome = nil
-            retry
+          while error.zero? && tried < parts.size
+            part = copies[tried]
+            flags = (tried + 1 < parts.size) ? SNDMORE : 0
+            error = part.is_a?(String) ? send_bytes(part, flags) : send_message(part, flags)
+            tried += 1
           end
-          [error, tried, late]
-        end
-
-        # Of a frame that goes its own message is sent: when it does not go libzmq leaves it as it
-        # is.
-        def try_single(part)
-          @outcome = nil
-          return send_part(part, 0) if part.is_a?(String) || part.frozen?
-          error = send_message(Frame.handle_of(part).message, 0)
-          let_go(part) if error.zero?
-          error
+          [error, tried]
         ensure
-          let_go(part) if @outcome&.>= 0 # a trap handler's error may have come between
-        end
-
-        # A frozen frame stays. The frame is held.
-        def let_go(part)
-          Frame.handle_of(part).let_go(used: true) if part.is_a?(Frame) && !part.frozen?
+          copies.each { |copy| Zmq.zmq_msg_close(copy) unless copy.is_a?(String) }
         end
       end
     end
