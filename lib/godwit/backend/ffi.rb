@@ -36,6 +36,9 @@ module Godwit
       EINTR = Errno::EINTR::Errno
       ENOTSUP = Errno::EOPNOTSUPP::Errno
 
+      # Whether this Ruby has fiber schedulers. JRuby has none, and cannot fork.
+      SCHEDULERS = Fiber.respond_to?(:current_scheduler)
+
       # A try that would have blocked.
       AGAIN = Object.new.freeze
       # A try that would have blocked before a signal came: no reason to wait yet.
@@ -98,4 +101,17 @@ require_relative "ffi/poller_members"
 require_relative "ffi/proxy_direction"
 require_relative "ffi/proxy_handle"
 require_relative "ffi/proxy"
-require_relative "ffi/no_copy"
+
+module Godwit
+  # Ruby copies finalizers and handles: both go before a copy is refused.
+  no_copy = Module.new do
+    private
+
+    def initialize_copy(original)
+      ObjectSpace.undefine_finalizer(self)
+      @handle = @queue = nil
+      super
+    end
+  end
+  [Context, Socket, Monitor, Poller, Proxy].each { |klass| klass.prepend(no_copy) }
+end

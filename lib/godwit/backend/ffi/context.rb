@@ -1,110 +1,101 @@
 # frozen_string_literal: true
 
 module Godwit
-  module Backend
-    module FFI
-      # The primitives of a context.
-      # @private
-      module ContextPrimitives
-        include Failures
+  module Backend::FFI
+    # The primitives of a context.
+    module ContextPrimitives
+      include Failures
 
-        # The default context.
-        # @private
-        module Default
-          @lock = Lock.new("default context")
-          class << self
-            attr_reader :lock
-          end
+      private
 
-          private
-
-          def _default
-            @default if @default&.usable?
-          end
-
-          def _propose(candidate)
-            Default.lock.synchronize { _default || (@default = candidate) }
-          end
+      def _open
+        with_error_translation(:new) do
+          @handle = Collector.free_descriptors { ContextHandle.new }
         end
-
-        private
-
-        def _open
-          with_error_translation(:new) do
-            @handle = Collector.free_descriptors { ContextHandle.new }
-          end
-          ObjectSpace.define_finalizer(self, ProcessEnd.finalizer(@handle))
-        end
-
-        def opened(operation)
-          raise_failed(ForkedError, operation) unless _own?
-          raise_failed(ClosedError, operation) if _closed?
-          @handle
-        end
-
-        def _get_option(id)
-          handle = opened(:get)
-          return handle.max_sockets if id == ContextHandle::MAX_SOCKETS
-          with_error_translation(:get) do
-            handle.use do |zmq|
-              ::FFI.errno = 0 # -1 is a value too; of an unknown option libzmq says EINVAL
-              value = Zmq.zmq_ctx_get(zmq, id)
-              next value if value >= 0 || ::FFI.errno != Errno::EINVAL::Errno
-              raise Failed, Errno::EINVAL::Errno
-            end
-          end
-        end
-
-        def _set_option(id, value)
-          handle = opened(:set)
-          with_error_translation(:set) do
-            next handle.set_bytes(id, value) if value.is_a?(String)
-            raise Failed, Errno::EINVAL::Errno unless value.is_a?(Integer)
-            next handle.max_sockets = value if id == ContextHandle::MAX_SOCKETS
-            handle.use do |zmq|
-              raise Failed, ::FFI.errno if Zmq.zmq_ctx_set(zmq, id, value) != 0
-            end
-          end
-          nil
-        end
-
-        def _linger = opened(:linger).linger
-
-        # @param at_exit [Integer, nil] ms that exit waits for a linger without limit; nil: as it is
-        def _set_linger(milliseconds, at_exit = nil)
-          handle = opened(:linger=)
-          handle.exit_linger = at_exit if at_exit
-          handle.linger = milliseconds
-        end
-
-        def _shutdown
-          return if @handle&.closed? && @handle.own?
-          handle = opened(:shutdown)
-          with_error_translation(:shutdown) { handle.shutdown }
-          nil
-        end
-
-        # Waiting is interruptible: libzmq goes on by itself.
-        def _close
-          return unless @handle
-          raise_failed(ForkedError, :close) unless @handle.own?
-          with_error_translation(:close) { @handle.close }
-          linger = @handle.longest_linger
-          @handle.join((linger < 0) ? nil : linger / 1000.0 + ProcessEnd::GRACE)
-          nil
-        end
-
-        def _closed? = @handle.nil? || @handle.closed?
-
-        def _own? = @handle.nil? || @handle.own?
-
-        def _pointer = opened(:pointer).zmq.address
+        ObjectSpace.define_finalizer(self, ProcessEnd.finalizer(@handle))
       end
+
+      def opened(operation)
+        raise_failed(ForkedError, operation) unless _own?
+        raise_failed(ClosedError, operation) if _closed?
+        @handle
+      end
+
+      def _get_option(id)
+        handle = opened(:get)
+        return handle.max_sockets if id == ContextHandle::MAX_SOCKETS
+        with_error_translation(:get) do
+          handle.use do |zmq|
+            ::FFI.errno = 0 # -1 is a value too; of an unknown option libzmq says EINVAL
+            value = Zmq.zmq_ctx_get(zmq, id)
+            next value if value >= 0 || ::FFI.errno != Errno::EINVAL::Errno
+            raise Failed, Errno::EINVAL::Errno
+          end
+        end
+      end
+
+      def _set_option(id, value)
+        handle = opened(:set)
+        with_error_translation(:set) do
+          next handle.set_bytes(id, value) if value.is_a?(String)
+          raise Failed, Errno::EINVAL::Errno unless value.is_a?(Integer)
+          next handle.max_sockets = value if id == ContextHandle::MAX_SOCKETS
+          handle.use do |zmq|
+            raise Failed, ::FFI.errno if Zmq.zmq_ctx_set(zmq, id, value) != 0
+          end
+        end
+        nil
+      end
+
+      def _linger = opened(:linger).linger
+
+      # @param at_exit [Integer, nil] ms that exit waits for a linger without limit; nil: as it is
+      def _set_linger(milliseconds, at_exit = nil)
+        handle = opened(:linger=)
+        handle.exit_linger = at_exit if at_exit
+        handle.linger = milliseconds
+      end
+
+      def _shutdown
+        return if @handle&.closed? && @handle.own?
+        handle = opened(:shutdown)
+        with_error_translation(:shutdown) { handle.shutdown }
+        nil
+      end
+
+      # Waiting is interruptible: libzmq goes on by itself.
+      def _close
+        return unless @handle
+        raise_failed(ForkedError, :close) unless @handle.own?
+        with_error_translation(:close) { @handle.close }
+        linger = @handle.longest_linger
+        @handle.join((linger < 0) ? nil : linger / 1000.0 + ProcessEnd::GRACE)
+        nil
+      end
+
+      def _closed? = @handle.nil? || @handle.closed?
+
+      def _own? = @handle.nil? || @handle.own?
+
+      def _pointer = opened(:pointer).zmq.address
     end
   end
 
   class Context
     include Backend::FFI::ContextPrimitives
-    extend Backend::FFI::ContextPrimitives::Default
+
+    @default_lock = Backend::FFI::Lock.new("default context")
+
+    class << self
+      private
+
+      def _default
+        @default if @default&.usable?
+      end
+
+      def _propose(candidate)
+        @default_lock.synchronize { _default || (@default = candidate) }
+      end
+    end
   end
 end

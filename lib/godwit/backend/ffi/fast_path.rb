@@ -3,87 +3,80 @@
 require_relative "../../timeout"
 
 module Godwit
-  module Backend
-    module FFI
-      # The common case of send, << and recv: a String, or any message, on a socket without waiters.
-      # An interrupt comes before or after libzmq has the message (ADR 15).
-      # @private
-      class SocketHandle
-        # JRuby has no scheduler whose fibers need a turn.
-        FAIR = Fiber.respond_to?(:current_scheduler)
+  module Backend::FFI
+    # The common case of send, << and recv: a String, or any message, on a socket without waiters.
+    # An interrupt comes before or after libzmq has the message (ADR 15).
+    class SocketHandle
+      # @return [Boolean, nil] false or nil: nothing was sent, and the slow path says why
+      def send_fast(string)
+        return if SCHEDULERS && (@turns += 1) >= MOST
+        locked = @mutex.try_lock
+        return if !locked || !@open || @peers || !@waiters.empty? || (SCHEDULERS && forked?)
+        return unless @simple || sends_simply?
+        Zmq.send_string(@address, string, string.bytesize, DONTWAIT) >= 0
+      ensure
+        @mutex.unlock if locked
+      end
 
-        # @return [Boolean, nil] false or nil: nothing was sent, and the slow path says why
-        def send_fast(string)
-          return if FAIR && (@turns += 1) >= MOST
-          locked = @mutex.try_lock
-          return if !locked || !@open || @peers || !@waiters.empty? || (FAIR && forked?)
-          return unless @simple || sends_simply?
-          Zmq.send_string(@address, string, string.bytesize, DONTWAIT) >= 0
-        ensure
-          @mutex.unlock if locked
-        end
-
-        # @return [String, Array<String>, nil] nil: nothing was taken, and the slow path says why
-        def receive_fast
-          return if FAIR && (@turns += 1) >= MOST
-          locked = @mutex.try_lock
-          return if !locked || !@open || @peers || !@waiters.empty? || (FAIR && forked?)
-          return unless @simple || receives_simply?
-          @torn = true
-          size = Zmq.receive(@incoming_address, @address, DONTWAIT)
-          message = message_of(size) if size >= 0
-          @torn = false
-          message
-        ensure
-          if locked
-            drop_rest if @torn # an interrupt came between its frames
-            @mutex.unlock
-          end
-        end
-
-        private
-
-        # Other types than PUSH, DEALER and the like, when they have nothing to repair.
-        def sends_simply?
-          @plain && @repair == :sound && (!@takes_turns || !@watches) &&
-            (!@publisher || Clock.now - @drained < DRAIN_EVERY)
-        end
-
-        def receives_simply?
-          @plain && !@stale_reply_pipe && !@publisher && (!@takes_turns || !@watches)
-        end
-
-        # @param size [Integer] bytes of the frame in @incoming
-        # @return [String, Array<String>] the whole message
-        def message_of(size)
-          if @binary && size > 0 && size <= KEPT && Zmq.more(@incoming_address) == 0
-            return Zmq::MEMORY.get_bytes(Zmq.data(@incoming_address) - 1, size)
-          end
-          string = copy_incoming(size)
-          @more ? take_rest(string, false) : string
+      # @return [String, Array<String>, nil] nil: nothing was taken, and the slow path says why
+      def receive_fast
+        return if SCHEDULERS && (@turns += 1) >= MOST
+        locked = @mutex.try_lock
+        return if !locked || !@open || @peers || !@waiters.empty? || (SCHEDULERS && forked?)
+        return unless @simple || receives_simply?
+        @torn = true
+        size = Zmq.receive(@incoming_address, @address, DONTWAIT)
+        message = message_of(size) if size >= 0
+        @torn = false
+        message
+      ensure
+        if locked
+          drop_rest if @torn # an interrupt came between its frames
+          @mutex.unlock
         end
       end
 
-      # Socket's send, << and recv: the fast path, else the methods of Socket::Messages.
-      # @private
-      module Takeover
-        UNSET = Timeout::UNSET
-        private_constant :UNSET
+      private
 
-        def send(message, timeout: UNSET, exception: true, track: false)
-          Timeout.milliseconds(timeout) unless UNSET.equal?(timeout)
-          return self if !track && message.is_a?(String) && @handle&.send_fast(message)
-          super
-        end
+      # Other types than PUSH, DEALER and the like, when they have nothing to repair.
+      def sends_simply?
+        @plain && !@cut && (!@takes_turns || !@watches) &&
+          (!@publisher || Clock.now - @drained < DRAIN_EVERY)
+      end
 
-        def <<(message)
-          (message.is_a?(String) && @handle&.send_fast(message)) ? self : send(message)
-        end
+      def receives_simply?
+        @plain && !@publisher && (!@takes_turns || !@watches)
+      end
 
-        def recv(timeout: UNSET, exception: true)
-          Timeout.milliseconds(timeout) unless UNSET.equal?(timeout)
-          @handle&.receive_fast || super
+      # @param size [Integer] bytes of the frame in @incoming
+      # @return [String, Array<String>] the whole message
+      def message_of(size)
+        if @binary && size > 0 && size <= KEPT && Zmq.more(@incoming_address) == 0
+          return Zmq::MEMORY.get_bytes(Zmq.data(@incoming_address) - 1, size)
         end
+        string = copy_incoming(size)
+        @more ? take_rest(string, false) : string
+      end
+    end
+
+    # Socket's send, << and recv: the fast path, else the methods of Socket::Messages.
+    module Takeover
+      UNSET = Timeout::UNSET
+      private_constant :UNSET
+
+      def send(message, timeout: UNSET, exception: true, track: false)
+        Timeout.milliseconds(timeout) unless UNSET.equal?(timeout)
+        return self if !track && message.is_a?(String) && @handle&.send_fast(message)
+        super
+      end
+
+      def <<(message)
+        (message.is_a?(String) && @handle&.send_fast(message)) ? self : send(message)
+      end
+
+      def recv(timeout: UNSET, exception: true)
+        Timeout.milliseconds(timeout) unless UNSET.equal?(timeout)
+        @handle&.receive_fast || super
       end
     end
   end

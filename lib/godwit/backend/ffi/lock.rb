@@ -1,42 +1,39 @@
 # frozen_string_literal: true
 
 module Godwit
-  module Backend
-    module FFI
-      # Guards one object for a few calls that never wait. A kill is deferred meanwhile, so no
-      # message is half sent (ADR 15).
-      # @private
-      class Lock
-        NEVER = {Object => :never}.freeze
+  module Backend::FFI
+    # Guards one object for a few calls that never wait. A kill is deferred meanwhile, so no
+    # message is half sent (ADR 15).
+    class Lock
+      NEVER = {Object => :never}.freeze
 
-        attr_reader :mutex
+      attr_reader :mutex
 
-        # @param name [String] what it guards, for the error
-        def initialize(name)
-          @name = name
-          @mutex = Mutex.new
-        end
+      # @param name [String] what it guards, for the error
+      def initialize(name)
+        @name = name
+        @mutex = Mutex.new
+      end
 
-        # @raise [Failed] in a trap handler that interrupted the call that holds the lock
-        def synchronize
-          Thread.handle_interrupt(NEVER) do
-            raise Failed.in_handler(@name) if @mutex.owned?
-            begin
-              take
-              yield
-            ensure
-              @mutex.unlock if @mutex.owned?
-            end
+      # @raise [Failed] in a trap handler that interrupted the call that holds the lock
+      def synchronize
+        Thread.handle_interrupt(NEVER) do
+          raise Failed.in_handler(@name) if @mutex.owned?
+          begin
+            take
+            yield
+          ensure
+            @mutex.unlock if @mutex.owned?
           end
         end
+      end
 
-        private
+      private
 
-        def take
-          @mutex.lock
-        rescue ThreadError # in a trap handler Ruby allows only try_lock
-          Thread.pass until @mutex.try_lock
-        end
+      def take
+        @mutex.lock
+      rescue ThreadError # in a trap handler Ruby allows only try_lock
+        Thread.pass until @mutex.try_lock
       end
     end
   end

@@ -1,182 +1,179 @@
 # frozen_string_literal: true
 
 module Godwit
-  module Backend
-    module FFI
-      # The primitives of a socket that move messages.
-      # @private
-      module MessagePrimitives
-        BATCH = 1024 # messages of send_many at once
-        private_constant :BATCH
+  module Backend::FFI
+    # The primitives of a socket that move messages.
+    module SocketPrimitives
+      BATCH = 1024 # messages of send_many at once
+      CUT = "a peer vanished in the middle of this request, and a bound REQ cannot be made anew: " \
+        "close the socket"
+      private_constant :BATCH, :CUT
 
-        private
+      private
 
-        # @return [Boolean] false when time is up
-        def _send(message, timeout, _tracker)
-          parts = parts_of(message)
-          sending(:send, timeout) { |handle, deadline| send_waiting(handle, parts, deadline) }
-        end
+      # @return [Boolean] false when time is up
+      def _send(message, timeout, _tracker)
+        parts = parts_of(message)
+        sending(:send, timeout) { |handle, deadline| send_waiting(handle, parts, deadline) }
+      end
 
-        # @return [Integer] how many went, from `first` on; it raises only with none of these gone
-        def _send_many(messages, first, timeout)
-          sent = 0
-          sending(:send_many, timeout) do |handle, deadline|
-            if first.zero? && !(handle.plain? && messages.all?(String))
-              messages.each { |message| check_message(handle, parts_of(message)) }
-            end
-            next unless first < messages.size &&
-              send_waiting(handle, parts_of(messages[first]), deadline)
-            sent = 1
-            handle.use do
-              most = [BATCH, messages.size - first].min
-              while sent < most
-                sent = handle.send_strings(messages, first + sent, first + most) - first
-                break if sent == most
-                message = parts_of(messages[first + sent])
-                check_message(handle, message)
-                break unless handle.try_send(message).zero?
-                sent += 1
-              end
-              handle.settle_turn
-            end
-          rescue Failed
-            raise if sent.zero? # else the next call raises
+      # @return [Integer] how many went, from `first` on; it raises only with none of these gone
+      def _send_many(messages, first, timeout)
+        sent = 0
+        sending(:send_many, timeout) do |handle, deadline|
+          if first.zero? && !(handle.plain? && messages.all?(String))
+            messages.each { |message| check_message(handle, parts_of(message)) }
           end
-          sent
-        end
-
-        # Runs the block with the handle and the deadline, ready to send.
-        def sending(operation, timeout)
-          with_error_translation(operation) do
-            handle = handle!
-            handle.check
-            handle.yield_turn
-            handle.use { handle.begin_send }
-            yield handle, Clock.deadline(timeout, handle.send_timeout)
-          end
-        end
-
-        def send_waiting(handle, message, deadline)
-          kept = outcome = false
-          until outcome == true
-            outcome = handle.attempt(deadline, WRITABLE) do
-              # Each time: another thread may have sent or closed a frame of it.
+          next unless first < messages.size &&
+            send_waiting(handle, parts_of(messages[first]), deadline)
+          sent = 1
+          handle.use do
+            most = [BATCH, messages.size - first].min
+            while sent < most
+              sent = handle.send_strings(messages, first + sent, first + most) - first
+              break if sent == most
+              message = parts_of(messages[first + sent])
               check_message(handle, message)
-              error = handle.try_send(message)
-              if error.zero?
-                handle.settle_turn
-                next true
-              end
-              next :repair if handle.cut?
-              raise Failed, error unless error == EAGAIN
-              message = snapshot(message) unless kept || deadline == 0
-              kept = true
-              AGAIN
+              break unless handle.try_send(message).zero?
+              sent += 1
             end
-            return false if AGAIN.equal?(outcome)
-            _recreate || handle.use { handle.repair } if outcome == :repair
+            handle.settle_turn
           end
-          true
+        rescue Failed
+          raise if sent.zero? # else the next call raises
         end
+        sent
+      end
 
-        def parts_of(message) = message.is_a?(Message) ? message.frames : message
-
-        # @raise [Failed]
-        def check_message(handle, message)
-          return if message.is_a?(String) && handle.plain?
-          parts = message.is_a?(Array) ? message : [message]
-          parts.each { |part| check_part(part) }
-          message_parts = parts.all? { |part| part.is_a?(String) || part.is_a?(Frame) }
-          if parts.empty? || !message_parts || !handle.fits?(message)
-            raise Failed.new(:message, message)
-          end
-          raise Failed, Errno::EMSGSIZE::Errno if handle.too_large?(message)
-        end
-
-        # @raise [Failed] for a frame that cannot be sent
-        def check_part(part)
-          return unless part.is_a?(Frame)
-          handle = FFI.handle_of(part)
-          return if part.frozen? ? handle&.live? : handle&.sendable?
-          raise Failed.new(handle&.live? ? Errno::EBUSY::Errno : GoneError, object: part)
-        end
-
-        # Others run during the wait: what was checked must not change.
-        def snapshot(message)
-          case message
-          when String then message.dup.freeze
-          when Array then message.map { |part| snapshot(part) }
-          else message
-          end
-        end
-
-        # @return [String, Array<String>, nil] nil when time is up
-        def _recv(timeout)
-          receive(:recv, timeout) { |handle| handle.try_receive(false) }
-        end
-
-        # @return [Frame, Array<Frame>, nil] nil when time is up
-        def _recv_frame(timeout)
-          receive(:recv_frame, timeout) { |handle| handle.try_receive(true) }.tap do
-            Collector.relieve
-          end
-        end
-
-        def _recv_many(most, timeout)
-          receive(:recv_many, timeout) { |handle| handle.try_receive_many(most, false) }
-        end
-
-        def _recv_frames(most, timeout)
-          receive(:recv_frames, timeout) { |handle| handle.try_receive_many(most, true) }.tap do
-            Collector.relieve
-          end
-        end
-
-        # @return [Integer, Array<String>, nil] bytes; the frames when the message has several; nil
-        #   when time is up
-        def _recv_into(buffer, timeout)
-          message = receive(:recv_into, timeout) do |handle|
-            # Before a message is taken; it may have been frozen during the wait.
-            if buffer.frozen?
-              problem = "can't modify frozen String: #{buffer.inspect}"
-              raise FrozenError.new(problem, receiver: buffer)
-            end
-            handle.try_receive(false)
-          end
-          return message unless message.is_a?(String)
-          buffer.replace(message)
-          message.bytesize
-        end
-
-        def receive(operation, timeout)
-          outcome = with_error_translation(operation) do
-            handle = handle!
-            handle.check
-            raise Failed, ENOTSUP if handle.publisher?
-            handle.yield_turn
-            handle.use { handle.stop_counting } if handle.counted?
-            deadline = Clock.deadline(timeout, handle.receive_timeout)
-            handle.attempt(deadline, READABLE) { yield handle }
-          end
-          outcome unless AGAIN.equal?(outcome)
-        end
-
-        # @return [Integer, nil] those of `events` that the socket has; nil when time is up
-        def _wait(events, timeout)
-          outcome = with_error_translation(:wait) do
-            handle = handle!
-            handle.attempt(Clock.deadline(timeout), events) do
-              ready = public_events(handle, handle.events) & events
-              ready.zero? ? AGAIN : ready
-            end
-          end
-          outcome unless AGAIN.equal?(outcome)
+      # Runs the block with the handle and the deadline, ready to send.
+      def sending(operation, timeout)
+        with_error_translation(operation) do
+          handle = handle!
+          handle.check
+          handle.yield_turn
+          handle.use { handle.begin_send }
+          yield handle, Clock.deadline(timeout, handle.send_timeout)
         end
       end
-    end
-  end
 
-  class Socket
-    include Backend::FFI::MessagePrimitives
+      def send_waiting(handle, message, deadline)
+        kept = outcome = false
+        until outcome == true
+          outcome = handle.attempt(deadline, WRITABLE) do
+            next :cut if handle.cut?
+            # Each time: another thread may have sent or closed a frame of it.
+            check_message(handle, message)
+            error = handle.try_send(message)
+            if error.zero?
+              handle.settle_turn
+              next true
+            end
+            next :cut if handle.cut?
+            raise Failed, error unless error == EAGAIN
+            message = snapshot(message) unless kept || deadline == 0
+            kept = true
+            AGAIN
+          end
+          return false if AGAIN.equal?(outcome)
+          next unless outcome == :cut
+          _recreate or raise Failed.new(StateError, CUT)
+        end
+        true
+      end
+
+      def parts_of(message) = message.is_a?(Message) ? message.frames : message
+
+      # @raise [Failed]
+      def check_message(handle, message)
+        return if message.is_a?(String) && handle.plain?
+        parts = message.is_a?(Array) ? message : [message]
+        parts.each { |part| check_part(part) }
+        message_parts = parts.all? { |part| part.is_a?(String) || part.is_a?(Frame) }
+        if parts.empty? || !message_parts || !handle.fits?(message)
+          raise Failed.new(:message, message)
+        end
+        raise Failed, Errno::EMSGSIZE::Errno if handle.too_large?(message)
+      end
+
+      # @raise [Failed] for a frame that cannot be sent
+      def check_part(part)
+        return unless part.is_a?(Frame)
+        handle = Backend::FFI.handle_of(part)
+        return if part.frozen? ? handle&.live? : handle&.sendable?
+        raise Failed.new(handle&.live? ? Errno::EBUSY::Errno : GoneError, object: part)
+      end
+
+      # Others run during the wait: what was checked must not change.
+      def snapshot(message)
+        case message
+        when String then message.dup.freeze
+        when Array then message.map { |part| snapshot(part) }
+        else message
+        end
+      end
+
+      # @return [String, Array<String>, nil] nil when time is up
+      def _recv(timeout)
+        receive(:recv, timeout) { |handle| handle.try_receive(false) }
+      end
+
+      # @return [Frame, Array<Frame>, nil] nil when time is up
+      def _recv_frame(timeout)
+        receive(:recv_frame, timeout) { |handle| handle.try_receive(true) }.tap do
+          Collector.relieve
+        end
+      end
+
+      def _recv_many(most, timeout)
+        receive(:recv_many, timeout) { |handle| handle.try_receive_many(most, false) }
+      end
+
+      def _recv_frames(most, timeout)
+        receive(:recv_frames, timeout) { |handle| handle.try_receive_many(most, true) }.tap do
+          Collector.relieve
+        end
+      end
+
+      # @return [Integer, Array<String>, nil] bytes; the frames when the message has several; nil
+      #   when time is up
+      def _recv_into(buffer, timeout)
+        message = receive(:recv_into, timeout) do |handle|
+          # Before a message is taken; it may have been frozen during the wait.
+          if buffer.frozen?
+            problem = "can't modify frozen String: #{buffer.inspect}"
+            raise FrozenError.new(problem, receiver: buffer)
+          end
+          handle.try_receive(false)
+        end
+        return message unless message.is_a?(String)
+        buffer.replace(message)
+        message.bytesize
+      end
+
+      def receive(operation, timeout)
+        outcome = with_error_translation(operation) do
+          handle = handle!
+          handle.check
+          raise Failed, ENOTSUP if handle.publisher?
+          handle.yield_turn
+          handle.use { handle.stop_counting } if handle.counted?
+          deadline = Clock.deadline(timeout, handle.receive_timeout)
+          handle.attempt(deadline, READABLE) { yield handle }
+        end
+        outcome unless AGAIN.equal?(outcome)
+      end
+
+      # @return [Integer, nil] those of `events` that the socket has; nil when time is up
+      def _wait(events, timeout)
+        outcome = with_error_translation(:wait) do
+          handle = handle!
+          handle.attempt(Clock.deadline(timeout), events) do
+            ready = public_events(handle, handle.events) & events
+            ready.zero? ? AGAIN : ready
+          end
+        end
+        outcome unless AGAIN.equal?(outcome)
+      end
+    end
   end
 end

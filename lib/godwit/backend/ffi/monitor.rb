@@ -1,125 +1,121 @@
 # frozen_string_literal: true
 
 module Godwit
-  module Backend
-    module FFI
-      # The queue of one Monitor. Its socket's lock guards it.
-      # @private
-      class MonitorQueue
-        attr_reader :dropped
+  module Backend::FFI
+    # The queue of one Monitor. Its socket's lock guards it.
+    class MonitorQueue
+      attr_reader :dropped
 
-        def initialize(socket, wanted, limit)
-          @socket = socket
-          @wanted = wanted
-          @limit = limit
-          @events = []
-          @dropped = 0
-          @attached = true
+      def initialize(socket, wanted, limit)
+        @socket = socket
+        @wanted = wanted
+        @limit = limit
+        @events = []
+        @dropped = 0
+        @attached = true
+      end
+
+      # A full queue drops its oldest event: recent events matter more.
+      def put(event, values, *endpoints)
+        return unless @wanted.anybits?(event)
+        endpoints = endpoints.map { |one| one&.dup&.force_encoding(Encoding::UTF_8) }
+        @events << [event, values, *endpoints]
+        return if @limit.zero? || @events.size <= @limit
+        @events.shift
+        @dropped += 1
+      end
+
+      def take = @events.shift
+
+      def empty? = @events.empty?
+
+      def attached? = @attached
+
+      def detach
+        @attached = false
+      end
+
+      # The Monitor was closed or collected.
+      def collected
+        detach
+        return if @socket.forked?
+        @socket.locked do
+          @events.clear
+          @socket.monitor_pump&.remove(self)
+          @socket.monitor_waiters.wake
+          @socket.leave_monitor if @socket.state == :open
         end
+      rescue Failed # a trap handler interrupted a call on the socket
+        nil
+      end
+    end
 
-        # A full queue drops its oldest event: recent events matter more.
-        def put(event, values, *endpoints)
-          return unless @wanted.anybits?(event)
-          endpoints = endpoints.map { |one| one&.dup&.force_encoding(Encoding::UTF_8) }
-          @events << [event, values, *endpoints]
-          return if @limit.zero? || @events.size <= @limit
-          @events.shift
-          @dropped += 1
-        end
+    # The primitives of a monitor.
+    module MonitorPrimitives
+      include Failures
 
-        def take = @events.shift
+      private
 
-        def empty? = @events.empty?
-
-        def attached? = @attached
-
-        def detach
-          @attached = false
-        end
-
-        # The Monitor was closed or collected.
-        def collected
-          detach
-          return if @socket.forked?
-          @socket.locked do
-            @events.clear
-            @socket.monitor_pump&.remove(self)
-            @socket.monitor_waiters.wake
-            @socket.leave_monitor if @socket.state == :open
+      def _open(socket, events, limit)
+        raise "this monitor is open already" if @queue
+        handle = Backend::FFI.handle_of(socket)
+        Failures.with_error_translation(:monitor, socket) do
+          raise Failed, ClosedError unless handle
+          handle.use do
+            handle.listen
+            @queue = MonitorQueue.new(handle, events, limit)
+            handle.monitor_pump.add(@queue)
           end
-        rescue Failed # a trap handler interrupted a call on the socket
-          nil
+        end
+        @handle = handle
+        ObjectSpace.define_finalizer(self, ProcessEnd.finalizer(@queue))
+        self
+      end
+
+      # Events from before the socket's close come first.
+      # @return [Array, nil] event, values, local and remote endpoint; nil when time is up
+      def _next(timeout)
+        deadline = Clock.deadline(timeout)
+        with_error_translation(:next_event) do
+          raise Failed, ClosedError if !@queue || @closed
+          outcome = @handle.attempt(deadline, 0, @handle.monitor_waiters, in_proxy: true) do
+            raise Failed, ClosedError if @closed
+            @handle.monitor_pump&.drain if @queue.empty? && @queue.attached?
+            event = @queue.take
+            raise Failed, ClosedError unless event || @queue.attached?
+            event || AGAIN
+          end
+          AGAIN.equal?(outcome) ? nil : outcome
+        rescue Failed => failed
+          raise if failed.what != ClosedError || @closed || !@queue
+          @handle.locked { @queue.take } || raise
         end
       end
 
-      # The primitives of a monitor.
-      # @private
-      module MonitorPrimitives
-        include Failures
+      def _close
+        return if !@queue || @closed
+        raise_failed(ForkedError, :close) if @handle.forked?
+        @closed = true
+        with_error_translation(:close) { @queue.collected }
+        nil
+      end
 
-        private
+      def _closed? = !@queue || !@queue.attached?
 
-        def _open(socket, events, limit)
-          raise "this monitor is open already" if @queue
-          handle = FFI.handle_of(socket)
-          Failures.with_error_translation(:monitor, socket) do
-            raise Failed, ClosedError unless handle
-            handle.use do
-              handle.listen(MonitorPump::ALL)
-              @queue = MonitorQueue.new(handle, events, limit)
-              handle.monitor_pump.add(@queue)
-            end
-          end
-          @handle = handle
-          ObjectSpace.define_finalizer(self, ProcessEnd.finalizer(@queue))
-          self
-        end
+      def _waiters = @handle ? @handle.monitor_waiters.size : 0
 
-        # Events from before the socket's close come first.
-        # @return [Array, nil] event, values, local and remote endpoint; nil when time is up
-        def _next(timeout)
-          deadline = Clock.deadline(timeout)
-          with_error_translation(:next_event) do
-            raise Failed, ClosedError if !@queue || @closed
-            outcome = @handle.attempt(deadline, 0, @handle.monitor_waiters, in_proxy: true) do
-              raise Failed, ClosedError if @closed
-              @handle.monitor_pump&.drain if @queue.empty? && @queue.attached?
-              event = @queue.take
-              raise Failed, ClosedError unless event || @queue.attached?
-              event || AGAIN
-            end
-            AGAIN.equal?(outcome) ? nil : outcome
-          rescue Failed => failed
-            raise if failed.what != ClosedError || @closed || !@queue
-            @handle.locked { @queue.take } || raise
-          end
-        end
+      def _dropped = @queue ? @queue.dropped : 0
 
-        def _close
-          return if !@queue || @closed
-          raise_failed(ForkedError, :close) if @handle.forked?
-          @closed = true
-          with_error_translation(:close) { @queue.collected }
-          nil
-        end
-
-        def _closed? = !@queue || !@queue.attached?
-
-        def _waiters = @handle ? @handle.monitor_waiters.size : 0
-
-        def _dropped = @queue ? @queue.dropped : 0
-
-        # Has libzmq report the pipes of each connection.
-        # @return [Boolean, nil] whether it will; nil: this libzmq cannot
-        def _pipes_stats
-          with_error_translation(:pipes_stats) do
-            raise Failed, ClosedError if _closed?
-            @handle.use do
-              next unless Drafts.found?(:zmq_socket_monitor_pipes_stats)
-              code = Zmq.result(Drafts.zmq_socket_monitor_pipes_stats(@handle.zmq))
-              raise Failed, -code if code < 0 && code != -EAGAIN
-              code.zero?
-            end
+      # Has libzmq report the pipes of each connection.
+      # @return [Boolean, nil] whether it will; nil: this libzmq cannot
+      def _pipes_stats
+        with_error_translation(:pipes_stats) do
+          raise Failed, ClosedError if _closed?
+          @handle.use do
+            next unless Drafts.found?(:zmq_socket_monitor_pipes_stats)
+            code = Zmq.result(Drafts.zmq_socket_monitor_pipes_stats(@handle.zmq))
+            raise Failed, -code if code < 0 && code != -EAGAIN
+            code.zero?
           end
         end
       end

@@ -1,167 +1,125 @@
 # frozen_string_literal: true
 
 module Godwit
-  module Backend
-    module FFI
-      # Sending whole messages. The lock is held. ADR 3 says what to do when a peer vanishes in
-      # mid-message.
-      # @private
-      class SocketHandle
-        DRAIN_EVERY = 0.01 # seconds between two looks of a PUB at its subscriptions
-        private_constant :DRAIN_EVERY
+  module Backend::FFI
+    # Sending whole messages. The lock is held. ADR 3 says what to do when a peer vanishes in
+    # mid-message.
+    class SocketHandle
+      DRAIN_EVERY = 0.01 # seconds between two looks of a PUB at its subscriptions
+      private_constant :DRAIN_EVERY
 
-        attr_reader :subscriptions
+      attr_reader :subscriptions
 
-        # @return [Boolean] whether a REQ's message was cut in the middle
-        def cut? = @repair == :cut
+      # @return [Boolean] whether a REQ's message was cut in the middle: it must be made anew
+      def cut? = @cut
 
-        # Sends Strings up to the first message that is none or does not go.
-        # @return [Integer] its index
-        def send_strings(messages, index, last)
-          return index unless @repair == :sound && @plain
-          while index < last
-            message = messages[index]
-            unless message.is_a?(String) &&
-                Zmq.send_string(@address, message, message.bytesize, DONTWAIT) >= 0
-              break
-            end
-            index += 1
+      # Sends Strings up to the first message that is none or does not go.
+      # @return [Integer] its index
+      def send_strings(messages, index, last)
+        return index unless @plain
+        while index < last
+          message = messages[index]
+          unless message.is_a?(String) &&
+              Zmq.send_string(@address, message, message.bytesize, DONTWAIT) >= 0
+            break
           end
-          index
+          index += 1
         end
+        index
+      end
 
-        # Every send begins with it.
-        def begin_send
-          stop_counting
-          return unless @publisher
-          now = Clock.now
-          return if now - @drained < DRAIN_EVERY
-          @drained = now
-          drain_subscriptions
-        end
+      # Every send begins with it.
+      def begin_send
+        stop_counting
+        return unless @publisher
+        now = Clock.now
+        return if now - @drained < DRAIN_EVERY
+        @drained = now
+        drain_subscriptions
+      end
 
-        # One try.
-        # @return [Integer] 0, or an errno; EAGAIN with nothing of the message sent
-        def try_send(message)
-          error = try_parts(message)
-          return error unless error == EAGAIN && !cut?
-          # libzmq looks at its mailbox only now and then when it sends: empty it before a wait.
-          events
-          try_parts(message)
-        end
+      # One try.
+      # @return [Integer] 0, or an errno; EAGAIN with nothing of the message sent
+      def try_send(message)
+        error = try_parts(message)
+        return error unless error == EAGAIN && !cut?
+        # libzmq looks at its mailbox only now and then when it sends: empty it before a wait.
+        events
+        try_parts(message)
+      end
 
-        # Sends empty frames to the end of a cut message.
-        def push_rest(left)
-          left.downto(1) { |more| send_bytes("", (more > 1) ? SNDMORE : 0) }
-        end
+      # Sends empty frames to the end of a cut message.
+      def push_rest(left)
+        left.downto(1) { |more| send_bytes("", (more > 1) ? SNDMORE : 0) }
+      end
 
-        # Ends the cut message of a REQ that is bound and so was not made anew.
-        def repair
-          push_rest(@cut_left)
-          @repair = @correlate ? :owes_end : :owes_delimiter
-          @repair = :owes_relax if @cut_left > 0
-          @stale_reply_pipe = true
-        end
-
-        # Counts the subscriptions among the messages that peers send up to a PUB, and drops all.
-        # @return [Integer] the errno that ended it: EAGAIN when there is nothing more
-        def drain_subscriptions
-          before = @subscriptions
-          while (rc = receive_part) >= 0
-            next if rc.zero?
-            first = Zmq.zmq_msg_data(@incoming).get_uint8(0)
-            if first == 1
-              @subscriptions += 1
-            elsif first.zero? && @subscriptions > 0
-              @subscriptions -= 1
-            end
-          end
-          @queue.wake_counting if @subscriptions != before
-          -rc
-        end
-
-        private
-
-        def start_sending
-          @repair = :sound
-          @torn = @relaxed = @correlate = @stale_reply_pipe = false
-          @subscriptions = @drained = 0
-        end
-
-        def repair_request
-          case @repair
-          when :cut then EAGAIN
-          # libzmq takes the next frame for a later part: send the delimiter here.
-          when :owes_delimiter
-            error = send_bytes("", SNDMORE)
-            @repair = :sound if error.zero?
-            error
-          # Its request id is unknown here: an empty frame ends that request, and no REP takes it.
-          when :owes_end
-            error = send_bytes("", 0)
-            return error unless error.zero?
-            @repair = :owes_relax
-            repair_request
-          when :owes_relax
-            set(RELAXED, 1)
-            0
-          else 0
+      # Counts the subscriptions among the messages that peers send up to a PUB, and drops all.
+      # @return [Integer] the errno that ended it: EAGAIN when there is nothing more
+      def drain_subscriptions
+        before = @subscriptions
+        while (rc = receive_part) >= 0
+          next if rc.zero?
+          first = Zmq.zmq_msg_data(@incoming).get_uint8(0)
+          if first == 1
+            @subscriptions += 1
+          elsif first.zero? && @subscriptions > 0
+            @subscriptions -= 1
           end
         end
+        @queue.wake_counting if @subscriptions != before
+        -rc
+      end
 
-        def try_parts(message)
-          # Without a bound socket libzmq drops a datagram and gives no errno.
-          return EAGAIN if @form == :datagram && events.nobits?(WRITABLE)
-          if @repair == :sound
-            return send_bytes(message, 0) if message.is_a?(String)
-            single = message.is_a?(Array) ? message.first : message
-            single = nil if message.is_a?(Array) && message.size > 1
-            if single.is_a?(Frame) && !single.frozen?
-              return FFI.handle_of(single).give { |given| send_message(given, 0) }
-            end
-          end
-          send_whole(message.is_a?(Array) ? message : [message])
-        end
+      private
 
-        def send_whole(parts)
-          loop do
-            begun = @repair == :owes_delimiter
-            error = repair_request
-            tried = 0
-            error, tried = send_parts(parts) if error.zero?
-            if @repair == :owes_relax
-              set(RELAXED, @relaxed ? 1 : 0)
-              @repair = :sound if tried > 1 || error.zero?
-            end
-            if error.zero?
-              parts.each { |part| FFI.handle_of(part).sent if part.is_a?(Frame) && !part.frozen? }
-              return 0
-            end
-            return error if error != EAGAIN || tried.zero? || (tried == 1 && !begun)
-            push_rest(parts.size - tried) if @type == PUSH || @type == DEALER
-            next unless @type == REQ
-            @repair = :cut
-            @cut_left = parts.size - tried
-            return EAGAIN
-          end
-        end
+      def start_sending
+        @torn = @cut = false
+        @subscriptions = @drained = 0
+      end
 
-        # Sends copies of the frames, which share their bytes: a message that is cut is sent again.
-        # @return [Array(Integer, Integer)] an errno or 0, and how many parts were tried
-        def send_parts(parts)
-          copies = []
-          parts.each { |part| copies << (part.is_a?(Frame) ? FFI.handle_of(part).share : part) }
-          error = tried = 0
-          while error.zero? && tried < parts.size
-            part = copies[tried]
-            flags = (tried + 1 < parts.size) ? SNDMORE : 0
-            error = part.is_a?(String) ? send_bytes(part, flags) : send_message(part, flags)
-            tried += 1
-          end
-          [error, tried]
-        ensure
-          copies.each { |copy| Zmq.zmq_msg_close(copy) unless copy.is_a?(String) }
+      def try_parts(message)
+        # Without a bound socket libzmq drops a datagram and gives no errno.
+        return EAGAIN if @form == :datagram && events.nobits?(WRITABLE)
+        return send_bytes(message, 0) if message.is_a?(String)
+        parts = message.is_a?(Array) ? message : [message]
+        single = parts.first if parts.size == 1
+        return send_whole(parts) if !single.is_a?(Frame) || single.frozen?
+        Backend::FFI.handle_of(single).give { |given| send_message(given, 0) }
+      end
+
+      def send_whole(parts)
+        loop do
+          error, tried = send_parts(parts)
+          parts.each { |part| sent(part) } if error.zero?
+          return error if error != EAGAIN || tried == 1
+          @cut = @type == REQ
+          return EAGAIN if @cut
+          push_rest(parts.size - tried) if @type == PUSH || @type == DEALER
         end
+      end
+
+      # A frozen frame stays.
+      def sent(part)
+        Backend::FFI.handle_of(part).sent if part.is_a?(Frame) && !part.frozen?
+      end
+
+      # Sends copies of the frames, which share their bytes: a message that is cut is sent again.
+      # @return [Array(Integer, Integer)] an errno or 0, and how many parts were tried
+      def send_parts(parts)
+        copies = []
+        parts.each do |part|
+          copies << (part.is_a?(Frame) ? Backend::FFI.handle_of(part).share : part)
+        end
+        error = tried = 0
+        while error.zero? && tried < parts.size
+          part = copies[tried]
+          flags = (tried + 1 < parts.size) ? SNDMORE : 0
+          error = part.is_a?(String) ? send_bytes(part, flags) : send_message(part, flags)
+          tried += 1
+        end
+        [error, tried]
+      ensure
+        copies.each { |copy| Zmq.zmq_msg_close(copy) unless copy.is_a?(String) }
       end
     end
   end
