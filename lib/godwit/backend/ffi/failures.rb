@@ -67,8 +67,7 @@ module Godwit
         with_error_translation(operation) { raise Failed, what }
       end
 
-      # @raise [ClosedError, ForkedError] when the object may not be closed by this process
-      # @return [Boolean] whether there is something to close
+      # @return [Boolean] whether there is something to close, in this process
       def closes?(handle)
         return false if handle.nil? || (_closed? && handle.forked?)
         raise_failed(ForkedError, :close) if handle.forked?

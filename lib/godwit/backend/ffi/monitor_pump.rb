@@ -103,11 +103,6 @@ module Godwit
         false
       end
 
-      def stop
-        self.end
-        free
-      end
-
       def bind_failed(endpoint, error)
         return if error == ETERM || endpoint.start_with?("inproc:") # as libzmq
         drain # earlier events come first
@@ -224,7 +219,8 @@ module Godwit
         return if @monitor_pump.nil? || @monitor_pump.ended? || !@monitor_pump.idle?
         return if @peers || forked?
         @monitor_waiters.wake
-        @monitor_pump.stop
+        @monitor_pump.end
+        @monitor_pump.free
         @monitor_pump = nil
       end
 
