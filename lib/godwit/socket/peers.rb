@@ -2,29 +2,28 @@
 
 module Godwit
   class Socket
-    # Counting peers, against slow joiners: a PUB drops what it sends before anybody has subscribed,
-    # and the first worker of a PUSH that is there before the others gets all the work.
+    # Counting peers, against slow joiners: a PUB drops messages that have no subscriber, and the
+    # first worker that connects to a PUSH gets all the work until others connect.
     #
     # A PUB counts the subscriptions that have reached it. The other types listen to libzmq's
-    # monitor from their first endpoint until their first message; that costs two descriptors, so
-    # REQ, REP, DEALER, ROUTER, PAIR, STREAM and most draft types do it only with `count_peers:
-    # true`. (A RADIO hears of a DISH's groups some time after its handshake.)
+    # monitor from their first endpoint until their first message. That costs two descriptors, so
+    # REQ, REP, DEALER, ROUTER, PAIR, STREAM and most draft types count only with `count_peers:
+    # true`. (A DISH's groups reach a RADIO some time after the handshake.)
     module Peers
       COUNTING = %i[PUB XPUB SUB XSUB PUSH PULL SCATTER GATHER].freeze
       private_constant :COUNTING
 
       # Waits until peers are connected (their handshake is done); on a PUB, until there are
-      # subscriptions; a topic that a peer asks for twice counts twice. (A SUB that is bound
-      # subscribes at a new peer when it is next used itself: while it receives, or in its own
-      # `wait_connected`.) Any number of threads and fibers may wait.
+      # subscriptions. A topic that a peer subscribes to twice counts twice. (A bound SUB subscribes
+      # at a new peer when it is next used: while it receives, or in its own `wait_connected`.) Any
+      # number of threads and fibers may wait.
       #
-      # libzmq tells which connection opened or ended, but not whose handshake was done or failed,
-      # and nothing of a connection that the socket itself ends. So peers count on that were lost by
-      # {#disconnect} or {#unbind}, a PAIR's second peer counts, and so does one that a ROUTER
-      # refuses, since its routing id is taken. A peer that leaves while another is refused may
-      # count until that one is gone too; a stranger that breaks off its handshake with a malformed
-      # frame, while others' are done, may count as a peer that left. A PUB, which counts
-      # subscriptions, knows no such cases.
+      # libzmq reports which connection opened or ended, but not whose handshake succeeded, and it
+      # does not report connections that the socket itself ends. So these count as peers: peers that
+      # {#disconnect} or {#unbind} dropped, the second peer of a PAIR, and a peer that a ROUTER
+      # refuses because its routing id is taken. A peer that leaves while another is refused may
+      # count until that one has left too. A connection that breaks off its handshake with a
+      # malformed frame may count as a peer that left. A PUB has no such cases.
       # @param count [Integer] how many at least
       # @param timeout [Integer, Float, nil] seconds; nil: for ever
       # @return [self]
@@ -52,7 +51,7 @@ module Godwit
         _count_peers if @counts
       end
 
-      # libzmq's monitor says nothing of inproc.
+      # libzmq's monitor reports no inproc connections.
       def untold?
         type != :PUB && @counts && !@endpoints.empty? &&
           endpoints.all? { |endpoint| endpoint.start_with?("inproc:") } && !closed?
@@ -66,7 +65,7 @@ module Godwit
 
       def untold
         Errors.build(UnsupportedError, :wait_connected, endpoints.first,
-          "libzmq does not tell of peers over inproc; there a connection stands at once")
+          "libzmq does not report peers over inproc; there a connection is made at once")
       end
 
       def not_counted
