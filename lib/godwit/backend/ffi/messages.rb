@@ -103,7 +103,7 @@ module Godwit
         raise Failed.new(handle&.live? ? Errno::EBUSY::Errno : GoneError, object: part)
       end
 
-      # Others run during the wait: what was checked must not change.
+      # Other threads run during the wait: a checked message must not change.
       def snapshot(message)
         case message
         when String then message.dup.freeze

@@ -163,7 +163,7 @@ module Godwit
             raise Failed.new(PollerError, "nothing is registered, so this would wait for ever: " \
               "register something, or give a timeout")
           end
-          # No descriptor tells of an IO that was closed, nor of bytes in Ruby's own buffer.
+          # The epoll reports neither a closed IO nor bytes in Ruby's own buffer.
           ios.each { |member| member.watch.touch }
           loop do
             ready = ask_due(handle)

@@ -20,7 +20,7 @@ module Godwit
         @gone = false
       end
 
-      # It is to be asked before the next wait.
+      # The poller asks it before the next wait.
       def touch = @poller.touch(self)
 
       # Edge-triggered. A ZMQ_FD is watched for reading and writing: an eventfd is always
@@ -59,7 +59,7 @@ module Godwit
         detach(in_epoll: in_epoll)
       end
 
-      # The socket was made anew. An error shows when it is asked.
+      # The socket was made anew. An error shows when the poller asks the socket.
       def move(fd)
         detach
         attach(fd)
@@ -152,7 +152,7 @@ module Godwit
         end
       end
 
-      # It was asked and is not ready: it is no longer due, unless something came since.
+      # The watch is not ready. It stays due only if it was touched since `collect`.
       def settle(watch, stamp)
         locked { @due.delete(watch) if watch.stamp == stamp }
       end

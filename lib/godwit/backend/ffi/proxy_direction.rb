@@ -11,7 +11,7 @@ module Godwit
       attr_reader :from, :to
 
       # @param live [Boolean] whether the one can receive, the other send
-      # @param proxy [ProxyHandle] is told of each message
+      # @param proxy [ProxyHandle] counts each message
       def initialize(from, to, capture, live, proxy)
         @from = from
         @to = to
@@ -64,7 +64,7 @@ module Godwit
           @captured = true
           @proxy.sent(@capture, @bytes)
         end
-        # So the observer counts what the capture socket got.
+        # After the capture socket, so that both have the same messages.
         @observed ||= @proxy.observe { frames } || true
         error = send_whole(@to, false)
         case error

@@ -39,7 +39,7 @@ module Godwit
 
       def observe = @observer&.record(yield)
 
-      # @return [Array<Array<String>>, nil] what goes on instead of a message
+      # @return [Array<Array<String>>, nil] the messages that go on instead of this one
       def split = @observer&.split(yield)
 
       def drop
@@ -178,7 +178,7 @@ module Godwit
       end
 
       def any_edge?
-        @sockets.map(&:edge_passed?).any? # all are asked: asking forgets
+        @sockets.map(&:edge_passed?).any? # the look at each socket resets its edge
       end
     end
   end

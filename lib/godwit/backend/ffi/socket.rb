@@ -61,7 +61,7 @@ module Godwit
         with_handle(:bind, endpoint) do |handle|
           attach(handle, endpoint, :zmq_bind)
           bound = handle.get(SocketHandle::LAST_ENDPOINT)
-          # libzmq forgets udp's, and unbinds what it was given.
+          # libzmq forgets an endpoint of udp, and unbinds the one that was given.
           bound.include?("://") ? bound.force_encoding(Encoding::UTF_8) : endpoint
         end
       end
@@ -145,7 +145,7 @@ module Godwit
         nil
       end
 
-      # A PUB never receives in public: what it could read are subscriptions.
+      # A PUB never receives in public: only subscriptions are readable.
       def public_events(handle, events) = handle.publisher? ? events & ~READABLE : events
 
       def _encoding = with_handle(:encoding, &:encoding)
