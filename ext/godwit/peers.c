@@ -1,5 +1,6 @@
-/* Counting peers for wait_connected: a PUB counts the subscriptions that reach it, the other types
- * listen to libzmq's monitor (monitor.c) from their first endpoint to their first message. */
+/* wait_connected: a PUB counts subscriptions, other types monitor events up to their first message.
+ * PeerCounter (Ruby) has the same algorithm. Here no Ruby method may run: events are read in the
+ * midst of other calls, where a method could raise or let another thread in. */
 #include "frame.h"
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@ enum {
 typedef struct {
     int fd;
     bool gone;                /* its end came before its opening: see gw_peers.unordered */
-    long successes, failures; /* told of anybody by the time it was opened; -1: nobody knows */
+    long successes, failures; /* handshakes of all, when it was opened; -1: unknown */
 } connection_t;
 
 struct gw_peers {
@@ -21,10 +22,10 @@ struct gw_peers {
     long count, capacity;     /* of `known` */
     long open;                /* of those, without the ones that are gone */
     long established;
-    long successes, failures; /* told so far: handshakes that were done, and that failed */
+    long successes, failures; /* handshakes so far */
     long failing;             /* failures whose disconnection is still to come */
-    long doubtful;            /* disconnections taken for such ones, which may have been of peers */
-    /* Several I/O threads: a connection's opening may be told after what became of it. */
+    long doubtful;            /* disconnections counted as such that may have been of peers */
+    /* Several I/O threads: the opening may be reported after the handshake or the end. */
     bool unordered;
 };
 
@@ -47,8 +48,8 @@ peers_wake_counting(gw_socket_t *socket)
     }
 }
 
-/* A Godwit PUB is an XPUB (ADR 2). It counts the subscriptions of what peers send up, and drops the
- * rest. Gives the errno that ended it: EAGAIN when there is nothing more. */
+/* A Godwit PUB is an XPUB (ADR 2): its peers send subscriptions. Counts them, and drops all other
+ * messages. Gives the errno that ended it: EAGAIN when there is nothing more. */
 int
 gw_drain_subscriptions(gw_socket_t *socket)
 {
