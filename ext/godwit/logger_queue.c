@@ -4,8 +4,8 @@
 #include "proxy.h"
 
 enum {
-    FIRST = 256,              /* slots, a power of two */
-    FIRST_TEXT = 4,           /* index of the first String in an entry */
+    FIRST = 256,    /* slots, a power of two */
+    FIRST_TEXT = 4, /* index of the first String in an entry */
     /* Memory of an entry besides its texts: an Array of eight, and the objects of four Strings. */
     ENTRY_BYTES = GW_LOG_ENTRY_BYTES,
 };
@@ -16,20 +16,18 @@ typedef struct {
 } slot_t;
 
 typedef struct {
-    slot_t *slots;            /* owned */
+    slot_t *slots; /* owned */
     size_t capacity, first, count;
     size_t bytes;
     size_t most, most_bytes;
-    VALUE wakeup;             /* Thread::Queue in which the sender sleeps */
+    VALUE wakeup; /* Thread::Queue in which the sender sleeps */
     unsigned pass_every;
     bool asleep, closed, stalled;
 } log_queue_t;
 
 static ID id_pop, id_push;
 
-static void
-queue_mark(void *pointer)
-{
+static void queue_mark(void *pointer) {
     log_queue_t *queue = pointer;
     if (!queue) return;
     for (size_t i = 0; i < queue->count; i++)
@@ -37,9 +35,7 @@ queue_mark(void *pointer)
     rb_gc_mark_movable(queue->wakeup);
 }
 
-static void
-queue_compact(void *pointer)
-{
+static void queue_compact(void *pointer) {
     log_queue_t *queue = pointer;
     if (!queue) return;
     for (size_t i = 0; i < queue->count; i++) {
@@ -49,49 +45,39 @@ queue_compact(void *pointer)
     queue->wakeup = rb_gc_location(queue->wakeup);
 }
 
-static void
-queue_free(void *pointer)
-{
+static void queue_free(void *pointer) {
     log_queue_t *queue = pointer;
     if (!queue) return;
     xfree(queue->slots);
     xfree(queue);
 }
 
-static size_t
-queue_size(const void *pointer)
-{
+static size_t queue_size(const void *pointer) {
     const log_queue_t *queue = pointer;
     return queue ? sizeof *queue + queue->capacity * sizeof *queue->slots : 0;
 }
 
 static const rb_data_type_t log_queue_type = {
-    .wrap_struct_name = "Godwit log queue",
-    .function = {.dmark = queue_mark,
-        .dfree = queue_free,
-        .dsize = queue_size,
-        .dcompact = queue_compact},
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+        .wrap_struct_name = "Godwit log queue",
+        .function = {.dmark = queue_mark,
+                .dfree = queue_free,
+                .dsize = queue_size,
+                .dcompact = queue_compact},
+        .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
-static VALUE
-queue_alloc(VALUE class)
-{
+static VALUE queue_alloc(VALUE class) {
     return TypedData_Wrap_Struct(class, &log_queue_type, NULL);
 }
 
-static log_queue_t *
-queue_opened(VALUE self)
-{
+static log_queue_t *queue_opened(VALUE self) {
     log_queue_t *queue = rb_check_typeddata(self, &log_queue_type);
     if (!queue) gw_raise_closed("log", self);
     return queue;
 }
 
 /* open(bound in records, bound in bytes, entries after which a caller yields to other threads) */
-static VALUE
-queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every)
-{
+static VALUE queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every) {
     if (rb_check_typeddata(self, &log_queue_type))
         gw_raise_detail("StateError", "log", "this queue is open already");
     size_t records = NUM2SIZET(most), bytes = NUM2SIZET(most_bytes);
@@ -109,9 +95,7 @@ queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every)
 
 /* ---- entries ---- */
 
-static void
-queue_grow(log_queue_t *queue)
-{
+static void queue_grow(log_queue_t *queue) {
     size_t capacity = queue->capacity ? queue->capacity * 2 : FIRST;
     slot_t *slots = ALLOC_N(slot_t, capacity);
     for (size_t i = 0; i < queue->count; i++)
@@ -123,9 +107,7 @@ queue_grow(log_queue_t *queue)
     xfree(old);
 }
 
-static size_t
-queue_entry_bytes(VALUE entry)
-{
+static size_t queue_entry_bytes(VALUE entry) {
     size_t bytes = ENTRY_BYTES;
     for (long i = FIRST_TEXT; i < RARRAY_LEN(entry); i++) {
         VALUE text = RARRAY_AREF(entry, i);
@@ -134,9 +116,7 @@ queue_entry_bytes(VALUE entry)
     return bytes;
 }
 
-static void
-queue_put(VALUE self, log_queue_t *queue, VALUE entry)
-{
+static void queue_put(VALUE self, log_queue_t *queue, VALUE entry) {
     size_t bytes = queue_entry_bytes(entry);
     if (queue->count == queue->capacity) queue_grow(queue);
     queue->slots[(queue->first + queue->count++) & (queue->capacity - 1)] = (slot_t){entry, bytes};
@@ -147,9 +127,7 @@ queue_put(VALUE self, log_queue_t *queue, VALUE entry)
     rb_funcall(queue->wakeup, id_push, 1, Qtrue);
 }
 
-static slot_t
-queue_get(log_queue_t *queue)
-{
+static slot_t queue_get(log_queue_t *queue) {
     slot_t slot = queue->slots[queue->first];
     queue->first = (queue->first + 1) & (queue->capacity - 1);
     queue->count--;
@@ -158,9 +136,7 @@ queue_get(log_queue_t *queue)
 }
 
 /* append(entry) => false when the queue is closed; it does not look at the bounds */
-static VALUE
-queue_append(VALUE self, VALUE entry)
-{
+static VALUE queue_append(VALUE self, VALUE entry) {
     log_queue_t *queue = queue_opened(self);
     Check_Type(entry, T_ARRAY);
     if (queue->closed) return Qfalse;
@@ -170,25 +146,17 @@ queue_append(VALUE self, VALUE entry)
 }
 
 /* shift => the oldest entry, or nil */
-static VALUE
-queue_shift(VALUE self)
-{
+static VALUE queue_shift(VALUE self) {
     log_queue_t *queue = queue_opened(self);
     return queue->count ? queue_get(queue).entry : Qnil;
 }
 
 /* _waiters => 1 while the sender sleeps, else 0 */
-static VALUE
-queue_waiters(VALUE self)
-{
-    return INT2FIX(queue_opened(self)->asleep);
-}
+static VALUE queue_waiters(VALUE self) { return INT2FIX(queue_opened(self)->asleep); }
 
 /* _take(most) => entries, at most a quarter of the bound in bytes; nil when closed and empty.
  * Sleeps until there is an entry. An interrupt that ends the sleep has taken nothing. */
-static VALUE
-queue_take(VALUE self, VALUE most)
-{
+static VALUE queue_take(VALUE self, VALUE most) {
     log_queue_t *queue = queue_opened(self);
     long limit = NUM2LONG(most);
     while (queue->count == 0) {
@@ -206,54 +174,36 @@ queue_take(VALUE self, VALUE most)
     return batch;
 }
 
-static VALUE
-queue_close(VALUE self)
-{
+static VALUE queue_close(VALUE self) {
     log_queue_t *queue = queue_opened(self);
     queue->closed = true;
     rb_funcall(queue->wakeup, rb_intern("close"), 0);
     return Qnil;
 }
 
-static VALUE
-queue_closed_p(VALUE self)
-{
-    return RBOOL(queue_opened(self)->closed);
-}
+static VALUE queue_closed_p(VALUE self) { return RBOOL(queue_opened(self)->closed); }
 
-static VALUE
-queue_count(VALUE self)
-{
-    return SIZET2NUM(queue_opened(self)->count);
-}
+static VALUE queue_count(VALUE self) { return SIZET2NUM(queue_opened(self)->count); }
 
-static VALUE
-queue_full_p(VALUE self)
-{
+static VALUE queue_full_p(VALUE self) {
     const log_queue_t *queue = queue_opened(self);
     return RBOOL(queue->count >= queue->most || queue->bytes >= queue->most_bytes);
 }
 
 /* An eighth is free, so that a caller that has waited does not wait again for its next record. */
-static VALUE
-queue_roomy_p(VALUE self)
-{
+static VALUE queue_roomy_p(VALUE self) {
     const log_queue_t *queue = queue_opened(self);
     return RBOOL(queue->count <= queue->most / 8 * 7 + queue->most % 8 * 7 / 8 &&
-        queue->bytes <= queue->most_bytes / 8 * 7);
+            queue->bytes <= queue->most_bytes / 8 * 7);
 }
 
-static VALUE
-queue_set_stalled(VALUE self, VALUE stalled)
-{
+static VALUE queue_set_stalled(VALUE self, VALUE stalled) {
     queue_opened(self)->stalled = RTEST(stalled);
     return stalled;
 }
 
 /* By id, as in shell_rows.c. */
-void
-gw_init_log_queue(VALUE native)
-{
+void gw_init_log_queue(VALUE native) {
     VALUE class = rb_define_class_id_under(native, rb_intern("LogQueue"), rb_cObject);
     id_pop = rb_intern("pop");
     id_push = rb_intern("push");

@@ -41,15 +41,7 @@ module Godwit
       # Opens one. With a block: yields it, closes it afterwards, and returns the block's value.
       # @return [Beacon] or the block's value
       # @see #initialize
-      def new(...)
-        beacon = super
-        return beacon unless block_given?
-        begin
-          yield beacon
-        ensure
-          beacon.close unless beacon.forked? # a child that exits in the block leaves it open
-        end
-      end
+      def new(*port, **options, &block) = AutoClose.with(super(*port, **options), &block)
     end
 
     # @param port [Integer] UDP port, 1 to 65535, the same for all peers; several programs on this

@@ -7,8 +7,6 @@ module Godwit
   class Logger < ::Logger; end # the files below must not autoload this one
 end
 
-require_relative "logger/levels"
-require_relative "logger/formatter"
 require_relative "logger/settings"
 require_relative "logger/handle"
 

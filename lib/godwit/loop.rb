@@ -52,15 +52,7 @@ module Godwit
       # @yieldparam loop [Loop]
       # @return [Loop] or the block's value
       # @see #initialize
-      def new
-        made = super
-        return made unless block_given?
-        begin
-          yield made
-        ensure
-          made.close unless made.forked?
-        end
-      end
+      def new(&block) = AutoClose.with(super(), &block)
 
       # Makes a loop, yields it to the block, which registers what the loop is to do, runs the loop,
       # and closes it.
@@ -275,12 +267,12 @@ module Godwit
     end
 
     # @private
-    def forked? = @poller.__send__(:_forked?) # a primitive of the backend
+    def forked? = @poller.forked?
 
     private
 
     # Tests wait for it: how many threads and fibers wait for the loop's next event.
-    def _waiters = @poller.__send__(:_waiters)
+    def _waiters = @poller.waiters
 
     def usable(operation)
       if forked?

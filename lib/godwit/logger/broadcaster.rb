@@ -50,14 +50,7 @@ module Godwit
         # @return [Broadcaster] or the block's value
         # @see #initialize
         def new(*sides, **options, &block)
-          broadcaster = super(*sides, **options, &nil)
-          return broadcaster unless block
-          begin
-            block.call(broadcaster)
-          ensure
-            # A forked child that ends within the block leaves it to its parent.
-            broadcaster.close unless broadcaster.forked?
-          end
+          AutoClose.with(super(*sides, **options, &nil), &block)
         end
       end
 
@@ -109,8 +102,8 @@ module Godwit
         @passed = Native::Statistics.new.open(last, last_bytes, MOST_WRITERS)
         @proxy = Proxy.new(@input, @output, capture: @sink_thread&.socket)
         # A backend's primitives, private by its contract.
-        @proxy.__send__(:_observe, @passed)
-        @proxy.__send__(:_bound, out_bytes)
+        @proxy.observe(@passed)
+        @proxy.bound(out_bytes)
       rescue
         release if @owned
         raise
@@ -251,7 +244,7 @@ module Godwit
       end
 
       # @private
-      def forked? = @input.__send__(:_forked?) # a backend's primitive, private by its contract
+      def forked? = @input.forked?
     end
   end
 end

@@ -28,7 +28,6 @@ module Godwit
         end
 
         # Logs a text that no formatter may change.
-        # @return [Boolean, nil] as {log}
         def log_text(handle, level, prog, text)
           log(handle, level, prog, text, nil, handle.settings.plain? ? AS_IT_IS : nil)
         end

@@ -17,8 +17,7 @@ module Godwit
 
       def label(number) = (number.negative? ? nil : LABELS[number]) || "ANY"
 
-      # @param line [String] as Ruby's Logger writes it: "E, [2026…"
-      # @return [Integer] 5 when it begins otherwise
+      # @return [Integer] of a line of Ruby's Logger, "E, [2026…"; 5 for any other
       def of_line(line)
         LABELS.index { |label| line.start_with?(label[0]) && line.byteslice(1, 3) == ", [" } || 5
       end

@@ -19,10 +19,8 @@ module Godwit
       end.freeze
       private_constant :HEAD, :BILLION, :STARTS
 
-      # How many lines go in one write.
-      # @param index [Integer] of the first
-      # @param most [Integer] bytes; one line may be longer
-      # @return [Array(Integer, Integer)] lines, and their bytes
+      # @param most [Integer] bytes of one write; one line may be longer
+      # @return [Array(Integer, Integer)] how many lines from the index on go, and their bytes
       def self.part(lines, index, most)
         bytes = lines[index].bytesize
         count = 1

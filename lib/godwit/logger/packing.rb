@@ -15,8 +15,7 @@ module Godwit
         [topic.bytesize, header.bytesize].pack("nN") << topic.b << header.b << text.b
       end
 
-      # Makes the header, one JSON object. tags, payload and error are nil or fields with key and
-      # comma.
+      # Makes the header, one JSON object, of an {Entry}'s fields.
       def record(
         head, seq, tseq, topic, before_thread, after_thread, t_ns, mono_ns, thread, text, tags,
         payload, error

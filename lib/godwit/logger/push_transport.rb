@@ -133,8 +133,7 @@ module Godwit
       end
 
       def send_small(messages)
-        # The backend contract's primitive is private, so that users do not call it.
-        count = @socket.__send__(:_send_many, messages, 0, 0)
+        count = @socket.send_from(messages, 0, 0)
         @messages += count
         count
       end

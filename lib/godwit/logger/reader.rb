@@ -56,7 +56,7 @@ module Godwit
         # @param options [Hash] see {#initialize}
         # @return [Reader] or the block's value
         def new(*endpoints, state: nil, **options, &block)
-          within(super(*endpoints, state: state, **options, &nil), &block)
+          AutoClose.with(super(*endpoints, state: state, **options, &nil), &block)
         end
 
         # Makes a reader that connects to broadcasters. They filter by level and program, so that
@@ -80,19 +80,7 @@ module Godwit
           filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
           socket = SUB.connect(*endpoints,
             subscribe: filter.subscriptions, recv_hwm: SUBSCRIBED_HWM, **options)
-          within(allocate.start(socket, filter, queue_bytes: queue_bytes), &block)
-        end
-
-        private
-
-        def within(reader)
-          return reader unless block_given?
-          begin
-            yield reader
-          ensure
-            # A forked child that ends within the block leaves the reader to its parent.
-            reader.close unless reader.forked?
-          end
+          AutoClose.with(allocate.start(socket, filter, queue_bytes: queue_bytes), &block)
         end
       end
 
@@ -249,7 +237,7 @@ module Godwit
       end
 
       # @private
-      def forked? = @socket.__send__(:_forked?) # a backend's primitive, private by its contract
+      def forked? = @socket.forked?
 
       private
 

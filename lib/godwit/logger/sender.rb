@@ -5,8 +5,6 @@ require_relative "base_writer"
 require_relative "drop_counter"
 require_relative "entry"
 require_relative "exit"
-require_relative "lines"
-require_relative "push_transport"
 require_relative "sequence_counter"
 require_relative "spool_transport"
 

@@ -58,10 +58,8 @@ module Godwit
         begin_as(writer || SecureRandom.hex(16), seq)
       end
 
-      attr_reader :writer
-      # @return [Integer] of the last record
-      attr_reader :seq
-      attr_reader :dropped
+      # The id, the last record's number, and the count of dropped records.
+      attr_reader :writer, :seq, :dropped
       # @return [String] the start of each header, up to the seq
       attr_reader :head
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "io/wait"
+require_relative "../worker"
 require_relative "text"
 
 module Godwit
@@ -32,7 +33,7 @@ module Godwit
         if line.bytesize > MOST_BYTES
           line = "#{line.byteslice(0, MOST_BYTES - 4).scrub("")}...\n"
         end
-        $stderr.write(line)
+        write(line)
       rescue
         nil # $stderr is closed
       end
@@ -48,12 +49,30 @@ module Godwit
 
       private
 
-      # A write to a pipe without a reader would block the program; on JRuby it does. The fiber is a
-      # blocking one, since a scheduler may not know how to wait for a file.
-      def writable?(seconds)
-        stderr = $stderr
-        return true if RUBY_ENGINE == "jruby" || !stderr.is_a?(::IO)
-        !Fiber.new(blocking: true) { stderr.wait_writable(seconds) }.resume.nil?
+      # A write to a pipe without a reader would block the program.
+      if RUBY_ENGINE == "jruby"
+        # Java cannot tell whether a write would block, so a thread writes, and may hang.
+        def writable?(_seconds) = @writing.nil? || !@writing.join(0).nil?
+
+        def write(line)
+          stderr = $stderr
+          return stderr.write(line) unless stderr.is_a?(::IO)
+          @writing = Worker.detached do
+            stderr.write(line)
+          rescue
+            nil
+          end
+          @writing.join(PATIENCE)
+        end
+      else
+        # In a blocking fiber, since a scheduler may not know how to wait for a file.
+        def writable?(seconds)
+          stderr = $stderr
+          !stderr.is_a?(::IO) ||
+            !Fiber.new(blocking: true) { stderr.wait_writable(seconds) }.resume.nil?
+        end
+
+        def write(line) = $stderr.write(line)
       end
     end
     private_constant :Warnings

@@ -25,7 +25,7 @@ module Godwit
           words = "#{Errors.shown(thing)} has such a callback already: remove it first"
           refuse(PollerError, event, words)
         end
-        @poller.__send__(:possible, event, thing, Poller::Event::BITS[event])
+        @poller.possible(event, thing, Poller::Event::BITS[event])
         @poller.modify(thing, *watch.events, event)
       end
 

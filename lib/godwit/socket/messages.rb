@@ -203,6 +203,20 @@ module Godwit
       # @return [Integer, nil] the bits that are ready; nil when time is up
       def wait_for(events, milliseconds) = _wait(events, milliseconds)
 
+      # @private
+      # As {#send}, with milliseconds; nil: the socket's own time-out.
+      # @return [Object, nil] nil when time is up
+      def send_within(message, milliseconds) = _send(message, milliseconds, nil)
+
+      # @private
+      # As {#recv}, with milliseconds; nil: the socket's own time-out.
+      # @return [String, Array<String>, nil] nil when time is up
+      def recv_within(milliseconds) = _recv(milliseconds)
+
+      # @private
+      # @return [Frame, Array<Frame>, nil] nil when time is up
+      def recv_frames_within(milliseconds) = _recv_frame(milliseconds)
+
       private
 
       # The socket's type never becomes ready.

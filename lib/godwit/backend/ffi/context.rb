@@ -6,6 +6,13 @@ module Godwit
     module ContextPrimitives
       include Failures
 
+      # @private
+      def opened(operation)
+        raise_failed(ForkedError, operation) unless _own?
+        raise_failed(ClosedError, operation) if _closed?
+        @handle
+      end
+
       private
 
       def _open
@@ -13,12 +20,6 @@ module Godwit
           @handle = Collector.free_descriptors { ContextHandle.new }
         end
         ObjectSpace.define_finalizer(self, ProcessEnd.finalizer(@handle))
-      end
-
-      def opened(operation)
-        raise_failed(ForkedError, operation) unless _own?
-        raise_failed(ClosedError, operation) if _closed?
-        @handle
       end
 
       def _get_option(id)

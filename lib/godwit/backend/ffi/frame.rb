@@ -96,12 +96,21 @@ module Godwit
     module FramePrimitives
       include Failures
 
-      private
-
+      # @private
       def adopt(handle)
         @handle = handle
         ObjectSpace.define_finalizer(self, FrameHandle.finalizer(handle))
       end
+
+      # @private
+      def reading(operation, &block)
+        with_error_translation(operation) do
+          raise Failed, GoneError unless @handle
+          @handle.reading(&block)
+        end
+      end
+
+      private
 
       # The threshold is the extension's: FFI copies all.
       def _open(data, _threshold)
@@ -120,13 +129,6 @@ module Godwit
           adopt(FrameHandle.new(other.share, other.encoding))
         end
         self
-      end
-
-      def reading(operation, &block)
-        with_error_translation(operation) do
-          raise Failed, GoneError unless @handle
-          @handle.reading(&block)
-        end
       end
 
       def _size = reading(:size, &:size)
@@ -158,7 +160,7 @@ module Godwit
       end
 
       def _compare(other)
-        others = other.is_a?(Frame) ? other.__send__(:reading, :compare, &:bytes) : other.b
+        others = other.is_a?(Frame) ? other.reading(:compare, &:bytes) : other.b
         reading(:compare, &:bytes) <=> others
       end
 
@@ -226,7 +228,7 @@ module Godwit
 
     def self.take(message, encoding)
       allocate.tap do |frame|
-        frame.__send__(:adopt, Backend::FFI::FrameHandle.new(message, encoding))
+        frame.adopt(Backend::FFI::FrameHandle.new(message, encoding))
       end
     end
   end

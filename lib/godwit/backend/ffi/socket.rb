@@ -22,7 +22,7 @@ module Godwit
 
       def _open(context, type, conflate)
         raise "this socket is open already" if @handle
-        native = context.__send__(:opened, :new)
+        native = context.opened(:new)
         with_error_translation(:new) { @handle = SocketHandle.new(native, type, conflate) }
         ObjectSpace.define_finalizer(self, ProcessEnd.finalizer(@handle))
         self

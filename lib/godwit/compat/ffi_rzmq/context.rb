@@ -33,7 +33,7 @@ module ZMQ
       @io_threads = opts[:io_threads] || IO_THREADS_DFLT
       @max_sockets = opts[:max_sockets] || MAX_SOCKETS_DFLT
       @godwit = Godwit::Context.new(io_threads: @io_threads, max_sockets: @max_sockets, linger: nil)
-      @godwit.__send__(:_set_linger, -1, EXIT_LINGER)
+      @godwit.exit_linger = EXIT_LINGER
       @context = Handle.new(self, @godwit.pointer)
     rescue Godwit::OptionError, Godwit::TooManySocketsError => error
       errno = Failures.errno_of(error)
@@ -48,7 +48,7 @@ module ZMQ
     def terminate
       godwit, @godwit = @godwit, nil
       @context = nil
-      return 0 if godwit.nil? || !godwit.__send__(:_own?) # a forked child leaves it to its parent
+      return 0 if godwit.nil? || godwit.forked? # a forked child leaves it to its parent
       godwit.shutdown
       finish = Godwit::Timeout.now + PATIENCE
       sockets = open_sockets

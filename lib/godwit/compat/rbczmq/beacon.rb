@@ -117,7 +117,7 @@ module ZMQ
           rescue Godwit::ClosedError, Godwit::ContextTerminatedError
             nil
           ensure
-            pair.close unless pair.__send__(:_forked?)
+            pair.close unless pair.forked?
           end
         end
       end

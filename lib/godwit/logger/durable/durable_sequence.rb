@@ -14,10 +14,8 @@ module Godwit
       class << self
         # @return [String] a note of {SegmentedLog}
         def record(topics)
-          topics
-            .first(MOST_NOTED)
-            .map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }
-            .join
+          noted = topics.first(MOST_NOTED)
+          noted.map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
         end
 
         # {SegmentedLog} yields each record of the last segment at the start, its note as seq 0.

@@ -138,9 +138,8 @@ module Godwit
       private
 
       def read_id
-        File.read(File.join(@folder, ID))[FORM]
-      rescue Errno::ENOENT
-        nil
+        path = File.join(@folder, ID)
+        File.read(path)[FORM] if File.exist?(path)
       end
 
       def write_id(id)

@@ -74,8 +74,7 @@ module Godwit
 
       # @return [Array, nil] what {Record.parse} takes, of at most `count` messages
       def receive(count)
-        # A backend's primitive, private by its contract.
-        messages = @socket.__send__(:_recv_many, count, 0) or return
+        messages = @socket.recv_many(count, timeout: 0, exception: false) or return
         messages.each_with_object([]) do |message, taken|
           records = Native::Packing.split(message)
           records ? taken.concat(records) : taken << message

@@ -72,7 +72,7 @@ module ZMQ
 
       # libzmq 3 ignored a high-water mark set after the first bind or connect.
       def store(option, raw)
-        @godwit.__send__(:store, option, raw, raw)
+        @godwit.store(option, raw, raw)
       rescue Godwit::StateError
         raise unless option.fixed?
       else
@@ -85,7 +85,7 @@ module ZMQ
         raise option.error("takes 0 or 1") unless [0, 1].include?(raw)
         old = @godwit
         take_over(Godwit::PUB.new(context: old.context, conflate: raw == 1))
-        @settings&.each { |other, value| @godwit.__send__(:store, other, value, value) }
+        @settings&.each { |other, value| @godwit.store(other, value, value) }
         old.close
       end
 
@@ -93,11 +93,11 @@ module ZMQ
         case option.name
         when :recv_more then rest?
         when :events
-          bits = @godwit.__send__(:_wait, POLLIN | POLLOUT, 0) || 0
+          bits = @godwit.wait_for(POLLIN | POLLOUT, 0) || 0
           rest? ? bits | POLLIN : bits
         when :zmq_fd then @godwit.zmq_fd
         else
-          raw = @godwit.__send__(:_get_option, option.id)
+          raw = @godwit.raw_option(option.id)
           case option.type
           when :text then "#{raw}\0".b # ffi-rzmq returns libzmq's NUL too
           when :key then Godwit::Z85.encode(raw)

@@ -11,7 +11,7 @@ module ZMQ
         if string.frozen?
           raise FrozenError.new("recv_string: the String is frozen", receiver: string)
         end
-        part = next_part(:_recv, flags) or return -1
+        part = next_part(:recv_within, flags) or return -1
         string.replace(part.to_s)
         string.bytesize
       end
@@ -19,7 +19,7 @@ module ZMQ
       # Receives a message, or the rest of one that was begun.
       # @param list [Array<String>] gets the parts, binary
       def recv_strings(list, flags = 0)
-        parts = all_parts(:_recv, flags) or return -1
+        parts = all_parts(:recv_within, flags) or return -1
         list.concat(parts.map(&:to_s))
         list.last.bytesize
       end
@@ -28,7 +28,7 @@ module ZMQ
       def recvmsg(message, flags = 0)
         message = Message.of(message)
         return failed(EFAULT) if message.nil? || message.closed?
-        part = next_part(:_recv_frame, flags) or return -1
+        part = next_part(:recv_frames_within, flags) or return -1
         message.fill(part, rest?)
         part.bytesize
       end
@@ -36,7 +36,7 @@ module ZMQ
       # Receives a message, or the rest of one that was begun, without a copy.
       # @param list [Array<Message>] gets the parts, of the socket's `receiver_class`
       def recvmsgs(list, flags = 0)
-        parts = all_parts(:_recv_frame, flags) or return -1
+        parts = all_parts(:recv_frames_within, flags) or return -1
         parts.each_with_index do |part, index|
           message = @receiver_class.new
           Message.of(message).fill(part, index + 1 < parts.size)
@@ -87,7 +87,7 @@ module ZMQ
           return
         end
         @user = Thread.current
-        message = godwit.__send__(primitive, patience(flags))
+        message = godwit.public_send(primitive, patience(flags))
         message ? @turn &&= :send : failed(EAGAIN)
         message
       rescue Godwit::Error => error

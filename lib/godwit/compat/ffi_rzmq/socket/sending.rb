@@ -62,7 +62,7 @@ module ZMQ
         # The program must read the rest of the last message first.
         return failed(EFSM) if @turn && !@rest.empty?
         # On EAGAIN the held parts stay, and the program can send the last part again.
-        return failed(EAGAIN) unless godwit.__send__(:_send, message, patience(flags), nil)
+        return failed(EAGAIN) unless godwit.send_within(message, patience(flags))
         @held = [] unless @held.empty?
         @turn &&= :receive
         size
@@ -88,8 +88,8 @@ module ZMQ
       def refusal_of(godwit, flags)
         return ENOTSUP if Godwit::ErrorHints::RECEIVE_ONLY.include?(godwit.type)
         return EFSM if @turn && ((@turn == :receive && !@relaxed) || rest?)
-        limit = patience(flags) || godwit.__send__(:_get_option, SNDTIMEO)
-        EAGAIN unless godwit.__send__(:_wait, POLLOUT, limit)
+        limit = patience(flags) || godwit.raw_option(SNDTIMEO)
+        EAGAIN unless godwit.wait_for(POLLOUT, limit)
       end
     end
   end
