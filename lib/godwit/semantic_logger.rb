@@ -45,15 +45,12 @@ module SemanticLogger
       # @param log [SemanticLogger::Log]
       # @return [Boolean]
       def log(log) = @records.tagged(*log.tags) { add(log) }
-
       # Waits until all has been handed to libzmq.
       # @return [Boolean]
       def flush = @records.flush
-
       # Sends what is queued, for linger seconds at most.
       # @return [nil]
       def close = @records.close
-
       # @return [::Godwit::Logger::Stats]
       def stats = @records.stats
 

@@ -30,7 +30,6 @@ module Godwit
       def inherit(_writer) = nil
       # A record came after the close.
       def count_late = @drops.late
-
       # @return [Boolean] whether nothing is left to do in this process: not yet while another
       #   thread closes it, or after an interrupted close
       def ended? = !own? || (@finished && !@ending.locked?)

@@ -143,7 +143,6 @@ module Godwit
       # @return [self, nil] nil when time is up
       # @raise [Error] that ended it, unless it or its context was closed
       def wait(timeout = nil) = @proxy.wait(timeout) && self
-
       # @return [Boolean] whether it moves records, in this process
       def running? = @proxy.running?
 
@@ -205,13 +204,10 @@ module Godwit
 
       # @return [Integer, nil] port of the input
       def port = @input.port
-
       # @return [Array<String>] where writers connect, wildcards replaced
       def input = @input.endpoints
-
       # @return [Array<String>] where readers connect, wildcards replaced
       def output = @output.endpoints
-
       # @return [Array<String>] where {Control} asks, wildcards replaced
       def control = @control&.endpoints || []
 

@@ -63,10 +63,8 @@ module Godwit
       # @return [nil]
       # @raise [ForkedError]
       def close = @socket.close
-
       # @return [Boolean]
       def closed? = @socket.closed?
-
       # @return [String]
       def inspect = "#<#{self.class} #{@socket.last_endpoint}#{" (closed)" if closed?}>"
       alias_method :to_s, :inspect

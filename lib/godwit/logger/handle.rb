@@ -47,7 +47,6 @@ module Godwit
       end
 
       attr_reader :settings
-
       # @return [Sender, DurableWriter] the last one, maybe of the parent process
       def current = @held[0]
 
@@ -95,7 +94,6 @@ module Godwit
 
       # Frees at once what a handle without an owner holds.
       def abandon = current.close(Timeout.now, 0)
-
       def closed? = @closed ? true : false
 
       # @param settings [Settings, nil] with another endpoint

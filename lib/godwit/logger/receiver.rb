@@ -80,10 +80,8 @@ module Godwit
       # skips records of durable writers that come back from a broadcaster.
       # @return [#write, #reopen, #close]
       attr_reader :sink
-
       # @return [String]
       def last_endpoint = @socket.last_endpoint
-
       # @return [Integer, nil] the bound port
       def port = @socket.port
 
@@ -106,7 +104,6 @@ module Godwit
 
       # @return [Boolean]
       def closed? = @socket.closed?
-
       # @return [String]
       def inspect = "#<#{self.class.name} #{@sink.sink.path}#{" (closed)" if closed?}>"
 

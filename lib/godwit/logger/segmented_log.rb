@@ -79,16 +79,12 @@ module Godwit
 
       # @return [Integer] bytes that were no whole entries, torn by a crash or corrupted by the disk
       attr_reader :cut
-
       # @return [Integer] all up to this seq is released
       def released = look { @released }
-
       # @return [Integer] the last seq known to be appended
       def last = look { last_one }
-
       # @return [Integer] size of all files
       def bytes = look { @total }
-
       # @return [Boolean] whether all is released
       def empty? = look { last_one <= @released }
 

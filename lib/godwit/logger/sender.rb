@@ -39,7 +39,6 @@ module Godwit
 
       attr_reader :transport
       def open = @transport.open
-
       # @return [Boolean] whether the thread runs: false before the first record, in a forked child,
       #   and after a kill
       def alive? = @thread&.alive?
@@ -82,7 +81,6 @@ module Godwit
       private
 
       def queued = @queue.size + unsent
-
       # Records that were taken from the queue and have not gone. A report of drops, which is
       # always the last, does not count.
       def unsent = [@pending.size - @gone - (@noticed ? 1 : 0), 0].max

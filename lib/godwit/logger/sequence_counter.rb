@@ -33,7 +33,6 @@ module Godwit
 
       # Callers, without a lock: CRuby switches threads in no addition.
       def drop = @dropped += 1
-
       # The thread that encodes.
       # @return [Integer] the next record's number; dropped records have numbers too
       def next_tseq = @tseq = (@sent += 1) + @dropped

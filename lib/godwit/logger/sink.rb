@@ -111,13 +111,10 @@ module Godwit
 
       # @private
       attr_writer :journal # released by close
-
       # @return [Boolean]
       def closed? = @file.nil?
-
       # @return [Array<String>] paths of the old files, the newest first
       def old_files = @rotation ? @rotation.files : []
-
       # @return [String]
       def inspect = "#<#{self.class.name} #{@path}#{" (closed)" if closed?}>"
 

@@ -48,7 +48,6 @@ module Godwit
 
       # @return [Array<Array<String>>, nil] what a proxy passes on for a batch; nil: no batch
       def split(frames) = Packing.split(frames)
-
       # @return [Array<Array<String>>] the last ones, the oldest first
       def messages(most) = guarded(:last) { @kept.last(most).map(&:dup) }
 

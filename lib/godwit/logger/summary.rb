@@ -74,7 +74,6 @@ module Godwit
       private
 
       def clock(id) = Process.clock_gettime(id, :nanosecond)
-
       # 0 for a negative lag, of wall clocks that disagree.
       def bucket(lag) = (lag > 1) ? (Math.log2(lag) * STEPS).ceil : 0
     end

@@ -148,10 +148,8 @@ module Godwit
 
         # @return [Integer] records written
         attr_reader :written
-
         # @return [Float] seconds at the end; a blocked pipe must not delay the process's exit
         def patience = 0.4
-
         def path = "standard output"
 
         # @raise [SystemCallError] as IO#syswrite

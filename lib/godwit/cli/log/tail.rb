@@ -155,7 +155,6 @@ module Godwit
         private
 
         def done? = @left&.zero?
-
         def late? = @finish && Timeout.now >= @finish
 
         # The output is flushed before the process waits.

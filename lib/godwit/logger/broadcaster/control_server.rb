@@ -29,7 +29,6 @@ module Godwit
 
         # @return [Integer] answers that were not sent, since too many wait for that client
         attr_reader :dropped
-
         def endpoints = @socket.endpoints
 
         # A second call does nothing.

@@ -83,7 +83,6 @@ module Godwit
       end
 
       attr_reader :folder, :file
-
       def own? = @pid == Process.pid
 
       # Renames the folder.

@@ -24,7 +24,6 @@ module Godwit
       end
 
       attr_reader :store, :key
-
       # @return [Boolean] whether the receiver has answered on this connection
       def welcome? = @state == :welcome
 

@@ -46,11 +46,8 @@ module Godwit
         end
 
         def received = sum(:received) + @plain
-
         def lost = sum(:lost)
-
         def late = sum(:late)
-
         # @return [Array<WriterStatistics>] copies
         def to_a = @writers.each_value.map { |one| one.dup.freeze }
 
