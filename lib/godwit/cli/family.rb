@@ -15,7 +15,6 @@ module Godwit
 
         private
 
-        # @return [String] the first argument
         def endpoint(arguments)
           first = arguments.first
           raise UsageError, "which endpoint? type #{self.class.usage}" unless first

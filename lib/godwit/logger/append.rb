@@ -8,7 +8,6 @@ module Godwit
     # @private
     module Append
       class << self
-        # @param fsync [Boolean] fdatasync(2) afterwards
         # @yieldparam done [Integer] bytes that are in the file, which the block has to remove
         # @raise [SystemCallError] after the block, unless that raises another
         def write(file, bytes, fsync:)

@@ -66,7 +66,6 @@ module Godwit
       private
 
       # Runs the block unless another thread has the lock. A trap handler may do this too.
-      # @return [Boolean] whether it ran
       def first_with(lock)
         mine = false
         # An interrupt between the two must not leave the lock locked.

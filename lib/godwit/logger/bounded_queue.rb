@@ -31,7 +31,6 @@ module Godwit
       def empty? = size.zero?
 
       # Callers.
-      # @param entry [Array] see {Entry}
       # @return [true, Symbol] :closed: nothing was done. true also for a record that was dropped
       #   and counted
       def push(entry)
@@ -42,7 +41,6 @@ module Godwit
       # Callers: wait until the sender has sent all earlier entries. Their token, an entry without a
       # stream, gets the answer.
       # @return [Boolean] false: not sent, or not in time
-      # @raise [ThreadError] in a trap handler
       def flush(seconds)
         token = [nil, nil]
         @lock.synchronize do
@@ -80,7 +78,6 @@ module Godwit
         @stalled = self.stalled = true
       end
 
-      # @return [Boolean] whether callers need not wait, since the socket takes nothing
       def unresponsive? = @unresponsive
 
       def close
@@ -89,7 +86,6 @@ module Godwit
       end
 
       # Empties a closed queue that has no sender.
-      # @return [Integer] how many records were still there
       def clear
         left = 0
         while (entry = shift)
@@ -129,7 +125,6 @@ module Godwit
       end
 
       # Waits until there is room.
-      # @param patient [Boolean] whether to wait also while the socket is unresponsive
       def room?(seconds, patient:)
         @lock.synchronize do
           wait_until(seconds) { roomy? || closed? || !patient && unresponsive? }
@@ -141,7 +136,6 @@ module Godwit
 
       # Needs the lock. A waiting caller counts itself before it looks, since the sender wakes
       # callers only while some wait.
-      # @return [Boolean, nil] nil when time is up
       def wait_until(seconds)
         finish = seconds && Timeout.now + seconds
         @waiters += 1

@@ -71,7 +71,6 @@ module Godwit
 
       private
 
-      # @return [Array] the answer's head, and its other frames
       def ask(question)
         head, *frames = @socket.request(JSON.generate(question), timeout: @timeout)
         head = JSON.parse(head.dup.force_encoding(Encoding::UTF_8))

@@ -8,14 +8,12 @@ module Godwit
     # Any thread may count, also in a trap handler: no method takes a lock.
     # @private
     class DropCounter
-      # @param sequence [SequenceCounter] counts the drops of each stream
       def initialize(sequence)
         @sequence = sequence
         @failed = @late = @reported = 0
         @first = @last_stream = nil
       end
 
-      # @return [Integer] all that are counted here
       def total = count + @late
 
       # The full queue refused or removed a record.

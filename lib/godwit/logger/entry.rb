@@ -18,7 +18,6 @@ module Godwit
       class << self
         # An error that another thread raises into this one must reach the program. So this rescues
         # errors only around the program's own methods.
-        # @return [Boolean, nil] see {Logger#add}
         def log(handle, level, prog, message, payload, formatter)
           sender = handle.sender
           stored = sender.queue.push(build(sender, level, prog, message, payload, formatter))
@@ -32,7 +31,6 @@ module Godwit
           log(handle, level, prog, text, nil, handle.settings.plain? ? AS_IT_IS : nil)
         end
 
-        # @return [String] a packed record (see {Packing})
         def pack(entry, sequence)
           stream, t_ns, mono_ns, thread, text, tags, payload, error = entry
           seq = sequence.next_seq # first, since it may change the head

@@ -9,9 +9,6 @@ module Godwit
     module Folder
       module_function
 
-      # @param argument [String] the name of the argument that has the path
-      # @return [String]
-      # @raise [ArgumentTypeError, ArgumentValueError] when that is no path
       def checked_path(path, operation, argument)
         path = path.to_path if path.respond_to?(:to_path)
         unless path.is_a?(String)

@@ -96,7 +96,6 @@ module Godwit
       def abandon = current.close(Timeout.now, 0)
       def closed? = @closed ? true : false
 
-      # @param settings [Settings, nil] with another endpoint
       def reopen(settings = nil)
         settings ? move(settings) : replace_closed
         @closed = false

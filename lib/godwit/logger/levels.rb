@@ -22,7 +22,6 @@ module Godwit
         LABELS.index { |label| line.start_with?(label[0]) && line.byteslice(1, 3) == ", [" } || 5
       end
 
-      # @param level [Integer, String, Symbol] 1, "info", :INFO
       # @raise [ArgumentError] "invalid log level: foo", the message of Ruby's Logger
       def number(level)
         return level if level.is_a?(Integer)
@@ -31,7 +30,6 @@ module Godwit
 
       # @param text [String, Symbol, Integer, Array] "error+" (and above), "warn", "debug,error+",
       #   :info, 1, or an Array of such
-      # @return [Array<Integer>] ascending, never empty
       def choose(text)
         words = Array(text).flat_map do |word|
           word.is_a?(Integer) ? [word] : word.to_s.split(",", -1)

@@ -37,7 +37,6 @@ module Godwit
         "#{build(record.label, match[1].to_i, match[2], record.prog, record.text)}\n"
       end
 
-      # @return [String] without the line end
       def build(label, t_ns, pid, prog, text)
         second, rest = t_ns.divmod(BILLION)
         before, after = STARTS.fetch(label)

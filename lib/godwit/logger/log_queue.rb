@@ -38,7 +38,6 @@ module Godwit
         false
       end
 
-      # @return [Array, nil] the oldest entry
       def shift
         entry = @queue.pop(true)
         count(-weight(entry))
@@ -73,7 +72,6 @@ module Godwit
 
       private
 
-      # @return [Integer] 1 while the sender sleeps, else 0
       def _waiters = @queue.num_waiting
 
       def weight(entry)

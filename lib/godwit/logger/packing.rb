@@ -26,7 +26,6 @@ module Godwit
       end
 
       # @param records [Array<String>] packed records; the batch ends before what is no String
-      # @param most [Integer] bytes; one record may be longer
       # @return [Array(String, Integer)] the second frame of a batch, and how many records are in it
       def join(records, from, most)
         batch = "".b
@@ -41,7 +40,6 @@ module Godwit
         [batch, count]
       end
 
-      # @return [Array<Array<String>>, nil] the frames of each record; nil: no batch
       def split(message)
         return unless message.is_a?(Array) && message.size == 2 && message[0] == BATCH
         batch = message[1].b

@@ -30,7 +30,6 @@ module Godwit
       attr_reader :emptied
       # @return [Integer] messages that libzmq may hold for one reader, queued or being written
       def depth = hwm + WRITTEN_AT_ONCE
-      # @return [Integer] records that libzmq may hold in its queue
       def held = @settings.plain? ? hwm : @recent.sum
 
       # Makes the socket if there is none.
@@ -73,7 +72,6 @@ module Godwit
       end
 
       # Waits until some may go. Interrupts end the wait.
-      # @return [Boolean] false when time is up
       def wait(seconds = nil)
         return true unless @socket # the next try opens one
         return @large.first.first.wait(seconds) if @crowded
@@ -89,10 +87,8 @@ module Godwit
 
       def backlog? = false
       def spooled = 0
-      # @return [Integer] records that were on a disk, and are gone
       def lost = 0
 
-      # @param seconds [Numeric] in which libzmq may still send what it holds
       # @return [Boolean] whether all went, as far as can be told
       def close(seconds)
         return true unless @socket || @own_context

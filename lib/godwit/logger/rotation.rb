@@ -15,7 +15,6 @@ module Godwit
       CHUNK = 1 << 18
 
       # @param period [Symbol, nil] nil: by size
-      # @param keep [Integer, nil] old files; nil: all
       def initialize(path, period, keep, gzip, warnings)
         @path = path
         @period = period
@@ -26,7 +25,6 @@ module Godwit
         clear_up
       end
 
-      # @return [Time, nil] the end of the period that has `base` in it
       def due(base) = @period && ::Logger::Period.next_rotate_time(base, @period.to_s)
 
       # Renames the file in use.
@@ -39,7 +37,6 @@ module Godwit
         end
       end
 
-      # @return [Array<String>] old files, the newest first
       def files
         pattern = @period ? DATED : NUMBERED
         found = siblings.to_h { |name| [name, suffix(name).match(pattern)] }.compact

@@ -33,7 +33,6 @@ module Godwit
       Cursor = Struct.new(:number, :offset)
 
       class << self
-        # @return [String] an entry
         def entry(seq, record)
           rest = [seq].pack("Q>") << record
           [record.bytesize, Zlib.crc32(rest)].pack("NN") << rest
@@ -60,10 +59,7 @@ module Godwit
         end
       end
 
-      # @param folder [String] an existing folder
       # @param segment_bytes [Integer] size at which a new file begins
-      # @param fsync [Boolean] fdatasync(2) after each append
-      # @param note [#call] gives the note for a new file
       # @yield [seq, record] the last note as seq 0, then the entries after it
       def initialize(folder, segment_bytes: 4 << 20, fsync: false, note: -> { "" }, &block)
         @folder = folder
@@ -79,20 +75,14 @@ module Godwit
 
       # @return [Integer] bytes that were no whole entries, torn by a crash or corrupted by the disk
       attr_reader :cut
-      # @return [Integer] all up to this seq is released
       def released = look { @released }
       # @return [Integer] the last seq known to be appended
       def last = look { last_one }
-      # @return [Integer] size of all files
       def bytes = look { @total }
-      # @return [Boolean] whether all is released
       def empty? = look { last_one <= @released }
 
       # Appends entries with one write(2).
-      # @param entries [String] see {.entry}
-      # @param last [Integer] seq of the last
       # @raise [SystemCallError] none of them was appended
-      # @raise [ClosedError]
       def append(entries, last)
         exclusive do
           roll if @file.nil? || @segments.last.size >= @segment_bytes
@@ -126,7 +116,6 @@ module Godwit
       end
 
       # Entries after a place, as they are in the file.
-      # @param most [Integer] bytes; one entry may be larger
       # @return [Array(String, Integer, Cursor), nil] entries, seq of the last, the place after
       #   them; nil when there are none
       def read(cursor, most)

@@ -129,7 +129,6 @@ module Godwit
         @queue.take(BATCH)
       end
 
-      # @return [Boolean] false after an error
       def settle
         yield
         true
@@ -154,7 +153,6 @@ module Godwit
         end
       end
 
-      # @return [String, Array(String)] a packed record, or the frame of a line
       def encode(entry) = @plain ? [Entry.line(entry, @lines)] : Entry.pack(entry, @sequence)
 
       def deliver
@@ -213,7 +211,6 @@ module Godwit
         yield last = @thread until @thread.equal?(last)
       end
 
-      # @param all [Boolean, Integer] from {SpoolTransport#close}
       def tell_rest(all)
         @warnings.kept(all, @settings.spool) if all.is_a?(Integer)
         return if @lost.zero? && all

@@ -34,7 +34,6 @@ module Godwit
       # Callers, without a lock: CRuby switches threads in no addition.
       def drop = @dropped += 1
       # The thread that encodes.
-      # @return [Integer] the next record's number; dropped records have numbers too
       def next_tseq = @tseq = (@sent += 1) + @dropped
     end
     private_constant :Stream
@@ -48,7 +47,6 @@ module Godwit
       MOST_STREAMS = 10_000
 
       # @param writer [String, nil] 32 hexadecimal digits; nil: a new id
-      # @param seq [Integer] number of the record before the first
       def initialize(settings, writer: nil, seq: 0)
         @host = settings.host
         @pid = Process.pid
@@ -62,7 +60,6 @@ module Godwit
       # @return [String] the start of each header, up to the seq
       attr_reader :head
 
-      # @param prog [Object, nil] progname
       def stream(level, prog)
         # The program's object need not be fit to be a Hash key.
         prog = Text.name(prog) unless ::String === prog || NilClass === prog
@@ -77,7 +74,6 @@ module Godwit
         end
       end
 
-      # @return [Integer] the next record's number; dropped records have numbers too
       def next_seq
         begin_as(SecureRandom.hex(16), 0) if @count > MOST_STREAMS
         @seq = (@sent += 1) + @dropped

@@ -62,7 +62,6 @@ module Godwit
       # Bytes that may wait for the sender: half of queue_bytes:. The sender holds up to an eighth.
       # The rest is for libzmq: an eighth for large frames, a quarter for the high-water mark.
       def queue_byte_limit = (@queue_bytes / 2.0).ceil
-      # @return [Integer] bytes of large frames that libzmq may hold
       def large_bytes = @queue_bytes / 8
       def bind? = @bind
       def inproc? = @endpoint.start_with?("inproc:")
@@ -71,7 +70,6 @@ module Godwit
       def shared_context = @context&.usable? ? @context : (Godwit.context if inproc?)
       def plain? = @wire == :plain
 
-      # @return [Settings] for another endpoint
       def at(endpoint)
         copy = dup
         copy.instance_variable_set(:@endpoint, check_endpoint(endpoint, bind? ? :bind : :connect))

@@ -160,7 +160,6 @@ module Godwit
       end
 
       # Truncates the file to its last whole line.
-      # @return [Error]
       def taken_back(error, lines, done, before, noted)
         done = 0 if @fsync # how much of it is on the disk is unknown
         count, whole = (done < lines.first.bytesize) ? [0, 0] : Lines.part(lines, 0, done)

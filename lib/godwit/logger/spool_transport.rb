@@ -35,7 +35,6 @@ module Godwit
       Taken = Struct.new(:part, :number, :messages)
       private_constant :Part, :Taken
 
-      # @raise [SystemError] when the folder cannot be made
       def initialize(settings, warnings)
         @push = PushTransport.new(settings)
         @warnings = warnings
@@ -111,7 +110,6 @@ module Godwit
         raise Errors.build(error.errno, :spool, @folder)
       end
 
-      # @return [Integer] how many went to the disk; 0 when there is no room
       def put(messages, from)
         forget_deleted
         return 0 if @parts.sum { |part| part.store.segments.bytes } >= @most
@@ -166,7 +164,6 @@ module Godwit
         release
       end
 
-      # @param all [Boolean] whether libzmq holds nothing any more
       def release(all: false)
         while (taken = @taken.first) && (all || @push.messages - taken.messages >= @push.depth)
           @taken.shift

@@ -33,7 +33,6 @@ module Godwit
 
       module_function
 
-      # @return [String] in UTF-8, with invalid bytes replaced
       def utf8(text)
         return text if text.encoding == Encoding::UTF_8 && text.valid_encoding?
         unless text.encoding == Encoding::BINARY || text.encoding == Encoding::UTF_8
@@ -44,7 +43,6 @@ module Godwit
         text.dup.force_encoding(Encoding::UTF_8).scrub
       end
 
-      # @return [String] the text itself if it is short enough
       def cut(text, most = MOST_BYTES)
         return text if text.bytesize <= most
         size = most
@@ -53,7 +51,6 @@ module Godwit
         "#{utf8(text.byteslice(0, size))}...(cut #{text.bytesize - size} bytes)"
       end
 
-      # @return [String] the message as Ruby's formatter shows it
       def of(message)
         case message
         when ::String
@@ -69,7 +66,6 @@ module Godwit
 
       # @return [String] a new String, whatever to_s gives, and faster than dup
       def string(object) = "#{object}" # standard:disable Style/RedundantInterpolation
-      # @return [String] without the newline at its end
       def line(text) = text.encoding.ascii_compatible? ? text.delete_suffix("\n") : text.chomp
 
       # @return [String] text and data as `godwit log tail` shows them
@@ -82,7 +78,6 @@ module Godwit
         "#{text}  #{json(payload)}"
       end
 
-      # @return [Hash] both kinds of data that a call may have
       def merge(payload, keywords)
         return {exception: payload, **keywords} if ::Exception === payload
         (::Hash === payload) ? {**payload, **keywords} : keywords
@@ -94,14 +89,12 @@ module Godwit
         (::String === value && value.match?(%r{\A[[:alnum:]_.:/@%+-]+\z})) ? value : json(value)
       end
 
-      # @return [String] as Ruby's formatter shows a program's name
       def name(prog)
         string(prog)
       rescue *FAULTS
         class_of(prog)
       end
 
-      # @return [Boolean] whether a tag is nil or empty
       def empty?(tag)
         NilClass === tag || (tag.respond_to?(:empty?) && tag.empty?)
       rescue *FAULTS
@@ -128,8 +121,6 @@ module Godwit
         ",\"error\":#{json}"
       end
 
-      # @param room [Integer, nil] bytes, about
-      # @return [Hash] class, message, backtrace, causes
       def error(exception, room = nil)
         all = [exception]
         while (cause = all.last.cause) && all.size <= MOST_CAUSES &&

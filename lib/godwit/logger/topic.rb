@@ -16,7 +16,6 @@ module Godwit
 
       module_function
 
-      # @return [String] binary
       def build(level, prog, host)
         "#{Levels.label(level)}.#{escape(prog.to_s)}.#{escape(host)}.".b
       end
@@ -30,7 +29,6 @@ module Godwit
         [*names, Levels::LABELS.index(label)].freeze
       end
 
-      # @param most [Integer] topics
       # @return [Hash] a cache of {where}
       def memory(most = 1000)
         Hash.new do |known, topic|

@@ -123,9 +123,6 @@ module Godwit
       # Shows what a reader receives, until a count or a time is reached.
       # @private
       class Follow
-        # @param count [Integer, nil] how many to show
-        # @param timeout [Float, nil] seconds
-        # @param stats [Boolean] whether to print statistics each second
         def initialize(reader, filter, view, io, count: nil, timeout: nil, stats: false)
           @reader = reader
           @filter = filter
@@ -139,7 +136,6 @@ module Godwit
         end
 
         # @param records [Array<Logger::Record>] shown first; they are skipped if they come again
-        # @return [Integer] exit status
         def run(records)
           records.each { |record| show(record) }
           records.each { |record| @shown[record.writer] = record.seq unless record.plain? }

@@ -15,7 +15,6 @@ module Godwit
 
         # @param bytes [Integer] that may wait for a client that does not read its answers
         # @param longest [Integer] bytes of records that an answer may have
-        # @return [Hash] options of the ROUTER
         def self.options(bytes, longest)
           {max_message_size: LONGEST, recv_hwm: QUESTIONS,
            send_hwm: [bytes / (longest + WRITERS), 1].max, mandatory: true}

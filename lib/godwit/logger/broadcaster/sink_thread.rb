@@ -47,7 +47,6 @@ module Godwit
           @source.close
         end
 
-        # @return [Hash, nil] records written, not written, the last error; nil without a sink
         def to_h = @sink && {"written" => @written, "failed" => @failed, "error" => @error&.message}
 
         private
@@ -66,7 +65,6 @@ module Godwit
           @warnings.call(text, always: true)
         end
 
-        # @return [Integer] records, where the sink counts them
         def sink_written = @sink.respond_to?(:written) ? @sink.written : 0
 
         def name(sink)
@@ -90,7 +88,6 @@ module Godwit
           close_sink
         end
 
-        # @return [nil]
         def foreign(message)
           @on_foreign&.call(message)
           nil

@@ -43,7 +43,6 @@ module Godwit
       PLACE_BYTES = 26
       WRITER_BYTES = 24 # id, seq
 
-      # @raise [BusyError] when another process has the journal
       def initialize(sink, compact: COMPACT)
         wanted = "one of a regular file"
         raise Errors.bad_value(:journal, "the sink", wanted, sink.path) unless sink.regular?
@@ -62,15 +61,12 @@ module Godwit
         raise
       end
 
-      # @return [Integer] bytes that were cut off at the start
       attr_reader :cut
       attr_reader :sink
       def path = @sink.path
-      # @return [Integer, nil] seq of the writer's last record in the file
       def last(writer) = @lock.synchronize { @lasts[writer] }
 
       # @param seq [Integer] up to which the writer has been acknowledged, maybe by another receiver
-      # @return [Integer] seq of its last record, as far as is known
       def greet(writer, seq)
         @lock.synchronize { @lasts[writer] = [seq, @lasts[writer] || 0].max }
       end

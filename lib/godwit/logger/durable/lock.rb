@@ -28,7 +28,6 @@ module Godwit
       end
 
       class << self
-        # @param folder [String] an existing folder
         # @return [Lock, nil] nil when another process has it
         def take(folder)
           file = File.open(File.join(folder, NAME), File::RDWR | File::CREAT | File::BINARY, 0o600)
@@ -46,7 +45,6 @@ module Godwit
           nil # the folder was deleted meanwhile
         end
 
-        # @return [Boolean] whether a parent process had locked the folder at the fork
         def inherited?(folder)
           HELD.any? { |lock| !lock.own? && lock.folder == folder }
         end
@@ -55,7 +53,6 @@ module Godwit
           HELD.any? { |lock| lock.own? && lock.folder == folder }
         end
 
-        # @return [String, nil] id of the process that has the folder
         def owner(folder)
           File.read(File.join(folder, NAME))[/\A\d+\z/]
         rescue SystemCallError

@@ -35,7 +35,6 @@ module Godwit
         @bytes = 0
       end
 
-      # @return [Array<String>, nil] the message to send next, for which {#sent} follows
       def peek(now)
         begin_anew if @state != :new && !idle? && now >= @deadline
         return hello if @state == :new
@@ -75,7 +74,6 @@ module Godwit
         begin_anew
       end
 
-      # @return [Boolean] whether more records are acknowledged than before
       def acknowledged(seq, now)
         return false if !welcome? || seq > @highest || seq <= @segments.released
         @bytes -= @flying.shift.last while @flying.any? && @flying.first.first <= seq

@@ -17,7 +17,6 @@ module Godwit
 
       class << self
         # Opens the folder itself. In a forked child, whose parent has the folder, opens one within.
-        # @param folder [String] made if needed
         # @raise [BusyError] when another process uses it
         def open(folder, **options, &block)
           make(folder, options[:fsync])
@@ -44,7 +43,6 @@ module Godwit
         end
 
         # Takes over the folders within that ended processes left, and removes the empty ones.
-        # @return [Array<Store>] the oldest first
         def leftovers(folder)
           remove_begun(folder)
           inners = Dir.children(folder).grep(FORM).map { |name| File.join(folder, name) }
@@ -63,7 +61,6 @@ module Godwit
           raise
         end
 
-        # @param fsync [Boolean] whether the folders made must survive a power cut
         def make(folder, fsync)
           path = File.expand_path(folder)
           fresh = []
@@ -99,7 +96,6 @@ module Godwit
       end
 
       # @param inner [Boolean] whether to remove the folder once all in it is released
-      # @yield [seq, record] as {SegmentedLog#initialize}
       def initialize(folder, lock, id: nil, inner: false, **options, &block)
         @folder = folder
         @lock = lock

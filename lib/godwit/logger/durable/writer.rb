@@ -24,7 +24,6 @@ module Godwit
       # Records of trap handlers that wait to be stored.
       MOST_QUEUED = 10_000
 
-      # @raise [BusyError] when another process has the folder
       def initialize(settings, warnings)
         super
         @most = settings.durable_bytes || BYTES
@@ -57,7 +56,6 @@ module Godwit
       def inherit(other) = @drops.inherit(other.gone)
 
       # Callers.
-      # @param entry [Array] see {Entry}
       # @return [Boolean, Symbol, nil] whether it is stored; :closed: nothing was done; nil: a trap
       #   handler's record, which the sender stores in a moment
       def push(entry)
@@ -72,7 +70,6 @@ module Godwit
         end
       end
 
-      # @return [Stats] sent: acknowledged
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
         waiting = pending
@@ -135,7 +132,6 @@ module Godwit
       def pending = [@store.segments.last - @store.segments.released - @gone, 0].max
 
       # Needs the lock.
-      # @return [Boolean, Symbol] as {#push}
       def take(entry)
         return :closed if @sealed
         has_room = room?
@@ -170,7 +166,6 @@ module Godwit
       end
 
       # Needs the lock.
-      # @return [Boolean] whether the record is on the disk
       def store(entry)
         @drops.report(Timeout.now) { |report| append(report) } if @drops.unreported?
         append(entry)
@@ -218,7 +213,6 @@ module Godwit
 
       # From here on nothing is stored, and another process may have the folder. Callers that wait
       # go on.
-      # @return [Integer] records that are not acknowledged
       def seal
         @lock.synchronize do
           @sealed = true

@@ -67,7 +67,6 @@ module Godwit
         end
       end
 
-      # @return [Array, nil] nil: no message was there
       def next_batch
         @turns ? @turns.batch(@size) { |count| receive(count) } : receive(@size)
       end

@@ -19,15 +19,11 @@ module Godwit
         # @return [SystemCallError, nil] why the last write failed
         attr_reader :error
 
-        # @raise [ArgumentTypeError, ArgumentValueError] when that is no path
         def initialize(path)
           @path = File.expand_path(Folder.checked_path(path, :reader, "state:"))
           @due = Timeout.now + PERIOD
         end
 
-        # @return [Array<WriterStatistics>] empty without a file
-        # @raise [ArgumentValueError] when it is no state file
-        # @raise [SystemCallError] when it cannot be read, or its folder cannot be written
         def load
           folder = File.dirname(@path)
           raise Errno::ENOENT, folder unless File.directory?(folder)
@@ -44,7 +40,6 @@ module Godwit
         def due_in = [@due - Timeout.now, 0].max
 
         # A failed write does not end the reading: $stderr gets one warning until a write succeeds.
-        # @param writers [Array<WriterStatistics>]
         def save(writers)
           @due = Timeout.now + PERIOD
           writers = writers.to_h { |one| [one.writer, one.to_h.slice("first", *FIELDS)] }

@@ -29,7 +29,6 @@ module Godwit
         # A full batch means that more messages wait in the socket: receive them at once, as one
         # connection brings the records of all writers.
         # @yield [count] returns at most so many messages; nil: there are none
-        # @return [Array, nil] as the block
         def batch(size)
           batch = yield(size)
           return batch if @queues.empty? && (batch.nil? || batch.size < size)
@@ -55,7 +54,6 @@ module Godwit
         end
 
         # One message of each writer, then the next of each.
-        # @return [Array] at most so many messages
         def take(count)
           taken = []
           while taken.size < count && (writer, queue = @queues.shift)

@@ -32,7 +32,6 @@ module Godwit
         end
 
         # Counts a message.
-        # @return [Record, nil] nil for a foreign one
         def take(message)
           record = Record.parse(message, @memory)
           if !record
@@ -48,7 +47,6 @@ module Godwit
         def received = sum(:received) + @plain
         def lost = sum(:lost)
         def late = sum(:late)
-        # @return [Array<WriterStatistics>] copies
         def to_a = @writers.each_value.map { |one| one.dup.freeze }
 
         private
