@@ -5,7 +5,6 @@ require_relative "folder"
 module Godwit
   class Logger < ::Logger
     # Writes to the files of {Sink}, {SegmentedLog} and {Journal}; the caller removes torn bytes.
-    # @private
     module Append
       class << self
         # @yieldparam done [Integer] bytes that are in the file, which the block has to remove

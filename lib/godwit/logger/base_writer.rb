@@ -3,7 +3,6 @@
 module Godwit
   class Logger < ::Logger
     # What {Sender} and {DurableWriter} have in common: their process, and how they end.
-    # @private
     class BaseWriter
       def initialize(settings, warnings)
         @settings = settings

@@ -4,7 +4,6 @@ module Godwit
   class Logger < ::Logger
     # The queue between callers and the sender, and what callers do when it is full. Callers take a
     # lock only to wait, which a trap handler cannot.
-    # @private
     class BoundedQueue < Native::LogQueue
       # Entries after which a caller yields to the sender. With Ruby's own time slices tens of
       # thousands pile up, grow old and go through the collector: 11 us a record instead of 7.

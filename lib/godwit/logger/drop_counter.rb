@@ -6,7 +6,6 @@ module Godwit
   class Logger < ::Logger
     # Counts the records that will never be sent, and makes the record that reports them to readers.
     # Any thread may count, also in a trap handler: no method takes a lock.
-    # @private
     class DropCounter
       def initialize(sequence)
         @sequence = sequence

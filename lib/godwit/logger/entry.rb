@@ -9,7 +9,6 @@ module Godwit
     # An entry is what a {Logger} puts into its queue for one record, an Array: stream, t_ns,
     # mono_ns, thread, text, tags, payload, error. The last three are nil or a field of the header
     # with key and comma; {LINE} as error marks a text that is a formatter's whole line.
-    # @private
     module Entry
       LINE = :line
       AS_IT_IS = ->(_level, _time, _prog, text) { text }

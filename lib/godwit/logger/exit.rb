@@ -4,7 +4,6 @@ module Godwit
   class Logger < ::Logger
     # Closes the writers at the process's end. Each process registers its own block, since a forked
     # child inherits its parent's blocks.
-    # @private
     module Exit
       # Seconds for records logged during the exit, once linger has passed in vain.
       AGAIN = 0.05

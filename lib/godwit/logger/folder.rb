@@ -5,7 +5,6 @@ require "logger"
 module Godwit
   class Logger < ::Logger
     # Files and folders: what survives a power cut, and checks.
-    # @private
     module Folder
       module_function
 

@@ -4,7 +4,6 @@ module Godwit
   class Logger < ::Logger
     # The missing numbers of one writer's records, at most {MOST} ranges. Records of a spool, for
     # example, may arrive after later ones. ext/godwit/logger_statistics.c does the same.
-    # @private
     class Gaps
       MOST = Constants::LOG_GAPS
 

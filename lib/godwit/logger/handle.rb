@@ -8,7 +8,6 @@ module Godwit
   class Logger < ::Logger
     # What a logger and its clones share: the {Sender} or {DurableWriter} of the current process. A
     # forked child gets its own when it logs first. No record passes a Handle.
-    # @private
     class Handle
       class << self
         # An interrupt (`Timeout`) must not leave a folder or a port behind without an owner. So it

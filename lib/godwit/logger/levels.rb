@@ -6,7 +6,6 @@ module Godwit
   class Logger < ::Logger
     # Names and numbers of the levels, as in Ruby's Logger. On the wire a level is the label of
     # Ruby's lines: `ANY` for unknown, and for a number that Ruby does not know.
-    # @private
     module Levels
       # Number to label.
       LABELS = Constants::LOG_LABELS

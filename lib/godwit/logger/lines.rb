@@ -7,7 +7,6 @@ module Godwit
     # Makes lines as Ruby's Logger formats them. It keeps the text of the last second and cuts
     # numbers out of a record's header, so it takes a third of the time of {Record#to_s}. Any number
     # of threads may call it.
-    # @private
     class Lines
       # The start of each header that Godwit writes; its keys have a fixed order.
       HEAD = /\A\{"v":1,"writer":"\h{32}","seq":\d{1,19},"tseq":\d{1,19},"t_ns":(\d{1,19}),

@@ -4,7 +4,6 @@ module Godwit
   class Logger < ::Logger
     # The entries between a logger's callers and its sender, in Ruby. ext/godwit/logger_queue.c does
     # the same.
-    # @private
     class LogQueue
       # Memory of an entry besides its texts: an Array of eight, and the objects of four Strings.
       ENTRY_BYTES = Constants::LOG_ENTRY_BYTES

@@ -4,7 +4,6 @@ module Godwit
   class Logger < ::Logger
     # Packs a record into one String, and several such Strings into one message.
     # ext/godwit/logger_packing.c does the same.
-    # @private
     module Packing
       # The first frame of a batch.
       BATCH = Constants::LOG_BATCH_MARK.b.freeze

@@ -7,7 +7,6 @@ module Godwit
     # Sends records to a PUSH socket, several in one message when several wait. {SpoolTransport} has
     # the same methods. Only the sender calls {#open}, {#deliver} and {#wait}; {#close} is called
     # after its end.
-    # @private
     class PushTransport
       # Bytes of records in one message, at most; a longer record is a message of its own.
       BATCH_BYTES = 64 << 10

@@ -7,7 +7,6 @@ module Godwit
   class Logger < ::Logger
     # Renames, deletes and compresses the old files of a {Sink}. Names are those of Ruby's Logger:
     # app.log.20261120 for a day, app.log.0 (the newest), app.log.1… by size.
-    # @private
     class Rotation
       PERIODS = %i[daily weekly monthly].freeze
       DATED = /\.(\d{8})(?:\.(\d{1,7}))?(?:\.gz)?\z/

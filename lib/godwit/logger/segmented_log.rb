@@ -18,7 +18,6 @@ module Godwit
     #
     # Any number of threads may append, one reads. A kill waits until an entry is whole. The owner
     # holds the folder's {Lock}.
-    # @private
     class SegmentedLog
       HEAD = "NNQ>"
       HEAD_BYTES = 16

@@ -12,7 +12,6 @@ module Godwit
   class Logger < ::Logger
     # The thread of one process that takes entries from the queue, encodes them and hands them to
     # the transport. It has no reference to a Logger, so that the garbage collector can take that.
-    # @private
     class Sender < BaseWriter
       BATCH = 256
       # Seconds after the start in which a socket without a reader does not count as unresponsive.

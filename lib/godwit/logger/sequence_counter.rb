@@ -8,7 +8,6 @@ require_relative "topic"
 module Godwit
   class Logger < ::Logger
     # What all records of one writer, level and program name have in common, and their count.
-    # @private
     class Stream
       # @param prog [String, nil] the stream keeps it
       def initialize(level, prog, host, pid)
@@ -40,7 +39,6 @@ module Godwit
 
     # A writer's id, and the numbers of its records. Callers use {#stream}, {#drop} and {#dropped}
     # without a lock; all other methods are for the thread that encodes.
-    # @private
     class SequenceCounter
       # Topics of one writer id. A program that makes up names without end gets a new id, since the
       # counts of its old topics cannot all be kept.

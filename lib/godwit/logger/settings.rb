@@ -6,7 +6,6 @@ require_relative "text"
 module Godwit
   class Logger < ::Logger
     # The options of a logger with an endpoint, checked once. Clones and forked children share them.
-    # @private
     class Settings
       OVERFLOWS = %i[drop_new drop_old block spool].freeze
       WIRES = %i[records plain].freeze

@@ -13,7 +13,6 @@ module Godwit
     #
     # What libzmq took stays on the disk until libzmq must have sent it. After a kill a record may
     # therefore come twice, rather than never.
-    # @private
     class SpoolTransport
       BYTES = 1 << 30
       SEGMENT_BYTES = 1 << 20

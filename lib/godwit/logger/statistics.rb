@@ -7,7 +7,6 @@ module Godwit
   class Logger < ::Logger
     # What a broadcaster remembers of the records that pass through its proxy.
     # ext/godwit/logger_statistics.c does the same.
-    # @private
     class Statistics
       # A writer's counts, its bytes, lags (ns), and records of each level.
       Writer = Struct.new(:counts, :bytes, :lag, :longest_lag, :levels)

@@ -8,7 +8,6 @@ module Godwit
   class Logger < ::Logger
     # Makes text and JSON of the objects that a program logs. No method raises: the result says what
     # could not be shown.
-    # @private
     module Text
       # Bytes of a text, and of a payload.
       MOST_BYTES = 64 * 1024

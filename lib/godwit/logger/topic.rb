@@ -7,7 +7,6 @@ module Godwit
     # The first frame of a record, `ERROR.billing.web1.`: level, program and host. Each ends with a
     # dot, so that the prefix of `billing` does not match `billing2`. `.` and `%` in a part are
     # written %2E and %25.
-    # @private
     module Topic
       ESCAPED = {"." => "%2E", "%" => "%25"}.freeze
       PLAIN = ESCAPED.invert.freeze

@@ -7,7 +7,6 @@ require_relative "text"
 module Godwit
   class Logger < ::Logger
     # A logger's own messages on $stderr, at most one line in {PERIOD} seconds.
-    # @private
     class Warnings
       PERIOD = 10 # seconds
       # A writable pipe takes so many bytes without waiting.

@@ -6,7 +6,6 @@ module Godwit
   class Logger < ::Logger
     class Broadcaster
       # Answers the questions of {Control}, which documents the wire format, on its own thread.
-      # @private
       class ControlServer
         LONGEST = 65_536 # bytes of a question, at most
         CHOICES = %w[level prog host tag].freeze # filters of a question for the last records

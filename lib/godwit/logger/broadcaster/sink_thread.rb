@@ -8,7 +8,6 @@ module Godwit
     class Broadcaster
       # Hands what the proxy captures to a sink and to `on_foreign:`, on its own thread. The proxy
       # and the thread are connected by two sockets, whose high-water marks slow down the proxy.
-      # @private
       class SinkThread
         BATCH = 256 # high-water mark of each socket, and most records in one write
         PATIENCE = 3 # seconds that close waits for a sink without a method `patience`

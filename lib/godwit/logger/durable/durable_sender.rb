@@ -7,7 +7,6 @@ module Godwit
   class Logger < ::Logger
     # The thread that sends the records of stores to a receiver, over one DEALER, and takes its
     # acknowledgements.
-    # @private
     class DurableSender
       # Seconds that a receiver has for its first answer before a warning.
       PATIENCE = 2.0

@@ -6,7 +6,6 @@ module Godwit
   class Logger < ::Logger
     # The last seq of each durable writer. Beyond a number of writers it forgets those that have
     # been silent for longest.
-    # @private
     class LastSequence
       MOST = 50_000
 
@@ -35,7 +34,6 @@ module Godwit
     #
     # At the start the file is cut to the size in the last entry: later records were not
     # acknowledged, and come again. So records that are not durable go through the journal too.
-    # @private
     class Journal
       # Bytes after which the journal is rewritten as one entry.
       COMPACT = 1 << 20

@@ -6,7 +6,6 @@ module Godwit
   class Logger < ::Logger
     # How far a receiver has one store's records: what to send next, and what an answer means. It
     # sends nothing itself.
-    # @private
     class SendWindow
       # Bytes of one message, about.
       CHUNK = 1 << 18

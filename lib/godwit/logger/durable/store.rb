@@ -9,7 +9,6 @@ module Godwit
   class Logger < ::Logger
     # A folder with the records of one writer: its lock, its id, and segments. The id and the seq
     # continue after a restart.
-    # @private
     class Store
       ID = "id"
       BEGUN = ".begun"

@@ -13,7 +13,6 @@ module Godwit
     #   ACK     id seq           receiver: its file has all up to seq
     #   WHAT    id seq           receiver wants a HELLO: the writer is unknown, or DATA is missing
     #   TROUBLE id text          receiver: it cannot write
-    # @private
     module Wire
       VERSION = 1
       HELLO = "godwit-log-hello"

@@ -15,7 +15,6 @@ module Godwit
     # has no reference to a Logger, so that the garbage collector can take that.
     #
     # A trap handler cannot take the lock, so the sender stores its records a moment later.
-    # @private
     class DurableWriter < BaseWriter
       BYTES = 1 << 30
       SEGMENT_BYTES = 4 << 20

@@ -11,7 +11,6 @@ module Godwit
       # The file that keeps the writers' statistics for the next reader. A rename replaces it, at
       # most once in {PERIOD} seconds. What a killed reader read after the last write counts as lost
       # in the next one.
-      # @private
       class State
         PERIOD = 1.0
         FIELDS = %w[prog host last received lost late time].freeze

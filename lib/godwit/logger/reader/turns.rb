@@ -6,7 +6,6 @@ module Godwit
   class Logger < ::Logger
     class Reader
       # The messages that wait in a reader: a queue for each writer, read in turns. Not thread-safe.
-      # @private
       class Turns
         # Messages that one connection brings at once, and before the next batch, at most.
         BATCH = 256

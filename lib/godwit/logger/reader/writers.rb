@@ -8,7 +8,6 @@ module Godwit
     class Reader
       # The statistics of all writers that a reader remembers, and the counts of plain lines and
       # foreign messages. Not thread-safe.
-      # @private
       class Writers
         # Writers that are remembered. At this number the tenth that was idle for longest is
         # forgotten; its counts stay in the sums.

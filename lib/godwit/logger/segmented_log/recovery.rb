@@ -4,7 +4,6 @@ module Godwit
   class Logger < ::Logger
     class SegmentedLog
       # Reads what an earlier process left in the folder, and keeps the released seq in a file.
-      # @private
       module Recovery
         RELEASED = "released"
 
