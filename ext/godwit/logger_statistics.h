@@ -19,7 +19,7 @@ typedef struct {
     int level;
 } gw_head_t;
 
-/* Numbers of missing records: a record may arrive after a later one. lib/godwit/logger/gaps.rb does
+/* Numbers of missing records: a record may arrive after a later one. lib/godwit/logger/reader/writers.rb does
  * the same. */
 typedef struct {
     uint64_t first, last;

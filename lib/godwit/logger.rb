@@ -94,10 +94,8 @@ module Godwit
     #   is not allowed
     # @raise [AddressInUseError] with `bind: true`
     # @raise [UnsupportedError] in a Ractor other than the main one
-    def initialize(
-      target = nil, shift_age = 0, shift_size = 1_048_576, level: DEBUG, progname: nil,
-      formatter: nil, datetime_format: nil, **options
-    )
+    def initialize(target = nil, shift_age = 0, shift_size = 1_048_576, level: DEBUG,
+      progname: nil, formatter: nil, datetime_format: nil, **options)
       if target.is_a?(::String) && target != File::NULL
         options = options.except(:binmode, :shift_period_suffix, :reraise_write_errors)
         super(nil, level: level, progname: progname)

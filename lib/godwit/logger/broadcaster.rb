@@ -234,11 +234,7 @@ module Godwit
       alias_method :to_s, :inspect
 
       # @private
-      def initialize_copy(_original)
-        raise Errors.build(UnsupportedError, :dup, nil,
-          "a broadcaster cannot be copied: make another with Broadcaster.new")
-      end
-
+      def initialize_copy(_) = raise(Errors.no_copy("broadcaster", "Broadcaster.new makes another"))
       # @private
       def forked? = @input.forked?
     end

@@ -51,13 +51,13 @@ module Godwit
       end
 
       def entry(count, seconds)
-        [
-          @sequence.stream(::Logger::WARN, @last_stream&.prog),
-          Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond),
-          Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond), Thread.current.object_id,
-          format("dropped %d in %.1f s", count, seconds), nil,
-          Text.field("payload", {dropped: count, seconds: seconds.round(3)}), nil
-        ]
+        t_ns, mono_ns = [Process::CLOCK_REALTIME, Process::CLOCK_MONOTONIC].map do |clock|
+          Process.clock_gettime(clock, :nanosecond)
+        end
+        payload = Text.field("payload", {dropped: count, seconds: seconds.round(3)})
+        text = format("dropped %d in %.1f s", count, seconds)
+        [@sequence.stream(::Logger::WARN, @last_stream&.prog), t_ns, mono_ns,
+          Thread.current.object_id, text, nil, payload, nil]
       end
     end
     private_constant :DropCounter

@@ -33,10 +33,9 @@ module Godwit
         def pack(entry, sequence)
           stream, t_ns, mono_ns, thread, text, tags, payload, error = entry
           seq = sequence.next_seq # first, since it may change the head
-          Native::Packing.record(
-            sequence.head, seq, stream.next_tseq, stream.topic, stream.before_thread,
-            stream.after_thread, t_ns, mono_ns, thread, Text.utf8(text), tags, payload, error
-          )
+          Native::Packing.record(sequence.head, seq, stream.next_tseq, stream.topic,
+            stream.before_thread, stream.after_thread, t_ns, mono_ns, thread, Text.utf8(text), tags,
+            payload, error)
         end
 
         # @return [String] a line without NUL, at which rsyslog and others would cut it
@@ -121,9 +120,8 @@ module Godwit
         #   lines) make the line of Ruby's formatter themselves
         def raw?(formatter, plain)
           return true if formatter.nil?
-          unless formatter.instance_of?(Formatter) || formatter.instance_of?(::Logger::Formatter)
-            return false
-          end
+          known = formatter.instance_of?(Formatter) || formatter.instance_of?(::Logger::Formatter)
+          return false unless known
           !plain || (formatter.datetime_format.nil? && current_tags(formatter).to_a.empty?)
         end
 

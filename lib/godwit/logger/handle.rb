@@ -79,10 +79,8 @@ module Godwit
 
       def stats
         [*@earlier, current.stats].reduce do |sum, one|
-          Stats.new(
-            queued: one.queued, sent: sum.sent + one.sent, dropped: sum.dropped + one.dropped,
-            spooled: one.spooled, last_error: one.last_error || sum.last_error
-          )
+          Stats.new(queued: one.queued, sent: sum.sent + one.sent, spooled: one.spooled,
+            dropped: sum.dropped + one.dropped, last_error: one.last_error || sum.last_error)
         end
       end
 

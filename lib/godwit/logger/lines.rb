@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "levels"
+require_relative "topic"
 
 module Godwit
   class Logger < ::Logger

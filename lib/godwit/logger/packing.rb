@@ -15,10 +15,8 @@ module Godwit
       end
 
       # Makes the header, one JSON object, of an {Entry}'s fields.
-      def record(
-        head, seq, tseq, topic, before_thread, after_thread, t_ns, mono_ns, thread, text, tags,
-        payload, error
-      )
+      def record(head, seq, tseq, topic, before_thread, after_thread, t_ns, mono_ns, thread, text,
+        tags, payload, error)
         header = "#{head}#{seq},\"tseq\":#{tseq},\"t_ns\":#{t_ns},\"mono_ns\":#{mono_ns}" \
           "#{before_thread}#{thread}#{after_thread}#{tags}#{payload}#{error}}"
         pack(topic, header, text)
@@ -55,13 +53,10 @@ module Godwit
 
       # @return [Array<String>, nil] topic, header, text; nil: no packed record
       def frames(record)
-        return if record.bytesize < 6
         topic, header = record.unpack("nN")
-        return if 6 + topic + header > record.bytesize
-        [
-          record.byteslice(6, topic), record.byteslice(6 + topic, header),
-          record.byteslice((6 + topic + header)..)
-        ]
+        return if header.nil? || 6 + topic + header > record.bytesize
+        [[6, topic], [6 + topic, header], [6 + topic + header, record.bytesize]]
+          .map { |from, size| record.byteslice(from, size) }
       end
     end
     private_constant :Packing

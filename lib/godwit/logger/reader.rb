@@ -222,9 +222,8 @@ module Godwit
       alias_method :to_s, :inspect
 
       # @private
-      def initialize_copy(_original)
-        raise Errors.build(UnsupportedError, :dup, nil,
-          "a reader cannot be copied: share this one, any thread may use it")
+      def initialize_copy(_)
+        raise Errors.no_copy("reader", "share this one, any thread may use it")
       end
 
       # @private

@@ -5,7 +5,7 @@ require_relative "warnings"
 require_relative "record"
 require_relative "segmented_log"
 require_relative "durable/journal"
-require_relative "durable/wire"
+require_relative "durable/send_window"
 require_relative "packing"
 
 module Godwit

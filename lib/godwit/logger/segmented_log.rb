@@ -2,7 +2,6 @@
 
 require "logger"
 require "zlib"
-require_relative "append"
 require_relative "folder"
 require_relative "segmented_log/recovery"
 

@@ -56,11 +56,8 @@ module Godwit
 
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
-        dropped = @drops.total + @lost + @transport.lost
-        Stats.new(
-          queued: queued, sent: @transport.sent, dropped: dropped, spooled: @transport.spooled,
-          last_error: @last_error
-        )
+        Stats.new(queued: queued, sent: @transport.sent, spooled: @transport.spooled,
+          dropped: @drops.total + @lost + @transport.lost, last_error: @last_error)
       end
 
       # Waits until all that was logged before has been handed to libzmq.

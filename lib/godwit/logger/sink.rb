@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "warnings"
-require_relative "append"
 require_relative "folder"
 require_relative "lines"
 require_relative "record"

@@ -19,24 +19,20 @@ module Godwit
       # Bytes of such a line in an error that is too long.
       MOST_LINE = 256
       # JSON's generator writes these by itself.
-      SIMPLE = [
-        ::String, ::Symbol, ::Integer, ::Float, ::NilClass, ::TrueClass, ::FalseClass
-      ].to_h { |kind| [kind, true] }.compare_by_identity.freeze
+      SIMPLE = [::String, ::Symbol, ::Integer, ::Float, ::NilClass, ::TrueClass, ::FalseClass]
+        .to_h { |kind| [kind, true] }.compare_by_identity.freeze
       # Levels of Hashes and Arrays that are looked through.
       DEPTH = 10
       # What a program's own methods may raise, except what ends the program.
-      FAULTS = [
-        StandardError, ScriptError, SystemStackError, SecurityError, NoMemoryError,
-        *(::Java::JavaLang::StackOverflowError if RUBY_ENGINE == "jruby")
-      ].freeze
+      FAULTS = [StandardError, ScriptError, SystemStackError, SecurityError, NoMemoryError,
+        *(::Java::JavaLang::StackOverflowError if RUBY_ENGINE == "jruby")].freeze
 
       module_function
 
       def utf8(text)
         return text if text.encoding == Encoding::UTF_8 && text.valid_encoding?
-        unless text.encoding == Encoding::BINARY || text.encoding == Encoding::UTF_8
-          return text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
-        end
+        bytes = text.encoding == Encoding::BINARY || text.encoding == Encoding::UTF_8
+        return text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace) unless bytes
         text.dup.force_encoding(Encoding::UTF_8).scrub
       rescue EncodingError
         text.dup.force_encoding(Encoding::UTF_8).scrub

@@ -12,9 +12,8 @@ module Godwit
       PATIENCE = 2.0
       # Seconds between two connections to a peer that is no receiver, at most.
       SLOWEST = 5.0
-      EVENTS = %i[
-        handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected
-      ].freeze
+      EVENTS = %i[handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected]
+        .freeze
       WRONG = "is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`"
 
       # @param stores [Array<Store>] the writer's own, then those that ended processes left
@@ -130,10 +129,9 @@ module Godwit
 
       def greet(window, number)
         return @writer.progress if window.welcomed(number)
-        @writer.trouble(
-          "the receiver has records of #{window.store.id} that #{window.store.folder} never " \
-          "sent (a copy of it, or a power cut?): it goes on under a new id"
-        )
+        @writer.trouble("the receiver has records of #{window.store.id} that " \
+          "#{window.store.folder} never sent (a copy of it, or a power cut?): it goes on under a " \
+          "new id")
         window.store.rename
         window.renamed
       end

@@ -72,10 +72,8 @@ module Godwit
       def stats
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
         waiting = pending
-        Stats.new(
-          queued: waiting + @trapped.size, sent: @stored - [waiting, @stored].min,
-          dropped: @drops.total + @gone, spooled: 0, last_error: @last_error
-        )
+        Stats.new(queued: waiting + @trapped.size, sent: @stored - [waiting, @stored].min,
+          dropped: @drops.total + @gone, spooled: 0, last_error: @last_error)
       end
 
       # Waits until all that was logged before has been acknowledged.
