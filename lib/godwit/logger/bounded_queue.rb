@@ -118,7 +118,10 @@ module Godwit
           before = @steps
           return false if unresponsive?
           return true if room?(YIELD, patient: false)
-          note_wait if @steps == before
+          next unless @steps == before # the socket took nothing
+          now = Timeout.now
+          from = (@waited_from ||= now - YIELD)
+          @unresponsive = true if @stalled && now > @unresponsive_from && now - from > LONGEST_WAIT
         end
         false
       end
@@ -146,13 +149,6 @@ module Godwit
         true
       ensure
         @waiters -= 1
-      end
-
-      # A caller has waited, and the socket took nothing.
-      def note_wait
-        now = Timeout.now
-        from = (@waited_from ||= now - YIELD)
-        @unresponsive = true if @stalled && now > @unresponsive_from && now - from > LONGEST_WAIT
       end
 
       def wake

@@ -11,8 +11,7 @@ module Godwit
     # **Threads and fibers**: each fiber has its own tags. **Fork**: a child keeps the tags of the
     # fiber that forked.
     class Formatter < ::Logger::Formatter
-      # Levels of nested Arrays of tags that are flattened.
-      DEPTH = 10
+      DEPTH = 10 # levels of nested Arrays of tags that are flattened
       private_constant :DEPTH
 
       # Without tags.

@@ -5,8 +5,7 @@ module Godwit
     # Packs a record into one String, and several such Strings into one message.
     # ext/godwit/logger_packing.c does the same.
     module Packing
-      # The first frame of a batch.
-      BATCH = Constants::LOG_BATCH_MARK.b.freeze
+      BATCH = Constants::LOG_BATCH_MARK.b.freeze # the first frame of a batch
 
       module_function
 

@@ -38,7 +38,8 @@ module Godwit
 
       def files
         pattern = @period ? DATED : NUMBERED
-        found = siblings.to_h { |name| [name, suffix(name).match(pattern)] }.compact
+        start = File.basename(@path).size
+        found = siblings.to_h { |name| [name, File.basename(name)[start..].match(pattern)] }.compact
         return found.keys.sort_by { |name| found[name][1].to_i } unless @period
         found.keys.sort_by { |name| [found[name][1], found[name][2].to_i] }.reverse
       end
@@ -55,13 +56,10 @@ module Godwit
       private
 
       def siblings
-        folder = File.dirname(@path)
-        start = "#{File.basename(@path)}."
-        names = Dir.children(folder).select { |name| name.start_with?(start) }
+        folder, base = File.split(@path)
+        names = Dir.children(folder).select { |name| name.start_with?("#{base}.") }
         names.map { |name| File.join(folder, name) }
       end
-
-      def suffix(name) = File.basename(name)[File.basename(@path).size..]
 
       def dated_name(now)
         day = ::Logger::Period.previous_period_end(now, @period.to_s).strftime("%Y%m%d")

@@ -216,13 +216,9 @@ module Godwit
         end
         return [bytes.byteslice(first...stop), last, offset + stop] if first
         return slice(segment, offset + stop, most) if stop.positive? # only the note
-        larger_entry(segment, bytes, offset) || give_up(segment, offset)
-      end
-
-      def larger_entry(segment, bytes, offset)
-        length = HEAD_BYTES + (bytes.unpack1("N") || 0)
-        return if length <= bytes.bytesize || offset + length > segment.size
-        slice(segment, offset, length)
+        length = HEAD_BYTES + (bytes.unpack1("N") || 0) # of an entry that is larger than `most`
+        larger = length > bytes.bytesize && offset + length <= segment.size
+        (slice(segment, offset, length) if larger) || give_up(segment, offset)
       end
 
       # Skips the rest of a file that the disk has corrupted; no entry is appended to it.

@@ -18,8 +18,7 @@ module Godwit
       GRACE = (RUBY_ENGINE == "jruby") ? 1.0 : 0.25
       # Seconds between two looks for new records, while older ones on the disk wait for the socket.
       LOOK = 0.05
-      # Seconds between two records that report drops.
-      REPORT_EVERY = 1.0
+      REPORT_EVERY = 1.0 # seconds between two records that report drops
 
       def initialize(settings, warnings)
         super

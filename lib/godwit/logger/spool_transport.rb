@@ -18,8 +18,7 @@ module Godwit
       SEGMENT_BYTES = 1 << 20
       # Bytes sent in one go: more than a batch of new records has, so that the backlog shrinks.
       CHUNK = 1 << 18
-      # Seconds that the socket has before records go to the disk.
-      PATIENCE = 0.05
+      PATIENCE = 0.05 # seconds that the socket has before records go to the disk
       LINE = "L"
       FRAMES = "F"
 
@@ -135,8 +134,7 @@ module Godwit
       def own
         return @own if @parts.include?(@own)
         @own = part_of(Store.within(@folder, segment_bytes: [SEGMENT_BYTES, @most / 8 + 1].min))
-        @parts << @own
-        @own
+        @parts.push(@own).last
       end
 
       def part_of(store) = Part.new(store, store.segments.released)

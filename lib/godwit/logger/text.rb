@@ -9,20 +9,15 @@ module Godwit
     # Makes text and JSON of the objects that a program logs. No method raises: the result says what
     # could not be shown.
     module Text
-      # Bytes of a text, and of a payload.
-      MOST_BYTES = 64 * 1024
-      # Bytes of a program's or a host's name.
-      MOST_NAME = 1024
-      # Causes of an error, and lines of its backtrace.
-      MOST_CAUSES = 10
-      MOST_LINES = 200
-      # Bytes of such a line in an error that is too long.
-      MOST_LINE = 256
+      MOST_BYTES = 64 * 1024 # bytes of a text, and of a payload
+      MOST_NAME = 1024 # bytes of a program's or a host's name
+      MOST_CAUSES = 10 # causes of an error
+      MOST_LINES = 200 # lines of its backtrace
+      MOST_LINE = 256 # bytes of such a line in an error that is too long
       # JSON's generator writes these by itself.
       SIMPLE = [::String, ::Symbol, ::Integer, ::Float, ::NilClass, ::TrueClass, ::FalseClass]
         .to_h { |kind| [kind, true] }.compare_by_identity.freeze
-      # Levels of Hashes and Arrays that are looked through.
-      DEPTH = 10
+      DEPTH = 10 # levels of Hashes and Arrays that are looked through
       # What a program's own methods may raise, except what ends the program.
       FAULTS = [StandardError, ScriptError, SystemStackError, SecurityError, NoMemoryError,
         *(::Java::JavaLang::StackOverflowError if RUBY_ENGINE == "jruby")].freeze
@@ -133,15 +128,12 @@ module Godwit
         kind = class_of(exception)
         text = message(exception)
         lines = ::Array.try_convert(exception.backtrace)
-        lines &&= first_lines(lines, room ? room / 2 / MOST_LINE : MOST_LINES)
+        most = room ? room / 2 / MOST_LINE : MOST_LINES
+        more = lines && lines.size - most
+        lines = [*lines.first(most), "...(cut #{more} lines)"] if more&.positive?
         return {class: kind, message: text, backtrace: lines} unless room
         lines &&= lines.map { |line| cut(utf8(name(line)), MOST_LINE) }
         {class: cut(kind, MOST_LINE), message: cut(text, room / 2), backtrace: lines}
-      end
-
-      def first_lines(lines, most)
-        return lines if lines.size <= most
-        [*lines.first(most), "...(cut #{lines.size - most} lines)"]
       end
 
       def message(exception)

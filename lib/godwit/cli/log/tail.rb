@@ -8,8 +8,7 @@ module Godwit
         summary "Shows the chosen records as they come."
         usage "log tail ENDPOINT [options]"
 
-        # What --color takes.
-        COLOR = %w[auto always never].freeze
+        COLOR = %w[auto always never].freeze # what --color takes
         CHOICES = %i[level prog host tag].freeze # choices that the broadcaster knows too
         private_constant :CHOICES
 

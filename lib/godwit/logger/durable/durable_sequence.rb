@@ -7,8 +7,7 @@ module Godwit
   class Logger < ::Logger
     # A {SequenceCounter} whose numbers continue after a restart. Its caller holds a lock.
     class DurableSequence < SequenceCounter
-      # Topics whose counts a note keeps.
-      MOST_NOTED = 1_000
+      MOST_NOTED = 1_000 # topics whose counts a note keeps
 
       class << self
         # @return [String] a note of {SegmentedLog}

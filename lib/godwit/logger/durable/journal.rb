@@ -6,25 +6,19 @@ module Godwit
   class Logger < ::Logger
     # The last seq of each durable writer. Beyond a number of writers it forgets those that have
     # been silent for longest.
-    class LastSequence
+    class LastSequence < Hash
       MOST = 50_000
 
       def initialize(most = MOST)
+        super()
         @most = most
-        @seqs = {}
       end
-
-      def [](writer) = @seqs[writer]
 
       def []=(writer, seq)
-        @seqs.delete(writer) # moves the writer to the Hash's end
-        @seqs[writer] = seq
-        @seqs.shift if @seqs.size > @most
+        delete(writer) # moves the writer to the Hash's end
+        super
+        shift if size > @most
       end
-
-      def known?(writer) = @seqs.key?(writer)
-      def empty? = @seqs.empty?
-      def to_h = @seqs
     end
     private_constant :LastSequence
 
@@ -35,8 +29,7 @@ module Godwit
     # At the start the file is cut to the size in the last entry: later records were not
     # acknowledged, and come again. So records that are not durable go through the journal too.
     class Journal
-      # Bytes after which the journal is rewritten as one entry.
-      COMPACT = 1 << 20
+      COMPACT = 1 << 20 # bytes after which the journal is rewritten as one entry
       PLACE = "Q>Q>nNN" # inode, size, bytes checked, their CRC-32, writers
       PLACE_BYTES = 26
       WRITER_BYTES = 24 # id, seq
@@ -110,7 +103,7 @@ module Godwit
 
       def durable?(record)
         id = record.writer unless record.plain?
-        id && @lasts.known?([id].pack("H*"))
+        id && @lasts.key?([id].pack("H*"))
       end
 
       def open_file(path)
@@ -159,8 +152,7 @@ module Godwit
 
       # @return [String, nil] the file; rotation may have renamed it after the last entry
       def find(inode)
-        folder = File.dirname(@sink.path)
-        start = File.basename(@sink.path)
+        folder, start = File.split(@sink.path)
         names = Dir.children(folder).select { |name| name.start_with?(start) }
         names.map { |name| File.join(folder, name) }.find { |path| Folder.inode(path) == inode }
       end

@@ -30,12 +30,9 @@ module Godwit
     # How far a receiver has one store's records: what to send next, and what an answer means. It
     # sends nothing itself.
     class SendWindow
-      # Bytes of one message, about.
-      CHUNK = 1 << 18
-      # Bytes sent and not acknowledged, at most.
-      WINDOW = 4 << 20
-      # Seconds without progress until it sends HELLO again.
-      RETRY = 1.0
+      CHUNK = 1 << 18 # bytes of one message, about
+      WINDOW = 4 << 20 # bytes sent and not acknowledged, at most
+      RETRY = 1.0 # seconds without progress until it sends HELLO again
 
       def initialize(store)
         @store = store

@@ -18,10 +18,8 @@ module Godwit
     class DurableWriter < BaseWriter
       BYTES = 1 << 30
       SEGMENT_BYTES = 4 << 20
-      # The folder's bytes are at least so many segments.
-      PARTS = 8
-      # Records of trap handlers that wait to be stored.
-      MOST_QUEUED = 10_000
+      PARTS = 8 # the folder's bytes are at least so many segments
+      MOST_QUEUED = 10_000 # records of trap handlers that wait to be stored
 
       def initialize(settings, warnings)
         super

@@ -30,7 +30,12 @@ module Godwit
           raise Errors.bad_value(:reader, "state:", "a file", @path) if File.directory?(@path)
           return [] unless File.exist?(@path)
           writers = JSON.parse(File.read(@path, encoding: "UTF-8")).fetch("writers")
-          writers.map { |writer, values| statistics_of(writer, values) }
+          writers.map do |writer, values|
+            numbers = values.values_at("first", "last", "received", "lost", "late")
+            raise TypeError unless numbers.all?(Integer) && values["time"].is_a?(Numeric)
+            settings = values.slice(*FIELDS).transform_keys(&:to_sym)
+            WriterStatistics.new(writer, values["first"], **settings)
+          end
         rescue JSON::ParserError, KeyError, TypeError, NoMethodError, ArgumentError
           raise Errors.bad_value(:reader, "state:", "a file that a reader wrote, or none", @path)
         end
@@ -50,15 +55,6 @@ module Godwit
         rescue SystemCallError => error
           warn "godwit: the reader's state was not written: #{error.message}" unless @error
           @error = error
-        end
-
-        private
-
-        def statistics_of(writer, values)
-          numbers = values.values_at("first", "last", "received", "lost", "late")
-          raise TypeError unless numbers.all?(Integer) && values["time"].is_a?(Numeric)
-          settings = values.slice(*FIELDS).transform_keys(&:to_sym)
-          WriterStatistics.new(writer, values["first"], **settings)
         end
       end
       private_constant :State
