@@ -215,9 +215,7 @@ module Godwit
     # @param timeout [Numeric, nil] seconds; nil: for ever
     # @return [Boolean] whether it has
     # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration
-    def flush(timeout: nil)
-      @handle ? @handle.flush(timeout) : true
-    end
+    def flush(timeout: nil) = @handle ? @handle.flush(timeout) : true
 
     # Sends what is queued, for at most linger, and ends; a line on $stderr counts the rest. Later
     # records are dropped and counted. In a forked child this does not affect the parent.

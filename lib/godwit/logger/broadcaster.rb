@@ -49,9 +49,7 @@ module Godwit
         # @param options [Hash] see {#initialize}
         # @return [Broadcaster] or the block's value
         # @see #initialize
-        def new(*sides, **options, &block)
-          AutoClose.with(super(*sides, **options, &nil), &block)
-        end
+        def new(*sides, **options, &block) = AutoClose.with(super(*sides, **options, &nil), &block)
       end
 
       # Binds everything; {#run} or {#start} begin to receive.

@@ -37,9 +37,8 @@ module Godwit
       # @return [Array<Object>] the added tags
       def push_tags(*tags)
         tags = flat(tags).reject { |tag| Text.empty?(tag) }
-        Thread.current[@key] = [
-          *current_tags, *tags.map { |tag| (::String === tag) ? Text.name(tag).freeze : tag }
-        ].freeze
+        named = tags.map { |tag| (::String === tag) ? Text.name(tag).freeze : tag }
+        Thread.current[@key] = [*current_tags, *named].freeze
         tags
       end
 
@@ -54,10 +53,7 @@ module Godwit
 
       # Removes all tags.
       # @return [Array]
-      def clear_tags!
-        Thread.current[@key] = [].freeze
-      end
-
+      def clear_tags! = Thread.current[@key] = [].freeze
       # @return [Array<Object>] the tags of this fiber; frozen
       def current_tags = Thread.current[@key] || @tags
 

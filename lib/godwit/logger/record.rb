@@ -120,11 +120,8 @@ module Godwit
       def payload = data["payload"]
       # @return [Hash, nil] class, message, backtrace (Array of Strings), causes (Array of Hashes)
       def error = data["error"].is_a?(Hash) ? data["error"] : nil
-
       # @return [Hash] the whole header; empty for a plain line
-      def data
-        @data ||= plain? ? {} : parsed
-      end
+      def data = @data ||= plain? ? {} : parsed
 
       # The line that Ruby's Logger would have written, with a newline; a plain line as it came.
       # @return [String] UTF-8

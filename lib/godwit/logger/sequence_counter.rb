@@ -24,12 +24,8 @@ module Godwit
       # @return [String] fields of the header before and after the thread's number
       attr_reader :before_thread, :after_thread
       attr_reader :topic, :label, :prog, :pid, :tseq
-
       # Goes on after this number.
-      def resume(tseq)
-        @tseq = @sent = tseq
-      end
-
+      def resume(tseq) = @tseq = @sent = tseq
       # Callers, without a lock: CRuby switches threads in no addition.
       def drop = @dropped += 1
       # The thread that encodes.

@@ -70,10 +70,7 @@ module Godwit
       end
 
       # Waits until some may go, or {PATIENCE} is over.
-      def wait
-        @unresponsive = !@push.wait(PATIENCE)
-      end
-
+      def wait = @unresponsive = !@push.wait(PATIENCE)
       def backlog? = !first.nil?
 
       # Sends some of the backlog as soon as that is possible.

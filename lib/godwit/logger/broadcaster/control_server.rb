@@ -82,9 +82,7 @@ module Godwit
           [JSON.generate("frames" => messages.map(&:size)), *messages.flatten]
         end
 
-        def failure(text)
-          [JSON.generate("error" => text.dup.force_encoding(Encoding::UTF_8).scrub)]
-        end
+        def failure(text) = [JSON.generate("error" => Text.utf8(text))]
       end
       private_constant :ControlServer
     end

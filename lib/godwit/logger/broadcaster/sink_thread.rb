@@ -26,9 +26,7 @@ module Godwit
         end
 
         # A second call does nothing.
-        def start
-          @thread ||= Worker.new { work }.tap { |thread| thread.name = "godwit log sink" }
-        end
+        def start = @thread ||= Worker.new { work }.tap { |thread| thread.name = "godwit log sink" }
 
         # Called after the proxy has ended: writes what was captured, and closes the sink.
         def close

@@ -56,11 +56,8 @@ module Godwit
       attr_reader :sink
       def path = @sink.path
       def last(writer) = @lock.synchronize { @lasts[writer] }
-
       # @param seq [Integer] up to which the writer has been acknowledged, maybe by another receiver
-      def greet(writer, seq)
-        @lock.synchronize { @lasts[writer] = [seq, @lasts[writer] || 0].max }
-      end
+      def greet(writer, seq) = @lock.synchronize { @lasts[writer] = [seq, @lasts[writer] || 0].max }
 
       # Writes records of writers that are not durable. It skips durable records: {#write_durable}
       # wrote them before a broadcaster passed them on.

@@ -44,13 +44,8 @@ module Godwit
           nil # the folder was deleted meanwhile
         end
 
-        def inherited?(folder)
-          HELD.any? { |lock| !lock.own? && lock.folder == folder }
-        end
-
-        def own?(folder)
-          HELD.any? { |lock| lock.own? && lock.folder == folder }
-        end
+        def inherited?(folder) = HELD.any? { |lock| !lock.own? && lock.folder == folder }
+        def own?(folder) = HELD.any? { |lock| lock.own? && lock.folder == folder }
 
         def owner(folder)
           File.read(File.join(folder, NAME))[/\A\d+\z/]
@@ -58,13 +53,8 @@ module Godwit
           nil
         end
 
-        def forget_inherited
-          HELD.each { |lock| lock.file.close unless lock.own? }
-        end
-
-        def hand_over(operation)
-          HELD.each { |lock| lock.file.flock(operation) if lock.own? }
-        end
+        def forget_inherited = HELD.each { |lock| lock.file.close unless lock.own? }
+        def hand_over(operation) = HELD.each { |lock| lock.file.flock(operation) if lock.own? }
 
         private
 
