@@ -138,7 +138,7 @@ module Godwit
         # @param form [:json, nil] nil: the lines of a file
         # @yield when the reader of the output has closed it
         def initialize(io, form = nil, &closed)
-          require_relative "../../logger/lines"
+          require_relative "../../logger"
           @io = io
           @form = form
           @closed = closed
