@@ -15,9 +15,7 @@ module Godwit
         @last_error = nil
       end
 
-      # @return [BoundedQueue, DurableWriter] takes entries
-      attr_reader :queue
-      attr_reader :sequence
+      attr_reader :queue, :sequence # the queue takes entries
       def plain? = @plain
       def own? = @pid == Process.pid
       def at_work? = own? && !@closing

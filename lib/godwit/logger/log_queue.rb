@@ -20,8 +20,7 @@ module Godwit
         self
       end
 
-      # @return [Boolean] whether callers need not yield, since the sender can send nothing
-      attr_writer :stalled
+      attr_writer :stalled # whether callers need not yield, since the sender can send nothing
 
       # @return [Boolean] false: closed
       def append(entry)

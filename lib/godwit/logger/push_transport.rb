@@ -22,8 +22,7 @@ module Godwit
         @large = [] # trackers and bytes of the messages that libzmq holds in place
       end
 
-      # Records, and messages, that libzmq took.
-      attr_reader :sent, :messages
+      attr_reader :sent, :messages # that libzmq took
       # @return [Boolean] after {#close}: whether libzmq had passed on all that it took, as far as
       #   can be told
       attr_reader :emptied

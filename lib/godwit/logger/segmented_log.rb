@@ -71,8 +71,7 @@ module Godwit
         @next = (@segments.last&.number || 0) + 1
       end
 
-      # @return [Integer] bytes that were no whole entries, torn by a crash or corrupted by the disk
-      attr_reader :cut
+      attr_reader :cut # bytes that were no whole entries, torn by a crash or corrupted by the disk
       def released = look { @released }
       # @return [Integer] the last seq known to be appended
       def last = look { last_one }

@@ -21,8 +21,7 @@ module Godwit
         resume(@dropped = 0)
       end
 
-      # @return [String] fields of the header before and after the thread's number
-      attr_reader :before_thread, :after_thread
+      attr_reader :before_thread, :after_thread # fields of the header around the thread's number
       attr_reader :topic, :label, :prog, :pid, :tseq
       # Goes on after this number.
       def resume(tseq) = @tseq = @sent = tseq
@@ -51,8 +50,7 @@ module Godwit
 
       # The id, the last record's number, and the count of dropped records.
       attr_reader :writer, :seq, :dropped
-      # @return [String] the start of each header, up to the seq
-      attr_reader :head
+      attr_reader :head # the start of each header, up to the seq
 
       def stream(level, prog)
         # The program's object need not be fit to be a Hash key.

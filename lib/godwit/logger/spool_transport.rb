@@ -46,8 +46,7 @@ module Godwit
         @unresponsive = true # until the socket has taken something
       end
 
-      # @return [Integer] records in folders that were deleted
-      attr_reader :lost
+      attr_reader :lost # records in folders that were deleted
 
       def open
         @kept = nil

@@ -34,7 +34,12 @@ module Godwit
         private
 
         def obey
-          waiter = Thread.new { wait }
+          waiter = Thread.new do # the broadcaster ends by itself only after an error
+            @broadcaster.wait
+            @signals << StateError.new("the broadcaster has ended", operation: :log)
+          rescue => error
+            @signals << error
+          end
           loop do
             case (word = @signals.pop)
             when "HUP" then reopen
@@ -44,14 +49,6 @@ module Godwit
           end
         ensure
           waiter.kill
-        end
-
-        # The broadcaster ends by itself only after an error.
-        def wait
-          @broadcaster.wait
-          @signals << StateError.new("the broadcaster has ended", operation: :log)
-        rescue => error
-          @signals << error
         end
 
         def reopen

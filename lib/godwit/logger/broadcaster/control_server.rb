@@ -25,8 +25,7 @@ module Godwit
           @dropped = 0
         end
 
-        # @return [Integer] answers that were not sent, since too many wait for that client
-        attr_reader :dropped
+        attr_reader :dropped # answers that were not sent, since too many wait for that client
         def endpoints = @socket.endpoints
 
         # A second call does nothing.

@@ -11,8 +11,7 @@ module Godwit
       class SinkThread
         BATCH = 256 # high-water mark of each socket, and most records in one write
         PATIENCE = 3 # seconds that close waits for a sink without a method `patience`
-        # @return [Socket] gets the captured messages
-        attr_reader :socket
+        attr_reader :socket # gets the captured messages
 
         def initialize(sink, context, on_foreign)
           @sink = sink

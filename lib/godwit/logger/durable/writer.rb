@@ -32,8 +32,7 @@ module Godwit
         open_store
       end
 
-      # @return [Integer] records that were in a folder when it was deleted
-      attr_reader :gone
+      attr_reader :gone # records that were in a folder when it was deleted
       def alive? = own? && !@deleted && @sender&.alive?
       # @return [Boolean] false during linger, when it still stores what is logged
       def closed? = @sealed ? true : false

@@ -15,8 +15,7 @@ module Godwit
         PERIOD = 1.0
         FIELDS = %w[prog host last received lost late time].freeze
 
-        # @return [SystemCallError, nil] why the last write failed
-        attr_reader :error
+        attr_reader :error # why the last write failed
 
         def initialize(path)
           @path = File.expand_path(Folder.checked_path(path, :reader, "state:"))

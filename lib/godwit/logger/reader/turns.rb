@@ -14,8 +14,7 @@ module Godwit
         # One writer's messages with their sizes, and the sum of the sizes in bytes.
         Queue = Struct.new(:messages, :bytes)
 
-        # @return [Integer] messages dropped for lack of space
-        attr_reader :dropped
+        attr_reader :dropped # messages dropped for lack of space
 
         # @param most [Integer] bytes that may wait; beyond them, a writer with more than its equal
         #   share loses its new messages
