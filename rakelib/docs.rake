@@ -46,6 +46,11 @@ task :docs do
   YARD::Logger.instance.io = $stderr
   warnings = []
   YARD::Logger.instance.define_singleton_method(:warn) { |message| warnings << message }
+  # A private constant is private without a tag, and its methods with it.
+  YARD::Parser::SourceParser.after_parse_list do
+    hidden = YARD::Registry.all(:class, :module).select { |one| one.visibility == :private }
+    hidden.each { |one| one.docstring.add_tag(YARD::Tags::Tag.new(:private, "")) }
+  end
   YARD::CLI::Yardoc.run("--quiet", "--no-progress", "--no-cache")
 
   warnings.concat(link_pages.call("doc"))

@@ -240,11 +240,7 @@ module Godwit
     alias_method :to_s, :inspect
 
     # @private
-    def initialize_copy(_original)
-      raise Errors.build(
-        UnsupportedError, :dup, nil, "a beacon cannot be copied: Beacon.new makes another"
-      )
-    end
+    def initialize_copy(_) = raise(Errors.no_copy("beacon", "Beacon.new makes another"))
 
     # @private
     def forked? = @thread.forked?

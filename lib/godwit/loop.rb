@@ -262,9 +262,7 @@ module Godwit
     alias_method :to_s, :inspect
 
     # @private
-    def initialize_copy(_original)
-      refuse(UnsupportedError, :dup, "a loop cannot be copied: make another with Loop.new")
-    end
+    def initialize_copy(_) = raise(Errors.no_copy("loop", "make another with Loop.new"))
 
     # @private
     def forked? = @poller.forked?

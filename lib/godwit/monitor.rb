@@ -125,9 +125,7 @@ module Godwit
     alias_method :to_s, :inspect
 
     # @private
-    def initialize_copy(_original)
-      raise Errors.no_copy("monitor", "Socket#monitor makes another")
-    end
+    def initialize_copy(_) = raise(Errors.no_copy("monitor", "Socket#monitor makes another"))
 
     private
 

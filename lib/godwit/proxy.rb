@@ -178,9 +178,7 @@ module Godwit
     def bound(bytes) = _bound(bytes)
 
     # @private
-    def initialize_copy(_original)
-      raise Errors.no_copy("proxy", "make another with Proxy.new")
-    end
+    def initialize_copy(_) = raise(Errors.no_copy("proxy", "make another with Proxy.new"))
 
     # @private
     # Makes {#close} close these sockets too.

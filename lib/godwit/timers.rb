@@ -160,11 +160,7 @@ module Godwit
     alias_method :to_s, :inspect
 
     # @private
-    def initialize_copy(_original)
-      raise Errors.build(
-        UnsupportedError, :dup, nil, "timers cannot be copied: make others with Timers.new"
-      )
-    end
+    def initialize_copy(_) = raise(Errors.no_copy("Timers object", "make another with Timers.new"))
 
     # @private
     # @return [Float]

@@ -2,7 +2,7 @@
 
 require "test_helper"
 require "godwit/cli"
-require "godwit/cli/endpoint"
+require "godwit/cli/family"
 
 class CLIEndpointTest < Godwit::TestCase
   EXPANDED = {

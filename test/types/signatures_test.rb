@@ -205,7 +205,7 @@ class SignaturesTest < Godwit::TestCase
 
   def hidden?(object)
     until object.nil? || object.root?
-      return true if object.has_tag?(:private)
+      return true if object.has_tag?(:private) || object.visibility == :private
       object = object.namespace
     end
     false

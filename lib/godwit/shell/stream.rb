@@ -106,9 +106,7 @@ module Godwit
       alias_method :to_s, :inspect
 
       # @private
-      def initialize_copy(_original)
-        raise Errors.no_copy("stream", "make another with Shell.rows")
-      end
+      def initialize_copy(_) = raise(Errors.no_copy("stream", "make another with Shell.rows"))
 
       # @private
       # @return [String] a row with its separator, for another command's input
