@@ -6,7 +6,6 @@ module Godwit
   # @private
   module AutoClose
     # Yields the object, then closes it. A child forked in the block leaves it to its parent.
-    # @param object [#close, #forked?]
     # @return [Object] the block's value; without a block the object, still open
     def self.with(object)
       return object unless block_given?

@@ -5,8 +5,6 @@ module Godwit
   # `Warning[:deprecated] = true` show.
   # @private
   module Deprecation
-    # @param old [String] the deprecated name
-    # @param new [String] its replacement
     def self.warn(old, new)
       place = caller_locations(1).find { |location| !location.path.start_with?(__dir__) }
       text = "#{place&.path}:#{place&.lineno}: godwit: #{old} is deprecated: use #{new}"

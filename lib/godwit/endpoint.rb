@@ -15,8 +15,6 @@ module Godwit
 
     module_function
 
-    # @param operation [Symbol] :bind, :connect, :unbind or :disconnect
-    # @raise [EndpointError, ProtocolError, EndpointTypeError] naming the fix
     def check(endpoint, operation)
       unless endpoint.is_a?(String)
         raise Errors.of(EndpointTypeError, operation,

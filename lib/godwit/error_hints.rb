@@ -12,7 +12,6 @@ module Godwit
 
     module_function
 
-    # @param what [Integer, Class] errno, or the class of the error
     # @return [String, nil] the fix; nil: the table's
     def for(what, operation, object, endpoint)
       return FIXED_MARK if what == StateError && operation == :set

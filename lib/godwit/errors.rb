@@ -120,28 +120,19 @@ module Godwit
     end
 
     # Makes an exception whose text the table does not hold.
-    # @param klass [Class] including {Error}
-    # @param text [String] cause and fix
     def of(klass, operation, text) = klass.new("#{operation}: #{text}", operation: operation)
 
     # The table has the rules for some operations before the rule for all others.
-    # @return [Rule, nil] the first that fits
     def find(errno, operation)
       return TABLE.find { |rule| rule.klass && errno <= rule.klass } if errno.is_a?(Class)
       TABLE.find { |rule| rule.applies_to?(errno, operation) }
     end
 
-    # @param argument [String] its name, such as "count:"
-    # @param allowed [String] what it takes, in words
-    # @param value [Object] not shown where `secret`
-    # @return [ArgumentValueError]
     def bad_value(operation, argument, allowed, value, secret: false)
       got = secret ? value.class : shown(value)
       of(ArgumentValueError, operation, "#{argument} takes #{allowed}: got #{got}")
     end
 
-    # @return [ArgumentTypeError]
-    # @see bad_value
     def bad_type(operation, argument, allowed, value)
       of(ArgumentTypeError, operation, "#{argument} takes #{allowed}: got #{shown(value)}")
     end
@@ -152,7 +143,6 @@ module Godwit
       raise bad_value(operation, argument, allowed, value)
     end
 
-    # @param name [String] such as "in_bytes:"
     # @raise [ArgumentValueError] unless the value is an Integer, 1 or more
     def check_bytes(operation, name, value)
       check_positive(operation, name, "bytes, 1 or more", value)
@@ -169,7 +159,6 @@ module Godwit
       build(StateError, operation, nil, "this #{what} is open already; #{maker} makes another")
     end
 
-    # @return [UnsupportedError] for `dup` and `clone`
     def no_copy(what, fix)
       build(UnsupportedError, :dup, nil, "a #{what} cannot be copied: #{fix}")
     end

@@ -10,9 +10,6 @@ module Godwit
       super
     end
 
-    # @param options [Hash] keywords of its `initialize`
-    # @param called [Class] whose `new` was called
-    # @raise [ArgumentValueError] for an unknown keyword
     def self.check(klass, options, called = klass)
       return if options.empty?
       parameters = klass.instance_method(:initialize).parameters

@@ -48,7 +48,6 @@ module Godwit
       end
 
       # @private
-      # @return [Message] of these frames
       def of(frames) = new.tap { |message| message.instance_variable_set(:@frames, frames) }
 
       private

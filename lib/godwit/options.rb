@@ -130,7 +130,6 @@ module Godwit
       alias_method :to_s, :inspect
 
       # @private
-      # @return [OptionError] for the caller to raise
       def error(problem, klass = OptionError)
         klass.new("option #{name} (ZMQ_#{const}) #{problem}", operation: :option)
       end

@@ -201,12 +201,10 @@ module Godwit
     alias_method :to_s, :inspect
 
     # @private
-    # @return [Integer] threads and fibers in {#wait}
     def waiters = _waiters
 
     # @private
     # @return [Integer] the bits of `bits` that a socket of this type can become ready for
-    # @raise [UnsupportedError] when none is left
     def possible(operation, thing, bits)
       return bits unless Socket === thing
       possible = bits

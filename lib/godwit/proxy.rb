@@ -167,14 +167,11 @@ module Godwit
     alias_method :to_s, :inspect
 
     # @private
-    # @param observer [#record] gets each message
-    # @return [self]
     def observe(observer) = _observe(observer)
 
     # @private
     # @param bytes [Integer] most bytes of large frames in the sending side's queues; a message that
     #   exceeds them is dropped
-    # @return [self]
     def bound(bytes) = _bound(bytes)
 
     # @private

@@ -19,7 +19,6 @@ module Godwit
 
     # @param seconds [Integer, Float, nil] nil is for ever
     # @return [Integer, nil] milliseconds, rounded up, -1 for ever; nil (the socket's own) for UNSET
-    # @raise [ArgumentTypeError, ArgumentValueError]
     def milliseconds(seconds)
       return nil if UNSET.equal?(seconds)
       return -1 if seconds.nil?

@@ -49,7 +49,6 @@ module Godwit
     end
 
     # @private
-    # @raise [StateError] in a trap block
     def self.locked(lock, operation, &block)
       lock.synchronize(&block)
     rescue ThreadError => error
@@ -167,7 +166,6 @@ module Godwit
     end
 
     # @private
-    # @return [Float]
     def now = @clock ? @clock.call : Timeout.now
 
     # @private
@@ -207,7 +205,6 @@ module Godwit
       timer
     end
 
-    # @return [Boolean] whether it is the next one
     def start(timer, interval)
       if timer.pending?
         @heap.update(timer) { timer.start(now, interval, @horizon) }
@@ -218,7 +215,6 @@ module Godwit
       @heap.first.equal?(timer)
     end
 
-    # @return [Boolean] whether it was pending
     def stop(timer)
       found = @heap.delete(timer)
       timer.cancelled!

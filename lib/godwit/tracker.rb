@@ -27,7 +27,6 @@ module Godwit
 
     # @private
     # Tells the tracker that the send has succeeded.
-    # @return [self]
     def sent = _sent
 
     # @private

@@ -186,7 +186,6 @@ module Godwit
         @sockets.recreate
       end
 
-      # @return [Boolean] whether there may be more
       def receive
         address, payload = @sockets.receive
         return false unless address

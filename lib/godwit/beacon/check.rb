@@ -24,7 +24,6 @@ module Godwit
         raise Errors.bad_value(:beacon, "limit:", "a number of beacons, 1 or more", value)
       end
 
-      # @return [Integer, Float]
       def interval(value)
         unless value.is_a?(Numeric) && value.real?
           raise Errors.bad_type(:beacon, "interval", "a number of seconds", value)

@@ -12,7 +12,6 @@ module Godwit
 
       class << self
         # A second call does nothing.
-        # @param layer [Symbol] name of the layer and its folder
         # @param constant [String] a constant that tells whether such a gem is loaded
         # @raise [LoadError] when the other layer or such a gem is loaded
         def add(layer, constant)

@@ -56,7 +56,6 @@ module Godwit
       end
 
       # Removes it from the poller, also after an interrupt in the middle of a registration.
-      # @return [nil]
       def disown(object)
         @poller.remove(object)
         nil

@@ -94,8 +94,6 @@ module Godwit
       def kind(bit) = KINDS.find { |kind| kind.bit == bit }
 
       # @private
-      # @return [Integer] the bits of these events
-      # @raise [ArgumentValueError] for an unknown event
       def bits(names, operation)
         names = names.flatten(1).uniq
         wrong = names - EVENTS

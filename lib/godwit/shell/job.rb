@@ -17,10 +17,8 @@ module Godwit
       # its caller.
       FORWARDED = %w[INT TERM HUP QUIT].to_h { |name| [Signal.list[name], name.to_sym] }.freeze
 
-      # @return [Status, nil] once finished
       attr_reader :status
 
-      # @raise [SystemCallError] when a command cannot be started
       def initialize(plan, reuse: plan.reuse)
         @plan = plan
         @clock = Clock.new(plan)
@@ -70,7 +68,6 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether {#close} ended it
       def closed? = @closed || false
 
       # @return [String] the programs and their pids, such as `make[4242]`
@@ -83,7 +80,6 @@ module Godwit
       def signal(name) = @processes.signal(name)
 
       # Ends the run, from any thread: a thread that waits for rows finds them at an end.
-      # @param pending [Integer] as {#finish}
       def close(pending: 0)
         @closed = true
         finish(pending: pending)

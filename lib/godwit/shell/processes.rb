@@ -42,7 +42,6 @@ module Godwit
       end
 
       # Ends all groups. When an interrupt ends the wait, the {Reaper} stops them on its thread.
-      # @param first [Symbol] the first signal
       def stop(first = :TERM)
         return if foreign? || settled?
         Thread.handle_interrupt(Object => :never) do
@@ -99,7 +98,6 @@ module Godwit
       # Signals that stop a process which uses a terminal that it does not have.
       TERMINAL = %w[TTIN TTOU].map { |name| Signal.list.fetch(name) }.freeze
 
-      # @param group [Boolean] whether it leads a group
       def initialize(pid, words, group: true)
         @pid = pid
         @words = words
@@ -166,7 +164,6 @@ module Godwit
           nil
         end
 
-        # @param processes [Processes] stopped at exit
         def watch(processes)
           @lock.synchronize do
             @running.delete_if { |other, _| other.foreign? }
@@ -180,7 +177,6 @@ module Godwit
         def forget(processes) = @lock.synchronize { @running.delete(processes) }
 
         # Stops them on a thread. Finalizers call this: it takes no lock and does not wait.
-        # @param open [Array<#close>] closed first
         def take(processes, open = [])
           Thread.new do
             Thread.current.name = "godwit shell reaper"

@@ -14,7 +14,6 @@ module Godwit
 
       attr_reader :io
 
-      # @return [Boolean] whether the caller gets its rows
       def yields? = @taker.nil?
 
       # @param kind [Symbol, nil] yields [kind, row] instead of row
@@ -33,7 +32,6 @@ module Godwit
       end
 
       # @param deadline [Integer] ms on the monotonic clock, -1: none
-      # @return [Integer] as above
       def take(deadline, &block)
         return @rows.take(deadline, &@taker) if @taker
         return @rows.take(deadline, &block) unless @kind

@@ -25,8 +25,6 @@ module Godwit
       attr_reader :stages
 
       # @private
-      # @param children [Array<Child>] that were reaped
-      # @return [Status] of a run
       def self.of(plan, children, **facts)
         if children.size > 1
           stages = children.map do |child|

@@ -18,7 +18,6 @@ module Godwit
       module_function
 
       # @private
-      # @return [String] the name of a group
       def group(name, operation)
         raise Errors.bad_type(operation, "a group", "a String", name) unless name.is_a?(String)
         return name if name.bytesize <= GROUP_LIMIT && !name.include?("\0")
@@ -28,7 +27,6 @@ module Godwit
       end
 
       # @private
-      # @return [Integer] the number of a peer
       def routing_id(id, operation)
         return id if id.is_a?(Integer) && id.between?(1, 0xFFFF_FFFF)
         raise Errors.of(RoutingIdError, operation,

@@ -195,11 +195,9 @@ module Godwit
 
       # @private
       # Sends the messages from an index on until one would wait longer than the time.
-      # @return [Integer] how many went
       def send_from(messages, index, milliseconds) = _send_many(messages, index, milliseconds)
 
       # @private
-      # @param events [Integer] bits, see {Poller::Event}
       # @return [Integer, nil] the bits that are ready; nil when time is up
       def wait_for(events, milliseconds) = _wait(events, milliseconds)
 
@@ -245,7 +243,6 @@ module Godwit
         raise
       end
 
-      # @return [Symbol] without `exception`
       def would_block(operation, exception)
         sends = operation == :send_nonblock
         return sends ? :wait_writable : :wait_readable unless exception

@@ -114,7 +114,6 @@ module Godwit
 
       # Replaces libzmq's socket, unless it is bound: its peers would lose it. The extension calls
       # this too, when a peer vanished in the middle of a message.
-      # @return [Boolean] whether it did
       def _recreate
         _exclusive(:request) do
           next false if @endpoints.any? { |how, _, _| how == :bind }

@@ -53,14 +53,11 @@ module Godwit
       def subscribed? = !@topics.nil? && !@topics.empty?
 
       # @private
-      # @param id [Integer] of an option
       # @return [Integer, String] its value as libzmq gives it
       def raw_option(id) = _get_option(id)
 
       # @private
-      # @param option [Options::Option]
       # @param raw [Integer, String] its value for libzmq
-      # @param value [Object] its value in an error message
       def store(option, raw, value)
         _exclusive(:set) do
           check_name(raw) if option.name == :connect_routing_id

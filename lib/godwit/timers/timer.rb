@@ -97,7 +97,6 @@ module Godwit
 
       # @private
       # Counts a firing, and sets the deadline to its first round in the future.
-      # @return [Boolean] whether it fires again
       def advance(now)
         @fired += 1
         return false if @times && @fired >= @times

@@ -5,9 +5,7 @@ module ZMQ
   class ZeroMQError < StandardError
     # @return [String] the function of libzmq that failed, such as "zmq_bind"
     attr_reader :source
-    # @return [Integer] what the function returned
     attr_reader :result_code
-    # @return [Integer] the errno
     attr_reader :error_code
 
     def initialize(source, result_code, error_code, message)

@@ -20,10 +20,8 @@ module Godwit
 
         module_function
 
-        # @return [Integer] 0 before the first failure
         def last = Thread.current.thread_variable_get(LAST) || 0
 
-        # @return [Integer] -1
         def note(errno)
           Thread.current.thread_variable_set(LAST, errno)
           -1
@@ -39,7 +37,6 @@ module Godwit
           end
         end
 
-        # @return [String]
         def words(errno) = WORDS[errno] || Errors.words(errno)
       end
     end

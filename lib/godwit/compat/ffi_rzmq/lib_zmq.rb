@@ -15,36 +15,26 @@ module LibZMQ
     # @return [Hash{Symbol => Integer}] `:major`, `:minor`, `:patch` of the running libzmq
     def version = %i[major minor patch].zip(Godwit::Backend::IMPLEMENTATION.libzmq_version).to_h
 
-    # @return [Integer] such as 40304
     def version_number = version.values.inject { |number, part| number * 100 + part }
 
-    # @return [String] such as "4.3.4"
     def version_string = version.values.join(".")
     def version3? = version[:major] == 3
     def version4? = version[:major] == 4
 
     # Writes an int to each FFI::Pointer.
-    # @return [nil]
     def zmq_version(major, minor, patch)
       [major, minor, patch].zip(version.values) { |pointer, number| pointer.write_int(number) }
       nil
     end
 
-    # @return [Integer] see {ZMQ::Util.errno}
     def zmq_errno = ZMQ::Util.errno
 
-    # @return [FFI::Pointer] to the words
-    # @raise [ZMQ::NotSupportedError] without the gem ffi
     def zmq_strerror(errno)
       Godwit::Compat::FFIRzmq.ffi::MemoryPointer.from_string(Failures.words(errno))
     end
 
-    # @param feature [String] such as "curve"
-    # @return [Integer] 1 or 0
     def zmq_has(feature) = Godwit.has?(feature) ? 1 : 0
 
-    # @param context [ZMQ::Handle] a context's pointer
-    # @return [Integer] 0
     def terminate_context(context) = context.owner.terminate
     alias_method :zmq_ctx_term, :terminate_context
     alias_method :zmq_ctx_destroy, :terminate_context
@@ -52,9 +42,7 @@ module LibZMQ
 
     # Sends a socket's events, in libzmq's format, to a PAIR of the same context that connects to
     # the endpoint. A slow reader delays nothing.
-    # @param socket [ZMQ::Handle] a socket's pointer
     # @param endpoint [String, nil] such as "inproc://monitor"; nil ends the monitor
-    # @param events [Integer] such as `ZMQ::EVENT_ALL`
     # @return [Integer] 0 or -1
     def zmq_socket_monitor(socket, endpoint, events)
       Godwit::Compat::FFIRzmq::Monitors.start(
@@ -64,8 +52,6 @@ module LibZMQ
 
     # Passes messages between two sockets as {ZMQ::Device} does, until their context is terminated
     # or one of them is closed. With one socket on both sides it echoes (a REP).
-    # @param frontend [ZMQ::Handle] a socket's pointer
-    # @param backend [ZMQ::Handle] a socket's pointer
     # @param capture [ZMQ::Handle, nil] gets a copy of each message
     # @return [Integer] -1, with the errno of the end
     def zmq_proxy(frontend, backend, capture = nil)

@@ -5,9 +5,7 @@ module ZMQ
   # take it as a pointer.
   # @private
   class Handle
-    # @return [Context, Socket, Message]
     attr_reader :owner
-    # @return [Integer]
     attr_reader :address
 
     def initialize(owner, address)
@@ -15,7 +13,6 @@ module ZMQ
       @address = address
     end
 
-    # @param thing [Object] a handle, or its owner
     # @return [Object, nil] the owner, if it is of this class
     def self.owner_of(thing, klass)
       thing = thing.owner if thing.is_a?(Handle)
@@ -42,27 +39,22 @@ module ZMQ
     end
 
     # @param length [Integer, nil] nil: up to the first NUL
-    # @return [String] binary
     def read_string(length = nil) = length ? get_bytes(0, length) : @bytes[/\A[^\0]*/n]
 
-    # @return [String] binary
     def read_bytes(length) = get_bytes(0, length)
 
-    # @return [String] binary
     def get_bytes(offset, length)
       check(offset, length)
       @bytes.byteslice(offset, length)
     end
 
     # @param string [String] replaces as many bytes
-    # @return [self]
     def put_bytes(offset, string)
       check(offset, string.bytesize)
       @bytes[offset, string.bytesize] = string.b
       self
     end
 
-    # @return [Boolean] false
     def null? = false
 
     private

@@ -21,13 +21,10 @@ module ZMQ
   Failures = Godwit::Compat::FFIRzmq::Failures
   private_constant :Failures
 
-  # @return [String]
   def self.version = VERSION
 
-  # @param parts [Array<String>] joined to `LIBPATH`
   def self.libpath(*parts) = File.join(LIBPATH, *parts.flatten)
 
-  # @param parts [Array<String>] joined to `PATH`
   def self.path(*parts) = File.join(PATH, *parts.flatten)
 end
 

@@ -44,7 +44,6 @@ module ZMQ
     # @return [String] the address that it sends from; "" when no interface can broadcast
     def hostname = with_error_translation { @godwit.hostname }
 
-    # @param milliseconds [Integer] between two broadcasts
     def interval=(milliseconds)
       Arguments.type(milliseconds, Integer)
       with_error_translation { @godwit.interval = milliseconds / 1000.0 }
@@ -73,7 +72,6 @@ module ZMQ
 
     # Receives two frames for each broadcast: the sender's address and the payload. The pipe belongs
     # to the thread of the first call.
-    # @return [Socket::Pair] always the same, bound
     def pipe = with_error_translation { (@pipe ||= Pipe.new(@godwit)).socket }
 
     # Ends the beacon and its pipe. A second call does nothing.
@@ -107,7 +105,6 @@ module ZMQ
       @lock = Mutex.new
 
       class << self
-        # @return [String] an endpoint of its own
         def endpoint = "inproc://godwit-rbczmq-beacon-#{@lock.synchronize { @count += 1 }}"
 
         # The thread must keep neither the Beacon nor its socket, so this method sees neither.
@@ -122,7 +119,6 @@ module ZMQ
         end
       end
 
-      # @return [Socket::Pair]
       attr_reader :socket
 
       def initialize(beacon)

@@ -21,7 +21,6 @@ module ZMQ
         context
       end
 
-      # @return [Context, nil] this process's
       def current = Context.live[Process.pid]
 
       # @private
@@ -69,8 +68,6 @@ module ZMQ
       @lingering = milliseconds
     end
 
-    # @param type [Symbol, Integer] such as :REP or ZMQ::REP
-    # @return [Socket]
     def socket(type)
       alive!
       Arguments.type(type, Integer, Symbol)
@@ -79,10 +76,8 @@ module ZMQ
       Failures.translated { klass.open(self, @godwit) }
     end
 
-    # @return [Socket] bound to the endpoint
     def bind(type, endpoint) = attached(type) { |socket| socket.bind(endpoint) }
 
-    # @return [Socket] connected to the endpoint
     def connect(type, endpoint) = attached(type) { |socket| socket.connect(endpoint) }
 
     # Closes every socket, also those of other threads, and waits until they have sent what their

@@ -22,14 +22,12 @@ module Godwit
         module_function
 
         # Calls the block, and raises rbczmq's error for Godwit's.
-        # @param socket [::ZMQ::Socket, nil] the socket that the call belongs to
         def translated(socket = nil)
           yield
         rescue Error => error
           fail_with(error, socket)
         end
 
-        # @param error [Error] Godwit's
         def fail_with(error, socket = nil)
           note(error)
           socket&.alive!
@@ -65,7 +63,6 @@ module Godwit
           Thread.current.thread_variable_set(:godwit_rbczmq_errno, number || Errno::EINVAL::Errno)
         end
 
-        # @return [::ZMQ::Error]
         def misuse(error, socket)
           ::ZMQ::Error.new(
             case error
@@ -92,7 +89,6 @@ module Godwit
           )
         end
 
-        # @return [String] identifies an object
         def address(object) = format("0x%016x", object.__id__)
 
         # @return [String] file and line of the script's call

@@ -14,7 +14,6 @@ module ZMQ
     private_constant :GONE
 
     class << self
-      # @raise [TypeError] for a subclass
       def new(data = nil)
         raise TypeError, "ZMQ::Frame has no subclasses" unless equal?(Frame)
         of(data.nil? ? "" : Arguments.type(data, String).b, false)
@@ -28,7 +27,6 @@ module ZMQ
     # @return [Message, nil] the message that the frame belongs to
     attr_accessor :message
 
-    # @return [Integer, nil] bytes
     def size = @data&.bytesize
 
     # @return [String, nil] a copy of the bytes
@@ -50,7 +48,6 @@ module ZMQ
     # Compares with the String up to its first NUL.
     def data_equals?(string) = bytes == (Arguments.type(string, String).b[/\A[^\0]*/n] || "")
 
-    # @return [Boolean] whether the bytes are the same
     def ==(other)
       Arguments.type(other, Frame)
       equal?(other) || bytes == other.bytes
@@ -90,7 +87,6 @@ module ZMQ
     def inspect = "#<#{self.class}#{gone? ? " gone" : " #{line}"}>"
 
     # @private
-    # @raise [Error] when the frame is gone
     def here!
       raise Error, GONE if gone?
     end
@@ -115,7 +111,6 @@ module ZMQ
     end
 
     # @private
-    # @return [String] as CZMQ prints frames
     def line
       text = @data.match?(/[^\x20-\x7e]/n) ? strhex[0, 70] : @data[0, 70]
       format("[%03d] %s%s", @data.bytesize, text, (@data.bytesize > 70) ? "..." : "")

@@ -3,10 +3,8 @@
 module ZMQ
   # A Loop calls a Pollitem's handler. Subclasses say what to do.
   class Handler
-    # @return [Pollitem]
     attr_reader :pollitem
 
-    # @param _args [Array] for subclasses
     def initialize(pollitem, *_args)
       unless pollitem.is_a?(Pollitem)
         raise TypeError, "#{pollitem.inspect} is not a valid ZMQ::Pollitem instance"

@@ -47,8 +47,6 @@ module ZMQ
       @verbose = (flag == true)
     end
 
-    # @param thing [Pollitem, Socket, IO]
-    # @return [Pollitem]
     def register(thing)
       alive!
       item = Pollitem.coerce(thing)
@@ -61,7 +59,6 @@ module ZMQ
       item
     end
 
-    # @param thing [Pollitem, Socket, IO]
     def remove(thing)
       alive!
       pollable = thing.is_a?(Pollitem) ? thing.pollable : thing
@@ -72,7 +69,6 @@ module ZMQ
       nil
     end
 
-    # @return [true]
     def register_timer(timer)
       alive!
       Arguments.type(timer, Timer)
@@ -86,7 +82,6 @@ module ZMQ
       true
     end
 
-    # @return [true]
     def cancel_timer(timer)
       alive!
       Arguments.type(timer, Timer)

@@ -11,7 +11,6 @@ module ZMQ
     private_constant :GONE, :LONG
 
     class << self
-      # @param string [String] from {#encode}
       # @return [Message, nil] nil for any other String
       def decode(string)
         of(Godwit::Message.decode(Arguments.type(string, String)).to_a)
@@ -34,7 +33,6 @@ module ZMQ
       @cursor = nil
     end
 
-    # @return [Integer, nil] number of frames
     def size = @frames&.size
 
     # @return [Integer, nil] bytes of all frames
@@ -48,27 +46,21 @@ module ZMQ
     #   once at the end
     def next = at(@cursor ? @cursor + 1 : 0)
 
-    # @return [Frame, nil] the last frame
     def last = at(@frames ? [@frames.size - 1, 0].max : 0)
 
     # Adds a frame in front.
-    # @return [true]
     def push(frame) = insert(0) { frame }
 
     # Adds a frame at the end.
-    # @return [true]
     def add(frame) = insert(-1) { frame }
 
     # Adds a String in front.
-    # @return [true]
     def pushstr(string) = insert(0) { Frame.new(Arguments.string(string)) }
 
     # Adds a String at the end.
-    # @return [true]
     def addstr(string) = insert(-1) { Frame.new(Arguments.string(string)) }
 
     # Takes the first frame out; it belongs to the caller then.
-    # @return [Frame, nil]
     def pop = change { free(@frames.shift) }
 
     # Takes the first frame out.
@@ -91,18 +83,15 @@ module ZMQ
     end
 
     # Takes the first frame out, and an empty one behind it.
-    # @return [Frame, nil] the first
     def unwrap
       frame = pop
       pop if frame && @frames.first&.size&.zero?
       frame
     end
 
-    # @return [Message] of copies
     def dup = Message.of(to_a.map(&:data))
     alias_method :clone, :dup
 
-    # @return [Boolean] whether both have the same frames
     def ==(other)
       here!
       Arguments.type(other, Message)

@@ -26,7 +26,6 @@ module ZMQ
       # @private
       # Hands events to the handler until the socket is closed. libzmq's monitor ends before the
       # last event, "closed" of each bound endpoint, so this method makes that event.
-      # @param names [Array<Symbol>] of the events that the handler wants
       def follow(monitor, handler, names)
         listening = {}
         monitor.each do |event|

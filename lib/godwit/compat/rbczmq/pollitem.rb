@@ -24,14 +24,10 @@ module ZMQ
       @handler = nil
     end
 
-    # @return [Socket, IO]
     attr_reader :pollable
-    # @return [Integer]
     attr_reader :events
-    # @return [Object, nil] a Loop calls it
     attr_reader :handler
 
-    # @param handler [#on_error, #on_readable, #on_writable]
     def handler=(handler)
       missing = %i[on_error on_readable on_writable].find { |name| !handler.respond_to?(name) }
       if missing
@@ -41,7 +37,6 @@ module ZMQ
       @handler = handler
     end
 
-    # @param flag [Boolean] for the socket
     def verbose=(flag)
       @pollable.verbose = flag if @pollable.is_a?(Socket)
     end
@@ -79,15 +74,12 @@ module ZMQ
     def rest? = @events.anybits?(POLLIN) && @pollable.is_a?(Socket) && @pollable.rest?
 
     # @private
-    # @return [Godwit::Socket, IO]
     def godwit = Pollitem.godwit(@pollable)
 
     # @private
-    # @return [Godwit::Socket, IO]
     def self.godwit(pollable) = pollable.is_a?(Socket) ? pollable.godwit : pollable
 
     # @private
-    # @return [Array<Symbol>] the names of events
     def self.symbols(bits)
       [(:readable if bits.anybits?(POLLIN)), (:writable if bits.anybits?(POLLOUT))].compact
     end

@@ -55,7 +55,6 @@ module ZMQ
     end
     private_class_method :new
 
-    # @return [Integer] PENDING, BOUND, CONNECTED or DISCONNECTED
     def state
       alive!
       @state
@@ -67,7 +66,6 @@ module ZMQ
       @endpoints
     end
 
-    # @return [String, nil]
     def endpoint = endpoints.first
 
     # @return [String] libzmq's name of the last endpoint, with its port
@@ -83,10 +81,8 @@ module ZMQ
     end
     alias_method :to_i, :fd
 
-    # @return [Integer] such as ZMQ::REP
     def type = self.class::TYPE
 
-    # @return [String] such as "REP"
     def type_str = self.class::TYPE_STR
 
     # @return [Boolean] whether a Loop waits for it to become readable
@@ -95,7 +91,6 @@ module ZMQ
     # @return [Boolean] whether a Loop waits for it to become writable
     def poll_writable? = true
 
-    # @return [String] type and endpoints
     def to_s
       case state
       when BOUND then "#{type_str} socket bound to #{@endpoints.join(", ")}"
@@ -117,7 +112,6 @@ module ZMQ
       nil
     end
 
-    # @param flag [Boolean] whether the socket prints what it does
     def verbose=(flag)
       alive!
       @verbose = (flag == true)

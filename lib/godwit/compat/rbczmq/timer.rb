@@ -8,8 +8,6 @@ module ZMQ
     # @return [Integer] 0: without end
     attr_reader :times
 
-    # @param delay [Integer, Float] seconds
-    # @param times [Integer] 0: without end
     # @param callback [#call, nil] or a block
     def initialize(delay, times, callback = nil, &block)
       @callback = callback || block or raise ArgumentError, "no callback given!"
