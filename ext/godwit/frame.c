@@ -237,7 +237,6 @@ static VALUE frame_hash(VALUE self) {
 }
 
 static VALUE frame_more_p(VALUE self) { return RBOOL(frame_live(self, "more?")->more); }
-
 static VALUE frame_gone_p(VALUE self) { return RBOOL(!frame_get(self)->live); }
 
 /* _property(name) => String, or nil if the frame has none of that name */

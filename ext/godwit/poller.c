@@ -114,7 +114,6 @@ static VALUE poller_close(VALUE self) {
 }
 
 static VALUE poller_closed_p(VALUE self) { return RBOOL(poller_get(self)->group.state != GW_OPEN); }
-
 static VALUE poller_forked_p(VALUE self) { return RBOOL(poller_forked(poller_get(self))); }
 
 /* ---- registrations ---- */

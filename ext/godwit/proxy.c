@@ -67,7 +67,6 @@ static gw_proxy_t *proxy_get(VALUE self, const char *operation) {
 /* ---- control ---- */
 
 static void proxy_interrupt(void *argument) { gw_proxy_signal(argument, GW_PROXY_INTERRUPTED); }
-
 static void proxy_closed(gw_socket_t *socket) { gw_proxy_signal(socket->proxy, GW_PROXY_CLOSED); }
 
 /* ---- primitives ---- */

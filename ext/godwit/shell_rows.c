@@ -258,7 +258,6 @@ static VALUE rows_close(VALUE self) {
 }
 
 static VALUE rows_bytes(VALUE self) { return ULL2NUM(rows_opened(self)->bytes); }
-
 static VALUE rows_count(VALUE self) { return ULL2NUM(rows_opened(self)->rows); }
 
 /* ---- child processes ---- */

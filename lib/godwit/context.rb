@@ -122,16 +122,12 @@ module Godwit
     # libzmq goes on sending. A second call does nothing.
     # @return [nil]
     def close = _close
-
     # @return [Boolean]
     def closed? = _closed?
-
     # @return [Boolean] whether it is open and was made by this process
     def usable? = !_closed? && _own?
-
     # @return [Integer] address of libzmq's context, for other libraries
     def pointer = _pointer
-
     # @private
     def forked? = !_own?
 

@@ -50,7 +50,6 @@ module Godwit
 
     # @return [Integer, nil] port of a resolved tcp endpoint
     def port(endpoint) = endpoint.b[%r{\A(?:tcp|wss?)://.*:(\d+)(?:/.*)?\z}, 1]&.to_i
-
     # @return [Array<String>] transports that the running libzmq has
     def transports = TRANSPORTS.select { |name| supported?(name) }
 

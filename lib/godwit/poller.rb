@@ -42,13 +42,10 @@ module Godwit
 
       # @return [Socket, IO, #to_io] the registered object
       attr_reader :object
-
       # @return [Boolean] a message is there; of an IO: data, a connection to accept, or its end
       def readable? = @bits.anybits?(READABLE)
-
       # @return [Boolean] a message can be sent; of an IO: bytes can be written
       def writable? = @bits.anybits?(WRITABLE)
-
       # @return [Boolean] an IO is broken, such as a pipe whose reader is gone; never of a socket
       def error? = @bits.anybits?(ERROR)
 
@@ -153,7 +150,6 @@ module Godwit
 
     # @return [Integer] how many are registered
     def size = _members(:size).size / 2
-
     # @return [Boolean] whether nothing is registered
     def empty? = size.zero?
 
@@ -167,7 +163,6 @@ module Godwit
     #   names it
     # @raise [ContextTerminatedError] when the context of a socket was shut down
     # @raise [ArgumentTypeError, ArgumentValueError] for a wrong timeout
-    # @raise [ForkedError]
     def wait(timeout = nil, &block)
       @last = events = events_of(_wait(Timeout.milliseconds(timeout)))
       block ? events.each(&block) : events
@@ -189,7 +184,6 @@ module Godwit
     # nothing.
     # @return [nil]
     def close = _close
-
     # @return [Boolean]
     def closed? = _closed?
 
@@ -199,7 +193,6 @@ module Godwit
       "#<#{self.class} #{closed? ? "closed" : "#{size} registered"}>"
     end
     alias_method :to_s, :inspect
-
     # @private
     def waiters = _waiters
 

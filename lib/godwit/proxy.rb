@@ -45,7 +45,6 @@ module Godwit
 
     # @return [Socket] the two sides; may be the same socket
     attr_reader :frontend, :backend
-
     # @return [Socket, nil] receives the copies
     attr_reader :capture
 
@@ -80,7 +79,6 @@ module Godwit
     # @raise [ContextTerminatedError] when their context is shut down
     # @raise [StateError] when it runs already
     # @raise [BusyError] when another proxy uses a socket, or a thread waits on one
-    # @raise [ForkedError]
     def run
       token = Object.new
       begin
@@ -101,7 +99,6 @@ module Godwit
     # Tells the proxy to end; it keeps the messages that it holds. Does not wait for the end (see
     # {#wait}). Does nothing when it does not run.
     # @return [self]
-    # @raise [ForkedError]
     def stop = control(:stop)
     alias_method :terminate, :stop
 
@@ -122,25 +119,19 @@ module Godwit
     # Takes no message from now on, except one that it is just taking; new messages wait as
     # high-water marks allow. Holds for the next {#run} too.
     # @return [self]
-    # @raise [ForkedError]
     def pause = control(:pause)
 
     # Ends {#pause}.
     # @return [self]
-    # @raise [ForkedError]
     def resume = control(:resume)
-
     # @return [Boolean] whether it runs, in this process
     def running? = _running?
-
     # @return [Boolean] whether {#pause} was called last
-    # @raise [ForkedError]
     def paused? = _paused?
 
     # Counts what it moved, in all its runs. While it runs, the numbers may be of slightly different
     # moments.
     # @return [Statistics]
-    # @raise [ForkedError]
     def statistics
       counters = _counters
       sides = counters.first(12).each_slice(4).map { |numbers| Traffic.new(*numbers).freeze }
@@ -150,7 +141,6 @@ module Godwit
     # Stops it, waits for its end, and closes the sockets that {Patterns#queue} and the others made.
     # A second call does nothing.
     # @return [nil]
-    # @raise [ForkedError]
     def close
       stop
       @thread&.join
@@ -165,7 +155,6 @@ module Godwit
       "#<#{self.class} #{@frontend.inspect} #{@backend.inspect}#{capture} (#{state})>"
     end
     alias_method :to_s, :inspect
-
     # @private
     def observe(observer) = _observe(observer)
 

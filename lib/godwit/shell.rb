@@ -115,9 +115,8 @@ module Godwit
       wrong = options.keys & %i[err sep chomp limit long reuse pty]
       if wrong.any?
         names = wrong.map { |name| "#{name}:" }.join(", ")
-        raise Errors.of(
-          ArgumentValueError, :capture, "gives all of stdout and stderr: leave out #{names}"
-        )
+        raise Errors.of(ArgumentValueError, :capture,
+          "gives all of stdout and stderr: leave out #{names}")
       end
       plan = Plan.new(:capture, [command], {**options, err: :rows, sep: :chunk})
       texts = Hash.new { |all, kind| all[kind] = String.new(encoding: plan.encoding) }

@@ -138,9 +138,8 @@ module Godwit
     )
       raise Errors.open_already(:new, "socket", "#{self.class}.new") if @context
       unless context.nil? || context.is_a?(Context)
-        raise Errors.bad_type(
-          :new, "context:", "a Godwit::Context, or nil for the process's own", context
-        )
+        raise Errors.bad_type(:new, "context:", "a Godwit::Context, or nil for the process's own",
+          context)
       end
       @context = context || Godwit.context
       @endpoints = []
@@ -174,7 +173,6 @@ module Godwit
 
     # @return [Context] that it belongs to
     attr_reader :context
-
     # @return [Symbol] such as :REQ
     def type = self.class.type
 
@@ -185,7 +183,6 @@ module Godwit
     # @return [Integer]
     # @see http://api.zeromq.org/4-3:zmq-getsockopt ZMQ_FD in zmq_getsockopt(3)
     def zmq_fd = _fd
-
     # @return [Integer] address of libzmq's socket, for other libraries. A {PUB} is libzmq's XPUB;
     #   in the C extension a {REP} is its ROUTER.
     def pointer = _pointer

@@ -42,7 +42,6 @@ module Godwit
 
     # @return [Float, nil] the rest of `seconds` since `start`, at least 0
     def left(seconds, start) = seconds && [seconds - (now - start), 0].max
-
     # Takes pending interrupts that are masked until a wait. JRuby takes none in sleep(0).
     def take_interrupts = Kernel.sleep(1e-9)
   end

@@ -53,10 +53,8 @@ module Godwit
       lock.synchronize(&block)
     rescue ThreadError => error
       raise unless error.message.include?("trap context")
-      raise Errors.build(
-        StateError, operation, nil,
-        "Ruby allows no lock in a trap block: give this to Godwit::Loop#post, or to a Thread"
-      )
+      raise Errors.build(StateError, operation, nil,
+        "Ruby allows no lock in a trap block: give this to Godwit::Loop#post, or to a Thread")
     end
 
     # @param clock [#call, nil] returns seconds that never decrease, for tests and simulations with
@@ -76,7 +74,6 @@ module Godwit
     # @return [Timer]
     # @raise [ArgumentTypeError, ArgumentValueError] when the time is no duration, or there is no
     #   block
-    # @raise [StateError] in a trap block
     def after(seconds, &block) = add(:after, seconds, 1, block)
 
     # Makes a timer that fires at start + interval, start + 2 * interval…
@@ -86,7 +83,6 @@ module Godwit
     # @return [Timer]
     # @raise [ArgumentTypeError, ArgumentValueError] when the interval is no duration, `times` no
     #   number of times, or there is no block
-    # @raise [StateError] in a trap block
     def every(seconds, times: nil, &block)
       unless times.nil? || times.is_a?(Integer)
         raise Errors.bad_type(:every, "times:", "an Integer, or nil for ever", times)
@@ -140,13 +136,11 @@ module Godwit
 
     # @return [Integer] how many will fire
     def size = @heap.size
-
     # @return [Boolean] whether none will fire
     def empty? = @heap.empty?
 
     # Cancels all timers.
     # @return [self]
-    # @raise [StateError] in a trap block
     def cancel_all
       change { @heap.to_a.each { |timer| stop(timer) } }
       self
@@ -184,7 +178,6 @@ module Godwit
 
     # @private
     def disarm(timer) = change { stop(timer) && empty? }
-
     # @private
     def rearm(timer, interval) = change { start(timer, interval) }
 

@@ -9,7 +9,6 @@ module Godwit
   class Tracker
     # @private
     def initialize = _open
-
     # @return [Boolean] whether libzmq is done
     def done? = _done?
 

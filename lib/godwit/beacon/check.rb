@@ -35,7 +35,6 @@ module Godwit
 
       # @return [String] a frozen copy, binary
       def payload(value) = bytes(:publish, "the payload", "1 to #{MOST_BYTES} bytes", 1, value)
-
       # @return [String] a frozen copy, binary
       def prefix(value) = bytes(:subscribe, "the prefix", "up to #{MOST_BYTES} bytes", 0, value)
 

@@ -23,7 +23,6 @@ module Godwit
 
       attr_reader :interface
       attr_reader :receiver
-
       def broadcast(payload) = @sender.send(payload, 0, @target)
 
       # @return [Array(String, String), nil] address of the sender, payload; nil when there is none

@@ -106,12 +106,10 @@ module Godwit
       # @param keys [Array<Symbol>, nil] nil: all
       # @return [Hash{Symbol => Object}]
       def to_h(keys = nil) = deconstruct_keys(keys)
-
       # @param other [Object]
       # @return [Boolean] whether it is the same event at the same place with the same values
       def ==(other) = other.is_a?(Event) && state == other.state
       alias_method :eql?, :==
-
       # @return [Integer]
       def hash = state.hash
 

@@ -20,7 +20,6 @@ module Godwit
 
       # @return [Boolean] whether `drain:` ended the wait for the end of the output
       def truncated? = @truncated || false
-
       def spent = Timeout.now - @start
 
       # The caller asks for rows again: `idle:` does not count the time until now.

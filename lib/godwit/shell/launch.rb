@@ -93,9 +93,8 @@ module Godwit
         raise SystemCallError.new(nil, Errno::ENOTDIR::Errno) unless stat.directory?
         raise SystemCallError.new(nil, Errno::EACCES::Errno) unless stat.executable?
       rescue SystemCallError => error
-        raise Errors.build(
-          error.errno, @plan.operation, place, "chdir: takes a folder that this user may enter"
-        ), cause: nil
+        raise Errors.build(error.errno, @plan.operation, place,
+          "chdir: takes a folder that this user may enter"), cause: nil
       end
 
       def first_input

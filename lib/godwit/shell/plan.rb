@@ -48,7 +48,6 @@ module Godwit
       end
 
       def encoding = @encoding ||= found_encoding
-
       # @return [String] as a user would type it
       def name = @commands.map { |words| Plan.shown(words, shell) }.join(" | ")
 

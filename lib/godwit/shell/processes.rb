@@ -26,13 +26,9 @@ module Godwit
 
       # @return [Boolean] whether this process is a fork of the one that started them
       def foreign? = @owner != Process.pid
-
       def add(child) = @lock.synchronize { @children << child }
-
       def exited? = @lock.synchronize { @children.all?(&:exited?) }
-
       def settled? = @lock.synchronize { @children.all?(&:settled?) }
-
       # @return [Child, nil] one that the system stopped since it lacks the terminal
       def wanting_terminal = @lock.synchronize { @children.find(&:wants_terminal?) }
 

@@ -13,7 +13,6 @@ module Godwit
       TOO_LONG = Constants::ROWS_TOO_LONG
 
       attr_reader :io
-
       def yields? = @taker.nil?
 
       # @param kind [Symbol, nil] yields [kind, row] instead of row
@@ -25,10 +24,8 @@ module Godwit
         @kind = kind
         @taker = taker
         @rows = Native::Rows.new
-        @rows.open(
-          io, (sep == :chunk) ? nil : sep.b, plan.limit, Plan::LONGER.fetch(plan.long), plan.chomp,
-          encoding, reuse
-        )
+        @rows.open(io, (sep == :chunk) ? nil : sep.b, plan.limit, Plan::LONGER.fetch(plan.long),
+          plan.chomp, encoding, reuse)
       end
 
       # @param deadline [Integer] ms on the monotonic clock, -1: none
@@ -39,7 +36,6 @@ module Godwit
       end
 
       def rows = @rows.rows
-
       def bytes = @rows.bytes
 
       def close

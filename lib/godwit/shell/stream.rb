@@ -52,15 +52,12 @@ module Godwit
       # @return [String, Array(Symbol, String)] the next row; the first call starts the command
       # @raise [StopIteration] at its end, again and again until {#rewind}
       def next = @turn.synchronize { upcoming && @pending.shift }
-
       # @return [String, Array(Symbol, String)] the row that {#next} gives next
       # @raise [StopIteration]
       def peek = @turn.synchronize { upcoming && @pending.first }
-
       # @return [Array(String)] the next row
       # @raise [StopIteration]
       def next_values = [self.next]
-
       # @return [Array(String)] as {#peek}
       # @raise [StopIteration]
       def peek_values = [peek]
@@ -97,10 +94,8 @@ module Godwit
 
       # @return [Boolean] whether a command of this stream runs
       def running? = !jobs.empty?
-
       # @return [nil] it is unknown before the end
       def size = nil
-
       # @return [String]
       def inspect = "#<#{self.class} #{@plan.name}#{" (runs)" if running?}>"
       alias_method :to_s, :inspect

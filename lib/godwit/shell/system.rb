@@ -34,7 +34,6 @@ module Godwit
       end
 
       def lives?(pid) = ![nil, "Z", "X"].include?(state(pid))
-
       def stopped?(pid) = state(pid) == "T"
 
       # @return [String, nil] as proc(5) has it; nil without such a process, or without /proc

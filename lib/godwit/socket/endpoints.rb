@@ -92,9 +92,8 @@ module Godwit
       def check_endpoint(endpoint, operation)
         Endpoint.check(endpoint, operation)
         if type == :STREAM && endpoint.start_with?("inproc:")
-          Endpoint.refuse(
-            operation, endpoint, "a STREAM speaks to TCP alone: give tcp://, or take a PAIR"
-          )
+          Endpoint.refuse(operation, endpoint,
+            "a STREAM speaks to TCP alone: give tcp://, or take a PAIR")
         elsif endpoint == Endpoint::ZAP && operation == :bind && !Endpoint::ZAP_TYPES.include?(type)
           Endpoint.refuse(operation, endpoint, "a ZAP handler is a REP, ROUTER or SERVER")
         elsif plain_without_domain?

@@ -171,7 +171,6 @@ module Godwit
 
       # @return [Boolean] whether a message is there
       def readable? = !_wait(READABLE, 0).nil?
-
       # @return [Boolean] whether a message can be sent without waiting
       def writable? = !_wait(WRITABLE, 0).nil?
 
@@ -196,7 +195,6 @@ module Godwit
       # @private
       # Sends the messages from an index on until one would wait longer than the time.
       def send_from(messages, index, milliseconds) = _send_many(messages, index, milliseconds)
-
       # @private
       # @return [Integer, nil] the bits that are ready; nil when time is up
       def wait_for(events, milliseconds) = _wait(events, milliseconds)
@@ -210,7 +208,6 @@ module Godwit
       # As {#recv}, with milliseconds; nil: the socket's own time-out.
       # @return [String, Array<String>, nil] nil when time is up
       def recv_within(milliseconds) = _recv(milliseconds)
-
       # @private
       # @return [Frame, Array<Frame>, nil] nil when time is up
       def recv_frames_within(milliseconds) = _recv_frame(milliseconds)
@@ -220,9 +217,8 @@ module Godwit
       # The socket's type never becomes ready.
       def refuse_to_wait(operation)
         _wait(READABLE | WRITABLE, 0) # a closed socket raises ClosedError instead
-        raise Errors.build(
-          UnsupportedError, operation, endpoints.first, ErrorHints.direction(operation, self)
-        )
+        raise Errors.build(UnsupportedError, operation, endpoints.first,
+          ErrorHints.direction(operation, self))
       end
 
       # @yieldparam sent [Integer] messages that were sent

@@ -18,9 +18,8 @@ module Godwit
       def curve_options(keys, server_key)
         return {} unless keys
         unless keys.is_a?(Curve::Keypair)
-          raise Errors.of(
-            CurveKeyError, :curve, "takes a Godwit::Curve::Keypair: got #{keys.class}"
-          )
+          raise Errors.of(CurveKeyError, :curve,
+            "takes a Godwit::Curve::Keypair: got #{keys.class}")
         end
         both = {curve_public_key: keys.public_key, curve_secret_key: keys.secret_key}
         return {curve_server: true, **both} unless server_key
@@ -33,9 +32,8 @@ module Godwit
         if name.is_a?(String) && password.is_a?(String)
           return {plain_username: name, plain_password: password}
         end
-        raise Errors.bad_value(
-          :new, "plain:", "[user name, password], two Strings", plain, secret: true
-        )
+        raise Errors.bad_value(:new, "plain:", "[user name, password], two Strings", plain,
+          secret: true)
       end
     end
   end

@@ -51,7 +51,6 @@ module Godwit
       # @private
       # @return [Boolean] whether a SUB has subscribed to a topic
       def subscribed? = !@topics.nil? && !@topics.empty?
-
       # @private
       # @return [Integer, String] its value as libzmq gives it
       def raw_option(id) = _get_option(id)
@@ -103,9 +102,8 @@ module Godwit
       def find_encoding(encoding)
         Encoding.find(encoding) || raise(::ArgumentError)
       rescue ::ArgumentError
-        raise Errors.bad_value(
-          :encoding, "encoding:", "an Encoding that Ruby knows, such as \"UTF-8\"", encoding
-        ), cause: nil
+        raise Errors.bad_value(:encoding, "encoding:",
+          "an Encoding that Ruby knows, such as \"UTF-8\"", encoding), cause: nil
       rescue ::TypeError
         allowed = "an Encoding or its name"
         raise Errors.bad_type(:encoding, "encoding:", allowed, encoding), cause: nil

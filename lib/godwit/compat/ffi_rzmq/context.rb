@@ -65,7 +65,6 @@ module ZMQ
     # @private
     # @return [Godwit::Context, nil] nil once it is terminated
     attr_reader :godwit
-
     # @private
     def terminated? = @godwit.nil?
   end

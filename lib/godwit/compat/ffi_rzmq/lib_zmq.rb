@@ -14,9 +14,7 @@ module LibZMQ
   class << self
     # @return [Hash{Symbol => Integer}] `:major`, `:minor`, `:patch` of the running libzmq
     def version = %i[major minor patch].zip(Godwit::Backend::IMPLEMENTATION.libzmq_version).to_h
-
     def version_number = version.values.inject { |number, part| number * 100 + part }
-
     def version_string = version.values.join(".")
     def version3? = version[:major] == 3
     def version4? = version[:major] == 4
@@ -34,7 +32,6 @@ module LibZMQ
     end
 
     def zmq_has(feature) = Godwit.has?(feature) ? 1 : 0
-
     def terminate_context(context) = context.owner.terminate
     alias_method :zmq_ctx_term, :terminate_context
     alias_method :zmq_ctx_destroy, :terminate_context
@@ -45,9 +42,8 @@ module LibZMQ
     # @param endpoint [String, nil] such as "inproc://monitor"; nil ends the monitor
     # @return [Integer] 0 or -1
     def zmq_socket_monitor(socket, endpoint, events)
-      Godwit::Compat::FFIRzmq::Monitors.start(
-        ZMQ::Handle.owner_of(socket, ZMQ::Socket), endpoint, events
-      )
+      owner = ZMQ::Handle.owner_of(socket, ZMQ::Socket)
+      Godwit::Compat::FFIRzmq::Monitors.start(owner, endpoint, events)
     end
 
     # Passes messages between two sockets as {ZMQ::Device} does, until their context is terminated
@@ -64,10 +60,8 @@ module LibZMQ
 
     def method_missing(name, *)
       return super unless name.start_with?("zmq_")
-      raise ZMQ::NotSupportedError.new(
-        name.to_s, -1, ZMQ::ENOTSUP,
-        "Godwit has no #{name}: call the method of ZMQ::Socket, Context or Message"
-      )
+      raise ZMQ::NotSupportedError.new(name.to_s, -1, ZMQ::ENOTSUP,
+        "Godwit has no #{name}: call the method of ZMQ::Socket, Context or Message")
     end
 
     def respond_to_missing?(*) = false

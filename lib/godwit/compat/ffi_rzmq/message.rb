@@ -54,7 +54,6 @@ module ZMQ
       @address ||= Handle.new(self, object_id) unless @closed
     end
     alias_method :pointer, :address
-
     # Takes a copy of another message's bytes.
     # @return [Integer] 0 or -1
     def copy(source) = take_from(source) { |other| other.content.dup }
@@ -109,7 +108,6 @@ module ZMQ
 
     # @return [Boolean] whether it was received with more parts to follow
     def more? = @more
-
     # libzmq has no property that can be set.
     def set(_property, _value) = Failures.note(EINVAL)
 

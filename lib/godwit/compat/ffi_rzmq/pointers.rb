@@ -20,13 +20,10 @@ module ZMQ
     end
 
     alias_method :to_i, :address
-
     def null? = false
     def to_ptr = Godwit::Compat::FFIRzmq.ffi::Pointer.new(address)
-
     def ==(other) = other.is_a?(Handle) && other.owner.equal?(owner)
     alias_method :eql?, :==
-
     def hash = owner.object_id.hash
     def inspect = "#<#{self.class} #{owner.class} 0x#{address.to_s(16)}>"
   end
@@ -40,7 +37,6 @@ module ZMQ
 
     # @param length [Integer, nil] nil: up to the first NUL
     def read_string(length = nil) = length ? get_bytes(0, length) : @bytes[/\A[^\0]*/n]
-
     def read_bytes(length) = get_bytes(0, length)
 
     def get_bytes(offset, length)

@@ -11,7 +11,6 @@ module ZMQ
     attr_reader :io
     # @private
     attr_writer :revents
-
     def self.from_pollable(pollable) = new.watch(pollable)
 
     # An item that watches nothing.
@@ -34,12 +33,9 @@ module ZMQ
     end
 
     def socket = @target&.socket
-
     def fd = @io&.fileno
-
     # @return [Boolean] as found by the last poll
     def readable? = @revents.anybits?(POLLIN)
-
     # @return [Boolean] as found by the last poll
     def writable? = @revents.anybits?(POLLOUT)
 
@@ -86,7 +82,6 @@ module ZMQ
       @items[item.pollable] = item
     end
     alias_method :push, :<<
-
     def delete(pollable) = !@items.delete(pollable).nil?
 
     # @yieldparam item [PollItem]

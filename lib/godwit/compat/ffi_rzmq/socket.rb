@@ -74,15 +74,12 @@ module ZMQ
     attr_reader :godwit
     # @private
     attr_reader :context
-
     # @private
     # @return [Boolean] whether it holds parts of a partly received message
     def rest? = !@rest.empty?
-
     # @private
     # @return [Boolean] whether it is open, and another living thread used it last
     def used_elsewhere? = !@godwit.nil? && !@user.equal?(Thread.current) && @user.alive?
-
     # @private
     # Remembers the thread that uses it.
     def use = @user = Thread.current

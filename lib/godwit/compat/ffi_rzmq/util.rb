@@ -5,10 +5,8 @@ module ZMQ
   class Util
     class << self
       def resultcode_ok?(code) = code >= 0
-
       # @return [Integer] errno of this thread's last failure; 0 before the first
       def errno = Failures.last
-
       def error_string = Failures.words(errno)
 
       # @param source [String] the function of libzmq, such as "zmq_bind"

@@ -22,9 +22,7 @@ module ZMQ
   private_constant :Failures
 
   def self.version = VERSION
-
   def self.libpath(*parts) = File.join(LIBPATH, *parts.flatten)
-
   def self.path(*parts) = File.join(PATH, *parts.flatten)
 end
 

@@ -59,17 +59,13 @@ module ZMQ
     # Broadcasts now and at each interval.
     # @param payload [String] 1 to 255 bytes
     def publish(payload) = call(:publish, payload)
-
     # Ends {#publish}.
     def silence = call(:silence)
-
     # Receives the payloads that start with the prefix.
     # @param prefix [String, nil] nil: all
     def subscribe(prefix) = call(:subscribe, prefix.nil? ? "" : prefix)
-
     # Ends {#subscribe}.
     def unsubscribe = call(:unsubscribe)
-
     # Receives two frames for each broadcast: the sender's address and the payload. The pipe belongs
     # to the thread of the first call.
     def pipe = with_error_translation { (@pipe ||= Pipe.new(@godwit)).socket }

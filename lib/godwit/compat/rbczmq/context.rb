@@ -22,7 +22,6 @@ module ZMQ
       end
 
       def current = Context.live[Process.pid]
-
       # @private
       attr_reader :live
 
@@ -77,7 +76,6 @@ module ZMQ
     end
 
     def bind(type, endpoint) = attached(type) { |socket| socket.bind(endpoint) }
-
     def connect(type, endpoint) = attached(type) { |socket| socket.connect(endpoint) }
 
     # Closes every socket, also those of other threads, and waits until they have sent what their
@@ -92,7 +90,6 @@ module ZMQ
     end
 
     def inspect = "#<#{self.class}#{" destroyed" if @destroyed}>"
-
     # @private
     def destroyed? = @destroyed
 

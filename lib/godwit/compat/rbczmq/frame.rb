@@ -26,25 +26,19 @@ module ZMQ
     # @private
     # @return [Message, nil] the message that the frame belongs to
     attr_accessor :message
-
     def size = @data&.bytesize
-
     # @return [String, nil] a copy of the bytes
     def data = @data&.b
     alias_method :to_s, :data
     alias_method :to_str, :data
-
     # @return [String, nil] the bytes as hexadecimal digits
     def strhex = @data&.unpack1("H*")&.upcase
-
     # @return [Boolean, nil] whether the message has more frames behind this one, which was received
     def more? = @data && @more
     def gone? = @data.nil?
-
     # @return [Frame] with the same bytes, in no message
     def dup = Frame.of(bytes, @more)
     alias_method :clone, :dup
-
     # Compares with the String up to its first NUL.
     def data_equals?(string) = bytes == (Arguments.type(string, String).b[/\A[^\0]*/n] || "")
 
@@ -53,7 +47,6 @@ module ZMQ
       equal?(other) || bytes == other.bytes
     end
     alias_method :eql?, :==
-
     def hash = @data.hash
 
     # Compares sizes only.

@@ -14,9 +14,7 @@ module ZMQ
   end
 
   def Pollitem(pollable, events = nil) = Pollitem.new(pollable, events)
-
   def context = Context.current
-
   def loop = ZMQ.instance_variable_get(:@loop) || ZMQ.instance_variable_set(:@loop, Loop.new)
 
   # IO.select for sockets and IOs.
@@ -33,7 +31,6 @@ module ZMQ
   end
 
   def resolver = @resolver ||= Resolv::DNS.new
-
   def interrupted? = ZMQ.instance_variable_get(:@interrupted)
 
   # Ends the loops of this process.
@@ -44,10 +41,8 @@ module ZMQ
   end
 
   def version = Godwit.libzmq_version.split(".").map(&:to_i)
-
   # @return [Array(Integer, Integer, Integer)] of rbczmq's CZMQ; Godwit loads none
   def czmq_version = [2, 2, 0]
-
   def now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
 
   # Prints a line with the time.

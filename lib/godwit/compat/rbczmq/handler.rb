@@ -29,7 +29,6 @@ module ZMQ
 
     # Sends to the socket or IO.
     def send(*arguments) = pollitem.send(*arguments)
-
     # Receives from the socket or IO, without waiting.
     def recv = pollitem.recv
   end

@@ -117,7 +117,6 @@ module Godwit
         # in Object.
         Object.prepend(Module.new {
           include Trap
-
           private :trap
         })
       end

@@ -34,35 +34,25 @@ module ZMQ
     end
 
     def size = @frames&.size
-
     # @return [Integer, nil] bytes of all frames
     def content_size = @frames&.sum(&:size)
     def gone? = @frames.nil?
-
     # @return [Frame, nil] the first frame; {#next} goes on from it
     def first = at(0)
-
     # @return [Frame, nil] the frame behind the one returned last; the first after a change; nil
     #   once at the end
     def next = at(@cursor ? @cursor + 1 : 0)
-
     def last = at(@frames ? [@frames.size - 1, 0].max : 0)
-
     # Adds a frame in front.
     def push(frame) = insert(0) { frame }
-
     # Adds a frame at the end.
     def add(frame) = insert(-1) { frame }
-
     # Adds a String in front.
     def pushstr(string) = insert(0) { Frame.new(Arguments.string(string)) }
-
     # Adds a String at the end.
     def addstr(string) = insert(-1) { Frame.new(Arguments.string(string)) }
-
     # Takes the first frame out; it belongs to the caller then.
     def pop = change { free(@frames.shift) }
-
     # Takes the first frame out.
     # @return [String, nil] its bytes up to the first NUL
     def popstr = pop&.data&.slice(/\A[^\0]*/n)
@@ -98,7 +88,6 @@ module ZMQ
       equal?(other) || to_a == other.to_a
     end
     alias_method :eql?, :==
-
     def hash = @frames.hash
 
     # @return [Array<Frame>] its frames, which still belong to it
@@ -129,7 +118,6 @@ module ZMQ
     end
 
     def inspect = "#<#{self.class}#{gone? ? " gone" : " #{@frames.map(&:size)}"}>"
-
     # @private
     # @return [Array<String>] the bytes to send
     def hand_out = to_a.map(&:bytes)

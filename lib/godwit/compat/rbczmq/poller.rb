@@ -45,7 +45,6 @@ module ZMQ
     end
 
     def register_readable(thing) = register(Pollitem.new(thing, POLLIN))
-
     def register_writable(thing) = register(Pollitem.new(thing, POLLOUT))
 
     # @return [Pollitem, false] false when it is not registered

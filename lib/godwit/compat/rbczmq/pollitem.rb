@@ -72,10 +72,8 @@ module ZMQ
     # @return [Boolean] whether its Socket, which libzmq need not see as readable, holds frames of a
     #   partly received message
     def rest? = @events.anybits?(POLLIN) && @pollable.is_a?(Socket) && @pollable.rest?
-
     # @private
     def godwit = Pollitem.godwit(@pollable)
-
     # @private
     def self.godwit(pollable) = pollable.is_a?(Socket) ? pollable.godwit : pollable
 

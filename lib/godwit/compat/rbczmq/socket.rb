@@ -80,14 +80,10 @@ module ZMQ
       attached? ? translated { @godwit.zmq_fd } : -1
     end
     alias_method :to_i, :fd
-
     def type = self.class::TYPE
-
     def type_str = self.class::TYPE_STR
-
     # @return [Boolean] whether a Loop waits for it to become readable
     def poll_readable? = true
-
     # @return [Boolean] whether a Loop waits for it to become writable
     def poll_writable? = true
 
@@ -120,7 +116,6 @@ module ZMQ
 
     # @private
     attr_reader :godwit
-
     # @private
     # @return [Boolean] whether frames of a partly received message are left
     def rest? = !@rest.empty?

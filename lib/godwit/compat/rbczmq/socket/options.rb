@@ -76,7 +76,6 @@ module ZMQ
     end
 
     def readable? = events.anybits?(POLLIN)
-
     def writable? = events.anybits?(POLLOUT)
 
     private

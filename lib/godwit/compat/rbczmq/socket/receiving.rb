@@ -20,10 +20,8 @@ module ZMQ
 
     # Receives a frame if one has come.
     def recv_nonblock = take(false)
-
     # As {#recv}.
     def recv_frame = frame_of(take(true))
-
     # As {#recv_nonblock}.
     def recv_frame_nonblock = frame_of(take(false))
 
