@@ -117,6 +117,7 @@ module Godwit
         # in Object.
         Object.prepend(Module.new {
           include Trap
+
           private :trap
         })
       end
