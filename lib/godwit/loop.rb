@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "socket"
-require_relative "loop/watch"
 require_relative "loop/registrations"
 require_relative "loop/fair_yield"
 

@@ -57,15 +57,13 @@ module ZMQ
     # @return [Socket, nil] nil where {Socket#initialize} raises
     def socket(type) = Socket.create(self, type)
 
-    # @private
+    # @private -- and so are the methods below
     def open_sockets
       Socket::LIVE.to_a.select { |socket| socket.godwit && socket.context.equal?(self) }
     end
 
-    # @private
     # @return [Godwit::Context, nil] nil once it is terminated
     attr_reader :godwit
-    # @private
     def terminated? = @godwit.nil?
   end
 end

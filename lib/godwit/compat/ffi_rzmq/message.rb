@@ -111,22 +111,19 @@ module ZMQ
     # libzmq has no property that can be set.
     def set(_property, _value) = Failures.note(EINVAL)
 
-    # @private
+    # @private -- and so are the methods below
     def content
       return @content if @content
       raise MessageError.new("zmq_msg_data", -1, EFAULT, "this message was closed: make a new one")
     end
 
-    # @private
     def outgoing
       return content unless @data
       @data.read_bytes(content.bytesize).freeze # the program may have written there
     end
 
-    # @private
     def closed? = @closed
 
-    # @private
     def fill(content, more)
       release
       @closed = false
@@ -134,7 +131,6 @@ module ZMQ
       @more = more
     end
 
-    # @private
     # Drops the bytes after they were sent or moved.
     def empty
       @content = EMPTY

@@ -69,28 +69,22 @@ module ZMQ
       0 # the parent process closes it
     end
 
-    # @private
+    # @private -- and so are the methods below
     # @return [Godwit::Socket, nil] nil once it is closed
     attr_reader :godwit
-    # @private
     attr_reader :context
-    # @private
     # @return [Boolean] whether it holds parts of a partly received message
     def rest? = !@rest.empty?
-    # @private
     # @return [Boolean] whether it is open, and another living thread used it last
     def used_elsewhere? = !@godwit.nil? && !@user.equal?(Thread.current) && @user.alive?
-    # @private
     # Remembers the thread that uses it.
     def use = @user = Thread.current
 
-    # @private
     def monitor=(monitor)
       @monitor&.close
       @monitor = monitor
     end
 
-    # @private
     def note(error) = failed(errno_of(error))
 
     private

@@ -29,7 +29,6 @@ end
 require_relative "constants"
 require_relative "lib_zmq"
 require_relative "pointers"
-require_relative "errors"
 require_relative "util"
 require_relative "context"
 require_relative "message"

@@ -14,7 +14,7 @@ module ZMQ
     end
 
     class << self
-      # @private
+      # @private -- and so are the methods below
       # Takes the first interface that broadcasts; where there is none, "*", as CZMQ does.
       def make(port)
         port = free_port if port.zero?
@@ -23,7 +23,6 @@ module ZMQ
         Godwit::Beacon.new(port, noecho: false, interface: "*")
       end
 
-      # @private
       # The pipe's thread waits until the beacon is closed.
       def finalizer(godwit)
         pid = Process.pid

@@ -22,10 +22,9 @@ module ZMQ
       end
 
       def current = Context.live[Process.pid]
-      # @private
+      # @private -- and so are the methods below
       attr_reader :live
 
-      # @private
       def register(context, place)
         Interrupts.locked(@lock) do
           first = @live[Process.pid]
@@ -39,7 +38,6 @@ module ZMQ
         context
       end
 
-      # @private
       # Takes no lock, since a trap handler may destroy a context.
       def forget(context)
         @live = {} if @live[Process.pid].equal?(context)
@@ -90,10 +88,9 @@ module ZMQ
     end
 
     def inspect = "#<#{self.class}#{" destroyed" if @destroyed}>"
-    # @private
+    # @private -- and so are the methods below
     def destroyed? = @destroyed
 
-    # @private
     def alive!
       raise Failures.destroyed(Context, self) if @destroyed
       return if Process.pid == @pid
@@ -101,18 +98,15 @@ module ZMQ
         "make one in this process"
     end
 
-    # @private
     # @return [Boolean] whether no other socket's monitor has this endpoint
     def reserve_monitor(endpoint, owner)
       Interrupts.locked(@lock) { (@monitors[endpoint] ||= owner) == owner }
     end
 
-    # @private
     def release_monitor(endpoint, owner)
       @lock.synchronize { @monitors.delete(endpoint) if @monitors[endpoint] == owner }
     end
 
-    # @private
     def _open(place)
       @place = place
       @pid = Process.pid

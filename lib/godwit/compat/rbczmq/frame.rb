@@ -79,18 +79,16 @@ module ZMQ
 
     def inspect = "#<#{self.class}#{gone? ? " gone" : " #{line}"}>"
 
-    # @private
+    # @private -- and so are the methods below
     def here!
       raise Error, GONE if gone?
     end
 
-    # @private
     def bytes
       here!
       @data
     end
 
-    # @private
     # @return [String] the bytes to send
     # @raise [Error] when the frame is gone, or belongs to a message
     def hand_out
@@ -98,18 +96,15 @@ module ZMQ
       @data
     end
 
-    # @private
     def gone!
       @data = @message = nil
     end
 
-    # @private
     def line
       text = @data.match?(/[^\x20-\x7e]/n) ? strhex[0, 70] : @data[0, 70]
       format("[%03d] %s%s", @data.bytesize, text, (@data.bytesize > 70) ? "..." : "")
     end
 
-    # @private
     def _open(data, more)
       @data = data
       @more = more

@@ -118,11 +118,10 @@ module ZMQ
     end
 
     def inspect = "#<#{self.class}#{gone? ? " gone" : " #{@frames.map(&:size)}"}>"
-    # @private
+    # @private -- and so are the methods below
     # @return [Array<String>] the bytes to send
     def hand_out = to_a.map(&:bytes)
 
-    # @private
     def gone!
       @frames.each(&:gone!)
       @frames = @cursor = nil

@@ -24,9 +24,7 @@ module ZMQ
       @handler = nil
     end
 
-    attr_reader :pollable
-    attr_reader :events
-    attr_reader :handler
+    attr_reader :pollable, :events, :handler
 
     def handler=(handler)
       missing = %i[on_error on_readable on_writable].find { |name| !handler.respond_to?(name) }
@@ -61,23 +59,19 @@ module ZMQ
 
     def inspect = "#<#{self.class} #{@pollable.inspect} #{@events}>"
 
-    # @private
+    # @private -- and so are the methods below
     # @return [Integer] the events that can happen at all
     def possible
       return @open_for ||= events_of_io unless @pollable.is_a?(Socket)
       @events & ((@pollable.poll_readable? ? POLLIN : 0) | (@pollable.poll_writable? ? POLLOUT : 0))
     end
 
-    # @private
     # @return [Boolean] whether its Socket, which libzmq need not see as readable, holds frames of a
     #   partly received message
     def rest? = @events.anybits?(POLLIN) && @pollable.is_a?(Socket) && @pollable.rest?
-    # @private
     def godwit = Pollitem.godwit(@pollable)
-    # @private
     def self.godwit(pollable) = pollable.is_a?(Socket) ? pollable.godwit : pollable
 
-    # @private
     def self.symbols(bits)
       [(:readable if bits.anybits?(POLLIN)), (:writable if bits.anybits?(POLLOUT))].compact
     end
@@ -105,5 +99,46 @@ module ZMQ
       end
       pollable.own_thread!
     end
+  end
+
+  # A Loop calls a Pollitem's handler. Subclasses say what to do.
+  class Handler
+    attr_reader :pollitem
+
+    def initialize(pollitem, *_args)
+      unless pollitem.is_a?(Pollitem)
+        raise TypeError, "#{pollitem.inspect} is not a valid ZMQ::Pollitem instance"
+      end
+      @pollitem = pollitem
+    end
+
+    # Called when the socket or IO is readable.
+    def on_readable
+      raise NotImplementedError, "ZMQ handlers are expected to implement an #on_readable contract"
+    end
+
+    # Called when the socket or IO is writable.
+    def on_writable
+      raise NotImplementedError, "ZMQ handlers are expected to implement an #on_writable contract"
+    end
+
+    # Called with what another callback raised.
+    def on_error(exception)
+      raise exception
+    end
+
+    # Sends to the socket or IO.
+    def send(*arguments) = pollitem.send(*arguments)
+    # Receives from the socket or IO, without waiting.
+    def recv = pollitem.recv
+  end
+
+  # The handler where none is given: prints each message, and sends empty ones.
+  class DefaultHandler < Handler
+    def on_readable
+      p recv
+    end
+
+    def on_writable = send("")
   end
 end

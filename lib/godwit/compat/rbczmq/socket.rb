@@ -37,7 +37,7 @@ module ZMQ
         end
       end
 
-      # @private
+      # @private -- and so are the methods below
       def open(context, godwit)
         socket = allocate
         klass = CompatSocket::CLASSES.fetch(self::TYPE)
@@ -47,7 +47,6 @@ module ZMQ
         socket
       end
 
-      # @private
       # Sets the linger of all open sockets of a context.
       def linger_all(context, milliseconds)
         LIVE.to_a.each { |socket| socket._linger(context, milliseconds) }
@@ -114,18 +113,15 @@ module ZMQ
       choose_path
     end
 
-    # @private
+    # @private -- and so are the methods below
     attr_reader :godwit
-    # @private
     # @return [Boolean] whether frames of a partly received message are left
     def rest? = !@rest.empty?
 
-    # @private
     def alive!
       raise Failures.destroyed(Socket, self) if @closed || @context.destroyed?
     end
 
-    # @private
     def own_thread!
       return if @thread.equal?(Thread.current)
       raise Error, "Cross thread violation for #{type_str} socket #{Failures.address(self)}: " \
@@ -133,10 +129,8 @@ module ZMQ
         "#{Failures.address(Thread.current)}"
     end
 
-    # @private
     def attached? = @state == BOUND || @state == CONNECTED
 
-    # @private
     def _open(context, godwit)
       @context = context
       @godwit = godwit
@@ -150,7 +144,6 @@ module ZMQ
       @rest = []
     end
 
-    # @private
     def _linger(context, milliseconds)
       return unless @context.equal?(context) && !@closed
       @godwit._set_option(LINGER, milliseconds)
@@ -208,5 +201,4 @@ require_relative "socket/endpoints"
 require_relative "socket/sending"
 require_relative "socket/receiving"
 require_relative "socket/options"
-require_relative "socket/monitoring"
 require_relative "socket/types"

@@ -43,7 +43,7 @@ module ZMQ
 
       def context = ZMQ.context
 
-      # @private
+      # @private -- and so are the methods below
       # Keeps the list of running loops for {ZMQ.interrupted!}.
       def runs(loop)
         @lock.synchronize { @runners += [loop] }
@@ -52,7 +52,6 @@ module ZMQ
         @lock.synchronize { @runners -= [loop] }
       end
 
-      # @private
       def interrupt_all = @runners.each(&:interrupt)
 
       %i[stop running? verbose= register remove register_timer cancel_timer].each do |name|
