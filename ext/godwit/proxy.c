@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 
-/* ---- memory ---- */
-
 static void proxy_mark(void *pointer) {
     gw_proxy_t *proxy = pointer;
     for (int i = 0; i < GW_PLACES; i++) rb_gc_mark_movable(proxy->sockets[i]);
@@ -64,12 +62,8 @@ static gw_proxy_t *proxy_get(VALUE self, const char *operation) {
     return proxy;
 }
 
-/* ---- control ---- */
-
 static void proxy_interrupt(void *argument) { gw_proxy_signal(argument, GW_PROXY_INTERRUPTED); }
 static void proxy_closed(gw_socket_t *socket) { gw_proxy_signal(socket->proxy, GW_PROXY_CLOSED); }
-
-/* ---- primitives ---- */
 
 static bool proxy_receives(const gw_socket_t *socket) {
     return socket->type != ZMQ_PUSH && socket->type != ZMQ_PUB && !socket->publisher;

@@ -95,8 +95,6 @@ static VALUE rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE
     return self;
 }
 
-/* ---- where rows end ---- */
-
 static char *rows_separator_after(rows_t *rows) {
     char *from = rows->buffer + rows->scanned;
     size_t left = rows->end - rows->scanned;
@@ -174,8 +172,6 @@ static int rows_next_row(rows_t *rows, const char **text, size_t *size) {
         return *size ? GW_ROWS_ROW : GW_ROWS_ENDED;
     }
 }
-
-/* ---- reading ---- */
 
 static void rows_make_room(rows_t *rows) {
     if (rows->start > 0) {
@@ -259,8 +255,6 @@ static VALUE rows_close(VALUE self) {
 
 static VALUE rows_bytes(VALUE self) { return ULL2NUM(rows_opened(self)->bytes); }
 static VALUE rows_count(VALUE self) { return ULL2NUM(rows_opened(self)->rows); }
-
-/* ---- child processes ---- */
 
 /* exited?(pid) => true: the child has ended and its status was not taken; false: it runs; nil: no
  * child has that pid. */

@@ -27,9 +27,7 @@ module Godwit
       # Makes a context. With a block: yields it, closes it afterwards, and gives the block's value.
       # @param options [Hash] see {#initialize}
       # @return [Context] or the block's value
-      def new(**options, &block)
-        AutoClose.with(super, &block)
-      end
+      def new(**options, &block) = AutoClose.with(super, &block)
 
       # The process's default context. Made at the first call, and anew in a forked child or after
       # it was closed.

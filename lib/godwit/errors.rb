@@ -32,17 +32,13 @@ module Godwit
     end
 
     # @return [Integer, nil] libzmq's errno; nil where Godwit itself found the mistake
-    def errno
-      defined?(super) ? super : (@errno || self.class::ERRNO)
-    end
+    def errno = defined?(super) ? super : (@errno || self.class::ERRNO)
 
     # @return [Boolean] whether the same call may succeed later, with nothing changed
     def retriable? = self.class::RETRIABLE
 
     # @return [String] the message, without the "words - " that an Errno class puts before it
-    def to_s
-      @text || super
-    end
+    def to_s = @text || super
 
     # For pattern matching.
     # @return [Array] class, message

@@ -189,9 +189,7 @@ module Godwit
     private_constant :SHOWN
 
     # @return [String] size and first bytes of each frame
-    def inspect
-      "#<#{self.class}#{@frames.map { |frame| " #{shown(frame)}" }.join(",")}>"
-    end
+    def inspect = "#<#{self.class}#{@frames.map { |frame| " #{shown(frame)}" }.join(",")}>"
 
     private
 

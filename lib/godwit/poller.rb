@@ -63,9 +63,7 @@ module Godwit
       # @param things [Array<Socket, IO, #to_io>] as {#initialize}
       # @return [Poller] or the block's value
       # @see #initialize
-      def new(*things, &block)
-        AutoClose.with(super, &block)
-      end
+      def new(*things, &block) = AutoClose.with(super, &block)
     end
 
     # @param things [Array<Socket, IO, #to_io>] registered for reading

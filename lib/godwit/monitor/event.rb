@@ -91,9 +91,7 @@ module Godwit
       end
 
       # @return [String]
-      def inspect
-        "#<#{self.class} #{name} #{endpoint.inspect} #{values.join(", ")}>"
-      end
+      def inspect = "#<#{self.class} #{name} #{endpoint.inspect} #{values.join(", ")}>"
 
       # For pattern matching.
       # @param keys [Array<Symbol>, nil] nil: all

@@ -163,9 +163,7 @@ module ZMQ
     # @param action [String, nil] what only a bound or connected socket can do
     def usable!(action = nil)
       alive!
-      if action && !attached?
-        raise Error, "can only #{action} on a bound or connected socket!"
-      end
+      raise Error, "can only #{action} on a bound or connected socket!" if action && !attached?
       own_thread!
       return unless @godwit._forked?
       raise Error, "#{type_str} socket belongs to another process: make one in this process"
@@ -189,9 +187,7 @@ module ZMQ
 
   # Types that only receive.
   module DownstreamSocket
-    def self.included(klass)
-      klass.unsupported_api :send, :sendm, :send_frame, :send_message
-    end
+    def self.included(klass) = klass.unsupported_api(:send, :sendm, :send_frame, :send_message)
 
     def poll_writable? = false
   end
