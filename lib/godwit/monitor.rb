@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "monitor/table"
 require_relative "monitor/event"
 
 module Godwit

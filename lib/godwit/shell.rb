@@ -2,8 +2,7 @@
 
 require "pty" unless RUBY_ENGINE == "jruby"
 %w[
-  native plan system processes launch stdin_writer source clock status job bridges stream peers push
-  pull
+  native plan system processes launch stdin_writer source clock status job bridges stream push pull
 ].each { |name| require_relative "shell/#{name}" }
 require_relative "shell/jruby" if RUBY_ENGINE == "jruby"
 
