@@ -28,7 +28,6 @@ require_relative "godwit/timers"
 require_relative "godwit/loop"
 
 # Native ZeroMQ for Ruby: sockets that carry whole messages between threads, processes and machines.
-#
 # @see https://zguide.zeromq.org The ZeroMQ Guide
 module Godwit
   # Parts that are loaded at their first use.
@@ -40,7 +39,6 @@ module Godwit
   module_function
 
   # Whether the running libzmq has a feature: `:curve`, `:ipc`, `:draft`, `:ws`, `:pgm`, `:gssapi`…
-  #
   # @param feature [Symbol, String]
   # @return [Boolean]
   # @see http://api.zeromq.org/4-3:zmq-has zmq_has(3)

@@ -52,10 +52,7 @@ static size_t poller_size(const void *pointer) {
 
 static const rb_data_type_t poller_type = {
         .wrap_struct_name = "Godwit::Poller",
-        .function = {.dmark = poller_mark,
-                .dfree = poller_free,
-                .dsize = poller_size,
-                .dcompact = poller_compact},
+        .function = {poller_mark, poller_free, poller_size, poller_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 

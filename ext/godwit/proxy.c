@@ -39,10 +39,7 @@ static size_t proxy_size(const void *pointer) {
 
 static const rb_data_type_t proxy_type = {
         .wrap_struct_name = "Godwit::Proxy",
-        .function = {.dmark = proxy_mark,
-                .dfree = proxy_free,
-                .dsize = proxy_size,
-                .dcompact = proxy_compact},
+        .function = {proxy_mark, proxy_free, proxy_size, proxy_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 

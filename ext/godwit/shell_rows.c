@@ -50,10 +50,7 @@ static size_t rows_size(const void *pointer) {
 
 static const rb_data_type_t rows_type = {
         .wrap_struct_name = "Godwit rows",
-        .function = {.dmark = rows_mark,
-                .dfree = rows_free,
-                .dsize = rows_size,
-                .dcompact = rows_compact},
+        .function = {rows_mark, rows_free, rows_size, rows_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 

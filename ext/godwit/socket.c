@@ -90,10 +90,7 @@ static size_t socket_size(const void *pointer) {
 
 const rb_data_type_t gw_socket_type = {
         .wrap_struct_name = "Godwit::Socket",
-        .function = {.dmark = socket_mark,
-                .dfree = socket_free,
-                .dsize = socket_size,
-                .dcompact = socket_compact},
+        .function = {socket_mark, socket_free, socket_size, socket_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 

@@ -22,7 +22,6 @@ module Godwit
   # {ClosedError}. **Fork**: in a child every method raises {ForkedError}; the parent's Beacon goes
   # on. **Garbage collector**: it closes a Beacon without references. **Ractors**: a Beacon belongs
   # to the Ractor that made it.
-  #
   # @see https://rfc.zeromq.org/spec/20/ ZRE, which defines a payload for such beacons
   # @see http://czmq.zeromq.org/manual:zbeacon zbeacon(3)
   class Beacon

@@ -11,7 +11,6 @@ module Godwit
   #
   # **Fork**: in a child every method of an inherited context raises {ForkedError}, and the default
   # context is a new one.
-  #
   # @see http://api.zeromq.org/4-3:zmq-ctx-new zmq_ctx_new(3)
   class Context
     extend Keywords

@@ -23,9 +23,8 @@ module Godwit
       endpoint = endpoint.b # a path may have any bytes
       transport, address = endpoint.split("://", 2)
       if address.nil? || !transport.match?(/\A[a-z]+\z/) || endpoint.include?("\0")
-        refuse(operation, endpoint,
-          "an endpoint is transport://address, such as tcp://127.0.0.1:5555, ipc:///tmp/name or " \
-          "inproc://name")
+        refuse(operation, endpoint, "an endpoint is transport://address, such as " \
+          "tcp://127.0.0.1:5555, ipc:///tmp/name or inproc://name")
       end
       check_transport(transport, operation, endpoint)
       refuse(operation, endpoint, "nothing stands behind #{transport}://") if address.empty?
@@ -111,11 +110,9 @@ module Godwit
       return if endpoint.start_with?("inproc:")
       problem = descriptor_problem(number, endpoint.start_with?("ipc:"))
       return unless problem
-      raise OptionError.new(
-        "bind #{endpoint}: option use_fd takes the descriptor of a stream socket that is bound " \
-        "and listens (such as TCPServer#fileno), for tcp:// of TCP, for ipc:// of a UNIX socket: " \
-        "#{number} #{problem}", operation: :bind, endpoint: endpoint
-      )
+      raise OptionError.new("bind #{endpoint}: option use_fd takes the descriptor of a stream " \
+        "socket that is bound and listens (such as TCPServer#fileno), for tcp:// of TCP, for " \
+        "ipc:// of a UNIX socket: #{number} #{problem}", operation: :bind, endpoint: endpoint)
     end
 
     def descriptor_problem(number, unix)

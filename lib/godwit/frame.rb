@@ -19,7 +19,6 @@ module Godwit
   # gone.
   #
   # **MemoryView**: readable bytes, one dimension (`Fiddle::MemoryView.new(frame)`).
-  #
   # @see http://api.zeromq.org/4-3:zmq-msg-init zmq_msg_init(3)
   class Frame
     extend Keywords

@@ -38,7 +38,6 @@ module Godwit
   #
   # **Fork**: in a child every method of an inherited loop that changes or runs it raises
   # {ForkedError}; after {#close} these methods raise {ClosedError}.
-  #
   # @see https://zeromq.org/get-started/?language=c&library=czmq CZMQ's zloop
   class Loop
     include Registrations

@@ -17,7 +17,6 @@ module Godwit
   # **Threads and fibers**: any number may read one Monitor; each event goes to one of them.
   # {#close} and all that ends a wait of the {Socket} ends theirs. **Fork**: in a child it raises
   # {ForkedError}.
-  #
   # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor(3)
   class Monitor
     include Enumerable

@@ -16,7 +16,6 @@ module Godwit
   # socket until it is removed, end it with {ClosedError}.
   #
   # **Fork**: in a child every method of an inherited poller raises {ForkedError}.
-  #
   # @see http://api.zeromq.org/4-3:zmq-poll zmq_poll(3)
   class Poller
     include AutoClose

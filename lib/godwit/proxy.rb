@@ -28,7 +28,6 @@ module Godwit
   # 0.1 s on signals, `Thread#kill`, `Thread#raise` and `Timeout`.
   #
   # **Fork**: in a child every method raises {ForkedError}; the parent's proxy goes on.
-  #
   # @see http://api.zeromq.org/4-3:zmq-proxy zmq_proxy(3)
   class Proxy
     extend Keywords

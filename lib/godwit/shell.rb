@@ -33,7 +33,6 @@ module Godwit
     module_function
 
     # The rows of a command's stdout. The command's failure is no error here: see `status`.
-    #
     # @param command [Array<String>] program and arguments, one by one or as one Array; no shell
     #   reads them. With `shell: true` one String. A Hash before them holds variables, as `env:`
     # @param options [Hash] of the following
@@ -85,7 +84,6 @@ module Godwit
 
     # Runs a command to its end, and raises when it failed. Without a block the command writes to
     # this process's stdout.
-    #
     # @param command [Array<String>] as {rows}
     # @param options [Hash] as {rows}
     # @yieldparam row [String]
@@ -102,7 +100,6 @@ module Godwit
 
     # Runs a command to its end, and gives all that it wrote. The command's failure is no error
     # here: see the status.
-    #
     # @param command [Array<String>] as {rows}
     # @param options [Hash] as {rows}, without those on rows and stderr: `err:`, `sep:`, `chomp:`,
     #   `limit:`, `long:`, `reuse:`, `pty:`
@@ -126,7 +123,6 @@ module Godwit
     # The rows of the last of several commands. Each reads the output of the one before it, without
     # a shell. It ends when all have ended. `status.stages` has the status of each; the status of
     # the whole is that of the last command that failed (SIGPIPE is no failure).
-    #
     # @param commands [Array<Array<String>>] each with its arguments; Strings with `shell: true`
     # @param options [Hash] as {rows}, without `pty:`
     # @yieldparam row [String]
@@ -140,7 +136,6 @@ module Godwit
 
     # Sends a signal to the process groups of all commands that this process runs. May be called in
     # a trap handler.
-    #
     # @param name [Symbol, String, Integer] such as :INT
     # @return [nil]
     # @raise [ArgumentValueError] when there is no such signal

@@ -29,7 +29,6 @@ module Godwit
   # :on_blocking)`: then only a wait takes interrupts, before it has a message.
   #
   # **Fork**: in a child every method of an inherited socket raises {ForkedError}.
-  #
   # @see http://api.zeromq.org/4-3:zmq-socket zmq_socket(3)
   class Socket
     extend Keywords
@@ -59,10 +58,8 @@ module Godwit
       def new(*arguments, **options, &block)
         raise NoMethodError, "#{self} is abstract: use Godwit::REQ, Godwit::PUB…" if equal?(Socket)
         if arguments.first.is_a?(String)
-          raise Errors.of(
-            ArgumentValueError, :new, "an endpoint is given to #{self}.bind or #{self}.connect: " \
-            "#{self}.connect(#{arguments.first.inspect})"
-          )
+          raise Errors.of(ArgumentValueError, :new, "an endpoint is given to #{self}.bind or " \
+            "#{self}.connect: #{self}.connect(#{arguments.first.inspect})")
         end
         AutoClose.with(super, &block)
       end
@@ -165,9 +162,8 @@ module Godwit
     # @private
     def self.check_type(klass)
       return if !DRAFT_TYPES.include?(klass.type) || Backend::IMPLEMENTATION.draft?
-      raise Errors.build(UnsupportedError, :new, nil,
-        "#{klass.type} is a draft type: it needs a libzmq built with ENABLE_DRAFTS, such as " \
-        "`rake draft` in Godwit's sources makes")
+      raise Errors.build(UnsupportedError, :new, nil, "#{klass.type} is a draft type: it needs a " \
+        "libzmq built with ENABLE_DRAFTS, such as `rake draft` in Godwit's sources makes")
     end
 
     # @return [Context] that it belongs to

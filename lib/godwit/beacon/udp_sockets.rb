@@ -21,8 +21,7 @@ module Godwit
         raise
       end
 
-      attr_reader :interface
-      attr_reader :receiver
+      attr_reader :interface, :receiver
       def broadcast(payload) = @sender.send(payload, 0, @target)
 
       # @return [Array(String, String), nil] address of the sender, payload; nil when there is none

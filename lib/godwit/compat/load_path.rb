@@ -41,10 +41,9 @@ module Godwit
         end
 
         def taken(layer)
-          LoadError.new(
-            "another gem has defined module ZMQ already: require godwit/compat/#{layer} before " \
-            "it (ruby -rgodwit/compat/#{layer}, or the first line of the Gemfile)"
-          )
+          LoadError.new("another gem has defined module ZMQ already: require " \
+            "godwit/compat/#{layer} before it (ruby -rgodwit/compat/#{layer}, or the first line " \
+            "of the Gemfile)")
         end
       end
     end

@@ -183,11 +183,9 @@ module Godwit
         return if Timeout.now - (@terminal_seen || 0) < LOOK_FOR_STOPPED
         @terminal_seen = Timeout.now
         child = @processes.wanting_terminal or return
-        raise StateError.new(
-          "#{@plan.operation} #{Plan.shown(child.words)}: it uses the terminal, and was stopped " \
-          "since it does not have it: give it the terminal by foreground: true",
-          operation: @plan.operation
-        )
+        raise StateError.new("#{@plan.operation} #{Plan.shown(child.words)}: it uses the " \
+          "terminal, and was stopped since it does not have it: give it the terminal by " \
+          "foreground: true", operation: @plan.operation)
       end
 
       def await_exit(child)
@@ -203,11 +201,9 @@ module Godwit
       end
 
       def too_long
-        RowTooLongError.new(
-          "#{@plan.operation} #{@plan.name}: a row has more than #{@plan.limit} bytes (raise " \
-          "limit:, or take long: :split or :cut)",
-          operation: @plan.operation
-        )
+        RowTooLongError.new("#{@plan.operation} #{@plan.name}: a row has more than " \
+          "#{@plan.limit} bytes (raise limit:, or take long: :split or :cut)",
+          operation: @plan.operation)
       end
 
       def sources(launch, reuse)

@@ -86,8 +86,7 @@ module Godwit
     # stays its own until {#reap}. Used under the lock of {Processes}.
     # @private
     class Child
-      attr_reader :pid
-      attr_reader :words
+      attr_reader :pid, :words
       # @return [Process::Status, nil] nil before {#reap}, and when other code took it
       attr_reader :status
 

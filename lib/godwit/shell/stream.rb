@@ -31,7 +31,6 @@ module Godwit
       end
 
       # Runs the command, and yields its rows.
-      #
       # @yieldparam row [String] with `err: :rows` an Array of `:out` or `:err` and a String
       # @return [Status, self] self without a block
       # @raise [SystemCallError] such as Errno::ENOENT, when a command cannot be started
@@ -63,7 +62,6 @@ module Godwit
       def peek_values = [peek]
 
       # Stops the command that {#next} started; the next `next` starts it anew.
-      #
       # @return [self]
       def rewind
         @turn.synchronize { drop_cursor }
@@ -72,7 +70,6 @@ module Godwit
 
       # Stops the running commands: a thread in `each` or `next` finds the rows at an end. `each`
       # may be called again, and `next` after {#rewind}.
-      #
       # @return [Status, nil] of the run that ended last
       def close
         jobs.each do |job|
@@ -82,7 +79,6 @@ module Godwit
       end
 
       # Sends a signal to the process groups of the running commands.
-      #
       # @param name [Symbol, String, Integer] such as :INT
       # @return [self]
       # @raise [ArgumentValueError] when there is no such signal

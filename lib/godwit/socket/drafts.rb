@@ -21,9 +21,8 @@ module Godwit
       def group(name, operation)
         raise Errors.bad_type(operation, "a group", "a String", name) unless name.is_a?(String)
         return name if name.bytesize <= GROUP_LIMIT && !name.include?("\0")
-        raise Errors.of(GroupError, operation,
-          "a group's name has at most #{GROUP_LIMIT} bytes, none of them NUL: " \
-          "got #{Errors.shown(name)}")
+        raise Errors.of(GroupError, operation, "a group's name has at most #{GROUP_LIMIT} bytes, " \
+          "none of them NUL: got #{Errors.shown(name)}")
       end
 
       # @private

@@ -256,10 +256,8 @@ module Godwit
       end
 
       def multipart(operation, frames)
-        MultipartError.new(
-          "#{operation}: the message has #{frames.size} frames (use recv, or take them from this " \
-          "error's frames)", operation: operation, frames: frames
-        )
+        MultipartError.new("#{operation}: the message has #{frames.size} frames (use recv, or " \
+          "take them from this error's frames)", operation: operation, frames: frames)
       end
 
       # @return [String, Array<String>, nil] nil once the socket or its context is closed

@@ -5,8 +5,7 @@ module ZMQ
   # take it as a pointer.
   # @private
   class Handle
-    attr_reader :owner
-    attr_reader :address
+    attr_reader :owner, :address
 
     def initialize(owner, address)
       @owner = owner

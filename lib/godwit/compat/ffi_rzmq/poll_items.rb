@@ -5,10 +5,8 @@ module ZMQ
   # an IO, the number of a descriptor, an object whose method `posix_fileno` returns one, or an
   # object whose method `io` returns one of these.
   class PollItem
-    attr_accessor :pollable
-    attr_accessor :events
-    attr_reader :target
-    attr_reader :io
+    attr_accessor :pollable, :events
+    attr_reader :target, :io
     # @private
     attr_writer :revents
     def self.from_pollable(pollable) = new.watch(pollable)

@@ -5,8 +5,7 @@ module ZMQ
   class ZeroMQError < StandardError
     # @return [String] the function of libzmq that failed, such as "zmq_bind"
     attr_reader :source
-    attr_reader :result_code
-    attr_reader :error_code
+    attr_reader :result_code, :error_code
 
     def initialize(source, result_code, error_code, message)
       @source = source
