@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "monitors"
-
 # The functions of libzmq that programs call beside `ZMQ`. Any other raises
 # {ZMQ::NotSupportedError}.
 module LibZMQ
