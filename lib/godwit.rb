@@ -3,7 +3,6 @@
 require_relative "godwit/version"
 require_relative "godwit/generated/header"
 require_relative "godwit/generated/constants"
-require_relative "godwit/deprecation"
 require_relative "godwit/errors"
 require_relative "godwit/error_hints"
 require_relative "godwit/options"
@@ -50,7 +49,6 @@ module Godwit
 
   # @return [String] version of the running libzmq, such as "4.3.4"
   def libzmq_version = Backend::IMPLEMENTATION.libzmq_version.join(".")
-
   # The process's default context, for sockets that are given none. It is made at the first call,
   # and anew in a forked child or after it was closed. It is closed at exit (see {Context}).
   # @return [Context]

@@ -39,8 +39,9 @@ module Godwit
       undef_method :allocate # initialize must run
 
       # Opens one. With a block: yields it, closes it afterwards, and returns the block's value.
+      # @param port [Integer] see {#initialize}
+      # @param options [Hash] see {#initialize}
       # @return [Beacon] or the block's value
-      # @see #initialize
       def new(*port, **options, &block) = AutoClose.with(super(*port, **options), &block)
     end
 

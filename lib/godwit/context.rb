@@ -113,7 +113,6 @@ module Godwit
     # not wait; works in a signal handler too. {#close} closes the sockets.
     # @return [nil]
     def shutdown = _shutdown
-
     # Closes all its sockets, then waits until they have sent their messages, at most their longest
     # linger and a second. Threads that wait on them get {ClosedError}. An interrupt ends the wait;
     # libzmq goes on sending. A second call does nothing.

@@ -33,13 +33,10 @@ module Godwit
 
     # @return [Integer, nil] libzmq's errno; nil where Godwit itself found the mistake
     def errno = defined?(super) ? super : (@errno || self.class::ERRNO)
-
     # @return [Boolean] whether the same call may succeed later, with nothing changed
     def retriable? = self.class::RETRIABLE
-
     # @return [String] the message, without the "words - " that an Errno class puts before it
     def to_s = @text || super
-
     # For pattern matching.
     # @return [Array] class, message
     def deconstruct = [self.class, message]
@@ -179,6 +176,17 @@ module Godwit
       klass.const_set(:Errno, errno) if base.equal?(SystemCallError)
       klass.const_set(:RETRIABLE, true) if rule&.retriable
       SystemError.const_set(name, klass)
+    end
+  end
+
+  # Warns of a deprecated name, in the category :deprecated, which `ruby -w` and
+  # `Warning[:deprecated] = true` show.
+  # @private
+  module Deprecation
+    def self.warn(old, new)
+      place = caller_locations(1).find { |location| !location.path.start_with?(__dir__) }
+      text = "#{place&.path}:#{place&.lineno}: godwit: #{old} is deprecated: use #{new}"
+      Kernel.warn(text, category: :deprecated)
     end
   end
 end

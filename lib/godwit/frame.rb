@@ -175,7 +175,6 @@ module Godwit
     def routing_id = _routing_id
     # @return [String, nil] its group, when a DISH received it
     def group = _group
-
     # Frees its bytes at once. A second call does nothing.
     # @return [nil]
     # @raise [BusyError] when a memory view of it is open

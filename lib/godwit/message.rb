@@ -99,7 +99,6 @@ module Godwit
     alias_method :prepend, :unshift
     # @return [Frame, nil] the first frame, which it removes
     def shift = @frames.shift
-
     # Prepends an address and an empty frame, the envelope of REQ and ROUTER.
     # @param address [Frame, String] such as a routing id
     # @return [self]

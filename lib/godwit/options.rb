@@ -174,7 +174,6 @@ module Godwit
     # @return [Option] of a socket
     # @see fetch
     def socket(name) = fetch(name)
-
     # @param name [Symbol, String]
     # @return [Option] of a context
     # @see fetch

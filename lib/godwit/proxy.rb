@@ -117,7 +117,6 @@ module Godwit
     # @return [self] once the sockets belong to it
     # @raise [Error] as {#run}
     def start = launch(Object.new)
-
     # Tells the proxy to end; it keeps the messages that it holds. Does not wait for the end (see
     # {#wait}). Does nothing when it does not run.
     # @return [self]
@@ -137,12 +136,10 @@ module Godwit
       self
     end
     alias_method :join, :wait
-
     # Takes no message from now on, except one that it is just taking; new messages wait as
     # high-water marks allow. Holds for the next {#run} too.
     # @return [self]
     def pause = control(:pause)
-
     # Ends {#pause}.
     # @return [self]
     def resume = control(:resume)
@@ -179,7 +176,6 @@ module Godwit
     alias_method :to_s, :inspect
     # @private
     def observe(observer) = _observe(observer)
-
     # @private
     # @param bytes [Integer] most bytes of large frames in the sending side's queues; a message that
     #   exceeds them is dropped

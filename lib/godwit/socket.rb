@@ -5,7 +5,6 @@ require_relative "socket/frames"
 require_relative "socket/messages"
 require_relative "socket/monitoring"
 require_relative "socket/peers"
-require_relative "socket/routing_names"
 require_relative "socket/settings"
 
 module Godwit

@@ -11,7 +11,6 @@ module Godwit
     def initialize = _open
     # @return [Boolean] whether libzmq is done
     def done? = _done?
-
     # Waits until libzmq is done.
     # @param timeout [Integer, Float, nil] seconds; nil: for ever
     # @return [Boolean] false when time is up

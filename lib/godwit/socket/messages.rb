@@ -198,12 +198,10 @@ module Godwit
       # @private
       # @return [Integer, nil] the bits that are ready; nil when time is up
       def wait_for(events, milliseconds) = _wait(events, milliseconds)
-
       # @private
       # As {#send}, with milliseconds; nil: the socket's own time-out.
       # @return [Object, nil] nil when time is up
       def send_within(message, milliseconds) = _send(message, milliseconds, nil)
-
       # @private
       # As {#recv}, with milliseconds; nil: the socket's own time-out.
       # @return [String, Array<String>, nil] nil when time is up

@@ -188,7 +188,6 @@ module ZMQ
   # Types that only receive.
   module DownstreamSocket
     def self.included(klass) = klass.unsupported_api(:send, :sendm, :send_frame, :send_message)
-
     def poll_writable? = false
   end
 end
