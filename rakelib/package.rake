@@ -41,8 +41,8 @@ end
 desc "Build the gem into pkg/"
 task(:gem) { build.call("godwit-#{version}.gem", {"GODWIT_GEM_PLATFORM" => nil}) }
 
-# Neither gem needs another one than Ruby's own logger: CRuby's has its extension, JRuby has an ffi
-# of its own.
+# Neither gem needs a gem other than Ruby's own logger: CRuby's has its extension, JRuby has its own
+# ffi.
 contents = lambda do |file, platform, extensions|
   spec = Gem::Package.new("pkg/#{file}").spec
   facts = [spec.platform.to_s, spec.extensions, spec.runtime_dependencies.map(&:name)]

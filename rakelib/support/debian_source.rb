@@ -7,8 +7,8 @@ require "rake"
 require "tmpdir"
 
 module Godwit
-  # Debian's source packages, unpacked outside of the repository. What is made of one lies in the
-  # user's cache.
+  # Debian's source packages, unpacked outside of the repository. The results of a build are kept in
+  # the user's cache.
   module DebianSource
     # A tool is missing, or the network.
     class Failure < StandardError; end
@@ -22,10 +22,10 @@ module Godwit
       File.join(cache, "godwit", name)
     end
 
-    # Makes a thing once; of two makers at once the later finds the work done.
+    # Runs a build step once. Of two concurrent builders the later finds the work done.
     # @param goal [String] its folder in the cache
-    # @param done [Proc] tells whether it is there
-    # @yieldparam folder [String] empty, for the time of the work
+    # @param done [Proc] whether the result exists
+    # @yieldparam folder [String] an empty folder for the build
     def once(goal, done)
       return if done.call
       FileUtils.mkdir_p(File.dirname(goal))

@@ -16,8 +16,8 @@ module Godwit
         .flat_map { |package| ["--add-opens", "java.base/#{package}=ALL-UNNAMED"] }
         .freeze
 
-    # For programs that are over before Java's second compiler, or more than one thread of its
-    # collector, has paid off: half of their time.
+    # For short programs, which end before Java's second compiler or a parallel collector pays off:
+    # this halves their time.
     SHORT = %w[-XX:TieredStopAtLevel=1 -XX:+UseSerialGC].freeze
 
     # What loads the classes that tests need.

@@ -46,7 +46,7 @@ class CLIBeaconTest < NetworkCase
     end
   end
 
-  test "a payload that is not printable stands in quotes" do
+  test "a payload that is not printable is shown in quotes" do
     ["a\tb\n", "\xff\0", "gr\u00fcn \u2713"].each do |payload|
       Godwit::Beacon.new(port, interval: 0.02).publish(payload).then do |own|
         line =
@@ -63,7 +63,7 @@ class CLIBeaconTest < NetworkCase
     end
   end
 
-  test "what cannot be broadcast is told" do
+  test "a payload or option that cannot be broadcast is reported" do
     # Time for its thread to try.
     result = beacon("publish", port, "--payload", "x", "--interface", "*", "--timeout", 1).finish
     assert_equal 124, result.status.exitstatus
@@ -73,7 +73,7 @@ class CLIBeaconTest < NetworkCase
     assert_includes result.stderr, "no interface \"nosuch0\" can broadcast"
   end
 
-  test "a wrong command line is told" do
+  test "a wrong command line is reported" do
     {[] => "beacon publish PORT", ["shout", 9] => "not \"shout\"", ["listen"] => "which UDP port",
      ["listen", "http"] => "\"http\" is no port",
      ["publish", 9] => "needs --payload", ["listen", 9, "--payload", "x"] => "for publish",

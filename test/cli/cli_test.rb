@@ -77,7 +77,7 @@ class CLITest < Godwit::TestCase
     assert_equal 2, godwit("help", "nope").status.exitstatus
   end
 
-  def test_version_tells_all_that_takes_part
+  def test_version_shows_all_components
     result = godwit("version")
     assert_equal 0, result.status.exitstatus
     assert_empty result.stderr
@@ -104,7 +104,7 @@ class CLITest < Godwit::TestCase
     assert_equal [141, ""], [result.status.exitstatus, result.stderr]
   end
 
-  def test_a_full_disk_is_told_in_one_line
+  def test_a_full_disk_is_reported_in_one_line
     skip "this system has no /dev/full" unless File.exist?("/dev/full")
     result =
       start_command(["sh", "-c", "#{RbConfig.ruby} -W -Ilib exe/godwit help > /dev/full"]).finish

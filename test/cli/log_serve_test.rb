@@ -13,7 +13,8 @@ class CLILogServeTest < Godwit::TestCase
 
   def log(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], **options)
 
-  # One that listens, its standard error in its standard output; @in, @out, @control say where.
+  # A listening server with standard error in its standard output; @in, @out and @control are its
+  # endpoints.
   def serve(*options, to: %w[--in tcp://:* --out tcp://:*], **more)
     child =
       start_command(
@@ -86,7 +87,7 @@ class CLILogServeTest < Godwit::TestCase
     [[], ["--verbose"], ["--verbose", "--file", file]].each do |options|
       child = serve(*options)
       push.send_many([*foreign, frames(1)])
-      # What is still on its way when it ends is not received.
+      # The server does not receive records that are still in transit when it ends.
       eventually { statistics.values_at("foreign", "records") == [foreign.size, 1] }
       child.wait_for('no record: "a" "b" "c"') if options.any?
       result = stop(child)
@@ -172,7 +173,7 @@ class CLILogServeTest < Godwit::TestCase
     tail.wait_for("5\n6\n")
     sender.send_many([frames(7), frames(8)])
     assert_equal "5\n6\n7\n8\n", assert_child(tail.finish).stdout
-    # None of those
+    # None of these options
     tail =
       log(
         "tail", @out, "--last", 100, "--control", @control, "--format", "%{seq}", "--timeout", 20,
@@ -250,7 +251,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal 0, stop(child).status.exitstatus
   end
 
-  test "a file that cannot be reopened is reported, and the old one written to" do
+  test "a file that cannot be reopened is reported, and the old file is written to" do
     Dir.mkdir("#{scratch_dir}/logs")
     path = "#{scratch_dir}/logs/app.log"
     child = serve("--file", path)
@@ -303,7 +304,7 @@ class CLILogServeTest < Godwit::TestCase
     said = child.wait_for(/^godwit: in .*\n/).stdout
     @in, @control = said.scan(%r{(?:in|control) (tcp://\S+?)(?:,|$)}).flatten
     push.send_many(Array.new(700) { line("x" * 1_000) })
-    eventually { statistics["plain"] >= 512 } # so many stand before the sink
+    eventually { statistics["plain"] >= 512 } # as many records as the sink's queue holds
     child.signal(:TERM).finish
     received, failed =
       child
@@ -319,7 +320,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_operator failed, :>, 0
   end
 
-  test "records that cannot be written are told and counted" do
+  test "records that cannot be written are reported and counted" do
     skip "this system has no /dev/full" unless File.exist?("/dev/full")
     child = serve("--file", "/dev/full")
     push.send_many([frames(1), frames(2)])
@@ -363,7 +364,7 @@ class CLILogServeTest < Godwit::TestCase
     sender = open_socket(:PUSH, linger: 0).connect(input)
     sender.send(frames(1))
     child.wait_for(/: text 1\n/)
-    in_thread { 2.step { |seq| sender.send(frames(seq)) } } # the pipe breaks at one of them
+    in_thread { 2.step { |seq| sender.send(frames(seq)) } } # one of these writes gets EPIPE
     result = child.finish
     assert_equal [141, 1], [result.status.exitstatus, result.stdout.lines.size], result
   end
@@ -387,7 +388,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal [1, 1], [result.status.exitstatus, result.stderr.lines.size]
   end
 
-  test "systemd is told when it listens and when it ends" do
+  test "systemd is notified of the start and of the end" do
     path = "#{scratch_dir}/notify"
     bell = own(Socket.new(:UNIX, :DGRAM).tap { |socket| socket.bind(Socket.sockaddr_un(path)) })
     child =
@@ -411,7 +412,7 @@ class CLILogServeTest < Godwit::TestCase
     )
   end
 
-  test "CURVE: the same keys for all sides; without the server's key nothing is heard" do
+  test "CURVE: all sides use the same keys; without the server's key no record arrives" do
     keys = Godwit::Curve.keypair
     File.write("#{scratch_dir}/keys", keys.secret_key, perm: 0o600)
     child = serve("--keys", "#{scratch_dir}/keys", "--verbose")
@@ -449,7 +450,7 @@ class CLILogServeTest < Godwit::TestCase
     expected ? assert_equal(expected, value) : assert_nil(value)
   end
 
-  test "a wrong command line is told" do
+  test "a wrong command line is reported" do
     {[] => "needs --in", %w[--in tcp://:1] => "needs --out",
      %w[--in foo --file f] => "is no endpoint",
      %w[--in tcp://:1 --out tcp://:2 --keep 3] => "need --file",

@@ -20,8 +20,8 @@ class CLILogTest < Godwit::TestCase
 
   def push(**options) = open_socket(:PUSH, linger: 5, **options).connect(endpoint)
 
-  # What a tail with these options shows of these messages; the last one is shown in any case and
-  # taken away.
+  # What a tail with these options prints for these messages. The last message is printed with any
+  # options and is removed.
   def shown(*options, messages)
     child = tail(*options)
     push.send_many(messages)
@@ -120,8 +120,8 @@ class CLILogTest < Godwit::TestCase
      ["--prog", "billing", "--host", "web1"] => [1, 2], ["--tag", "req-9"] => [1],
      ["--grep", "ref.sed", "--exclude", "user=42"] => [3],
      ["--grep", "ok", "--grep", "stop"] => [2, 4]}.each.with_index do |(options, seqs), index|
-      # libzmq takes the path of a closed one away some time later, even when it is another's by
-      # then
+      # libzmq deletes the path of a closed socket a little later, even if another socket owns the
+      # path by then
       @endpoint = "ipc://#{scratch_dir}/#{index}"
       # Fits in any case.
       last =
@@ -201,14 +201,14 @@ class CLILogTest < Godwit::TestCase
       ).finish.status.exitstatus
   end
 
-  test "loss is told, also when it ends by itself" do
+  test "loss is reported, also when the command ends by itself" do
     child = tail("--count", 2)
     push.send_many([frames(1), frames(9)])
     assert_includes assert_child(child.finish).stderr.force_encoding("UTF-8"),
       "received 2 · lost 7 · 1 writer"
   end
 
-  test "--state: what came between two runs is lost, and told" do
+  test "--state: records sent between two runs are lost and reported" do
     [[[1, 2], 0], [[5, 6], 2]].each do |seqs, lost|
       child = tail("--count", 2, "--stats", "--state", "#{scratch_dir}/state")
       sender = push
@@ -233,7 +233,7 @@ class CLILogTest < Godwit::TestCase
     sender.send(frames(1))
     child.wait_for("text 1\n")
     sender.send(frames(2))
-    in_thread { 3.step { |seq| sender.send(frames(seq)) } } # the pipe breaks at one of them
+    in_thread { 3.step { |seq| sender.send(frames(seq)) } } # one of these writes gets EPIPE
     result = child.finish
     assert_equal [141, "text 1\n", ""], [result.status.exitstatus, result.stdout, result.stderr]
   end
@@ -247,7 +247,7 @@ class CLILogTest < Godwit::TestCase
     assert_child child.finish
   end
 
-  test "--stats tells again and again" do
+  test "--stats prints repeatedly" do
     child =
       start_command(
         ["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, "tail", endpoint, "--bind", "--stats"]
@@ -314,7 +314,7 @@ class CLILogTest < Godwit::TestCase
     assert_equal ["one\ntwo\n", true], [result.stdout, result.stderr.start_with?("received 2 ")]
   end
 
-  test "keys that are none are told" do
+  test "invalid keys are reported" do
     File.write("#{scratch_dir}/none", "short\n", perm: 0o600)
     {["--server-key", "short"] => "a CURVE key is",
      ["--server-key", "#{scratch_dir}/none"] => "holds no public key",
@@ -360,7 +360,7 @@ class CLILogTest < Godwit::TestCase
     assert_equal [1, "godwit: #{taken} is in use\n"], [result.status.exitstatus, result.stderr]
   end
 
-  test "a wrong command line is told" do
+  test "a wrong command line is reported" do
     {[] => "log serve", ["shout"] => "not \"shout\"", ["tail"] => "which endpoint",
      ["tail", "foo"] => "is no endpoint", ["tail", endpoint, "x"] => "unexpected: x",
      ["tail", endpoint, "--level", "loud"] => "invalid log level: loud",

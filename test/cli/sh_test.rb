@@ -148,7 +148,7 @@ class CLIShTest < Godwit::TestCase
     assert_equal 0, pushing.finish.status.exitstatus
   end
 
-  test "the other way round: a pull that is bound, where only the system knows" do
+  test "reversed direction: a pull that binds to a port chosen by the system" do
     pulling, target = bound_pull
     pushed = sh("push", target, "--connect", "--", "seq", 3).finish
     assert_equal [[0, 0], "1\n2\n3\n"], [statuses(pushed, pulling.finish), pulling.stdout]
@@ -164,7 +164,7 @@ class CLIShTest < Godwit::TestCase
       pulling.finish.then { |result| [result.status.exitstatus, result.stdout] }
   end
 
-  test "a wrong command line is told" do
+  test "a wrong command line is reported" do
     {[] => "type `sh push", ["shove"] => "not \"shove\"", ["push"] => "which endpoint",
      ["push", "tcp://:1"] => "which command", ["pull"] => "which endpoint",
      ["pull", "tcp://:1", "x"] => "unexpected: x",

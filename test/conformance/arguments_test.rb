@@ -145,7 +145,7 @@ class ArgumentsTest < Godwit::TestCase
     pull = open_socket(:PULL, bind_to_device: "godwit-none")
     error = assert_raises(SystemCallError) { pull.bind("tcp://127.0.0.1:*") }
     assert_kind_of Godwit::Error, error
-    # Who may not choose a device at all.
+    # Users who may not choose a device at all.
     return assert_kind_of(Errno::EPERM, error) unless error.is_a?(Errno::ENODEV)
     assert_instance_of Godwit::InterfaceError, error
     assert_match(/bind_to_device: "godwit-none"/, error.message)

@@ -3,8 +3,8 @@
 require "socket"
 require "support/ports"
 
-# What the conformance tests say in one line. They use the public API only, so that any backend can
-# run them.
+# Short forms of what the conformance tests assert. They use the public API only, so that any
+# backend can run them.
 module Conformance
   # Errors that say what to do, messages that still flow, senders that are full.
   module Assertions
@@ -35,7 +35,7 @@ module Conformance
     # @param least [Numeric] seconds
     def assert_takes(least, &block) = assert_operator(seconds(&block), :>=, least)
 
-    # One message each, in turn, through sockets that are joined.
+    # One message per socket, in turn, through connected sockets.
     def assert_flows(sender, receiver, message = "still here")
       sender.send(message, timeout: 5)
       assert_equal message, receiver.recv(timeout: 5)
@@ -52,8 +52,8 @@ module Conformance
       end
     end
 
-    # A request of one that will be refused. Where libzmq has refused it by now there is no peer
-    # that would take the request.
+    # Sends a request as a client that the server refuses. If libzmq has refused the client by now,
+    # no peer takes the request.
     # @return [Boolean] whether it went
     def ask(client)
       client.send_nonblock("let me in", exception: false) != :wait_writable

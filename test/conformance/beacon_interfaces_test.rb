@@ -23,7 +23,7 @@ class BeaconInterfacesTest < NetworkCase
     receiver = open_beacon.subscribe
     directed = UDPSocket.new
     %i[REUSEADDR REUSEPORT].each { |name| directed.setsockopt(:SOCKET, name, true) }
-    directed.bind("10.77.0.255", port) # hears nothing that went to 255.255.255.255
+    directed.bind("10.77.0.255", port) # receives nothing that was sent to 255.255.255.255
     ["10.77.0.50", HERE].each do |address|
       beacon = open_beacon(interface: address, interval: 3600).publish(address)
       assert_equal [address, address], receiver.recv(timeout: 10)
@@ -49,7 +49,8 @@ class BeaconInterfacesTest < NetworkCase
     ENV["ZSYS_INTERFACE"] = before
   end
 
-  test "an interface that is not there, or cannot broadcast, is refused with those that can" do
+  test "an interface that is absent or cannot broadcast is refused, and the error lists usable " \
+    "interfaces" do
     ["nosuch0", "lo", "127.0.0.1", "10.9.9.9", "gw1"].each do |wanted|
       error = assert_raises(Godwit::InterfaceError) { open_beacon(interface: wanted) }
       assert_kind_of Errno::ENODEV, error
@@ -67,7 +68,7 @@ class BeaconInterfacesTest < NetworkCase
     end
   end
 
-  test "without a route it counts the failures and goes on" do
+  test "without a route a beacon counts the failures and keeps publishing" do
     beacon = open_beacon(interface: "*", interval: 0.01).publish("x")
     eventually { beacon.failed > 2 }
     assert_kind_of Errno::ENETUNREACH, beacon.last_error

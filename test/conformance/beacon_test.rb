@@ -9,7 +9,7 @@ class BeaconTest < NetworkCase
 
   Stop = Class.new(StandardError)
 
-  test "what one publishes another hears, with the sender's address, at once and again and again" do
+  test "a beacon receives another's payload with the sender's address, at once and repeatedly" do
     here = open_beacon(interval: 0.02)
     there = open_beacon.subscribe
     assert_same here, here.publish("gr\u00fcn \0\xff")
@@ -77,7 +77,7 @@ class BeaconTest < NetworkCase
     assert_equal :wait_readable, receiver.recv_nonblock(exception: false)
   end
 
-  test "nothing is heard before subscribe, nor after unsubscribe, but what was heard stays" do
+  test "no beacon arrives before subscribe or after unsubscribe, but received ones stay" do
     beacon = open_beacon
     dealt_with = dealt_with(beacon)
     shout("early")
@@ -93,7 +93,7 @@ class BeaconTest < NetworkCase
     assert_nil beacon.recv(timeout: 0, exception: false)
   end
 
-  test "a prefix chooses, and another one replaces it" do
+  test "a prefix filters, and a new prefix replaces the old" do
     beacon = open_beacon.subscribe("a.")
     shout("b.1", "a", "a.1", "", "a.2")
     assert_equal %w[a.1 a.2], beacon.first(2).map(&:last)
@@ -110,14 +110,14 @@ class BeaconTest < NetworkCase
     beacon.wait_sent(1, timeout: 10)
   end
 
-  test "its own beacons are not heard, also the last ones, unless it says so" do
+  test "a beacon's own broadcasts are filtered, also the last ones, unless own: is set" do
     beacon = open_beacon(interval: 0.001).subscribe
     assert_predicate beacon, :noecho?
     20.times { |number| beacon.publish("own #{number}").wait_sent(beacon.sent + 1, timeout: 10) }
     beacon.silence
     shout("foreign")
     assert_equal "foreign", beacon.recv(timeout: 10).last
-    with_clock do |clock| # an echo is one for a second, not longer
+    with_clock do |clock| # a broadcast counts as an echo for a second, not longer
       sent = beacon.sent
       beacon.publish("own").wait_sent(sent + 1)
       beacon.silence
@@ -231,7 +231,7 @@ class BeaconTest < NetworkCase
     assert_raises(Godwit::ArgumentValueError) { beacon.interval = 0 }
   end
 
-  test "other machines hear it, and it hears them" do
+  test "other machines and this one receive each other's beacons" do
     theirs = <<~RUBY
       require "godwit"
       $stdout.sync = true

@@ -92,7 +92,7 @@ class BeaconWaitsTest < NetworkCase
     assert_equal [:done] * 4, threads.map(&:value)
   end
 
-  test "it goes on publishing while it is flooded" do
+  test "a flooded beacon keeps publishing" do
     beacon = open_beacon(interval: 0.01, limit: 5).subscribe.publish("own")
     stop = false
     flood = in_thread { shout(*(["x"] * 50)) until stop }
@@ -100,18 +100,18 @@ class BeaconWaitsTest < NetworkCase
     assert_same beacon, beacon.wait_sent(beacon.sent + 20, timeout: 20)
     stop = true
     flood.join
-    # One that comes is there for a moment before the oldest goes.
+    # A new beacon is queued for a moment before the oldest is dropped.
     eventually { heard_of(beacon).size == 5 }
   end
 
-  test "one that is dropped is closed, and its thread ends" do
-    not_on :jruby, "when Java collects is not to be told"
+  test "an unreferenced beacon is closed, and its thread ends" do
+    not_on :jruby, "the moment of a Java collection is unpredictable"
     before = beacon_threads
     Thread.new { 5.times { Godwit::Beacon.new(port).publish("x") } }.join
     eventually("the threads of dropped Beacons live on", deadline: 20) do
       Thread.new { Array.new(1000) { Object.new } }.join
       GC.start
-      (beacon_threads - before).size <= 1 # one may be held by what lies about on the stack
+      (beacon_threads - before).size <= 1 # the conservative collector may find one on the stack
     end
     assert_operator beacon_threads.size, :<=, before.size + 1
   end
@@ -140,7 +140,7 @@ class BeaconWaitsTest < NetworkCase
     end
   end
 
-  test "a Ractor may have one" do
+  test "a Ractor may have a beacon" do
     not_on :jruby, "JRuby has no Ractors"
     result = assert_child run_child(<<~RUBY, [port])
       require "godwit"

@@ -89,7 +89,7 @@ class ContextTest < Godwit::TestCase
 
   test "close waits for the sockets' own linger, and only for what was sent" do
     nobody = "tcp://127.0.0.1:#{free_port}"
-    # libzmq counts linger in whole milliseconds, from the beginning of the one it is in
+    # libzmq counts linger in whole milliseconds from the start of the current millisecond
     {nil => 0, 0 => 0, 0.1 => 0.099}.each do |linger, least|
       one = own(Godwit::Context.new(linger: 2 * HANG))
       push = own(one.socket(:PUSH))
@@ -113,12 +113,12 @@ class ContextTest < Godwit::TestCase
   test "a socket's close does not wait, and its messages go on" do
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     push = open_socket(:PUSH).connect(pull.last_endpoint)
-    push << "x" * 10_000_000 << "last" # more than the system takes while nobody reads
+    push << "x" * 10_000_000 << "last" # more than the system buffers without a reader
     push.close
     assert_equal "last", take(pull, 2).last
   end
 
-  test "shutdown: waiting calls and later ones raise, sockets can be closed" do
+  test "shutdown: waiting calls and later calls raise, sockets can be closed" do
     one = own(Godwit::Context.new)
     pull = own(one.socket(:PULL)).bind(endpoint_for(:inproc))
     waiting = in_thread { pull.recv }
@@ -143,7 +143,7 @@ class ContextTest < Godwit::TestCase
     threads.each { |thread| assert_raises(Godwit::ContextTerminatedError) { thread.value } }
   end
 
-  test "close under ten waiting threads: each hears of it, close ends" do
+  test "close under ten waiting threads: each thread raises, close returns" do
     one = own(Godwit::Context.new)
     threads = waiting_threads(one)
     assert_nil one.close
@@ -199,7 +199,7 @@ class ContextTest < Godwit::TestCase
     ) # standard:disable Style/RescueModifier
   end
 
-  test "a closed default context is replaced by a new one" do
+  test "a closed default context is replaced by a new context" do
     first = Godwit.context
     assert_same first, Godwit.context
     assert_same first, Godwit::Context.default
@@ -211,7 +211,7 @@ class ContextTest < Godwit::TestCase
     assert_flows(own(Godwit::PUSH.connect(pull.last_endpoint)), pull)
   end
 
-  test "inspect tells the state" do
+  test "inspect shows the state" do
     one = own(Godwit::Context.new(io_threads: 3, max_sockets: 44))
     assert_match(/Godwit::Context.*io_threads=3.*max_sockets=44/, one.inspect)
     one.close
@@ -224,7 +224,7 @@ class ContextTest < Godwit::TestCase
     refute_equal 0, context.pointer
   end
 
-  test "closing one while other threads make sockets in it" do
+  test "close while other threads make sockets in the context" do
     Godwit::TestSupport::Length.of(5, long: 20).times do
       doomed = own(Godwit::Context.new(linger: 0))
       started = Queue.new

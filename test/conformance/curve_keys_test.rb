@@ -8,7 +8,7 @@ require_relative "assertions"
 class CurveKeysTest < Godwit::TestCase
   include Conformance::Assertions
 
-  # From RFC 26's reference implementation (zmq_curve(7)): a public key and its secret one.
+  # From RFC 26's reference implementation (zmq_curve(7)): a public key and its secret key.
   PUBLIC = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
   SECRET = "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6"
 

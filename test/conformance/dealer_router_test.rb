@@ -106,14 +106,15 @@ class DealerRouterTest < Godwit::TestCase
     assert_equal "hello", dealer.recv(timeout: 5)
   end
 
-  test "of two peers with one routing id the first stays, unless handover gives it to the second" do
+  test "of two peers with one routing id the first keeps it, unless handover gives it to the " \
+    "second" do
     {false => "first", true => "second"}.each do |handover, heard|
       router = open_socket(:ROUTER, handover: handover).bind(endpoint_for(:tcp))
       first = open_socket(:DEALER, routing_id: "twin").connect(router.last_endpoint)
       first << "first"
       assert_equal ["twin", "first"], router.recv(timeout: 5)
-      # The ROUTER takes the second one's id with its first message: one that it refuses is never
-      # heard.
+      # The ROUTER reads the second peer's id with its first message: messages of a refused peer
+      # never arrive.
       second = open_socket(:DEALER, routing_id: "twin").connect(router.last_endpoint)
       second << "second"
       other = open_socket(:DEALER, routing_id: "other").connect(router.last_endpoint)

@@ -7,8 +7,8 @@
 require "test_helper"
 require_relative "assertions"
 
-# The draft types: on a libzmq that has them, that they work; on one that has not, that they say so.
-# bin/test runs this file on both.
+# The draft types work on a libzmq with drafts, and raise on a libzmq without. bin/test runs this
+# file on both.
 class DraftTest < Godwit::TestCase
   include Conformance::Assertions
 

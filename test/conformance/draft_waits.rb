@@ -44,7 +44,7 @@ module DraftWaits
     assert_operator id, :>, 0
   end
 
-  test "a sender waits for room, and goes on when there is some" do
+  test "a sender waits for room, and resumes when there is some" do
     server, client, id =
       server_and_client(
         :inproc,

@@ -10,8 +10,7 @@ require_relative "assertions"
 class EndpointErrorsTest < Godwit::TestCase
   include Conformance::Assertions
 
-  # A pair with a message on its way: it must still be there after what the block does to either of
-  # them.
+  # A pair with a message in transit: it must still arrive after the block has used either socket.
   def unharmed(transport = :tcp)
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     push << "accepted before"
@@ -243,7 +242,7 @@ class EndpointErrorsTest < Godwit::TestCase
     end
   end
 
-  test "of several endpoints those before the bad one stand" do
+  test "of several endpoints those before the bad one stay bound or connected" do
     dealer = open_socket(:DEALER)
     assert_raises(Godwit::EndpointError) do
       dealer.bind("tcp://127.0.0.1:*", "nonsense", "tcp://127.0.0.1:*")

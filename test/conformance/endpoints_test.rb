@@ -95,7 +95,7 @@ class EndpointsTest < Godwit::TestCase
     assert_equal %w[0 1 2 3 4 5], take(pull, 6).sort
   end
 
-  each_transport("unbind by the name given or resolved: nobody new comes in") do |transport|
+  each_transport("unbind by the name given or resolved: no new peer can connect") do |transport|
     %i[given resolved].each do |name|
       given = (transport == :tcp) ? "tcp://#{own_host}:*" : endpoint_for(transport)
       dealer = open_socket(:DEALER).bind(given)
@@ -127,7 +127,7 @@ class EndpointsTest < Godwit::TestCase
     assert_equal 4, take(first, 2).size + take(second, 2).size
   end
 
-  each_transport("of two connections to one endpoint disconnect ends both") do |transport|
+  each_transport("disconnect ends both of two connections to one endpoint") do |transport|
     pull = open_socket(:PULL).bind(endpoint_for(transport))
     push = open_socket(:PUSH).connect(pull.last_endpoint, pull.last_endpoint)
     push.disconnect(pull.last_endpoint)
@@ -224,7 +224,7 @@ class EndpointsTest < Godwit::TestCase
     assert_equal "early", pull.recv(timeout: 5)
   end
 
-  test "inproc names are those of one context" do
+  test "inproc names belong to one context" do
     name = endpoint_for(:inproc)
     other = own(Godwit::Context.new)
     here = open_socket(:PULL).bind(name)

@@ -11,7 +11,7 @@ class FrameTest < Godwit::TestCase
 
   BYTES = (0..255).to_a.pack("C*").freeze
 
-  # A frame that was received, of the same bytes as one that was made.
+  # A received frame with the same bytes as a frame made here.
   def frames_of(bytes)
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send(bytes)
@@ -100,7 +100,7 @@ class FrameTest < Godwit::TestCase
     assert_equal "x" * 100, kept
   end
 
-  test "equality and order are those of the bytes" do
+  test "equality and order follow the bytes" do
     one, same, other =
       frames_of("abc")[:received],
       Godwit::Frame.new("abc"),

@@ -23,7 +23,7 @@ class FramesTest < Godwit::TestCase
     assert_raises(Godwit::TimeoutError) { pull.recv_message(timeout: 0.01) }
   end
 
-  each_transport("recv_frame hands out a message's frames one by one") do |transport|
+  each_transport("recv_frame returns a message's frames one by one") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     push.send_many(MESSAGES)
     seen = []
@@ -87,7 +87,7 @@ class FramesTest < Godwit::TestCase
     end
   end
 
-  test "one frame twice in a message" do
+  test "the same frame twice in a message" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     frame = Godwit::Frame.new("x" * 1000)
     push.send([frame, "-", frame])
@@ -95,7 +95,7 @@ class FramesTest < Godwit::TestCase
     assert_predicate frame, :gone?
   end
 
-  test "one frame twice in a batch: the second is refused, the first went" do
+  test "the same frame twice in a batch: the second is refused, the first was sent" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     frame = Godwit::Frame.new("x")
     error = assert_raises(Godwit::GoneError) { push.send_many([frame, "b", frame, "c"]) }
@@ -155,7 +155,7 @@ class FramesTest < Godwit::TestCase
     workers&.each(&:join)
   end
 
-  test "of two threads that send one frame at once one has sent it, and the other is refused" do
+  test "of two threads that send the same frame at once one sends it, and the other is refused" do
     pairs = Array.new(2) { connected_pair(:PULL, :PUSH, transport: :inproc) }
     sends = pairs.map { |_, push| ->(frame) { push.send(frame) && :sent } }
     at_once(500, *sends) do |outcomes|
@@ -179,7 +179,7 @@ class FramesTest < Godwit::TestCase
     end
   end
 
-  each_transport("send_frame holds the parts back and sends them as one") do |transport|
+  each_transport("send_frame keeps the parts and sends them as one message") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     part = +"b"
     assert_same push, push.send_frame("a", more: true)

@@ -5,7 +5,7 @@
 require "test_helper"
 require_relative "assertions"
 
-# What the module tells of itself; inspect.
+# What the module reports about itself; inspect.
 class LibraryTest < Godwit::TestCase
   include Conformance::Assertions
 

@@ -19,7 +19,7 @@ class LibzmqScenariosTest < Godwit::TestCase
     assert_equal "\x01a".b, xpub.recv(timeout: 5)
     sub.disconnect(xpub.last_endpoint)
     # Over inproc the end of a connection takes both sockets, so the SUB has to be used too.
-    ended = eventually("the XPUB never heard of it") do
+    ended = eventually("the XPUB never received it") do
       sub.readable?
       xpub.recv(timeout: 0.01, exception: false)
     end
@@ -30,7 +30,7 @@ class LibzmqScenariosTest < Godwit::TestCase
     assert_flows xpub, sub, "a found"
   end
 
-  # Over tcp and ipc the first of them ends the connection.
+  # Over tcp and ipc the first peer ends the connection.
   each_transport("a REQ drops replies without the empty frame, and takes the good one after " \
     "them", only: [:inproc]) do |transport|
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
@@ -86,7 +86,7 @@ class LibzmqScenariosTest < Godwit::TestCase
         open_socket(:PULL, **options).bind(endpoint_for(:tcp))
       end
     assert_flows open_socket(:PUSH).connect(free.last_endpoint), free
-    assert_empty asked, "without a domain nobody is asked"
+    assert_empty asked, "without a domain no request is sent"
     assert_flows open_socket(:PUSH).connect(right.last_endpoint), right
     assert_equal %w[right NULL], asked.pop
     # It may be refused before it sends. Then it has no peer.
@@ -97,7 +97,7 @@ class LibzmqScenariosTest < Godwit::TestCase
     assert_nil wrong.recv(timeout: 0.2, exception: false)
   end
 
-  each_transport("a reconnect_interval of nil: who has lost its peer does not come back", only: %i[
+  each_transport("a reconnect_interval of nil: a lost connection is not made again", only: %i[
     tcp ipc
   ]) do |transport|
     pull =
@@ -204,7 +204,7 @@ class LibzmqScenariosTest < Godwit::TestCase
     end
   end
 
-  test "tcp_accept_filter lets in those addresses alone" do
+  test "tcp_accept_filter accepts those addresses only" do
     served = open_socket(:PULL, tcp_accept_filter: "127.0.0.1").bind(endpoint_for(:tcp))
     assert_flows open_socket(:PUSH).connect(served.last_endpoint), served
     closed = open_socket(:PULL, tcp_accept_filter: "10.0.0.0/8").bind(endpoint_for(:tcp))

@@ -34,7 +34,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal 7, @log.size
   end
 
-  test "a stop that comes before run is not lost, and holds for one run" do
+  test "a stop before run is kept, and applies to one run" do
     loop = open_loop
     loop.after(0) { @log << 1 }
     assert_same loop, loop.stop
@@ -109,7 +109,7 @@ class LoopEndingsTest < Godwit::TestCase
 
   # ---- errors ----
 
-  test "an error of a callback comes out of run, and all else goes on with the next" do
+  test "run raises a callback's error, and the next run resumes everything else" do
     pull, push = connected_pair(:PULL, :PUSH)
     loop = open_loop
     loop.readable(pull) do |socket|
@@ -131,7 +131,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal :posted, @log.last
   end
 
-  test "on_error is told of each, and whose callback it was; the loop goes on" do
+  test "on_error gets each error and the failed callback's object; the loop continues" do
     pull, push = connected_pair(:PULL, :PUSH)
     loop = open_loop
     assert_same loop,
@@ -188,7 +188,7 @@ class LoopEndingsTest < Godwit::TestCase
 
   {"socket" => -> { connected_pair(:PULL, :PUSH).first },
    "IO" => -> { pipe.first }}.each do |name, made|
-    test "the #{name} of another callback is closed: told, taken out, and the rest goes on" do
+    test "the #{name} of another callback is closed: reported, removed, and the rest continues" do
       thing = instance_exec(&made)
       loop = open_loop
       loop.readable(thing) { flunk }
@@ -209,7 +209,7 @@ class LoopEndingsTest < Godwit::TestCase
     end
   end
 
-  test "of several that are ready, one that an earlier callback closes is not called, but told" do
+  test "a ready object that an earlier callback closes is reported, not called" do
     loop = open_loop
     pulls = Array.new(2) do
       pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
@@ -234,7 +234,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal((pulls + ends).select(&:closed?).to_set, told.map(&:last).to_set)
   end
 
-  test "an IO that another thread closes is told, by run and to on_error" do
+  test "an IO that another thread closes is reported, by run and to on_error" do
     [false, true].each do |handled|
       out, = pipe
       loop = open_loop
@@ -255,7 +255,7 @@ class LoopEndingsTest < Godwit::TestCase
     end
   end
 
-  test "sockets that another thread closes are told one by one to on_error" do
+  test "sockets that another thread closes are reported one by one to on_error" do
     pulls = Array.new(3) { open_socket(:PULL).bind(endpoint_for(:tcp)) }
     loop = open_loop
     loop.on_error { |error, source| @log << [error.class, source] }
@@ -267,7 +267,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal pulls.to_h { |pull| [[Godwit::ClosedError, pull], 1] }, @log.tally
   end
 
-  test "a context that is shut down: each of its sockets is told, the others stay" do
+  test "a context is shut down: each of its sockets is reported, the others stay" do
     home = own(Godwit::Context.new(linger: 0))
     pulls = Array.new(2) { own(Godwit::PULL.bind(endpoint_for(:tcp), context: home)) }
     pull, push = connected_pair(:PULL, :PUSH)

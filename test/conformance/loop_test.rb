@@ -41,7 +41,7 @@ class LoopTest < Godwit::TestCase
     assert_equal [5, %w[a b]], [calls, @log]
   end
 
-  test "readable and writable of one socket, one taken out after the other" do
+  test "readable and writable of one socket, removed one after the other" do
     dealer, peer = connected_pair(:DEALER, :DEALER)
     loop = open_loop
     loop.writable(dealer) do |socket|
@@ -85,7 +85,7 @@ class LoopTest < Godwit::TestCase
     assert_equal [[wrapped, "x"], [wrapped, nil]], @log
   end
 
-  # ---- one turn ----
+  # ---- one iteration ----
 
   test "a socket that is flooded starves neither another, nor an IO, nor a timer, nor what is " \
     "posted" do
@@ -117,7 +117,7 @@ class LoopTest < Godwit::TestCase
     assert_operator @log.first, :<, 600
   end
 
-  test "timers and posts that make new ones at once starve no socket" do
+  test "timers and posts that always make new ones starve no socket" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     loop = open_loop
     again = ->(*) { loop.after(0, &again) }
@@ -214,7 +214,7 @@ class LoopTest < Godwit::TestCase
       assert_equal :stopped, running.value
     end
 
-    test "a #{name} that waits hears that the last thing is gone" do
+    test "a waiting #{name} ends when the last registration is removed" do
       not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
       pull, = connected_pair(:PULL, :PUSH)
       loop = open_loop
@@ -304,7 +304,7 @@ class LoopTest < Godwit::TestCase
         Fiber.schedule { @log << loop.run }
       end
       Fiber.schedule do
-        # A fiber's sleep: the scheduler goes on.
+        # A fiber's sleep: the scheduler runs other fibers.
         sleep(0.01) until [0, 1].all? { |index| @log.count(index) >= 3 }
         loops.each(&:stop)
       end

@@ -38,7 +38,7 @@ class MessageShapesTest < Godwit::TestCase
     end
   end
 
-  each_transport("an Array of one String is the same as the String") do |transport|
+  each_transport("an Array of one String equals the String") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     push << ["alone"] << [""]
     assert_equal ["alone", ""], take(pull, 2)
@@ -83,7 +83,7 @@ class MessageShapesTest < Godwit::TestCase
   end
 end
 
-# Large ones, apart from those that run under GC.stress.
+# Large messages, apart from the tests that run under GC.stress.
 class LargeMessagesTest < Godwit::TestCase
   include Conformance::Assertions
 

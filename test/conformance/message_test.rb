@@ -88,7 +88,7 @@ class MessageTest < Godwit::TestCase
   test "decode refuses what is cut short or no String" do
     whole = build("a", "d" * 300).encode
     (1...whole.bytesize).each do |size|
-      next if size == 2 # one whole frame
+      next if size == 2 # a single whole frame
       assert_named(Godwit::MessageError, /not an encoded message/, operation: :decode) do
         Godwit::Message.decode(whole.byteslice(0, size))
       end
@@ -111,7 +111,7 @@ class MessageTest < Godwit::TestCase
     end
   end
 
-  test "an empty message, and one whose frames are gone, are not sent" do
+  test "an empty message, and a message whose frames are gone, are not sent" do
     push = open_socket(:PUSH, linger: 0)
     assert_named(Godwit::MessageError, /at least one frame/) { push.send(build) }
     gone = build("a", "b").tap { |one| one[1].close }

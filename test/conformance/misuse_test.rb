@@ -156,7 +156,8 @@ class MisuseTest < Godwit::TestCase
     assert_flows(push, pull)
   end
 
-  each_transport("a mandatory ROUTER to nobody, and to a peer that has gone") do |transport|
+  each_transport("a mandatory ROUTER to an unknown peer, and to a peer that has " \
+    "gone") do |transport|
     router, dealer =
       connected_pair(
         :ROUTER,
@@ -265,7 +266,7 @@ class MisuseTest < Godwit::TestCase
     open_socket(:REP).bind("inproc://zeromq.zap.01")
   end
 
-  test "a PLAIN server that enforces a domain needs one" do
+  test "a PLAIN server that enforces a domain needs a domain" do
     rep = open_socket(:REP, plain_server: true, zap_enforce_domain: true)
     assert_named(Godwit::OptionError, /zap_domain: "name"/) { rep.bind("tcp://127.0.0.1:*") }
     assert_named(Godwit::OptionError, /zap_domain: "name"/) { rep.connect("tcp://127.0.0.1:5555") }
@@ -300,7 +301,7 @@ class MisuseTest < Godwit::TestCase
     end
   end
 
-  test "a REQ that receives first is told to send" do
+  test "a REQ that receives first raises, with the advice to send" do
     req = open_socket(:REQ).connect("tcp://127.0.0.1:5")
     assert_named(Godwit::StateError, /send a request first/) { req.recv(timeout: 1) }
   end

@@ -33,7 +33,7 @@ class MonitorFormsTest < Godwit::TestCase
   test "with a block, until the socket is closed or the block breaks off" do
     pull = open_socket(:PULL)
     done = false
-    # again: one before the monitor is there goes unheard
+    # again: an event before the monitor exists is not reported
     binder = in_thread { eventually { pull.bind(endpoint_for(:tcp)) && done } }
     assert_equal 7, pull.monitor(:listening) { break 7 }
     done = true
@@ -58,12 +58,12 @@ class MonitorFormsTest < Godwit::TestCase
     assert_equal :listening, told.pop
     assert_equal ["no", :listening], failed.pop
     pull.close
-    assert thread.join(5), "the thread goes on"
+    assert thread.join(5), "the thread continues"
     assert_equal :monitor_stopped, told.pop
     assert_empty failed
   end
 
-  test "a callback's errors, and those of on_error, are warned of" do
+  test "errors of a callback and of on_error are warned of" do
     pull = open_socket(:PULL)
     told = Queue.new
     _, words = capture_io do
@@ -71,14 +71,14 @@ class MonitorFormsTest < Godwit::TestCase
         pull.on_event(:listening, on_error: ->(*) { raise "worse" }) { raise "bad" }]
       2.times { pull.bind(endpoint_for(:tcp)) }
       pull.close
-      threads.each { |thread| assert thread.join(5), "the thread goes on" }
+      threads.each { |thread| assert thread.join(5), "the thread continues" }
     end
     assert_equal 2, words.scan("oh no").size
     assert_equal 2, words.scan(/on_error.*worse/).size
     assert_empty told
   end
 
-  test "a callback that is killed hears no more" do
+  test "a killed callback gets no more events" do
     pull = open_socket(:PULL)
     told = Queue.new
     thread = pull.on_event { |event| told << event.name }
@@ -90,7 +90,7 @@ class MonitorFormsTest < Godwit::TestCase
     assert_empty told
   end
 
-  test "several threads and fibers share one, each event goes to one of them" do
+  test "several threads and fibers share a monitor, each event goes to one of them" do
     pull, monitor = monitored(:PULL, :listening)
     threads = Array.new(3) { in_thread { monitor.map(&:endpoint) } }
     until_waiting(monitor, 3)
@@ -271,7 +271,7 @@ if Godwit.has?(:draft)
       refute_equal accepted.remote_endpoint, accepted.local_endpoint
     end
 
-    test "the pipes tell how many messages wait" do
+    test "pipe statistics count the queued messages" do
       pull, monitor = monitored(:PULL)
       pull.bind(endpoint_for(:tcp))
       push = open_socket(:PUSH).connect(pull.last_endpoint)

@@ -6,13 +6,13 @@ require "test_helper"
 require_relative "assertions"
 require_relative "monitored"
 
-# Each event of libzmq that can be brought about on this machine, and the ways to hear of it. Failed
+# Each event of libzmq that can be caused on this machine, and the methods that report it. Failed
 # handshakes: monitor_handshakes_test.rb.
 class MonitorTest < Godwit::TestCase
   include Conformance::Assertions
   include Conformance::Monitored
 
-  each_transport("a connection comes and goes, as both sides are told", only: %i[tcp ipc
+  each_transport("both sides report a connection's start and end", only: %i[tcp ipc
     ipc_file]) do |transport|
     pull, ours = monitored(:PULL)
     push, theirs = monitored(:PUSH)
@@ -60,7 +60,7 @@ class MonitorTest < Godwit::TestCase
     assert_match(/next try comes in 0\.0\d+ s/, told.last.to_s)
   end
 
-  test "a host that does not resolve is tried again and again, and nothing else is told" do
+  test "a host that does not resolve is tried repeatedly, and no other event is reported" do
     push, monitor = monitored(:PUSH, reconnect_interval: 0.01)
     # Too long a part for any name: no name server is asked, which might take its time.
     endpoint = "tcp://#{"x" * 64}.invalid:5555"
@@ -70,7 +70,7 @@ class MonitorTest < Godwit::TestCase
     assert_equal endpoint, told.first.endpoint
   end
 
-  test "a bind that fails raises its own error, is told, and bind goes on to work" do
+  test "a failed bind raises its own error and is reported, and a later bind works" do
     taken = open_socket(:PULL).bind(endpoint_for(:tcp)).last_endpoint
     pull, monitor = monitored(:PULL)
     {
@@ -119,7 +119,7 @@ class MonitorTest < Godwit::TestCase
     assert_flows(push, pull)
   end
 
-  test "libzmq tells nothing of inproc" do
+  test "libzmq reports no events of inproc" do
     pull, monitor = monitored(:PULL)
     pull.bind(endpoint_for(:inproc))
     push = open_socket(:PUSH).connect(pull.last_endpoint)
@@ -170,7 +170,7 @@ class MonitorTest < Godwit::TestCase
     assert_equal :listening, monitor.recv_nonblock.name
   end
 
-  test "a late reader gets the newest events, and the number of those that went by" do
+  test "a late reader gets the newest events, and the number of dropped events" do
     pull = open_socket(:PULL)
     monitor, boundless = own_monitor(pull.monitor(limit: 3)), own_monitor(pull.monitor(limit: nil))
     5.times { pull.bind(endpoint_for(:tcp)) }
@@ -218,7 +218,7 @@ class MonitorTest < Godwit::TestCase
     assert_equal 1, waiting.value.size
   end
 
-  test "wait_connected counts beside it, and it goes on when that stops" do
+  test "wait_connected works beside a monitor, and continues when the monitor stops" do
     push, monitor = monitored(:PUSH)
     push.bind(endpoint_for(:tcp))
     late = own_monitor(push.monitor(:accepted))
@@ -250,7 +250,7 @@ class MonitorTest < Godwit::TestCase
     assert_same push, push.wait_connected(count: 3, timeout: 5)
   end
 
-  test "made after the peers came, it takes none of them from wait_connected" do
+  test "a monitor made after the peers came hides none of them from wait_connected" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     pull, theirs = monitored(:PULL)
     pull.connect(push.last_endpoint)

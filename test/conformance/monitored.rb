@@ -9,7 +9,8 @@ module Conformance
       [socket, own_monitor(socket.monitor(*events))]
     end
 
-    # A Monitor ends with its socket; this closes one that a test leaves open while that lives.
+    # A Monitor ends with its socket; this closes a monitor that a test leaves open while the socket
+    # lives.
     def own_monitor(monitor)
       (@monitors ||= []) << monitor
       monitor

@@ -53,7 +53,7 @@ class OptionTest < Godwit::TestCase
     assert_equal %i[readable], OPTIONS.fetch(:events).decode(1 | 64)
   end
 
-  def test_an_option_tells_what_it_is
+  def test_an_option_describes_itself
     assert_same OPTIONS::SOCKET[:linger], OPTIONS.socket("linger")
     assert_same OPTIONS::CONTEXT[:io_threads], OPTIONS.context(:io_threads)
     {OPTIONS::SOCKET => :socket, OPTIONS::CONTEXT => :context}.each do |table, scope|

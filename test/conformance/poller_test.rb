@@ -71,7 +71,7 @@ class PollerTest < Godwit::TestCase
     end
   end
 
-  test "a turn that another thread takes reaches those that wait" do
+  test "an event that another thread consumes reaches the other waiters" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     other = open_socket(:REQ).connect(rep.last_endpoint)
     req.send("first")
@@ -272,7 +272,7 @@ class PollerTest < Godwit::TestCase
 
   # ---- registrations ----
 
-  test "register, modify, remove, and what they tell" do
+  test "register, modify, remove, and their results" do
     dealer, peer = connected_pair(:DEALER, :DEALER)
     poller = open_poller
     assert_predicate poller, :empty?
@@ -472,7 +472,7 @@ class PollerTest < Godwit::TestCase
 
   # ---- many ----
 
-  test "several threads and fibers on one poller are all told" do
+  test "several threads and fibers on one poller all get the event" do
     not_on :jruby, "JRuby has no fiber scheduler"
     pull, push = connected_pair(:PULL, :PUSH)
     out, into = pipe

@@ -86,7 +86,7 @@ class ProxyTest < Godwit::TestCase
     end)
   end
 
-  test "a streamer goes one way, in order, with messages of all shapes" do
+  test "a streamer forwards one direction, in order, messages of all shapes" do
     streamer = proxy(:PULL, :PUSH).start
     push = peer(:PUSH, streamer.frontend)
     pull = peer(:PULL, streamer.backend)
@@ -116,7 +116,7 @@ class ProxyTest < Godwit::TestCase
     assert_equal %w[a b], one.recv(timeout: 5)
   end
 
-  test "capture gets a copy of each message, both ways" do
+  test "capture gets a copy of each message, in both directions" do
     capture = open_socket(:PUSH).bind(endpoint_for(:inproc))
     queue = proxy(:PAIR, :PAIR, capture: capture).start
     copies = peer(:PULL, capture)
@@ -155,7 +155,7 @@ class ProxyTest < Godwit::TestCase
     assert_equal(Array.new(sent, &:to_s), Array.new(sent) { pull.recv(timeout: 5) })
   end
 
-  test "paused, it takes nothing; resumed, it goes on" do
+  test "paused, a proxy takes nothing; resumed, it forwards again" do
     streamer = proxy(:PULL, :PUSH).pause
     assert_predicate streamer, :paused?
     streamer.start
@@ -170,9 +170,9 @@ class ProxyTest < Godwit::TestCase
     streamer.pause
     push.send("b").send("c")
     pull.wait_readable(0.05)
-    stopped(streamer) # a paused one can be stopped
+    stopped(streamer) # a paused proxy can be stopped
     passed = pull.recv_many(3, timeout: 0, exception: false) || []
-    assert_includes [[], ["b"]], passed # one that it was just taking may pass
+    assert_includes [[], ["b"]], passed # a message that the proxy was just taking may pass
     assert_equal 1 + passed.size, streamer.statistics.frontend.received
   end
 

@@ -176,7 +176,7 @@ class ReceivingTest < Godwit::TestCase
     assert_same pull, pull.each { flunk }
   end
 
-  each_transport("events, readable? and writable? tell what can be done at once") do |transport|
+  each_transport("events, readable? and writable? show what can be done at once") do |transport|
     router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport)
     assert_equal [[:writable], true, false], [dealer.events, dealer.writable?, dealer.readable?]
     dealer << "x"
@@ -204,7 +204,7 @@ class ReceivingTest < Godwit::TestCase
   end
 
   # libzmq signals a message once. The call that takes the signal has to wake the others.
-  test "a fiber that waits hears of a message that another call of its thread has seen first" do
+  test "a waiting fiber gets a message that another call of its thread saw first" do
     not_on :jruby, "JRuby has no fiber scheduler"
     pull, push = pair
     received = nil

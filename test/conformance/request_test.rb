@@ -21,7 +21,7 @@ class RequestTest < Godwit::TestCase
     assert_equal "again!", req.request("again", retries: 3)
   end
 
-  test "a request of frames is tried again as one of Strings is" do
+  test "a request of frames is retried like a request of Strings" do
     frame = ->(bytes) { Godwit::Frame.new(bytes) }
     {"hello" => frame.call("hello"), %w[a b] => [frame.call("a"), "b"],
      %w[c d] => Godwit::Message.new("c", frame.call("d"))}.each do |bytes, message|
@@ -55,7 +55,8 @@ class RequestTest < Godwit::TestCase
   each_transport("each retry asks again, then TimeoutError") do |transport|
     arrived = nil
     5.times do # what a stall of the machine keeps from leaving in time is dropped
-      # A new one each time: what a stall keeps on its way would come with the next try's.
+      # A new socket each time: a message that a stall keeps in transit would arrive with the next
+      # try's.
       router = server(transport)
       req = client(router)
       assert_takes(0.6) do

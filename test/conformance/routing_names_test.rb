@@ -5,7 +5,7 @@
 require "test_helper"
 require_relative "assertions"
 
-# Names given by connect_routing_id: libzmq ends the process at the second of one name, so these run
+# Names given by connect_routing_id: libzmq ends the process at a second use of a name, so these run
 # in child processes.
 class RoutingNamesTest < Godwit::TestCase
   include Conformance::Assertions

@@ -28,8 +28,8 @@ class CurveSecurityTest < Godwit::TestCase
     open_socket(:REQ, reconnect_interval: 0.01, **options).connect(rep.last_endpoint)
   end
 
-  # That a client is refused shows only in its silence; a good one that is served afterwards shows
-  # that there was time enough.
+  # Only silence shows that a client is refused; a good client that is served afterwards shows that
+  # there was time enough.
   def assert_refused(rep, **options)
     bad = req(rep, **options)
     sent = ask(bad)

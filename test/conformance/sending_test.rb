@@ -62,7 +62,7 @@ class SendingTest < Godwit::TestCase
     assert_flows(push, pull)
   end
 
-  test "send_many sends more than one crossing takes, waiting for room on the way" do
+  test "send_many sends more than one crossing takes, and waits for room in between" do
     pull, push = narrow
     expected = Array.new(3000, &:to_s)
     sender = in_thread { push.send_many(expected) }

@@ -41,7 +41,7 @@ class ServeTest < Godwit::TestCase
     assert_same rep, serving.value
   end
 
-  test "a block that raises is warned of, gets an empty reply, and serving goes on" do
+  test "a block that raises is warned of, the peer gets an empty reply, and serving continues" do
     rep, req = connected_pair(:REP, :REQ)
     in_thread { rep.serve { |message| (message == "bad") ? raise("no good") : "fine" } }
     _, warning = capture_io { assert_equal "", req.request("bad", timeout: 5) }
@@ -102,7 +102,7 @@ class ServeTest < Godwit::TestCase
     dealers.each { |dealer| refute_predicate dealer, :readable? }
   end
 
-  test "a ROUTER whose block raises replies with nothing, or what on_error gives" do
+  test "a ROUTER whose block raises replies with nothing, or with on_error's result" do
     router, dealer = connected_pair(:ROUTER, :DEALER)
     in_thread { router.serve { |id, body| (body == "bad") ? raise("no good") : [id, "fine"] } }
     _, warning = capture_io do

@@ -17,7 +17,7 @@ class TimersTest < Godwit::TestCase
     @log = []
   end
 
-  test "what stands on initialize cannot be allocated without" do
+  test "objects that need initialize cannot be made by allocate alone" do
     [Godwit::Timers, Godwit::Loop, Godwit::Beacon].each do |klass|
       assert_raises(NoMethodError) { klass.allocate }
     end
@@ -73,14 +73,14 @@ class TimersTest < Godwit::TestCase
     assert_equal [3, 4], @log
   end
 
-  test "deadlines come in order, equal ones in the order in which they were made" do
+  test "deadlines come in order, equal deadlines in the order of creation" do
     order = [3, 1, 2, 1, 3, 2, 1]
     order.each_with_index { |seconds, index| @timers.after(seconds) { @log << [seconds, index] } }
     fire_at(5)
     assert_equal order.each_with_index.sort, @log
   end
 
-  test "of periodic timers on one beat the one that was made first goes first, in each round" do
+  test "of periodic timers with equal deadlines the older fires first, in each round" do
     @timers.every(2) { @log << :two }
     @timers.every(1) { @log << :one }
     fire_at(1, 2, 3, 4)
@@ -89,7 +89,7 @@ class TimersTest < Godwit::TestCase
 
   # ---- callbacks that change things ----
 
-  test "a callback cancels itself, those that are due with it, and later ones" do
+  test "a callback cancels itself, other due timers, and later timers" do
     own = @timers.every(1) { |timer| timer.cancel && @log << :own }
     victims = [1, 1, 2].map { |seconds| @timers.after(seconds) { @log << :victim } }
     killer = @timers.after(0.5) { victims.each(&:cancel) }
@@ -113,7 +113,7 @@ class TimersTest < Godwit::TestCase
     assert_equal %i[first second each_round each_round], @log
   end
 
-  test "timers of no interval starve none of those that are due" do
+  test "timers with no interval starve no other due timer" do
     @timers.every(0) { @log << :busy }
     @timers.after(0) { @log << :other }
     fire_at(1, 2, 3)
@@ -145,7 +145,7 @@ class TimersTest < Godwit::TestCase
     assert_equal 2, periodic.fired
   end
 
-  # ---- one timer ----
+  # ---- a single timer ----
 
   test "cancel, reset and interval=" do
     timer = @timers.after(1) { @log << @now - 1000 }
@@ -312,7 +312,7 @@ class TimersTest < Godwit::TestCase
         assert_equal fired.uniq.size, fired.size
         lost = all - fired
         assert_operator lost.size, :<=, 1
-        # The one that was cancelled, or whose callback was about to run.
+        # The cancelled timer, or the timer whose callback was about to run.
         assert_includes all.first(3), lost.first if lost.any?
         all.each(&:reset)
         assert_equal 9, timers.size
@@ -325,7 +325,7 @@ class TimersTest < Godwit::TestCase
   # ---- what it costs ----
 
   test "making, firing and cancelling one of 10,000 timers takes O(log n) comparisons" do
-    not_on :jruby, "no TracePoint of one method"
+    not_on :jruby, "JRuby has no TracePoint of a single method"
     size = rounds(10_000, stressed: 100)
     random = Random.new(3)
     timers = Array.new(size) { @timers.after(random.rand(1000.0)) {} }

@@ -6,7 +6,7 @@ require_relative "assertions"
 class WaitConnectedTest < Godwit::TestCase
   include Conformance::Assertions
 
-  # The type that counts, and its peer's; the first five count without being told to.
+  # The type that counts, and its peer's type; the first five count without an option.
   COUNTING = [%i[PUSH PULL], %i[PULL PUSH], %i[SUB PUB], %i[XPUB XSUB], %i[XSUB XPUB]].freeze
   TOLD = [
     %i[REQ REP], %i[REP REQ], %i[DEALER ROUTER], %i[ROUTER DEALER], %i[PAIR PAIR], %i[STREAM STREAM]
@@ -100,7 +100,7 @@ class WaitConnectedTest < Godwit::TestCase
     assert_same push, push.wait_connected(count: 2, timeout: 5)
   end
 
-  test "strangers that come and go count neither way" do
+  test "strangers that connect and disconnect count in neither direction" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     strangers = ["", "\xff".b, "GET / HTTP/1.0\r\n\r\n",
       "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0PLAIN".b.ljust(64, "\0")].map do |words|
@@ -114,7 +114,7 @@ class WaitConnectedTest < Godwit::TestCase
     assert_equal 2, counted(push, 3)
   end
 
-  test "peers whose keys are refused count neither way" do
+  test "peers whose keys are refused count in neither direction" do
     skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
     keys, own_keys = Godwit::Curve.keypair, Godwit::Curve.keypair
     push = open_socket(:PUSH, curve: keys).bind(endpoint_for(:tcp))
@@ -144,7 +144,7 @@ class WaitConnectedTest < Godwit::TestCase
     end
   end
 
-  test "libzmq tells nothing of inproc peers: there it says so instead of waiting for ever" do
+  test "libzmq reports no inproc peers: there wait_connected raises instead of waiting for ever" do
     push, pull = connected_pair(:PUSH, :PULL, transport: :inproc)
     [push, pull].each do |socket|
       assert_named(Godwit::UnsupportedError, /inproc/) { socket.wait_connected(timeout: 5) }

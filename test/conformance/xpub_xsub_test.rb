@@ -17,7 +17,7 @@ class XpubXsubTest < Godwit::TestCase
     assert_equal "\xff\x00body".b, xsub.recv(timeout: 5)
   end
 
-  each_transport("an XPUB hears a SUB's subscriptions") do |transport|
+  each_transport("an XPUB receives a SUB's subscriptions") do |transport|
     xpub, sub = connected_pair(:XPUB, :SUB, transport: transport)
     sub.subscribe("a", "").unsubscribe("a")
     assert_equal ["\x01a".b, "\x01".b, "\x00a".b], take(xpub, 3)
@@ -38,7 +38,7 @@ class XpubXsubTest < Godwit::TestCase
       subs = Array.new(2) { open_socket(:SUB, subscribe: "a").connect(xpub.last_endpoint) }
       first = take(xpub, (told > 2) ? 2 : 1)
       unless told > 2
-        # Both have subscribed once both hear it.
+        # Both have subscribed once both receive it.
         eventually { xpub.send("a") && subs.all?(&:readable?) }
         refute_predicate xpub, :readable?
       end

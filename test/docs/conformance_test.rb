@@ -8,7 +8,7 @@ require_relative "../../api/generate"
 class ConformancePageTest < Godwit::TestCase
   OURS = {"test_fork" => ["test/process/fork_test.rb"]}.freeze
 
-  test "a test that is held, and those of which it is said why not" do
+  test "a test that is kept, and tests with a reason why not" do
     tests = {
       "test_fork" => nil, "test_atomics" => "not applicable: for C",
       "test_socks" => "not covered: needs a proxy"
@@ -34,9 +34,9 @@ class ConformancePageTest < Godwit::TestCase
     end
   end
 
-  test "tags stand at the head of a file" do
+  test "tags are at the head of a file" do
     assert_includes Generate.tags["test_fork"], "test/process/fork_test.rb"
-    refute Generate.tags.key?("test_new"), "it stands below the code of this file"
+    refute Generate.tags.key?("test_new"), "the tag is below the code of this file"
   end
 end
 

@@ -34,7 +34,7 @@ class RuntimesPageTest < Godwit::TestCase
   end
 
   # A `skip` would go unseen there.
-  test "no scenario that both backends run skips a runtime in another way" do
+  test "no scenario that both backends run skips a runtime by other means" do
     skips =
       Dir["test/{conformance,waits,process,stress}/**/*.rb"].flat_map do |path|
         File.readlines(path).grep(/\bskip\b.*(?:RUBY_ENGINE|BACKEND|Ractor|fork|Fiber)/)

@@ -75,7 +75,7 @@ class FFICollectionTest < Godwit::TestCase
     end
   end
 
-  test "frames that are kept cost no collection for each new one" do
+  test "kept frames cost no collection for each new frame" do
     assert_done <<~RUBY
       runs = 0
       Godwit::Backend::FFI::Collector.singleton_class.prepend(

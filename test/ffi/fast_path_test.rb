@@ -8,7 +8,7 @@ class FastPathTest < Godwit::TestCase
   # What a kill, a Timeout or a trap handler does, at a place that no test can hit from outside.
   class Interrupted < StandardError; end
 
-  # @param function of libzmq, after whose next call it comes
+  # @param function of libzmq; the interrupt comes after its next call
   def interrupt_next(function)
     hook = Module.new
     hook.define_method(function) do |*arguments|
@@ -132,7 +132,7 @@ class FastPathTest < Godwit::TestCase
     assert_equal %w[b c d], Array.new(3) { pull.recv(timeout: 5) }
   end
 
-  test "a forked child is told from its parent" do
+  test "a forked child is distinguished from its parent" do
     not_on :jruby, "JRuby cannot fork"
     program = <<~RUBY
       require "godwit"

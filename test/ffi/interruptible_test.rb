@@ -3,7 +3,7 @@
 require "test_helper"
 
 # On JRuby a waiting thread does not use the threads that IO.select has for such descriptors: after
-# an interrupt one of them could read from a number that belongs to another object by then.
+# an interrupt such a thread could read from a number that belongs to another object by then.
 class FFIInterruptibleTest < Godwit::TestCase
   def setup
     super

@@ -6,7 +6,7 @@ require_relative "guide_case"
 class GuideCloneTest < GuideCase
   HEARTBEAT = 0.1
 
-  test "late joiners hold what early ones hold, and miss no change" do
+  test "late joiners hold the same state as early ones, and miss no change" do
     start_server
     early = client(3000)
     early.wait_for("snapshot: 0 keys, change 0\n")
@@ -53,7 +53,7 @@ class GuideCloneTest < GuideCase
     assert_equal "3 changes, 0 keys", interrupt(@server).last
   end
 
-  test "a change without a time to live ends the one that the key had" do
+  test "a change without a time to live removes the key's old time to live" do
     start_server
     child = client(4)
     child.wait_for("snapshot: ")

@@ -24,8 +24,8 @@ module GuidePrograms
   # For endpoints that are bound again after a restart: another program could have a tcp port then.
   def ipc(name) = "ipc://#{scratch_dir}/#{name}"
 
-  # Waits for its end, which must be a good one without a word on standard error.
-  # @return [Array<String>] the lines that it has printed
+  # Waits for the program's end, which must be successful, with nothing on standard error.
+  # @return [Array<String>] the printed lines
   def lines(child)
     result = assert_child(child.finish)
     assert_empty result.stderr

@@ -4,8 +4,8 @@ require "test_helper"
 require "support/network"
 require_relative "czmq_peer"
 
-# Both ways with CZMQ's zbeacon: its program runs on the other machine, at the other end of a wire
-# between two networks that exist for this test only.
+# In both directions with CZMQ's zbeacon: its program runs in another network namespace, joined to
+# this one by a wire that exists for this test only.
 class InteropBeaconTest < NetworkCase
   HERE = Network::HERE
   THERE = Network::THERE
@@ -61,7 +61,7 @@ class InteropBeaconTest < NetworkCase
     result.stdout
   end
 
-  test "zbeacon hears ours, and we hear zbeacon's" do
+  test "zbeacon and Godwit receive each other's beacons" do
     beacon = open_beacon(interval: 0.02).subscribe.publish("ours \0\xff")
     child = zbeacon(payload: "theirs \0\xfe")
     assert_includes child.stdout, "host #{THERE}\n"
@@ -70,7 +70,7 @@ class InteropBeaconTest < NetworkCase
     end_well(child)
   end
 
-  test "payloads of one byte and of 255 pass, both ways" do
+  test "payloads of one byte and of 255 pass, in both directions" do
     ["!", Random.new(1).bytes(255)].each do |payload|
       beacon = open_beacon(interval: 0.02, noecho: false).subscribe
       child = zbeacon(payload: payload)
@@ -80,7 +80,7 @@ class InteropBeaconTest < NetworkCase
             .recv(timeout: PATIENCE)
             .then { |address, data| data if address == THERE }
         }
-      child.stdin.puts "silence" # while it publishes the same, zbeacon hears none such
+      child.stdin.puts "silence" # while our beacon publishes the same payload, zbeacon filters it
       child.wait_for("did silence")
       beacon.publish(payload)
       child.wait_for(heard(HERE, payload))
@@ -101,7 +101,7 @@ class InteropBeaconTest < NetworkCase
     refute_match(heard(HERE, "x1"), end_well(child))
   end
 
-  test "after either's silence, the other hears no more of it" do
+  test "after either side's silence, the other receives no more beacons" do
     beacon = open_beacon(interval: 0.01).publish("ours")
     child = zbeacon(payload: "theirs", interval: 10)
     child.wait_for(heard(HERE, "ours"))
@@ -109,7 +109,7 @@ class InteropBeaconTest < NetworkCase
     sent = beacon.sent
     child.stdin.puts "silence"
     child.wait_for("did silence")
-    beacon.publish("last") # comes behind whatever was under way
+    beacon.publish("last") # comes after all beacons in transit
     child.wait_for(heard(HERE, "last"))
     assert_operator end_well(child).scan(heard(HERE, "ours")).size, :<=, sent
     beacon.subscribe
@@ -138,7 +138,7 @@ class InteropBeaconTest < NetworkCase
     end_well(child)
   end
 
-  test "a zbeacon that sends to 255.255.255.255 is heard, and hears one that does" do
+  test "a zbeacon that sends to 255.255.255.255 and ours receive each other" do
     Network.other_machine
     Network.run("ip", "route", "add", "default", "dev", "gw0")
     Network.run(

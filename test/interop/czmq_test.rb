@@ -35,7 +35,7 @@ class InteropCzmqTest < InteropCase
 
   def theirs_as_ours(keys) = Godwit::Curve::Keypair.new(public_key: keys[0], secret_key: keys[1])
 
-  # One made by each side.
+  # One key pair made by each side.
   def keypairs
     [Godwit::Curve.keypair, theirs_as_ours(czmq.keypair)].shuffle(
       random: Random.new(Minitest.seed.to_i)
@@ -208,7 +208,7 @@ class InteropCzmqTest < InteropCase
     assert_equal ["head", BINARY, ""], Godwit::Message.decode(pull.recv_frame).to_a
   end
 
-  both_ways "PLAIN: CZMQ's authenticator lets in who knows the password" do |transport, binder|
+  both_ways "PLAIN: CZMQ's authenticator accepts clients with the password" do |transport, binder|
     czmq.authenticate("PLAIN", passwords(anna: "secret"))
     rep = czmq.socket(:REP, plain_server: true)
     req = open_socket(:REQ, plain: %w[anna secret])

@@ -41,7 +41,8 @@ class InteropCase < Godwit::TestCase
   end
 
   def another_python
-    # Unbuffered, Python loses the rest of an answer whose writing a stop of the process cut short.
+    # Unbuffered output: Python loses the rest of an answer if a stop of the process interrupts the
+    # write.
     child =
       start_command(
         [Godwit::TestSupport::Peer::PYTHON, "test/interop/peer.py"],
@@ -55,12 +56,12 @@ class InteropCase < Godwit::TestCase
     peer
   end
 
-  # As the harness's, but a test whose peer never comes fails by itself.
+  # Like the harness's, but a test whose peer never comes fails by itself.
   def open_socket(type, **options)
     super(type, send_timeout: PATIENCE, recv_timeout: PATIENCE, **options)
   end
 
-  # Binds one and connects the other.
+  # Binds one of the sockets and connects the other.
   # @param ours [Godwit::Socket]
   # @param theirs [Godwit::TestSupport::Peer::Remote]
   def join(ours, theirs, binder: :godwit, transport: :tcp, endpoint: endpoint_for(transport))

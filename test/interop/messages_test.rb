@@ -124,7 +124,7 @@ class InteropMessagesTest < InteropCase
     [ours, plain].each { |socket| assert socket.wait_writable(PATIENCE) }
     python.signal(:STOP)
     eventually("the connection of a stopped process is kept") { !ours.writable? }
-    assert plain.writable?, "without heartbeats nobody can know"
+    assert plain.writable?, "without heartbeats no side can detect it"
     python.signal(:CONT)
     assert ours.wait_writable(PATIENCE), "pyzmq never came back"
     # Again, where a stall of the machine is taken for another stop.

@@ -11,7 +11,7 @@ class InteropSecurityTest < InteropCase
   NOT_DECRYPTED = ["HANDSHAKE_FAILED_PROTOCOL", 0x11000001].freeze
   NOT_ALLOWED = ["HANDSHAKE_FAILED_AUTH", 400].freeze # of ZAP
 
-  # @return [Array<Godwit::Curve::Keypair>] one made by each side
+  # @return [Array<Godwit::Curve::Keypair>] one made by Ruby, one by the peer
   def keypairs
     [Godwit::Curve.keypair, theirs_as_ours(python.keypair)].shuffle(
       random: Random.new(Minitest.seed.to_i)
@@ -50,7 +50,7 @@ class InteropSecurityTest < InteropCase
     end
   end
 
-  # Both sides may notice; the second one only sees the end of the connection.
+  # Both sides may notice; the second side only sees the end of the connection.
   def assert_no_handshake(theirs)
     event =
       theirs.event(
@@ -155,7 +155,7 @@ class InteropSecurityTest < InteropCase
     assert_times_out stranger
   end
 
-  both_ways "PLAIN: pyzmq's authenticator lets in who knows the password" do |transport, binder|
+  both_ways "PLAIN: pyzmq's authenticator accepts clients with the password" do |transport, binder|
     python.ask(:authenticate, plain: PASSWORDS)
     rep = python.socket(:REP, PLAIN_SERVER: 1)
     req = open_socket(:REQ, plain: %w[anna secret])

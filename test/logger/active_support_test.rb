@@ -4,8 +4,8 @@ require "test_helper"
 require "stringio"
 require_relative "logs"
 
-# Godwit::Logger beside ActiveSupport: what a Rails application does with two of Ruby's Loggers it
-# does with one of them and ours, to the same effect.
+# Godwit::Logger beside ActiveSupport: what a Rails application does with two of Ruby's Loggers must
+# have the same effect with one Ruby Logger and one Godwit logger.
 class ActiveSupportLoggerTest < Godwit::TestCase
   FOUND = RUBY_ENGINE != "jruby" && begin
     require "active_support"
@@ -60,7 +60,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     not_on :jruby, "the gem activesupport is CRuby's here" unless FOUND
   end
 
-  # Does the same with two of Ruby's and with one of Ruby's and ours.
+  # Runs the block with two Ruby Loggers, and with a Ruby Logger and a Godwit one.
   # @yieldparam first [Logger] of Ruby
   # @yieldparam second [Logger] of Ruby, or ours
   # @return [Records]
@@ -241,7 +241,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     end
   end
 
-  test "BroadcastLogger: a formatter for all, one logger less, clones" do
+  test "BroadcastLogger: a formatter for all, one logger removed, clones" do
     assert_alike do |first, second|
       log = ActiveSupport::BroadcastLogger.new(first, second)
       log.formatter = ->(_, _, _, message) { "<#{message}>\n" }

@@ -50,8 +50,8 @@ class LoggerBroadcasterTest < Godwit::TestCase
     open_socket(:PUSH, **options).connect(broadcaster.input.first)
   end
 
-  # A reader whose subscriptions have come up: it got a record, and nothing of that writer is left,
-  # as its records come in order. (Readers that were there before have got some of them, too.)
+  # A reader whose subscriptions have arrived: it got a record, and no record of that writer is
+  # left, as records come in order. (Earlier readers got some of them, too.)
   def subscriber(broadcaster, **options)
     one = own(Reader.subscribe(broadcaster.output.first, context: context, **options))
     push = push_to(broadcaster)
@@ -78,7 +78,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     found
   end
 
-  test "records of several writers come to several readers, who get what they asked for" do
+  test "records of several writers reach several readers, each with its own filter" do
     relay = broadcaster.start
     all, errors, prog =
       subscriber(relay),
@@ -127,7 +127,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     assert_equal made.last(5), relay.last(5).map(&:frames)
   end
 
-  test "it runs, stops, and goes on" do
+  test "a broadcaster runs, stops, and runs again" do
     relay = broadcaster
     refute_predicate relay, :running?
     count = 1
@@ -215,7 +215,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
       assert_raises(ArgumentError) { relay.last(1, level: "foo") }.message
   end
 
-  test "a reader that is stuck holds up nobody, and sees what it lost" do
+  test "a stuck reader delays no other reader, and sees what it lost" do
     relay = broadcaster(send_hwm: 100).start
     stuck = subscriber(relay, recv_hwm: 1, recv_buffer_size: 4_096)
     reader = subscriber(relay)
@@ -228,7 +228,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
       seen += 1 while reader.recv(timeout: 0.05, exception: false)
     end
     assert_operator seen, :>, 0
-    2.times do |round| # what comes after the gap tells of it
+    2.times do |round| # the record after the gap reveals it
       push.send(frames(10_001 + round))
       stuck.recv(timeout: 0, exception: false)
     end
@@ -267,7 +267,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     gate.close
   end
 
-  test "what is foreign may be looked at, with a sink and without one; who looks may raise" do
+  test "foreign messages may be observed, with a sink and without; the observer may raise" do
     [nil, Sink.new].each do |sink|
       seen = Queue.new
       look = lambda do |message|
@@ -324,7 +324,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
   test "a sink that hangs is left behind when it is closed" do
     gate = Queue.new
     relay = broadcaster(sink: Sink.new { gate.pop }).start
-    # More than stand between it and the sink.
+    # More records than the sink's queue holds.
     push_to(relay).send_many(Array.new(3_000) { |index| frames(index + 1) })
     until_waiting(gate)
     _, told =
@@ -337,7 +337,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     gate.close
   end
 
-  test "a sink that raises is told once, and its records counted" do
+  test "a sink that raises is reported once, and its records are counted" do
     sink =
       Sink.new do |records|
         raise Errno::ENOSPC, "app.log" if records.any? { |record| record.seq.odd? }
@@ -441,7 +441,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     300.times { |index| push.send(frames(index + 2, text: LARGE), timeout: 10) }
     eventually { relay.statistics["skipped"].positive? }
     reader = open_socket(:SUB, subscribe: "").connect(relay.output.first)
-    # Small ones still go.
+    # Small records still go.
     eventually do
       push.send(frames(1, text: "small")) && reader.recv(timeout: 0.01, exception: false)
     end
@@ -454,7 +454,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     )
   end
 
-  test "one that asks and does not read its answers gets no more than fit" do
+  test "a client that asks and does not read its answers gets no more than fit" do
     relay = broadcaster(control: "tcp://127.0.0.1:*", last: 1_000, answer_bytes: 1).start
     push_to(relay).send_many(Array.new(1_000) { |index| frames(index + 1, text: "x" * 3_000) })
     eventually { relay.statistics["kept"] == 1_000 }

@@ -3,8 +3,7 @@
 require "stringio"
 require_relative "logs"
 
-# Where a program has Ruby's Logger, this one does as well (F1); and where something is wrong, it
-# says so as Ruby's does.
+# Godwit::Logger replaces Ruby's Logger in any program (F1), and reports wrong use as Ruby's does.
 class LoggerDropInTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -72,7 +71,7 @@ class LoggerDropInTest < Godwit::TestCase
       records(3).map { |one| [one.label, one.prog, one.text] }
   end
 
-  test "with nil, an IO or the null device it is Ruby's, and data stand behind the text" do
+  test "with nil, an IO or the null device it is Ruby's, and data follow the text" do
     out = StringIO.new
     log = Godwit::Logger.new(out, progname: "a", formatter: proc { |*parts| "#{parts.last}\n" })
     assert_equal true, log.info("x")
@@ -103,7 +102,7 @@ class LoggerDropInTest < Godwit::TestCase
     assert_raises(ArgumentError) { logger.level = "foo" }
   end
 
-  test "what is no endpoint is refused at construction, by name, with one that is" do
+  test "an invalid endpoint is refused at construction, with the name and a valid example" do
     ["foo", "log/production.log", "tcp://host", "tcp://*:7000", "ftp://host:1", "udp://10.0.0.1:9",
       ""].each do |text|
       error = assert_raises(ArgumentError, text) { Godwit::Logger.new(text) }
@@ -171,7 +170,7 @@ class LoggerDropInTest < Godwit::TestCase
     assert_match(/main Ractor only/, result.stdout)
   end
 
-  test "bind: an address in use is told at once; else it binds, and a reader may connect" do
+  test "bind: an address in use is reported at once; a free one binds, and a reader may connect" do
     assert_raises(Godwit::AddressInUseError) { Godwit::Logger.new(ear.last_endpoint, bind: true) }
     endpoint = endpoint_for(:ipc)
     log = logger(endpoint, bind: true)
@@ -275,10 +274,10 @@ class LoggerDropInTest < Godwit::TestCase
     assert_equal [true, "safe"], [heard[1].prog.start_with?("#<Object:"), heard[2].prog]
   end
 
-  test "an error that another thread raises into one that logs is not swallowed" do
+  test "an error that another thread raises into a logging thread is not swallowed" do
     log = logger(nowhere, queue: 1, overflow: :block, linger: 0)
     may_lose
-    # The sender has one, the queue another, the third waits.
+    # The sender has the first, the queue the second, the third waits.
     waiting = in_thread { loop { log.info("x") } }
     eventually { log.stats.queued == 2 }
     until_full(log)

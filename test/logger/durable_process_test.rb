@@ -104,7 +104,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
     of.each { |one, some| assert_equal (0...100).map { |index| "#{one} #{index}" }, some }
   end
 
-  test "what a child leaves when it is killed goes with the next who uses the folder" do
+  test "records that a killed child leaves are sent by the next user of the folder" do
     not_on :jruby, "it cannot fork"
     lines = run_program(<<~'RUBY')
       log = log_to(linger: 0)
@@ -127,7 +127,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       lines.sort_by { |line| [line[/\A\w+/], line[/\d+/].to_i] }
   end
 
-  test "a child that goes on does not keep the folder from the next process" do
+  test "a child that survives does not lock the folder for the next process" do
     not_on :jruby, "it cannot fork"
     lines = run_program(<<~RUBY)
       reader, writer = IO.pipe
@@ -150,7 +150,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_equal ["first", "second", "0"], lines
   end
 
-  test "a daemon goes on in its parent's folder, also with what that could not send" do
+  test "a daemon continues in its parent's folder, and sends what the parent could not" do
     not_on :jruby, "it cannot fork"
     lines = run_program(<<~RUBY)
       fork do

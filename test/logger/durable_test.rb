@@ -5,8 +5,8 @@ require "timeout"
 require_relative "constants"
 require_relative "records"
 
-# `durable: folder` and Logger::Receiver, without crashes: crash_points_test and kill_test have
-# those.
+# `durable: folder` and Logger::Receiver, without crashes: crash_points_test and kill_test cover
+# crashes.
 class LoggerDurableTest < Godwit::TestCase
   include Godwit::TestSupport::Constants
   include LoggerTests::Records
@@ -45,7 +45,7 @@ class LoggerDurableTest < Godwit::TestCase
     )
   end
 
-  # An endpoint at which nobody is.
+  # An endpoint without a listener.
   def nowhere = @nowhere ||= endpoint_for(:ipc_file)
 
   # The loggers first: what they have to say of their rest is no matter here.
@@ -116,7 +116,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal [1, 2], [log.stats.queued, log.stats.dropped]
   end
 
-  test "counts of topics go on even when all records of them are gone" do
+  test "counts of topics continue even when all records of them are gone" do
     SegmentedLog.stub(:new,
       ->(*arguments, **options, &block) {
         SegmentedLog.allocate.tap { |one|
@@ -142,7 +142,7 @@ class LoggerDurableTest < Godwit::TestCase
     end
   end
 
-  test "a folder is one logger's; a second is told whose" do
+  test "a folder has one logger; a second logger's error names the first" do
     open_log(nowhere)
     error = assert_raises(Godwit::BusyError) { open_log(nowhere) }
     assert_match(
@@ -184,8 +184,8 @@ class LoggerDurableTest < Godwit::TestCase
     end
   end
 
-  test "a peer that is no receiver is told of at once" do
-    # A port could be somebody else's before the receiver binds it.
+  test "a peer that is no receiver is reported at once" do
+    # Another process could take a port before the receiver binds it.
     pull = open_socket(:PULL).bind(nowhere)
     log = nil
     _, said = capture_io do
@@ -205,7 +205,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_flushed(log)
   end
 
-  test "a peer that never answers is told of too" do
+  test "a peer that never answers is reported too" do
     router = open_socket(:ROUTER).bind(endpoint_for(:tcp))
     with_constants(DurableSender, PATIENCE: 0.2) do
       _, said = capture_io do
@@ -217,7 +217,7 @@ class LoggerDurableTest < Godwit::TestCase
     end
   end
 
-  test "a full disk allowance: records are dropped and counted, and one record says so" do
+  test "a full disk allowance: records are dropped and counted, and one record reports it" do
     log = open_log(nowhere, durable_bytes: 20_000)
     300.times { |index| log.info("record #{index}") }
     dropped = log.stats.dropped
@@ -259,7 +259,7 @@ class LoggerDurableTest < Godwit::TestCase
     fill.kill.join
   end
 
-  test "flush hears of what is acknowledged between its look and its wait" do
+  test "flush sees an acknowledgement between its check and its wait" do
     open_receiver
     log = open_log
     log.info("first")
@@ -511,7 +511,7 @@ class LoggerDurableTest < Godwit::TestCase
     end
   end
 
-  test "who takes the records in his turn is waited for, but not when he takes none" do
+  test "the receiver waits for a slow forward peer, but not for one that takes no records" do
     pull = open_socket(:PULL, recv_hwm: 1).bind("inproc://takes-his-time")
     push = open_socket(:PUSH, send_hwm: 1).connect(pull.last_endpoint)
     open_receiver(forward: push)
@@ -519,7 +519,7 @@ class LoggerDurableTest < Godwit::TestCase
     log.info("first")
     assert_equal "first", pull.recv(timeout: 5).last
     taken = in_thread { Array.new(300) { pull.recv(timeout: 5).last.tap { Thread.pass } } }
-    with_constants(Receiver, PATIENCE: 20) do # a busy machine may hold up the one who takes them
+    with_constants(Receiver, PATIENCE: 20) do # a busy machine may delay the peer
       300.times { |number| log.info(number.to_s) }
       assert_flushed(log)
       assert_equal (0...300).map(&:to_s), taken.value
@@ -535,7 +535,7 @@ class LoggerDurableTest < Godwit::TestCase
     end
   end
 
-  test "the receiver outlives what nobody thought of" do
+  test "the receiver survives unexpected errors" do
     open_receiver(forward: forward = Object.new)
     calls = 0
     forward.define_singleton_method(:send_nonblock) { |*, **| raise "no" if (calls += 1) == 1 }

@@ -2,8 +2,8 @@
 
 require_relative "logs"
 
-# Somebody raises into a thread that logs or closes (Timeout, Thread#raise): the call is over, the
-# logger is not.
+# An interrupt (Timeout, Thread#raise) in a thread that logs or closes ends the call, not the
+# logger.
 class LoggerInterruptsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -11,7 +11,7 @@ class LoggerInterruptsTest < Godwit::TestCase
 
   def folder = "#{scratch_dir}/durable"
 
-  # Both kinds; nobody listens.
+  # Both kinds; without a listener.
   def silent(kind, **options)
     may_lose
     logger(nowhere, **((kind == :durable) ? {durable: folder} : {}), **options)
@@ -82,7 +82,7 @@ class LoggerInterruptsTest < Godwit::TestCase
   end
 
   %i[plain durable].each do |kind|
-    test "while it waits for the end of a #{kind} logger: the next close goes on" do
+    test "while it waits for the end of a #{kind} logger: the next close finishes" do
       log = silent(kind, linger: 10)
       log.info("x")
       closing = in_thread { log.close }

@@ -76,14 +76,16 @@ class LoggerLogQueueTest < Godwit::TestCase
     refute_predicate one, :roomy?
     one.append(entry(2, "x" * 600))
     assert_predicate one, :full?
-    assert_equal [1, 1], [all(one).size, one.size] # a quarter of the bytes at once, or one entry
+    # a quarter of the bytes at once, or a single entry
+    assert_equal [1, 1], [all(one).size, one.size]
     all(one)
     assert_predicate one, :roomy?
     refute_predicate one, :full?
     assert_nil one.shift
   end
 
-  each_kind "who waits is woken by an entry and by the end, and every entry comes out once" do
+  each_kind "a waiting thread is woken by an entry and by the end, and every entry comes out " \
+    "once" do
     one = queue(records: 100_000)
     count = rounds(3_000, stressed: 100)
     taker = in_thread do
@@ -102,7 +104,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     assert_equal [*0...count], taker.value.map(&:first)
   end
 
-  each_kind "an interrupt where it waits takes nothing, and the next one hears of what came" do
+  each_kind "an interrupted wait takes nothing, and the next call gets the entry" do
     one = queue
     3.times do |number|
       sleeper = in_thread { one.take(1) }
@@ -136,7 +138,7 @@ class LoggerLogQueueTest < Godwit::TestCase
       all(one).map { |one_entry| one_entry[4] }
   end
 
-  test "wrong arguments raise; what was not opened says so; memory is told" do
+  test "wrong arguments raise; an unopened queue raises; memory is reported" do
     not_on :ffi, "its queue is a Thread::Queue"
     one = NATIVE.allocate
     %i[size shift close].each do |name|

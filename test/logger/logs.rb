@@ -7,11 +7,11 @@ require_relative "constants"
 
 module Godwit
   module TestSupport
-    # Loggers that a test owns, and a bare PULL that hears them.
+    # Loggers that a test owns, and a bare PULL that receives their records.
     module Logs
       include Constants
 
-      # A PULL that gives the frames of one record at a time, also of those that come in one
+      # A PULL that returns the frames of one record at a time, also of records that share a
       # message.
       class RecordPull < SimpleDelegator
         PACKING = Godwit::Logger.const_get(:Packing)
@@ -42,7 +42,7 @@ module Godwit
 
       def records(count) = Array.new(count) { record }
 
-      # Nobody listens there.
+      # An endpoint without a listener.
       def nowhere = "ipc://#{scratch_dir}/nobody"
 
       def teardown
@@ -54,7 +54,7 @@ module Godwit
       # Loggers of this test end with records that they could not send.
       def may_lose = @may_lose = true
 
-      # Hears in a thread what a logger sends meanwhile.
+      # Receives in a thread the records that a logger sends during the block.
       # @yieldparam log [Godwit::Logger]
       # @return [Array(Array<Godwit::Logger::Record>, Godwit::Logger::Stats)]
       def hearing(log)
@@ -74,9 +74,9 @@ module Godwit
         [heard, log.stats]
       end
 
-      # Callers who find the queue full give the sender many times as long as they do otherwise:
-      # what is tried is that a socket which accepts costs no record, and not whether this machine
-      # holds up the sender, or the reader, for half a second.
+      # Callers that find the queue full wait many times longer than by default for the sender. The
+      # test checks that a socket which accepts costs no record, not whether this machine delays the
+      # sender or the reader for half a second.
       def patient_callers
         with_constants(Godwit::Logger.const_get(:BoundedQueue), YIELDS: 200, LONGEST_WAIT: 20.0) do
           yield

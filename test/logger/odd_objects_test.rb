@@ -73,7 +73,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
     "an Array in an Array in an Array…" => nested
   }.freeze
 
-  # Each gives the logger one record.
+  # Each call gives the logger one record.
   WAYS = {
     "message" => ->(log, odd) { log.info(odd) },
     "block" => ->(log, odd) { log.info { odd } },
@@ -116,7 +116,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
     end
   end
 
-  test "a to_json that gives no JSON costs its own value alone; one that gives some is taken" do
+  test "a to_json that gives no JSON costs only its own value; valid JSON is taken" do
     point = self.class.object { def to_json(*) = "[1,2]" }
     odd = ODD.fetch("a to_json that gives no JSON")
     log = logger
@@ -141,7 +141,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
     ].each { |value| refute text.simple?(value) }
   end
 
-  test "an error of the formatter's that cannot be told, and a level that is no number" do
+  test "an error of the formatter's that cannot be shown, and a level that is no number" do
     log = logger
     ODD.values.grep(StandardError).each do |odd| # rubocop:disable Style/HashEachMethods
       log.formatter = proc { raise odd }
@@ -156,7 +156,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
     assert_includes heard.map { |one| one.error&.fetch("message") }, "the formatter raised: \u{fc}"
   end
 
-  test "with an IO for its target, data that cannot be shown stand for the text's end" do
+  test "with an IO for its target, data that cannot be shown appear as the text's end" do
     out = StringIO.new
     log = Godwit::Logger.new(out)
     ODD.each_value { |odd| log.info("text", one: odd) }
@@ -217,7 +217,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
     assert_equal ["ANY"] * 3, records(3).map(&:label)
   end
 
-  test "a Time, a Symbol, a Set and a Struct have one form each, as docs/logging.md has it" do
+  test "a Time, a Symbol, a Set and a Struct have one form each, as docs/logging.md describes" do
     point = Struct.new(:x, :at).new(1, Time.at(0, 5, :usec, in: "+02:00"))
     logger.info(
       "x", at: Time.at(0, 5, :usec, in: "UTC"), kind: :plain, some: Set[1, :two], point: point,

@@ -4,12 +4,12 @@ require "timeout"
 require_relative "logs"
 require "support/tiny_scheduler"
 
-# The queue is full: what happens to records, and to who logs them.
+# The queue is full: the effects on records, and on threads that log.
 class LoggerOverflowTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
-  # @return [Array<Godwit::Logger::Record>] all that a reader gets who comes now, up to the one that
-  #   says so
+  # @return [Array<Godwit::Logger::Record>] the records that a new reader gets, up to the report of
+  #   the loss
   def hear(endpoint, count)
     pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     Array.new(count) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
@@ -128,7 +128,7 @@ class LoggerOverflowTest < Godwit::TestCase
     stall(log)
     impatient { log.info("fills it") until room(log).unresponsive? }
     before = log.stats.dropped
-    with_clock { 1000.times { log.info("x") } } # on a clock that stands still a wait would not end
+    with_clock { 1000.times { log.info("x") } } # with a manual clock a wait would not end
     assert_equal 1000, log.stats.dropped - before
   end
 

@@ -49,7 +49,7 @@ class LoggerPackingTest < Godwit::TestCase
     assert_equal 2, packing.join([*records.first(2), ["a line"], records[3]], 0, 1 << 20).last
   end
 
-  each_kind "what is no batch is told so" do |packing|
+  each_kind "a message that is no batch is refused" do |packing|
     batch, = packing.join([packed(1), packed(2)], 0, 1 << 20)
     assert_nil packing.split("a line")
     assert_nil packing.split(frames(1))

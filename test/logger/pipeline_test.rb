@@ -39,7 +39,8 @@ class LoggerPipelineTest < Godwit::TestCase
     assert_operator one.last, :>=, made
   end
 
-  test "through a broadcaster, filtered there: each reader gets its part, nobody misses anything" do
+  test "through a broadcaster, filtered there: each reader gets its part, no reader misses a " \
+    "record" do
     records = Queue.new
     sink = Object.new
     sink.define_singleton_method(:write) { |batch| batch.each { |record| records << record } }

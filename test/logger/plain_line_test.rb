@@ -3,8 +3,7 @@
 require "test_helper"
 require "godwit/logger"
 
-# The lines of `wire: :plain` are made in a quicker way than Ruby's formatter makes them, and are
-# the same.
+# A faster path than Ruby's formatter makes the lines of `wire: :plain`, and the lines are the same.
 class LoggerPlainLineTest < Godwit::TestCase
   TEXTS = ["x", "", "two\nlines", "an end\n", "a return\r", "ü", "\xFF".b, "100 %"].freeze
 
@@ -56,7 +55,7 @@ class LoggerPlainLineTest < Godwit::TestCase
       assert_equal text, pull.recv(timeout: 5)[/ -- : (.*)\z/m, 1]
     end
   end
-  test "tags and a form of the time of one's own are in the line" do
+  test "tags and a custom time format are in the line" do
     pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
     log = own(Godwit::Logger.new(pull.last_endpoint, wire: :plain))
     log.tagged("A", "B") { log.info("text") }

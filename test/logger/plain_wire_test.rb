@@ -4,8 +4,7 @@ require "stringio"
 require "timeout"
 require_relative "logs"
 
-# `wire: :plain`, whose usual lines go a shorter way than all else: what holds of records holds of
-# them.
+# `wire: :plain`, whose usual lines take a fast path: all promises about records hold for lines too.
 class LoggerPlainWireTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -31,7 +30,7 @@ class LoggerPlainWireTest < Godwit::TestCase
   ].freeze
   OTHERS = ["\xFF", "\xFFa".b, "ä".encode("UTF-16LE"), "ä".encode("ISO-8859-1"), "a\xC3"].freeze
 
-  # Twice, since the first line of a level and a name goes the long way.
+  # Twice, since the first line of a level and a name takes the slow path.
   test "each line is what Ruby's formatter makes of it, for any level, name and text" do
     log = plain
     random = Random.new(7)
@@ -183,7 +182,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     one&.close
   end
 
-  test "what is added to one logger is called too; a copy logs on" do
+  test "a broadcast target added to one logger is called too; a copy still logs" do
     log = plain(progname: "p")
     2.times { log.info("known") }
     texts(2)
@@ -204,7 +203,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     assert_equal %w[extended <own>], seen
   end
 
-  test "every way to call it has the effect that it has on Ruby's Logger" do
+  test "every form of call has the effect that it has on Ruby's Logger" do
     log = plain(progname: "p", level: :info)
     log.info("known")
     line
@@ -245,7 +244,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     assert_equal (0...4).map { |number| "text #{number}" }, texts(4)
   end
 
-  # What goes the long way is between what goes the short one.
+  # Lines of the slow path are between lines of the fast path.
   def mixed(log, number, name = "")
     case number % 4
     when 0 then log.tagged("t") { log.info("#{name}#{number}") }
@@ -254,7 +253,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     end
   end
 
-  test "each thread's lines come in order, whichever way they go, and none is lost" do
+  test "each thread's lines come in order, on either path, and none is lost" do
     log = plain(overflow: :block)
     count = rounds((RUBY_ENGINE == "jruby") ? 500 : 2_000, stressed: 50)
     threads =
@@ -269,8 +268,8 @@ class LoggerPlainWireTest < Godwit::TestCase
     assert_equal [0, 4 * count, 0], log.stats.to_h.values_at(:queued, :sent, :dropped)
   end
 
-  # They give way, so that the 10 ms do not become four threads' time slices, with more records than
-  # can be heard in time on a busy machine.
+  # The threads yield, so that the 10 ms do not become four threads' time slices, with more records
+  # than a busy machine can receive in time.
   test "threads that are killed and timed out while they log: what arrives is whole, in order, " \
     "and nothing hangs" do
     log = plain
@@ -309,7 +308,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     end
   end
 
-  test "somebody kills the thread that sends: no line is lost" do
+  test "the thread that sends is killed: no line is lost" do
     not_on :jruby, "a kill there may lose what Queue#pop has just taken"
     log = plain
     300.times do |number|

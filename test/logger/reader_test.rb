@@ -78,7 +78,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_raises(Godwit::ClosedError) { one.recv(timeout: 0) }
   end
 
-  test "a reader waits as long as one says, and ends at once on interrupts" do
+  test "a reader waits up to its timeout, and interrupts end the wait at once" do
     one = reader
     assert_nil one.recv(timeout: 0.01, exception: false)
     error = assert_raises(Godwit::TimeoutError) { one.recv(timeout: 0) }
@@ -89,7 +89,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal 1, one.recv(timeout: 5).seq
   end
 
-  test "an interrupt just before it waits leaves nobody behind who counts as waiting" do
+  test "an interrupt just before the wait leaves no thread counted as waiting" do
     not_on :jruby, "a TracePoint there does not see what is Java's"
     one = reader
     here = Thread.current
@@ -102,7 +102,7 @@ class LoggerReaderTest < Godwit::TestCase
     push_to(one).send_many(Array.new(300) { |i| frames(i + 1) })
     assert one.instance_variable_get(:@socket).wait_readable(5)
     assert_equal 1, one.recv(timeout: 5).seq
-    # With one that waits it takes single messages, which is slow.
+    # While a thread waits, the reader takes single messages, which is slow.
     assert_equal 0, one.instance_variable_get(:@waiting)
   end
 
@@ -162,7 +162,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal messages.size + 1, one.received + one.foreign + one.late
   end
 
-  test "many writers are remembered, the idle ones forgotten, their losses not" do
+  test "many writers are remembered, idle ones forgotten, their losses not" do
     accounts = Reader.const_get(:Writers).new(most: 100)
     accounts.time = 0.0
     accounts.take(frames(1, writer: writer(0)))
@@ -226,7 +226,7 @@ class LoggerReaderTest < Godwit::TestCase
       }
   end
 
-  test "the state file is written while the reader goes on, also when nothing comes any more" do
+  test "the state file is written while the reader runs, also when no more records come" do
     file = File.join(scratch_dir, "reader.state")
     one = reader(state: file)
     push_to(one).send(frames(1))
@@ -312,7 +312,8 @@ class LoggerReaderTest < Godwit::TestCase
       .send(line("plain", prog: "billing"))
       .send(frames(4, level: 3, text: "last"))
     assert_equal ["text 3", "plain", "last"], texts(one, 3)
-    # The publisher sent no more: the other program's line, which cannot be told by its beginning.
+    # The publisher sent no other record than the other program's line, whose program a prefix
+    # cannot select.
     assert_equal 4, one.received
     two =
       own(Reader.subscribe(pub.last_endpoint, context: context, host: %w[web1 web2], tag: "req-9"))
@@ -326,7 +327,8 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal 12, seq
   end
 
-  # @param records [Hash{Integer => Integer}] how many of each writer, one writer after the other
+  # @param records [Hash{Integer => Integer}] the number of records per writer, one writer after the
+  #   other
   def sent_at_once(records, **options)
     pub = open_socket(:PUB, send_hwm: 0).bind(endpoint_for(:inproc))
     one = own(Reader.subscribe(pub.last_endpoint, context: context, recv_hwm: 0, **options))
@@ -339,7 +341,7 @@ class LoggerReaderTest < Godwit::TestCase
     one
   end
 
-  test "writers whose records come through one connection take turns" do
+  test "writers that share a connection take turns" do
     one = sent_at_once({1 => 4000, 2 => 3, 3 => 1})
     order = one.first(4004).map { |record| [record.writer.to_i, record.seq] }
     assert_equal [[1, 1], [2, 1], [3, 1], [1, 2], [2, 2], [1, 3], [2, 3], [1, 4]], order.first(8)
@@ -398,7 +400,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal [2_000, 0, 0], [one.received, one.lost, one.late]
   end
 
-  test "threads that wait share the records of one message" do
+  test "waiting threads share the records of one message" do
     one = reader
     push = push_to(one)
     taken = Queue.new
@@ -413,7 +415,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal [5, 1, 0], [one.recv(timeout: 5).seq, one.foreign, one.lost]
   end
 
-  test "a thread that waits is told of what another left behind" do
+  test "a waiting thread is woken for records that another thread left" do
     one = reader
     push = push_to(one)
     waiting = in_thread { one.recv(timeout: 5).seq }

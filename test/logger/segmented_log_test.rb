@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# Records on the disk until somebody has them: what was appended is there after a crash, whole and
-# in order, and nothing else.
+# Records on the disk until they are released: after a crash the appended records are there, whole
+# and in order, and nothing else.
 class LoggerSegmentsTest < Godwit::TestCase
   SegmentedLog = Godwit::Logger.const_get(:SegmentedLog)
 
@@ -67,7 +67,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     assert_equal [9, 10, 11, 50], read_all(segments, from: 5).map(&:first)
   end
 
-  test "files go once all in them is released, the last one stays" do
+  test "a file is deleted once all its entries are released, the last file stays" do
     segments = fill(open_segments(segment_bytes: 200), 1..50)
     before = files.size
     segments.release(25)
@@ -81,7 +81,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     assert_equal 50, segments.released
   end
 
-  test "after a restart it goes on where it was: entries, what is released, the last seq" do
+  test "after a restart the log continues: entries, the released seq, the last seq" do
     fill(open_segments(segment_bytes: 200), 1..50).release(20)
     again = open_segments(segment_bytes: 200)
     assert_equal [20, 50], [again.released, again.last]
@@ -105,7 +105,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     end
   end
 
-  test "the newest note, and what came after it, are told at the start" do
+  test "the newest note, and later entries, are read at the start" do
     notes = 0
     fill(open_segments(segment_bytes: 200, note: -> { "note #{notes += 1}" }), 1..50)
     told = []
@@ -140,7 +140,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     assert_operator told.size, :>, 1
   end
 
-  test "a byte that was changed is seen, and ends its file; the next goes on" do
+  test "a changed byte is detected, and ends its file; the next file is read" do
     fill(open_segments(segment_bytes: 300), 1..30)
     spoilt = files[1]
     bytes = File.binread(spoilt)
@@ -199,7 +199,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     end
   RUBY
 
-  test "where there is no room nothing torn stays, and a smaller one may still go in" do
+  test "on a full disk no torn entry stays, and a smaller entry may still fit" do
     not_on :jruby, "it has no Process.setrlimit"
     printed = assert_child(run_child(FULL, [folder])).stdout
     seq, last, whole, cut = eval(printed) # standard:disable Security/Eval

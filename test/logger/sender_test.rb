@@ -2,11 +2,11 @@
 
 require_relative "logs"
 
-# What goes wrong behind the caller's back: told once, counted, and survived.
+# Errors in the background thread are reported once, counted, and survived.
 class LoggerSenderTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
-  test "an error costs a batch, which is counted and told; the next goes" do
+  test "an error costs a batch, which is counted and reported; the next one is sent" do
     log = logger
     transport = log.instance_variable_get(:@handle).current.transport
     failing = true
@@ -25,10 +25,10 @@ class LoggerSenderTest < Godwit::TestCase
     failing = false
     log.info("survived")
     assert_equal "survived", record.text
-    may_lose # tells of the three
+    may_lose # the report of the three losses
   end
 
-  test "a record that nobody can encode costs that record" do
+  test "a record that cannot be encoded costs only itself" do
     may_lose
     log = logger
     log.instance_variable_get(:@handle).current.define_singleton_method(:encode) do |entry|
@@ -42,7 +42,7 @@ class LoggerSenderTest < Godwit::TestCase
     assert_match(/no \(RuntimeError\)/, said)
   end
 
-  test "the program closes the context that it gave: the logger goes on in one of its own" do
+  test "the program closes the context that it gave: the logger continues in its own context" do
     given = Godwit::Context.new
     log = logger(context: given)
     log.info("1")
@@ -73,7 +73,7 @@ class LoggerSenderTest < Godwit::TestCase
     assert_operator arrived.first, :<, 4_999
   end
 
-  test "a child of one that binds cannot: it says so, counts, and goes on" do
+  test "a child of a logger that binds cannot bind: it reports this, counts, and keeps running" do
     not_on :jruby, "JRuby cannot fork"
     result = assert_child(run_child(<<~RUBY))
       require "godwit"

@@ -53,7 +53,8 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_empty Dir["#{folder}/*"]
   end
 
-  test "what a process leaves is sent by the next one, under its own id, before newer records" do
+  test "records that a process leaves are sent by the next process, under their own id, before " \
+    "newer records" do
     may_lose
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint, linger: 0)
@@ -72,7 +73,7 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_empty Dir["#{folder}/*"]
   end
 
-  test "what cannot be taken over of one process holds up nothing of others" do
+  test "a folder that cannot be taken over delays no other folder" do
     may_lose
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint, linger: 0)
@@ -159,7 +160,7 @@ class LoggerSpoolTest < Godwit::TestCase
     Process.kill(:KILL, Process.pid)
   RUBY
 
-  test "what a killed process has on the disk is sent by the next one" do
+  test "records that a killed process has on the disk are sent by the next process" do
     endpoint = endpoint_for(:ipc_file)
     assert_equal 9, run_child(KILLED, [endpoint, folder]).status.termsig
     log = spooling(endpoint)
@@ -238,7 +239,7 @@ class LoggerSpoolTest < Godwit::TestCase
     await { log.stats.spooled == 20 }
   RUBY
 
-  test "a disk that was full takes what fits, and the rest once it has room again, in one folder" do
+  test "a full disk takes what fits, and the rest once it has room again, in one folder" do
     not_on :jruby, "it has no Process.setrlimit"
     may_lose
     endpoint = endpoint_for(:ipc_file)

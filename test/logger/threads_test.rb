@@ -38,8 +38,8 @@ class LoggerThreadsTest < Godwit::TestCase
     end
   end
 
-  # They give way, so that the 10 ms do not become four threads' time slices, with more records than
-  # can be heard in time on a busy machine.
+  # The threads yield, so that the 10 ms do not become four threads' time slices, with more records
+  # than a busy machine can receive in time.
   test "threads that are killed and timed out while they log: what arrives is whole, in order, " \
     "and nothing hangs" do
     heard, stats = hearing(logger) do |log|
@@ -63,7 +63,7 @@ class LoggerThreadsTest < Godwit::TestCase
     assert_in_order heard, stats
   end
 
-  test "somebody kills the thread that sends: the next record starts another, and none is lost" do
+  test "the thread that sends is killed: the next record starts another, and none is lost" do
     not_on :jruby, "a kill there may lose what Queue#pop has just taken"
     log = logger
     100.times do |number|
@@ -74,7 +74,7 @@ class LoggerThreadsTest < Godwit::TestCase
     assert_equal [*"0".."100"], records(101).map(&:text)
   end
 
-  test "somebody kills it in the midst of its work: each record arrives once" do
+  test "the thread that sends is killed during its work: each record arrives once" do
     log = logger
     sender = log.instance_variable_get(:@handle).current
     kills = 0
@@ -100,7 +100,8 @@ class LoggerThreadsTest < Godwit::TestCase
     [here, go]
   end
 
-  test "somebody kills it just before the logger is closed: its follower has linger, too" do
+  test "the thread that sends is killed just before the logger is closed: its successor has " \
+    "linger, too" do
     log = logger(nowhere, linger: 10)
     log.info("kept")
     writer = log.instance_variable_get(:@handle).current
@@ -116,7 +117,7 @@ class LoggerThreadsTest < Godwit::TestCase
     closing.join
   end
 
-  test "who closes what another closes waits for him" do
+  test "a close beside another thread's close waits for it" do
     may_lose
     log = logger(nowhere, linger: 0)
     log.info("x")

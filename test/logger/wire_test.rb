@@ -10,7 +10,7 @@ class LoggerWireTest < Godwit::TestCase
     PAGE.scan(/^```json\n(.*?)^```$/m).flatten.flat_map(&:lines).map { |line| JSON.parse(line) }
   Record = Godwit::Logger::Record
 
-  # @return [Array<Hash>] those with this key
+  # @return [Array<Hash>] the entries with this key
   def vectors(key) = VECTORS.select { |vector| vector.key?(key) }.tap { |found| refute_empty found }
 
   test "topics" do

@@ -25,7 +25,7 @@ class LoggerWriterTest < Godwit::TestCase
     assert_match Godwit::Logger::Record.send(:const_get, :HEAD), header
   end
 
-  test "seq counts the writer's records, tseq those of a topic" do
+  test "seq counts the writer's records, tseq the records of a topic" do
     log = logger(progname: "a")
     log.info("1")
     log.warn("2")
@@ -122,7 +122,7 @@ class LoggerWriterTest < Godwit::TestCase
     assert_equal ["ANY", "raw"], [one.label, one.text]
   end
 
-  test "plain: one frame, the line of Ruby's logger, without NUL" do
+  test "plain: a single frame, the line of Ruby's logger, without NUL" do
     log = logger(wire: :plain, progname: "old")
     log.warn("a\0b")
     log.tagged("t") { log.info("x") }

@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# The extension takes no lock for what Ruby notes of a socket, and another thread may have its turn
-# after any method, one that is written in C too.
+# The extension takes no lock for the state that Ruby keeps of a socket. Another thread may run
+# after any method, also after a method written in C.
 class EndpointsTest < Godwit::TestCase
   # Of each method, what another thread does as soon as it has ended within the call.
   {select: :bind, "-": :bind, _unbind: :bind, reverse: :unbind}.each do |method, what|
@@ -17,7 +17,7 @@ class EndpointsTest < Godwit::TestCase
     end
   end
 
-  test "what another thread binds while this one binds is kept" do
+  test "endpoints that another thread binds during a bind are kept" do
     pull = open_socket(:PULL)
     after(:+, -> { pull.bind("inproc://new") }) { pull.bind("inproc://old") }
     assert_equal %w[inproc://new inproc://old], pull.endpoints.sort

@@ -51,7 +51,7 @@ class NativeFramesTest < Godwit::TestCase
 
   test "Strings that libzmq holds stay and stay where they are, whatever the collector does" do
     endpoint = endpoint_for(:ipc_file)
-    push = open_socket(:PUSH, send_hwm: 0).connect(endpoint) # nobody there yet
+    push = open_socket(:PUSH, send_hwm: 0).connect(endpoint) # no subscriber yet
     before = pinned
     trackers =
       Array.new(50) { |number| push.send((number.chr.b * (200_000 + number)).freeze, track: true) }
@@ -179,7 +179,7 @@ class NativeFramesTest < Godwit::TestCase
     assert(trackers.all? { |tracker| tracker.wait(5) })
   end
 
-  test "a Tracker#wait ends by Thread#kill, by Timeout, and for all who wait" do
+  test "a Tracker#wait ends by Thread#kill, by Timeout, and for all waiters" do
     push = open_socket(:PUSH, linger: 0).connect("tcp://127.0.0.1:1")
     tracker = push.send(("x" * LARGE).freeze, track: true)
     waiter = in_thread { tracker.wait }

@@ -97,7 +97,7 @@ class NativeLoopTest < Godwit::TestCase
     end
   end
 
-  test "one that comes between a change and the wake-up leaves no loop asleep" do
+  test "an interrupt between a change and the wake-up leaves no loop asleep" do
     at_each_line(LINES, least: 5) do |interrupted|
       Godwit::Loop.new do |loop|
         running = running(loop)
@@ -111,7 +111,7 @@ class NativeLoopTest < Godwit::TestCase
     end
   end
 
-  test "one that comes as the last thing is removed, or the loop closed, leaves no loop asleep" do
+  test "an interrupt as the last object is removed, or the loop closed, leaves no loop asleep" do
     pull = open_socket(:PULL)
     at_each_line(LINES, least: 5) do |interrupted|
       Godwit::Loop.new do |loop|
@@ -131,7 +131,7 @@ class NativeLoopTest < Godwit::TestCase
     end
   end
 
-  test "one in the midst of run's end leaves a loop that runs again" do
+  test "an interrupt during run's end leaves a loop that runs again" do
     Godwit::Loop.new do |loop|
       lines = 0
       trace =

@@ -92,7 +92,7 @@ class MemoryTest < Godwit::TestCase
     end
   end
 
-  test "sockets and contexts that nobody closed are collected, and what they held goes out" do
+  test "unclosed sockets and contexts are collected, and their queued messages go out" do
     leaks_allowed!
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     before = descriptors
@@ -109,7 +109,7 @@ class MemoryTest < Godwit::TestCase
     end
   end
 
-  # What they hold goes on for linger, on a thread of libzmq's.
+  # Queued messages are sent during linger, on a thread of libzmq's.
   test "the collector does not wait for what a dropped context has still to send" do
     assert_child(run_child(<<~RUBY, deadline: 20))
       require "godwit"

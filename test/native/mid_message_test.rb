@@ -80,7 +80,7 @@ class MidMessageTest < Godwit::TestCase
   end
 
   # A peer that lives on gets the message at once.
-  test "DEALER goes on with another peer" do
+  test "DEALER continues with another peer" do
     assert_child(run_shimmed(<<~RUBY))
       other = nil
       prime = lambda do |socket, first|
@@ -133,8 +133,8 @@ class MidMessageTest < Godwit::TestCase
     end
   end
 
-  # A ROUTER sees what a REP would drop: without an id no part of a request comes alone, with one an
-  # empty frame may (ADR 3).
+  # A ROUTER sees what a REP would drop: without an id no part of a request comes alone, with an id
+  # an empty frame may (ADR 3).
   {{} => [], {correlate: true} => [[4]]}.each do |options, id|
     test "REQ #{options.keys.join(" ")} shows a ROUTER nothing but whole requests" do
       assert_child(run_shimmed(<<~RUBY))

@@ -54,7 +54,7 @@ class NativePollerTest < Godwit::TestCase
     end
   end
 
-  test "an edge that another poller swallows reaches this one" do
+  test "an edge that another poller swallows reaches this poller" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     poller, other = open_poller(pull), open_poller(pull)
     got = in_fiber(-> { poller.wait(HANG).map(&:object) }) do
@@ -66,7 +66,7 @@ class NativePollerTest < Godwit::TestCase
 
   # The first to come back takes the event out of the epoll; the second finds nothing there. (Asking
   # a socket makes another.)
-  test "of two that wait on one poller the second is told too" do
+  test "of two waiters on one poller the second is woken too" do
     out, into = IO.pipe
     poller = open_poller(out)
     told = []
@@ -171,9 +171,9 @@ class NativePollerTest < Godwit::TestCase
     assert_child(result)
   end
 
-  # ---- who keeps whom ----
+  # ---- references ----
 
-  test "what is registered is not collected, and a poller is when nobody has it" do
+  test "registered objects are not collected, and an unreferenced poller is" do
     leaks_allowed!
     before = descriptors
     poller = open_poller
@@ -208,7 +208,7 @@ class NativePollerTest < Godwit::TestCase
     assert_equal [pull], open_poller(pull).wait(5).map(&:object)
   end
 
-  # What is freed is overwritten: who looks there crashes.
+  # Freed memory is overwritten: a read of it crashes.
   test "sockets, pollers and waiting fibers dropped at once, in any order" do
     assert_child(run_child(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"}, deadline: 20))
       require "godwit"
@@ -327,7 +327,7 @@ class NativePollerTest < Godwit::TestCase
 
   # ---- fairness, limits ----
 
-  test "a fiber whose waits need no waiting lets others run" do
+  test "a fiber whose waits return at once lets others run" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send("x")
     poller = open_poller(pull)
@@ -358,7 +358,7 @@ class NativePollerTest < Godwit::TestCase
     RUBY
   end
 
-  test "more fibers on one poller than Linux lets wait are told so, and the others wait on" do
+  test "more fibers on one poller than Linux allows to wait get an error, and the others wait on" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     poller = open_poller(pull)
     outcomes = Sync do |task|

@@ -39,7 +39,7 @@ class SmallMessagesTest < Godwit::TestCase
     assert_operator resident - before, :<, 16 << 20
   end
 
-  test "one message that stays keeps its slab, the others go on" do
+  test "one message that stays keeps its slab, other slabs are freed" do
     kept, keep = connected_pair(:PULL, :PUSH, transport: :inproc)
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc, send_hwm: 0, recv_hwm: 0)
     count = rounds(500, stressed: 10)

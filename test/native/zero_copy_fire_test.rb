@@ -146,7 +146,7 @@ class ZeroCopyFireTest < Godwit::TestCase
     RUBY
   end
 
-  test "sends that fail release what they held, while others' are under way" do
+  test "failed sends release their Strings, while other sends are in transit" do
     assert_child(run_child(<<~RUBY, deadline: 30))
       #{SENDER}
       push = Godwit::PUSH.new(send_hwm: 1)

@@ -8,7 +8,8 @@ require_relative "forking"
 class BeaconProcessTest < NetworkCase
   include Godwit::TestSupport::Forking
 
-  test "in a child every call raises ForkedError, GC leaves it alone, and the parent's goes on" do
+  test "in a child every call raises ForkedError, GC leaves the beacon alone, and the parent's " \
+    "keeps running" do
     assert_done <<~RUBY
       beacon = Godwit::Beacon.new(9400, interval: 0.01, noecho: false).subscribe.publish("x")
       beacon.recv(timeout: 5)
@@ -94,7 +95,7 @@ class BeaconProcessTest < NetworkCase
     assert_equal "ready\ntrue\n", assert_child(run_child(source, signal: :TERM)).stdout
   end
 
-  test "a process with open ones ends at once, by itself and by exit!" do
+  test "a process with open beacons ends at once, by itself and by exit!" do
     ["", "exit!(0)"].each do |ending|
       source = <<~RUBY
         require "godwit"

@@ -50,7 +50,7 @@ class ForkMomentsTest < Godwit::TestCase
   end
 
   # A lock that another thread holds at that moment would be held in the child for ever. The more
-  # contexts there are, the longer the oldest ones take to be found, under the lock.
+  # contexts there are, the longer a search for the oldest ones takes, under the lock.
   test "a fork at the moment in which other threads end their contexts" do
     assert_done <<~RUBY
       Process.setrlimit(:NOFILE, [Process.getrlimit(:NOFILE).last, 4096].min)
@@ -163,7 +163,7 @@ class ForkMomentsTest < Godwit::TestCase
     RUBY
   end
 
-  test "a fiber that waits, woken in a child that goes on with the scheduler" do
+  test "a waiting fiber, woken in a child that keeps the scheduler" do
     assert_done <<~RUBY
       require "./test/support/tiny_scheduler"
       pull, push = pair

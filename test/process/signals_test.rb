@@ -90,7 +90,7 @@ class SignalsTest < Godwit::TestCase
     assert_includes [[2, nil], [nil, 130]], [result.status.termsig, result.status.exitstatus]
   end
 
-  test "a trap handler uses the socket that the main thread waits on, and the wait goes on" do
+  test "a trap handler uses the socket that the main thread waits on, and the wait continues" do
     assert_done <<~RUBY
       context = Godwit::Context.new(linger: 0)
       dealer = Godwit::DEALER.bind("tcp://127.0.0.1:*", context: context)

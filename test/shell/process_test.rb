@@ -2,7 +2,7 @@
 
 require_relative "shell_case"
 
-# Ends of whole processes, forks, signals, and streams that nobody holds.
+# Ends of whole processes, forks, signals, and unreferenced streams.
 class ProcessTest < ShellCase
   PRELUDE = <<~'RUBY'
     require "godwit"
@@ -52,7 +52,7 @@ class ProcessTest < ShellCase
 
   ABANDONED.each do |name, code|
     test "abandoned and collected: #{name}" do
-      not_on :jruby, "when Java collects is not to be told"
+      not_on :jruby, "the moment of a Java collection is unpredictable"
       result = assert_child run_child(PRELUDE + <<~RUBY)
         sh("echo").to_a
         GC.start
@@ -174,7 +174,7 @@ class ProcessTest < ShellCase
 
   %i[INT TERM HUP].each do |signal|
     test "#{signal} that ends the reader reaches the command" do
-      not_on :jruby, "a signal that nobody traps ends Java and raises nothing"
+      not_on :jruby, "an untrapped signal ends Java and raises nothing"
       file = File.join(scratch_dir, "signal")
       child =
         start_child(
@@ -191,7 +191,7 @@ class ProcessTest < ShellCase
   end
 
   test "a signal ends a reader in another thread too, and the command with it" do
-    not_on :jruby, "a signal that nobody traps ends Java and raises nothing"
+    not_on :jruby, "an untrapped signal ends Java and raises nothing"
     child = start_child(PRELUDE + "Thread.new { sh(STAYS) { |row| puts row; puts 'ready' } }.join")
     group = Integer(child.wait_for(/ready/).stdout.lines.first)
     child.signal(:TERM).finish
@@ -210,7 +210,7 @@ class ProcessTest < ShellCase
     assert_equal "ready\ngot\n", result.stdout
   end
 
-  test "a command beside a handler that goes on is not disturbed" do
+  test "a command is not disturbed by a handler that returns" do
     not_on :jruby, "trap handlers there do not interrupt the main thread"
     result = assert_child run_child(PRELUDE + <<~'RUBY')
       count = 0

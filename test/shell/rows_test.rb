@@ -73,7 +73,7 @@ class RowsTest < ShellCase
     assert_equal "\xE2\x82".b, rows_of("\xE2\x82", sep: :chunk, encoding: "UTF-8").join.b
   end
 
-  test "a row of exactly the limit is taken, one byte more is too long" do
+  test "a row of exactly the limit is accepted, a row one byte longer is too long" do
     assert_equal ["x" * 100, "y"], rows_of("x" * 100 + "\ny\n", limit: 100)
     assert_equal ["x" * 100], rows_of("x" * 100, limit: 100)
     assert_equal ["x" * 100, "y"], rows_of("x" * 100 + "--y", limit: 100, sep: "--")
@@ -137,7 +137,7 @@ class RowsTest < ShellCase
     refute rows_of("gr\xFCn\n".b, encoding: "UTF-8").first.valid_encoding?
   end
 
-  test "one String for all rows, whose copies stay as they are" do
+  test "one String for all rows, whose copies stay unchanged" do
     seen = []
     copies = []
     rows = []
@@ -152,7 +152,7 @@ class RowsTest < ShellCase
     assert rows.all? { |row| row.equal?(rows.first) }
   end
 
-  test "one String for all rows survives what its user does to it" do
+  test "one String for all rows survives changes by the block" do
     copies = []
     Shell.rows("printf", "a%.0s\n" * 4 + "bcd\n" + "e" * 100_000 + "\nf\n", "1", reuse: true,
       encoding: "UTF-8") do |row|
@@ -170,7 +170,7 @@ class RowsTest < ShellCase
     assert_equal %w[1 2 3], [stream.next, stream.next, stream.next]
   end
 
-  test "rows are those of each_line, however the bytes arrive" do
+  test "rows equal each_line's, however the bytes arrive" do
     random = Random.new(1)
     rounds(400, stressed: 2).times do
       sep = ["\n", "\0", "ab", "aab", "\r\n"].sample(random: random)

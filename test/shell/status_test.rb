@@ -37,7 +37,7 @@ class StatusTest < ShellCase
     )
   end
 
-  test "a command is shown as one would type it" do
+  test "a command is shown in the shell's syntax" do
     assert_equal "echo 'a b' 'it'\\''s' '' x=1 'ü*'",
       Shell.rows("echo", "a b", "it's", "", "x=1", "ü*").tap(&:to_a).status.command
     assert_equal "echo '?' 'ü' 'ü'",
@@ -101,7 +101,7 @@ class StatusTest < ShellCase
     assert_equal "run sleep 1000: no end in time (timeout:)", error.message
   end
 
-  test "timeout: ends one that always has rows, and one that never ends a row" do
+  test "timeout: ends a command that always has rows, and a command that never ends a row" do
     assert_equal :timeout, Shell.rows("yes", timeout: 0.2) { nil }.timed_out
     status = Shell.rows("cat", "/dev/zero", timeout: 0.2, limit: 1 << 20, long: :cut) { nil }
     assert_equal :timeout, status.timed_out
@@ -137,7 +137,7 @@ class StatusTest < ShellCase
     end
   end
 
-  test "idle: ends one that is silent too long, not one that goes on" do
+  test "idle: ends a command that is silent too long, not an active one" do
     rows = 0
     status = sh("echo a; exec sleep 1000", idle: 0.2) { rows += 1 }
     assert_equal [:idle, rows, true], [status.timed_out, status.rows, status.failed?]

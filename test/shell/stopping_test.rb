@@ -120,7 +120,7 @@ class StoppingTest < ShellCase
       [stream.status.signal, stream.status.stopped?, stream.status.failed?]
   end
 
-  test "one that ignores TERM is killed after the grace" do
+  test "a command that ignores TERM is killed after the grace" do
     stream = sh(STUBBORN, grace: 0.3)
     group = nil
     assert_operator seconds { group = Integer(stream.first) }, :>=, 0.3
@@ -141,7 +141,7 @@ class StoppingTest < ShellCase
     assert_empty living(group)
   end
 
-  test "one that is stopped (SIGSTOP) ends on TERM" do
+  test "a command that is stopped (SIGSTOP) ends on TERM" do
     stream = sh("echo $$; kill -STOP $$")
     pid = stream.next.to_i
     eventually { File.read("/proc/#{pid}/stat").include?(") T ") }
@@ -164,7 +164,7 @@ class StoppingTest < ShellCase
     assert_equal :reap, (calls - [:TERM]).last
     killed = []
     Process.stub(:kill, ->(*arguments) { killed << arguments }) { child.signal(:KILL) }
-    assert_empty killed, "the number of one that was reaped was signalled"
+    assert_empty killed, "a reaped command's number was signalled"
   end
 
   test "setsid escapes, as documented" do

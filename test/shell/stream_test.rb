@@ -20,7 +20,7 @@ class ShellStreamTest < ShellCase
     assert_nil stream.size
   end
 
-  test "nothing runs before the first row is asked for, and each run is a new one" do
+  test "nothing runs before the first row is asked for, and each run starts the command anew" do
     path = File.join(scratch_dir, "runs")
     stream = sh("echo run >> #{path}; echo a")
     refute File.exist?(path)

@@ -6,12 +6,12 @@ require "stringio"
 # stderr, input, pipelines, environment, terminals.
 class StreamsTest < ShellCase
   BOTH = "echo out; echo err >&2"
-  # A megabyte to each stream, stderr first: who drains only one of them hangs.
+  # A megabyte to each stream, stderr first: a reader that drains only one of them hangs.
   LOUD =
     "head -c 1000000 /dev/zero | tr '\\0' 'e' >&2; head -c 1000000 /dev/zero | tr '\\0' 'o'; " \
     "head -c 1000000 /dev/zero | tr '\\0' 'e' >&2"
 
-  test "stderr is the process's own, unless told otherwise" do
+  test "stderr is the process's own by default" do
     result = assert_child run_child(<<~'RUBY')
       require "godwit"
       Godwit::Shell.rows("echo out; echo err >&2", shell: true) { |row| puts "row #{row}" }
@@ -41,7 +41,7 @@ class StreamsTest < ShellCase
     assert_equal "err\n", text.string
   end
 
-  test "the end of stderr stands in the status" do
+  test "the end of stderr is in the status" do
     stream = sh("#{BOTH}; exit 3", err: :tail)
     assert_equal %w[out], stream.to_a
     assert_equal ["err\n", 3], [stream.status.stderr_tail, stream.status.exitstatus]
@@ -221,7 +221,8 @@ class StreamsTest < ShellCase
     assert_empty living(Integer(group))
   end
 
-  test "so does one that is no StandardError, though the command reads nothing" do
+  test "an error of the input that is no StandardError stops the command, though it reads " \
+    "nothing" do
     stream =
       Shell.rows("sleep", "1000", input: Enumerator.new { raise NotImplementedError, "not here" })
     error = assert_raises(NotImplementedError) { stream.to_a }
@@ -310,13 +311,13 @@ class StreamsTest < ShellCase
     assert_raises(Errno::ENOENT) { Shell.rows("/no/such/program", pty: true).first }
   end
 
-  test "without a terminal on JRuby, one line says so" do
+  test "without a terminal on JRuby, one line reports it" do
     skip "of JRuby" unless RUBY_ENGINE == "jruby"
     error = assert_raises(Godwit::UnsupportedError) { Shell.rows("tty", pty: true).first }
     assert_match(/JRuby gives a child no terminal/, error.message)
   end
 
-  test "on a JRuby that cannot give pipes to children, one line says so" do
+  test "on a JRuby that cannot give pipes to children, one line reports it" do
     skip "of JRuby" unless RUBY_ENGINE == "jruby"
     command =
       Godwit::TestSupport::Children::RUBY.reject do |word|

@@ -66,7 +66,7 @@ class TerminalTest < ShellCase
     end
   end
 
-  test "a command that is stopped by another signal is no error, and goes on" do
+  test "a command that is stopped by another signal is no error, and continues" do
     not_on :jruby, "JRuby gives a child no terminal"
     program = <<~RUBY
       rows = Godwit::Shell.rows("sh", "-c", "echo $$; kill -STOP $$; echo on")
@@ -90,7 +90,7 @@ class TerminalTest < ShellCase
 
   private
 
-  # In a session of its own, whose terminal is yielded.
+  # In a new session, whose terminal is yielded.
   def with_program(source)
     command = [
       RbConfig.ruby, "--disable=gems", "-Ilib", "-r./test/support/child_prelude", "-e",

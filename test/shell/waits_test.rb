@@ -3,7 +3,7 @@
 require_relative "shell_case"
 require "timeout"
 
-# Who waits for a row: threads, fibers, and what ends their wait.
+# Threads and fibers that wait for a row, and events that end their wait.
 class WaitsTest < ShellCase
   Stop = Class.new(StandardError)
   QUIET = %w[sleep 1000].freeze
@@ -24,7 +24,7 @@ class WaitsTest < ShellCase
       assert_nil ended(killed)
       assert_raises(Stop) { ended(raised) }
       assert_raises(Timeout::Error) { ended(timed) }
-      assert_equal (name == :next), streams.any?(&:running?) # a stream that next reads goes on
+      assert_equal (name == :next), streams.any?(&:running?) # a stream that next reads stays open
       streams.each(&:close)
     end
 
@@ -60,7 +60,7 @@ class WaitsTest < ShellCase
     assert_raises(Stop) { ended(thread) }
     refute_empty living(groups.last)
     assert eventually { groups.all? { |group| living(group).empty? } }
-    # On JRuby other tests' abandoned ones may be there.
+    # On JRuby other tests' abandoned streams may be there.
     mine = ->(processes) { processes.children.any? { |child| groups.include?(child.pid) } }
     assert eventually {
              Shell::Reaper.running.none?(&mine) &&
@@ -120,7 +120,7 @@ class WaitsTest < ShellCase
         told << :stopped
       end
       Fiber.schedule do
-        sleep 0.01 until row # from then on it is in its grace, until this one has it end
+        sleep 0.01 until row # from then on it is in its grace, until this thread ends it
         told << :other
         File.write(fifo, "go\n")
       end
@@ -240,7 +240,7 @@ class WaitsTest < ShellCase
     assert_empty hooks
   end
 
-  test "a command whose rows nobody takes waits" do
+  test "a command whose rows are not read waits" do
     stream =
       sh(
         "i=0; while :; do i=$((i+1)); echo $i; echo $i >&3; done " \

@@ -45,7 +45,7 @@ class BookkeepingTest < Godwit::StressCase
   test "a context that closes while threads open sockets in it" do
     messages(40).times do
       context = Godwit::Context.new
-      # Each its own name: libzmq frees one some time after the close.
+      # Each socket has its own name: libzmq releases a name some time after the close.
       workers = Array.new(THREADS) do |number|
         in_thread do
           (1..).each do |turn|

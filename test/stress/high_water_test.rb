@@ -35,7 +35,7 @@ class HighWaterTest < Godwit::StressCase
     end
   end
 
-  # A ROUTER reports "writable" if any of its peers is: only a send can tell which peer has space.
+  # A ROUTER reports "writable" if any of its peers is: only a send shows which peer has space.
   test "senders of a ROUTER to several full peers all get through" do
     router = open_socket(:ROUTER, mandatory: true, **LOW).bind(endpoint_for(:tcp))
     peers =
@@ -70,7 +70,7 @@ class HighWaterTest < Godwit::StressCase
 
   private
 
-  # Threads and fibers that share out the numbers: all of them, or each those of its lane.
+  # Threads and fibers that share out the numbers: all of them, or each the numbers of its group.
   def run_senders(socket, total, lanes: 1)
     numbers = Array.new(lanes) { |lane| Thread::Queue.new((lane...total).step(lanes).to_a).close }
     work = lambda do |worker|

@@ -26,8 +26,8 @@ module Godwit
           end
         ).freeze
 
-      # What this Ruby has for its pages, from its stage (ADR 23). Not for every child, as one with
-      # -W would tell so on $stderr.
+      # Ruby's options for its pages, from its stage (ADR 23). Not for every child, as a child with
+      # -W would print them on $stderr.
       PAGES = {
         "RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => ENV.delete("RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO")
       }.compact.freeze
@@ -103,7 +103,7 @@ module Godwit
         def pump(until_time = @deadline)
           left = until_time - monotonic
           return false if left <= 0
-          # Which may return early on JRuby: the clock tells.
+          # The sleep may return early on JRuby: the clock decides.
           readable, = IO.select(@open.keys, nil, nil, left)
           readable&.each { |io| take(io) }
           true
@@ -165,8 +165,8 @@ module Godwit
         start_command(command, deadline: deadline, env: PAGES.merge(env))
       end
 
-      # Starts any program. Beside other tests of JRuby's, which runs many of them, it gets the same
-      # time to start.
+      # Starts any program. It has the same additional time to start as a Ruby child, since tests on
+      # JRuby load the machine.
       def start_command(command, deadline: 90, env: {})
         Watchdog.allow(START)
         child = Child.new(command, env: NO_BUNDLER.merge(env), deadline: deadline + START)
@@ -202,7 +202,7 @@ module Godwit
 
       private
 
-      # @return [Array<String>] what those that the test left running had to say
+      # @return [Array<String>] output of children that the test left running
       def end_children
         (@children || []).reject(&:finished?).map do |child|
           Process.kill(:KILL, child.pid)

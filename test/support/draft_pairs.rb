@@ -25,7 +25,7 @@ module DraftPairs
     [server, client, id]
   end
 
-  # A RADIO whose DISH has joined, seen by a message that arrived.
+  # A RADIO whose DISH has joined, proved by a message that arrived.
   def radio_and_dish(transport, *groups)
     radio, dish = connected_pair(:RADIO, :DISH, transport: transport)
     dish.join(*groups)

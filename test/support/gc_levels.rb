@@ -36,7 +36,7 @@ module Godwit
 
         def stress? = STRESS.key?(LEVEL)
 
-        # Whether tests run whose classes do not say `under_gc_stress`.
+        # Whether tests run whose classes do not call `under_gc_stress`.
         def everybody? = !stress? || LEVEL == "stress-all"
 
         def before_test

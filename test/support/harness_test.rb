@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# The harness must find what it is there to find: each case is a test class in a child process that
-# does one thing wrong.
+# The harness must detect each fault that it claims to: each case is a test class in a child process
+# that commits one fault.
 class HarnessTest < Godwit::TestCase
   def outcome(body, prelude: "", deadline: 20, env: {})
     report = "#{scratch_dir}/report.json"
@@ -136,7 +136,7 @@ class HarnessTest < Godwit::TestCase
     assert_nil ended(thread)
   end
 
-  test "a clock stands still until it is advanced" do
+  test "a clock changes only when the test advances it" do
     with_clock do |clock|
       before = Godwit::Timeout.now
       assert_equal [before, before + 5],

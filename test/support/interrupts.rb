@@ -2,9 +2,9 @@
 
 module Godwit
   module TestSupport
-    # An interrupt at each line of the library in turn. Unlike what a TracePoint itself raises it is
-    # put off where the library puts interrupts off, so it comes where one of another thread's could
-    # come.
+    # An interrupt at each line of the library in turn. Unlike an error that a TracePoint itself
+    # raises, it is deferred where the library defers interrupts, so it comes where another thread's
+    # interrupt could come.
     module Interrupts
       Stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
 

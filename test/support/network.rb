@@ -9,7 +9,7 @@ module Godwit
     module Network
       HERE = "10.77.0.1"
       THERE = "10.77.0.2"
-      # Two interfaces joined by a wire: gw0 is this machine's, gw1 lies there for another (see
+      # Two interfaces joined by a wire: gw0 belongs to this machine, gw1 to another (see
       # NetworkCase#there).
       WIRE =
         "ip link set lo up && ip link add gw0 type veth peer name gw1 && ip addr add #{HERE}/24 " \
@@ -48,7 +48,7 @@ module Godwit
         def inside? = !ENV["GODWIT_TEST_NETWORK"].nil? && ENV["GODWIT_TEST_NETWORK"] != id
 
         # @return [Integer] a process that keeps the other machine's network alive, as long as this
-        #   one lives
+        #   process lives
         def other_machine
           @other_machine ||= begin
             holder = IO.popen(["unshare", "--net", "sh", "-c", "echo ready && exec cat"], "r+")
@@ -77,8 +77,8 @@ module Godwit
   end
 end
 
-# Tests that run in a network of their own: the file runs once more, in a process there, and each
-# test outside tells what came of it inside.
+# Tests that need their own network: the file runs once more, in a process there, and each test
+# outside reports its result inside.
 class NetworkCase < Godwit::TestCase
   Network = Godwit::TestSupport::Network
   RESULTS = "GODWIT_TEST_NETWORK_RESULTS"

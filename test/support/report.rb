@@ -9,7 +9,7 @@ module Godwit
     # GODWIT_TEST_REPORT it only repeats at the end what was skipped and with which seed the run can
     # be had again.
     class Report < Minitest::AbstractReporter
-      # Tests whose time is told.
+      # Tests whose time is printed.
       SLOWEST = 20
       # Characters of a failure that bin/test repeats at its end.
       TEXT = 1500

@@ -4,11 +4,11 @@ require "tmpdir"
 
 module Godwit
   module TestSupport
-    # Sockets and contexts that a test gets from here are closed at its end; those from elsewhere
-    # must be closed by then.
+    # Sockets and contexts that a test gets from here are closed at its end; others must be closed
+    # by then.
     module Sockets
       LINUX = RbConfig::CONFIG["host_os"].include?("linux")
-      # Other backends and modes test one of them, which their stage chooses.
+      # Other backends and modes test one transport, which their stage chooses.
       TRANSPORTS = [
         *ENV.fetch("GODWIT_TEST_TRANSPORT", "tcp ipc inproc").split.map(&:to_sym)
       ].freeze
@@ -34,7 +34,7 @@ module Godwit
           all(klass).reject(&:closed?)
         end
 
-        # @param one [Socket, Context] that is new
+        # @param one [Socket, Context] a new socket or context
         def know(one) = @lock.synchronize { @known[one] = true }
 
         private
@@ -44,7 +44,7 @@ module Godwit
         end
       end
 
-      # JRuby's ObjectSpace makes every object dearer, so there these tell of themselves.
+      # JRuby's ObjectSpace makes every object dearer, so there these objects register themselves.
       if RUBY_ENGINE == "jruby"
         @known = ObjectSpace::WeakMap.new
         @lock = Mutex.new
@@ -84,7 +84,7 @@ module Godwit
       end
 
       # @param transport [Symbol] :tcp, :ipc (an abstract name on Linux), :ipc_file, :inproc
-      # @return [String] an endpoint to bind; ask the socket's last_endpoint for the one to connect
+      # @return [String] an endpoint to bind; the socket's last_endpoint is the endpoint to connect
       def endpoint_for(transport)
         case transport
         when :tcp then "tcp://127.0.0.1:*"
@@ -95,10 +95,10 @@ module Godwit
         end
       end
 
-      # For a port that is to be bound by a program that starts later, or bound again: on 127.0.0.1
-      # it may be another's by then.
-      # @return [String] an address of the loopback that only this process's tests use (elsewhere
-      #   than on Linux there is one for all)
+      # For a port that a program binds later or again: on 127.0.0.1 another process may take it
+      # first.
+      # @return [String] an address of the loopback that only this process's tests use (outside
+      #   Linux all processes share one)
       def own_host
         if LINUX
           "127.#{64 + (Process.pid >> 16 & 63)}.#{Process.pid >> 8 & 255}.#{Process.pid & 255}"
@@ -155,7 +155,7 @@ module Godwit
 
       # Undelivered messages of the test must not delay the end: linger is for the sockets that the
       # test closed itself.
-      # @return [Array<String>] one for each that could not be closed
+      # @return [Array<String>] a text for each socket that could not be closed
       def close_sockets
         users, others =
           (@owned || []).partition do |one|
@@ -184,7 +184,7 @@ module Godwit
         nil # the test shut its context down
       end
 
-      # @return [Array<String>] one for each context that did not end in time
+      # @return [Array<String>] a text for each context that did not end in time
       def close_contexts
         deadline = Sockets.context_deadline * GCLevels::SLOWNESS
         (@contexts_to_close || []).filter_map do |context|

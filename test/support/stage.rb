@@ -9,7 +9,7 @@ require_relative "../../rakelib/support/jruby"
 
 module Godwit
   module TestSupport
-    # One stage of bin/test: a child process in a group of its own, with a deadline.
+    # One stage of bin/test: a child process in its own group, with a deadline.
     class Stage
       # What came of a stage.
       Outcome =
@@ -30,11 +30,11 @@ module Godwit
 
       # @param files [String, nil] glob of the test files; without it `rake` names the tasks to run
       # @param jruby whether JRuby runs the files
-      # @param alone whether no other stage may run meanwhile: it writes what they read
-      # @param prepare [#call, nil] does what must be done first, and gives more of the environment;
-      #   what it raises fails the stage
-      # @param transport [Symbol, nil] in the gate each_transport takes this one; :any one that the
-      #   seed chooses; nil all
+      # @param alone whether no other stage may run meanwhile: it writes files that they read
+      # @param prepare [#call, nil] prepares the stage, and returns more of the environment; its
+      #   error fails the stage
+      # @param transport [Symbol, nil] the transport that each_transport uses in the gate; :any for
+      #   a choice by the seed; nil for all
       # @param third whether the gate runs a third of the files, which the seed chooses
       # @param full [Array<String>, nil] globs: the gate runs it only when a path that matches has
       #   changed
@@ -210,7 +210,7 @@ module Godwit
         end
       end
 
-      # The stage's process and all that descend from it; those in groups of their own too.
+      # The stage's process and all its descendants, also those in other groups.
       # @return [Array<Integer>]
       def family
         parents = Dir["/proc/[0-9]*/stat"].to_h do |file|

@@ -8,7 +8,7 @@ require_relative "length"
 require_relative "runtimes"
 
 module Godwit
-  # What every test class inherits: it owns sockets, contexts, threads and child processes, closes
+  # The base of every test class: it owns sockets, contexts, threads and child processes, closes
   # them, and fails a test that leaks one, hangs, or asserts nothing.
   class TestCase < Minitest::Test
     include TestSupport::Waiting
@@ -27,8 +27,8 @@ module Godwit
         @deadline || ((superclass <= TestCase) ? superclass.deadline : DEADLINE)
       end
 
-      # Has the class's tests run under GC.stress too, in the stage for it: each object costs a
-      # collection there, so choose small ones.
+      # Runs the class's tests under GC.stress too, in its stage: each object costs a collection
+      # there, so choose small ones.
       def under_gc_stress
         @under_gc_stress = true
       end
@@ -46,8 +46,8 @@ module Godwit
         end
       end
 
-      # Defines a test by a sentence; punctuation stays, as an endpoint in it may differ from the
-      # next one's in nothing else.
+      # Defines a test by a sentence; punctuation stays, as two names may differ only in an
+      # endpoint.
       def test(sentence, &body)
         define_method("test_#{sentence.tr(" ", "_")}", &body)
       end

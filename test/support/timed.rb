@@ -2,15 +2,15 @@
 
 module Godwit
   module TestSupport
-    # What the tests of duration share. They stand in test/timing and run alone.
+    # Shared by the tests of duration, which are in test/timing and run alone.
     module Timed
       Stop = Class.new(StandardError)
 
       # Seconds within which the docs promise that a wait ends.
       PROMISED = 0.1
 
-      # A pause of the machine or of a collector may make one try late. The middle one of several
-      # tries counts.
+      # A pause of the machine or of a collector may make one try late. The median of several tries
+      # counts.
       TRIES = 5
 
       # A wait. call: waits. begun: returns when it does. endings: what ends it, by name, beside
@@ -23,11 +23,11 @@ module Godwit
         "Thread#raise" => ->(thread) { thread.raise(Stop) }
       }.freeze
 
-      # @return [Float] the middle one of what the block gives
+      # @return [Float] the median of the block's results
       def median(tries = TRIES) = Array.new(tries) { yield }.sort[tries / 2]
 
-      # That each ending ends the wait within 0.1 s.
-      # @yieldreturn [Wait] a new one each time
+      # Asserts that each ending ends the wait within 0.1 s.
+      # @yieldreturn [Wait] a new wait each time
       def assert_ends_at_once
         INTERRUPTS.each do |how, ending|
           assert_operator median { after(yield, &ending) }, :<, PROMISED, how

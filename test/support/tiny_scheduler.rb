@@ -4,7 +4,7 @@ module Godwit
   module TestSupport
     # The smallest Fiber.scheduler: IO.select, timers, and a pipe to wake it from other threads. It
     # shows that the library needs nothing of a scheduler but Ruby's own four methods, and lets a
-    # test decide which fiber goes on first.
+    # test decide which fiber runs first.
     class TinyScheduler
       # Runs the block in a new thread under a scheduler of its own.
       # @yieldparam scheduler [TinyScheduler]
@@ -74,8 +74,8 @@ module Godwit
         fiber
       end
 
-      # One whose thread was killed leaves its fibers: Ruby 3.3 takes no second kill in here, and
-      # they may wait for ever.
+      # A scheduler whose thread was killed leaves its fibers: Ruby 3.3 takes no second kill in
+      # here, and they may wait for ever.
       def close
         run unless careless || Thread.current.status == "aborting"
         [@wakeup, @wakeup_reader].each(&:close)
@@ -85,7 +85,7 @@ module Godwit
         turn until @waiting.empty? && @timers.empty? && @blocked.empty? && @ready.empty?
       end
 
-      # One round: waits until at least one fiber can go on, and lets all go on that can.
+      # One round: waits until at least one fiber can run, and runs all that can.
       def turn
         readable, writable = select
         @wakeup_reader.read_nonblock(64, exception: false) if readable.include?(@wakeup_reader)

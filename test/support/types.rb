@@ -68,8 +68,8 @@ module Godwit
         end
       end
 
-      # Stands for RBS's own, which raises: that would change what the test sees, and be lost in a
-      # thread.
+      # Replaces RBS's own reporter, which raises: that would change the test's behaviour, and be
+      # lost in a thread.
       class Judge
         def initialize(methods, check)
           @methods = methods
@@ -153,14 +153,14 @@ module Godwit
           methods.each do |method, type|
             @watched[type] = "#{mod}##{method}"
             RBS::Test::Hook.hook_instance_method(mod, method, key: key)
-            # The extension does some of Socket's itself, in a module that stands before the one
-            # with the types.
+            # The extension defines some of Socket's methods itself, in a module that precedes the
+            # module with the types.
             taken =
               TAKEOVER && Socket.ancestors.drop(1).include?(mod) &&
               TAKEOVER.public_method_defined?(method, false)
             RBS::Test::Hook.hook_instance_method(TAKEOVER, method, key: key) if taken
           end
-          # A test lists the public ones.
+          # A test lists the public methods.
           [mod, *TAKEOVER].each do |one|
             one.__send__(:private, *one.public_instance_methods(false).grep(WRAPPER))
           end

@@ -29,7 +29,7 @@ class ValgrindFindingsTest < Godwit::TestCase
     ).ours?
   end
 
-  test "a leak is ours if the extension or libzmq allocated it, also by way of ALLOC" do
+  test "a leak is ours if the extension or libzmq allocated it, also by ALLOC" do
     assert leak(MALLOC, EXTENSION).ours?
     assert leak(MALLOC, LIBZMQ, EXTENSION).ours?
     assert leak(%w[/x/vgpreload_memcheck-amd64-linux.so new], LIBZMQ).ours?

@@ -2,9 +2,8 @@
 
 module Godwit
   module TestSupport
-    # Waiting for a waiter: for the moment when a thread or fiber stands in a wait queue, so that
-    # what the test does next happens to a waiting call. Tests and their child processes both use
-    # it.
+    # Waiting for a waiter: for the moment when a thread or fiber is in a wait queue, so that the
+    # test's next step affects a waiting call. Tests and their child processes both use it.
     module Waiters
       # Seconds after which something hangs. No test expects to come near it.
       HANG = 30
@@ -20,8 +19,8 @@ module Godwit
           @waiting = 0
         end
 
-        # Called with the mutex held, so that the next thread to take it finds this one counted
-        # and waiting.
+        # Called with the mutex held, so that the next thread to take it finds this one counted and
+        # waiting.
         def wait(...)
           @waiting += 1
           super
@@ -30,7 +29,7 @@ module Godwit
         end
       end
 
-      # Hands one new object to {#next_made}.
+      # Hands a new object to {#next_made}.
       module Made
         attr_accessor :made
 
@@ -51,7 +50,7 @@ module Godwit
         end
       end
 
-      # Replaces a condition variable of an object's own by one that counts.
+      # Replaces an object's condition variable by one that counts its waiters.
       # @param variable [Symbol] such as :@changed
       # @return [CountedCondition] for {until_waiting}
       def count_waiters(object, variable)

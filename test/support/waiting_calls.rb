@@ -48,7 +48,7 @@ module Godwit
         "next_event with a timeout" => [:empty,
           ->(socket) { socket.monitor(:connected).next_event(timeout: 60) }],
         "monitor with a block" => [:empty,
-          ->(socket) { socket.monitor(:connected) { |event| raise "nobody connected: #{event}" } }],
+          ->(socket) { socket.monitor(:connected) { |event| raise "a peer connected: #{event}" } }],
         "SUB recv" => [:sub, ->(socket) { socket.recv }],
         "Poller wait" => [:empty, ->(poller) { poller.wait },
           POLLER = ->(socket) { Godwit::Poller.new(socket) }],
@@ -59,7 +59,7 @@ module Godwit
           ->(socket) { Godwit::Proxy.new(socket, socket) }]
       }.freeze
 
-      # One call for each kind of wait that has code of its own.
+      # One call for each kind of wait that has its own code.
       KINDS = ["recv", "send", "PULL wait_connected", "next_event", "Poller wait"].freeze
 
       # What ends by itself when its socket closes, with the socket as its value.

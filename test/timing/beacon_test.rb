@@ -4,7 +4,7 @@ require "test_helper"
 require "conformance/beacons"
 require "support/timed"
 
-# How soon what waits on a Godwit::Beacon ends, and what it is told to do is done.
+# How soon waits on a Godwit::Beacon end, and how soon it applies its settings.
 class BeaconTimingTest < NetworkCase
   include Conformance::Beacons
   include Godwit::TestSupport::Timed

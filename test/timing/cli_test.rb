@@ -4,7 +4,7 @@ require "test_helper"
 require "logger/made_records"
 require "support/timed"
 
-# How soon the commands `godwit log` end, and how often they tell.
+# How soon the commands `godwit log` end, and how often they print.
 class CLITimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include MadeRecords
@@ -59,7 +59,7 @@ class CLITimingTest < Godwit::TestCase
     assert_includes 0.3..0.3 + START, took
   end
 
-  test "tail --stats tells each second" do
+  test "tail --stats prints each second" do
     endpoint = endpoint_for(:ipc_file)
     child = log("tail", endpoint, "--bind", "--stats")
     open_socket(:PUSH).connect(endpoint).send(frames(1))

@@ -30,8 +30,8 @@ class ExitTimingTest < Godwit::TestCase
       context.linger = 1
       context.connect(:PUSH, "tcp://127.0.0.1:1").send("never delivered")
     RUBY
-    # What it sends lingers without limit, and the process waits for it for 5 seconds and the one
-    # beyond.
+    # Messages linger without limit, and the process waits 5 seconds for them and for the message of
+    # the other context.
     assert_ends_within(4.99..5 + 1 + SLACK, <<~RUBY)
       require "godwit/compat/ffi_rzmq"
       require "ffi-rzmq"

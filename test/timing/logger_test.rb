@@ -36,7 +36,8 @@ class LoggerTimingTest < Godwit::TestCase
     RUBY
   end
 
-  test "a caller waits for block_timeout: and linger:, without a reader and with a stalled one" do
+  test "a caller waits for block_timeout: and linger:, without a reader and with a stalled " \
+    "reader" do
     stuck =
       open_socket(:PULL, recv_hwm: 1, recv_buffer_size: 4096).bind(endpoint_for(:tcp)).last_endpoint
     [nowhere, stuck].each do |endpoint|
@@ -65,7 +66,7 @@ class LoggerTimingTest < Godwit::TestCase
     assert_operator Float(result.stdout), :<, MOST_SECONDS
   end
 
-  test "a full queue holds up a caller for half a second at most, and a mute socket not at all" do
+  test "a full queue delays a caller for half a second at most, and a stalled socket not at all" do
     pull = open_socket(:PULL, recv_hwm: 10).bind(endpoint_for(:inproc))
     log = logger(pull.last_endpoint, queue: 10, send_hwm: 10, context: context, linger: 0)
     may_lose

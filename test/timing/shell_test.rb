@@ -46,7 +46,7 @@ class ShellTimingTest < ShellCase
     end
   end
 
-  test "a command whose tenth row is enough is gone 0.1 s after it" do
+  test "a command that is ended at its tenth row is gone 0.1 s after it" do
     took = median do
       enough = nil
       sh("while :; do find /usr/share; done")

@@ -111,7 +111,7 @@ class WaitsTimingTest < Godwit::TestCase
     end
   end
 
-  # Nothing tells a poller that an IO which it has was closed.
+  # Nothing notifies a poller that one of its IOs was closed.
   test "a poller notices within half a second that another thread closed an IO" do
     took = median do
       out, = pipe
@@ -122,7 +122,7 @@ class WaitsTimingTest < Godwit::TestCase
     assert_operator took, :<, 0.5 + PROMISED
   end
 
-  test "a wait whose time is up ends then" do
+  test "a wait ends when its time is up" do
     push = open_socket(:PUSH)
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     poller = open_poller(pull)

@@ -95,7 +95,7 @@ class SignaturesTest < Godwit::TestCase
           .ancestors
           .select { |one| declared.include?(one) || !one.name.start_with?("Godwit") }
           .reject { |one| outside?(one) }
-      # In order, but for modules: types may stand in several files.
+      # In order, except modules: types may be in several files.
       typed.grep(Class) == real.grep(Class) && typed.sort_by(&:name) == real.sort_by(&:name)
     end
     assert_equal [], wrong

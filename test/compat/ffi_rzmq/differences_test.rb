@@ -38,7 +38,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     value.first
   end
 
-  test "sockets that nobody closed do not hold up terminate, and say ETERM afterwards" do
+  test "unclosed sockets do not delay terminate, and return ETERM afterwards" do
     pull = open_old(ZMQ::PULL)
     poller = ZMQ::Poller.new
     poller.register_readable(pull)
@@ -152,7 +152,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal (0..99).to_a, Array.new(100) { pull.recv_string(text = +"") && text.to_i }
   end
 
-  test "what was sent on a socket that nobody closed still goes when its context is terminated" do
+  test "messages sent on an unclosed socket still go out when its context is terminated" do
     pull = open_old(ZMQ::PULL)
     pull.bind("tcp://127.0.0.1:*")
     context = ZMQ::Context.new
@@ -358,7 +358,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal "Success", in_thread { ZMQ::Util.error_string }.value
   end
 
-  test "error_check tells the errno of any call" do
+  test "error_check reports the errno of any call" do
     assert_equal(-1, open_old(ZMQ::PULL).recv_string(+"", ZMQ::DONTWAIT))
     error = assert_raises(ZMQ::ZeroMQError) { ZMQ::Util.error_check("zmq_bind", -1) }
     assert_equal [ZMQ::EAGAIN, -1, "zmq_bind"], [error.error_code, error.result_code, error.source]
@@ -460,7 +460,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
   end
   Held = Struct.new(:io)
 
-  test "a poller takes what has posix_fileno, or an io, and drops one that is closed" do
+  test "a poller accepts objects with posix_fileno or io, and drops closed ones" do
     reader, writer = pipe
     number = Numbered.new(reader.fileno)
     [number, Held.new(reader), Held.new(number)].each do |thing|

@@ -5,7 +5,7 @@ require_relative "rbczmq_case"
 class RbczmqBeaconTest < Godwit::RbczmqCase
   under_gc_stress
 
-  # Stands in for Godwit::Beacon, so that no network is needed.
+  # Replaces Godwit::Beacon, so that no network is needed.
   class Fake
     attr_reader :calls, :heard
 
@@ -101,7 +101,7 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     assert_equal ["10.0.0.9", "again"], pipe.recv_message.to_a.map(&:data)
   end
 
-  test "what nobody has asked for yet waits" do
+  test "beacons that no call has asked for yet are kept" do
     @beacon = beacon
     3.times { |number| @fake.heard << ["10.0.0.8", number.to_s] }
     poller = ZMQ::Poller.new
@@ -193,7 +193,7 @@ class RbczmqBeaconOnTheWireTest < Godwit::TestCase
     RUBY
   end
 
-  test "port 0 is any free one" do
+  test "port 0 chooses any free port" do
     assert_equal ["nil", "[\"10.99.0.1\", \"to oneself\"]"], lines(<<~RUBY, WIRE)
       beacon = ZMQ::Beacon.new(0)
       beacon.subscribe("to")
@@ -203,7 +203,7 @@ class RbczmqBeaconOnTheWireTest < Godwit::TestCase
     RUBY
   end
 
-  test "a port that is taken, and one that is none" do
+  test "a port that is in use, and an invalid port" do
     assert_equal ["Errno::EADDRINUSE", "ZMQ::Error"],
       lines(<<~RUBY, WIRE).reject { |line| line.start_with?("Sys error") }
         taken = UDPSocket.new
@@ -216,7 +216,7 @@ class RbczmqBeaconOnTheWireTest < Godwit::TestCase
       RUBY
   end
 
-  test "one that is forgotten ends its thread" do
+  test "a collected beacon ends its thread" do
     not_on :jruby, "GC.start collects nothing there"
     assert_equal ["true"], lines(<<~RUBY, WIRE)
       ZMQ::Beacon.new(9999).tap(&:pipe).destroy # the default context may start a thread

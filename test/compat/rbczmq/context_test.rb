@@ -5,7 +5,7 @@ require_relative "rbczmq_case"
 class RbczmqContextTest < Godwit::RbczmqCase
   under_gc_stress
 
-  test "one for a process, and ZMQ.context knows it" do
+  test "a process has one context, and ZMQ.context returns it" do
     assert_nil ZMQ.context
     first = ZMQ::Context.new
     assert_same first, ZMQ.context

@@ -43,7 +43,7 @@ class RbczmqDefectsTest < Godwit::RbczmqCase
     assert_match(/\Ainproc:/, list.first)
   end
 
-  test "a monitor whose socket goes in the midst ends" do
+  test "a monitor ends when its socket closes during a wait" do
     ctx # the FFI backend starts a thread with a process's first context
     before = live_threads
     5.times do

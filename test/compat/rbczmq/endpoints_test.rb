@@ -70,7 +70,7 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
     assert_equal 2, router.events
   end
 
-  test "endpoints are as they were told, with the port that was bound, in one live Array" do
+  test "endpoints are kept as given, with the port that was bound, in one live Array" do
     rep = ctx.socket(:REP)
     list = rep.endpoints
     assert_equal [], list
@@ -164,7 +164,7 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
     resolving(service(1, 1, 0)) { assert_equal 0, bound.bind("collector.example.org") }
   end
 
-  test "a name that nobody knows goes to libzmq, which refuses it" do
+  test "an unknown name goes to libzmq, which refuses it" do
     push = ctx.socket(:PUSH)
     [[], [Resolv::ResolvError.new("no")], [Errno::ECONNREFUSED.new]].each do |answers|
       resolving(*answers) { |resolver|

@@ -36,7 +36,7 @@ class RbczmqExamplesTest < Godwit::TestCase
     output(child)
   end
 
-  test "all of them require no more than rbczmq's names" do
+  test "all examples use only rbczmq's names" do
     scripts = Dir["#{Godwit::TestSupport::Children::ROOT}/examples/rbczmq/*.rb"]
     assert_equal 9, scripts.size
     scripts.each do |file|

@@ -215,7 +215,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     [reader, writer].each(&:close)
   end
 
-  test "the frames of a message, one call each" do
+  test "the frames of a message, one per call" do
     push, pull = pair(:PUSH, :PULL)
     one = item(pull, Reader, ->(handler) { handler.seen.size < 4 })
     lp = ZMQ::Loop.new
@@ -307,7 +307,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     ].each { |call| assert_misuse(gone, &call) }
   end
 
-  test "one that runs cannot be started, and runs on" do
+  test "a running loop cannot be started, and keeps running" do
     loop = ZMQ::Loop.new
     seen = []
     loop.register_timer(

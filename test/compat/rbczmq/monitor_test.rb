@@ -100,7 +100,7 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
     assert_empty names(handler)
   end
 
-  test "a second monitor takes the first one's place" do
+  test "a second monitor replaces the first" do
     first = Whole.new
     second = Whole.new
     rep = ctx.socket(:REP)

@@ -26,7 +26,7 @@ class RbczmqOptionsTest < Godwit::RbczmqCase
     end
   end
 
-  test "linger is always told as -1" do
+  test "linger is always reported as -1" do
     socket = ctx.socket(:DEALER)
     assert_equal(-1, socket.linger)
     assert_nil socket.__send__(:linger=, 10)
@@ -92,7 +92,7 @@ class RbczmqOptionsTest < Godwit::RbczmqCase
     assert_misuse(/not supported on a PULL socket/) { pull.unsubscribe("") }
   end
 
-  test "a bad value is told, and ends nothing" do
+  test "a bad value is reported, and ends nothing" do
     socket = ctx.socket(:DEALER)
     assert_refused(Errno::EINVAL) { socket.sndhwm = -5 }
     assert_refused(Errno::EINVAL) { socket.rcvtimeo = -7 }

@@ -5,7 +5,7 @@ require_relative "rbczmq_case"
 class RbczmqPollerTest < Godwit::RbczmqCase
   under_gc_stress
 
-  test "an empty one" do
+  test "an empty poller" do
     poller = ZMQ::Poller.new
     assert_equal [0, 0, 0, [], []],
       [poller.poll, poller.poll(0), poller.poll_nonblock, poller.readables, poller.writables]
@@ -90,7 +90,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     [one, other].each(&:close)
   end
 
-  test "an IO that is broken is told" do
+  test "a broken IO is reported" do
     reader, writer = IO.pipe
     reader.close
     poller = ZMQ::Poller.new
@@ -177,7 +177,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     assert_equal [pull], poller.readables
   end
 
-  test "a socket that is closed is told" do
+  test "a closed socket is reported" do
     push, pull = pair(:PUSH, :PULL)
     poller = ZMQ::Poller.new
     poller.register(pull)

@@ -69,7 +69,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
   end
 
   # Ruby runs a handler also between two steps of a wait, and while the wait holds a lock.
-  test "handled signals, one upon another, end waits and leave nothing behind" do
+  test "nested handled signals end waits and leave no state behind" do
     seen = lines(<<~RUBY, deadline: 30)
       trap(:USR1) {}
       pull = context.bind(:PULL, "inproc://a")

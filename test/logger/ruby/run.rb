@@ -3,10 +3,9 @@
 # run.rb FOLDER FORM: the tests of Ruby's Logger (FOLDER: rakelib/support/ruby_logger_tests.rb),
 # where `Logger` means
 #   local    Godwit::Logger as it is: the tests give it nil and IOs
-#   plain    one that sends lines to a reader, which writes them to the device that the test gave
+#   plain a logger that sends lines to a reader, which writes them to the device that the test gave
 #   records  the same with records, from which the reader makes the lines
-# exclusions.yml names the tests that cannot hold and why; one that is not there any more is an
-# error.
+# exclusions.yml names the tests that cannot hold and why; a missing test is an error.
 require "godwit"
 require "stringio"
 require "yaml"

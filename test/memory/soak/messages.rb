@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Messages of 0 B to 1 MiB, over tcp and inproc, in all the ways there are: copied and in place, one
-# by one and in batches, of one frame and of several, as Strings, Frames and Messages; some dropped,
-# some closed, some tracked. Ten million in the long form.
+# Messages of 0 B to 1 MiB, over tcp and inproc, with every call: copied and in place, singly and in
+# batches, of one frame and of several, as Strings, Frames and Messages; some dropped, some closed,
+# some tracked. Ten million in the long form.
 require_relative "soak"
 
 SIZES = [
@@ -10,11 +10,11 @@ SIZES = [
   100_000, 300_000, 1 << 20
 ].shuffle(random: Random.new(1))
 BATCH = 100
-# Each String of its own memory: what is sent in place must be let go of, one by one.
+# Each String has its own memory: memory sent in place must be released String by String.
 COMMON = SIZES.map { |size| ("c" * size).freeze }
 FRESH = ->(size) { (size < 60_000) ? COMMON[SIZES.index(size)] : ("f" * size).freeze }
 
-# One link: sends a batch in one way and takes it in another.
+# One link: sends a batch with one method and takes it with another.
 class Link
   WAYS = %i[one_by_one in_place batch multipart frames messages tracked frame_by_frame].freeze
 

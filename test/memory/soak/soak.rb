@@ -9,7 +9,7 @@ Object.include Godwit::TestSupport::Waiters
 
 # What the soak programs share: how memory is measured, and how a program ends. A program does one
 # thing very often; its memory is measured after a fifth of the rounds, when Ruby's heap, libzmq's
-# and malloc's have taken what they work with, and at nine more times.
+# and malloc's have taken their working memory, and at nine more times.
 module Soak
   MB = 1_000_000.0
   SAMPLES = 10
@@ -20,10 +20,10 @@ module Soak
 
   module_function
 
-  # Runs the block `rounds` times, ends the process with one line of figures.
+  # Runs the block `rounds` times, prints one line of figures and ends the process.
   # @param limit [Numeric] MB that may come to be held between a fifth of the rounds and the end
-  # @param descriptors [Integer, nil] how many more may be open at the end; nil: not looked at
-  # @param settle [Proc, nil] for what goes on threads of libzmq's: called before each measurement
+  # @param descriptors [Integer, nil] how many more may be open at the end; nil: not checked
+  # @param settle [Proc, nil] for work on libzmq's threads: called before each measurement
   def flat(name, rounds:, limit:, descriptors: 2, settle: nil)
     started = now
     first = nil

@@ -20,14 +20,15 @@ Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, desc
       bound.recv(timeout: 0.0001, exception: false)
     end
   end
-  Godwit::PUSH.connect(pull.last_endpoint, context: context) do |push| # one whose peers are counted
+  # a socket whose peers are counted
+  Godwit::PUSH.connect(pull.last_endpoint, context: context) do |push|
     push.wait_connected(timeout: 10)
     push.send("x")
     pull.recv
   end
   # A socket without a peer.
   Godwit::SUB.connect("tcp://127.0.0.1:1", context: context, subscribe: "a", &:type)
-  waits = Godwit::PULL.new(context: context) # one that is closed under a thread
+  waits = Godwit::PULL.new(context: context) # a socket that is closed during another thread's wait
   thread = Thread.new { waits.recv }
   thread.report_on_exception = false
   until_waiting(waits)
