@@ -47,7 +47,7 @@ namespace :memory do
   task(of: :load) { |_, arguments| check.call(arguments.extras.each_slice(1).to_a, 1) }
 
   task all: :load do
-    # All in processes of their own, without valgrind.
+    # All in separate processes, without valgrind.
     files = Dir["test/{conformance,native}/**/*_test.rb"].sort - ["test/native/widened_test.rb"]
     groups =
       files

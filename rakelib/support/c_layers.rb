@@ -26,7 +26,7 @@ module CLayers
 
   module_function
 
-  # @return [Array<String>] what is wrong, a line each
+  # @return [Array<String>] problems, a line each
   def problems(folder = FOLDER)
     files = Dir["#{folder}/*.c"].sort.to_h { |path| [File.basename(path, ".c"), code(path)] }
     unknown =

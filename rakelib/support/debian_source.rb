@@ -15,7 +15,7 @@ module Godwit
 
     module_function
 
-    # @return [String] folder for a thing made of a source package
+    # @return [String] folder for the result of a source package's build
     def cache(name)
       cache = ENV["XDG_CACHE_HOME"].to_s
       cache = File.join(Dir.home, ".cache") unless cache.start_with?("/")
@@ -35,7 +35,7 @@ module Godwit
       end
     end
 
-    # Asks apt for a source package with lists of its own: the machine's lists stay as they are, and
+    # Asks apt for a source package with separate lists: the machine's lists stay as they are, and
     # no root is needed.
     # @return [String] folder of the unpacked source
     def fetch(package, folder)
@@ -78,7 +78,7 @@ module Godwit
       end
     end
 
-    # @return [String] what the command wrote
+    # @return [String] the command's output
     # @raise [Failure] with the end of it
     def run(*command, chdir: Dir.pwd)
       output, status =

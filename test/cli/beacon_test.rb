@@ -3,7 +3,7 @@
 require "test_helper"
 require "support/network"
 
-# `godwit beacon`, in a network of its own.
+# `godwit beacon`, in a separate network.
 class CLIBeaconTest < NetworkCase
   @port = 9500
   class << self
@@ -16,7 +16,7 @@ class CLIBeaconTest < NetworkCase
 
   def beacon(*arguments, **options) = start_command([*COMMAND, *arguments.map(&:to_s)], **options)
 
-  test "what publish says listen prints, on another machine, with the address" do
+  test "listen prints publish's payload, on another machine, with the address" do
     publisher = beacon("publish", port, "--payload", "work 5555", "--interval", 0.02)
     listener =
       there(*COMMAND, "listen", port.to_s, "--prefix", "work", "--count", "2", "--timeout", "20")

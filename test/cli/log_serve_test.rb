@@ -83,7 +83,7 @@ class CLILogServeTest < Godwit::TestCase
       result.stdout.force_encoding("UTF-8").lines.last.chomp
   end
 
-  test "what is foreign is counted, and shown with --verbose, with a file and without" do
+  test "foreign messages are counted, and shown with --verbose, with a file and without" do
     [[], ["--verbose"], ["--verbose", "--file", file]].each do |options|
       child = serve(*options)
       push.send_many([*foreign, frames(1)])
@@ -143,7 +143,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_child stop(child)
   end
 
-  test "tail --last: what it keeps, chosen, then what comes, each once" do
+  test "tail --last: the kept records that match, then new ones, each once" do
     serve("--last", 4)
     sender = push
     sender.send_many(Array.new(6) { |index| frames(index + 1, level: index.even? ? 1 : 3) })
@@ -183,7 +183,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal "9\n", assert_child(tail.finish).stdout
   end
 
-  test "what was received is in the file when it ends, while writers go on" do
+  test "received records are in the file at the end, while writers continue" do
     {TERM: 0, INT: 130}.each do |signal, status|
       child = serve("--file", file)
       sender = open_socket(:PUSH, linger: 0, send_hwm: 100).connect(@in)
@@ -352,7 +352,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_match(/: \\e\[2J\tx\n\z/, view.string)
   end
 
-  test "--file -: what reads it may go away" do
+  test "--file -: the reader of the output may close it" do
     input = "ipc://#{scratch_dir}/in"
     child =
       start_command(
@@ -369,7 +369,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal [141, 1], [result.status.exitstatus, result.stdout.lines.size], result
   end
 
-  test "an address in use, at each side; nothing stays open" do
+  test "an address in use, at each side; no socket stays open" do
     taken = open_socket(:PULL).bind("tcp://127.0.0.1:*").last_endpoint
     free = "ipc://#{scratch_dir}/free"
     {["--in", taken, "--file", file] => nil, ["--in", free, "--out", taken] => nil,

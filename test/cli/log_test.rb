@@ -5,7 +5,7 @@ require "godwit/cli"
 require "pty"
 require_relative "../logger/made_records"
 
-# `godwit log tail` and `godwit log send`, in processes of their own.
+# `godwit log tail` and `godwit log send`, in separate processes.
 class CLILogTest < Godwit::TestCase
   include MadeRecords
 
@@ -15,7 +15,7 @@ class CLILogTest < Godwit::TestCase
 
   def endpoint = @endpoint ||= "ipc://#{scratch_dir}/log"
 
-  # A tail that binds, and what it showed at its end.
+  # A tail that binds, and its output at its end.
   def tail(*options, **more) = log("tail", endpoint, "--bind", "--timeout", 20, *options, **more)
 
   def push(**options) = open_socket(:PUSH, linger: 5, **options).connect(endpoint)
@@ -37,7 +37,7 @@ class CLILogTest < Godwit::TestCase
     [status, out, err]
   end
 
-  test "what send says tail shows" do
+  test "tail shows send's text" do
     child = tail("--count", 1, "--format", "%<level>s %<host>s %<prog>s %{message}")
     result =
       assert_child log(
@@ -170,7 +170,7 @@ class CLILogTest < Godwit::TestCase
     assert_equal "--:--:--.------ ANY   \ufffd\\x00bare\n", fourth
   end
 
-  test "what is foreign is counted, and shown with --verbose" do
+  test "foreign messages are counted, and shown with --verbose" do
     [[], ["--verbose"]].each do |options|
       child = tail("--count", 1, "--stats", *options)
       push.send_many([*foreign, frames(1)])
@@ -220,7 +220,7 @@ class CLILogTest < Godwit::TestCase
     assert_equal 2, run_here("tail", endpoint, "--state", "#{scratch_dir}/state").first
   end
 
-  test "what reads it may go away" do
+  test "the reader of the output may close it" do
     child =
       start_command(
         [
@@ -289,7 +289,8 @@ class CLILogTest < Godwit::TestCase
     terminal.read_nonblock(10_000)
   end
 
-  test "CURVE: a key in a file, a public key as it is or in a file; without it nothing comes" do
+  test "CURVE: a key in a file, a public key as text or in a file; without a key no record " \
+    "arrives" do
     server, client = Godwit::Curve.keypair, Godwit::Curve.keypair
     File.write("#{scratch_dir}/server", "#{server.secret_key}\n", perm: 0o600)
     File.write("#{scratch_dir}/server.pub", server.public_key)
@@ -339,7 +340,7 @@ class CLILogTest < Godwit::TestCase
     def writers = []
   end
 
-  test "what --last has shown does not come again" do
+  test "records that --last has shown are not shown again" do
     records = [*1..4].map { |seq| Godwit::Logger::Record.parse(frames(seq)) }
     other = Godwit::Logger::Record.parse(frames(1, writer: writer(7)))
     plain = Godwit::Logger::Record.parse(line("plain"))

@@ -5,7 +5,7 @@ require "digest"
 require "shellwords"
 require "godwit/cli"
 
-# `godwit sh push` and `godwit sh pull`, in processes of their own.
+# `godwit sh push` and `godwit sh pull`, in separate processes.
 class CLIShTest < Godwit::TestCase
   COMMAND = [RbConfig.ruby, "-W", "-Ilib", "exe/godwit", "sh"].freeze
   WENT_AWAY = "godwit: the other side went away before its end\n"
@@ -34,7 +34,7 @@ class CLIShTest < Godwit::TestCase
 
   def statuses(*results) = results.map { |result| result.status.exitstatus }
 
-  test "a pull prints what the command wrote, byte for byte" do
+  test "a pull prints the command's output, byte for byte" do
     random = Random.new(1)
     path = "#{scratch_dir}/bytes"
     bytes = random.bytes(300_000) + "x" * 200_000 + "\r\n\0no newline"
@@ -120,7 +120,7 @@ class CLIShTest < Godwit::TestCase
     assert_equal [[141, 0], "y\n" * 300], [statuses(pushed, pulled), pulled.stdout]
   end
 
-  test "rows without what ends them, for other readers, and put back" do
+  test "rows without their separators, for other readers, and with separators again" do
     socket = open_socket(:PULL).connect(endpoint)
     pushing = push("-0", "--chomp", ["printf", 'a\nb\0c\0'])
     assert_equal ["a\nb", "c"], 2.times.map { socket.recv(timeout: 20) }

@@ -6,10 +6,10 @@ require "support/ports"
 # Short forms of what the conformance tests assert. They use the public API only, so that any
 # backend can run them.
 module Conformance
-  # Errors that say what to do, messages that still flow, senders that are full.
+  # Errors that name the fix, messages that still flow, senders that are full.
   module Assertions
-    # An error of exactly this class, that says what to do.
-    # @param says [Regexp] what its message must hold
+    # Asserts an error of exactly this class, whose message names the fix.
+    # @param says [Regexp] the text that its message must hold
     # @return [Exception]
     def assert_named(klass, says, operation: nil)
       error = assert_raises(klass) { yield }
@@ -20,7 +20,7 @@ module Conformance
       error
     end
 
-    # As {#assert_named}, for errors without a class of their own: a subclass of their Errno class.
+    # Like {#assert_named}, for errors without a named class: a subclass of their Errno class.
     def assert_system_error(errno_class, says, operation:)
       error = assert_raises(errno_class) { yield }
       assert_kind_of Godwit::Error, error
@@ -59,7 +59,7 @@ module Conformance
       client.send_nonblock("let me in", exception: false) != :wait_writable
     end
 
-    # @param asked what {#ask} gave
+    # @param asked the result of {#ask}
     def assert_unserved(client, asked)
       return assert_raises(Godwit::TimeoutError) { client.recv(timeout: 0.1) } if asked
       assert_equal :wait_writable, client.send_nonblock("let me in", exception: false)

@@ -3,8 +3,7 @@
 require "test_helper"
 require_relative "beacons"
 
-# Which interface a Godwit::Beacon takes, where it sends from and to, and what happens when the
-# network goes.
+# The interface that a Godwit::Beacon chooses, its addresses, and the loss of the network.
 class BeaconInterfacesTest < NetworkCase
   include Conformance::Beacons
 
@@ -18,7 +17,7 @@ class BeaconInterfacesTest < NetworkCase
     assert_equal ["", "*"], [anywhere.hostname, anywhere.interface]
   end
 
-  test "it sends from the address that was chosen, to its network's own broadcast address" do
+  test "a beacon sends from the chosen address, to its network's broadcast address" do
     Network.run("ip", "addr", "add", "10.77.0.50/24", "brd", "+", "dev", "gw0")
     receiver = open_beacon.subscribe
     directed = UDPSocket.new
@@ -85,7 +84,7 @@ class BeaconInterfacesTest < NetworkCase
     Network.run("ip", "route", "flush", "default")
   end
 
-  test "an interface that goes and comes back with another address" do
+  test "an interface that disappears and returns with another address" do
     beacon = open_beacon(interval: 0.01).publish("x")
     beacon.wait_sent(1, timeout: 10)
     Network.run("ip", "addr", "flush", "dev", "gw0")

@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "beacons"
 
-# Godwit::Beacon, in a network of its own.
+# Godwit::Beacon, in a separate network.
 class BeaconTest < NetworkCase
   include Conformance::Beacons
 
@@ -64,7 +64,7 @@ class BeaconTest < NetworkCase
     assert_equal ["before"], receiver.first(count + 1).map(&:last).uniq
   end
 
-  test "after silence nothing goes out" do
+  test "after silence no beacon is sent" do
     receiver = open_beacon.subscribe
     beacon = open_beacon(interval: 0.001).publish("x")
     receiver.recv(timeout: 10)
@@ -168,7 +168,7 @@ class BeaconTest < NetworkCase
     assert_kind_of Enumerator, beacon.each
   end
 
-  test "after close every call says so, and the port is free" do
+  test "after close every call raises, and the port is free" do
     beacon = open_beacon.publish("x").subscribe
     refute_predicate beacon, :closed?
     assert_nil beacon.close
@@ -199,7 +199,7 @@ class BeaconTest < NetworkCase
     assert_raises(Godwit::StateError) { open_beacon.send(:initialize, port) }
   end
 
-  test "what is not allowed is named" do
+  test "an invalid argument is named" do
     [-1, 0, 65_536].each do |bad|
       assert_raises(Godwit::ArgumentValueError) { Godwit::Beacon.new(bad) }
     end

@@ -6,8 +6,8 @@ require_relative "beacons"
 require "support/interrupts"
 require "support/tiny_scheduler"
 
-# What waits on a Godwit::Beacon ends on all that ends it; any number of threads share it; its own
-# thread ends with it.
+# Every ending ends a wait on a Godwit::Beacon; any number of threads share it; its thread ends with
+# it.
 class BeaconWaitsTest < NetworkCase
   include Conformance::Beacons
   include Godwit::TestSupport::Interrupts
@@ -60,7 +60,7 @@ class BeaconWaitsTest < NetworkCase
     end
   end
 
-  test "a wake-up that a killed reader had goes to another" do
+  test "a wake-up of a killed reader goes to another" do
     beacon = open_beacon.subscribe
     waiting = heard_of(beacon)
     readers = readers_of(beacon)

@@ -8,7 +8,7 @@ require_relative "assertions"
 class ContextTest < Godwit::TestCase
   include Conformance::Assertions
 
-  test "several at once, each with its own sockets" do
+  test "several contexts at once, each with its own sockets" do
     contexts = Array.new(3) { own(Godwit::Context.new) }
     sockets = contexts.map { |one| own(one.socket(:PULL)).bind("inproc://same-name") }
     contexts.each_with_index do |one, i|
@@ -31,7 +31,7 @@ class ContextTest < Godwit::TestCase
     end
   end
 
-  test "an unknown or illegal option is refused, named, and nothing stays open" do
+  test "an unknown or illegal option is refused and named, and no socket stays open" do
     assert_named(Godwit::OptionError, /io_threads/) { Godwit::Context.new(io_treads: 1) }
     assert_named(Godwit::OptionError, /io_threads.*Integer/) { Godwit::Context.new(io_threads: -1) }
     assert_named(Godwit::OptionError, /linger/) { Godwit::Context.new(linger: -1) }
@@ -48,7 +48,8 @@ class ContextTest < Godwit::TestCase
     assert_predicate kept, :closed?
   end
 
-  test "socket_options are what its sockets start with, where they fit; the socket's own win" do
+  test "socket_options are the defaults of its sockets, where they apply; the socket's own " \
+    "options win" do
     own(
       one =
         Godwit::Context.new(
@@ -87,7 +88,7 @@ class ContextTest < Godwit::TestCase
     [before, after].each { |socket| socket.linger = 0 }
   end
 
-  test "close waits for the sockets' own linger, and only for what was sent" do
+  test "close waits for the sockets' own linger, and only for sent messages" do
     nobody = "tcp://127.0.0.1:#{free_port}"
     # libzmq counts linger in whole milliseconds from the start of the current millisecond
     {nil => 0, 0 => 0, 0.1 => 0.099}.each do |linger, least|
@@ -100,7 +101,7 @@ class ContextTest < Godwit::TestCase
     end
   end
 
-  test "what was sent before close arrives after it" do
+  test "messages sent before close arrive after it" do
     pull = open_socket(:PULL).bind(endpoint_for(:tcp))
     one = own(Godwit::Context.new)
     push = one.socket(:PUSH).connect(pull.last_endpoint)
@@ -160,7 +161,7 @@ class ContextTest < Godwit::TestCase
       -> { push.wait_writable }, -> { pull.recv_into(+"") }, -> { push << "x" },
       -> { push.wait_connected }
     ]
-    # Sockets of their own where counting peers ends with the first message.
+    # Separate sockets where counting peers ends with the first message.
     counted = own(one.socket(:PUSH)).bind(endpoint_for(:tcp))
     calls[-1] = -> { counted.wait_connected }
     calls
@@ -170,7 +171,7 @@ class ContextTest < Godwit::TestCase
       end
   end
 
-  test "a closed context refuses everything but what asks nothing of it" do
+  test "a closed context refuses every call that needs it open" do
     one = Godwit::Context.new
     assert_nil one.close
     assert_nil one.close

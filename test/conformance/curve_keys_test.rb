@@ -52,7 +52,7 @@ class CurveKeysTest < Godwit::TestCase
     end
   end
 
-  test "malformed keys are refused, saying what a key looks like, never showing it" do
+  test "malformed keys are refused with the right format, and are never shown" do
     ["", "Swordfish", SECRET[0..38], SECRET + "x", SECRET.tr("J", "\""), SECRET.tr("J", "ä"),
       "#" * 40, nil, 5, :key, [SECRET]].each do |key|
       calls = [

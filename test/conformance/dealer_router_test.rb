@@ -30,7 +30,7 @@ class DealerRouterTest < Godwit::TestCase
     assert_equal "you", dealer.recv(timeout: 5)
   end
 
-  each_transport("several peers get what is meant for them, in order") do |transport|
+  each_transport("several peers get their own messages, in order") do |transport|
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
     dealers =
       %w[a b c].to_h do |id|

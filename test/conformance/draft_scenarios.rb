@@ -62,7 +62,7 @@ module DraftScenarios
     assert_equal [endpoint], dish.endpoints
   end
 
-  test "what is too large for udp never reaches libzmq" do
+  test "a message that is too large for udp never reaches libzmq" do
     endpoint = "udp://127.0.0.1:#{udp_port}"
     radio = open_socket(:RADIO)
     radio.send("x" * 100_000, group: "tcp takes it")

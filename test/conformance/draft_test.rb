@@ -38,7 +38,7 @@ class DraftTest < Godwit::TestCase
       end
     end
 
-    def test_a_DISH_with_groups_says_so_too
+    def test_a_DISH_with_groups_raises_too
       assert_named(Godwit::UnsupportedError, /DISH is a draft type/) do
         Godwit::DISH.new(context: context, join: "a")
       end

@@ -5,7 +5,7 @@ require_relative "../test_helper"
 # api/errors.yml and Errors.build: from an errno to the exception that a user meets.
 class ErrorsTableTest < Godwit::TestCase
   EFSM, ENOCOMPATPROTO, ETERM, EMTHREAD = *156_384_763..156_384_766
-  # What a user may rescue, and for which errno and operation it comes.
+  # The classes that a user may rescue, with their errno and operation.
   EXPECTED = [
     [Errno::ETIMEDOUT::Errno, :recv, Godwit::TimeoutError, Errno::ETIMEDOUT, true],
     [
@@ -75,7 +75,7 @@ class ErrorsTableTest < Godwit::TestCase
     end
   end
 
-  def test_would_block_is_a_class_of_its_own
+  def test_would_block_has_its_own_class
     [Godwit::EAGAINWaitReadable, Godwit::EAGAINWaitWritable].each do |klass|
       assert_includes klass.ancestors, Godwit::WouldBlock
     end

@@ -77,7 +77,7 @@ class FramesTest < Godwit::TestCase
     assert_named(Godwit::GoneError, /gone/) { push << ["a", two] }
   end
 
-  each_transport("what was received is passed on without a copy") do |transport|
+  each_transport("a received message is passed on without a copy") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     last, forward = connected_pair(:PULL, :PUSH, transport: transport)
     MESSAGES.each do |message|
@@ -129,8 +129,7 @@ class FramesTest < Godwit::TestCase
     assert_equal "a", pull.recv(timeout: 5)
   end
 
-  # Runs each block in a thread of its own, again and again, both at the same time; gives what they
-  # gave.
+  # Runs each block in a new thread, repeatedly, both at the same time; returns their results.
   def at_once(times, *blocks)
     queues = blocks.map { Thread::Queue.new }
     given = Thread::Queue.new
@@ -192,7 +191,7 @@ class FramesTest < Godwit::TestCase
     assert_equal ["between", %w[a b c], "alone"], take(pull, 3)
   end
 
-  test "a send_frame that fails keeps what it holds, and can be made again" do
+  test "a send_frame that fails keeps its parts, and can be repeated" do
     push = open_socket(:PUSH)
     push.send_frame("a", more: true)
     assert_raises(Godwit::TimeoutError) { push.send_frame("b", timeout: 0.01) }
@@ -207,7 +206,7 @@ class FramesTest < Godwit::TestCase
     assert_equal %w[a b], pull.recv(timeout: 5)
   end
 
-  test "discard_frames forgets what is held and what is left" do
+  test "discard_frames forgets kept and remaining frames" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send_frame("a", more: true)
     assert_same push, push.discard_frames
@@ -218,7 +217,7 @@ class FramesTest < Godwit::TestCase
     assert_equal "e", pull.recv_frame(timeout: 5).to_s
   end
 
-  test "each fiber and thread holds parts of its own, and reads the rest of its own message" do
+  test "each fiber and thread has its own parts, and reads the rest of its own message" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     senders =
       Array.new(3) do |i|
@@ -237,7 +236,7 @@ class FramesTest < Godwit::TestCase
     assert_equal ["alone", %w[x y]], take(pull, 2)
   end
 
-  test "the rest of a partly read message is of its fiber alone, and goes with it" do
+  test "the rest of a partly read message belongs to its fiber alone, and ends with it" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send(%w[a b]).send("c").send("d")
     assert_equal "a", in_thread { pull.recv_frame(timeout: 5).to_s }.value
@@ -253,7 +252,7 @@ class FramesTest < Godwit::TestCase
     assert_equal "b", pull.recv_frame(timeout: 5).to_s
   end
 
-  test "a closed socket says so frame by frame too" do
+  test "a closed socket raises for single frames too" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send(%w[a b])
     pull.recv_frame(timeout: 5)

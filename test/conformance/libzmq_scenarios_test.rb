@@ -8,7 +8,7 @@
 require_relative "../test_helper"
 require_relative "assertions"
 
-# Scenarios of libzmq's own tests (docs/conformance.md) that have no place elsewhere.
+# Scenarios of libzmq's own tests (docs/conformance.md) without another file.
 class LibzmqScenariosTest < Godwit::TestCase
   include Conformance::Assertions
 
@@ -58,7 +58,7 @@ class LibzmqScenariosTest < Godwit::TestCase
     end
   end
 
-  test "what a ZAP authenticator says of a client is the client's messages' property" do
+  test "a ZAP authenticator's metadata of a client are properties of the client's messages" do
     zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
     # RFC 27: name and value, each behind its size.
     world = [5, "Hello", 5, "World"].pack("CA*NA*")

@@ -41,8 +41,8 @@ class LimitsTest < Godwit::TestCase
     sockets.each { |pull| assert_flows(open_socket(:PUSH).connect(pull.last_endpoint), pull) }
   end
 
-  # Tries every limit from far too low up to plenty: what needs a descriptor must raise, whichever
-  # it is, the process end well.
+  # Tries every limit from far too low up to plenty: each call that lacks a descriptor must raise,
+  # and the process must end normally.
   LOW = <<~RUBY
     require "godwit"
     require "json"

@@ -5,7 +5,7 @@ require "timeout"
 require "test_helper"
 require_relative "assertions"
 
-# How a Godwit::Loop ends, what errors do, and what is closed while it runs.
+# How a Godwit::Loop ends, the effect of errors, and objects that close while it runs.
 class LoopEndingsTest < Godwit::TestCase
   include Conformance::Assertions
 
@@ -16,7 +16,8 @@ class LoopEndingsTest < Godwit::TestCase
 
   # ---- stop ----
 
-  test "stop ends it after the callback that calls it; what else was ready is for the next run" do
+  test "stop ends run after the callback that calls it; other ready objects wait for the next " \
+    "run" do
     loop = open_loop
     pairs = Array.new(3) { connected_pair(:PULL, :PUSH, transport: :inproc) }
     pairs.each do |pull, push|
@@ -82,7 +83,7 @@ class LoopEndingsTest < Godwit::TestCase
     refute_predicate loop, :running?
   end
 
-  # ---- what ends a wait ----
+  # ---- endings of a wait ----
 
   {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
     test "Thread#kill, Thread#raise and Timeout end a #{name} that waits, and it runs again" do
@@ -151,7 +152,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal "a mistake", assert_raises(KeyError) { loop.run }.message
   end
 
-  test "on_error does not get what is no StandardError" do
+  test "on_error gets only StandardErrors" do
     loop = open_loop
     loop.on_error { flunk }
     loop.post { throw :out, 42 }
@@ -162,9 +163,9 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal :empty, loop.run
   end
 
-  # ---- what is closed while it is registered ----
+  # ---- objects that close while they are registered ----
 
-  test "a callback closes its own socket or IO, and nothing is said" do
+  test "a callback closes its own socket or IO, and no error is reported" do
     pull, push = connected_pair(:PULL, :PUSH)
     out, into = pipe
     loop = open_loop
@@ -177,7 +178,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal [false, false], [loop.registered?(pull), loop.remove(pull)]
   end
 
-  test "a callback that closes its own socket and raises raises that alone" do
+  test "a callback that closes its own socket and raises raises only its own error" do
     pull, push = connected_pair(:PULL, :PUSH)
     loop = open_loop
     loop.readable(pull) { |socket| socket.close && nil || raise(KeyError) }
@@ -286,7 +287,7 @@ class LoopEndingsTest < Godwit::TestCase
       @log.tally
   end
 
-  test "a socket that a proxy has is not called for, and comes back" do
+  test "a socket that a proxy uses is not called for, and returns later" do
     front, feed = connected_pair(:PULL, :PUSH)
     drain, back = connected_pair(:PULL, :PUSH)
     loop = open_loop
@@ -322,7 +323,7 @@ class LoopEndingsTest < Godwit::TestCase
     assert_equal "x", pull.recv
   end
 
-  test "close is idempotent, and every later call says so" do
+  test "close is idempotent, and every later call raises" do
     loop = open_loop
     pull = open_socket(:PULL)
     timer = loop.after(1) { flunk }

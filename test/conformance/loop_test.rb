@@ -5,7 +5,7 @@ require "test_helper"
 require "support/tiny_scheduler"
 require_relative "assertions"
 
-# Godwit::Loop: what is registered, when callbacks are called, and how a loop ends. Closing:
+# Godwit::Loop: registration, when callbacks are called, and how a loop ends. Closing:
 # loop_endings_test.rb.
 class LoopTest < Godwit::TestCase
   include Conformance::Assertions
@@ -61,7 +61,7 @@ class LoopTest < Godwit::TestCase
     refute loop.remove(dealer)
   end
 
-  test "what a socket is writable for comes when a peer does" do
+  test "writable is reported when a peer connects" do
     push = open_socket(:PUSH).bind(endpoint_for(:inproc))
     loop = open_loop
     loop.writable(push) { |socket| socket.send("x") && loop.remove(socket) }
@@ -71,7 +71,7 @@ class LoopTest < Godwit::TestCase
     assert_equal "x", pull.recv(timeout: 5)
   end
 
-  test "an IO's end, and what has to_io" do
+  test "an IO's end, and objects with to_io" do
     out, into = pipe
     wrapped = Struct.new(:to_io).new(out)
     loop = open_loop
@@ -131,7 +131,7 @@ class LoopTest < Godwit::TestCase
     assert_equal ["x"], @log
   end
 
-  test "of several that are ready, what a callback takes out is not called any more" do
+  test "of several ready objects, one that a callback removes is not called any more" do
     loop = open_loop
     pulls = Array.new(4) do
       pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
@@ -169,7 +169,7 @@ class LoopTest < Godwit::TestCase
     assert_equal %w[x y], @log
   end
 
-  test "callbacks register sockets and timers, also the socket's own new callback" do
+  test "callbacks register sockets and timers, also a new callback of the same socket" do
     pull, push = connected_pair(:PULL, :PUSH)
     late, late_push = connected_pair(:PULL, :PUSH)
     loop = open_loop
@@ -188,7 +188,7 @@ class LoopTest < Godwit::TestCase
   # ---- from elsewhere ----
 
   {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
-    test "what other threads register, make, cancel and post reaches a #{name} that waits" do
+    test "objects that other threads register, make, cancel and post reach a waiting #{name}" do
       not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
       pull, push = connected_pair(:PULL, :PUSH)
       push.send("x")
@@ -327,7 +327,7 @@ class LoopTest < Godwit::TestCase
 
   # ---- misuse ----
 
-  test "misuse says what to do" do
+  test "errors of wrong use name the fix" do
     loop = open_loop
     pull, push, pub = %i[PULL PUSH PUB].map { |type| open_socket(type) }
     out, into = pipe
@@ -365,7 +365,7 @@ class LoopTest < Godwit::TestCase
     assert_equal [false, false], [loop.remove(out), loop.remove("x")]
   end
 
-  test "what it looks like" do
+  test "inspect shows the state" do
     loop = open_loop
     pull = open_socket(:PULL)
     loop.readable(pull) {}.after(1) {}

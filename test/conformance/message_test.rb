@@ -51,7 +51,7 @@ class MessageTest < Godwit::TestCase
       build("a", "b").tap { |other| assert_equal "a", other.dup.unwrap.to_s }.to_a
   end
 
-  test "a dup has frames of its own" do
+  test "a dup has its own frames" do
     one = build("a", "b" * 1000)
     two = one.dup
     assert_equal one, two
@@ -77,7 +77,7 @@ class MessageTest < Godwit::TestCase
     assert_equal Encoding::BINARY, build("ä").encode.encoding
   end
 
-  test "decode takes what encode gave" do
+  test "decode reverses encode" do
     [[], [""], ["a"], ["a", "", "b" * 254, "c" * 255, "d" * 70_000]].each do |parts|
       one = build(*parts)
       assert_equal one, Godwit::Message.decode(one.encode)
@@ -85,7 +85,7 @@ class MessageTest < Godwit::TestCase
     end
   end
 
-  test "decode refuses what is cut short or no String" do
+  test "decode refuses a truncated message and an object that is no String" do
     whole = build("a", "d" * 300).encode
     (1...whole.bytesize).each do |size|
       next if size == 2 # a single whole frame

@@ -102,7 +102,7 @@ class MonitorFormsTest < Godwit::TestCase
 
   # ---- the end ----
 
-  test "after the socket's close what is left is handed out, then it is closed" do
+  test "after the socket's close remaining events are returned, then the monitor is closed" do
     pull, monitor = monitored(:PULL)
     pull.bind(endpoint_for(:tcp))
     refute_predicate monitor, :closed?
@@ -140,7 +140,7 @@ class MonitorFormsTest < Godwit::TestCase
     assert_equal [:monitor_stopped], names.value
   end
 
-  test "shutting the context down ends each, and says so to others" do
+  test "shutting the context down ends each monitor, and other calls raise" do
     home = own(Godwit::Context.new)
     pull = own(Godwit::PULL.new(context: home))
     monitor = pull.monitor
@@ -198,7 +198,7 @@ class MonitorFormsTest < Godwit::TestCase
     assert_equal 1, {event => 1}[event.dup]
   end
 
-  test "each event says in words what it means" do
+  test "each event has a text with its meaning" do
     Monitor::KINDS.each do |kind|
       event = Event.new(kind.bit, [0], "tcp://host:1")
       assert_equal kind.name, event.name
@@ -209,7 +209,7 @@ class MonitorFormsTest < Godwit::TestCase
     assert_empty Monitor::FAILURES - Monitor::EVENTS
   end
 
-  test "what the value of an event is" do
+  test "the meaning of an event's value" do
     event = Event.new(0x0004, [1500], "tcp://host:1")
     assert_equal 1.5, event.interval
     assert_nil event.fd
@@ -231,14 +231,14 @@ class MonitorFormsTest < Godwit::TestCase
     assert_match(/3 out, 4 in/, Event.new(0x1_0000, [3, 4], "").to_s)
   end
 
-  test "every protocol error has a name of its own and words" do
+  test "every protocol error has its own name and text" do
     entries = Monitor::PROTOCOL_ERRORS.values
     assert_equal entries.size, entries.map(&:first).uniq.size
     entries.each { |name, words| assert_match(/\A\w+ .+/, words, name.to_s) }
   end
 
   test "without drafts libzmq names one end only" do
-    # What it names then: MonitorDraftsTest.
+    # The names with drafts: MonitorDraftsTest.
     return assert(Godwit.has?(:draft)) if Godwit.has?(:draft)
     pull, monitor = monitored(:PULL)
     pull.bind(endpoint_for(:tcp))
@@ -251,7 +251,7 @@ class MonitorFormsTest < Godwit::TestCase
 end
 
 if Godwit.has?(:draft)
-  # What libzmq's second version of events adds.
+  # The additions of libzmq's second version of events.
   class MonitorDraftsTest < Godwit::TestCase
     include Conformance::Assertions
     include Conformance::Monitored

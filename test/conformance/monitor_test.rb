@@ -32,7 +32,7 @@ class MonitorTest < Godwit::TestCase
     assert_nil told.last.error
   end
 
-  test "a peer that is gone, and comes back" do
+  test "a peer that is gone, and connects again" do
     pull = open_socket(:PULL).bind("tcp://#{own_host}:*")
     push, monitor = monitored(:PUSH, reconnect_interval: 0.01)
     push.connect(endpoint = pull.last_endpoint)
@@ -128,7 +128,7 @@ class MonitorTest < Godwit::TestCase
     assert_nil monitor.next_event(timeout: 0.05, exception: false)
   end
 
-  test "only what was asked for" do
+  test "only the requested events" do
     pull = open_socket(:PULL)
     all = own_monitor(pull.monitor)
     some = own_monitor(pull.monitor(:accepted, :disconnected))
@@ -235,7 +235,7 @@ class MonitorTest < Godwit::TestCase
     2.times { assert_equal :accepted, late.next_event(timeout: 5).name }
   end
 
-  test "made after the peers came, it disturbs no count" do
+  test "a monitor made after the peers came disturbs no count" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     open_socket(:PULL).connect(push.last_endpoint)
     push.wait_connected(timeout: 5)

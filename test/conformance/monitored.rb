@@ -17,7 +17,7 @@ module Conformance
     end
 
     # Reads until this event has come.
-    # @return [Array<Godwit::Monitor::Event>] all that came, it the last
+    # @return [Array<Godwit::Monitor::Event>] all events up to it
     def until_event(monitor, name)
       told = []
       told << monitor.next_event(timeout: 10) until told.last&.name == name

@@ -91,7 +91,7 @@ class OptionsTest < Godwit::TestCase
   # A type that the option is for.
   def self.type_for(option) = option.types ? (option.types & STABLE).first : :DEALER
 
-  # What set and get give back for a sample.
+  # The values of set and get for a sample.
   def came_back(option, value)
     return Godwit::Z85.encode(value) if option.type == :key && value.bytesize == 32
     return nil if option.none == 0 && value == 0
@@ -271,7 +271,7 @@ class OptionsTest < Godwit::TestCase
     assert_equal 1, socket.tcp_keepalive_idle
   end
 
-  def test_nil_is_none_where_there_is_such_a_thing
+  def test_nil_means_none_where_none_is_allowed
     socket =
       open_socket(
         :DEALER, linger: nil, recv_timeout: nil, max_message_size: nil, handshake_timeout: nil,

@@ -138,7 +138,7 @@ class PollerTest < Godwit::TestCase
     assert_equal [[pub, [:writable]]], facts(poller.wait(5))
   end
 
-  test "what a type never is is refused" do
+  test "an event that a type never has is refused" do
     {SUB: :writable, PULL: :writable, PUSH: :readable, PUB: :readable}.each do |type, event|
       socket = open_socket(type)
       poller = open_poller
@@ -192,7 +192,7 @@ class PollerTest < Godwit::TestCase
     assert_predicate poller.wait.first, :error?
   end
 
-  test "what Ruby has read ahead of an IO counts" do
+  test "bytes in Ruby's read buffer of an IO count" do
     out, into = pipe
     poller = open_poller(out)
     into << "a\nb\nc"
@@ -208,7 +208,7 @@ class PollerTest < Godwit::TestCase
     assert_empty poller.wait(0)
   end
 
-  test "plain files, TCP servers, and what has to_io" do
+  test "plain files, TCP servers, and objects with to_io" do
     server = TCPServer.new("127.0.0.1", 0)
     wrapped = Struct.new(:to_io).new(server)
     File.open(__FILE__) do |file|
@@ -304,7 +304,7 @@ class PollerTest < Godwit::TestCase
     assert_match(/1 registered/, poller.inspect)
   end
 
-  test "many come and go, and the others stay what they are" do
+  test "many objects come and go, and the others stay unchanged" do
     pairs = Array.new(12) { connected_pair(:PULL, :PUSH, transport: :inproc) }
     poller = open_poller
     pairs.each { |pull, _| poller.register(pull) }
@@ -317,7 +317,7 @@ class PollerTest < Godwit::TestCase
     assert_equal (pairs - gone).map(&:first) + [gone.first.first], poller.to_a
   end
 
-  test "misuse says what to do" do
+  test "errors of wrong use name the fix" do
     pull = open_socket(:PULL)
     poller = open_poller(pull)
     out, = pipe
@@ -414,7 +414,7 @@ class PollerTest < Godwit::TestCase
       waiting.each { |one| assert_raises(Godwit::ContextTerminatedError) { one.value } }
     end
 
-    test "what is registered, modified and removed holds for a #{name} that waits" do
+    test "register, modify and remove affect a waiting #{name}" do
       not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
       pull, push = connected_pair(:PULL, :PUSH)
       push.send("x")
@@ -503,7 +503,7 @@ class PollerTest < Godwit::TestCase
     pollers.each { |poller| assert_raises(Godwit::ClosedError) { poller.wait(0) } }
   end
 
-  test "another receiver may be quicker, and a message that comes then is not lost" do
+  test "another receiver may be quicker, and a message that arrives then is not lost" do
     pull, push = connected_pair(:PULL, :PUSH)
     poller = open_poller(pull)
     got = Thread::Queue.new

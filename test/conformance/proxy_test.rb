@@ -7,7 +7,7 @@ require "test_helper"
 require "timeout"
 require "support/tiny_scheduler"
 
-# What a proxy moves, how it is steered, and what it refuses.
+# The messages that a proxy forwards, its control, and the uses that it refuses.
 class ProxyTest < Godwit::TestCase
   # A proxy between two bound sockets of the test's context, stopped at its end.
   def proxy(front, back, capture: nil, transport: :inproc, **options)
@@ -65,13 +65,13 @@ class ProxyTest < Godwit::TestCase
     forwarder = proxy(:XSUB, :XPUB).start
     pub = peer(:PUB, forwarder.frontend)
     sub = peer(:SUB, forwarder.backend, subscribe: "a")
-    pub.wait_connected(timeout: 5) # a PUB counts subscriptions, so it came up
+    pub.wait_connected(timeout: 5) # a PUB counts subscriptions, so the subscription arrived
     pub.send("b1").send("a1").send(%w[a2 body])
     assert_equal "a1", sub.recv(timeout: 5)
     assert_equal %w[a2 body], sub.recv(timeout: 5)
   end
 
-  test "a SUB in front and a PUB behind forward what the SUB asked for" do
+  test "a SUB in front and a PUB behind forward the SUB's topics" do
     pub = open_socket(:PUB).bind(endpoint_for(:inproc))
     front = open_socket(:SUB, subscribe: "a").connect(pub.last_endpoint)
     back = open_socket(:PUB).bind(endpoint_for(:inproc))
@@ -138,7 +138,7 @@ class ProxyTest < Godwit::TestCase
     peer(:PUSH, streamer.frontend).send_many(Array.new(100, &:to_s))
     assert_nil pull.recv(timeout: 0.05, exception: false)
     assert_operator streamer.statistics.backend.sent, :==, 0
-    stopped(streamer).start # what is in its hand stays there
+    stopped(streamer).start # a message that it holds stays there
     copies = peer(:PULL, capture)
     assert_equal(Array.new(100, &:to_s), Array.new(100) { pull.recv(timeout: 5) })
     assert_equal(Array.new(100, &:to_s), Array.new(100) { copies.recv(timeout: 5) })
@@ -271,7 +271,7 @@ class ProxyTest < Godwit::TestCase
     end
   end
 
-  test "closing a socket ends it: run raises, a thread of its own ends quietly" do
+  test "closing a socket ends a proxy: run raises, a background thread ends quietly" do
     [:frontend, :backend].each do |side|
       streamer = proxy(:PULL, :PUSH)
       thread = in_thread { streamer.run }
@@ -338,7 +338,7 @@ class ProxyTest < Godwit::TestCase
     end
   end
 
-  test "what cannot work is refused, and the message names what can" do
+  test "impossible combinations are refused, and the message names possible ones" do
     push, pull, sub = open_socket(:PUSH), open_socket(:PULL), open_socket(:SUB)
     {
       [open_socket(:REP), open_socket(:DEALER)] => /take a ROUTER/,

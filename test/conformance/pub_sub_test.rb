@@ -123,7 +123,7 @@ class PubSubTest < Godwit::TestCase
     assert_operator received.count { |message| message != :wait_readable }, :<, 10
   end
 
-  each_transport("invert_matching gives what does not match") do |transport|
+  each_transport("invert_matching returns messages that do not match") do |transport|
     pub = open_socket(:PUB, invert_matching: true).bind(endpoint_for(transport))
     sub = open_socket(:SUB, invert_matching: true, subscribe: "a").connect(pub.last_endpoint)
     pub.wait_connected(timeout: 5)

@@ -88,7 +88,7 @@ class PushPullTest < Godwit::TestCase
     assert_same push, sender.value
   end
 
-  each_transport("a worker that goes leaves its share of new work to the others") do |transport|
+  each_transport("a worker that leaves leaves its share of new work to the others") do |transport|
     pulls = Array.new(2) { open_socket(:PULL).bind(endpoint_for(transport)) }
     push = open_socket(:PUSH).connect(*pulls.map(&:last_endpoint))
     push << "0" << "1"

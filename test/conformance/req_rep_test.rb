@@ -60,7 +60,7 @@ class ReqRepTest < Godwit::TestCase
     end
   end
 
-  test "a REQ drops what a server that it did not ask sends" do
+  test "a REQ drops messages of a server that it did not ask" do
     asked, other = Array.new(2) { open_socket(:ROUTER).bind(endpoint_for(:inproc)) }
     req = open_socket(:REQ, routing_id: "client").connect(asked.last_endpoint, other.last_endpoint)
     req << "first"

@@ -54,7 +54,7 @@ class RequestTest < Godwit::TestCase
 
   each_transport("each retry asks again, then TimeoutError") do |transport|
     arrived = nil
-    5.times do # what a stall of the machine keeps from leaving in time is dropped
+    5.times do # a message that a stall of the machine delays too long is dropped
       # A new socket each time: a message that a stall keeps in transit would arrive with the next
       # try's.
       router = server(transport)
@@ -86,7 +86,7 @@ class RequestTest < Godwit::TestCase
     assert_predicate serving, :alive?
   end
 
-  test "a server that comes back is found by a retry" do
+  test "a retry finds a server that is back" do
     port = free_port
     req = open_socket(:REQ, reconnect_interval: 0.01).connect("tcp://127.0.0.1:#{port}")
     assert_raises(Godwit::TimeoutError) { req.request("anybody?", timeout: 0.02, retries: 1) }
@@ -120,7 +120,7 @@ class RequestTest < Godwit::TestCase
   end
 
   test "options, endpoints and routing id outlast a time-out" do
-    # Handover: it comes again before libzmq has noticed that it went.
+    # Handover: the server connects again before libzmq has noticed that it left.
     router, second = Array.new(2) { open_socket(:ROUTER, handover: true).bind(endpoint_for(:tcp)) }
     req =
       open_socket(:REQ, routing_id: "me", send_hwm: 7, linger: 0.5, encoding: "UTF-8").connect(
@@ -191,7 +191,7 @@ class RequestTest < Godwit::TestCase
     assert_equal "x", req.request("x", timeout: 5)
   end
 
-  test "request on a REQ that waits for a reply says what to do" do
+  test "request on a REQ that waits for a reply raises, with the fix" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     req << "by hand"
     assert_named(Godwit::StateError, /receive the reply first/) { req.request("x", timeout: 1) }
@@ -209,7 +209,7 @@ class RequestTest < Godwit::TestCase
   end
 
   test "in a trap handler request says that it cannot wait for its turn" do
-    not_on :jruby, "its trap handlers run in a thread of their own, which may wait"
+    not_on :jruby, "its trap handlers run in another thread, which may wait"
     result = assert_child run_child(<<~RUBY)
       require "godwit"
       rep = Godwit::REP.bind("inproc://trap")

@@ -10,8 +10,8 @@ require_relative "assertions"
 class RoutingNamesTest < Godwit::TestCase
   include Conformance::Assertions
 
-  # @return [Array<String>] what a child wrote, for each program: the message of what its last line
-  #   raised
+  # @return [Array<String>] the output of a child for each program: the message of its last line's
+  #   error
   def outcomes(*programs)
     tries = programs.map { |program| <<~RUBY }
       begin

@@ -137,7 +137,7 @@ class SendingTest < Godwit::TestCase
     sender.join
   end
 
-  test "what waited is sent whole and in the order of each sender" do
+  test "messages that waited are sent whole and in the order of each sender" do
     pull, push = narrow
     senders = Array.new(4) { |s| in_thread { 50.times { |i| push << [s.to_s, i.to_s, "end"] } } }
     messages = take(pull, 200)

@@ -6,7 +6,7 @@ require_relative "assertions"
 class ServeTest < Godwit::TestCase
   include Conformance::Assertions
 
-  each_transport("serve replies with what the block gives") do |transport|
+  each_transport("serve replies with the block's result") do |transport|
     rep, req = connected_pair(:REP, :REQ, transport: transport)
     in_thread do
       rep.serve { |message| message.is_a?(Array) ? message.map(&:upcase) : [message, ""] }
@@ -123,7 +123,7 @@ class ServeTest < Godwit::TestCase
     assert_match(/block/, assert_raises(ArgumentError) { open_socket(:REP).serve }.message)
   end
 
-  test "a kill ends it, and the socket stays open" do
+  test "a kill ends serve, and the socket stays open" do
     rep, req = connected_pair(:REP, :REQ)
     serving = in_thread { rep.serve { "one" } }
     assert_equal "one", req.request("x", timeout: 5)

@@ -60,7 +60,7 @@ class TimersTest < Godwit::TestCase
     assert_equal (1..2000).to_a, rounds
   end
 
-  test "what is missed in a stall is skipped, and the next firing is on its old beat" do
+  test "firings missed in a stall are skipped, and the next one keeps the old rhythm" do
     timer = @timers.every(1, times: 4) { @log << @now - 1000 }
     fire_at(1, 5.5, 5.6, 6, 100, 101)
     assert_equal [1, 5.5, 6, 100], @log
@@ -102,7 +102,7 @@ class TimersTest < Godwit::TestCase
     assert_predicate @timers, :empty?
   end
 
-  test "what a callback makes is for the next round, also what is due at once" do
+  test "timers made in a callback are for the next round, also those due at once" do
     @timers.after(1) do
       @log << :first
       @timers.after(0) { @log << :second }
@@ -131,7 +131,7 @@ class TimersTest < Godwit::TestCase
     assert_equal [1, 4, 7, 10, 13], @log
   end
 
-  test "an error comes out of fire, and leaves the other timers what they were" do
+  test "fire raises an error, and leaves the other timers unchanged" do
     periodic = @timers.every(1) do |timer|
       @log << timer.fired
       raise IOError, "a mistake" if timer.fired == 1
@@ -178,7 +178,7 @@ class TimersTest < Godwit::TestCase
     assert_equal 1, @timers.size
   end
 
-  test "what they look like" do
+  test "inspect shows the state" do
     timer = @timers.every(2, times: 3) {}
     assert_match(/Timers 1 pending, the next in 2.0 s/, @timers.inspect)
     assert_match(/every 2 s, fired 0 of 3 times, in 2.0 s/, timer.inspect)
@@ -188,7 +188,7 @@ class TimersTest < Godwit::TestCase
     assert_match(/0 pending>/, @timers.to_s)
   end
 
-  test "misuse says what to do" do
+  test "errors of wrong use name the fix" do
     [nil, "1", :soon, Complex(1, 1)].each do |bad|
       assert_named(Godwit::ArgumentTypeError, /a number of seconds/, operation: :after) do
         @timers.after(bad) {}
@@ -291,7 +291,7 @@ class TimersTest < Godwit::TestCase
     "resetting" => ->(_, all, _) { all[0].interval = 30 },
     "firing" => ->(timers, _, now) { now[:time] = 3.0 and timers.fire }
   }.each do |name, change|
-    test "an interrupt in the midst of #{name} loses no timer and no order" do
+    test "an interrupt during #{name} loses no timer and no order" do
       not_on :jruby, "a TracePoint there cannot raise at a line"
       interrupted = (1..).take_while do |line|
         now = {time: 0.0}
@@ -322,7 +322,7 @@ class TimersTest < Godwit::TestCase
     end
   end
 
-  # ---- what it costs ----
+  # ---- cost ----
 
   test "making, firing and cancelling one of 10,000 timers takes O(log n) comparisons" do
     not_on :jruby, "JRuby has no TracePoint of a single method"
@@ -355,7 +355,7 @@ class TimersTest < Godwit::TestCase
       size * most
   end
 
-  test "the heap does what sorting would" do
+  test "the heap gives the order of a sort" do
     random = Random.new(4)
     pending = {}
     rounds(3000, stressed: 50).times do |number|
@@ -405,7 +405,7 @@ class TimersTest < Godwit::TestCase
     times.each { |time| at(time) { @timers.fire } }
   end
 
-  # @return [Boolean] whether it came to that line of the library
+  # @return [Boolean] whether that line of the library was reached
   def interrupt_at(line)
     stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
     count = 0

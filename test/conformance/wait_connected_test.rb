@@ -82,7 +82,7 @@ class WaitConnectedTest < Godwit::TestCase
     assert(eventually { counted(pub, 4) == 1 })
   end
 
-  # @return [Integer] what its time-out says
+  # @return [Integer] the count in its time-out's message
   def counted(socket, most)
     socket.wait_connected(count: most, timeout: 0)
     most
@@ -90,7 +90,7 @@ class WaitConnectedTest < Godwit::TestCase
     error.message[/(\d+) of #{most}/, 1].to_i
   end
 
-  test "a peer that goes counts no longer" do
+  test "a peer that leaves counts no longer" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     pulls = Array.new(2) { open_socket(:PULL).connect(push.last_endpoint) }
     push.wait_connected(count: 2, timeout: 5)
@@ -152,7 +152,7 @@ class WaitConnectedTest < Godwit::TestCase
     assert_flows(push, pull)
   end
 
-  test "after the first message, and without count_peers, it says what to do" do
+  test "after the first message, and without count_peers, wait_connected raises with the fix" do
     pull, push = connected_pair(:PULL, :PUSH)
     push.wait_connected(timeout: 5)
     assert_flows(push, pull)

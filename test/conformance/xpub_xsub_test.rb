@@ -48,7 +48,7 @@ class XpubXsubTest < Godwit::TestCase
     end
   end
 
-  each_transport("a subscriber that goes has unsubscribed") do |transport|
+  each_transport("a subscriber that leaves has unsubscribed") do |transport|
     xpub, sub = connected_pair(:XPUB, :SUB, transport: transport, connect_options: {subscribe: "a"})
     assert_equal "\x01a".b, xpub.recv(timeout: 5)
     sub.close
@@ -61,7 +61,7 @@ class XpubXsubTest < Godwit::TestCase
     assert_equal ["hello", ["two", "frames"], "\x01a".b], take(xpub, 3)
   end
 
-  each_transport("a PUB drops what comes up, and still publishes") do |transport|
+  each_transport("a PUB drops messages of its subscribers, and still publishes") do |transport|
     pub, xsub = connected_pair(:PUB, :XSUB, transport: transport)
     xsub << "hello" << ["two", "frames"] << "\x01a" << "\x01b" << "\x00b" << "bye"
     pub.wait_connected(timeout: 5)
@@ -78,7 +78,7 @@ class XpubXsubTest < Godwit::TestCase
     assert_equal "welcome", sub.recv(timeout: 5)
   end
 
-  each_transport("a manual XPUB decides what a subscription is") do |transport|
+  each_transport("a manual XPUB decides the subscriptions") do |transport|
     xpub, sub =
       connected_pair(
         :XPUB,
@@ -92,7 +92,7 @@ class XpubXsubTest < Godwit::TestCase
         }
       )
     assert_equal "\x01wish".b, xpub.recv(timeout: 5)
-    xpub.set(:subscribe, "wi") # what the peer gets; it takes what it asked for
+    xpub.set(:subscribe, "wi") # the peer's topic is the XPUB's choice, not the requested one
     xpub << "wisdom" << "wishes"
     assert_equal "wishes", sub.recv(timeout: 5)
   end

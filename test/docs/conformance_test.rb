@@ -3,8 +3,8 @@
 require_relative "../test_helper"
 require_relative "../../api/generate"
 
-# docs/conformance.md says of each of libzmq's tests which of ours holds it, or why none does; what
-# it cannot say fails.
+# docs/conformance.md names for each of libzmq's tests ours, or the reason why we have none; a test
+# without either fails.
 class ConformancePageTest < Godwit::TestCase
   OURS = {"test_fork" => ["test/process/fork_test.rb"]}.freeze
 

@@ -25,7 +25,7 @@ class RuntimesPageTest < Godwit::TestCase
     RUBY
   end
 
-  test "what cannot be listed is refused" do
+  test "a scenario that cannot be listed is refused" do
     ["not_on :jruby, reason", "not_on :jruby,", "not_on \"jruby\", \"why\""].each do |line|
       error = assert_raises(RuntimeError, line) { listed("test \"a\" do\n  #{line}\nend\n") }
       assert_includes error.message, "test/a_test.rb:2: test/RUNTIMES.md cannot list this"

@@ -113,7 +113,7 @@ class BadLuckTest < Godwit::TestCase
   end
 
   # This machine has a libzmq, so the loader is made to refuse its name.
-  test "none anywhere: what was looked for, and where" do
+  test "no libzmq anywhere: the error lists the names and folders" do
     deaf = <<~'RUBY'
       require "ffi"
       FFI::DynamicLibrary.singleton_class.prepend(Module.new do

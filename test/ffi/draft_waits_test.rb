@@ -9,7 +9,7 @@ class FFIDraftWaitsTest < Godwit::TestCase
   include DraftPairs
 
   if Godwit::BACKEND == :ffi && Godwit.has?(:draft)
-    # Widens the moment before the signal is read, so that the message comes just then.
+    # Prolongs the moment before the signal is read, so that the message arrives then.
     WIDENED = <<~RUBY
       require "godwit"
       Godwit::Backend::FFI::SocketHandle.prepend(Module.new do
@@ -47,7 +47,7 @@ class FFIDraftWaitsTest < Godwit::TestCase
         client.close
         waiting.each { |thread| assert_raises(Godwit::ClosedError) { thread.value } }
       end
-      # libzmq's reaper takes its time
+      # libzmq's reaper closes later
       eventually("descriptors are left") { count.call < before + 30 }
       assert_operator count.call, :<, before + 30
     end

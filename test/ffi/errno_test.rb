@@ -50,7 +50,7 @@ class FFIErrnoTest < Godwit::TestCase
     RUBY
   end
 
-  test "what finalizers call leaves it, too" do
+  test "finalizers leave errno unchanged, too" do
     assert_done <<~RUBY
       PUSH = CONTEXT.socket(:PUSH).connect("inproc://a")
       GC.disable if GC.respond_to?(:stress=)

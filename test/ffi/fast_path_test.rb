@@ -5,7 +5,7 @@ require "support/tiny_scheduler"
 
 # The fast path of send, << and recv, which holds the lock but defers no interrupt (ADR 15).
 class FastPathTest < Godwit::TestCase
-  # What a kill, a Timeout or a trap handler does, at a place that no test can hit from outside.
+  # The effect of a kill, a Timeout or a trap handler at a place that no test can hit from outside.
   class Interrupted < StandardError; end
 
   # @param function of libzmq; the interrupt comes after its next call

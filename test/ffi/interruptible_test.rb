@@ -40,7 +40,7 @@ class FFIInterruptibleTest < Godwit::TestCase
     assert_equal "x", @pull.recv(timeout: 5)
   end
 
-  test "so does a proxy's thread" do
+  test "a proxy's thread polls by itself too, and is interrupted" do
     proxy = Godwit::Proxy.new(@pull, open_socket(:PUSH).bind(endpoint_for(:tcp))).start
     waiting = live_threads.find { |thread| thread.name == "godwit proxy" }
     assert_empty stack(waiting).grep(/SelectExecutor/)

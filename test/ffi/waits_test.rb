@@ -60,7 +60,7 @@ class FFIWaitsTest < Godwit::TestCase
   end
 
   # poll(2) looks at the descriptor again before it returns. A late look misses a command that
-  # another call has taken from libzmq's mailbox meanwhile.
+  # another call has taken from libzmq's mailbox.
   def late_for_the_socket(&block)
     libc = Godwit::Backend::FFI::LibC
     real = libc.method(:wait_poll)

@@ -42,7 +42,7 @@ class GuideCloneTest < GuideCase
     interrupt(@server)
   end
 
-  test "a key with a time to live goes everywhere when that is over" do
+  test "a key with a time to live disappears everywhere when that is over" do
     start_server
     child = client(3)
     child.wait_for("snapshot: ")
@@ -57,7 +57,7 @@ class GuideCloneTest < GuideCase
     start_server
     child = client(4)
     child.wait_for("snapshot: ")
-    # What is malformed changes nothing.
+    # A malformed message changes nothing.
     open_socket(:DEALER).connect(@snapshots) << "?" << ["ICANHAZ?"]
     pub = open_socket(:PUB).connect(@collector).wait_connected(timeout: 30) << "?"
     [["/news", "ttl=1\n", "old"], ["/news", "", "new"],

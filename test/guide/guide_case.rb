@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# The programs of examples/guide, each in a process of its own.
+# The programs of examples/guide, each in a separate process.
 module GuidePrograms
   PATIENCE = 45 # seconds for one program, on a busy machine
 
@@ -15,7 +15,7 @@ module GuidePrograms
     end
   end
 
-  # What it has bound, as it says in a line "ready at …".
+  # The endpoints that the program has bound, from its line "ready at …".
   # @return [Array<String>]
   def endpoints(child)
     child.wait_for(/^ready at .+\n/).stdout[/^ready at .+/].scan(%r{(?:tcp|ipc)://[^\s,]+})

@@ -99,7 +99,7 @@ class GuideMajordomoTest < GuideCase
     interrupt(broker)
   end
 
-  test "the broker outlives what is malformed" do
+  test "the broker survives malformed messages" do
     broker, endpoint = start_broker
     stranger = open_socket(:DEALER).connect(endpoint)
     stranger << "hello" << ["", "MDPC01"] << ["", "MDPC01", "mmi.service"] <<

@@ -5,7 +5,7 @@ require_relative "guide_case"
 # examples/guide/*_pirate: servers, workers and queues that die in the middle.
 class GuidePiratesTest < GuideCase
   HEARTBEAT = 0.3
-  CALM = 2 # for what the test itself plays a part in
+  CALM = 2 # for sockets of the test itself
   FOREVER = 1_000_000
   HANGS = 1000 # seconds that a request takes
 

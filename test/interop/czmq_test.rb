@@ -230,7 +230,7 @@ class InteropCzmqTest < InteropCase
 
   test "PLAIN: a REP of Godwit that speaks ZAP decides about CZMQ's clients" do
     zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
-    # A refused client of libzmq gives up for good: its later messages have no peer.
+    # A refused client of libzmq gives up: its later messages have no peer.
     sent = Queue.new
     in_thread do
       zap.serve do |version, id, _domain, _address, _identity, _mechanism, name, password|
@@ -281,7 +281,7 @@ class InteropCzmqTest < InteropCase
     assert_nil ours.recv(timeout: REFUSED, exception: false)
   end
 
-  test "CURVE: CZMQ's authenticator lets in the certificates that it has and no others" do
+  test "CURVE: CZMQ's authenticator accepts only certificates that it has" do
     server, known = keypairs
     folder = scratch_dir
     File.write(

@@ -3,14 +3,14 @@
 require_relative "../test_helper"
 require_relative "peer"
 
-# What the tests with another library share: pyzmq, unless a class says otherwise. Messages are
-# Arrays of frames on its side.
+# Shared by the tests with another library: pyzmq, unless a class names another. Messages are Arrays
+# of frames on its side.
 class InteropCase < Godwit::TestCase
   PATIENCE = Godwit::TestSupport::Peer::PATIENCE # seconds that a message may take
-  REFUSED = 0.5 # seconds after which what has not come is taken for refused
+  REFUSED = 0.5 # seconds after which a missing message counts as refused
 
   class << self
-    # @return [Symbol] what the other side is called
+    # @return [Symbol] the name of the other side
     def other = :python
 
     # @return [String, nil] why there is no other side
@@ -72,8 +72,8 @@ class InteropCase < Godwit::TestCase
     end
   end
 
-  # Sends by the block until the other block receives something, for subscriptions that travel at
-  # their own pace.
+  # Sends by the block until the other block receives a message, for subscriptions that arrive
+  # later.
   def published(receive, &publish)
     eventually("nothing that was published arrived") do
       publish.call

@@ -5,7 +5,7 @@
 require "socket"
 require_relative "interop_case"
 
-# What goes over the wire: shapes and sizes of messages, IPv6, heartbeats, REQ's options.
+# The wire: shapes and sizes of messages, IPv6, heartbeats, REQ's options.
 class InteropMessagesTest < InteropCase
   BINARY = (0..255).to_a.pack("C*").freeze
   SHAPES = [
@@ -114,7 +114,7 @@ class InteropMessagesTest < InteropCase
     assert_equal ["still here"], theirs.recv
   end
 
-  test "heartbeats find that pyzmq has stopped, and it comes back" do
+  test "heartbeats detect that pyzmq has stopped, and it returns" do
     ours = open_socket(:DEALER, heartbeat_interval: 0.1, heartbeat_timeout: 0.2)
     plain = open_socket(:DEALER)
     sockets =

@@ -90,7 +90,7 @@ class InteropPatternsTest < InteropCase
 
     sub.unsubscribe("b.")
     number = 1
-    eventually("b. still comes after it was unsubscribed") do
+    eventually("b. still arrives after it was unsubscribed") do
       number += 1
       pub.send "b.#{number}"
       pub.send "a.#{number}"
@@ -103,7 +103,7 @@ class InteropPatternsTest < InteropCase
   # A bound SUB sends its subscriptions to a connected PUB only during a call on the SUB. Calls it
   # until the block no longer times out.
   def tended(theirs)
-    eventually("pyzmq's subscriptions never came") do
+    eventually("pyzmq's subscriptions never arrived") do
       theirs.recv(timeout: 0)
       yield
     rescue Godwit::TimeoutError
@@ -111,7 +111,7 @@ class InteropPatternsTest < InteropCase
     end
   end
 
-  # Drops what was sent only to see whether anything arrives.
+  # Drops the messages that were sent only to see whether any arrives.
   def next_but(sub, probe)
     loop do
       message = sub.recv(timeout: PATIENCE)

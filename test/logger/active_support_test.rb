@@ -27,7 +27,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     def lines = @io.string.lines(chomp: true)
   end
 
-  # The same of what a reader gets: tags are beside the text, once.
+  # The same of a reader's records: tags are beside the text, once.
   class Records
     LAST = "the last one"
 
@@ -116,7 +116,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     end
   end
 
-  test "TaggedLogging: without a block, a logger of its own with the tags" do
+  test "TaggedLogging: without a block, a separate logger with the tags" do
     assert_alike do |_, logger|
       log = ActiveSupport::TaggedLogging.new(logger)
       other = log.tagged("job", 7)
@@ -199,7 +199,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
       Array.new(3) { pull.recv(timeout: 5)[%r{ -- : (.*)}, 1] }
   end
 
-  test "log_tags: what Rails' rack logger does with a request" do
+  test "log_tags: the calls of Rails' rack logger for a request" do
     request = Struct.new(:request_id, :host).new("9-8-7", "www")
     taggers = [:request_id, ->(given) { given.host }, "fixed"]
     assert_alike do |first, second|
@@ -253,7 +253,7 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     end
   end
 
-  test "silence: as LoggerSilence does it, in a logger that has it and in a broadcast" do
+  test "silence: like LoggerSilence, in a logger that has it and in a broadcast" do
     assert_alike do |first, second|
       [first, second].each { |one| one.extend(ActiveSupport::LoggerThreadSafeLevel) }
       log = ActiveSupport::BroadcastLogger.new(first, second)

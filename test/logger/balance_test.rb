@@ -2,9 +2,9 @@
 
 require "test_helper"
 
-# Writers and their reader die by kill -9 and are started again, at random. Each writer notes in a
-# file what it is about to log, each reader what it got, so the truth is known: the accounts must
-# say it. GODWIT_LOGGER_BALANCE_SECONDS has it go on for longer (rake soak:logger).
+# Writers and their reader are killed by kill -9 and started again, at random. Each writer notes in
+# a file the records that it is about to log, each reader the records that it got. The statistics
+# must agree with these files. GODWIT_LOGGER_BALANCE_SECONDS sets a longer run (rake soak:logger).
 class LoggerBalanceTest < Godwit::TestCase
   SECONDS =
     Float(
@@ -58,7 +58,7 @@ class LoggerBalanceTest < Godwit::TestCase
 
   # What the reader's file says of a writer.
   Got = Struct.new(:name, :seqs, :numbers, :times)
-  # Seconds between two writings of a reader's accounts, and what a busy machine adds.
+  # Seconds between two writings of a reader's statistics, and the delay of a busy machine.
   PERIOD = 1.0 + 5.0
 
   test "writers killed, the reader alive: only the last records of killed writers are lost" do

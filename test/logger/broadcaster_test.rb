@@ -12,7 +12,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
   Broadcaster = Godwit::Logger::Broadcaster
   Reader = Godwit::Logger::Reader
 
-  # Remembers what it was given.
+  # Remembers its arguments.
   class Sink
     attr_reader :records
 
@@ -291,7 +291,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     assert_raises(Godwit::ArgumentTypeError) { Broadcaster.new("tcp://127.0.0.1:*", on_foreign: 1) }
   end
 
-  test "close hands out what has arrived" do
+  test "close delivers the records that have arrived" do
     sink = Sink.new
     relay =
       Broadcaster.new(
@@ -301,19 +301,19 @@ class LoggerBroadcasterTest < Godwit::TestCase
     one = subscriber(relay)
     relay.stop.wait(5)
     push_to(relay).send_many(Array.new(200) { |i| frames(i + 1) })
-    with_constants(Broadcaster, DRAIN: 10) { relay.close } # it ends when nothing more comes
+    with_constants(Broadcaster, DRAIN: 10) { relay.close } # it ends when no more records arrive
     assert_equal [*1..200], sink.records.select { |record| record.writer == WRITER }.map(&:seq)
     assert_equal [*1..200], Array.new(200) { one.recv(timeout: 5).seq }
   end
 
-  test "nothing that comes from outside ends the sink" do
+  test "no message from outside ends the sink" do
     sink = Sink.new
     relay = broadcaster(sink: sink).start
     push = push_to(relay)
     [Array.new(5, "end of feed"), ["end of feed", "0" * 32],
       Array.new(5, "")].each.with_index(1) do |message, seq|
       push.send(message)
-      # So it may be the last of what the sink takes at once.
+      # So it may be the last record that the sink takes at once.
       eventually { relay.statistics["messages"] == 2 * seq - 1 }
       push.send(frames(seq))
       eventually { sink.records.size == seq }
@@ -383,7 +383,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     relay&.close
   end
 
-  test "an address that is taken is named, and nothing stays open" do
+  test "an address in use is named, and no socket stays open" do
     relay = broadcaster(control: "tcp://127.0.0.1:*")
     [[relay.input.first, nil, nil], ["tcp://127.0.0.1:*", relay.output.first, nil],
       ["tcp://127.0.0.1:*", nil, relay.control.first]].each do |input, output, control|
@@ -430,7 +430,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
 
   test "what a reader does not read is bounded in bytes: what is beyond goes to nobody, and " \
     "counts as skipped, until that reader has gone" do
-    not_on :ffi, "high-water marks alone bound what a reader does not read"
+    not_on :ffi, "only high-water marks bound the answers that a reader does not read"
     relay = broadcaster(out_bytes: 1_000_000).start
     push = push_to(relay)
     stuck =

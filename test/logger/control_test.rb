@@ -35,7 +35,7 @@ class LoggerControlTest < Godwit::TestCase
     own(Godwit::Logger::Control.new(@relay.control.first, context: context, **options))
   end
 
-  # @return [Array<String>] what a plain socket gets for an answer
+  # @return [Array<String>] the answer that a plain socket gets
   def ask(question, type: :REQ)
     socket = open_socket(type, linger: 0).connect(@relay.control.first)
     socket.send(question)

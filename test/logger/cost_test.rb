@@ -12,7 +12,7 @@ class LoggerCostTest < Godwit::TestCase
 
   test "no reader, many calls: memory stays flat and small, and the end counts them" do
     not_on :jruby, "its memory is Java's"
-    not_on :ffi, "the gem ffi takes memory of its own"
+    not_on :ffi, "the gem ffi has its own memory"
     result = assert_child(run_child(<<~RUBY))
       def rss = File.read("/proc/self/status")[/VmRSS:\\s+(\\d+)/, 1].to_i
       bare = rss

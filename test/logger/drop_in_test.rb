@@ -38,7 +38,7 @@ class LoggerDropInTest < Godwit::TestCase
     end
   end
 
-  test "what its methods give" do
+  test "return values of its methods" do
     log = logger
     plain = ::Logger.new(StringIO.new)
     calls = [
@@ -124,7 +124,7 @@ class LoggerDropInTest < Godwit::TestCase
     end
   end
 
-  test "what would do nothing is refused" do
+  test "an option without effect is refused" do
     {spool: scratch_dir, fsync: true}.each do |name, value|
       assert_raises(ArgumentError, name.to_s) { Godwit::Logger.new(nowhere, name => value) }
     end
@@ -250,7 +250,7 @@ class LoggerDropInTest < Godwit::TestCase
     assert_equal ["sym", "1", "Object", "\u{FFFD}", "a b"], records(5).map(&:prog)
   end
 
-  test "methods of the program's own that give what they should not raise nothing into it" do
+  test "errors of the program's own methods do not reach the program" do
     nothing = Object.new
     def nothing.inspect = nil
     itself = Object.new

@@ -39,14 +39,14 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_child(run_child(PRELUDE + program, [scratch_dir], **options)).stdout.lines(chomp: true)
   end
 
-  # How a process ends while other threads log: what `info` said true of is on the disk, whatever
-  # comes after.
+  # How a process ends while other threads log: records for which `info` returned true are on the
+  # disk, whatever happens later.
   {
     "the process ends, and lingers in vain" => "",
     "another thread closes the logger" => "log.close",
     "an at_exit block that comes first waits" => "at_exit { sleep 0.2 }"
   }.each do |how, ending|
-    test "what is confirmed while #{how} is on the disk, and nothing else" do
+    test "records that are confirmed while #{how} are on the disk, and nothing else" do
       result = assert_child(run_child(PRELUDE + <<~RUBY, [scratch_dir]))
         log = Godwit::Logger.new("ipc://\#{FOLDER}/nobody",
           durable: "\#{FOLDER}/durable", linger: 0.3)
@@ -168,7 +168,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_equal ["first", "second", "0"], lines
   end
 
-  test "trap handlers log too, also in the midst of a call that logs" do
+  test "trap handlers log too, also during a call that logs" do
     lines = run_program(<<~'RUBY')
       receiver
       log = log_to
@@ -198,7 +198,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_equal (0...main.size).map { |index| "main #{index}" }, main
   end
 
-  test "at the process's end what is left is sent, within linger" do
+  test "at the process's end remaining records are sent, within linger" do
     Dir.mkdir(File.join(scratch_dir, "x"))
     receiver = start_child("#{PRELUDE}receiver; puts 'up'; $stdin.read; finish", [scratch_dir])
     receiver.wait_for("up")
@@ -211,7 +211,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
       assert_child(receiver.finish).stdout.lines(chomp: true).drop(1)
   end
 
-  test "without a receiver the process's end waits for linger, and says what is kept" do
+  test "without a receiver the process's end waits for linger, and reports how many are kept" do
     program =
       "#{PRELUDE}log = log_to(linger: 0.3); log.info('x'); at_exit { " \
       "$stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s) }"

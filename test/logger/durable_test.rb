@@ -48,7 +48,7 @@ class LoggerDurableTest < Godwit::TestCase
   # An endpoint without a listener.
   def nowhere = @nowhere ||= endpoint_for(:ipc_file)
 
-  # The loggers first: what they have to say of their rest is no matter here.
+  # The loggers first: their messages about unsent records do not matter here.
   def teardown
     (@to_close || []).reverse_each { |one| capture_io { one.close } }
     super
@@ -75,7 +75,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_match(/\AI, \[.*\]  INFO -- billing: record 0\z/, lines.first)
   end
 
-  test "whatever the program's name, a record is what it was" do
+  test "whatever the program's name, a record stays unchanged" do
     open_receiver
     log = open_log
     log.info("p" * 70_000) { "first" }
@@ -107,7 +107,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal 0, @receiver.stats.not_forwarded
   end
 
-  test "what comes after the close is refused, and counted" do
+  test "records after the close are refused, and counted" do
     log = open_log(nowhere)
     assert_equal true, log.info("in time")
     _, told = capture_io { log.close }
@@ -171,7 +171,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal 0, open_log(nowhere).stats.queued
   end
 
-  test "what cannot be with durable: is refused at once" do
+  test "options that contradict durable: are refused at once" do
     {overflow: :drop_old, wire: :plain, bind: true, durable: 5,
      durable_bytes: 0}.each do |name, value|
       error =
@@ -309,7 +309,7 @@ class LoggerDurableTest < Godwit::TestCase
     end
   end
 
-  test "the last record of a thread that is killed when it is stored goes too" do
+  test "the last record of a thread that is killed when it is stored is sent too" do
     open_receiver
     log = open_log
     log.info("first")
@@ -376,7 +376,7 @@ class LoggerDurableTest < Godwit::TestCase
     [verb, key, Wire.value(value)]
   end
 
-  test "the wire: what comes twice is written once, what is missing is asked for" do
+  test "the wire: a repeated record is written once, a missing one is requested" do
     open_receiver
     dealer = open_socket(:DEALER).connect(@receiver.last_endpoint)
     key = "k" * 16
@@ -453,7 +453,7 @@ class LoggerDurableTest < Godwit::TestCase
     eventually { broadcaster.last(1_000).size == 100 && lines.size >= 100 }
     [other, durable].each(&:close)
     @receiver.close
-    broadcaster.close # and with it what has come to the sink
+    broadcaster.close # and with it the records in the sink
     %w[durable other].each do |name|
       assert_equal (0...50).map { |index| "#{name} #{index}" }, texts.grep(/#{name}/)
     end

@@ -13,7 +13,7 @@ class LoggerExitTest < Godwit::TestCase
     "by SIGTERM" => "$stderr.reopen(File::NULL); Process.kill(:TERM, Process.pid); sleep",
     "in a thread's exit" => "Thread.new { exit }.join"
   }.each do |how, ending|
-    test "what was logged before the end arrives, when it ends #{how}" do
+    test "records logged before the end arrive, when it ends #{how}" do
       not_on(:jruby, "an untrapped signal ends Java") if how.include?("TERM")
       not_on(:jruby, "an exit in a thread runs no at_exit block there") if how.include?("thread")
       start_child(
@@ -24,7 +24,7 @@ class LoggerExitTest < Godwit::TestCase
     end
   end
 
-  # What a child says as its end begins, of the clock that all processes share.
+  # The time at which a child's end begins, on the clock that all processes share.
   SAY_WHEN = "at_exit { $stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s) }"
 
   test "without a reader the end waits for linger, and reports how many were not sent" do
@@ -96,7 +96,7 @@ class LoggerExitTest < Godwit::TestCase
     assert_operator monotonic - Float(result.stdout), :>=, 0.49
   end
 
-  test "a reader that takes its time gets all of it within linger" do
+  test "a slow reader gets all records within linger" do
     # The queue has room for all records: this test is not about a slow connection.
     child =
       start_child(
@@ -193,7 +193,7 @@ class LoggerExitTest < Godwit::TestCase
   def interrupt_to_the_end(child)
     child.wait_for("ending")
     ending = in_thread { child.finish }
-    eventually do # the first may hit the block that says so
+    eventually do # the first signal may hit the block that prints it
       Process.kill(:INT, child.pid)
       !ending.alive?
     rescue Errno::ESRCH

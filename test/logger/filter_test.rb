@@ -76,7 +76,7 @@ class LoggerFilterTest < Godwit::TestCase
     refute fits?(line, level: "warn")
   end
 
-  test "it is frozen, holds copies, and goes where a block or a pattern goes" do
+  test "a filter is frozen, holds copies, and can replace a block or a pattern" do
     prog = +"billing"
     filter = Filter.new(prog: prog)
     prog << "2"

@@ -2,7 +2,7 @@
 
 require_relative "logs"
 
-# A forked child logs on by itself, and the parent's records are the parent's (F5).
+# A forked child logs separately, and the parent's records stay the parent's (F5).
 class LoggerForkTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 

@@ -29,7 +29,7 @@ class LoggerInterruptsTest < Godwit::TestCase
   end
 
   test "when it has just taken the lock under which the sender begins" do
-    not_on :jruby, "a TracePoint there does not see what is Java's"
+    not_on :jruby, "a TracePoint there does not see Java's methods"
     log = logger
     stopped_after(:try_lock) { log.info("first") }
     log.info("second")
@@ -38,7 +38,7 @@ class LoggerInterruptsTest < Godwit::TestCase
   end
 
   test "when it has just taken the lock under which the logger is closed" do
-    not_on :jruby, "a TracePoint there does not see what is Java's"
+    not_on :jruby, "a TracePoint there does not see Java's methods"
     log = logger
     log.info("first")
     stopped_after(:try_lock) { log.close }
@@ -66,12 +66,12 @@ class LoggerInterruptsTest < Godwit::TestCase
 
   {"durable: folder" => -> { {durable: folder} },
    "bind: true" => -> { {bind: true} }}.each do |name, options|
-    test "wherever a logger with #{name} is cut short as it begins, what it had is free" do
-      not_on :jruby, "a TracePoint there does not see what is Java's"
+    test "wherever the start of a logger with #{name} is interrupted, its resources are free" do
+      not_on :jruby, "a TracePoint there does not see Java's methods"
       may_lose
       options = instance_exec(&options)
       cut = -> { Godwit::Logger.new(nowhere, linger: 0, **options) }
-      cut.call.close # what is loaded with the first is loaded
+      cut.call.close # files that the first logger loads are loaded
       count = 1
       while cut_short(count) { cut.call.close }
         cut.call.close

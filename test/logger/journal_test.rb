@@ -3,7 +3,7 @@
 require "test_helper"
 require_relative "records"
 
-# What a receiver knows after a crash: what is in its file, and what must go from it.
+# The state of a receiver after a crash: the records in its file, and the records that it must cut.
 class LoggerJournalTest < Godwit::TestCase
   include LoggerTests::Records
 
@@ -35,7 +35,7 @@ class LoggerJournalTest < Godwit::TestCase
     [*old, file].flat_map { |name| File.readlines(name, chomp: true) }
   end
 
-  test "after a restart it knows each writer's last, and cuts what it does not know of" do
+  test "after a restart it knows each writer's last record, and cuts unknown ones" do
     journal = open_journal
     journal.write_durable(durable(A, 1, 2, 3) + durable(B, 7))
     journal.write([record("plain")])

@@ -32,7 +32,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     assert_equal [*0...700], taken.flatten(1).map(&:first)
   end
 
-  each_kind "none goes in once it is closed; what is in comes out" do
+  each_kind "none goes in once it is closed; queued entries still come out" do
     one = queue
     one.append(entry(1))
     one.close
@@ -122,7 +122,7 @@ class LoggerLogQueueTest < Godwit::TestCase
 
   each_kind "entries outlive the collector, wherever it moves them" do
     one = queue(records: 10_000, bytes: 1 << 24)
-    4.times { GC.start } # it is old, and what comes into it is young
+    4.times { GC.start } # the queue is old, and its entries are young
     count = rounds(2_000, stressed: 50)
     count.times do |number|
       one.append(entry(Object.new, "n#{number}"))

@@ -89,7 +89,7 @@ module Godwit
         eventually { room.instance_variable_get(:@waiters).positive? }
       end
 
-      # A program that logs, to its end; what it sent is for {#record}.
+      # A program that logs, to its end; {#record} reads its records.
       def assert_logs(source, **options)
         result =
           assert_child(

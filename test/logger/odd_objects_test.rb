@@ -4,7 +4,7 @@ require_relative "logs"
 require "stringio"
 
 # "Never raises into the application": whatever a program logs, each call returns, and a record
-# comes for it.
+# arrives for it.
 class LoggerOddObjectsTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 

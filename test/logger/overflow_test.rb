@@ -15,18 +15,19 @@ class LoggerOverflowTest < Godwit::TestCase
     Array.new(count) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)) }
   end
 
-  # Has the sender hold what it takes.
+  # Makes the sender keep the records that it takes.
   def stall(log)
     log.info("held")
     eventually { log.stats.queued == 1 && room(log).empty? }
   end
 
-  # Callers wait for the socket in vain for a second of a clock that goes quickly.
+  # Callers wait for the socket without success for a second of a fast clock.
   def impatient(&block) = with_clock(Godwit::TestSupport::ManualClock.new(tick: 0.1), &block)
 
   def room(log) = log.instance_variable_get(:@handle).current.queue
 
-  test "drop_new keeps the oldest, counts the others, and says so when there is room again" do
+  test "drop_new keeps the oldest, counts the others, and reports the loss when there is room " \
+    "again" do
     endpoint = nowhere
     log = logger(endpoint, queue: 10)
     stall(log)
@@ -57,7 +58,7 @@ class LoggerOverflowTest < Godwit::TestCase
       writer = in_thread { 2_000.times { |number| log.info(number.to_s) } }
       until heard.size == 2_000
         heard << Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text
-        pause = monotonic + 0.2 # that it is slow is what is tried here
+        pause = monotonic + 0.2 # the slowness is the subject of this test
         Thread.pass while (heard.size % 500).zero? && monotonic < pause
       end
       writer.join
@@ -204,7 +205,7 @@ class LoggerOverflowTest < Godwit::TestCase
     assert_equal %i[waits other logged], order
   end
 
-  test "what it has to say of itself goes to stderr, once in a while" do
+  test "its own messages go to stderr, once in a while" do
     log = logger(nowhere, linger: 0)
     _, said = capture_io do
       log.close
@@ -256,6 +257,6 @@ class LoggerOverflowTest < Godwit::TestCase
     assert_operator 50_000 * (stats.queued + stats.sent), :<, 2_000_000
     taken = stats.sent - 1
     assert_equal (0...taken).to_a, Array.new(taken) { record.text.to_i }
-    eventually { log.stats.sent > stats.sent } # what was taken makes room
+    eventually { log.stats.sent > stats.sent } # taken records make room
   end
 end

@@ -18,7 +18,7 @@ class LoggerPlainLineTest < Godwit::TestCase
 
   def utf8(text) = Godwit::Logger.const_get(:Text).utf8(text)
 
-  # In the midst of a second, at its edges, and where a zone's hour jumps.
+  # Within a second, at its edges, and where a zone's hour jumps.
   def times
     start = Time.utc(2026, 10, 24, 12).to_i
     random = Random.new(7)
@@ -30,7 +30,7 @@ class LoggerPlainLineTest < Godwit::TestCase
     ].flatten
   end
 
-  test "each line is what Ruby's formatter makes of it, without its end" do
+  test "each line equals the line of Ruby's formatter, without its end" do
     one = sequence
     lines = Godwit::Logger.const_get(:Lines).new
     formatter = Logger::Formatter.new

@@ -31,7 +31,7 @@ class LoggerPlainWireTest < Godwit::TestCase
   OTHERS = ["\xFF", "\xFFa".b, "ä".encode("UTF-16LE"), "ä".encode("ISO-8859-1"), "a\xC3"].freeze
 
   # Twice, since the first line of a level and a name takes the slow path.
-  test "each line is what Ruby's formatter makes of it, for any level, name and text" do
+  test "each line equals the line of Ruby's formatter, for any level, name and text" do
     log = plain
     random = Random.new(7)
     progs = [nil, "billing", "ä b", "a\0b", :symbol, "x" * 2_000]
@@ -55,7 +55,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     2.times { log.info("text") && assert_equal(ruby_line(came = line, "one", "text"), came) }
   end
 
-  test "texts in other encodings, and what is no text, come as before" do
+  test "texts in other encodings, and other objects, arrive as before" do
     log = plain
     log.info("so that the name is known")
     line
@@ -88,7 +88,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     time
   end
 
-  # Without summer time, in which an hour comes twice.
+  # Without summer time, in which an hour occurs twice.
   def within(zone)
     before = ENV["TZ"]
     ENV["TZ"] = zone
@@ -114,7 +114,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     end
   end
 
-  test "whatever changes how a line looks has its effect at once, and ends at once" do
+  test "a setting that changes the form of a line has its effect at once, and ends at once" do
     log = plain(progname: "p")
     log.info("known")
     line
@@ -264,7 +264,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     threads.each(&:value)
     assert_equal [[*0...count]] * 4,
       heard.group_by(&:first).sort.map { |_, ones| ones.map { |one| one[1].to_i } }
-    assert log.flush(timeout: HANG) # the sender may not have counted yet what has arrived
+    assert log.flush(timeout: HANG) # the sender may not have counted the received records yet
     assert_equal [0, 4 * count, 0], log.stats.to_h.values_at(:queued, :sent, :dropped)
   end
 
@@ -309,7 +309,7 @@ class LoggerPlainWireTest < Godwit::TestCase
   end
 
   test "the thread that sends is killed: no line is lost" do
-    not_on :jruby, "a kill there may lose what Queue#pop has just taken"
+    not_on :jruby, "a kill there may lose the entry that Queue#pop has just taken"
     log = plain
     300.times do |number|
       mixed(log, number)
@@ -331,7 +331,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     Array.new(count) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text }
   end
 
-  test "drop_new keeps the oldest and says so; drop_old keeps the newest" do
+  test "drop_new keeps the oldest and reports the loss; drop_old keeps the newest" do
     {drop_new: 0..9, drop_old: 20..29}.each do |policy, kept|
       endpoint = "#{nowhere}-#{policy}"
       log = plain(endpoint, queue: 10, overflow: policy, progname: "p")
@@ -346,7 +346,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     end
   end
 
-  test "block: the caller waits for room, in order; close counts what could not go" do
+  test "block: the caller waits for room, in order; close counts the lines that could not go" do
     endpoint = nowhere
     log = plain(endpoint, queue: 5, overflow: :block)
     stall(log)

@@ -4,7 +4,7 @@ require "test_helper"
 require "timeout"
 require_relative "made_records"
 
-# The reading side of the logger: what it yields, what it counts, how it waits and ends.
+# The reading side of the logger: its records, its counts, how it waits and ends.
 class LoggerReaderTest < Godwit::TestCase
   include MadeRecords
 
@@ -16,7 +16,7 @@ class LoggerReaderTest < Godwit::TestCase
 
   def texts(reader, count) = Array.new(count) { reader.recv(timeout: 5).text }
 
-  test "records come whole, with what their writer said" do
+  test "records arrive whole, with their writer's values" do
     one = reader
     push_to(one).send(
       frames(1, level: 3, text: "card refused", tags: ["req-9"], payload: {user: 42})
@@ -32,7 +32,7 @@ class LoggerReaderTest < Godwit::TestCase
     refute_predicate record, :plain?
   end
 
-  test "each, an Enumerator, lazy: what was not taken stays for the next" do
+  test "each, an Enumerator, lazy: records that were not taken stay for the next call" do
     one = reader
     push_to(one).send_many(Array.new(600) { |i| frames(i + 1, level: i % 6) })
     one.each { |record| break if record.seq == 10 }
@@ -43,7 +43,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal (26..600).to_a, one.first(575).map(&:seq)
   end
 
-  test "what is foreign may be looked at, without a lock" do
+  test "foreign messages may be observed, without a lock" do
     one = reader
     seen = []
     assert_same one, one.on_foreign { |message| seen << [message, one.foreign] }
@@ -65,7 +65,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_same one, one.wait_connected(timeout: 5)
   end
 
-  test "each ends when it is closed, recv says so" do
+  test "each ends when it is closed, recv raises" do
     one = reader
     loops = Array.new(2) { in_thread { one.each { flunk } } }
     waiting = in_thread { assert_raises(Godwit::ClosedError) { one.recv } }
@@ -90,7 +90,7 @@ class LoggerReaderTest < Godwit::TestCase
   end
 
   test "an interrupt just before the wait leaves no thread counted as waiting" do
-    not_on :jruby, "a TracePoint there does not see what is Java's"
+    not_on :jruby, "a TracePoint there does not see Java's methods"
     one = reader
     here = Thread.current
     trace = TracePoint.new(:c_return, :return) do |point|
@@ -106,7 +106,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal 0, one.instance_variable_get(:@waiting)
   end
 
-  test "gaps are counted per writer, and what comes again is not counted twice" do
+  test "gaps are counted per writer, and a repeated record is not counted twice" do
     one = reader
     push = push_to(one)
     [1, 2, 5, 5, 3, 6].each { |seq| push.send(frames(seq, writer: writer(1))) }
@@ -349,7 +349,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal [4004, 0, 0, 0], [one.received, one.lost, one.late, one.dropped]
   end
 
-  test "what waits in a subscriber is bounded: the writer with most of it loses records" do
+  test "the queue of a subscriber is bounded: the writer with most of it loses records" do
     one = sent_at_once({1 => 4000, 2 => 100}, queue_bytes: 100_000)
     records = one.first(200).group_by(&:writer)
     assert_equal (1..100).to_a, records[writer(2)].map(&:seq)
@@ -379,7 +379,7 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal [4, 38 + 3, 2, 10], [account.received, account.lost, account.late, account.last]
   end
 
-  test "a subscriber to everything counts by seq, from the first that comes" do
+  test "a subscriber to everything counts by seq, from the first record that arrives" do
     pub = open_socket(:PUB).bind(endpoint_for(:tcp))
     one = subscriber(pub)
     [[5, 1], [6, 1], [9, 2]].each { |seq, tseq| pub.send(frames(seq, tseq: tseq)) }

@@ -15,7 +15,7 @@ class LoggerReadingProcessTest < Godwit::TestCase
     include MadeRecords
   RUBY
 
-  test "in a child a reader says so, and leaves the parent's and its state file alone" do
+  test "in a child a reader raises, and leaves the parent's reader and its state file alone" do
     not_on :jruby, "JRuby cannot fork"
     assert_done <<~RUBY
       #{WIRE}

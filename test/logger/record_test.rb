@@ -46,7 +46,7 @@ class LoggerRecordTest < Godwit::TestCase
     refute_predicate record, :plain?
   end
 
-  test "what is left out is nil, or empty" do
+  test "a missing field is nil, or empty" do
     record =
       Record.parse(["INFO...", %({"v":1,"writer":"#{WRITER}","seq":1,"tseq":1,"t_ns":1}), ""])
     assert_equal ["", "", nil, nil, nil, [], nil, nil, ""],
@@ -79,7 +79,7 @@ class LoggerRecordTest < Godwit::TestCase
     ].each { |header| assert_nil Record.parse(["INFO.a.b.", header, "text"]), header }
   end
 
-  test "a header that breaks off behind its head is read as far as it goes" do
+  test "a header that breaks off behind its head is read up to there" do
     record =
       Record.parse(
         ["INFO.a.b.", %({"v":1,"writer":"#{WRITER}","seq":7,"tseq":3,"t_ns":5,"mono), "text"]

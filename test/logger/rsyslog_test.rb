@@ -6,7 +6,7 @@ require_relative "served"
 
 # rsyslog with its modules for ZeroMQ (Debian: rsyslog, rsyslog-czmq), in both directions, with the
 # configuration in docs/logging.md. It runs as a child with its own file, pid file and folder; the
-# system's own is left alone. Its exit status means nothing: Debian's ends by a signal.
+# system's service is not touched. Its exit status means nothing: Debian's ends by a signal.
 class RsyslogTest < Godwit::TestCase
   include Served
 
@@ -48,7 +48,7 @@ class RsyslogTest < Godwit::TestCase
   # taken a port that was free a moment ago.
   def endpoint = "ipc://#{scratch_dir}/rsyslog"
 
-  # A socket of its own for what programs log.
+  # A separate socket for programs' logs.
   def log_socket = "#{scratch_dir}/log"
 
   # rsyslog with messages that come from {log_socket}.
@@ -146,11 +146,11 @@ class RsyslogTest < Godwit::TestCase
     assert_equal 0, server.signal(:TERM).finish.status.exitstatus
   end
 
-  test "rsyslog's PUB: a reader that subscribes gets what comes once it has" do
+  test "rsyslog's PUB: a reader that subscribes gets all later records" do
     child = sending(%(endpoints="@#{endpoint}" socktype="PUB"))
     reader = own(Godwit::Logger::Reader.subscribe(endpoint, level: "error"))
     # It binds at its first message, which is lost, and some more until the subscription is there.
-    got = eventually("nothing came") do
+    got = eventually("no record came") do
       syslog(3, "are you there")
       reader.recv(timeout: 0.1, exception: false)
     end

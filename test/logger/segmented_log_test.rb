@@ -35,7 +35,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     assert_equal [3, Zlib.crc32("\0\0\0\0\0\0\0\7abc"), 7, "abc"], bytes.unpack("NNQ>a*")
   end
 
-  test "what was appended is read in order, over files and in pieces of any size" do
+  test "appended records are read in order, over files and in pieces of any size" do
     [17, 100, 1000, 1 << 20].each do |most|
       @folder = File.join(scratch_dir, "of #{most}").tap { |name| Dir.mkdir(name) }
       segments = fill(open_segments(segment_bytes: 500), 1..100)
@@ -46,7 +46,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     end
   end
 
-  test "a reader that is at the end finds what comes later, also in the next file" do
+  test "a reader at the end finds later records, also in the next file" do
     segments = open_segments(segment_bytes: 100)
     cursor = segments.after(0)
     assert_nil segments.read(cursor, 4096)
@@ -115,7 +115,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     assert_operator told.size, :<, 10
   end
 
-  test "wherever the last file is torn, what is whole stays and the rest goes" do
+  test "wherever the last file is torn, whole records stay and the rest is cut" do
     fill(open_segments(segment_bytes: 300), 1..15)
     last = files.last
     bytes = File.binread(last)
@@ -229,7 +229,7 @@ class LoggerSegmentsTest < Godwit::TestCase
     assert_equal 0, segments.cut
   end
 
-  test "an interrupt that comes when an entry is written, and not yet counted, waits" do
+  test "an interrupt when an entry is written, and not yet counted, waits" do
     segments = fill(open_segments, [1])
     file = segments.instance_variable_get(:@file)
     write = file.method(:syswrite)

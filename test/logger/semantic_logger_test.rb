@@ -36,7 +36,7 @@ class SemanticLoggerTest < Godwit::TestCase
     refute_nil other.payload["thread"]
   end
 
-  test "tags, named tags, an exception and a duration stay what they are" do
+  test "tags, named tags, an exception and a duration stay unchanged" do
     logs(<<~RUBY)
       SemanticLogger.application = "shop"
       SemanticLogger.tagged("req-9") do

@@ -52,7 +52,7 @@ class LoggerSenderTest < Godwit::TestCase
     assert_equal "2", record.text
   end
 
-  test "a reader that goes and comes back: what is logged meanwhile arrives" do
+  test "a reader that goes and returns: records logged in between arrive" do
     endpoint = "ipc://#{scratch_dir}/reader"
     log = logger(endpoint, reconnect_interval: 0.01)
     first = RecordPull.new(open_socket(:PULL).bind(endpoint))
@@ -68,7 +68,8 @@ class LoggerSenderTest < Godwit::TestCase
     end
     arrived = [second.recv(timeout: 5).last[/\d+/].to_i]
     arrived << second.recv(timeout: 5).last[/\d+/].to_i until arrived.last == 4_999
-    # What libzmq had given to the first connection before it saw its end is lost with it.
+    # The messages that libzmq had given to the first connection before it saw its end are lost with
+    # it.
     assert_equal (arrived.first..4_999).to_a, arrived
     assert_operator arrived.first, :<, 4_999
   end

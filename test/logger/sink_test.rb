@@ -4,7 +4,7 @@ require "test_helper"
 require "zlib"
 require_relative "records"
 
-# The file that `serve --file` writes: lines, rotation, what is kept, a disk that is full.
+# The file that `serve --file` writes: lines, rotation, old files, a disk that is full.
 class LoggerSinkTest < Godwit::TestCase
   include LoggerTests::Records
 
@@ -148,7 +148,7 @@ class LoggerSinkTest < Godwit::TestCase
     foreign.each { |file| assert File.exist?(file), file }
   end
 
-  test "by size: no file is larger, whatever the batches, and nothing is lost or in disorder" do
+  test "by size: no file is larger, whatever the batches, and no record is lost or out of order" do
     one = sink(rotate: 1_000)
     all = records(200)
     all.each_slice(70) { |some| one.write(some) }
@@ -159,7 +159,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_equal ["app.log.0", "app.log.1"], old_names(one).first(2)
   end
 
-  test "by size: a line that is larger has a file of its own" do
+  test "by size: a larger line has its own file" do
     one = sink(rotate: 100)
     one.write([record("x" * 300), record("y" * 300)])
     assert_equal 1, content.lines.size
@@ -173,7 +173,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_match(/record 200\n\z/, content)
   end
 
-  test "gzip: old files are compressed under whatever name they have by then" do
+  test "gzip: old files are compressed, even if they were renamed" do
     one = sink(rotate: 2_000, gzip: true)
     # the first takes a while to compress
     all = [record(Random.new(1).bytes(4_000_000).unpack1("H*")), *records(300)]
@@ -187,7 +187,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_operator one.old_files.size, :>, 5
   end
 
-  test "gzip: what an earlier process left is done, its halves go" do
+  test "gzip: an earlier process's unfinished files are compressed, and halves are deleted" do
     File.write("#{path}.20261101", "old\n")
     File.write("#{path}.20261102.77.gz.part", "half")
     one = sink(rotate: :daily, gzip: true, keep: 5, clock: Clock.new(day(3)))
@@ -291,7 +291,7 @@ class LoggerSinkTest < Godwit::TestCase
     assert_raises(Godwit::ClosedError) { one.reopen }
   end
 
-  # In a child: the limit, and the signal that comes with it, are the process's.
+  # In a child: the limit and its signal are the process's.
   FULL = <<~RUBY
     require "godwit"
     require "./test/logger/records"

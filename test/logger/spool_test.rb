@@ -3,8 +3,8 @@
 require "test_helper"
 require_relative "logs"
 
-# `overflow: :spool`: what the socket does not take goes to the disk, and from there, in order, to
-# the reader.
+# `overflow: :spool`: records that the socket does not take go to the disk, and from there, in
+# order, to the reader.
 class LoggerSpoolTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -115,7 +115,7 @@ class LoggerSpoolTest < Godwit::TestCase
     eventually { log.stats.spooled.zero? }
   end
 
-  test "a file that is deleted is no obstacle to what follows" do
+  test "a deleted file is no obstacle to later files" do
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint)
     log.info("one")
@@ -193,7 +193,7 @@ class LoggerSpoolTest < Godwit::TestCase
     puts log.stats.spooled, Dir["#{ARGV[1]}/*"].size
   RUBY
 
-  test "forked children spool on their own, and leave it to the next process" do
+  test "forked children spool separately, and leave their records to the next process" do
     not_on :jruby, "it cannot fork"
     endpoint = endpoint_for(:ipc_file)
     assert_equal "100\n3\n", assert_child(run_child(FORKED, [endpoint, folder])).stdout
@@ -249,7 +249,7 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_equal [*1..20, 1], records(21).map(&:seq)
   end
 
-  test "what libzmq still had at the end comes again at the next start: none is lost" do
+  test "messages that libzmq still had at the end are sent again at the next start: none is lost" do
     may_lose
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint, linger: 0.05)
@@ -259,7 +259,7 @@ class LoggerSpoolTest < Godwit::TestCase
     accounts = Godwit::Logger::Reader.const_get(:Writers).new
     accounts.take(former.recv(timeout: 5))
     eventually { log.stats.sent > 100 }
-    capture_io { log.close } # the reader takes nothing meanwhile
+    capture_io { log.close } # the reader takes nothing in between
     assert_operator log.stats.spooled, :>, 3_000 - log.stats.sent
     log = spooling(endpoint)
     log.info("next")

@@ -3,7 +3,8 @@
 require "test_helper"
 require_relative "made_records"
 
-# What a broadcaster remembers, alone. The extension's and Ruby's do the same.
+# The messages that a broadcaster remembers, alone. The extension's and Ruby's statistics do the
+# same.
 class LoggerStatisticsTest < Godwit::TestCase
   include MadeRecords
 
@@ -73,7 +74,7 @@ class LoggerStatisticsTest < Godwit::TestCase
       statistics.messages.map { |message| Godwit::Logger::Record.parse(message).text }
   end
 
-  each_kind "what is kept is the newest, whole, in order, within its bounds" do |kind|
+  each_kind "the kept messages are the newest, whole, in order, within the bounds" do |kind|
     random = Random.new(7)
     [[10, 1 << 20], [1_000, 20_000], [50, 4_000]].each do |most, bytes|
       statistics = Named.new(kind, most: most, bytes: bytes)

@@ -64,7 +64,7 @@ class LoggerThreadsTest < Godwit::TestCase
   end
 
   test "the thread that sends is killed: the next record starts another, and none is lost" do
-    not_on :jruby, "a kill there may lose what Queue#pop has just taken"
+    not_on :jruby, "a kill there may lose the entry that Queue#pop has just taken"
     log = logger
     100.times do |number|
       log.info(number.to_s)
@@ -88,7 +88,7 @@ class LoggerThreadsTest < Godwit::TestCase
     assert_equal 2_000, kills
   end
 
-  # A thread that comes to that method of the writer says so, and waits until it may go on.
+  # A thread that reaches that method of the writer reports it, and waits until it may continue.
   # @return [Array(Thread::Queue, Thread::Queue)]
   def held_at(writer, method)
     here, go = Array.new(2) { Thread::Queue.new }
@@ -105,7 +105,7 @@ class LoggerThreadsTest < Godwit::TestCase
     log = logger(nowhere, linger: 10)
     log.info("kept")
     writer = log.instance_variable_get(:@handle).current
-    # JRuby's Queue#pop may lose what a killed thread just took.
+    # JRuby's Queue#pop may lose the entry that a killed thread just took.
     eventually { writer.instance_variable_get(:@pending).any? }
     dying, go = held_at(writer, :spawn)
     writer.instance_variable_get(:@thread).kill

@@ -53,7 +53,7 @@ class LoggerTrapTest < Godwit::TestCase
   end
 
   test "in a handler a full queue drops, whatever the policy; close works there" do
-    not_on :jruby, "its trap handlers run in a thread of their own, which may wait"
+    not_on :jruby, "its trap handlers run in another thread, which may wait"
     %i[drop_new drop_old block].each do |policy|
       result = run_child(<<~RUBY)
         require "godwit"
@@ -98,7 +98,7 @@ class LoggerTrapTest < Godwit::TestCase
   end
 
   test "a handler that logs does not raise where another thread waits for its records to go" do
-    not_on :jruby, "its trap handlers run in a thread of their own, which may wait"
+    not_on :jruby, "its trap handlers run in another thread, which may wait"
     result = assert_child run_child(<<~RUBY, signal: :USR1)
       require "godwit"
       log =

@@ -126,7 +126,7 @@ class LoggerViewTest < Godwit::TestCase
     assert_equal "t\ufffdx", JSON.parse(line(broken, format: :json))["text"]
   end
 
-  test "no field of a stranger's record steers the terminal, whatever the format" do
+  test "no field of a stranger's record controls the terminal, whatever the format" do
     header = {
       v: 1,
       writer: "id\e[2J\u202e",
@@ -177,7 +177,7 @@ class LoggerViewTest < Godwit::TestCase
     )
   end
 
-  test "colours: levels, programs, what was found; none without color:" do
+  test "colours: levels, programs, matches of grep; none without color:" do
     one = record("card refused, card lost", payload: {card: 1})
     colored = line(one, color: true, highlight: [/card/, /lost/])
     assert_includes colored, "\e[31mERROR\e[0m"
@@ -196,7 +196,7 @@ class LoggerViewTest < Godwit::TestCase
       "o\e[1;7mne\e[0m\n    \e[1;7mtwo\e[0m\n    \e[1;7mthr\e[0mee\n"
   end
 
-  test "what others may send never raises" do
+  test "no message of another program raises" do
     random = Random.new(7)
     view = [
       View.new, View.new(format: :json), View.new(color: true, highlight: /a/),

@@ -21,7 +21,7 @@ class LoggerWireTest < Godwit::TestCase
     end
   end
 
-  test "records, as whatever String they come" do
+  test "records, as any kind of String" do
     vectors("frames").each do |vector|
       frames = vector["frames"].map(&:b)
       [frames, frames.map(&:freeze), (frames.first if frames.size == 1)].compact.each do |message|
@@ -34,7 +34,7 @@ class LoggerWireTest < Godwit::TestCase
     end
   end
 
-  test "what is foreign" do
+  test "foreign messages" do
     vectors("foreign").each do |vector|
       message = vector["foreign"].map(&:b)
       assert_nil Record.parse(message), vector["foreign"].last

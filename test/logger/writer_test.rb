@@ -2,7 +2,7 @@
 
 require_relative "logs"
 
-# What a logger puts on the wire.
+# The messages that a logger sends.
 class LoggerWriterTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
 
@@ -43,7 +43,7 @@ class LoggerWriterTest < Godwit::TestCase
     assert_equal ["a.b%", "h.x"], [one.prog, one.host]
   end
 
-  test "a message that changes after the call goes as it was" do
+  test "a message that changes after the call is sent unchanged" do
     log = logger
     text = +"before, and long enough to be no embedded string of Ruby's"
     payload = {list: [1]}
@@ -67,7 +67,7 @@ class LoggerWriterTest < Godwit::TestCase
     assert_equal [{"a" => 1}, {"b" => 2}, nil, nil, nil], shown.map(&:payload)
   end
 
-  test "a payload comes by keyword, as a Hash, or as both; with a block too" do
+  test "a payload is given by keyword, as a Hash, or as both; with a block too" do
     log = logger(progname: "main")
     log.info("x", {a: 1}, b: 2)
     log.info("other", a: 1) { "text" }
@@ -79,7 +79,7 @@ class LoggerWriterTest < Godwit::TestCase
       shown.map { |one| [one.text, one.prog] }
   end
 
-  test "what JSON refuses becomes its inspect" do
+  test "an object that JSON refuses becomes its inspect" do
     cycle = []
     cycle << cycle
     odd = Object.new
@@ -115,7 +115,7 @@ class LoggerWriterTest < Godwit::TestCase
     assert_equal "z" * 65_536, fourth.text
   end
 
-  test "<< goes as it is, at level ANY" do
+  test "<< is sent unchanged, at level ANY" do
     log = logger(progname: "a")
     assert_equal 4, log << "raw\n"
     one = record
@@ -169,7 +169,7 @@ class LoggerWriterTest < Godwit::TestCase
     assert_equal 1, shown.map(&:writer).uniq.size
   end
 
-  test "each thread has a number of its own" do
+  test "each thread has its own number" do
     log = logger
     log.info("x")
     in_thread { log.info("x") }.join

@@ -17,7 +17,7 @@ module Godwit
       RUBY = %r{/(libruby[^/]*\.so|ruby[\d.]*\z)}
       BELOW = %r{/(vgpreload_|libstdc\+\+|libc\.so)}
       DEEPEST = 1 # how many functions Ruby has between ZALLOC and calloc
-      # It takes a slot of Ruby's heap and no memory; what is allocated in it is the collector's,
+      # It takes a slot of Ruby's heap and no memory; memory allocated in it is the collector's,
       # which it may have to start.
       SLOT = "rb_data_typed_object_wrap"
       RUBYS_ALLOCATORS = /\A(ruby_x\w+|rb_x\w+|ruby_mimmalloc|rb_data_(typed_)?object_\w+)\z/
@@ -67,8 +67,8 @@ module Godwit
         # and valgrind calls it a block.
         def of_a_stack? = address.to_s.match?(/anonymous segment|stack/)
 
-        # What Ruby allocates for its own objects it does not free at exit, also when the extension
-        # asked for the object.
+        # Memory that Ruby allocates for its own objects it does not free at exit, also when the
+        # extension asked for the object.
         def leaked_by_us?
           return false unless kind == "Leak_DefinitelyLost"
           above = stacks.first.drop_while { |object, *| object.match?(BELOW) }
@@ -78,8 +78,9 @@ module Godwit
         end
 
         # Whether Ruby allocated it for the extension's ZALLOC or ALLOC. Where its functions have no
-        # names: the bytes of its Strings and Arrays come from malloc, what it clears for others
-        # comes from calloc, and a deeper stack is Ruby making a class, or the collector at work.
+        # names: the bytes of its Strings and Arrays come from malloc, memory that it clears for
+        # others comes from calloc, and a deeper stack is Ruby making a class, or the collector at
+        # work.
         def for_us?(rubys)
           names = rubys.map { |_, function, _| function }
           return false if names.include?(SLOT)
@@ -89,10 +90,10 @@ module Godwit
       end
 
       class << self
-        # Valgrind loses track of what is written in stacks that a fiber switches to.
+        # Valgrind loses track of memory written in stacks that a fiber switches to.
         def fibers?(file) = File.read(File.join(ROOT, file)).match?(/Fiber|[Aa]sync|Scheduler/)
 
-        # With -g and little optimisation, so that stacks say what happened; apart from the usual
+        # With -g and little optimisation, so that stacks are readable; separate from the usual
         # build.
         def build
           folder = "#{WORK}/build"
@@ -116,7 +117,7 @@ module Godwit
         @name = files.first.tr("/", "-").delete_suffix(".rb")
       end
 
-      # @return [Array<Finding>] what is ours
+      # @return [Array<Finding>] the findings that are ours
       def run
         FileUtils.mkdir_p(WORK)
         @log = "#{WORK}/#{@name}.log"
@@ -173,7 +174,7 @@ module Godwit
 
       # A process that was killed leaves its XML without an end.
       def findings
-        # Nearly all of it is Ruby's, and REXML takes its time.
+        # Nearly all findings are Ruby's, and REXML is slow.
         ours = File.read(@xml).scan(%r{<error>.*?</error>}m).grep(OURS)
         REXML::Document.new("<all>#{ours.join}</all>").root.elements.map do |error|
           Finding.new(

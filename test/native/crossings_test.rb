@@ -3,8 +3,8 @@
 require "test_helper"
 require_relative "shim/shim"
 
-# What is paid per wait and never per message: Ruby's lock, a system call, a look, a crossing into
-# the extension (laws 1, 2 and 4).
+# Costs that occur per wait and never per message: Ruby's lock, a system call, a look, a crossing
+# into the extension (laws 1, 2 and 4).
 class CrossingsTest < Godwit::TestCase
   COUNT = 20_000
 

@@ -61,7 +61,7 @@ class DraftWaitsTest < Godwit::TestCase
       open.call
       before = count.call
       20.times { open.call }
-      # libzmq's reaper takes its time
+      # libzmq's reaper closes later
       eventually("descriptors are left") { count.call <= before + 8 }
       assert_operator count.call, :<=, before + 8
     end

@@ -5,7 +5,7 @@ require "test_helper"
 # The extension takes no lock for the state that Ruby keeps of a socket. Another thread may run
 # after any method, also after a method written in C.
 class EndpointsTest < Godwit::TestCase
-  # Of each method, what another thread does as soon as it has ended within the call.
+  # Of each method, the action of another thread as soon as the method has ended within the call.
   {select: :bind, "-": :bind, _unbind: :bind, reverse: :unbind}.each do |method, what|
     test "what another thread does at the end of #{method} while this one unbinds is kept " \
       "(#{what})" do

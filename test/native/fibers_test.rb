@@ -162,7 +162,7 @@ class FibersTest < Godwit::TestCase
     until_waiting(pull)
     push.send("x")
     pull.events # consumes the edge, and wakes the first waiter, which is gone
-    # The collector may have to come by first; the waiter's own eyes on the descriptor do not help
+    # The collector may have to run first; the waiter's own poll of the descriptor does not help
     # here.
     assert eventually("the wake-up went with the fiber") { collect || waiter.join(0) }
     assert_equal "x", waiter.value

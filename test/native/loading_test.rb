@@ -3,7 +3,7 @@
 require "test_helper"
 require "open3"
 
-# What is said when the extension, or its libzmq, cannot be loaded. Nothing falls back to the other
+# Errors when the extension, or its libzmq, cannot be loaded. There is no fallback to the other
 # backend.
 class NativeLoadingTest < Godwit::TestCase
   PROGRAM = <<~RUBY
@@ -44,7 +44,7 @@ class NativeLoadingTest < Godwit::TestCase
     )
   end
 
-  test "without its libzmq: what was looked for, where, what to install" do
+  test "without its libzmq: the error lists names, folders, and the package to install" do
     text = said("LD_LIBRARY_PATH" => "/here") { |bytes| bytes.gsub("libzmq.so.5", "libzmq.so.9") }
     assert_told(
       text,
@@ -86,7 +86,7 @@ class NativeLoadingTest < Godwit::TestCase
     )
   end
 
-  # What extconf.rb says of a libzmq of that version in a folder; nil: there is none.
+  # The message of extconf.rb for a libzmq of that version in a folder; nil: there is none.
   def extconf(version)
     home = Dir.mktmpdir(nil, scratch_dir)
     if version

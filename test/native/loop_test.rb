@@ -104,7 +104,7 @@ class NativeLoopTest < Godwit::TestCase
         again = [interrupted.call { loop.post {} }, interrupted.call { loop.after(0) {} }]
         eventually { loop.empty? }
         again << interrupted.call { loop.stop }
-        loop.stop unless loop.instance_variable_get(:@stopping) # it came before
+        loop.stop unless loop.instance_variable_get(:@stopping) # the stop came before
         assert_equal :stopped, running.value
         again.any?
       end
@@ -195,7 +195,7 @@ class NativeLoopTest < Godwit::TestCase
     in_thread { loop.run(forever: forever) }.tap { until_waiting(loop) }
   end
 
-  # @return [Boolean] whether it came to that line of the library
+  # @return [Boolean] whether that line of the library was reached
   def interrupt_at(line)
     stop = Class.new(Exception) # standard:disable Lint/InheritException -- as an interrupt is
     count = 0

@@ -12,8 +12,8 @@ class LostWakeupTest < Godwit::TestCase
   # On two cores the waiter often sees the edge before it is swallowed, and so saves the other.
   ONE_CORE = 'system("taskset", "-cp", "0", Process.pid.to_s, out: File::NULL)'
 
-  # Settling the others reads ZMQ_EVENTS, and with it swallows what the caller itself is about to
-  # wait for.
+  # Settling the others reads ZMQ_EVENTS, and with it swallows the edge that the caller itself is
+  # about to wait for.
   test "a receiver beside a blocked sender hears of a message that comes as it settles the " \
     "sender" do
     child = start_child(<<~RUBY, [ROUNDS], env: Shim.windows(events: 200))
@@ -66,7 +66,7 @@ class LostWakeupTest < Godwit::TestCase
 
   # Two fibers wait to send to two peers. The woken fiber's send fails, and by that swallows the
   # other fiber's edge.
-  test "a ROUTER's sender that retries in vain hands on the edge that it swallowed" do
+  test "a ROUTER's sender whose retry fails passes on the edge that it swallowed" do
     router, peers = full_router(3)
     sent = []
     in_thread do
@@ -82,10 +82,10 @@ class LostWakeupTest < Godwit::TestCase
       router.send(["peer2", "through"]) # any room may be theirs: both are woken
       scheduler.order = lambda do |ready|
         assert_equal 2, ready.size
-        fibers[1].resume(IO::READABLE) # tries in vain
+        fibers[1].resume(IO::READABLE) # fails
         drain(peers[1], router)
         scheduler.order = nil
-        [[fibers[0], IO::READABLE]] # tries in vain too, and reads of peer1's room
+        [[fibers[0], IO::READABLE]] # fails too, and reads of peer1's room
       end
       scheduler.turn
       scheduler.turn while sent.empty?
@@ -153,11 +153,11 @@ class LostWakeupTest < Godwit::TestCase
     router, = full_router(1)
     sender = in_thread { router.send(%w[peer0 x], timeout: 5, exception: false) }
     until_waiting(router)
-    router.mandatory = false # then it drops what cannot be sent
+    router.mandatory = false # then it drops messages that cannot be sent
     assert_same router, sender.value
   end
 
-  # A REQ and a REP can receive once they have sent, and the reverse: no edge comes with that.
+  # A REQ and a REP can receive once they have sent, and the reverse: no edge reports that.
   test "a REP's turn reaches those who wait until it is readable, a REQ's those who wait until " \
     "it is writable" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
@@ -200,7 +200,7 @@ class LostWakeupTest < Godwit::TestCase
     thread
   end
 
-  # A fiber waits, with all edges behind it; what the block does must wake it.
+  # A fiber waits, with all edges consumed; the block must wake it.
   def assert_woken(socket, wait)
     woken = in_thread do
       scheduler = Godwit::TestSupport::TinyScheduler.new

@@ -30,7 +30,7 @@ class NativeMonitorTest < Godwit::TestCase
     assert_operator monitor.dropped, :>, 3 * CHURN - 200
   end
 
-  # libzmq's own queue has no limit: it is emptied by whatever is done with the socket.
+  # libzmq's own queue has no limit: every call on the socket empties it.
   test "waits and messages empty libzmq's queue, without a reader of the monitor" do
     pull = open_socket(:PULL)
     monitor = pull.monitor(limit: 10)

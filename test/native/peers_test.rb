@@ -6,7 +6,7 @@ require_relative "shim/shim"
 
 # libzmq reports connection events in another order than they happened (ext/godwit/peers.c).
 class PeersTest < Godwit::TestCase
-  # What a client of ZMTP 3.0 with the PLAIN mechanism writes.
+  # The bytes of a client of ZMTP 3.0 with the PLAIN mechanism.
   GREETING = "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0PLAIN".b.ljust(64, "\0").freeze
   INITIATE = "\x08INITIATE\x0bSocket-Type\0\0\0\x04PULL"
   REFUSED = "RROR\x03400" # libzmq 4.3.4 writes the E and the length before it as one letter
@@ -114,7 +114,7 @@ class PeersTest < Godwit::TestCase
     got << peer.readpartial(1000) until got.include?(text)
   end
 
-  # @return [Integer] what its time-out says
+  # @return [Integer] the count in its time-out's message
   def counted(socket)
     socket.wait_connected(count: 99, timeout: 0)
   rescue Godwit::TimeoutError => error

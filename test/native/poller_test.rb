@@ -7,8 +7,8 @@ require_relative "shim/shim"
 ENV["CONSOLE_LEVEL"] ||= "fatal"
 require "async"
 
-# The poller's own part of laws 2 and 5: edges that others swallow, what an idle socket costs, and
-# the collector.
+# The poller's part of laws 2 and 5: edges that others swallow, the cost of an idle socket, and the
+# collector.
 class NativePollerTest < Godwit::TestCase
   include Godwit::TestSupport::Counting
 
@@ -16,10 +16,10 @@ class NativePollerTest < Godwit::TestCase
   Tiny = Godwit::TestSupport::TinyScheduler
   ROUNDS = 300
 
-  # ---- no wake-up is lost; a fiber waits, and what swallows its edge happens before its scheduler
+  # ---- no wake-up is lost; a fiber waits, and another call swallows its edge before its scheduler
   # looks ----
 
-  test "what the poller asks does not swallow the edge of a blocked receiver" do
+  test "the poller's reads do not swallow the edge of a blocked receiver" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     poller = open_poller(pull)
     got = in_fiber(-> { pull.recv(timeout: HANG, exception: false) }) do
@@ -85,7 +85,7 @@ class NativePollerTest < Godwit::TestCase
     [out, into].each(&:close)
   end
 
-  test "what changes a socket without an edge reaches the poller" do
+  test "calls that change a socket without an edge reach the poller" do
     pull = open_socket(:PULL).bind(endpoint_for(:inproc))
     push = open_socket(:PUSH)
     poller = open_poller.register(push, :writable)

@@ -44,7 +44,7 @@ class NativeProxyTest < Godwit::TestCase
     end
   end
 
-  test "REQ and a mandatory ROUTER, all at a high-water mark of 1: no reply stays away" do
+  test "REQ and a mandatory ROUTER, all at a high-water mark of 1: no reply is lost" do
     queue = pair(:ROUTER, :DEALER, front: {mandatory: true}, send_hwm: 1, recv_hwm: 1)
     queue.start
     # DEALERs, since a REP drops its reply at the high-water mark, as it does behind zmq_proxy.
@@ -259,7 +259,7 @@ class NativeProxyTest < Godwit::TestCase
   def blocked
     proxy = streamer(send_hwm: 1, recv_hwm: 1).start
     push = peer(:PUSH, proxy.frontend, send_hwm: 1)
-    # Takes what its high-water mark allows, and reads nothing.
+    # Takes messages up to its high-water mark, and reads nothing.
     peer(:PULL, proxy.backend, recv_hwm: 1)
     fill(push)
     proxy
@@ -301,7 +301,7 @@ class NativeProxyTest < Godwit::TestCase
 
   private
 
-  # Each in a context of its own, which a test may end.
+  # Each in a separate context, which a test may end.
   def pair(front_type, back_type, front: {}, transport: :inproc, capture: nil, **options)
     home = capture&.context || own(Godwit::Context.new(linger: 0))
     sides = {front_type => front, back_type => {}}.map do |type, more|

@@ -146,7 +146,7 @@ class StatisticsTest < Godwit::TestCase
     assert_equal known.last(7).reverse.map { |id| writer(id) }, one.writers(100).map(&:first)
   end
 
-  test "in a child it says so" do
+  test "in a child a call raises" do
     one = statistics
     pid = fork do
       one.totals

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# A program: a random walk over the public API. It ends well unless the process dies, or a call
-# raises what is not Godwit's. ruby walk.rb SEED [STEPS]; with VERBOSE each step is shown before it
-# is taken.
+# A program: a random walk over the public API. It succeeds unless the process dies, or a call
+# raises an error that is not Godwit's. ruby walk.rb SEED [STEPS]; with VERBOSE each step is shown
+# before it is taken.
 require "godwit"
 require "tmpdir"
 

@@ -113,7 +113,7 @@ class BeaconProcessTest < NetworkCase
     end
   end
 
-  test "without a descriptor it says so, and leaves none open" do
+  test "without a descriptor it raises, and leaves none open" do
     source = <<~RUBY
       require "godwit/beacon"
       Godwit::Beacon.new(9407) { } # all is loaded

@@ -45,7 +45,7 @@ class ExitTest < Godwit::TestCase
     assert_ends(unsent("linger: 0, context: Godwit::Context.new(linger: 1000)"))
   end
 
-  test "a peer that never comes holds the end for linger" do
+  test "a missing peer delays the end for linger" do
     assert_ends(unsent("linger: 1"), after: 1)
   end
 
@@ -73,7 +73,7 @@ class ExitTest < Godwit::TestCase
     refute result.timed_out, result.to_s
   end
 
-  # A name server that does not answer keeps libzmq's own termination waiting.
+  # A name server that does not answer delays libzmq's own termination.
   test "a host name that is being resolved does not hold the end" do
     slow = Godwit::TestSupport::Shim.windows(resolve: 1000 * 1_000_000)
     ["", "push.close", "context.close"].each do |ending|

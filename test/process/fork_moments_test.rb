@@ -74,10 +74,9 @@ class ForkMomentsTest < Godwit::TestCase
     RUBY
   end
 
-  # The fiber that waits goes with its scheduler in the child; the list that its socket keeps must
-  # not.
+  # The waiting fiber ends with its scheduler in the child; the list that its socket keeps must not.
   test "a child that collects fibers that waited in the parent" do
-    assert_done(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"}) # what is freed is overwritten
+    assert_done(<<~RUBY, env: {"MALLOC_PERTURB_" => "165"}) # freed memory is overwritten
       require "./test/support/tiny_scheduler"
       pull, push = pair
       thread = Thread.new do
@@ -97,7 +96,7 @@ class ForkMomentsTest < Godwit::TestCase
     RUBY
   end
 
-  # The child comes back into the middle of the wait: libzmq would answer it "interrupted" for ever.
+  # The child returns into the middle of the wait: libzmq would answer it "interrupted" for ever.
   test "a fork in a trap handler while the main thread waits" do
     not_on :ffi, "a child that a trap handler forks stays in the interrupted wait"
     assert_done <<~RUBY

@@ -86,7 +86,7 @@ class SignalsTest < Godwit::TestCase
       )
     result = child.wait_for("ready").signal(:INT).finish
     refute result.timed_out, result.to_s
-    # Java's own, with 130.
+    # Java's status is 130.
     assert_includes [[2, nil], [nil, 130]], [result.status.termsig, result.status.exitstatus]
   end
 

@@ -106,7 +106,7 @@ class ProcessTest < ShellCase
     end
   end
 
-  test "what is left after exit! ends when it writes" do
+  test "a process that exit! leaves behind ends when it writes" do
     result =
       run_child(
         PRELUDE + "puts ($keep = sh('echo $$; while :; do echo x; sleep 0.01; done')).next; exit!"
@@ -267,7 +267,7 @@ class ProcessTest < ShellCase
     )
   end
 
-  test "too many descriptors: at every limit an error that says so, or rows; and nothing is left" do
+  test "too many descriptors: at every limit a clear error, or rows; and nothing is left" do
     not_on :jruby, "Java itself fails where no descriptor is left"
     result = assert_child run_child(PRELUDE + <<~'RUBY')
       sh("echo").to_a

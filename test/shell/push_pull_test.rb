@@ -200,7 +200,7 @@ class ShellPushPullTest < Godwit::TestCase
     assert_equal [0, 2], pushes.map { |thread| thread.value.exitstatus }.sort
   end
 
-  test "what is no row is left out and counted" do
+  test "a message that is no row is left out and counted" do
     socket = open_socket(:PUSH, linger: 5)
     socket.bind(endpoint_for(:tcp))
     thread = in_thread { pull_from(socket.last_endpoint).then { |pull| [pull.to_a, pull.foreign] } }

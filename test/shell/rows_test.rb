@@ -11,7 +11,7 @@ class RowsTest < ShellCase
     Shell.rows("cat", input: text, **options).to_a
   end
 
-  # The rows of what comes out of a pipe in these pieces, each read before the next is written.
+  # The rows of a pipe's output in these pieces, each read before the next is written.
   def rows_of_reads(*pieces, **options)
     reader, writer = IO.pipe
     source = Shell::Source.new(reader, Shell::Plan.new(:rows, [["cat"]], options))
@@ -28,7 +28,7 @@ class RowsTest < ShellCase
     source.close
   end
 
-  test "rows come without what ends them, or with it" do
+  test "rows arrive without their separator, or with it" do
     assert_equal ["a", "", "b"], rows_of("a\n\nb\n")
     assert_equal ["a\n", "\n", "b\n"], rows_of("a\n\nb\n", chomp: false)
   end
@@ -54,7 +54,7 @@ class RowsTest < ShellCase
     assert_equal ["a\r"], rows_of("a\r;", sep: ";")
   end
 
-  test "a separator, or a character, that comes in two reads" do
+  test "a separator, or a character, that arrives in two reads" do
     assert_equal %w[a b], rows_of_reads("a-", "-b", sep: "--")
     assert_equal ["a\r", "b"], rows_of_reads("a\r", "\r", "\n", "b")
     text = "grün\nöde€𝄞\n"
@@ -62,7 +62,7 @@ class RowsTest < ShellCase
     assert_equal ["grün", "öde€𝄞"], rows_of_reads(*pieces, encoding: "UTF-8")
   end
 
-  test "chunks are what a read gave, and never cut a character of UTF-8" do
+  test "chunks are the result of a read, and never cut a character of UTF-8" do
     assert_equal %w[a € 𝄞b],
       rows_of_reads(
         "a\xE2".b, "\x82".b, "\xAC\xF0\x9D".b, "\x84".b, "\x9Eb".b, sep: :chunk, encoding: "UTF-8"
@@ -165,7 +165,7 @@ class RowsTest < ShellCase
     assert_equal ["a", "a", "a", "a", "bcd", "e" * 100_000, "f"], copies
   end
 
-  test "rows of next are Strings of their own, with reuse: too" do
+  test "rows of next are separate Strings, with reuse: too" do
     stream = Shell.rows("seq", "3", reuse: true)
     assert_equal %w[1 2 3], [stream.next, stream.next, stream.next]
   end

@@ -3,7 +3,7 @@
 require_relative "shell_case"
 require "timeout"
 
-# However rows are left: nothing of the command stays.
+# However rows are left: no process of the command stays.
 class StoppingTest < ShellCase
   Stop = Class.new(StandardError)
 
@@ -69,7 +69,7 @@ class StoppingTest < ShellCase
     }
   }.freeze
 
-  # Ruby's own thread for time-outs stays, once there.
+  # Ruby's own thread for time-outs stays, once started.
   def setup
     super
     Timeout.timeout(1) { nil }
@@ -82,7 +82,7 @@ class StoppingTest < ShellCase
     end
   end
 
-  test "the end of a command ends what it left in its group" do
+  test "the end of a command ends the other processes of its group" do
     assert_nothing_left do
       group = nil
       status = sh("echo $$; sleep 1000 >/dev/null 2>&1 & exit 0") { |row| group = row }
@@ -152,7 +152,7 @@ class StoppingTest < ShellCase
   # A number that was reaped may be another process's: the order of our calls is seen in a Child.
   test "the leader is reaped after the last signal, and never signalled again" do
     calls = []
-    processes = Shell::Processes.new(30) # it ends on TERM, whatever time that takes
+    processes = Shell::Processes.new(30) # it ends on TERM, however long that takes
     child = Shell::Child.new(Process.spawn("sleep", "1000", pgroup: true), ["sleep"])
     child.define_singleton_method(:signal) { |name| calls << name && super(name) }
     child.define_singleton_method(:reap) { calls << :reap && super() }

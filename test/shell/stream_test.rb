@@ -2,7 +2,7 @@
 
 require_relative "shell_case"
 
-# A Stream is an Enumerator; and what Shell does not take.
+# A Stream is an Enumerator; and arguments that Shell does not take.
 class ShellStreamTest < ShellCase
   test "it is an Enumerator, lazy and not" do
     stream = Shell.rows("seq", "5")
@@ -166,7 +166,7 @@ class ShellStreamTest < ShellCase
     end
   end
 
-  test "pipelines refuse what makes no pipeline" do
+  test "pipelines refuse commands that make no pipeline" do
     [[], [[]], [%w[ls], []], ["ls", nil]].each do |commands|
       assert_raises(ArgumentError, TypeError) { Shell.pipe(*commands) }
     end

@@ -30,7 +30,7 @@ class StreamsTest < ShellCase
     assert_equal %i[err out], [stream.next, stream.next].map(&:first).sort
   end
 
-  test "stderr to a Proc, an IO, and what has write" do
+  test "stderr to a Proc, an IO, and an object with write" do
     rows = []
     assert_equal %w[out], sh(BOTH, err: ->(row) { rows << row }).to_a
     assert_equal %w[err], rows
@@ -64,7 +64,7 @@ class StreamsTest < ShellCase
     end
   end
 
-  test "without input a command reads the end, and leaves the process's own input alone" do
+  test "without input a command reads the end, and leaves the process's input alone" do
     assert_equal [], Shell.rows("cat").to_a
     result =
       assert_child run_child(
@@ -95,7 +95,7 @@ class StreamsTest < ShellCase
     end
   end
 
-  test "input from a String, an Enumerator, what reads, and an IO" do
+  test "input from a String, an Enumerator, an object with read, and an IO" do
     assert_equal %w[a b], Shell.rows("cat", input: "a\nb").to_a
     assert_equal %w[a b 3], Shell.rows("cat", input: ["a\n", "b\n", 3].each).to_a
     assert_equal %w[a b], Shell.rows("cat", input: StringIO.new("a\nb")).to_a
@@ -106,7 +106,7 @@ class StreamsTest < ShellCase
     assert_equal "grün".b, Shell.rows("cat", input: "grün", encoding: "BINARY").first
   end
 
-  test "input from another Stream: rows with what ended them" do
+  test "input from another Stream: rows with their separators" do
     assert_equal %w[a b], Shell.rows("sort", input: Shell.rows("printf", "b\\na\\n")).to_a
     assert_equal ["a\0b\0"],
       Shell.rows("cat", input: Shell.rows("printf", "a\\0b\\0", sep: "\0")).to_a
@@ -197,7 +197,7 @@ class StreamsTest < ShellCase
     assert_equal 3000, Shell.rows("cat", input: Array.new(3000, text)).count
   end
 
-  test "what a command does not read of its input is no error" do
+  test "unread input of a command is no error" do
     stream = Shell.rows("head", "-n1", input: "x\n" * 1_000_000)
     assert_equal ["x"], stream.to_a
     assert stream.status.success?
@@ -205,7 +205,7 @@ class StreamsTest < ShellCase
       Shell.rows("head", "-n1", input: Enumerator.new { |y| loop { y << "x\n" } }).to_a
   end
 
-  test "an error of the input ends the command and comes out" do
+  test "an error of the input ends the command and is raised" do
     rows = Queue.new
     group = nil
     input = Enumerator.new do |pieces|
@@ -230,7 +230,7 @@ class StreamsTest < ShellCase
     assert_predicate stream.status, :stopped?
   end
 
-  test "input that never comes holds up nothing" do
+  test "input that never comes delays nothing" do
     queue = Queue.new
     input = Enumerator.new { |pieces| pieces << queue.pop }
     assert_equal "a", sh("echo a; cat", input: input).first
@@ -294,7 +294,7 @@ class StreamsTest < ShellCase
     assert_equal ["5 sym"], Shell.rows("echo", 5, :sym).to_a
   end
 
-  test "a program that is missing is named, whatever the bytes of its name" do
+  test "a missing program is named, whatever the bytes of its name" do
     error = assert_raises(Errno::ENOENT) { Shell.rows("n\xFF pe") { flunk } }
     assert_includes error.message, "n? pe"
   end

@@ -3,7 +3,7 @@
 require_relative "shell_case"
 
 # Commands that use the terminal, as ssh, sudo, pagers and editors do: each program here runs in a
-# terminal of its own.
+# separate terminal.
 class TerminalTest < ShellCase
   ASKS = 'sh", "-c", "printf name?; read name < /dev/tty; echo hello $name'
 

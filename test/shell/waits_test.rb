@@ -48,7 +48,7 @@ class WaitsTest < ShellCase
     assert_raises(Stop) { thread.value }
   end
 
-  test "an interrupt ends the grace too, and a thread of its own ends the command" do
+  test "an interrupt ends the grace too, and a background thread ends the command" do
     groups = []
     GC.disable unless RUBY_ENGINE == "jruby" # a collected stream is ended too
     stream = sh(STUBBORN, grace: 5)
@@ -250,7 +250,7 @@ class WaitsTest < ShellCase
     pid = stream.instance_variable_get(:@jobs).last.tag[/\d+/]
     # It waits for room in its pipe.
     eventually { processes.any? { |number, state| number == Integer(pid) && state == "S" } }
-    assert_operator File.size(path), :<, 1 << 20 # what fits into a pipe, and no more
+    assert_operator File.size(path), :<, 1 << 20 # the capacity of a pipe
     stream.close
   end
 end

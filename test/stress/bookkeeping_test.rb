@@ -2,8 +2,8 @@
 
 require_relative "stress_case"
 
-# What Godwit notes of a socket, a poller and a context beside libzmq, changed by threads that on
-# some Rubies run truly side by side.
+# The state that Godwit keeps of a socket, a poller and a context beside libzmq, changed by threads
+# that on some Rubies run truly in parallel.
 class BookkeepingTest < Godwit::StressCase
   THREADS = 4
 

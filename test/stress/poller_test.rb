@@ -42,7 +42,7 @@ class PollerStressTest < Godwit::StressCase
     feed(messages(3_000))
   end
 
-  # What the poller asks must not swallow what blocked receivers wait for.
+  # The poller's reads must not swallow the edges that blocked receivers wait for.
   test "blocked receivers beside a poller that only looks" do
     in_thread { quietly { look(@poller) } }
     @pulls.each { |pull| in_thread { quietly { took(pull.recv) until @stop } } }

@@ -43,7 +43,7 @@ class SharedSocketsTest < Godwit::StressCase
     @dealer = open_socket(:DEALER, **options).connect(*@router.endpoints)
   end
 
-  # ---- what workers do ----
+  # ---- the work of workers ----
 
   def work(role)
     log = []
@@ -53,7 +53,7 @@ class SharedSocketsTest < Godwit::StressCase
       begin
         __send__(role.step, log, random)
       rescue Godwit::TimeoutError, Retry
-        next # what it could not send is with the others now
+        next # messages that it could not send are with the others now
       end
     end
   rescue Godwit::ClosedError
@@ -91,15 +91,14 @@ class SharedSocketsTest < Godwit::StressCase
     end
   end
 
-  # On JRuby a kill that is put off ends the wait for the queue's own lock, before anything is in
-  # it.
+  # On JRuby a deferred kill ends the wait for the queue's own lock, before anything is in it.
   def put(queue, item)
     queue << item
   rescue ThreadError
     retry
   end
 
-  # Without a wait: on JRuby a kill may lose what a pop that waits has just taken.
+  # Without a wait: on JRuby a kill may lose the entry that a waiting pop has just taken.
   def take(queue)
     queue.pop(true) unless queue.empty?
   rescue ThreadError

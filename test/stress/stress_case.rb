@@ -7,7 +7,7 @@ require "async" if Fiber.respond_to?(:set_scheduler)
 require "zlib"
 
 module Godwit
-  # What the stress tests share. GODWIT_STRESS_MESSAGES and GODWIT_STRESS_SEED choose another number
+  # Shared by the stress tests. GODWIT_STRESS_MESSAGES and GODWIT_STRESS_SEED choose another number
   # and seed; `rake stress` and `rake stress:rounds` run the long forms.
   class StressCase < TestCase
     SEED = Integer(ENV.fetch("GODWIT_STRESS_SEED") { Random.new_seed % 0xFFFFFF })
@@ -16,7 +16,7 @@ module Godwit
 
     deadline [60 * SCALE, 90].max
 
-    # A killed worker must know what became of its message: interrupts are taken in waits only.
+    # A killed worker must know whether its message was sent: interrupts are taken in waits only.
     MASK = {Object => :on_blocking}.freeze
 
     Retry = Class.new(StandardError)

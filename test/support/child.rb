@@ -15,8 +15,8 @@ module Godwit
           (RUBY_ENGINE == "jruby") ? ENV.fetch("GODWIT_TEST_JRUBY").split("\n") : [RbConfig.ruby]
         ).freeze
 
-      # Options of a program that needs gems, or none. JRuby has its own; RubyGems would double the
-      # time that it takes to start.
+      # Options of a program that needs gems, or none. JRuby has its own; RubyGems would double its
+      # time to start.
       GEMS =
         (
           if RUBY_ENGINE == "jruby"
@@ -55,7 +55,7 @@ module Godwit
           input, @stdin = IO.pipe
           @out, out = IO.pipe
           @err, err = IO.pipe
-          # A group of its own: its children end with it, and a Ctrl-C meant for the tests does not
+          # A separate group: its children end with it, and a Ctrl-C meant for the tests does not
           # reach it.
           @pid =
             Process.spawn(env, *command, in: input, out: out, err: err, pgroup: true, chdir: ROOT)
@@ -91,7 +91,7 @@ module Godwit
           timed_out = in_time == false || !reap(@deadline)
           end_late if timed_out
           @open.each_key(&:close)
-          kill_group # what it left behind
+          kill_group # processes that it left behind
           @result = Result.new(@status, @stdout, @stderr, timed_out)
         end
 
@@ -99,7 +99,7 @@ module Godwit
 
         private
 
-        # Takes over what was written; false when the deadline has passed.
+        # Takes over the new output; false when the deadline has passed.
         def pump(until_time = @deadline)
           left = until_time - monotonic
           return false if left <= 0
@@ -153,7 +153,7 @@ module Godwit
       # true.
       # @param program [String] source text, or the path of a .rb file under the project's root
       # @param deadline [Numeric] seconds after which it is killed
-      # @param network [Boolean] in a network of its own (see {Network})
+      # @param network [Boolean] in a separate network (see {Network})
       # @return [Child]
       def start_child(program, args = [], deadline: 90, env: {}, gems: false, network: false)
         source = (program.end_with?(".rb") && !program.include?("\n")) ? [program] : ["-e", program]
@@ -185,13 +185,13 @@ module Godwit
         child.finish
       end
 
-      # Asserts that the child ended well, and shows what it wrote when not.
+      # Asserts that the child ended successfully, and shows its output if not.
       def assert_child(result)
         assert result.success?, result.to_s
         result
       end
 
-      # Asserts that a program, after its class's PRELUDE, comes to its last line.
+      # Asserts that a program, after its class's PRELUDE, reaches its last line.
       # @return [Result]
       def assert_done(source, **options)
         result =

@@ -14,7 +14,7 @@ RUBY_ENGINE == "jruby" || Signal.trap("QUIT") do
     warn "", thread.inspect, *(thread.backtrace || []).map { |line| "  #{line}" }
   end
 end
-# A bin/test started by nohup has it ignored, and its children with it.
+# A bin/test started by nohup ignores the signal, and its children with it.
 Signal.trap("HUP", "DEFAULT") unless RUBY_ENGINE == "jruby"
 
 $stdout.sync = true

@@ -37,7 +37,7 @@ class HarnessTest < Godwit::TestCase
     assert_equal [1, 0, 0], @report.values_at("passed", "failed", "skipped"), @child.to_s
   end
 
-  test "a good test passes, with what it opened through the harness left open" do
+  test "a good test passes, with open sockets of the harness" do
     assert_passes <<~RUBY
       push, pull = connected_pair(:PUSH, :PULL, transport: :ipc_file)
       push.send("a")
@@ -189,7 +189,7 @@ class HarnessTest < Godwit::TestCase
     assert_fails(/asserted nothing/, "1 + 1")
   end
 
-  test "what came true while the test itself stood still is seen" do
+  test "a condition that came true while the test itself was stopped is seen" do
     came = false
     look = lambda do
       came.tap do
@@ -200,7 +200,7 @@ class HarnessTest < Godwit::TestCase
     assert eventually(deadline: 0.05, &look)
   end
 
-  test "what is awaited and never comes" do
+  test "an awaited condition that never comes true" do
     assert_fails(/did not come true within 0.1 s/, "eventually(deadline: 0.1) { false }")
   end
 

@@ -5,7 +5,7 @@ require "json"
 module Godwit
   module TestSupport
     # Networks that exist for a test only: namespaces of the kernel, which end with their last
-    # process. The machine's own interfaces see nothing.
+    # process. The machine's interfaces see nothing.
     module Network
       HERE = "10.77.0.1"
       THERE = "10.77.0.2"
@@ -18,7 +18,7 @@ module Godwit
       private_constant :WIRE
 
       class << self
-        # @return [Array<String>] the command line that runs a command in a network of its own
+        # @return [Array<String>] the command line that runs a command in a separate network
         def command(*command)
           [
             "unshare", *("--map-root-user" unless Process.uid.zero?), "--net", "sh", "-c", WIRE,

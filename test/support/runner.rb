@@ -111,7 +111,7 @@ module Godwit
         puts format("== %s: %s, %.1f s", stage.name, counts(outcome), outcome.seconds)
       end
 
-      # What each writes is shown when it is done.
+      # Each stage's output is shown when it is done.
       def run_together(stages)
         waiting = stages.each_with_object(Thread::Queue.new) { |stage, queue| queue << stage }.close
         printing = Mutex.new

@@ -14,13 +14,13 @@ module Godwit
       ].freeze
 
       @serial = 0
-      # Linger takes 5 s of it where a test's own close left something unsent.
+      # Linger takes 5 s of it where a test's own close left a message unsent.
       @context_deadline = Waiters::HANG
       class << self
         # @return [Numeric] seconds that a context may take to end
         attr_accessor :context_deadline
 
-        # What a waiting call says when its socket is closed under it.
+        # The error of a waiting call whose socket is closed.
         def closing_error?(error)
           error.is_a?(Godwit::ClosedError) || error.is_a?(Godwit::ContextTerminatedError)
         end
@@ -57,7 +57,7 @@ module Godwit
         [Godwit::Socket, Godwit::Context].each { |klass| klass.prepend(known) }
       end
 
-      # @return [Godwit::Context] the test's own
+      # @return [Godwit::Context] the test's context
       def context
         @context ||= Godwit::Context.new
       end
@@ -77,7 +77,7 @@ module Godwit
       # @return [Array(IO, IO)] both closed at the test's end
       def pipe = IO.pipe.each { |io| own(io) }
 
-      # Has the harness close what the test opened otherwise.
+      # Makes the harness close a socket or context that the test opened otherwise.
       def own(closable)
         (@owned ||= []) << closable
         closable
@@ -125,7 +125,7 @@ module Godwit
       # Runs the block once per transport, with its name.
       def each_transport(&block) = TRANSPORTS.each(&block)
 
-      # For tests of the garbage collector's own closing.
+      # For tests of the garbage collector's closing.
       def leaks_allowed!
         @leaks_allowed = true
       end
@@ -137,8 +137,8 @@ module Godwit
           [Godwit::Socket, Godwit::Context].flat_map { |klass| Sockets.open_ones(klass) }
       end
 
-      # @return [Array<String>] what was left open outside of the harness; closes it, for the next
-      #   test's sake
+      # @return [Array<String>] objects left open outside of the harness; closes them, for the next
+      #   test
       def close_leaks
         return [] if @leaks_allowed
         ours = [*@open_before, *@owned, @context]
@@ -176,7 +176,7 @@ module Godwit
         end
       end
 
-      # Not 0: with that libzmq aborts when both ends of a connection close in the midst of a
+      # Not 0: with that libzmq aborts when both ends of a connection close in the middle of a
       # message of several frames (docs/limits.md).
       def no_linger(socket)
         socket.linger = 0.02

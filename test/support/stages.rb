@@ -194,8 +194,8 @@ module Godwit
           "trap,wire,writer}_test.rb",
         full: LOGGER
       ),
-      # What threads that run side by side, signals and waits can break; `rake jruby:logger` runs
-      # all files.
+      # Features that parallel threads, signals and waits can break; `rake jruby:logger` runs all
+      # files.
       Stage.new(
         "logger jruby",
         "Godwit::Logger on JRuby, where it matters",
@@ -276,7 +276,7 @@ module Godwit
         "timing ffi", "the same on the FFI backend", files: TIMING, alone: true, env: FFI,
         prepare: DRAFTS_BUILT, full: [*FFI_BACKEND, *TIMED]
       ),
-      # Without what measures the start and the end of Ruby, or the processor's time, which is
+      # Without files that measure the start and the end of Ruby, or the processor's time, which is
       # Java's.
       Stage.new(
         "timing jruby", "the same of waits, on JRuby", files: "test/timing/{beacon,waits}_test.rb",

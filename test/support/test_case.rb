@@ -81,7 +81,8 @@ module Godwit
       TestSupport::GCLevels.before_test
     end
 
-    # The body is over; then, with the collector at ease, what it opened is closed.
+    # The body is over; then, with the collector at its normal level, its sockets and contexts are
+    # closed.
     def before_teardown
       TestSupport::GCLevels.after_body
       super
@@ -99,12 +100,13 @@ module Godwit
 
     # The order matters: a thread that waits on a socket ends when that closes, a context when its
     # sockets have.
-    # @return [Array<String>] what the test did not clean up, or what would not end
+    # @return [Array<String>] objects that the test did not clean up, or that would not end
     def clean_up
       problems = threads_that_failed
       problems.concat(end_children)
       problems.concat(close_sockets)
-      problems.concat(close_leaks) # later: what our sockets opened for themselves closes with them
+      # later: sockets that our sockets opened internally close with them
+      problems.concat(close_leaks)
       problems.concat(join_threads(THREAD_DEADLINE * TestSupport::GCLevels::SLOWNESS))
       problems.concat(close_contexts)
       remove_scratch_dir

@@ -13,11 +13,11 @@ module Godwit
       # counts.
       TRIES = 5
 
-      # A wait. call: waits. begun: returns when it does. endings: what ends it, by name, beside
+      # A wait. call: waits. begun: returns when it does. endings: its endings by name, beside
       # {INTERRUPTS}.
       Wait = Struct.new(:call, :begun, :endings)
 
-      # What ends every wait. The thread that waits is given.
+      # Every wait ends by these. The waiting thread is the argument.
       INTERRUPTS = {
         "Thread#kill" => ->(thread) { thread.kill },
         "Thread#raise" => ->(thread) { thread.raise(Stop) }
@@ -93,7 +93,7 @@ module Godwit
       def over(thread)
         assert thread.join(Waiters::HANG), "it waits on"
       rescue Godwit::Error, Stop, StopIteration
-        nil # what ended it
+        nil # the result of the wait
       end
     end
   end

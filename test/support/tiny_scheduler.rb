@@ -6,9 +6,9 @@ module Godwit
     # shows that the library needs nothing of a scheduler but Ruby's own four methods, and lets a
     # test decide which fiber runs first.
     class TinyScheduler
-      # Runs the block in a new thread under a scheduler of its own.
+      # Runs the block in a new thread under a new scheduler.
       # @yieldparam scheduler [TinyScheduler]
-      # @return [Thread] it ends when all its fibers have
+      # @return [Thread] the thread, which ends when all its fibers have
       def self.thread
         Thread.new do
           scheduler = new

@@ -57,7 +57,7 @@ module Godwit
         CountedCondition.new.tap { |counted| object.instance_variable_set(variable, counted) }
       end
 
-      # What was awaited never came.
+      # The awaited condition never came true.
       class NeverCame < StandardError; end
 
       # Waits until the block gives something true, and gives that.
@@ -85,7 +85,7 @@ module Godwit
         thing
       end
 
-      # For a wait on what a method makes for itself.
+      # For a wait on an object that a method makes internally.
       # @return [Thread::Queue] that gets the next object created of the class
       def next_made(type)
         type.singleton_class.prepend(Made)

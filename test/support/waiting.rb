@@ -29,14 +29,14 @@ module Godwit
           yield
         rescue Exception # standard:disable Lint/RescueException -- passed on
           @observed = true
-          Kernel.raise # Thread's own would raise in the thread
+          Kernel.raise # Thread's own method would raise in the thread
         ensure
           @joiners -= 1
         end
       end
 
-      # As `await`; when it does not come true, the test has failed. For what has no event to wait
-      # for: another process's file, libzmq's own threads.
+      # Like `await`; when it does not come true, the test has failed. For conditions without an
+      # event to wait for: another process's file, libzmq's own threads.
       def eventually(message = nil, deadline: HANG, &look)
         await(message, deadline: deadline * GCLevels::SLOWNESS, &look)
       rescue Waiters::NeverCame => error

@@ -11,7 +11,7 @@ class BeaconTimingTest < NetworkCase
 
   {recv: ->(beacon) { beacon.recv }, each: ->(beacon) { beacon.each { nil } },
    wait_sent: ->(beacon) { beacon.wait_sent(1) }}.each do |name, call|
-    test "what ends #{name} does so at once" do
+    test "endings of #{name} end it at once" do
       assert_ends_at_once do
         beacon = open_beacon
         readers = readers_of(beacon)

@@ -4,7 +4,7 @@ require "test_helper"
 require "logger/logs"
 require "support/timed"
 
-# How long a logger holds up its callers, and the end of its process.
+# How long a logger delays its callers, and the end of its process.
 class LoggerTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Logs
   include Godwit::TestSupport::Timed

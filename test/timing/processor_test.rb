@@ -4,7 +4,7 @@ require "test_helper"
 require "support/timed"
 require "support/waiting_calls"
 
-# What waits uses no processor time.
+# Waits use no processor time.
 class ProcessorTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include Godwit::TestSupport::WaitingCalls

@@ -4,12 +4,12 @@ require "test_helper"
 require "shell/shell_case"
 require "support/timed"
 
-# How soon a command is stopped, and what waiting for its rows costs.
+# How soon a command is stopped, and the cost of waiting for its rows.
 class ShellTimingTest < ShellCase
   include Godwit::TestSupport::Timed
 
   {each: ->(stream) { stream.each { nil } }, next: ->(stream) { stream.next }}.each do |name, call|
-    test "what ends #{name} does so at once, its command too" do
+    test "endings of #{name} end it at once, its command too" do
       assert_ends_at_once do
         stream = Shell.rows("sleep", "1000")
         Wait.new(

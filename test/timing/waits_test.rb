@@ -4,8 +4,8 @@ require "test_helper"
 require "support/timed"
 require "support/waiting_calls"
 
-# What a waiter waits for reaches it at once, and what ends its wait does so: no wait is cut in
-# slices after which it would look.
+# An event reaches its waiter at once, and an ending ends the wait at once: no wait is cut in slices
+# after which it would look.
 class WaitsTimingTest < Godwit::TestCase
   include Godwit::TestSupport::Timed
   include Godwit::TestSupport::WaitingCalls
@@ -13,7 +13,7 @@ class WaitsTimingTest < Godwit::TestCase
   # Seconds. With slices of 50 ms half of all would be later than 25; on a quiet machine it is below
   # 1.
   AT_ONCE = 0.01
-  # Seconds that what is due may be late: it needs a turn of a processor that others use, too.
+  # Seconds that an event may be late: it needs a turn of a processor that others use, too.
   LATE = 0.05
   TIMES = 21
 
@@ -41,7 +41,7 @@ class WaitsTimingTest < Godwit::TestCase
     assert_woken(monitor, -> { monitor.next_event }) { pull.bind(endpoint_for(:tcp)) }
   end
 
-  test "what was posted reaches a loop at once, and its timers are not late" do
+  test "a posted block reaches a loop at once, and its timers are not late" do
     loop = own(Godwit::Loop.new)
     told = Thread::Queue.new
     running = in_thread { loop.run(forever: true) }
@@ -106,7 +106,7 @@ class WaitsTimingTest < Godwit::TestCase
   ).freeze
 
   WAITS.each do |name, made|
-    test "what ends #{name} does so at once" do
+    test "endings of #{name} end it at once" do
       assert_ends_at_once { instance_exec(own(Godwit::Context.new(linger: 0)), &made) }
     end
   end

@@ -86,8 +86,8 @@ class WaitsEndTest < Godwit::TestCase
     waiters.each { |waiter| assert_ended(call, waiter, Godwit::ClosedError) }
   end
 
-  # Under handle_interrupt a kill that comes before the wait is put off until the wait, and must be
-  # seen by it.
+  # Under handle_interrupt a kill before the wait is deferred until the wait, and the wait must see
+  # it.
   ending "ends on a kill that was put off" do |name|
     call = prepare(name)
     ready = Thread::Queue.new
@@ -187,7 +187,7 @@ class WaitsEndTest < Godwit::TestCase
   # A thread whose only work is one fiber, which waits by now.
   def in_fiber(call) = fiber { call.run }.tap { until_waiting(call.waited_on) }
 
-  # A method of its own, so that nothing here holds the fiber afterwards.
+  # A separate method, so that nothing here holds the fiber afterwards.
   def kill_thread_of_fiber(call)
     thread = Godwit::TestSupport::TinyScheduler.thread do |scheduler|
       scheduler.careless = true

@@ -111,7 +111,7 @@ class FFIRzmqWaitsTest < FFIRzmqCase
     [socket, call]
   end
 
-  # @return [Array(ZMQ::Socket, Thread)] whose value will be what the call gave, and errno
+  # @return [Array(ZMQ::Socket, Thread)] whose value will be the call's result and errno
   def waiting(name)
     socket, call = prepare(name)
     made = next_made(WAITED_ON.fetch(name)) if WAITED_ON.key?(name)

@@ -52,7 +52,7 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     assert_raises(ArgumentError) { ZMQ::Beacon.new }
   end
 
-  test "what it does, it gives nil for" do
+  test "methods without a result return nil" do
     @beacon = beacon
     assert_equal "10.0.0.7", @beacon.hostname
     assert_nil @beacon.__send__(:interval=, 250)

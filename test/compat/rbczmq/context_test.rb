@@ -48,7 +48,7 @@ class RbczmqContextTest < Godwit::RbczmqCase
     assert_instance_of ZMQ::Context, ZMQ::Context.new(1)
   end
 
-  test "destroy, then nothing goes" do
+  test "after destroy no method works" do
     context = ZMQ::Context.new
     assert_nil context.destroy
     gone = /ZMQ::Context instance \w* has been destroyed by the ZMQ framework/
@@ -117,7 +117,7 @@ class RbczmqContextTest < Godwit::RbczmqCase
     assert_equal "success", rep.recv
   end
 
-  test "the linger of the context beats the socket's own" do
+  test "the linger of the context overrides the socket's linger" do
     push = ctx.socket(:PUSH)
     push.linger = 2_000 * HANG
     push.connect("tcp://127.0.0.1:9") # no peer

@@ -28,7 +28,7 @@ class RbczmqDefectsTest < Godwit::RbczmqCase
     assert frame.gone?
   end
 
-  test "what is forgotten is collected, and nothing waits for that" do
+  test "unreferenced objects are collected, and the collection does not wait" do
     endpoint = spot
     pull = ctx.bind(:PULL, endpoint)
     20.times { ctx.connect(:PUSH, endpoint).send("from one that is forgotten") }

@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# The scripts of examples/rbczmq, verbatim, in processes of their own.
+# The scripts of examples/rbczmq, verbatim, in separate processes.
 class RbczmqExamplesTest < Godwit::TestCase
   ANYWHERE = "tcp://127.0.0.1:*"
 

@@ -44,7 +44,7 @@ class RbczmqLoadPathTest < Godwit::TestCase
     RUBY
   end
 
-  test "where another ZMQ is, it says so" do
+  test "where another ZMQ is loaded, the layer raises" do
     assert_match(/another gem has defined module ZMQ already/, output(<<~RUBY))
       module ZMQ; end
       begin

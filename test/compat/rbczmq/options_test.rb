@@ -62,7 +62,7 @@ class RbczmqOptionsTest < Godwit::RbczmqCase
     end
   end
 
-  test "delay_attach_on_connect does what it says" do
+  test "delay_attach_on_connect has its effect" do
     push = ctx.socket(:PUSH)
     push.delay_attach_on_connect = true
     push.connect("tcp://127.0.0.1:9")
@@ -103,7 +103,7 @@ class RbczmqOptionsTest < Godwit::RbczmqCase
     assert_equal [1000, -1], [socket.sndhwm, socket.rcvtimeo]
   end
 
-  test "a high-water mark that comes after the first bind or connect counts for nothing" do
+  test "a high-water mark that is set after the first bind or connect has no effect" do
     push = ctx.bind(:PUSH, spot)
     push.sndhwm = 8
     assert_equal 1000, push.sndhwm

@@ -39,7 +39,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     assert_operator monotonic - started, :>=, 0.03
   end
 
-  test "what was ready is forgotten by the next poll" do
+  test "the next poll forgets earlier ready sockets" do
     push, pull = pair(:PUSH, :PULL)
     poller = ZMQ::Poller.new
     poller.register(pull)
@@ -113,7 +113,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     assert_raises(TypeError) { poller.register("x") }
   end
 
-  test "what a type never is does not count" do
+  test "an event that a type never has does not count" do
     push, pull = pair(:PUSH, :PULL)
     poller = ZMQ::Poller.new
     poller.register(push)

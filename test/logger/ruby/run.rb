@@ -32,7 +32,7 @@ class Shipped < Godwit::Logger
     super(@pull.last_endpoint, wire: FORM.to_sym, **options)
   end
 
-  # What the block's calls have written by now.
+  # The output of the block's calls so far.
   def written
     arrive
     device, @device = @device, StringIO.new
@@ -70,7 +70,7 @@ SUBJECT = (FORM == "local") ? Godwit::Logger : Shipped
   Object.const_set(name, Class.new(Test::Unit::TestCase) { const_set(:Logger, SUBJECT) })
 end
 
-# Instead of a device put into the logger, what has come through.
+# Replaces a device put into the logger: the lines that have arrived.
 module Written
   def log_raw(logger, name, *arguments, &block)
     logger.written { logger.__send__(name, *arguments, &block) }

@@ -12,7 +12,7 @@ settle = -> { sleep(0.3) }
 Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, descriptors: 2,
   settle: settle) do |number|
   name = "inproc://soak.#{number}"
-  # Two, and a wait that ends by itself: a waiter is kept.
+  # Two, and a wait that ends without an interrupt: a waiter is kept.
   Godwit::PAIR.bind(name, context: context) do |bound|
     Godwit::PAIR.connect(name, context: context) do |connected|
       connected.send("x" * 100)
