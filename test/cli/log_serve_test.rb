@@ -332,8 +332,8 @@ class CLILogServeTest < Godwit::TestCase
       [result.status.exitstatus, result.stdout.force_encoding("UTF-8").lines.last]
   end
 
-  test "--file -: lines to standard output, as they come; a reader that goes ends it; a terminal " \
-    "is not steered" do
+  test "--file -: lines to standard output, at once; a closed reader ends it; a terminal is not " \
+    "controlled" do
     input = "ipc://#{scratch_dir}/in"
     child = log("serve", "--in", input, "--file", "-")
     sender = open_socket(:PUSH, linger: 5).connect(input)

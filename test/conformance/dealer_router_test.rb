@@ -10,7 +10,7 @@ class DealerRouterTest < Godwit::TestCase
 
   under_gc_stress
 
-  each_transport("a ROUTER puts the sender's routing id in front, and sends to the one named in " \
+  each_transport("a ROUTER puts the sender's routing id in front, and sends to the peer named in " \
     "front") do |transport|
     router, dealer =
       connected_pair(:ROUTER, :DEALER, transport: transport, connect_options: {routing_id: "me"})
@@ -20,7 +20,7 @@ class DealerRouterTest < Godwit::TestCase
     assert_equal ["d", ["", "e"]], take(dealer, 2)
   end
 
-  each_transport("a peer without routing id gets one of five bytes, the first of them " \
+  each_transport("a peer without routing id gets an id of five bytes, the first of them " \
     "zero") do |transport|
     router, dealer = connected_pair(:ROUTER, :DEALER, transport: transport)
     dealer << "hello"
@@ -60,8 +60,7 @@ class DealerRouterTest < Godwit::TestCase
     assert_equal [%w[a b c]] * 5, take(router, 15).map(&:first).each_slice(3).map(&:sort)
   end
 
-  each_transport("a peer that sends without end does not keep another from being " \
-    "heard") do |transport|
+  each_transport("a peer that sends without end does not starve another") do |transport|
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
     greedy, modest =
       %w[greedy modest].map do |id|
@@ -73,8 +72,8 @@ class DealerRouterTest < Godwit::TestCase
     assert(eventually { router.recv_many(1000, timeout: 5).include?(["modest", "me too"]) })
   end
 
-  each_transport("without mandatory a message to nobody is dropped, and the next one " \
-    "goes") do |transport|
+  each_transport("without mandatory a message to an unknown peer is dropped, and the next one is " \
+    "sent") do |transport|
     router, dealer =
       connected_pair(:ROUTER, :DEALER, transport: transport, connect_options: {routing_id: "me"})
     dealer << "here I am"

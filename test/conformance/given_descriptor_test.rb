@@ -50,8 +50,8 @@ class GivenDescriptorTest < Godwit::TestCase
     end
   end
 
-  test "a good one, bound twice and by two sockets: libzmq gets duplicates, the giver's stays " \
-    "open" do
+  test "a valid descriptor, bound twice and by two sockets: libzmq gets duplicates, the original " \
+    "stays open" do
     result = assert_child run_child(<<~RUBY)
       require "godwit"
       require "socket"

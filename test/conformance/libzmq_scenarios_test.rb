@@ -12,8 +12,8 @@ require_relative "assertions"
 class LibzmqScenariosTest < Godwit::TestCase
   include Conformance::Assertions
 
-  test "a SUB that disconnects over inproc has unsubscribed, and one that connects again " \
-    "subscribes anew" do
+  test "a SUB that disconnects over inproc has unsubscribed, and subscribes again when it " \
+    "reconnects" do
     xpub = open_socket(:XPUB).bind(endpoint_for(:inproc))
     sub = open_socket(:SUB, subscribe: "a").connect(xpub.last_endpoint)
     assert_equal "\x01a".b, xpub.recv(timeout: 5)
@@ -31,8 +31,8 @@ class LibzmqScenariosTest < Godwit::TestCase
   end
 
   # Over tcp and ipc the first peer ends the connection.
-  each_transport("a REQ drops replies without the empty frame, and takes the good one after " \
-    "them", only: [:inproc]) do |transport|
+  each_transport("a REQ drops replies without the empty frame, and takes the next valid " \
+    "reply", only: [:inproc]) do |transport|
     router = open_socket(:ROUTER).bind(endpoint_for(transport))
     req = open_socket(:REQ).connect(router.last_endpoint)
     req << "question"

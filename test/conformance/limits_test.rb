@@ -99,8 +99,8 @@ class LimitsTest < Godwit::TestCase
     outcome
   end
 
-  test "with a shell's ulimit -n: what was accepted arrives, and with descriptors back it works " \
-    "on" do
+  test "with a shell's ulimit -n: accepted messages arrive, and with free descriptors it accepts " \
+    "again" do
     result = start_command(["sh", "-c", "ulimit -n #{LIMIT}; exec \"$@\"", "sh", *RUBY, "-W",
       "-Ilib", "-e", <<~'RUBY'], deadline: 20).finish
         require "godwit"

@@ -87,8 +87,7 @@ class LoopTest < Godwit::TestCase
 
   # ---- one iteration ----
 
-  test "a socket that is flooded starves neither another, nor an IO, nor a timer, nor what is " \
-    "posted" do
+  test "a flooded socket starves neither another, nor an IO, nor a timer, nor posted blocks" do
     flooded, flood = connected_pair(:PULL, :PUSH, transport: :inproc)
     other, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     out, into = pipe
@@ -148,8 +147,8 @@ class LoopTest < Godwit::TestCase
     assert_equal 1, @log.size
   end
 
-  test "what a callback takes out, empties and registers again is not called for what was seen " \
-    "before" do
+  test "an object that a callback removes, empties and registers again is not called for its old " \
+    "event" do
     loop = open_loop
     pairs = Array.new(2) { connected_pair(:PULL, :PUSH, transport: :inproc) }
     pulls = pairs.map(&:first)

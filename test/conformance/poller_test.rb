@@ -376,8 +376,7 @@ class PollerTest < Godwit::TestCase
   # ---- closing ----
 
   {"thread" => :in_thread, "fiber" => :fiber}.each do |name, start|
-    test "a socket that is closed ends the wait of a #{name}, and each later one until it is " \
-      "removed" do
+    test "a closed socket ends the wait of a #{name}, and each later one until it is removed" do
       not_on :jruby, "JRuby has no fiber scheduler" if start == :fiber
       pull, push = connected_pair(:PULL, :PUSH)
       gone = open_socket(:PULL).bind(endpoint_for(:tcp))

@@ -98,8 +98,8 @@ class ProxyTest < Godwit::TestCase
     assert_equal 0, streamer.statistics.frontend.sent
   end
 
-  test "what was there before, and more of it than goes in one turn, passes with nothing else to " \
-    "wake the proxy" do
+  test "earlier messages, more than one round forwards, pass without another event to wake the " \
+    "proxy" do
     streamer = proxy(:PULL, :PUSH, send_hwm: 0, recv_hwm: 0).pause.start
     push = peer(:PUSH, streamer.frontend, send_hwm: 0)
     pull = peer(:PULL, streamer.backend, recv_hwm: 0)
@@ -325,8 +325,8 @@ class ProxyTest < Godwit::TestCase
     end
   end
 
-  test "a constructor takes sockets of the caller's, which stay his; a failing one leaves " \
-    "nothing open" do
+  test "a constructor takes the caller's sockets, which stay the caller's; a failing one leaves " \
+    "none open" do
     mine = open_socket(:PULL).bind(endpoint_for(:inproc))
     one = Godwit::Proxy.streamer(mine, endpoint_for(:inproc), context: context)
     refute_predicate one, :running?

@@ -234,8 +234,8 @@ class RequestTest < Godwit::TestCase
   end
 
   # Tries each number of free descriptors: some suffice for the wait, and not for a new socket.
-  test "with no descriptor left to recreate the socket the time-out is still the error, and the " \
-    "next request says why, then works" do
+  test "with no descriptor left to recreate the socket the time-out is still the error; the next " \
+    "request reports the cause, then works" do
     not_on :jruby, "Java itself fails where no descriptor is left"
     result = assert_child run_child(<<~RUBY, deadline: 20)
       require "godwit"

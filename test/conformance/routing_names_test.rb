@@ -32,7 +32,7 @@ class RoutingNamesTest < Godwit::TestCase
       "immediate: true.*take another ROUTER")
 
   %i[ROUTER STREAM].each do |type|
-    test "a #{type} gives no name twice: to a live peer, to one that goes, when set and when " \
+    test "a #{type} refuses a name twice: of a live peer, of a leaving peer, when set and when " \
       "connected" do
       start =
         "peer = Godwit::#{type}.bind('tcp://127.0.0.1:*')\none = " \

@@ -133,8 +133,7 @@ class ServeTest < Godwit::TestCase
     assert_equal "two", req.request("x", timeout: 5)
   end
 
-  test "what is no error of the block's making is not held up: throw, break, exceptions that are " \
-    "no StandardError" do
+  test "throw, break, and exceptions that are no StandardError pass through serve at once" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     req << "x"
     assert_equal :left, rep.serve { break :left }

@@ -65,8 +65,8 @@ class TimeoutsTest < Godwit::TestCase
       assert_raises(Godwit::TimeoutError) { call.call(socket) }
     end
 
-    test "#{name}: nil is for ever, also where the socket has a time-out; so is what is longer " \
-      "than any life" do
+    test "#{name}: nil is for ever, also where the socket has a time-out; so is a time of many " \
+      "years" do
       [nil, Float::INFINITY, 1e300, 10**30].each do |timeout|
         socket =
           open_socket(:DEALER, recv_timeout: 0.001, send_timeout: 0.001).bind(endpoint_for(:inproc))

@@ -31,8 +31,8 @@ class XpubXsubTest < Godwit::TestCase
     assert_equal ["a", "1"], xsub.recv(timeout: 5)
   end
 
-  each_transport("an XPUB tells of a topic once, of each subscription when verbose, and of each " \
-    "end when verboser") do |transport|
+  each_transport("an XPUB reports a topic once, each subscription when verbose, and each end " \
+    "when verboser") do |transport|
     {{} => 2, {xpub_verbose: true} => 3, {xpub_verboser: true} => 4}.each do |options, told|
       xpub = open_socket(:XPUB, **options).bind(endpoint_for(transport))
       subs = Array.new(2) { open_socket(:SUB, subscribe: "a").connect(xpub.last_endpoint) }

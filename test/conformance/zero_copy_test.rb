@@ -13,7 +13,7 @@ class ZeroCopyTest < Godwit::TestCase
 
   def large(byte = "x") = (byte * LARGE).freeze
 
-  each_transport("a large frozen String arrives whole, and the tracker tells when it is " \
+  each_transport("a large frozen String arrives whole, and the tracker reports when it is " \
     "free") do |transport|
     pull, push = connected_pair(:PULL, :PUSH, transport: transport)
     tracker = push.send(large, track: true)

@@ -25,8 +25,8 @@ class FastPathTest < Godwit::TestCase
   end
 
   [:recv, :recv_many, :recv_frame, :recv_into].each do |again|
-    test "what is left of a message that was interrupted after its first frame never " \
-      "comes: #{again}" do
+    test "the rest of a message that was interrupted after its first frame never arrives: " \
+      "#{again}" do
       pull, push = connected_pair(:PULL, :PUSH)
       push << "first"
       assert_equal "first", pull.recv(timeout: 5)

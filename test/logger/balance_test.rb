@@ -67,8 +67,8 @@ class LoggerBalanceTest < Godwit::TestCase
     assert_equal [0], @accounts.map(&:lost).uniq
   end
 
-  test "writers and the reader killed: what each writer made is what was received and what is " \
-    "reported lost, up to its last" do
+  test "writers and the reader killed: each writer's records are received or reported lost, up " \
+    "to its last" do
     run_for(SECONDS, %i[writer reader])
     assert_balance
   end

@@ -104,7 +104,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     assert_nil prog.recv(timeout: 0, exception: false)
   end
 
-  test "a batch goes on as its records: each reader gets those that it asked for, the sink all, " \
+  test "a batch is passed on as its records: each reader gets its subscriptions, the sink all, " \
     "in order" do
     sink = Sink.new
     relay = broadcaster(sink: sink).start
@@ -428,8 +428,8 @@ class LoggerBroadcasterTest < Godwit::TestCase
 
   LARGE = "x" * 100_000
 
-  test "what a reader does not read is bounded in bytes: what is beyond goes to nobody, and " \
-    "counts as skipped, until that reader has gone" do
+  test "the records that wait for a reader are bounded in bytes: later ones count as skipped, " \
+    "until that reader has gone" do
     not_on :ffi, "only high-water marks bound the answers that a reader does not read"
     relay = broadcaster(out_bytes: 1_000_000).start
     push = push_to(relay)

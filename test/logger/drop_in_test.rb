@@ -218,8 +218,8 @@ class LoggerDropInTest < Godwit::TestCase
     assert_includes heard.map(&:text), "(Object could not be shown: RuntimeError)"
   end
 
-  test "Ruby's own formatter, as Rails gives it, is as none; one that ActiveSupport's " \
-    "TaggedLogging has extended puts no tags into the text" do
+  test "Ruby's own formatter, as Rails gives it, has no effect; TaggedLogging's puts no tags " \
+    "into the text" do
     tagging = Module.new do
       def call(severity, time, progname, message)
         super(severity, time, progname, "[tag] #{message}")

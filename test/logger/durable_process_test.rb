@@ -79,8 +79,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
     end
   end
 
-  test "forked children log on, each under an id and in a folder of its own, which goes when all " \
-    "is taken" do
+  test "forked children log, each under its own id and in its own folder, which goes when all is " \
+    "taken" do
     not_on :jruby, "it cannot fork"
     lines = run_program(<<~'RUBY')
       log = log_to
@@ -220,8 +220,8 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_match(/ 1 record is kept in .*durable for the next start/, result.stderr)
   end
 
-  test "a receiver without room on the disk says so, acknowledges nothing, and goes on when " \
-    "there is room" do
+  test "a receiver with a full disk reports it, acknowledges nothing, and continues when there " \
+    "is room" do
     not_on :jruby, "it has no Process.setrlimit"
     lines = run_program(<<~'RUBY')
       trap("XFSZ", "IGNORE")
@@ -259,8 +259,7 @@ class LoggerDurableProcessTest < Godwit::TestCase
     assert_equal [*(0...100).map { |index| "record #{index}" }, "0"], lines
   end
 
-  test "a writer without room on the disk drops and counts, tells, and goes on when there is " \
-    "room" do
+  test "a writer with a full disk drops, counts and reports, and continues when there is room" do
     not_on :jruby, "it has no Process.setrlimit"
     lines = run_program(<<~'RUBY')
       trap("XFSZ", "IGNORE")

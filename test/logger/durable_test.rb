@@ -84,8 +84,8 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal %w[first second], texts
   end
 
-  test "without a receiver they wait on the disk; the next process sends them, under the same " \
-    "id, and its numbers go on" do
+  test "without a receiver records wait on the disk; the next process sends them, under the same " \
+    "id, and continues its numbers" do
     log = open_log(nowhere)
     3.times { |index| log.info("first #{index}") }
     log.error("first error")
@@ -331,7 +331,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal %w[first last], texts
   end
 
-  test "a folder that is deleted while it is in use is made again; what was in it is told and " \
+  test "a folder that is deleted while it is in use is made again; its records are reported and " \
     "counted" do
     log = open_log(nowhere)
     3.times { |index| log.info("before #{index}") }
@@ -419,8 +419,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal [Wire::ACK, key, 3], data(dealer, key, 2, 3)
   end
 
-  test "other records go into the same file, and durable ones that a broadcaster hands back do " \
-    "not" do
+  test "other records go into the same file, and durable records of a broadcaster do not" do
     open_receiver
     log = open_log
     log.info("durable")
@@ -432,7 +431,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal %w[durable other plain], texts
   end
 
-  test "with a broadcaster: durable records and others stand in one file, each once, and readers " \
+  test "with a broadcaster: durable records and others are in one file, each once, and readers " \
     "see both" do
     open_receiver(forward: "inproc://durable")
     broadcaster =
@@ -460,8 +459,7 @@ class LoggerDurableTest < Godwit::TestCase
     assert_equal 100, lines.size
   end
 
-  test "a copied folder goes on under a new id, since the receiver could not tell its records " \
-    "from the others" do
+  test "a copied folder gets a new id, since the receiver could not distinguish its records" do
     open_receiver
     log = open_log
     log.info("first")
@@ -551,8 +549,8 @@ class LoggerDurableTest < Godwit::TestCase
     assert_match(/app\.log: no \(RuntimeError\)/, said)
   end
 
-  test "a sender that is killed has a follower with the next record, which takes over what was " \
-    "left" do
+  test "a killed sender has a successor with the next record, which takes over the remaining " \
+    "records" do
     open_receiver
     log = open_log
     5.times do |round|

@@ -34,8 +34,8 @@ class LoggerForkTest < Godwit::TestCase
     end
   end
 
-  test "what the parent had queued at the fork is sent once; a child that ends by exit!, or " \
-    "never logs, disturbs nothing" do
+  test "records queued at the fork are sent once; a child that ends by exit!, or never logs, " \
+    "disturbs nothing" do
     assert_logs(<<~RUBY)
       log = Godwit::Logger.new(ENDPOINT)
       500.times { |number| log.info(number.to_s) }

@@ -44,8 +44,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     one.close
   end
 
-  test "a sender that was killed and has no follower, since there was no thread to be had: the " \
-    "next record sees to one" do
+  test "a killed sender has no successor while no thread can start: the next record starts one" do
     pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
     log = own(Godwit::Logger.new(pull.last_endpoint, wire: :plain))
     2.times { log.info("before") && pull.recv(timeout: 5) }

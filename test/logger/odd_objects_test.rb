@@ -128,8 +128,8 @@ class LoggerOddObjectsTest < Godwit::TestCase
     assert_equal odd.inspect, second.payload
   end
 
-  test "what JSON's generator writes by itself is known, for a json whose generator does not " \
-    "tell" do
+  test "values that the generator of JSON writes itself are recognised, for json versions that " \
+    "do not report them" do
     text = Godwit::Logger.const_get(:Text)
     odd = ODD.fetch("a to_json that gives no JSON")
     kind = ODD.fetch("a String whose to_json gives none")

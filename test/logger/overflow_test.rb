@@ -84,8 +84,8 @@ class LoggerOverflowTest < Godwit::TestCase
     eventually { !room(log).unresponsive? }
   end
 
-  test "made is received and reported: the seqs of a topic leave gaps as large as what was " \
-    "dropped of it" do
+  test "records made are received and reported: the seqs of a topic leave gaps as large as its " \
+    "losses" do
     endpoint = nowhere
     log = logger(endpoint, queue: 5)
     stall(log)
@@ -220,8 +220,7 @@ class LoggerOverflowTest < Godwit::TestCase
     assert_equal 4, log.stats.dropped
   end
 
-  test "what was logged is what the reader gets and what counts as dropped, wherever the close " \
-    "finds the sender" do
+  test "logged records are received or count as dropped, wherever the close finds the sender" do
     may_lose
     1.upto(6) do |taken|
       @ear = RecordPull.new(open_socket(:PULL, recv_hwm: 1).bind(endpoint_for(:inproc)))

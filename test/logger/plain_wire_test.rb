@@ -270,8 +270,8 @@ class LoggerPlainWireTest < Godwit::TestCase
 
   # The threads yield, so that the 10 ms do not become four threads' time slices, with more records
   # than a busy machine can receive in time.
-  test "threads that are killed and timed out while they log: what arrives is whole, in order, " \
-    "and nothing hangs" do
+  test "threads that are killed and timed out while they log: lines arrive whole, in order, and " \
+    "none hangs" do
     log = plain
     heard = []
     over = false

@@ -210,8 +210,8 @@ class LoggerReaderTest < Godwit::TestCase
     assert_equal ["\e[2J", "ab" * 16], state.load.map(&:writer).drop(1)
   end
 
-  test "what had come and was not read is no record received: the next reader with that state " \
-    "file reports it" do
+  test "records that arrived and were not read do not count: the next reader with that state " \
+    "file reports them" do
     file = File.join(scratch_dir, "reader.state")
     one = reader(state: file)
     push_to(one, linger: 0.05).send_many(Array.new(5) { |index| frames(index + 1) })
@@ -458,8 +458,8 @@ class LoggerReaderTest < Godwit::TestCase
     assert_operator behind, :<, 64
   end
 
-  test "a writer that floods holds up no slow one: it need not wait for what the other has sent " \
-    "before" do
+  test "a writer that floods delays no slow one: it need not wait for the other's earlier " \
+    "records" do
     one = own(Reader.new(endpoint_for(:inproc), context: context)) # sent is arrived
     push = push_to(one)
     in_thread do

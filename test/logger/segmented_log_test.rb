@@ -91,7 +91,7 @@ class LoggerSegmentsTest < Godwit::TestCase
   end
 
   test "the last seq is known after a restart even when all was released, and without the file " \
-    "that says so" do
+    "that holds it" do
     fill(open_segments(segment_bytes: 200), 1..50).release(50)
     File.unlink(File.join(folder, "released"))
     assert_equal 50, open_segments.last

@@ -102,8 +102,8 @@ class LoggerSenderTest < Godwit::TestCase
     assert_equal (0...10).flat_map { |number| [[number]] * 10 }, records(100).map(&:tags).sort
   end
 
-  test "at its end it tells what may be lost: the queue, and what libzmq holds for a reader that " \
-    "takes nothing" do
+  test "at its end it reports possible losses: the queue, and messages that libzmq holds for a " \
+    "stalled reader" do
     full = open_socket(:PULL, recv_hwm: 1, recv_buffer_size: 4096).bind("tcp://127.0.0.1:*")
     log = Godwit::Logger.new(full.last_endpoint, linger: 0.1, send_hwm: 10)
     log.info("connected")

@@ -28,7 +28,7 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_equal [0, 0], log.stats.to_h.values_at(:spooled, :dropped)
   end
 
-  test "without a reader records go to the disk, in bounded memory; with one they come in order, " \
+  test "without a reader records go to the disk, in bounded memory; a reader gets them in order, " \
     "numbered without a gap, before newer ones" do
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint, queue: 500)
@@ -97,7 +97,7 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_operator log.stats.spooled, :>, 50
   end
 
-  test "a folder that is deleted while it is in use is made again; what was in it is told and " \
+  test "a folder that is deleted while it is in use is made again; its records are reported and " \
     "counted" do
     endpoint = endpoint_for(:ipc_file)
     log = spooling(endpoint)

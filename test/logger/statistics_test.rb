@@ -203,7 +203,7 @@ class LoggerStatisticsTest < Godwit::TestCase
     assert_raises(RuntimeError) { statistics.open(1, 1, 1) }
   end
 
-  each_kind "a header is any JSON object with the numbers, as Python writes it; what is none is " \
+  each_kind "a header is any JSON object with the numbers, as Python writes it; another frame is " \
     "foreign" do |kind|
     numbers = {"writer" => WRITER, "seq" => 5, "tseq" => 5, "t_ns" => 1_795_177_867_123_456_789}
     python = ->(object) { JSON.generate(object, space: " ", object_nl: " ", array_nl: " ") }

@@ -40,8 +40,8 @@ class LoggerThreadsTest < Godwit::TestCase
 
   # The threads yield, so that the 10 ms do not become four threads' time slices, with more records
   # than a busy machine can receive in time.
-  test "threads that are killed and timed out while they log: what arrives is whole, in order, " \
-    "and nothing hangs" do
+  test "threads that are killed and timed out while they log: records arrive whole, in order, " \
+    "and none hangs" do
     heard, stats = hearing(logger) do |log|
       ROUNDS.times do |round|
         victims =
@@ -135,8 +135,8 @@ class LoggerThreadsTest < Godwit::TestCase
     assert_equal 1, said.lines.size
   end
 
-  test "who closes while another's first record begins the sender waits for that, and leaves " \
-    "none behind" do
+  test "a close while another's first record starts the sender waits for that, and leaves none " \
+    "behind" do
     may_lose
     log = logger(nowhere, linger: 0)
     writer = log.instance_variable_get(:@handle).current

@@ -49,8 +49,7 @@ class EarlyInprocTest < Godwit::TestCase
     assert_equal :wait_readable, open_socket(:PULL).bind(endpoint).recv_nonblock(exception: false)
   end
 
-  test "requests that were given up leave no descriptor, and a server that binds later gets none " \
-    "of them" do
+  test "abandoned requests leave no descriptor, and a server that binds later gets none of them" do
     endpoint = endpoint_for(:inproc)
     req = open_socket(:REQ).connect(endpoint)
     assert_raises(Godwit::TimeoutError) { req.request("stale", timeout: 0.001) }

@@ -7,7 +7,7 @@ require "test_helper"
 class EndpointsTest < Godwit::TestCase
   # Of each method, the action of another thread as soon as the method has ended within the call.
   {select: :bind, "-": :bind, _unbind: :bind, reverse: :unbind}.each do |method, what|
-    test "what another thread does at the end of #{method} while this one unbinds is kept " \
+    test "an endpoint changed by another thread at the end of #{method} during an unbind is kept " \
       "(#{what})" do
       pull = open_socket(:PULL).bind("inproc://old", "inproc://other")
       after(
@@ -23,8 +23,8 @@ class EndpointsTest < Godwit::TestCase
     assert_equal %w[inproc://new inproc://old], pull.endpoints.sort
   end
 
-  test "an option that another thread sets meanwhile is there in the socket that REQ#request " \
-    "makes anew" do
+  test "an option that another thread sets meanwhile holds for the socket that REQ#request " \
+    "recreates" do
     router = open_socket(:ROUTER).bind(endpoint_for(:inproc))
     req = open_socket(:REQ).connect(router.last_endpoint)
     after(:merge, -> { req.backlog = 7 }) { req.linger = 5 }

@@ -68,8 +68,8 @@ class NativeLoopTest < Godwit::TestCase
   end
 
   # As Timeout and Ctrl-C do, here at each line in turn.
-  test "an interrupt in the midst of registering and removing leaves a loop that can be put " \
-    "right, and does not spin" do
+  test "an interrupt during a register or remove leaves a loop that can be repaired, and does " \
+    "not spin" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send("x")
     {"registering" => ->(loop) { loop.readable(pull) {} },

@@ -14,8 +14,7 @@ class LostWakeupTest < Godwit::TestCase
 
   # Settling the others reads ZMQ_EVENTS, and with it swallows the edge that the caller itself is
   # about to wait for.
-  test "a receiver beside a blocked sender hears of a message that comes as it settles the " \
-    "sender" do
+  test "a receiver beside a blocked sender notices a message that comes as it settles the sender" do
     child = start_child(<<~RUBY, [ROUNDS], env: Shim.windows(events: 200))
       require "godwit"
       #{ONE_CORE}
@@ -158,8 +157,8 @@ class LostWakeupTest < Godwit::TestCase
   end
 
   # A REQ and a REP can receive once they have sent, and the reverse: no edge reports that.
-  test "a REP's turn reaches those who wait until it is readable, a REQ's those who wait until " \
-    "it is writable" do
+  test "a REP's turn reaches threads that wait for readable, a REQ's threads that wait for " \
+    "writable" do
     rep, req = connected_pair(:REP, :REQ, transport: :inproc)
     req.send("first")
     assert_equal "first", rep.recv

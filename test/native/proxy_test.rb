@@ -88,8 +88,8 @@ class NativeProxyTest < Godwit::TestCase
 
   # The shim gives the peer time to go between two parts.
   {PUSH: :PULL, DEALER: :DEALER, PAIR: :PAIR}.each do |type, peer|
-    test "a message to a #{type}'s peer that goes in mid-message goes to the next one, whole and " \
-      "once" do
+    test "a message to a #{type}'s peer that leaves in mid-message goes to the next one, whole " \
+      "and once" do
       env = Godwit::TestSupport::Shim.windows(parts: 20_000)
       assert_child(run_child(<<~RUBY, env: env, deadline: 28))
         require "godwit"

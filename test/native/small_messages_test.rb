@@ -21,7 +21,7 @@ class SmallMessagesTest < Godwit::TestCase
     end
   end
 
-  test "more messages under way than the slabs hold go as libzmq's own, and the memory stays " \
+  test "more messages in transit than the slabs hold use libzmq's memory, and the memory stays " \
     "bounded" do
     if Godwit::TestSupport::GCLevels.slow?
       skip "a million objects are too many for GC.stress and valgrind"

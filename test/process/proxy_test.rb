@@ -59,7 +59,7 @@ class ProxyProcessTest < Godwit::TestCase
     RUBY
   end
 
-  test "a child of a process with a running proxy: it raises ForkedError there, and goes on in " \
+  test "a child of a process with a running proxy: it raises ForkedError there, and continues in " \
     "the parent" do
     assert_done <<~RUBY
       proxy = streamer.start

@@ -162,8 +162,8 @@ class ShellPushPullTest < Godwit::TestCase
     assert_equal [1, true], [first.size, second.last]
   end
 
-  test "a push that goes away ends its pull, which prints what has come, and knows that " \
-    "something is missing" do
+  test "a push that leaves early ends its pull, which prints the received rows, and reports a " \
+    "missing end" do
     socket = open_socket(:PUSH, linger: 5)
     socket.bind(endpoint_for(:tcp))
     thread = in_thread do
