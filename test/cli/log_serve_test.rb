@@ -390,7 +390,7 @@ class CLILogServeTest < Godwit::TestCase
 
   test "systemd is notified of the start and of the end" do
     path = "#{scratch_dir}/notify"
-    bell = own(Socket.new(:UNIX, :DGRAM).tap { |socket| socket.bind(Socket.sockaddr_un(path)) })
+    systemd = own(Socket.new(:UNIX, :DGRAM).tap { |socket| socket.bind(Socket.sockaddr_un(path)) })
     child =
       log(
         "serve",
@@ -402,11 +402,11 @@ class CLILogServeTest < Godwit::TestCase
           "NOTIFY_SOCKET" => path
         }
       )
-    assert bell.wait_readable(20)
-    assert_equal "READY=1", bell.recv(100)
+    assert systemd.wait_readable(20)
+    assert_equal "READY=1", systemd.recv(100)
     assert_path_exists "#{scratch_dir}/in"
     child.signal(:TERM).finish
-    assert_equal "STOPPING=1", bell.recv(100)
+    assert_equal "STOPPING=1", systemd.recv(100)
     serve("--file", file, env: {"NOTIFY_SOCKET" => "#{path}/nosuch"}).wait_for(
       "systemd was not notified"
     )

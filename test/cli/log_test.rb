@@ -253,8 +253,8 @@ class CLILogTest < Godwit::TestCase
         ["sh", "-c", 'exec "$@" 2>&1', "-", *COMMAND, "tail", endpoint, "--bind", "--stats"]
       )
     push.send(frames(1))
-    told = child.wait_for(/^received 1 .*\n/).stdout.scan(/^received /).size
-    child.wait_for(/(^received .*\n){#{told + 3}}/) # 3 more
+    received = child.wait_for(/^received 1 .*\n/).stdout.scan(/^received /).size
+    child.wait_for(/(^received .*\n){#{received + 3}}/) # 3 more
     result = child.signal(:INT).finish
     assert_equal 130, result.status.exitstatus
     assert_match(/^received 1 · lost 0/, result.stdout.force_encoding("UTF-8").lines.last)

@@ -45,7 +45,7 @@ module Conformance
     # still waits for libzmq's thread at its time-out is dropped with the recreated socket: that
     # happens when the machine stalls.
     # @return [String, Array<String>] the request, as the server got it
-    def ask_in_vain(client, server, request, timeout: 0.2)
+    def ask_without_reply(client, server, request, timeout: 0.2)
       eventually("no request arrived", deadline: 15) do
         assert_raises(Godwit::TimeoutError) { client.request(request, timeout: timeout) }
         server.recv(timeout: 1, exception: false)

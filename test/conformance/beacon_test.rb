@@ -71,8 +71,8 @@ class BeaconTest < NetworkCase
     assert_same beacon, beacon.silence
     sent = beacon.sent
     shout("last")
-    heard = receiver.take_while { |_, payload| payload != "last" }
-    assert_operator heard.size, :<=, sent
+    received = receiver.take_while { |_, payload| payload != "last" }
+    assert_operator received.size, :<=, sent
     assert_nil beacon.wait_sent(sent + 1, timeout: 0.1, exception: false)
     assert_equal :wait_readable, receiver.recv_nonblock(exception: false)
   end
@@ -157,11 +157,11 @@ class BeaconTest < NetworkCase
 
   test "each yields address and payload until it is closed, and is Enumerable" do
     beacon = open_beacon.subscribe
-    heard = Queue.new
+    received = Queue.new
     readers = readers_of(beacon)
-    thread = in_thread { beacon.each { |address, payload| heard << [address, payload] } }
+    thread = in_thread { beacon.each { |address, payload| received << [address, payload] } }
     shout("x")
-    assert_equal [HERE, "x"], heard.pop
+    assert_equal [HERE, "x"], received.pop
     until_waiting(readers)
     beacon.close
     assert_same beacon, thread.value

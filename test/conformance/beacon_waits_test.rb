@@ -41,28 +41,28 @@ class BeaconWaitsTest < NetworkCase
     test "#{name} lets other fibers run, and ends in a fiber" do
       not_on :jruby, "JRuby has no fiber scheduler"
       beacon = open_beacon.subscribe
-      told = []
+      order = []
       thread = Godwit::TestSupport::TinyScheduler.thread do
         Fiber.schedule do
-          told << call.call(beacon)
+          order << call.call(beacon)
         rescue Godwit::ClosedError
-          told << :closed
+          order << :closed
         end
-        Fiber.schedule { told << :other }
+        Fiber.schedule { order << :other }
         Fiber.schedule do
-          told << beacon.recv(timeout: 0.01, exception: false)
+          order << beacon.recv(timeout: 0.01, exception: false)
           (name == :recv) ? shout("x") : beacon.close
         end
       end
       assert thread.join(20), "the fibers hang"
-      assert_equal [:other, nil], told.first(2)
-      assert_equal({recv: [HERE, "x"], each: beacon, wait_sent: :closed}[name], told.last)
+      assert_equal [:other, nil], order.first(2)
+      assert_equal({recv: [HERE, "x"], each: beacon, wait_sent: :closed}[name], order.last)
     end
   end
 
   test "a wake-up of a killed reader goes to another" do
     beacon = open_beacon.subscribe
-    waiting = heard_of(beacon)
+    waiting = received_beacons(beacon)
     readers = readers_of(beacon)
     50.times do |round|
       killed = in_thread { beacon.recv(timeout: 20) }
@@ -101,7 +101,7 @@ class BeaconWaitsTest < NetworkCase
     stop = true
     flood.join
     # A new beacon is queued for a moment before the oldest is dropped.
-    eventually { heard_of(beacon).size == 5 }
+    eventually { received_beacons(beacon).size == 5 }
   end
 
   test "an unreferenced beacon is closed, and its thread ends" do

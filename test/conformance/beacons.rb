@@ -25,7 +25,9 @@ module Conformance
     end
 
     # The payloads that wait for recv.
-    def heard_of(beacon) = beacon.instance_variable_get(:@thread).instance_variable_get(:@queue)
+    def received_beacons(beacon)
+      beacon.instance_variable_get(:@thread).instance_variable_get(:@queue)
+    end
 
     # The object that its readers wait on, for until_waiting.
     def readers_of(beacon) = count_waiters(beacon.instance_variable_get(:@thread), :@changed)

@@ -238,12 +238,12 @@ class ContextTest < Godwit::TestCase
             Thread.pass # libzmq gives a closed socket's place back some time later
           end
         rescue Godwit::ClosedError, Godwit::ContextTerminatedError
-          :told
+          :refused
         end
       end
       makers.size.times { started.pop }
       doomed.close
-      assert_equal [:told] * 3, makers.map(&:value)
+      assert_equal [:refused] * 3, makers.map(&:value)
     end
   end
 end

@@ -37,8 +37,8 @@ class DealerRouterTest < Godwit::TestCase
         [id, open_socket(:DEALER, routing_id: id).connect(router.last_endpoint)]
       end
     dealers.each { |id, dealer| 10.times { |i| dealer << "#{id}#{i}" } }
-    heard = take(router, 30).group_by(&:first).transform_values { |messages| messages.map(&:last) }
-    dealers.each_key { |id| assert_equal Array.new(10) { |i| "#{id}#{i}" }, heard[id] }
+    received = take(router, 30).group_by(&:first).transform_values { |list| list.map(&:last) }
+    dealers.each_key { |id| assert_equal Array.new(10) { |i| "#{id}#{i}" }, received[id] }
     10.times { |i| dealers.each_key { |id| router << [id, "to #{id} #{i}"] } }
     dealers.each do |id, dealer|
       assert_equal Array.new(10) { |i| "to #{id} #{i}" }, take(dealer, 10)
@@ -107,7 +107,7 @@ class DealerRouterTest < Godwit::TestCase
 
   test "of two peers with one routing id the first keeps it, unless handover gives it to the " \
     "second" do
-    {false => "first", true => "second"}.each do |handover, heard|
+    {false => "first", true => "second"}.each do |handover, received|
       router = open_socket(:ROUTER, handover: handover).bind(endpoint_for(:tcp))
       first = open_socket(:DEALER, routing_id: "twin").connect(router.last_endpoint)
       first << "first"
@@ -123,7 +123,7 @@ class DealerRouterTest < Godwit::TestCase
       assert_equal handover, messages.include?(["twin", "second"])
       router << ["twin", "for the one"]
       assert_equal "for the one",
-        {"first" => first, "second" => second}.fetch(heard).recv(timeout: 5)
+        {"first" => first, "second" => second}.fetch(received).recv(timeout: 5)
     end
   end
 

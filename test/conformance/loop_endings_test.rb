@@ -230,9 +230,9 @@ class LoopEndingsTest < Godwit::TestCase
     end
     assert_equal :empty, loop.run
     assert_equal 2, @log.count(:called)
-    told = @log - [:called]
-    assert_equal [Godwit::ClosedError], told.map(&:first).uniq
-    assert_equal((pulls + ends).select(&:closed?).to_set, told.map(&:last).to_set)
+    reported = @log - [:called]
+    assert_equal [Godwit::ClosedError], reported.map(&:first).uniq
+    assert_equal((pulls + ends).select(&:closed?).to_set, reported.map(&:last).to_set)
   end
 
   test "an IO that another thread closes is reported, by run and to on_error" do

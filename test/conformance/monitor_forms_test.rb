@@ -48,26 +48,26 @@ class MonitorFormsTest < Godwit::TestCase
 
   test "a callback runs in a thread that survives its errors and ends with the socket" do
     pull = open_socket(:PULL)
-    told, failed = Queue.new, Queue.new
+    reported, failed = Queue.new, Queue.new
     note = ->(error, event) { failed << [error.message, event.name] }
     thread = pull.on_event(:listening, :monitor_stopped, on_error: note) do |event|
-      told << event.name
+      reported << event.name
       raise "no" if event.name == :listening
     end
     pull.bind(endpoint_for(:tcp))
-    assert_equal :listening, told.pop
+    assert_equal :listening, reported.pop
     assert_equal ["no", :listening], failed.pop
     pull.close
     assert thread.join(5), "the thread continues"
-    assert_equal :monitor_stopped, told.pop
+    assert_equal :monitor_stopped, reported.pop
     assert_empty failed
   end
 
   test "errors of a callback and of on_error are warned of" do
     pull = open_socket(:PULL)
-    told = Queue.new
+    reported = Queue.new
     _, words = capture_io do
-      threads = [pull.on_event(:listening) { told << raise("oh no") },
+      threads = [pull.on_event(:listening) { reported << raise("oh no") },
         pull.on_event(:listening, on_error: ->(*) { raise "worse" }) { raise "bad" }]
       2.times { pull.bind(endpoint_for(:tcp)) }
       pull.close
@@ -75,19 +75,19 @@ class MonitorFormsTest < Godwit::TestCase
     end
     assert_equal 2, words.scan("oh no").size
     assert_equal 2, words.scan(/on_error.*worse/).size
-    assert_empty told
+    assert_empty reported
   end
 
   test "a killed callback gets no more events" do
     pull = open_socket(:PULL)
-    told = Queue.new
-    thread = pull.on_event { |event| told << event.name }
+    reported = Queue.new
+    thread = pull.on_event { |event| reported << event.name }
     pull.bind(endpoint_for(:tcp))
-    assert_equal :listening, told.pop
+    assert_equal :listening, reported.pop
     thread.kill.join
     pull.bind(endpoint_for(:tcp))
     assert_equal pull.endpoints.last, pull.last_endpoint
-    assert_empty told
+    assert_empty reported
   end
 
   test "several threads and fibers share a monitor, each event goes to one of them" do

@@ -47,10 +47,10 @@ class MonitorHandshakesTest < Godwit::TestCase
       server, ours = guarded { |ask| ["1.0", ask[1], status.to_s, "", "", ""] }
       client, theirs = monitored(:PUSH, plain: %w[user secret], linger: 0)
       client.connect(server.last_endpoint)
-      told = [until_event(ours, :handshake_failed_auth).last]
+      reported = [until_event(ours, :handshake_failed_auth).last]
       # Then the client gets no reply, and waits.
-      told << until_event(theirs, :handshake_failed_auth).last unless status == 300
-      told.each do |event|
+      reported << until_event(theirs, :handshake_failed_auth).last unless status == 300
+      reported.each do |event|
         assert_equal status, event.status
         assert_match words, event.reason
         assert_nil event.error
@@ -111,8 +111,8 @@ class MonitorHandshakesTest < Godwit::TestCase
     server, monitor = monitored(:PULL, handshake_timeout: 0.05)
     server.bind(endpoint_for(:tcp))
     stranger(server)
-    told = until_event(monitor, :disconnected).map(&:name)
-    assert_equal %i[listening accepted handshake_failed_no_detail disconnected], told
+    reported = until_event(monitor, :disconnected).map(&:name)
+    assert_equal %i[listening accepted handshake_failed_no_detail disconnected], reported
   end
 
   # No event reports this: the test sees only that no other event comes in between.

@@ -21,15 +21,15 @@ class MonitorTest < Godwit::TestCase
     push.connect(endpoint)
     assert_flows(push, pull)
     push.close
-    told = until_event(ours, :disconnected)
-    assert_equal %i[listening accepted handshake_succeeded disconnected], told.map(&:name)
-    assert_equal [endpoint], told.map(&:endpoint).uniq
-    assert_equal told[1].fd, told.last.fd
-    assert(told.all?(Godwit::Monitor::Event))
-    told = theirs.to_a.reject { |event| event.name == :connect_delayed }
-    assert_equal %i[connected handshake_succeeded monitor_stopped], told.map(&:name)
-    assert_equal [endpoint, endpoint, ""], told.map(&:endpoint)
-    assert_nil told.last.error
+    reported = until_event(ours, :disconnected)
+    assert_equal %i[listening accepted handshake_succeeded disconnected], reported.map(&:name)
+    assert_equal [endpoint], reported.map(&:endpoint).uniq
+    assert_equal reported[1].fd, reported.last.fd
+    assert(reported.all?(Godwit::Monitor::Event))
+    reported = theirs.to_a.reject { |event| event.name == :connect_delayed }
+    assert_equal %i[connected handshake_succeeded monitor_stopped], reported.map(&:name)
+    assert_equal [endpoint, endpoint, ""], reported.map(&:endpoint)
+    assert_nil reported.last.error
   end
 
   test "a peer that is gone, and connects again" do
@@ -52,12 +52,12 @@ class MonitorTest < Godwit::TestCase
   test "no socket is bound there" do
     push, monitor = monitored(:PUSH, reconnect_interval: 0.02)
     push.connect("tcp://127.0.0.1:#{free_port}")
-    told = until_event(monitor, :connect_retried)
-    assert_equal %i[connect_delayed closed connect_retried], told.map(&:name)
-    assert_equal [push.last_endpoint], told.map(&:endpoint).uniq
-    assert_kind_of Errno::EINPROGRESS, told.first.error
-    assert_includes 0.02..0.04, told.last.interval
-    assert_match(/next try comes in 0\.0\d+ s/, told.last.to_s)
+    reported = until_event(monitor, :connect_retried)
+    assert_equal %i[connect_delayed closed connect_retried], reported.map(&:name)
+    assert_equal [push.last_endpoint], reported.map(&:endpoint).uniq
+    assert_kind_of Errno::EINPROGRESS, reported.first.error
+    assert_includes 0.02..0.04, reported.last.interval
+    assert_match(/next try comes in 0\.0\d+ s/, reported.last.to_s)
   end
 
   test "a host that does not resolve is tried repeatedly, and no other event is reported" do
@@ -65,9 +65,9 @@ class MonitorTest < Godwit::TestCase
     # Too long a part for any name: no name server is asked, which might take its time.
     endpoint = "tcp://#{"x" * 64}.invalid:5555"
     push.connect(endpoint)
-    told = Array.new(2) { monitor.next_event(timeout: 20) }
-    assert_equal %i[connect_retried connect_retried], told.map(&:name)
-    assert_equal endpoint, told.first.endpoint
+    reported = Array.new(2) { monitor.next_event(timeout: 20) }
+    assert_equal %i[connect_retried connect_retried], reported.map(&:name)
+    assert_equal endpoint, reported.first.endpoint
   end
 
   test "a failed bind raises its own error and is reported, and a later bind works" do
@@ -104,8 +104,8 @@ class MonitorTest < Godwit::TestCase
     end
     assert_equal :disconnected, gone.name
     pull.unbind(endpoint)
-    told = until_event(ours, :closed)
-    assert_equal [[:closed, endpoint]], told.map { |event| [event.name, event.endpoint] }
+    reported = until_event(ours, :closed)
+    assert_equal [[:closed, endpoint]], reported.map { |event| [event.name, event.endpoint] }
   end
 
   test "a message above the receiver's limit ends the connection, and is lost" do
@@ -113,8 +113,8 @@ class MonitorTest < Godwit::TestCase
     pull.bind(endpoint_for(:tcp))
     push = open_socket(:PUSH, reconnect_interval: 0.01).connect(pull.last_endpoint)
     push.send("x" * 101)
-    told = until_event(monitor, :disconnected).map(&:name)
-    assert_equal %i[listening accepted handshake_succeeded disconnected], told
+    reported = until_event(monitor, :disconnected).map(&:name)
+    assert_equal %i[listening accepted handshake_succeeded disconnected], reported
     until_event(monitor, :handshake_succeeded)
     assert_flows(push, pull)
   end
@@ -205,11 +205,11 @@ class MonitorTest < Godwit::TestCase
     silent = open_socket(:REP).bind(endpoint_for(:tcp))
     req, monitor = monitored(:REQ)
     req.connect(silent.last_endpoint)
-    told = until_event(monitor, :handshake_succeeded).map(&:name)
+    reported = until_event(monitor, :handshake_succeeded).map(&:name)
     assert_raises(Godwit::TimeoutError) { req.request("1", timeout: 0.2) }
-    told += until_event(monitor, :handshake_succeeded).map(&:name)
-    assert_equal 2, told.count(:connected)
-    refute_includes told, :monitor_stopped
+    reported += until_event(monitor, :handshake_succeeded).map(&:name)
+    assert_equal 2, reported.count(:connected)
+    refute_includes reported, :monitor_stopped
     waiting = in_thread { monitor.select { |event| event.name == :monitor_stopped } }
     until_waiting(monitor)
     assert_raises(Godwit::TimeoutError) { req.request("2", timeout: 0.2) }
@@ -244,8 +244,8 @@ class MonitorTest < Godwit::TestCase
     monitor = own_monitor(push.monitor)
     2.times { open_socket(:PULL).connect(push.last_endpoint) }
     assert_same push, waiting.value
-    told = Array.new(4) { monitor.next_event(timeout: 5).name }
-    assert_equal({accepted: 2, handshake_succeeded: 2}, told.tally)
+    reported = Array.new(4) { monitor.next_event(timeout: 5).name }
+    assert_equal({accepted: 2, handshake_succeeded: 2}, reported.tally)
     monitor.close
     assert_same push, push.wait_connected(count: 3, timeout: 5)
   end

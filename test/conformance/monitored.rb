@@ -19,11 +19,11 @@ module Conformance
     # Reads until this event has come.
     # @return [Array<Godwit::Monitor::Event>] all events up to it
     def until_event(monitor, name)
-      told = []
-      told << monitor.next_event(timeout: 10) until told.last&.name == name
-      told
+      reported = []
+      reported << monitor.next_event(timeout: 10) until reported.last&.name == name
+      reported
     rescue Godwit::Error => error
-      flunk "#{name} never came: #{error.message}; what came: #{told.join(", ")}"
+      flunk "#{name} never came: #{error.message}; what came: #{reported.join(", ")}"
     end
 
     def teardown

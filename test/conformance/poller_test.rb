@@ -101,7 +101,7 @@ class PollerTest < Godwit::TestCase
     silent = open_socket(:REP).bind(endpoint_for(:tcp))
     req = open_socket(:REQ).connect(silent.last_endpoint)
     poller = open_poller(req)
-    assert_equal "x", ask_in_vain(req, silent, "x")
+    assert_equal "x", ask_without_reply(req, silent, "x")
     silent.send("dropped")
     3.times do
       waiting = in_thread { poller.wait(5) }

@@ -88,9 +88,9 @@ class PubSubTest < Godwit::TestCase
     bound = open_socket(:PUB).bind(endpoint_for(transport))
     sub.connect(bound.last_endpoint)
     # A bound SUB sends its subscriptions to a new PUB only during a call on the SUB.
-    heard = in_thread { take(sub, 3) }
+    received = in_thread { take(sub, 3) }
     [*pubs, bound].each_with_index { |pub, i| pub.wait_connected(timeout: 5) << "from #{i}" }
-    assert_equal ["from 0", "from 1", "from 2"], heard.value.sort
+    assert_equal ["from 0", "from 1", "from 2"], received.value.sort
   end
 
   each_transport("a PUB without subscribers drops, and never waits") do |transport|

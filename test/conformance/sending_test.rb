@@ -142,9 +142,9 @@ class SendingTest < Godwit::TestCase
     senders = Array.new(4) { |s| in_thread { 50.times { |i| push << [s.to_s, i.to_s, "end"] } } }
     messages = take(pull, 200)
     assert_equal ["end"], messages.map(&:last).uniq
-    heard = messages.group_by(&:first).transform_values { |list| list.map { |message| message[1] } }
-    assert_equal 4, heard.size
-    heard.each_value { |numbers| assert_equal Array.new(50, &:to_s), numbers }
+    received = messages.group_by(&:first).transform_values { |list| list.map { |one| one[1] } }
+    assert_equal 4, received.size
+    received.each_value { |numbers| assert_equal Array.new(50, &:to_s), numbers }
     senders.each(&:join)
   end
 end

@@ -8,13 +8,13 @@ class WaitConnectedTest < Godwit::TestCase
 
   # The type that counts, and its peer's type; the first five count without an option.
   COUNTING = [%i[PUSH PULL], %i[PULL PUSH], %i[SUB PUB], %i[XPUB XSUB], %i[XSUB XPUB]].freeze
-  TOLD = [
+  OPTIONAL = [
     %i[REQ REP], %i[REP REQ], %i[DEALER ROUTER], %i[ROUTER DEALER], %i[PAIR PAIR], %i[STREAM STREAM]
   ].freeze
 
-  def options_for(type) = (TOLD.any? { |counting, _| counting == type }) ? {count_peers: true} : {}
+  def options_for(type) = OPTIONAL.to_h.key?(type) ? {count_peers: true} : {}
 
-  (COUNTING + TOLD).each do |type, peer|
+  (COUNTING + OPTIONAL).each do |type, peer|
     each_transport("#{type} waits for a peer, bound or connected", only: (type == :STREAM) ? %i[
       tcp
     ] : %i[tcp ipc]) do |transport|

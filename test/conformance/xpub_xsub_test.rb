@@ -33,18 +33,18 @@ class XpubXsubTest < Godwit::TestCase
 
   each_transport("an XPUB reports a topic once, each subscription when verbose, and each end " \
     "when verboser") do |transport|
-    {{} => 2, {xpub_verbose: true} => 3, {xpub_verboser: true} => 4}.each do |options, told|
+    {{} => 2, {xpub_verbose: true} => 3, {xpub_verboser: true} => 4}.each do |options, copies|
       xpub = open_socket(:XPUB, **options).bind(endpoint_for(transport))
       subs = Array.new(2) { open_socket(:SUB, subscribe: "a").connect(xpub.last_endpoint) }
-      first = take(xpub, (told > 2) ? 2 : 1)
-      unless told > 2
+      first = take(xpub, (copies > 2) ? 2 : 1)
+      unless copies > 2
         # Both have subscribed once both receive it.
         eventually { xpub.send("a") && subs.all?(&:readable?) }
         refute_predicate xpub, :readable?
       end
       subs.each { |sub| sub.unsubscribe("a") }
-      last = take(xpub, (told == 4) ? 2 : 1)
-      assert_equal Array.new(told) { |i| (i < first.size) ? "\x01a".b : "\x00a".b }, first + last
+      last = take(xpub, (copies == 4) ? 2 : 1)
+      assert_equal Array.new(copies) { |i| (i < first.size) ? "\x01a".b : "\x00a".b }, first + last
     end
   end
 

@@ -53,7 +53,7 @@ class InteropBeaconTest < NetworkCase
     child.wait_for(/^host .*\n/)
   end
 
-  def heard(address, payload) = /^heard #{address} #{hex(payload).upcase}\n/
+  def received(address, payload) = /^received #{address} #{hex(payload).upcase}\n/
 
   def end_well(child)
     result = assert_child(child.finish)
@@ -66,7 +66,7 @@ class InteropBeaconTest < NetworkCase
     child = zbeacon(payload: "theirs \0\xfe")
     assert_includes child.stdout, "host #{THERE}\n"
     assert_equal [THERE, "theirs \0\xfe".b], beacon.recv(timeout: PATIENCE)
-    child.wait_for(heard(HERE, "ours \0\xff"))
+    child.wait_for(received(HERE, "ours \0\xff"))
     end_well(child)
   end
 
@@ -83,7 +83,7 @@ class InteropBeaconTest < NetworkCase
       child.stdin.puts "silence" # while our beacon publishes the same payload, zbeacon filters it
       child.wait_for("did silence")
       beacon.publish(payload)
-      child.wait_for(heard(HERE, payload))
+      child.wait_for(received(HERE, payload))
       end_well(child)
       beacon.close
     end
@@ -95,23 +95,23 @@ class InteropBeaconTest < NetworkCase
     beacon.publish("x1").wait_sent(5, timeout: PATIENCE)
     assert_nil beacon.recv(timeout: 0.1, exception: false)
     beacon.publish("y1")
-    child.wait_for(heard(HERE, "y1"))
+    child.wait_for(received(HERE, "y1"))
     child.stdin.puts "publish #{hex("b1")}"
     assert_equal [THERE, "b1"], beacon.recv(timeout: PATIENCE)
-    refute_match(heard(HERE, "x1"), end_well(child))
+    refute_match(received(HERE, "x1"), end_well(child))
   end
 
   test "after either side's silence, the other receives no more beacons" do
     beacon = open_beacon(interval: 0.01).publish("ours")
     child = zbeacon(payload: "theirs", interval: 10)
-    child.wait_for(heard(HERE, "ours"))
+    child.wait_for(received(HERE, "ours"))
     beacon.silence
     sent = beacon.sent
     child.stdin.puts "silence"
     child.wait_for("did silence")
     beacon.publish("last") # comes after all beacons in transit
-    child.wait_for(heard(HERE, "last"))
-    assert_operator end_well(child).scan(heard(HERE, "ours")).size, :<=, sent
+    child.wait_for(received(HERE, "last"))
+    assert_operator end_well(child).scan(received(HERE, "ours")).size, :<=, sent
     beacon.subscribe
     assert_nil beacon.recv(timeout: 0.1, exception: false)
   end
@@ -121,10 +121,10 @@ class InteropBeaconTest < NetworkCase
     child = zbeacon(payload: "same", interval: 10)
     beacon.wait_sent(beacon.sent + 10, timeout: PATIENCE)
     assert_nil beacon.recv(timeout: 0.1, exception: false)
-    refute_match(/^heard/, child.stdout)
+    refute_match(/^received/, child.stdout)
     beacon.noecho = false
     assert_equal "same", beacon.recv(timeout: PATIENCE).last
-    refute_match(/^heard/, end_well(child))
+    refute_match(/^received/, end_well(child))
   end
 
   test "both on one machine share the port" do
@@ -132,7 +132,7 @@ class InteropBeaconTest < NetworkCase
     child = zbeacon(payload: "theirs", on: :here)
     assert_includes child.stdout, "host #{HERE}\n"
     assert_equal [HERE, "theirs"], beacon.recv(timeout: PATIENCE)
-    child.wait_for(heard(HERE, "ours"))
+    child.wait_for(received(HERE, "ours"))
     late = open_beacon.subscribe
     eventually { late.recv(timeout: PATIENCE) == [HERE, "theirs"] }
     end_well(child)
@@ -147,7 +147,7 @@ class InteropBeaconTest < NetworkCase
     beacon = open_beacon(interface: "*", interval: 0.02).subscribe.publish("ours")
     child = zbeacon(payload: "theirs", interface: "*")
     assert_equal "theirs", beacon.recv(timeout: PATIENCE).last
-    child.wait_for(heard(HERE, "ours"))
+    child.wait_for(received(HERE, "ours"))
     end_well(child)
   ensure
     Network.run("ip", "route", "flush", "default")

@@ -258,13 +258,13 @@ class ActiveSupportLoggerTest < Godwit::TestCase
       [first, second].each { |one| one.extend(ActiveSupport::LoggerThreadSafeLevel) }
       log = ActiveSupport::BroadcastLogger.new(first, second)
       value = log.silence do
-        log.info("not heard")
+        log.info("not received")
         Thread.new { log.info("of another thread") }.join
-        log.error("heard")
-        log.silence(Logger::FATAL) { log.error("not heard either") }
+        log.error("received")
+        log.silence(Logger::FATAL) { log.error("not received either") }
         :value
       end
-      log.info("heard again")
+      log.info("received again")
       [value, second.level]
     end
   end
@@ -273,9 +273,9 @@ class ActiveSupportLoggerTest < Godwit::TestCase
     type = Class.new(Godwit::Logger) { include ActiveSupport::LoggerSilence }
     pull = Godwit::TestSupport::Logs::RecordPull.new(open_socket(:PULL).bind("tcp://127.0.0.1:*"))
     log = own(type.new(pull.last_endpoint))
-    value = log.silence { |inner| inner.info("not heard") && inner.error("heard") && :value }
-    log.info("heard again")
-    assert_equal [:value, %w[heard heard\ again]],
+    value = log.silence { |inner| inner.info("not received") && inner.error("received") && :value }
+    log.info("received again")
+    assert_equal [:value, %w[received received\ again]],
       [value, Array.new(2) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text }]
   end
 

@@ -174,31 +174,31 @@ class LoggerBalanceTest < Godwit::TestCase
   end
 
   def assert_account(one, account)
-    told = "#{one.name}: #{account.to_h}, seed #{SEED}"
-    assert_equal one.seqs, one.seqs.sort.uniq, "each record once, in order. #{told}"
-    assert_equal one.seqs, one.numbers, "the seq is the number of the call. #{told}"
-    assert_operator one.seqs.last, :<=, made(one.name), "no record is invented. #{told}"
+    details = "#{one.name}: #{account.to_h}, seed #{SEED}"
+    assert_equal one.seqs, one.seqs.sort.uniq, "each record once, in order. #{details}"
+    assert_equal one.seqs, one.numbers, "the seq is the number of the call. #{details}"
+    assert_operator one.seqs.last, :<=, made(one.name), "no record is invented. #{details}"
     last = account ? account.last : 0
-    assert_known_to_the_dead(one, last, told) if one.seqs.last > last
+    assert_known_to_the_dead(one, last, details) if one.seqs.last > last
     return unless account
     assert_equal account.last,
       account.received + account.lost,
-      "every record up to the last is received or lost. #{told}"
-    assert_equal 0, account.late, told
+      "every record up to the last is received or lost. #{details}"
+    assert_equal 0, account.late, details
     # Records that a reader got after its last written statistics are lost to the next reader.
     missing = last - one.seqs.count { |seq| seq <= last }
-    assert_operator account.lost, :>=, missing, told
-    assert_equal account.lost, missing, told if @reader_deaths.empty?
+    assert_operator account.lost, :>=, missing, details
+    assert_equal account.lost, missing, details if @reader_deaths.empty?
   end
 
   # Both are dead: the writer, and the reader that alone knew of its last records, as it wrote its
   # accounts before.
-  def assert_known_to_the_dead(one, last, told)
-    refute @writers.key?(one.name), told
+  def assert_known_to_the_dead(one, last, details)
+    refute @writers.key?(one.name), details
     times = one.seqs.zip(one.times).filter_map { |seq, time| time if seq > last }
     assert(
       times.all? { |time| @reader_deaths.any? { |death| (time..time + PERIOD).cover?(death) } },
-      "read, and not in the statistics. #{told}"
+      "read, and not in the statistics. #{details}"
     )
   end
 end

@@ -327,11 +327,11 @@ class LoggerBroadcasterTest < Godwit::TestCase
     # More records than the sink's queue holds.
     push_to(relay).send_many(Array.new(3_000) { |index| frames(index + 1) })
     until_waiting(gate)
-    _, told =
+    _, warnings =
       capture_io do
         with_constants(Broadcaster.const_get(:SinkThread), PATIENCE: 0.1) { relay.close }
       end
-    assert_match(/did not end within 0.1 s/, told)
+    assert_match(/did not end within 0.1 s/, warnings)
     assert_match(/did not end/, relay.statistics["sink"]["error"])
   ensure
     gate.close
@@ -344,15 +344,16 @@ class LoggerBroadcasterTest < Godwit::TestCase
       end
     relay = broadcaster(sink: sink).start
     push = push_to(relay)
-    _, told = capture_io do
+    _, warnings = capture_io do
       1.upto(4) do |i|
         push.send(frames(i))
         eventually { relay.statistics["sink"].values_at("written", "failed").sum == i }
       end
     end
-    assert_equal 1, told.lines.size, told
+    assert_equal 1, warnings.lines.size, warnings
     assert_match(
-      /godwit: log to the sink.*No space left on device - app.log.*1 records were not written/, told
+      /godwit: log to the sink.*No space left on device - app.log.*1 records were not written/,
+      warnings
     )
     assert_equal [2, 2, "No space left on device - app.log"],
       relay.statistics["sink"].values_at("written", "failed", "error")

@@ -171,7 +171,9 @@ class LoggerDropInTest < Godwit::TestCase
   end
 
   test "bind: an address in use is reported at once; a free one binds, and a reader may connect" do
-    assert_raises(Godwit::AddressInUseError) { Godwit::Logger.new(ear.last_endpoint, bind: true) }
+    assert_raises(Godwit::AddressInUseError) do
+      Godwit::Logger.new(record_pull.last_endpoint, bind: true)
+    end
     endpoint = endpoint_for(:ipc)
     log = logger(endpoint, bind: true)
     log.info("x")
@@ -213,9 +215,9 @@ class LoggerDropInTest < Godwit::TestCase
     log.info("end")
     _, said = capture_io { log.flush(timeout: 5) }
     assert_equal "", said
-    heard = records(log.stats.sent)
-    assert_equal "end", heard.last.text
-    assert_includes heard.map(&:text), "(Object could not be shown: RuntimeError)"
+    received = records(log.stats.sent)
+    assert_equal "end", received.last.text
+    assert_includes received.map(&:text), "(Object could not be shown: RuntimeError)"
   end
 
   test "Ruby's own formatter, as Rails gives it, has no effect; TaggedLogging's puts no tags " \
@@ -239,7 +241,7 @@ class LoggerDropInTest < Godwit::TestCase
     old = logger(wire: :plain)
     old.formatter = ::Logger::Formatter.new.extend(tagging)
     old.info("x")
-    assert_match(/ -- : \[tag\] x\z/, ear.recv(timeout: 5))
+    assert_match(/ -- : \[tag\] x\z/, record_pull.recv(timeout: 5))
   end
 
   test "an odd program name" do
@@ -268,10 +270,10 @@ class LoggerDropInTest < Godwit::TestCase
       log.formatter = formatter
       log.info("tags")
     end
-    heard = records(7)
+    received = records(7)
     assert_equal ["", "itself", "String of a kind", "utf-16", "BasicObject", "tags", "tags"],
-      heard.map(&:text)
-    assert_equal [true, "safe"], [heard[1].prog.start_with?("#<Object:"), heard[2].prog]
+      received.map(&:text)
+    assert_equal [true, "safe"], [received[1].prog.start_with?("#<Object:"), received[2].prog]
   end
 
   test "an error that another thread raises into a logging thread is not swallowed" do
@@ -306,7 +308,7 @@ class LoggerDropInTest < Godwit::TestCase
 
   test "a device for any other logger: level, program and text of Ruby's line; other lines as " \
     "they are" do
-    device = Godwit::LogDevice.new(ear.last_endpoint, progname: "fallback", linger: 10)
+    device = Godwit::LogDevice.new(record_pull.last_endpoint, progname: "fallback", linger: 10)
     (@loggers ||= []) << device
     log = ::Logger.new(device)
     log.warn("two\nlines")
@@ -328,9 +330,9 @@ class LoggerDropInTest < Godwit::TestCase
   end
 
   test "a plain device" do
-    device = Godwit::LogDevice.new(ear.last_endpoint, wire: :plain, linger: 10)
+    device = Godwit::LogDevice.new(record_pull.last_endpoint, wire: :plain, linger: 10)
     (@loggers ||= []) << device
     ::Logger.new(device).info("x")
-    assert_match(/\AI, \[.*\]  INFO -- : x\z/, ear.recv(timeout: 5))
+    assert_match(/\AI, \[.*\]  INFO -- : x\z/, record_pull.recv(timeout: 5))
   end
 end

@@ -51,27 +51,27 @@ class LoggerDurableProcessTest < Godwit::TestCase
         log = Godwit::Logger.new("ipc://\#{FOLDER}/nobody",
           durable: "\#{FOLDER}/durable", linger: 0.3)
         $stderr.reopen(File::NULL)
-        told = File.open("\#{FOLDER}/told", "w")
+        results = File.open("\#{FOLDER}/results", "w")
         4.times do |thread|
           Thread.new do
             1.step do |index|
               id = "<\#{thread}.\#{index}>"
-              told.syswrite("\#{log.info(id).inspect} \#{id}\n")
+              results.syswrite("\#{log.info(id).inspect} \#{id}\n")
               Thread.pass
             end
           end
         end
-        await { File.size(told) > 1000 }
+        await { File.size(results) > 1000 }
         #{ending}
       RUBY
       assert_empty result.stdout
-      told = File.readlines("#{scratch_dir}/told", chomp: true).map(&:split)
+      results = File.readlines("#{scratch_dir}/results", chomp: true).map(&:split)
       stored =
         Dir["#{scratch_dir}/durable/**/*"]
           .select { |path| File.file?(path) }
           .flat_map { |path| File.binread(path).scan(/<\d\.\d+>/) }
       confirmed, others =
-        told.partition { |answer, _| answer == "true" }.map { |some| some.map(&:last) }
+        results.partition { |answer, _| answer == "true" }.map { |some| some.map(&:last) }
       assert_operator confirmed.size, :>, 50
       assert_empty confirmed - stored
       assert_empty others & stored, "refused, and stored"

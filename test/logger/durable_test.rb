@@ -110,8 +110,8 @@ class LoggerDurableTest < Godwit::TestCase
   test "records after the close are refused, and counted" do
     log = open_log(nowhere)
     assert_equal true, log.info("in time")
-    _, told = capture_io { log.close }
-    assert_match(/1 record is kept/, told)
+    _, warnings = capture_io { log.close }
+    assert_match(/1 record is kept/, warnings)
     capture_io { assert_equal [false, false], [log.info("late"), log.error("too")] }
     assert_equal [1, 2], [log.stats.queued, log.stats.dropped]
   end

@@ -17,8 +17,8 @@ class LoggerExitTest < Godwit::TestCase
       not_on(:jruby, "an untrapped signal ends Java") if how.include?("TERM")
       not_on(:jruby, "an exit in a thread runs no at_exit block there") if how.include?("thread")
       start_child(
-        "require 'godwit'; log = Godwit::Logger.new(#{ear.last_endpoint.inspect}); 5_000.times { " \
-        "log.info('x') }; #{ending}"
+        "require 'godwit'; log = Godwit::Logger.new(#{record_pull.last_endpoint.inspect}); " \
+        "5_000.times { log.info('x') }; #{ending}"
       ).finish
       assert_equal (1..5_000).to_a, records(5_000).map(&:seq)
     end
@@ -100,8 +100,8 @@ class LoggerExitTest < Godwit::TestCase
     # The queue has room for all records: this test is not about a slow connection.
     child =
       start_child(
-        "require 'godwit'; log = Godwit::Logger.new(#{ear.last_endpoint.inspect}, queue_bytes: 1 " \
-        "<< 26); 20_000.times { log.info('x') }"
+        "require 'godwit'; log = Godwit::Logger.new(#{record_pull.last_endpoint.inspect}, " \
+        "queue_bytes: 1 << 26); 20_000.times { log.info('x') }"
       )
     seen =
       Array.new(20_000) { |number| (number == 10_000) ? (sleep(0.3) && record.seq) : record.seq }

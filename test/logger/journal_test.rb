@@ -164,9 +164,9 @@ class LoggerJournalTest < Godwit::TestCase
   end
 
   test "beyond a limit the writers that were silent for longest are forgotten" do
-    lasts = Godwit::Logger.const_get(:LastSequence).new(3)
-    %w[a b c a d].each_with_index { |writer, seq| lasts[writer] = seq }
-    assert_equal({"c" => 2, "a" => 3, "d" => 4}, lasts.to_h)
+    last_sequences = Godwit::Logger.const_get(:LastSequence).new(3)
+    %w[a b c a d].each_with_index { |writer, seq| last_sequences[writer] = seq }
+    assert_equal({"c" => 2, "a" => 3, "d" => 4}, last_sequences.to_h)
   end
 
   test "two processes cannot share a journal, and a FIFO has none" do

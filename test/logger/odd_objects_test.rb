@@ -74,7 +74,7 @@ class LoggerOddObjectsTest < Godwit::TestCase
   }.freeze
 
   # Each call gives the logger one record.
-  WAYS = {
+  CALLS = {
     "message" => ->(log, odd) { log.info(odd) },
     "block" => ->(log, odd) { log.info { odd } },
     "progname" => ->(log, odd) { log.add(1, "text", odd) },
@@ -98,19 +98,19 @@ class LoggerOddObjectsTest < Godwit::TestCase
     test "#{name}, everywhere where a program may give it" do
       log = logger
       old = logger(wire: :plain)
-      device = Godwit::LogDevice.new(ear.last_endpoint)
-      WAYS.each do |way, call|
+      device = Godwit::LogDevice.new(record_pull.last_endpoint)
+      CALLS.each do |name, call|
         [log, old].each { |one| call.call(one, odd) }
       rescue => error
-        flunk "as #{way}: #{error.class}: #{error.backtrace.grep(/godwit/).first}"
+        flunk "as #{name}: #{error.class}: #{error.backtrace.grep(/godwit/).first}"
       end
       assert_kind_of Integer, device.write(odd)
       device.close
       _, said = capture_io { [log, old].each { |one| assert one.flush(timeout: 10) } }
       assert_equal "", said
-      heard = records(2 * WAYS.size + 1)
-      assert_equal [WAYS.size, WAYS.size], [log.stats.sent, old.stats.sent]
-      heard
+      received = records(2 * CALLS.size + 1)
+      assert_equal [CALLS.size, CALLS.size], [log.stats.sent, old.stats.sent]
+      received
         .reject(&:plain?)
         .each { |one| assert_equal one.writer, one.data["writer"], "no JSON: #{one.frames[1]}" }
     end
@@ -150,10 +150,11 @@ class LoggerOddObjectsTest < Godwit::TestCase
     log.formatter = nil
     log.add(1.5, "half")
     log.add(Float::NAN, "none")
-    heard = records(ODD.values.grep(StandardError).size + 2)
-    assert_equal %w[text half none], heard.map(&:text).uniq
-    assert_equal %w[ANY ANY], heard.last(2).map(&:label)
-    assert_includes heard.map { |one| one.error&.fetch("message") }, "the formatter raised: \u{fc}"
+    received = records(ODD.values.grep(StandardError).size + 2)
+    assert_equal %w[text half none], received.map(&:text).uniq
+    assert_equal %w[ANY ANY], received.last(2).map(&:label)
+    assert_includes received.map { |one| one.error&.fetch("message") },
+      "the formatter raised: \u{fc}"
   end
 
   test "with an IO for its target, data that cannot be shown appear as the text's end" do

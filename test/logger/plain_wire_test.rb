@@ -10,9 +10,11 @@ class LoggerPlainWireTest < Godwit::TestCase
 
   LINE = /\A([DIWEFA]), \[(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{6}) #(\d+)\] +(\w+) -- /
 
-  def plain(endpoint = ear.last_endpoint, **options) = logger(endpoint, wire: :plain, **options)
+  def plain(endpoint = record_pull.last_endpoint, **options)
+    logger(endpoint, wire: :plain, **options)
+  end
 
-  def line = ear.recv(timeout: HANG).force_encoding(Encoding::UTF_8)
+  def line = record_pull.recv(timeout: HANG).force_encoding(Encoding::UTF_8)
 
   def texts(count) = records(count).map(&:text)
 
@@ -173,11 +175,11 @@ class LoggerPlainWireTest < Godwit::TestCase
       end
       define_method(:level) { (called.size > 2) ? Logger::FATAL : super() }
     end
-    one = kind.new(ear.last_endpoint, wire: :plain)
+    one = kind.new(record_pull.last_endpoint, wire: :plain)
     2.times { one.info("x") && assert_equal("x", record.text) }
     one.info("x") # below its level
     assert_equal [[Logger::INFO, nil, "x"]] * 3, called
-    assert_nil ear.recv(timeout: 0, exception: false)
+    assert_nil record_pull.recv(timeout: 0, exception: false)
   ensure
     one&.close
   end
@@ -228,7 +230,7 @@ class LoggerPlainWireTest < Godwit::TestCase
       wanted = io.string.sub(/\[[^\]]+\]/, "").delete_suffix("\n")
       assert_equal wanted, line.sub(/\[[^\]]+\]/, ""), "call #{index}" unless wanted.empty?
     end
-    assert_nil ear.recv(timeout: 0, exception: false)
+    assert_nil record_pull.recv(timeout: 0, exception: false)
     assert_raises(ArgumentError) { log.add }
     assert_raises(ArgumentError) { log.info(1, 2, 3) }
     ["a", nil].each { |text| assert_equal true, log.info(text, user: 1) }
@@ -260,10 +262,10 @@ class LoggerPlainWireTest < Godwit::TestCase
       Array.new(4) do |thread|
         in_thread { count.times { |number| mixed(log, number, "#{thread} ") } }
       end
-    heard = texts(4 * count).map { |text| text.delete_prefix("[t] ").split }
+    received = texts(4 * count).map { |text| text.delete_prefix("[t] ").split }
     threads.each(&:value)
     assert_equal [[*0...count]] * 4,
-      heard.group_by(&:first).sort.map { |_, ones| ones.map { |one| one[1].to_i } }
+      received.group_by(&:first).sort.map { |_, ones| ones.map { |one| one[1].to_i } }
     assert log.flush(timeout: HANG) # the sender may not have counted the received records yet
     assert_equal [0, 4 * count, 0], log.stats.to_h.values_at(:queued, :sent, :dropped)
   end
@@ -273,12 +275,12 @@ class LoggerPlainWireTest < Godwit::TestCase
   test "threads that are killed and timed out while they log: lines arrive whole, in order, and " \
     "none hangs" do
     log = plain
-    heard = []
+    received = []
     over = false
-    hearer = in_thread do
+    receiver = in_thread do
       until over
-        message = ear.recv(timeout: 0.05, exception: false)
-        heard << Godwit::Logger::Record.parse(message).text if message
+        message = record_pull.recv(timeout: 0.05, exception: false)
+        received << Godwit::Logger::Record.parse(message).text if message
       end
     end
     10.times do |round|
@@ -298,11 +300,11 @@ class LoggerPlainWireTest < Godwit::TestCase
     assert log.flush(timeout: 20) # so that there is room
     log.info("last")
     assert log.flush(timeout: 20)
-    eventually { heard.size == log.stats.sent }
+    eventually { received.size == log.stats.sent }
     over = true
-    hearer.join
-    assert_equal "last", heard.reject { |text| text.start_with?("dropped") }.last
-    heard.grep(/\//).group_by { |text| text[/\S+/] }.each_value do |ones|
+    receiver.join
+    assert_equal "last", received.reject { |text| text.start_with?("dropped") }.last
+    received.grep(/\//).group_by { |text| text[/\S+/] }.each_value do |ones|
       numbers = ones.map { |text| text[/\d+\z/].to_i }
       assert_equal numbers.uniq.sort, numbers
     end
@@ -326,7 +328,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     eventually { log.stats.queued == 1 && room.empty? }
   end
 
-  def hear(endpoint, count)
+  def receive(endpoint, count)
     pull = open_socket(:PULL).bind(endpoint)
     Array.new(count) { Godwit::Logger::Record.parse(pull.recv(timeout: 5)).text }
   end
@@ -338,9 +340,9 @@ class LoggerPlainWireTest < Godwit::TestCase
       stall(log)
       30.times { |number| log.info(number.to_s) }
       assert_equal [11, 0, 20, nil], log.stats.to_h.values_at(:queued, :sent, :dropped, :last_error)
-      heard = hear(endpoint, 12)
-      assert_equal ["held", *kept.map(&:to_s)], heard.grep_v(/dropped/)
-      assert_match(/\Adropped 20 in \d+\.\d s\z/, heard.grep(/dropped/).first)
+      received = receive(endpoint, 12)
+      assert_equal ["held", *kept.map(&:to_s)], received.grep_v(/dropped/)
+      assert_match(/\Adropped 20 in \d+\.\d s\z/, received.grep(/dropped/).first)
       assert log.flush(timeout: 5)
       assert_equal [0, 12], log.stats.to_h.values_at(:queued, :sent)
     end
@@ -353,7 +355,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     5.times { |number| log.info(number.to_s) }
     caller = in_thread { log.info("5") }
     until_full(log)
-    assert_equal ["held", *"0".."5"], hear(endpoint, 7)
+    assert_equal ["held", *"0".."5"], receive(endpoint, 7)
     assert_equal true, caller.value
     assert_equal 0, log.stats.dropped
     lost = plain("#{nowhere}-for-good", linger: 0)
@@ -376,7 +378,7 @@ class LoggerPlainWireTest < Godwit::TestCase
     199.times { |number| mixed(log, number + 1) }
     eventually { log.stats.spooled == 200 }
     assert_equal (0...200).map(&:to_s),
-      hear(endpoint, 200).map { |text| text.delete_prefix("[t] ") }
+      receive(endpoint, 200).map { |text| text.delete_prefix("[t] ") }
     assert_equal 0, log.stats.dropped
   end
 
@@ -390,12 +392,12 @@ class LoggerPlainWireTest < Godwit::TestCase
       end
       300.times { |number| log.info((300 + number).to_s) }
     RUBY
-    heard = records(1200).group_by(&:pid).values.map { |ones| ones.map(&:text) }
+    received = records(1200).group_by(&:pid).values.map { |ones| ones.map(&:text) }
     assert_equal [
       (0...600).map(&:to_s),
       *Array.new(2) { |child| (0...300).map { |number| "#{child} #{number}" } }
     ].sort,
-      heard.sort
+      received.sort
   end
 
   test "handlers of signals log, and none waits for a lock" do
@@ -411,8 +413,8 @@ class LoggerPlainWireTest < Godwit::TestCase
       log.close
       abort log.stats.to_s if log.stats.dropped > 0
     RUBY
-    heard = []
-    heard << record.text until heard.last == "run 299"
-    assert_equal (0...300).map { |number| "run #{number}" }, heard.grep(/run/)
+    received = []
+    received << record.text until received.last == "run 299"
+    assert_equal (0...300).map { |number| "run #{number}" }, received.grep(/run/)
   end
 end

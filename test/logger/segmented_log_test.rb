@@ -108,20 +108,20 @@ class LoggerSegmentsTest < Godwit::TestCase
   test "the newest note, and later entries, are read at the start" do
     notes = 0
     fill(open_segments(segment_bytes: 200, note: -> { "note #{notes += 1}" }), 1..50)
-    told = []
-    open_segments { |seq, record| told << [seq, record] }
-    assert_equal [0, "note #{notes}"], told.first
-    assert_equal (told[1][0]..50).map { |seq| [seq, record(seq)] }, told.drop(1)
-    assert_operator told.size, :<, 10
+    found = []
+    open_segments { |seq, record| found << [seq, record] }
+    assert_equal [0, "note #{notes}"], found.first
+    assert_equal (found[1][0]..50).map { |seq| [seq, record(seq)] }, found.drop(1)
+    assert_operator found.size, :<, 10
   end
 
   test "wherever the last file is torn, whole records stay and the rest is cut" do
     fill(open_segments(segment_bytes: 300), 1..15)
     last = files.last
     bytes = File.binread(last)
-    told = []
-    open_segments { |seq, _| told << seq } # of the last file: its note, and its entries
-    before = 15 - (told.size - 1)
+    found = []
+    open_segments { |seq, _| found << seq } # of the last file: its note, and its entries
+    before = 15 - (found.size - 1)
     note, entry = 24, 36
     (0..bytes.bytesize).step((RUBY_ENGINE == "jruby") ? 13 : 2) do |size|
       File.binwrite(last, bytes.byteslice(0, size))
@@ -137,7 +137,7 @@ class LoggerSegmentsTest < Godwit::TestCase
       files.last(1).each { |name| File.unlink(name) unless name == last }
       files.each { |name| File.unlink(name) if name > last }
     end
-    assert_operator told.size, :>, 1
+    assert_operator found.size, :>, 1
   end
 
   test "a changed byte is detected, and ends its file; the next file is read" do

@@ -19,7 +19,7 @@ class LoggerSenderTest < Godwit::TestCase
         assert log.flush(timeout: 5)
       end
     end
-    assert_equal ["godwit: log to #{ear.last_endpoint}: the disk is on fire (IOError)\n"],
+    assert_equal ["godwit: log to #{record_pull.last_endpoint}: the disk is on fire (IOError)\n"],
       said.lines
     assert_equal [3, "the disk is on fire"], [log.stats.dropped, log.stats.last_error.message]
     failing = false

@@ -10,7 +10,7 @@ class LoggerSpoolTest < Godwit::TestCase
 
   def folder = File.join(scratch_dir, "spool")
 
-  def spooling(endpoint = ear.last_endpoint, **options)
+  def spooling(endpoint = record_pull.last_endpoint, **options)
     logger(endpoint, overflow: :spool, spool: folder, reconnect_interval: 0.01, **options)
   end
 
@@ -40,11 +40,11 @@ class LoggerSpoolTest < Godwit::TestCase
     end
     spooled(log, 2_001)
     assert_equal 1, Dir["#{folder}/*"].size
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     log.info("record 2001")
-    heard = records(2_002)
-    assert_equal (0..2_001).map { |index| "record #{index}" }, heard.map(&:text)
-    assert_equal (1..2_002).to_a, heard.map(&:seq)
+    received = records(2_002)
+    assert_equal (0..2_001).map { |index| "record #{index}" }, received.map(&:text)
+    assert_equal (1..2_002).to_a, received.map(&:seq)
     eventually { log.stats.spooled.zero? }
     log.info("direct")
     assert_equal "direct", record.text
@@ -62,13 +62,13 @@ class LoggerSpoolTest < Godwit::TestCase
     spooled(log, 3)
     _, said = capture_io { log.close }
     assert_match(/3 records are kept in .*spool for the next start/, said)
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     again = spooling(endpoint)
     2.times { |index| again.info("second #{index}") }
-    heard = records(5)
-    assert_equal ["first 0", "first 1", "first 2", "second 0", "second 1"], heard.map(&:text)
-    assert_equal [1, 2, 3, 1, 2], heard.map(&:seq)
-    assert_equal 2, heard.map(&:writer).uniq.size
+    received = records(5)
+    assert_equal ["first 0", "first 1", "first 2", "second 0", "second 1"], received.map(&:text)
+    assert_equal [1, 2, 3, 1, 2], received.map(&:seq)
+    assert_equal 2, received.map(&:writer).uniq.size
     again.close
     assert_empty Dir["#{folder}/*"]
   end
@@ -84,7 +84,7 @@ class LoggerSpoolTest < Godwit::TestCase
     %w[0 f].each do |digit|
       Dir.mkdir("#{folder}/#{digit * 32}") && Dir.mkdir("#{folder}/#{digit * 32}/lock")
     end
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     spooling(endpoint).info("new")
     assert_equal %w[left new], records(2).map(&:text)
   end
@@ -110,7 +110,7 @@ class LoggerSpoolTest < Godwit::TestCase
       eventually { log.stats.to_h.values_at(:spooled, :dropped) == [2, 2] }
     end
     assert_match(/\Agodwit: log to .*2 records were in .*spool\S+, which is gone\n\z/, said)
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     assert_equal [["three", 3], ["four", 4]], records(2).map { |one| [one.text, one.seq] }
     eventually { log.stats.spooled.zero? }
   end
@@ -122,7 +122,7 @@ class LoggerSpoolTest < Godwit::TestCase
     spooled(log, 1)
     FileUtils.rm(Dir["#{folder}/*/*.seg"])
     _, said = capture_io do
-      @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+      @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
       eventually { log.stats.dropped == 1 }
       log.info("two")
       assert_equal ["two", 2], record.then { |one| [one.text, one.seq] }
@@ -135,8 +135,8 @@ class LoggerSpoolTest < Godwit::TestCase
     log = spooling(endpoint, wire: :plain)
     log.info("first")
     spooled(log, 1)
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
-    assert_match(/INFO -- : first$/, ear.recv(timeout: 5))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    assert_match(/INFO -- : first$/, record_pull.recv(timeout: 5))
   end
 
   test "bad settings are refused at once" do
@@ -165,7 +165,7 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_equal 9, run_child(KILLED, [endpoint, folder]).status.termsig
     log = spooling(endpoint)
     log.info("next")
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     assert_equal [*(0...300).map { |index| "record #{index}" }, "next"], texts(301)
   end
 
@@ -199,11 +199,11 @@ class LoggerSpoolTest < Godwit::TestCase
     assert_equal "100\n3\n", assert_child(run_child(FORKED, [endpoint, folder])).stdout
     log = spooling(endpoint)
     log.info("next")
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
-    heard = texts(301)
-    assert_equal "next", heard.pop
-    assert_equal %w[child0 child1 parent], heard.map { |text| text[/\w+/] }.uniq.sort
-    heard
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    received = texts(301)
+    assert_equal "next", received.pop
+    assert_equal %w[child0 child1 parent], received.map { |text| text[/\w+/] }.uniq.sort
+    received
       .group_by { |text| text[/\w+/] }
       .each { |name, some| assert_equal (0...100).map { |index| "#{name} #{index}" }, some }
   end
@@ -244,7 +244,7 @@ class LoggerSpoolTest < Godwit::TestCase
     may_lose
     endpoint = endpoint_for(:ipc_file)
     assert_equal "1\n", assert_child(run_child(ROOM_AGAIN, [endpoint, folder])).stdout
-    @ear = RecordPull.new(open_socket(:PULL).bind(endpoint))
+    @record_pull = RecordPull.new(open_socket(:PULL).bind(endpoint))
     spooling(endpoint).info("next")
     assert_equal [*1..20, 1], records(21).map(&:seq)
   end

@@ -10,7 +10,7 @@ class LoggerWriterTest < Godwit::TestCase
     log = logger(progname: "billing", host: "web1")
     before = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
     assert_equal true, log.tagged("req-9") { log.warn("card refused", user: 42) }
-    topic, header, text = ear.recv(timeout: 5)
+    topic, header, text = record_pull.recv(timeout: 5)
     assert_equal "WARN.billing.web1.", topic
     assert_equal "card refused", text
     data = JSON.parse(header)
@@ -129,7 +129,7 @@ class LoggerWriterTest < Godwit::TestCase
     log.formatter = proc { |severity, _, prog, text| "#{severity}|#{prog}|#{text}\n" }
     log.error("c")
     log << "raw\n"
-    lines = Array.new(4) { ear.recv(timeout: 5) }
+    lines = Array.new(4) { record_pull.recv(timeout: 5) }
     assert_match(
       /\AW, \[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6} ##{Process.pid}\]  WARN -- old: ab\z/, lines[0]
     )

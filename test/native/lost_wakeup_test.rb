@@ -86,8 +86,8 @@ class LostWakeupTest < Godwit::TestCase
         scheduler.order = nil
         [[fibers[0], IO::READABLE]] # fails too, and reads of peer1's room
       end
-      scheduler.turn
-      scheduler.turn while sent.empty?
+      scheduler.run_once
+      scheduler.run_once while sent.empty?
       drain(peers[0], router)
       scheduler.run
     end.join(10)
@@ -100,7 +100,7 @@ class LostWakeupTest < Godwit::TestCase
     dealer, peer = connected_pair(:DEALER, :DEALER, transport: :inproc, send_hwm: 1, recv_hwm: 1)
     nil until dealer.send_nonblock("x", exception: false) == :wait_writable
     peer.send(["x"] * 250)
-    told = in_thread do
+    waiting = in_thread do
       scheduler = Godwit::TestSupport::TinyScheduler.new
       Fiber.set_scheduler(scheduler)
       error = nil
@@ -116,14 +116,14 @@ class LostWakeupTest < Godwit::TestCase
       scheduler.run
       error
     end
-    assert_kind_of Godwit::ContextTerminatedError, told.value
+    assert_kind_of Godwit::ContextTerminatedError, waiting.value
   end
 
   test "a shutdown that a count of peers sees reaches the other waiters" do
     {PUB: {}, PULL: {count: 2}}.each do |type, options|
       home = own(Godwit::Context.new(linger: 0))
       socket = own(Godwit.const_get(type).bind(endpoint_for(:tcp), context: home))
-      told = in_thread do
+      waiting = in_thread do
         scheduler = Godwit::TestSupport::TinyScheduler.new
         Fiber.set_scheduler(scheduler)
         error = nil
@@ -137,7 +137,7 @@ class LostWakeupTest < Godwit::TestCase
         scheduler.run
         error
       end
-      assert_kind_of Godwit::ContextTerminatedError, told.value, type.to_s
+      assert_kind_of Godwit::ContextTerminatedError, waiting.value, type.to_s
     end
   end
 
@@ -223,7 +223,7 @@ class LostWakeupTest < Godwit::TestCase
       sleep 0.05
       over = true
     end
-    scheduler.turn until over
+    scheduler.run_once until over
   end
 
   # @return [Array] a ROUTER, and peers that are full

@@ -161,7 +161,7 @@ class NativeMonitorTest < Godwit::TestCase
         until_waiting(pull, 10)
         pull.close
         unless waiters.map(&:value).uniq == [Godwit::ClosedError]
-          abort "a waiter heard of something else"
+          abort "a waiter got another object's event"
         end
       end
       abort "\#{closed_under_wait.call} sockets were" if closed_under_wait.call > 0

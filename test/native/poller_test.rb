@@ -69,18 +69,18 @@ class NativePollerTest < Godwit::TestCase
   test "of two waiters on one poller the second is woken too" do
     out, into = IO.pipe
     poller = open_poller(out)
-    told = []
+    woken = []
     in_thread do
       scheduler = Tiny.new
       Fiber.set_scheduler(scheduler)
-      2.times { |number| Fiber.schedule { poller.wait(HANG).empty? || told << number } }
+      2.times { |number| Fiber.schedule { poller.wait(HANG).empty? || woken << number } }
       into << "x"
       scheduler.order = ->(ready) { ready.take(1) }
-      scheduler.turn
+      scheduler.run_once
       scheduler.order = nil
       scheduler.run
     end.join(10)
-    assert_equal [0, 1], told
+    assert_equal [0, 1], woken
   ensure
     [out, into].each(&:close)
   end
@@ -308,7 +308,7 @@ class NativePollerTest < Godwit::TestCase
       waiter = Thread.new { poller.wait.map(&:object) }
       until_waiting(poller)
       push.send("x")
-      abort "not told" unless waiter.value == [pull]
+      abort "not reported" unless waiter.value == [pull]
       into << "y"
       abort "not both" unless poller.wait.size == 2
       poller.modify(out, :readable).remove(out)

@@ -29,7 +29,7 @@ class BeaconProcessTest < NetworkCase
           raise "call \#{index}: \#{error.full_message}"
         end
         raise beacon.inspect unless beacon.inspect.end_with?("(opened before fork)>")
-        # The parent's are heard.
+        # The parent's are received.
         Godwit::Beacon.new(9400, noecho: false) { |own| own.subscribe("x").recv(timeout: 5) }
         beacon = calls = nil
         3.times { GC.start }

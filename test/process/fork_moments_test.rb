@@ -174,7 +174,7 @@ class ForkMomentsTest < Godwit::TestCase
         unless pid
           Thread.new { sleep(5); exit!(3) }
           # The parent's message makes the shared descriptor readable here too.
-          Fiber.scheduler.turn until outcome
+          Fiber.scheduler.run_once until outcome
           exit!(outcome == Godwit::ForkedError ? 0 : 4)
         end
         push.send("x")

@@ -278,19 +278,19 @@ class ProcessTest < ShellCase
       rescue Errno::EMFILE
         GC.disable
       end
-      told = {rows: 0, error: 0}
+      counts = {rows: 0, error: 0}
       25.times do |free|
         hold.pop.close
         before = (0...64).count { |fd| IO.for_fd(fd, autoclose: false) rescue nil }
         begin
           rows = Godwit::Shell.rows("sh", "-c", "echo a; echo b >&2", err: :tail, input: "x").to_a
           abort "rows #{rows}" unless rows == ["a"]
-          told[:rows] += 1
+          counts[:rows] += 1
         rescue Errno::EMFILE => error
           unless error.is_a?(Godwit::Error) && error.message.include?("descriptor")
             abort error.message
           end
-          told[:error] += 1
+          counts[:error] += 1
         end
         after = (0...64).count { |fd| IO.for_fd(fd, autoclose: false) rescue nil }
         abort "#{free}: #{before} descriptors before, #{after} after" unless after == before
@@ -301,7 +301,7 @@ class ProcessTest < ShellCase
           nil
         end
       end
-      abort told.inspect unless told.values.all? { |count| count > 3 }
+      abort counts.inspect unless counts.values.all? { |count| count > 3 }
       puts "well"
     RUBY
     assert_equal "well\n", result.stdout

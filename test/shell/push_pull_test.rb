@@ -243,19 +243,20 @@ class ShellPushPullTest < Godwit::TestCase
     socket = open_socket(:PUSH)
     push = Shell::Push.new(socket)
     socket.bind(endpoint_for(:tcp))
-    told = {}
+    statuses = {}
     # With each row's types compared all take as long as a hang may.
     count = ENV["GODWIT_TEST_TYPES"] ? 2000 : 20_000
     thread = Godwit::TestSupport::TinyScheduler.thread do
       Fiber.schedule do
-        told[:push] = push.run(Shell.rows("seq #{count}; exit 2", shell: true)).exitstatus
+        statuses[:push] = push.run(Shell.rows("seq #{count}; exit 2", shell: true)).exitstatus
       end
       Fiber.schedule do
-        told[:pull] = pull_from(socket.last_endpoint).then { |pull| [pull.count, pull.exitstatus] }
+        pull = pull_from(socket.last_endpoint)
+        statuses[:pull] = [pull.count, pull.exitstatus]
       end
     end
     assert thread.join(10), "the fibers hang"
-    assert_equal({push: 2, pull: [count, 2]}, told)
+    assert_equal({push: 2, pull: [count, 2]}, statuses)
   end
 
   test "sockets that do not serve are refused" do

@@ -24,7 +24,7 @@ class StoppingTest < ShellCase
     nil
   end
 
-  WAYS = {
+  EXITS = {
     "break" => ->(test, script) { test.__send__(:sh, script) { |row| break row } },
     "raise" => ->(test, script) { test.raising(script) },
     "throw" => ->(test, script) {
@@ -76,9 +76,9 @@ class StoppingTest < ShellCase
     GC.start
   end
 
-  WAYS.each do |name, way|
+  EXITS.each do |name, leave|
     test "#{name}: no process, no descriptor, no thread is left" do
-      assert_nothing_left { way.call(self, STAYS) }
+      assert_nothing_left { leave.call(self, STAYS) }
     end
   end
 

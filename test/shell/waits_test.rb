@@ -92,46 +92,46 @@ class WaitsTest < ShellCase
 
   test "in a fiber others run while it waits, and it ends" do
     not_on :jruby, "JRuby has no fiber scheduler"
-    told = []
+    order = []
     thread = Godwit::TestSupport::TinyScheduler.thread do
       reader, writer = IO.pipe
       Fiber.schedule do
-        Shell.rows("cat", input: reader) { |row| told << row }
-        told << :end
+        Shell.rows("cat", input: reader) { |row| order << row }
+        order << :end
       end
       Fiber.schedule do
-        told << :other
+        order << :other
         writer.puts "a"
         writer.close
       end
     end
     assert thread.join(HANG), "the fibers hang"
-    assert_equal [:other, "a", :end], told
+    assert_equal [:other, "a", :end], order
   end
 
   test "a fiber's stop lets others run during the grace" do
     not_on :jruby, "JRuby has no fiber scheduler"
-    told = []
+    order = []
     File.mkfifo(fifo = File.join(scratch_dir, "go"))
     thread = Godwit::TestSupport::TinyScheduler.thread do
       row = nil
       Fiber.schedule do
         sh("trap '' TERM; echo $$; read line < #{fifo}", grace: 8) { |number| break row = number }
-        told << :stopped
+        order << :stopped
       end
       Fiber.schedule do
         sleep 0.01 until row # from then on it is in its grace, until this thread ends it
-        told << :other
+        order << :other
         File.write(fifo, "go\n")
       end
     end
     assert thread.join(HANG), "the fibers hang"
-    assert_equal [:other, :stopped], told
+    assert_equal [:other, :stopped], order
   end
 
   test "a fiber that never has to wait lets others run" do
     not_on :jruby, "JRuby has no fiber scheduler"
-    told = []
+    order = []
     many = 6000 # some hundred reads: the pipe is full again before its rows are used up
     thread = Godwit::TestSupport::TinyScheduler.thread do
       Fiber.schedule do
@@ -139,14 +139,14 @@ class WaitsTest < ShellCase
         Shell.rows("yes", "x" * 1000, reuse: true) do
           until_then = monotonic + 0.0001
           nil until monotonic > until_then
-          break if told.include?(:other) || (rows += 1) > many
+          break if order.include?(:other) || (rows += 1) > many
         end
-        told << rows
+        order << rows
       end
-      Fiber.schedule { told << :other }
+      Fiber.schedule { order << :other }
     end
     assert thread.join(HANG), "the fibers hang"
-    assert_equal :other, told.first
+    assert_equal :other, order.first
   end
 
   test "a fiber with many short rows lets others run" do

@@ -45,7 +45,7 @@ class HighWaterTest < Godwit::StressCase
     peers.each { |peer| peer.send("here") }
     peers.each { router.recv(timeout: PATIENCE) }
     total = messages(2_000)
-    run_senders(router, total, lanes: peers.size) do |number, random|
+    run_senders(router, total, groups: peers.size) do |number, random|
       router.send(["peer#{number % peers.size}", *compose(number, random)])
     end
     # One peer at a time has room, for a few messages, while the senders to the others wait.
@@ -71,11 +71,12 @@ class HighWaterTest < Godwit::StressCase
   private
 
   # Threads and fibers that share out the numbers: all of them, or each the numbers of its group.
-  def run_senders(socket, total, lanes: 1)
-    numbers = Array.new(lanes) { |lane| Thread::Queue.new((lane...total).step(lanes).to_a).close }
+  def run_senders(socket, total, groups: 1)
+    numbers =
+      Array.new(groups) { |group| Thread::Queue.new((group...total).step(groups).to_a).close }
     work = lambda do |worker|
       random = Random.new(SEED + worker)
-      while (number = numbers[worker % lanes].pop)
+      while (number = numbers[worker % groups].pop)
         yield number, random
       end
     end

@@ -53,9 +53,9 @@ class HarnessTest < Godwit::TestCase
     not_on :jruby, "JRuby has no fiber scheduler"
     outcome(<<~RUBY)
       require "support/tiny_scheduler"
-      lock, changed, told = Mutex.new, ConditionVariable.new, []
+      lock, changed, woken = Mutex.new, ConditionVariable.new, []
       thread = Godwit::TestSupport::TinyScheduler.thread do
-        20.times { |n| Fiber.schedule { lock.synchronize { changed.wait(lock) } && told << n } }
+        20.times { |n| Fiber.schedule { lock.synchronize { changed.wait(lock) } && woken << n } }
         Fiber.schedule do
           3.times { GC.start }
           Array.new(100_000) { Object.new }
@@ -63,7 +63,7 @@ class HarnessTest < Godwit::TestCase
         end
       end
       assert thread.join(20)
-      assert_equal 20, told.size
+      assert_equal 20, woken.size
     RUBY
     assert_equal 1, @report["passed"], @child.to_s
   end

@@ -95,7 +95,7 @@ class NetworkCase < Godwit::TestCase
 
     def test(sentence, &body)
       # standard:disable Style/SuperArguments -- another block
-      super(sentence) { Network.inside? ? instance_exec(&body) : tell_what_came_of_it }
+      super(sentence) { Network.inside? ? instance_exec(&body) : report_result }
       # standard:enable Style/SuperArguments
     end
   end
@@ -118,7 +118,7 @@ class NetworkCase < Godwit::TestCase
 
   private
 
-  def tell_what_came_of_it
+  def report_result
     skip Network.missing if Network.missing
     self.class.outcomes ||= run_inside
     assertions, failures =

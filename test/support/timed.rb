@@ -48,8 +48,8 @@ module Godwit
       # that the clock was read before the wait.
       # @param seconds [Range]
       def assert_ends_within(seconds, source, **options)
-        tell = "$stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s)"
-        result = assert_child(run_child("require 'godwit'\n#{source}\n#{tell}", **options))
+        print_time = "$stdout.syswrite(Process.clock_gettime(Process::CLOCK_MONOTONIC).to_s)"
+        result = assert_child(run_child("require 'godwit'\n#{source}\n#{print_time}", **options))
         assert_includes seconds, monotonic - Float(result.stdout)
       end
 

@@ -82,11 +82,11 @@ module Godwit
       end
 
       def run
-        turn until @waiting.empty? && @timers.empty? && @blocked.empty? && @ready.empty?
+        run_once until @waiting.empty? && @timers.empty? && @blocked.empty? && @ready.empty?
       end
 
       # One round: waits until at least one fiber can run, and runs all that can.
-      def turn
+      def run_once
         readable, writable = select
         @wakeup_reader.read_nonblock(64, exception: false) if readable.include?(@wakeup_reader)
         fibers = @waiting.filter_map do |fiber, (io, events)|

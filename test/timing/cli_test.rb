@@ -63,8 +63,8 @@ class CLITimingTest < Godwit::TestCase
     endpoint = endpoint_for(:ipc_file)
     child = log("tail", endpoint, "--bind", "--stats")
     open_socket(:PUSH).connect(endpoint).send(frames(1))
-    told = child.wait_for(/^received 1 .*\n/).stdout.scan(/^received /).size
-    assert_includes 1.5..4.5, seconds { child.wait_for(/(^received .*\n){#{told + 3}}/) } # 3 more
+    count = child.wait_for(/^received 1 .*\n/).stdout.scan(/^received /).size
+    assert_includes 1.5..4.5, seconds { child.wait_for(/(^received .*\n){#{count + 3}}/) } # 3 more
     child.signal(:INT).finish
   end
 end

@@ -70,12 +70,12 @@ class LoggerTimingTest < Godwit::TestCase
     pull = open_socket(:PULL, recv_hwm: 10).bind(endpoint_for(:inproc))
     log = logger(pull.last_endpoint, queue: 10, send_hwm: 10, context: context, linger: 0)
     may_lose
-    room = log.instance_variable_get(:@handle).current.queue
+    queue = log.instance_variable_get(:@handle).current.queue
     longest = 0
     call = -> { longest = [longest, seconds { log.info("x") }].max }
     call.call until log.stats.dropped.positive?
     assert_includes 0.2..0.5 + 0.2, longest
-    eventually { call.call && room.unresponsive? }
+    eventually { call.call && queue.unresponsive? }
     assert_operator longest, :<, 0.5 + 0.2
     assert_operator seconds { 1_000.times { log.info("x") } }, :<, 1
   end

@@ -43,13 +43,13 @@ class WaitsTimingTest < Godwit::TestCase
 
   test "a posted block reaches a loop at once, and its timers are not late" do
     loop = own(Godwit::Loop.new)
-    told = Thread::Queue.new
+    done = Thread::Queue.new
     running = in_thread { loop.run(forever: true) }
     posted =
-      median(TIMES) { until_waiting(loop) && seconds { loop.post { told << true } && told.pop } }
+      median(TIMES) { until_waiting(loop) && seconds { loop.post { done << true } && done.pop } }
     timed =
       median(TIMES) do
-        (start = monotonic) && loop.after(0.01) { told << monotonic - start - 0.01 } && told.pop
+        (start = monotonic) && loop.after(0.01) { done << monotonic - start - 0.01 } && done.pop
       end
     loop.stop
     ended(running)

@@ -7,11 +7,11 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
 
   # Replaces Godwit::Beacon, so that no network is needed.
   class Fake
-    attr_reader :calls, :heard
+    attr_reader :calls, :received
 
     def initialize
       @calls = []
-      @heard = Queue.new
+      @received = Queue.new
     end
 
     %i[silence unsubscribe noecho=].each do |name|
@@ -29,12 +29,12 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     def hostname = "10.0.0.7"
 
     def each
-      while (beacon = @heard.pop)
+      while (beacon = @received.pop)
         yield beacon
       end
     end
 
-    def close = @heard.close
+    def close = @received.close
   end
 
   def beacon
@@ -94,16 +94,16 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     assert_match(/\Ainproc:/, @beacon.pipe.endpoints.first)
     assert_nil pipe.recv
     pipe.rcvtimeo = 5000
-    @fake.heard << ["10.0.0.8", "who\0is there"]
+    @fake.received << ["10.0.0.8", "who\0is there"]
     assert_equal ["10.0.0.8", true, "who\0is there", false],
       [pipe.recv, pipe.rcvmore?, pipe.recv, pipe.rcvmore?]
-    @fake.heard << ["10.0.0.9", "again"]
+    @fake.received << ["10.0.0.9", "again"]
     assert_equal ["10.0.0.9", "again"], pipe.recv_message.to_a.map(&:data)
   end
 
   test "beacons that no call has asked for yet are kept" do
     @beacon = beacon
-    3.times { |number| @fake.heard << ["10.0.0.8", number.to_s] }
+    3.times { |number| @fake.received << ["10.0.0.8", number.to_s] }
     poller = ZMQ::Poller.new
     poller.register_readable(@beacon.pipe)
     assert_equal 1, poller.poll(5)
@@ -170,8 +170,8 @@ class RbczmqBeaconOnTheWireTest < Godwit::TestCase
       p one.pipe.recv_message.to_a.map(&:data)
       one.noecho
       other.publish("me")
-      true until (heard = one.pipe.recv_message.last.data) == "me"
-      p heard
+      true until (received = one.pipe.recv_message.last.data) == "me"
+      p received
       one.silence
       other.silence
       one.pipe.rcvtimeo = 300

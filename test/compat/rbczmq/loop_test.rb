@@ -260,18 +260,18 @@ class RbczmqLoopTest < Godwit::RbczmqCase
 
   test "on_error is called; its result decides" do
     push, pull = pair(:PUSH, :PULL)
-    told = []
+    errors = []
     lp = ZMQ::Loop.new
-    lp.register(item(pull, Forgiving, told))
+    lp.register(item(pull, Forgiving, errors))
     3.times { push.send("x") }
-    assert_equal [-1, %w[fail fail]], [lp.start, told]
+    assert_equal [-1, %w[fail fail]], [lp.start, errors]
     timer = ZMQ::Timer.new(0, 2) { raise "again" }
-    timer.define_singleton_method(:on_error) { |error| told << error.message }
+    timer.define_singleton_method(:on_error) { |error| errors << error.message }
     lp.register_timer(timer)
     # Both firings first, however long they take.
-    lp.register_timer(ZMQ::Timer.new(0.02, 0) { told.size < 4 })
+    lp.register_timer(ZMQ::Timer.new(0.02, 0) { errors.size < 4 })
     lp.remove(pull)
-    assert_equal [-1, %w[fail fail again again]], [lp.start, told]
+    assert_equal [-1, %w[fail fail again again]], [lp.start, errors]
   end
 
   test "a callback may close its socket" do

@@ -119,13 +119,13 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     seen = lines(<<~RUBY)
       push = context.bind(:PUSH, "inproc://a")
       pull, other = Array.new(2) { context.connect(:PULL, "inproc://a") }
-      told = []
-      handler = Class.new(ZMQ::Handler) { define_method(:on_readable) { told << recv } }
+      received = []
+      handler = Class.new(ZMQ::Handler) { define_method(:on_readable) { received << recv } }
       change = nil # the handler may run more than once
       trap(:USR1) { change&.call.then { change = nil } }
 
       loop = item = late = nil
-      never = ZMQ::Timer.new(1000, 1) { told << :never }
+      never = ZMQ::Timer.new(1000, 1) { received << :never }
       change = lambda do
         ZL.remove(item)
         ZL.register_readable(other, handler)
@@ -140,9 +140,9 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       end)
       2.times { |number| push.send(number.to_s) } # one for each
       ticks = 0
-      clock = ZMQ::Timer.new(0.001, 0) { !((ticks += 1) > 20 && told.any?) }
+      clock = ZMQ::Timer.new(0.001, 0) { !((ticks += 1) > 20 && received.any?) }
       loop.register_timer(clock)
-      p loop.start, told.size, pull.recv.class
+      p loop.start, received.size, pull.recv.class
 
       loop.cancel_timer(clock)
       loop.register(item) # works though a trap block removed it

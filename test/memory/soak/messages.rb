@@ -16,7 +16,7 @@ FRESH = ->(size) { (size < 60_000) ? COMMON[SIZES.index(size)] : ("f" * size).fr
 
 # One link: sends a batch with one method and takes it with another.
 class Link
-  WAYS = %i[one_by_one in_place batch multipart frames messages tracked frame_by_frame].freeze
+  METHODS = %i[one_by_one in_place batch multipart frames messages tracked frame_by_frame].freeze
 
   def initialize(endpoint)
     @pull = Godwit::PULL.bind(endpoint)
@@ -24,8 +24,8 @@ class Link
   end
 
   def round(number, sizes)
-    way = WAYS[number % WAYS.size]
-    send(way, sizes)
+    method = METHODS[number % METHODS.size]
+    send(method, sizes)
   end
 
   private
@@ -94,5 +94,5 @@ links = %w[tcp://127.0.0.1:* inproc://soak].map { |endpoint| Link.new(endpoint) 
 rounds = Soak.rounds(long: 100_000, short: 1200)
 Soak.flat("messages", rounds: rounds, limit: 5) do |number|
   sizes = SIZES.rotate(number * BATCH).first(BATCH)
-  links[number / Link::WAYS.size % 2].round(number, sizes)
+  links[number / Link::METHODS.size % 2].round(number, sizes)
 end
