@@ -2,7 +2,12 @@
 #include "proxy.h"
 #include <stdlib.h>
 
-static void monitor_mark(void *pointer) { rb_gc_mark(((gw_listener_t *)pointer)->socket); }
+static void monitor_mark(void *pointer) { rb_gc_mark_movable(((gw_listener_t *)pointer)->socket); }
+
+static void monitor_compact(void *pointer) {
+    gw_listener_t *listener = pointer;
+    listener->socket = rb_gc_location(listener->socket);
+}
 
 static void monitor_free(void *pointer) {
     gw_monitor_remove(pointer);
@@ -16,7 +21,7 @@ static size_t monitor_size(const void *pointer) {
 
 static const rb_data_type_t listener_type = {
         .wrap_struct_name = "Godwit::Monitor",
-        .function = {monitor_mark, monitor_free, monitor_size},
+        .function = {monitor_mark, monitor_free, monitor_size, monitor_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 

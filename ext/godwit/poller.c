@@ -20,10 +20,19 @@ static void poller_release(gw_group_t *group) {
 static void poller_mark(void *pointer) {
     gw_poller_t *poller = pointer;
     for (long i = 0; i < poller->count; i++) {
-        rb_gc_mark(poller->watches[i]->object);
-        rb_gc_mark(poller->watches[i]->io);
+        rb_gc_mark_movable(poller->watches[i]->object);
+        rb_gc_mark_movable(poller->watches[i]->io);
     }
     gw_wait_queue_mark(&poller->group.queue);
+}
+
+static void poller_compact(void *pointer) {
+    gw_poller_t *poller = pointer;
+    for (long i = 0; i < poller->count; i++) {
+        poller->watches[i]->object = rb_gc_location(poller->watches[i]->object);
+        poller->watches[i]->io = rb_gc_location(poller->watches[i]->io);
+    }
+    gw_wait_queue_compact(&poller->group.queue);
 }
 
 /* In a forked child too: the child's copy of the epoll descriptor is its own. */
@@ -43,7 +52,7 @@ static size_t poller_size(const void *pointer) {
 
 static const rb_data_type_t poller_type = {
         .wrap_struct_name = "Godwit::Poller",
-        .function = {poller_mark, poller_free, poller_size},
+        .function = {poller_mark, poller_free, poller_size, poller_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 

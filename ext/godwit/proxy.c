@@ -8,8 +8,14 @@
 
 static void proxy_mark(void *pointer) {
     gw_proxy_t *proxy = pointer;
-    for (int i = 0; i < GW_PLACES; i++) rb_gc_mark(proxy->sockets[i]);
-    rb_gc_mark(proxy->observer);
+    for (int i = 0; i < GW_PLACES; i++) rb_gc_mark_movable(proxy->sockets[i]);
+    rb_gc_mark_movable(proxy->observer);
+}
+
+static void proxy_compact(void *pointer) {
+    gw_proxy_t *proxy = pointer;
+    for (int i = 0; i < GW_PLACES; i++) proxy->sockets[i] = rb_gc_location(proxy->sockets[i]);
+    proxy->observer = rb_gc_location(proxy->observer);
 }
 
 static void proxy_free(void *pointer) {
@@ -33,7 +39,7 @@ static size_t proxy_size(const void *pointer) {
 
 static const rb_data_type_t proxy_type = {
         .wrap_struct_name = "Godwit::Proxy",
-        .function = {proxy_mark, proxy_free, proxy_size},
+        .function = {proxy_mark, proxy_free, proxy_size, proxy_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 

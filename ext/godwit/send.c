@@ -226,6 +226,7 @@ static bool send_drain_and_retry(gw_call_t *call, VALUE message) {
     return send_try(call, message);
 }
 
+/* A PUB at its high-water mark: libzmq drops unless xpub_no_drop is set; then EAGAIN waits here. */
 static bool send_waiting(gw_call_t *call, VALUE message) {
     VALUE kept = Qnil;
     while (!send_try(call, message) && !send_drain_and_retry(call, message)) {

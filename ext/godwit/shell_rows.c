@@ -28,7 +28,12 @@ typedef struct {
 
 static void rows_mark(void *pointer) {
     rows_t *rows = pointer;
-    if (rows) rb_gc_mark(rows->row);
+    if (rows) rb_gc_mark_movable(rows->row);
+}
+
+static void rows_compact(void *pointer) {
+    rows_t *rows = pointer;
+    if (rows) rows->row = rb_gc_location(rows->row);
 }
 
 static void rows_free(void *pointer) {
@@ -45,7 +50,7 @@ static size_t rows_size(const void *pointer) {
 
 static const rb_data_type_t rows_type = {
         .wrap_struct_name = "Godwit rows",
-        .function = {rows_mark, rows_free, rows_size},
+        .function = {rows_mark, rows_free, rows_size, rows_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 

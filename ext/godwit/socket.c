@@ -35,6 +35,12 @@ static void socket_mark(void *pointer) {
     gw_wait_queue_mark(&socket->monitor_waiters);
 }
 
+static void socket_compact(void *pointer) {
+    gw_socket_t *socket = pointer;
+    gw_wait_queue_compact(&socket->queue);
+    gw_wait_queue_compact(&socket->monitor_waiters);
+}
+
 static int socket_record_linger(gw_socket_t *socket) {
     int linger = 0;
     size_t size = sizeof linger;
@@ -84,7 +90,7 @@ static size_t socket_size(const void *pointer) {
 
 const rb_data_type_t gw_socket_type = {
         .wrap_struct_name = "Godwit::Socket",
-        .function = {socket_mark, socket_free, socket_size},
+        .function = {socket_mark, socket_free, socket_size, socket_compact},
         .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 

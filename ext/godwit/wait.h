@@ -146,6 +146,7 @@ void gw_wait_queue_free(gw_wait_queue_t *queue);
 void gw_wait_queue_free_spares(gw_wait_queue_t *queue);
 void gw_wait_queue_close_spares(gw_wait_queue_t *queue); /* their IOs too; may run Ruby */
 void gw_wait_queue_mark(gw_wait_queue_t *queue);
+void gw_wait_queue_compact(gw_wait_queue_t *queue);
 size_t gw_wait_queue_size(const gw_wait_queue_t *queue);
 long gw_wait_queue_count(const gw_wait_queue_t *queue); /* threads and fibers that wait in it */
 void gw_watch_touch(gw_watch_t *watch); /* makes it due, and wakes the waiters of its group */

@@ -101,8 +101,13 @@ void gw_wait_queue_free(gw_wait_queue_t *queue) {
 }
 
 void gw_wait_queue_mark(gw_wait_queue_t *queue) {
-    for (gw_waiter_t *one = queue->spare; one; one = one->next) rb_gc_mark(one->io);
-    for (gw_waiter_t *one = queue->first; one; one = one->next) rb_gc_mark(one->io);
+    for (gw_waiter_t *one = queue->spare; one; one = one->next) rb_gc_mark_movable(one->io);
+    for (gw_waiter_t *one = queue->first; one; one = one->next) rb_gc_mark_movable(one->io);
+}
+
+void gw_wait_queue_compact(gw_wait_queue_t *queue) {
+    for (gw_waiter_t *one = queue->spare; one; one = one->next) one->io = rb_gc_location(one->io);
+    for (gw_waiter_t *one = queue->first; one; one = one->next) one->io = rb_gc_location(one->io);
 }
 
 size_t gw_wait_queue_size(const gw_wait_queue_t *queue) {

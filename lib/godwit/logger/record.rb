@@ -3,6 +3,7 @@
 require "json"
 require_relative "../logger"
 require_relative "topic"
+require_relative "lines"
 
 module Godwit
   class Logger < ::Logger
@@ -28,7 +29,8 @@ module Godwit
       # A line as Ruby's Logger formats it.
       LINE =
         /\A([DIWEFA]), \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) #(\d+)\] +[A-Z]+ -- (.*?): (.*)\z/m
-      private_constant :HEAD, :LINE, :WRITER_AT, :SEQ_AT, :DIGITS
+      LINES = Lines.new
+      private_constant :LINES, :HEAD, :LINE, :WRITER_AT, :SEQ_AT, :DIGITS
 
       class << self
         # @param frames [Array<String>, String] a message of one record as {Godwit::Socket#recv}
@@ -127,8 +129,7 @@ module Godwit
       # @return [String] UTF-8
       def to_s
         return "#{utf8(@frames.first).chomp}\n" if plain?
-        format("%s, [%s #%d] %5s -- %s: %s\n",
-          label[0], time.strftime("%Y-%m-%dT%H:%M:%S.%6N"), pid || 0, label, prog, text)
+        "#{LINES.build(label, t_ns, pid || 0, prog, text)}\n"
       end
 
       # @return [Hash] the header and `text`, as `--json` prints them

@@ -45,7 +45,7 @@ module Godwit
       # @param keep [Integer, nil] old files to keep, 1 or more; nil: all
       # @param gzip [Boolean] compress old files, in a thread
       # @param fsync [Boolean] fsync(2) after each {#write}
-      # @param format [#call, :json, nil] makes a record's line; nil: {Record#to_s}
+      # @param format [#call, :json, nil] makes a record's line; nil: the line of {Record#to_s}
       # @param clock [#now] gives the Time for the rotation
       # @raise [ArgumentValueError, ArgumentTypeError] when an option is not allowed
       # @raise [BusyError] when another process writes to it
