@@ -32,6 +32,8 @@ require_relative "godwit/loop"
 module Godwit
   # Opt-in parts, loaded when they are first used.
   autoload :Beacon, "godwit/beacon"
+  autoload :Cert, "godwit/cert"
+  autoload :CertStore, "godwit/cert_store"
   autoload :LogDevice, "godwit/log_device"
   autoload :Logger, "godwit/logger"
   autoload :Shell, "godwit/shell"

@@ -113,6 +113,10 @@ module Godwit
       Stage.new("process", "fork, exit, signals, kills", files: "test/process/**/*_test.rb"),
       Stage.new("cli", "the command line", files: "test/cli/**/*_test.rb"),
       Stage.new(
+        "auth", "Godwit::Auth, certificates and key files, hostile input, load",
+        files: "test/auth/**/*_test.rb"
+      ),
+      Stage.new(
         "guide",
         "examples/guide does what the Guide's patterns promise, with crashes in the middle",
         files: "test/guide/**/*_test.rb"
