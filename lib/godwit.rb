@@ -31,6 +31,7 @@ require_relative "godwit/loop"
 # @see https://zguide.zeromq.org The ZeroMQ Guide
 module Godwit
   # Opt-in parts, loaded when they are first used.
+  autoload :Auth, "godwit/auth"
   autoload :Beacon, "godwit/beacon"
   autoload :Cert, "godwit/cert"
   autoload :CertStore, "godwit/cert_store"

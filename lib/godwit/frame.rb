@@ -187,6 +187,20 @@ module Godwit
       _property(name)
     end
 
+    # Who sent it, as the authenticator said ({Auth}).
+    # @return [String, nil] nil unless the socket that received it enforces a ZAP domain, as `auth:`
+    #   does: elsewhere the peer itself may have written the property "User-Id"
+    attr_reader :user_id
+
+    # Takes over what the authenticator said. For a socket that enforces a ZAP domain.
+    # @private
+    # @return [self]
+    def trust_user_id
+      id = _property("User-Id")
+      @user_id = id.freeze unless id.nil? || id.empty?
+      self
+    end
+
     # @return [Integer, nil] number of the peer it was received from, by a SERVER or PEER; what
     #   `send(reply, routing_id:)` takes. nil: none
     def routing_id = _routing_id

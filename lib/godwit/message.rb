@@ -164,6 +164,13 @@ module Godwit
     # @return [Array<Frame>] its frames, not copied
     def frames = @frames.dup
 
+    # Who sent it, as the authenticator said ({Auth}).
+    # @return [String, nil] {Frame#user_id} of the first frame that has one
+    def user_id
+      @frames.each { |frame| (id = frame.user_id) and return id }
+      nil
+    end
+
     # @return [Boolean] whether a frame of it was sent or closed
     def gone? = @frames.any?(&:gone?)
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "socket/authentication"
 require_relative "socket/endpoints"
 require_relative "socket/frames"
 require_relative "socket/messages"
@@ -136,10 +137,12 @@ module Godwit
     # @param context [Context, nil] nil: the process's own
     # @param encoding [Encoding, String, nil] of the Strings it receives; nil: binary
     # @param subscribe [String, Array<String>, nil] SUB: topics, as {#subscribe}
-    # @param curve [Curve::Keypair, nil] its CURVE keys: those of a server, or, with `server_key:`,
-    #   of a client
-    # @param server_key [String, nil] CURVE client: the server's public key, Z85 or raw
+    # @param curve [Curve::Keypair, Cert, nil] its CURVE keys: those of a server, or, with
+    #   `server_key:`, of a client
+    # @param server_key [String, Cert, nil] CURVE client: the server's public key, Z85 or raw
     # @param plain [Array(String, String), nil] PLAIN client: user name and password
+    # @param auth [String, nil] a server: the domain for which the {Auth} of the context decides who
+    #   may connect, 1 to 255 bytes. Without an Auth the socket refuses all clients
     # @param copy_threshold [Integer, nil] bytes from which on frozen Strings are sent in place, see
     #   {Frames#copy_threshold}
     # @param count_peers [Boolean, nil] whether {#wait_connected} shall work; nil: for the types
@@ -155,7 +158,7 @@ module Godwit
     # @raise [ClosedError] when the context is closed
     def initialize(
       context: nil, encoding: nil, subscribe: nil, curve: nil, server_key: nil, plain: nil,
-      count_peers: nil, copy_threshold: Frame::COPY_THRESHOLD, **options
+      auth: nil, count_peers: nil, copy_threshold: Frame::COPY_THRESHOLD, **options
     )
       if @context
         raise Errors.build(
@@ -172,10 +175,9 @@ module Godwit
       @settings = {}
       start_names
       Socket.check_type(self.class)
-      settings =
-        starting_options(
-          options.merge(Security.options(curve, server_key, plain)), Array(subscribe)
-        )
+      options = options.merge(Security.options(curve, server_key, plain))
+      options = Authentication.options(self, auth, options) unless auth.nil?
+      settings = starting_options(options, Array(subscribe))
       encoding &&= find_encoding(encoding)
       Frame.threshold(:new, copy_threshold)
       _open(
@@ -184,6 +186,7 @@ module Godwit
       )
       begin
         settings.each { |option, raw, value| store(option, raw, value) }
+        Authentication.apply(self, auth, settings)
         _set_encoding(encoding) if encoding
         _set_copy_threshold(copy_threshold)
         count_peers(count_peers)

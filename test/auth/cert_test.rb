@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "pathname"
 
 # Certificates and their files.
 class CertTest < Godwit::TestCase
@@ -233,6 +234,7 @@ class CertTest < Godwit::TestCase
 
   # The writer is killed in every moment of the write: the file is whole, or is not there.
   def test_a_killed_writer_leaves_a_whole_file_or_none
+    skip "on JRuby a TracePoint sees no such calls" if RUBY_ENGINE == "jruby"
     program = <<~RUBY
       require "godwit"
       dir, count = ARGV

@@ -72,8 +72,9 @@ module Godwit
         "jruby",
         "on JRuby: the public API, a reader and a writer of logs, the compatibility layers' " \
         "differences",
-        files: "test/{conformance/**/*,logger/{reader,writer},jruby/*}_test.rb", jruby: true,
-        transport: :any
+        files: "test/{conformance/**/*,auth/{cert,cert_store,zpl},logger/{reader,writer}," \
+          "jruby/*}_test.rb",
+        jruby: true, transport: :any
       ),
       Stage.new(
         "logger",

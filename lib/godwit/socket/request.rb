@@ -151,12 +151,13 @@ module Godwit
       #
       # @param on_error [#call, nil] takes the error and the message, gives the reply; nil: no reply
       #   (ROUTER)
-      # @yieldparam message [String, Array<String>]
+      # @param messages [Boolean] whether the block gets a {Message}, which has {Message#user_id}
+      # @yieldparam message [String, Array<String>, Message]
       # @yieldreturn [String, Array<String>] the reply; a ROUTER may give nil for none
       # @return [self]
       # @raise [ArgumentValueError] without a block
       # @raise [ArgumentTypeError] when `on_error` cannot be called
-      def serve(on_error: nil)
+      def serve(on_error: nil, messages: false)
         unless block_given?
           raise ArgumentValueError.new(
             "serve needs a block that makes the reply", operation: :serve
@@ -165,7 +166,7 @@ module Godwit
         unless on_error.nil? || on_error.respond_to?(:call)
           raise Errors.bad_type(:serve, "on_error:", "what can be called, or nil", on_error)
         end
-        while (message = next_message)
+        while (message = messages ? next_whole : next_message)
           begin
             reply(yield(message))
           rescue => error
@@ -177,6 +178,13 @@ module Godwit
       end
 
       private
+
+      # @return [Message, nil] nil once the socket or its context is closed
+      def next_whole
+        recv_message(timeout: nil)
+      rescue ClosedError, ContextTerminatedError
+        nil
+      end
 
       def reply(message)
         send(message) unless message.nil? && type == :ROUTER

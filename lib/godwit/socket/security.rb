@@ -21,17 +21,29 @@ module Godwit
 
       def curve_options(keys, server_key)
         return {} unless keys
-        unless keys.is_a?(Curve::Keypair)
-          raise CurveKeyError.new(
-            "curve: takes a Godwit::Curve::Keypair: got #{keys.class}", operation: :curve
-          )
-        end
+        keys = pair(keys)
         both = {curve_public_key: keys.public_key, curve_secret_key: keys.secret_key}
         if server_key
+          server_key = server_key.public_key if server_key.is_a?(Cert)
           {**both, curve_server_key: Curve.z85(server_key)}
         else
           {curve_server: true, **both}
         end
+      end
+
+      # @return [Curve::Keypair]
+      def pair(keys)
+        return keys if keys.is_a?(Curve::Keypair)
+        return keys.keypair if keys.is_a?(Cert) && keys.secret?
+        wrong =
+          if keys.is_a?(Cert)
+            "a certificate without its secret key: load the file NAME.key_secret"
+          else
+            keys.class
+          end
+        raise CurveKeyError.new(
+          "curve: takes a Godwit::Curve::Keypair or a Godwit::Cert: got #{wrong}", operation: :curve
+        )
       end
 
       def plain_options(plain)
