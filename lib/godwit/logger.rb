@@ -83,7 +83,7 @@ module Godwit
     #   error's class. nil: the message is the text
     # @param datetime_format [String, nil] of lines that are made here (`wire: :plain`)
     # @param options [Hash] all that follow are for an endpoint alone; any other is an option of the
-    #   PUSH socket (`send_hwm: 10_000`, `curve:`, `server_key:`…)
+    #   PUSH socket (`send_hwm: 10_000`, `curve:`, `server_key:`, `auth:`…)
     # @option options [Symbol] :overflow (:drop_new) with the queue full: :drop_new, :drop_old,
     #   :block (the caller waits), :spool (to disk). While the socket accepts (it has taken
     #   something within a second in which callers waited), a caller first gives the sender up to

@@ -176,7 +176,9 @@ module Godwit
       start_names
       Socket.check_type(self.class)
       options = options.merge(Security.options(curve, server_key, plain))
-      options = Authentication.options(self, auth, options) unless auth.nil?
+      unless auth.nil?
+        options = Authentication.options(type, @context.socket_options, auth, options)
+      end
       settings = starting_options(options, Array(subscribe))
       encoding &&= find_encoding(encoding)
       Frame.threshold(:new, copy_threshold)

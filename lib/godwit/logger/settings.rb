@@ -27,7 +27,7 @@ module Godwit
         endpoint, overflow: :drop_new, queue: QUEUE, queue_bytes: QUEUE_BYTES, block_timeout: nil,
         linger: Context::DEFAULT_LINGER, wire: :records, host: nil, bind: false, context: nil,
         spool: nil, spool_bytes: nil, durable: nil, durable_bytes: nil, fsync: false, curve: nil,
-        server_key: nil, plain: nil, **options
+        server_key: nil, plain: nil, auth: nil, **options
       )
         check_ractor
         @endpoint = check_endpoint(endpoint, bind ? :bind : :connect)
@@ -53,8 +53,9 @@ module Godwit
           durable,
           durable_bytes,
           fsync
+        @context ||= Godwit.context if auth # an Auth is of one context
         check_disk
-        @options = {curve: curve, server_key: server_key, plain: plain}.compact.merge(
+        @options = {curve: curve, server_key: server_key, plain: plain, auth: auth}.compact.merge(
           {send_hwm: hwm, copy_threshold: LARGE}, options
         )
         check_options(options)
@@ -132,7 +133,13 @@ module Godwit
       # A socket would say so only when the first record is on its way.
       def check_options(options)
         options.each { |name, value| Options.fetch(name).encode(value, :PUSH) }
-        Godwit::Socket::Security.options(*@options.values_at(:curve, :server_key, :plain))
+        given = Godwit::Socket::Security.options(*@options.values_at(:curve, :server_key, :plain))
+        check_auth(@options[:auth], {**options, **given}) if @options.key?(:auth)
+      end
+
+      def check_auth(domain, options)
+        Godwit::Socket::Authentication.options(:PUSH, @context.socket_options, domain, options)
+        Godwit::Socket::Authentication.check_transport(@endpoint, :logger)
       end
 
       def one_of(allowed, name, value)

@@ -26,16 +26,17 @@ module Godwit
 
       module_function
 
-      # @param socket [Socket] with its context
+      # @param type [Symbol] of the socket
+      # @param defaults [Hash] options that the context gives to its sockets
       # @param domain [String] of `auth:`
       # @param options [Hash{Symbol => Object}] all others
       # @return [Hash{Symbol => Object}] options, with those that `auth:` stands for
       # @raise [ArgumentValueError, ArgumentTypeError] when they do not go together
-      def options(socket, domain, options)
+      def options(type, defaults, domain, options)
         check_domain(domain)
         given = options.transform_keys(&:to_sym)
-        defaults = socket.context.socket_options.transform_keys(&:to_sym)
-        check_together(socket.type, given, defaults)
+        defaults = defaults.transform_keys(&:to_sym)
+        check_together(type, given, defaults)
         limit = {handshake_timeout: HANDSHAKE_TIMEOUT}
         limit = {} if defaults.key?(:handshake_timeout)
         {**limit, **given, zap_domain: domain, zap_enforce_domain: true}
@@ -63,6 +64,17 @@ module Godwit
             "gssapi_server: out")
         end
         refuse("is not for router_raw:, whose peers make no handshake") if all[:router_raw]
+      end
+
+      # @raise [EndpointError] where peers make no handshake
+      def check_transport(endpoint, operation)
+        transport = endpoint.b[/\A\w+/]
+        return if endpoint == INTERNAL || !INSECURE.include?(transport)
+        Endpoint.refuse(
+          operation, endpoint,
+          "auth: needs a handshake, and #{transport} has none: use tcp:// or ipc://, or leave " \
+          "auth: out"
+        )
       end
 
       def refuse(why)
@@ -121,13 +133,7 @@ module Godwit
 
         def check_endpoint(endpoint, operation)
           super
-          transport = endpoint.b[/\A\w+/]
-          return if endpoint == INTERNAL || !INSECURE.include?(transport)
-          Endpoint.refuse(
-            operation, endpoint,
-            "auth: needs a handshake, and #{transport} has none: use tcp:// or ipc://, or leave " \
-            "auth: out"
-          )
+          Authentication.check_transport(endpoint, operation)
         end
       end
     end
