@@ -27,7 +27,8 @@ module Godwit
     # Command to class name, in the order in which `godwit help` lists them. The file has the
     # command's name.
     COMMANDS = {
-      "log" => :Log, "sh" => :Sh, "beacon" => :Beacon, "version" => :Version, "help" => :Help
+      "log" => :Log, "sh" => :Sh, "beacon" => :Beacon, "keygen" => :Keygen, "cert" => :Cert,
+      "version" => :Version, "help" => :Help
     }.freeze
 
     # The command line is wrong: the message goes to standard error, the status is 2.

@@ -87,7 +87,7 @@ module Godwit
         end
         replace ? File.rename(unfinished, path) : File.link(unfinished, path)
       rescue Errno::EEXIST
-        raise failure(path, "this file exists; replace: true overwrites it"), cause: nil
+        raise failure(path, "this file exists: remove it first, or give replace: true"), cause: nil
       rescue SystemCallError => error
         hint = File.directory?(folder) ? "" : " (make the directory first: mkdir #{shell(folder)})"
         raise failure(path, "#{words(error)}#{hint}"), cause: nil

@@ -44,7 +44,7 @@ module Godwit
           options.on(
             "--durable DIR", "keeps them in DIR until `log serve --durable-in` has written them"
           ) { |dir| @durable = dir }
-          define_keys(options)
+          define_keys(options, clients: false)
           options.separator ""
           options.separator "Without MESSAGE it reads standard input, as fast as the other side " \
             "takes it. The status is"

@@ -21,7 +21,7 @@ module Godwit
           options.on(
             "--timeout SECONDS", Float, "how long it waits for an answer; 5 unless told"
           ) { |seconds| @timeout = not_negative(seconds, "--timeout") }
-          define_keys(options)
+          define_keys(options, clients: false)
           options.separator ""
           options.separator "ENDPOINT is where `log serve` has its --control. LAG is between the " \
             "writer's clock and that of `log serve`, IDLE the"
