@@ -17,8 +17,8 @@ module Godwit
         private
 
         def define(options)
-          options.separator "In a directory it reads the *.key and *.key_secret files. It shows no " \
-            "secret key."
+          options.separator "In a directory it reads the *.key and *.key_secret files. It shows " \
+            "no secret key."
           options.separator ""
         end
 
