@@ -60,7 +60,9 @@ class InteropAuthTest < InteropCase
   def keys_of(cert) = [cert.public_key, cert.keypair.secret_key]
 
   # @return [String] what it says
-  def c_client(rep, *words) = assert_child(libzmq("client", rep.last_endpoint, *words).finish).stdout
+  def c_client(rep, *words)
+    assert_child(libzmq("client", rep.last_endpoint, *words).finish).stdout
+  end
 
   %i[tcp ipc].each do |transport|
     test "Auth decides about clients of pyzmq over #{transport}" do

@@ -176,7 +176,10 @@ module Godwit
       def complain(ask, verdict, error)
         return if verdict.status != Verdict::LATER
         what = error ? "raised #{Auth.described(error, ask)}" : "ended its thread"
-        warn "#{@name}: the block for a #{ask.request.mechanism} client #{what}"
+        text = "#{@name}: the block for a #{ask.request.mechanism} client #{what}"
+        return warn(text) if error
+        # By another thread: at the end of the process, which ends all of them, nobody says it.
+        @workers.tell(-> { warn(text) })
       end
 
       # Never waits: a ROUTER drops what a client that is gone cannot take.

@@ -30,7 +30,9 @@ module Godwit
       def ask(question) = add(@questions, question)
 
       # @param notice [#call]
-      def tell(notice) = add(@notices, notice) || @dropped.call
+      def tell(notice)
+        @dropped.call unless add(@notices, notice) || @closed
+      end
 
       # What waits is dropped, what runs goes on to its end.
       def close
