@@ -46,7 +46,8 @@ module Godwit
     # @raise [CurveKeyError] when it is malformed
     # @raise [CertError] when the directory cannot be read
     def by_key(public_key)
-      key = Curve.z85(public_key)
+      raw = public_key.is_a?(String) && public_key.bytesize == 32
+      key = raw ? public_key.b : Z85.decode(Curve.z85(public_key))
       find { @index.keyed(key) }
     end
 

@@ -6,8 +6,8 @@ module Godwit
     # facts (inode, size, times) are the same. Its user locks.
     # @private
     class Index
-      # A file that was read: its certificate, or what is wrong with it.
-      Entry = Struct.new(:cert, :problem, :facts, :racy)
+      # A file that was read: its certificate and that one's key, or what is wrong with it.
+      Entry = Struct.new(:cert, :key, :problem, :facts, :racy)
       # Seconds in which a file may change again without another time of change.
       RACY = 0.1
       # Files of one key or name that are looked at.
@@ -38,6 +38,7 @@ module Godwit
         raise Cert::Files.failure(@dir, Cert::Files.words(error)), cause: nil
       end
 
+      # @param key [String] 32 bytes, binary
       # @return [Cert, nil] confirmed
       def keyed(key) = confirmed { @keys[key] }
 
@@ -50,7 +51,7 @@ module Godwit
       # @return [Array<String>]
       def problems
         found = @entries.values.filter_map(&:problem)
-        found + @entries.filter_map { |file, entry| duplicate(file, entry.cert) if entry.cert }
+        found + @entries.filter_map { |file, entry| duplicate(file, entry) if entry.cert }
       end
 
       private
@@ -61,8 +62,8 @@ module Godwit
         @names = {}
         @entries.each do |file, entry|
           next unless entry.cert
-          next if @keys.key?(entry.cert.public_key)
-          @keys[entry.cert.public_key] = file
+          next if @keys.key?(entry.key)
+          @keys[entry.key] = file
           @names[entry.cert.name] ||= file
         end
       end
@@ -96,20 +97,20 @@ module Godwit
       def read(path, stat)
         unless stat.file?
           problem = Cert::Files.failure(path, "it is no regular file").message
-          return Entry.new(nil, problem, facts(stat), false)
+          return Entry.new(nil, nil, problem, facts(stat), false)
         end
         cert, stat = Cert::Parser.load(path)
-        Entry.new(cert, nil, facts(stat), racy?(stat))
+        Entry.new(cert, Z85.decode(cert.public_key), nil, facts(stat), racy?(stat))
       rescue CertError => error
-        Entry.new(nil, error.message, facts(stat), racy?(stat))
+        Entry.new(nil, nil, error.message, facts(stat), racy?(stat))
       end
 
       def facts(stat) = [stat.dev, stat.ino, stat.size, stat.mode, stat.uid, stat.mtime, stat.ctime]
 
       def racy?(stat) = Time.now - stat.ctime < RACY
 
-      def duplicate(file, cert)
-        first = @keys[cert.public_key]
+      def duplicate(file, entry)
+        first = @keys[entry.key]
         return if first == file
         Cert::Files.failure(
           File.join(@dir, file),
