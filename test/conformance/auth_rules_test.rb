@@ -124,6 +124,16 @@ class AuthRulesTest < Godwit::TestCase
     assert_equal [NO, OK], [zap_curve(general), zap(address: "10.0.0.1")]
   end
 
+  def test_domains_are_bytes
+    auth.deny("10.0.0.1", domain: "b\xFF").deny("10.0.0.2", domain: "Zürich")
+    assert_equal [NO, OK, OK],
+      ["b\xFF", "b\xFE", "b?"].map { |domain| zap(address: "10.0.0.1", domain: domain) }
+    assert_equal [NO, NO], ["Zürich", "Zürich".b].map { |domain|
+      zap(address: "10.0.0.2", domain: domain)
+    }
+    assert_equal ["b?", "b?", "b?", "Zürich"], Array.new(4) { decision.domain }
+  end
+
   def test_addresses
     auth.allow("10.0.0.0/8", "::1", "2001:db8::/32").deny("10.6.6.6")
     %w[10.0.0.1 10.255.255.255 ::1 2001:db8:1::5 ::ffff:10.0.0.1 ::FFFF:10.1.1.1].each do |address|

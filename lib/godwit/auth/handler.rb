@@ -98,8 +98,9 @@ module Godwit
       def bind
         @socket = ROUTER.new(context: @context, linger: Context::BRIEF_LINGER)
         @socket.bind(ENDPOINT)
-      rescue AddressInUseError
-        @socket.close
+      rescue Error => error
+        @socket&.close
+        raise unless error.is_a?(AddressInUseError)
         raise Errors.build(
           AddressInUseError, :auth, ENDPOINT,
           "this context has an authenticator: use that one, or close it first"

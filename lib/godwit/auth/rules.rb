@@ -42,7 +42,7 @@ module Godwit
       # @return [Verdict]
       def judge(ask)
         request = ask.request
-        domain = request.domain.b
+        domain = ask.domain
         deny, allow = find(:deny, domain), find(:allow, domain)
         return Verdict.refuse("a deny rule matches its address") if deny&.match?(request)
         if allow && !allow.match?(request)

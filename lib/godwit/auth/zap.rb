@@ -38,12 +38,15 @@ module Godwit
       class Ask
         # @return [Request]
         attr_reader :request
+        # @return [String] as it came, binary
+        attr_reader :domain
         # @return [Array<String>] name and password, or a key of 32 bytes
         attr_reader :credentials
 
-        def initialize(peer, id, request, credentials)
+        def initialize(peer, id, domain, request, credentials)
           @peer = peer
           @id = id
+          @domain = domain
           @request = request
           @credentials = credentials
           freeze
@@ -70,10 +73,11 @@ module Godwit
         peer, delimiter, version, id, domain, address, _, mechanism, *credentials = frames
         known = short(id) ? id : ""
         request = Request.new(text(domain, LONGEST), text(address), text(mechanism))
-        bare = Ask.new(peer, known, request, [])
+        raw = domain.to_s.b.freeze
+        bare = Ask.new(peer, known, raw, request, [])
         problem = problem(frames, delimiter, version, known, domain, mechanism, credentials)
         raise Malformed.new(problem, bare) if problem
-        Ask.new(peer, id, request, credentials)
+        Ask.new(peer, id, raw, request, credentials)
       end
 
       def problem(frames, delimiter, version, id, domain, mechanism, credentials)
