@@ -277,7 +277,14 @@ class AuthRulesTest < Godwit::TestCase
         Godwit::Auth.new(context: context, workers: number)
       end
     end
-    assert_named(Godwit::ArgumentValueError, /took|takes no timout/) { Godwit::Auth.new(timout: 5) }
     assert_named(Godwit::UnsupportedError, /cannot be copied/) { auth.dup }
+  end
+
+  def test_an_unknown_keyword_names_the_nearest
+    skip "the checks of types take the place of initialize" if ENV["GODWIT_TEST_TYPES"]
+    assert_named(Godwit::ArgumentValueError, /takes no timout:; did you mean timeout:/) do
+      Godwit::Auth.new(context: context, timout: 5)
+    end
+    assert_named(Godwit::ArgumentValueError, /takes no meta:/) { Godwit::Cert.new("a", meta: {}) }
   end
 end
