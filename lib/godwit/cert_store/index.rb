@@ -3,11 +3,11 @@
 module Godwit
   class CertStore
     # The certificates of a directory by file, key and name. A file counts as unchanged while its
-    # facts (inode, size, times) are the same. Its user locks.
+    # facts (inode, size, time of change) are the same. Its user locks.
     # @private
     class Index
       # A file that was read: its certificate and that one's key, or what is wrong with it.
-      Entry = Struct.new(:cert, :key, :problem, :facts, :racy)
+      Entry = Struct.new(:cert, :key, :problem, :path, :facts, :racy)
       # Seconds in which a file may change again without another time of change.
       RACY = 0.1
       # Files of one key or name that are looked at.
@@ -83,7 +83,7 @@ module Godwit
 
       # @return [Entry, nil] the known one while the file is unchanged; nil: there is no such file
       def current(file, known)
-        path = File.join(@dir, file)
+        path = known ? known.path : File.join(@dir, file)
         stat = File.stat(path)
         return known if known && !known.racy && known.facts == facts(stat)
         fresh = read(path, stat)
@@ -97,15 +97,16 @@ module Godwit
       def read(path, stat)
         unless stat.file?
           problem = Cert::Files.failure(path, "it is no regular file").message
-          return Entry.new(nil, nil, problem, facts(stat), false)
+          return Entry.new(nil, nil, problem, path, facts(stat), false)
         end
         cert, stat = Cert::Parser.load(path)
-        Entry.new(cert, Z85.decode(cert.public_key), nil, facts(stat), racy?(stat))
+        Entry.new(cert, Z85.decode(cert.public_key), nil, path, facts(stat), racy?(stat))
       rescue CertError => error
-        Entry.new(nil, nil, error.message, facts(stat), racy?(stat))
+        Entry.new(nil, nil, error.message, path, facts(stat), racy?(stat))
       end
 
-      def facts(stat) = [stat.dev, stat.ino, stat.size, stat.mode, stat.uid, stat.mtime, stat.ctime]
+      # Whatever changes the file changes its ctime, which no program can set.
+      def facts(stat) = [stat.ino, stat.size, stat.ctime]
 
       def racy?(stat) = Time.now - stat.ctime < RACY
 
