@@ -83,7 +83,7 @@ module Fuzz
       when 0 then frames.insert(place, pick(FRAMES).map(&:b).then { |other| pick(other) })
       when 1 then frames.delete_at(place)
       when 2 then frames.replace(frames.first(place))
-      when 3 then frames[place] = "x" * pick([0, 31, 33, 255, 256, 1_024, 1_025, 5_000])
+      when 3 then frames[place] = ("x" * pick([0, 31, 33, 255, 256, 1_024, 1_025, 5_000])).b
       else mutate(frames[place]) if frames[place]
       end
       frames.map! { |frame| frame || "".b }

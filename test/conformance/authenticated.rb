@@ -9,7 +9,7 @@ module Conformance
 
     # @return [Godwit::Auth] of the test's context, closed at the test's end
     def auth(**options)
-      @auth ||= watched(own(Godwit::Auth.new(context: context, **options)))
+      @auth ||= watched(own(Godwit::Auth.new(context: context, timeout: PATIENCE, **options)))
     end
 
     def watched(auth)
