@@ -1,17 +1,19 @@
 # frozen_string_literal: true
 
-# Sends a request to curve_server.rb over CURVE. With a wrong key it gets no reply: the server refuses the handshake.
+# Asks curve_server.rb something, over CURVE. The server refuses a client whose certificate it does not know.
 #
-#   ruby -Ilib examples/curve_client.rb ENDPOINT SERVER_KEY
+#   ruby -Ilib examples/curve_client.rb ENDPOINT SERVER_KEY [CERTIFICATE]
 require "godwit"
 
-abort "usage: curve_client.rb ENDPOINT SERVER_KEY; curve_server.rb prints both" unless ARGV.size == 2
-endpoint, server_key = ARGV
+abort "usage: curve_client.rb ENDPOINT SERVER_KEY [CERTIFICATE]; curve_server.rb prints the first two" unless ARGV.size.between?(2, 3)
+endpoint, server_key, file = ARGV
+cert = file ? Godwit::Cert.load(file) : Godwit::Cert.new
 
-# linger 0: at the end the program does not wait for a request that cannot be delivered.
-Godwit::REQ.connect(endpoint, curve: Godwit::Curve.keypair, server_key: server_key, linger: 0) do |req|
-  puts "served: #{req.request("world", timeout: 1)}"
-rescue Godwit::TimeoutError
-  puts "refused: no answer within a second"
-  exit 1
+# linger: a request that cannot be delivered is not worth waiting for at the end.
+Godwit::REQ.new(curve: cert, server_key: server_key, linger: 0) do |req|
+  refusals = req.monitor(:handshake_failed_auth, :handshake_succeeded)
+  req.connect(endpoint)
+  event = refusals.next_event(timeout: 5)
+  abort "refused by the server (#{event.value})" if event.name == :handshake_failed_auth
+  puts "served: #{req.request("who am I?", timeout: 5)}"
 end

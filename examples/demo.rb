@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
 # bin/demo: runs the other examples as processes, over TCP on this machine, and shows their output.
+require "fileutils"
 require "io/wait"
 require "json"
 require "rbconfig"
 require "socket"
+require "tmpdir"
 require_relative "../bench/support/bench"
 require_relative "../rakelib/support/jruby"
 
@@ -90,6 +92,9 @@ module Demo
       run(*ruby, "-Ilib", "-rgodwit/compat/#{layer.tr("-", "_")}", "examples/#{layer}/#{name}.rb", *arguments)
     end
 
+    # The command line.
+    def godwit(*arguments) = run(RbConfig.ruby, "-Ilib", "exe/godwit", *arguments)
+
     def run(*command)
       Actor.new(*command).tap { |actor| @actors << actor }
     end
@@ -145,13 +150,25 @@ module Demo
       stage.say stage.example("first_ten", "test").finish
     end,
 
-    "CURVE: a client without the server's key gets no reply" => lambda do |stage|
-      server = stage.example("curve_server", "tcp://127.0.0.1:*")
-      _, endpoint, key = *server.wait_for(/^ready at (\S+), public key (.{40})$/)
-      stage.say "examples/curve_server.rb listens, its public key is #{key}"
-      stage.say "examples/curve_client.rb with that key:    #{stage.example("curve_client", endpoint, key).finish}"
-      wrong = Godwit::Curve.keypair.public_key
-      stage.say "examples/curve_client.rb with another key: #{stage.example("curve_client", endpoint, wrong).finish(status: 1)}"
+    "CURVE: a directory of certificates says who may connect" => lambda do |stage|
+      Dir.mktmpdir do |dir|
+        clients = File.join(dir, "clients")
+        Dir.mkdir(clients)
+        keys = File.join(dir, "anna.key_secret")
+        stage.say "godwit keygen anna; cp anna.key clients/"
+        stage.godwit("keygen", "anna", "--dir", dir).finish
+        FileUtils.cp(File.join(dir, "anna.key"), clients)
+        server = stage.example("curve_server", "tcp://127.0.0.1:*", clients)
+        _, endpoint, key = *server.wait_for(/^ready at (\S+), public key (.{40})$/)
+        stage.say "examples/curve_server.rb serves the clients in clients/"
+        stage.say "anna:                 #{stage.example("curve_client", endpoint, key, keys).finish}"
+        stage.say "a stranger:           #{stage.example("curve_client", endpoint, key).finish(status: 1)}"
+        stage.say "the server says:      #{server.wait_for(/^refused: .*\n/)[0]}"
+        File.delete(File.join(clients, "anna.key"))
+        stage.say "rm clients/anna.key"
+        stage.say "anna, once more:      #{stage.example("curve_client", endpoint, key, keys).finish(status: 1)}"
+        stage.say "the server says:      #{server.wait_for(/^refused: .*\n(?:.*\n)*?(refused: .*\n)/)[1]}"
+      end
     end,
 
     "Logs of three processes in one place, while one of them is killed" => lambda do |stage|

@@ -29,7 +29,10 @@ require_relative "godwit/loop"
 # @see https://zguide.zeromq.org The ZeroMQ Guide
 module Godwit
   # Parts that are loaded at their first use.
+  autoload :Auth, "godwit/auth"
   autoload :Beacon, "godwit/beacon"
+  autoload :Cert, "godwit/cert"
+  autoload :CertStore, "godwit/cert_store"
   autoload :LogDevice, "godwit/log_device"
   autoload :Logger, "godwit/logger"
   autoload :Shell, "godwit/shell"

@@ -14,6 +14,7 @@ module Bench
     C_NAMES = {
       push: "thr_push", pull: "thr_pull", inproc: "inproc_thr", req: "lat_req", rep: "lat_rep",
       busy: "busy_pull", frames_push: "frames_push", frames_pull: "frames_pull", sockets: "sockets",
+      curve_push: "curve_push", curve_pull: "curve_pull",
       proxy: "proxy", queue_push: "queue_push", queue_pull: "queue_pull", log_sub: "log_sub"
     }.freeze
 
@@ -28,7 +29,8 @@ module Bench
 
     # @param role [Symbol] :runtimes, :push, :pull, :inproc, :req, :rep, :busy, :frames_push,
     #   :frames_pull, :sockets, :proxy, :queue_push, :queue_pull, :logger, :log_calls, :log_writer,
-    #   :log_reader, :log_fair, :log_slow, :log_broadcaster, :log_sub, :shell
+    #   :log_reader, :log_fair, :log_slow, :log_broadcaster, :log_sub, :shell, :curve_push,
+    #   :curve_pull, :handshake_server, :handshake_client, :cert_store
     # @param root [String] the checkout whose library a :godwit program loads
     # @return [Array<String>] the command, without its arguments
     def command(kind, role, root: ROOT)

@@ -170,6 +170,20 @@ module Godwit
       _property(name)
     end
 
+    # The sender's user id, from the authenticator ({Auth}).
+    # @return [String, nil] nil unless the socket that received it enforces a ZAP domain, as `auth:`
+    #   does: elsewhere the peer itself may have written the property "User-Id"
+    attr_reader :user_id
+
+    # Keeps the authenticator's user id. Only for a socket that enforces a ZAP domain.
+    # @private
+    # @return [self]
+    def trust_user_id
+      id = _property("User-Id")
+      @user_id = id.freeze unless id.nil? || id.empty?
+      self
+    end
+
     # @return [Integer, nil] its sender's number for `send(reply, routing_id:)`, when a SERVER or
     #   PEER received it
     def routing_id = _routing_id

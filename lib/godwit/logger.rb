@@ -62,7 +62,7 @@ module Godwit
     #   the line end is the text. If it raises, or is nil, the message is the text
     # @param datetime_format [String, nil] for lines made here (`wire: :plain`)
     # @param options [Hash] for an endpoint only; all but those below are options of the PUSH socket
-    #   (`send_hwm: 10_000`, `curve:`, `server_key:`…)
+    #   (`send_hwm: 10_000`, `curve:`, `server_key:`, `auth:`…)
     # @option options [Symbol] :overflow (:drop_new) with the queue full: :drop_new, :drop_old,
     #   :block (the caller waits), :spool (to disk). A caller first gives the sender up to half a
     #   second, unless the socket took nothing in a second of such waits

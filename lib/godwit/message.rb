@@ -143,6 +143,10 @@ module Godwit
     def to_a = @frames.map(&:to_s)
     # @return [Array<Frame>] its frames, not copied
     def frames = @frames.dup
+    # The sender's user id, from the authenticator ({Auth}).
+    # @return [String, nil] {Frame#user_id} of the first frame that has one
+    def user_id = @frames.lazy.filter_map(&:user_id).first
+
     # @return [Boolean] whether a frame of it was sent or closed
     def gone? = @frames.any?(&:gone?)
 

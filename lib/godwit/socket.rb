@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "socket/authentication"
 require_relative "socket/endpoints"
 require_relative "socket/frames"
 require_relative "socket/messages"
@@ -112,10 +113,12 @@ module Godwit
     # @param context [Context, nil] nil: the process's default
     # @param encoding [Encoding, String, nil] of the Strings that it receives; nil: binary
     # @param subscribe [String, Array<String>, nil] SUB: topics, as {#subscribe}
-    # @param curve [Curve::Keypair, nil] its CURVE keys: those of a server, or, with `server_key:`,
-    #   of a client
-    # @param server_key [String, nil] CURVE client: the server's public key, Z85 or raw
+    # @param curve [Curve::Keypair, Cert, nil] its CURVE keys: those of a server, or, with
+    #   `server_key:`, of a client
+    # @param server_key [String, Cert, nil] CURVE client: the server's public key, Z85 or raw
     # @param plain [Array(String, String), nil] PLAIN client: user name and password
+    # @param auth [String, nil] a server: the domain in which the context's {Auth} decides which
+    #   clients may connect, 1 to 255 bytes. Without an Auth the socket refuses all clients
     # @param copy_threshold [Integer, nil] bytes, see {Frames#copy_threshold}
     # @param count_peers [Boolean, nil] whether {#wait_connected} works; nil: for the types with
     #   slow joiners
@@ -129,7 +132,7 @@ module Godwit
     # @raise [ClosedError] when the context is closed
     def initialize(
       context: nil, encoding: nil, subscribe: nil, curve: nil, server_key: nil, plain: nil,
-      count_peers: nil, copy_threshold: Frame::COPY_THRESHOLD, **options
+      auth: nil, count_peers: nil, copy_threshold: Frame::COPY_THRESHOLD, **options
     )
       raise Errors.open_already(:new, "socket", "#{self.class}.new") if @context
       unless context.nil? || context.is_a?(Context)
@@ -142,6 +145,9 @@ module Godwit
       start_names
       Socket.check_type(self.class)
       options = options.merge(Security.options(curve, server_key, plain))
+      unless auth.nil?
+        options = Authentication.options(type, @context.socket_options, auth, options)
+      end
       settings = starting_options(options, Array(subscribe))
       encoding &&= find_encoding(encoding)
       Frame.threshold(:new, copy_threshold)
@@ -149,6 +155,7 @@ module Godwit
       _open(@context, SOCKET_TYPES.fetch(type), conflates)
       begin
         settings.each { |option, raw, value| store(option, raw, value) }
+        Authentication.apply(self, auth, settings)
         _set_encoding(encoding) if encoding
         _set_copy_threshold(copy_threshold)
         count_peers(count_peers)

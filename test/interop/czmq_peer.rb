@@ -23,10 +23,11 @@ module Godwit
       # none must start an incomplete file.
       # @param name [String] of its source here, without .c
       # @return [String] its path
-      def self.program(name = "czmq_peer")
+      # @param libraries [Array<String>] that pkg-config knows
+      def self.program(name = "czmq_peer", libraries: LIBRARIES)
         (@programs ||= {})[name] ||= begin
           FileUtils.mkdir_p(PROGRAMS)
-          flags = IO.popen(["pkg-config", "--cflags", "--libs", *LIBRARIES], &:read).split
+          flags = IO.popen(["pkg-config", "--cflags", "--libs", *libraries], &:read).split
           path = File.join(PROGRAMS, name)
           fresh = "#{path}.#{Process.pid}"
           system(

@@ -101,14 +101,22 @@ class Peer:
     def z85(self, data):
         return z85.encode(unpack(data)).decode()
 
-    def authenticate(self, plain=None, keys=None):
-        """Starts pyzmq's own ZAP handler, with these passwords or these clients' public keys."""
+    def create_certificates(self, dir, name, metadata):
+        return [str(path) for path in zmq.auth.create_certificates(dir, name, metadata)]
+
+    def load_certificate(self, path):
+        return [key and key.decode() for key in zmq.auth.load_certificate(path)]
+
+    def authenticate(self, plain=None, keys=None, location=None):
+        """Starts pyzmq's own ZAP handler, with these passwords, these clients' public keys, or the certificates of a directory."""
         self.authenticator = ThreadAuthenticator(self.context)
         self.authenticator.start()
         if plain is not None:
             self.authenticator.configure_plain(domain="*", passwords=plain)
         if keys is not None:
             self.authenticator.configure_curve_callback(domain="*", credentials_provider=AllowedKeys(keys))
+        if location is not None:
+            self.authenticator.configure_curve(domain="*", location=location)
 
     def close(self, on):
         self.sockets[on].close()

@@ -13,6 +13,9 @@ module Godwit
         *ENV.fetch("GODWIT_TEST_TRANSPORT", "tcp ipc inproc").split.map(&:to_sym)
       ].freeze
 
+      # Classes that make sockets and close them.
+      OWNERS = /\AGodwit::(?:Logger|Auth\z)/
+
       @serial = 0
       # Linger takes 5 s of it where a test's own close left a message unsent.
       @context_deadline = Waiters::HANG
@@ -160,10 +163,10 @@ module Godwit
         users, others =
           (@owned || []).partition do |one|
             one.is_a?(Godwit::Poller) || one.is_a?(Godwit::Loop) ||
-              one.class.ancestors.any? { |type| type.name.to_s.start_with?("Godwit::Logger") }
+              one.class.ancestors.any? { |type| type.name.to_s.match?(OWNERS) }
           end
-        # Pollers that wait on IOs alone end with nothing else; a logger's part closes the sockets
-        # that it made itself.
+        # Pollers that wait on IOs alone end with nothing else; a logger's part and an Auth close
+        # the sockets that they made themselves.
         users.each(&:close)
         sockets, contexts = others.partition { |one| one.is_a?(Godwit::Socket) }
         @contexts_to_close = [*contexts, *@context]

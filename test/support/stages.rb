@@ -72,8 +72,9 @@ module Godwit
         "jruby",
         "on JRuby: the public API, a reader and a writer of logs, the compatibility layers' " \
         "differences",
-        files: "test/{conformance/**/*,logger/{reader,writer},jruby/*}_test.rb", jruby: true,
-        transport: :any
+        files: "test/{conformance/**/*,auth/{cert,cert_store,zpl},logger/{reader,writer}," \
+          "jruby/*}_test.rb",
+        jruby: true, transport: :any
       ),
       Stage.new(
         "logger",
@@ -112,6 +113,10 @@ module Godwit
       ),
       Stage.new("process", "fork, exit, signals, kills", files: "test/process/**/*_test.rb"),
       Stage.new("cli", "the command line", files: "test/cli/**/*_test.rb"),
+      Stage.new(
+        "auth", "Godwit::Auth, certificates and key files, hostile input, load",
+        files: "test/auth/**/*_test.rb"
+      ),
       Stage.new(
         "guide",
         "examples/guide does what the Guide's patterns promise, with crashes in the middle",

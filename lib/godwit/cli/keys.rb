@@ -2,18 +2,36 @@
 
 module Godwit
   module CLI
-    # CURVE on the command line: `--keys` and `--server-key`. A secret key comes from a file, since
-    # every user of the machine can read a command line.
+    # CURVE on the command line: `--keys`, `--server-key` and `--clients`. A secret key comes from a
+    # file, since every user of the machine can read a command line.
     module Keys
       # A key by itself on a line, or `public-key = "…"` as CZMQ's certificates have it.
       FORM = /^\s*(?:(?<name>public|secret)-key\s*=\s*)?"?(?<key>[!-~]{40})"?\s*$/
-      private_constant :FORM
+      DOMAIN = "godwit" # of a server with `--clients`
+      private_constant :FORM, :DOMAIN
+
+      # Ends the Auth of `--clients` with the command.
+      # @param arguments [Array<String>] as {Command#run}
+      # @param io [IO] where it prints
+      # @return [Integer] exit status
+      # @raise [UsageError, OptionParser::ParseError] when the arguments are wrong
+      def run(arguments, io: $stdout)
+        super
+      ensure
+        @auth&.close
+      end
 
       private
 
-      def define_keys(parser, server: false)
+      # @param server [Boolean] whether the command is always the server
+      # @param clients [Boolean] whether the command may be a server
+      def define_keys(parser, server: false, clients: true)
         parser.on("--keys FILE",
-          "CURVE: own secret key, in a file (docs/security.md makes one; or CZMQ's certificate)")
+          "CURVE: own secret key: a certificate (`godwit keygen`), or the key alone in a file")
+        if clients
+          parser.on("--clients DIR",
+            "CURVE server: only clients with a certificate in DIR may connect; needs --keys")
+        end
         return if server
         parser.on("--server-key KEY", "CURVE: the server's public key, or a file that holds it")
       end
@@ -21,11 +39,14 @@ module Godwit
       # @return [Hash] socket options; {} without --keys
       def server_security
         raise UsageError, "--server-key is only for a CURVE client" if options[:server_key]
-        options[:keys] ? {curve: pair} : {}
+        raise UsageError, "--clients needs --keys FILE" if options[:clients] && !options[:keys]
+        return {} unless options[:keys]
+        {curve: pair, **(options[:clients] ? {auth: authenticate} : {})}
       end
 
       # @return [Hash] socket options; {} without --server-key
       def client_security
+        raise UsageError, "--clients is for the server, which binds" if options[:clients]
         server_key = options[:server_key]
         unless server_key
           raise UsageError, "--keys needs --server-key KEY" if options[:keys]
@@ -36,23 +57,37 @@ module Godwit
          server_key: File.file?(server_key) ? key_in(server_key, "public") : Curve.z85(server_key)}
       end
 
-      def pair
-        path = options[:keys]
-        if File.stat(path).mode.anybits?(0o077)
-          warn "godwit: others may read #{path}, which holds a secret key: chmod 600 #{path}"
-        end
-        Curve::Keypair.new(secret_key: key_in(path, "secret"))
+      # @return [String] the domain
+      def authenticate
+        @auth = Godwit::Auth.new
+        @auth.curve(dir: options[:clients], domain: DOMAIN)
+        DOMAIN
       end
 
+      def pair = Curve::Keypair.new(secret_key: key_in(options[:keys], "secret"))
+
+      # A file without names may hold either key.
       def key_in(path, name)
-        text = File.read(path, 65_536, encoding: Encoding::BINARY).to_s
-        found = text.lines.filter_map { |line| FORM.match(line) }
-        key = found.find { |match| match[:name] == name } || found.find { |match| !match[:name] }
-        unless key
-          raise CurveKeyError.new("#{path} holds no #{name} key: 40 characters of Z85 on a line",
-            operation: :curve)
+        keys = nil
+        Godwit::Cert::Files.read(path) do |text|
+          keys = keys_of(text)
+          keys["secret"] || (name == "secret" && keys[nil])
         end
-        Curve.z85(key[:key])
+        key = keys[name] || keys[nil]
+        return Curve.z85(key) if key
+        raise CurveKeyError.new("#{path} holds no #{name} key: 40 characters of Z85 on a line",
+          operation: :curve)
+      end
+
+      # @return [Hash{String, nil => String}] by "public" and "secret"; nil: without a name
+      def keys_of(text)
+        found = text.lines.filter_map { |line| FORM.match(line) }
+        keys = found.reverse.to_h { |match| [match[:name], match[:key]] }
+        certificate = Godwit::Cert::ZPL.parse(text).fetch("curve", {})
+        names = %w[public secret].select { |name| certificate.key?("#{name}-key") }
+        keys.merge(names.to_h { |name| [name, certificate["#{name}-key"]] })
+      rescue Godwit::Cert::ZPL::SyntaxError
+        keys
       end
     end
   end

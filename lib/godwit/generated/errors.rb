@@ -199,6 +199,12 @@ module Godwit
     include Error
   end
 
+  # A file of keys or passwords cannot be read or written, is malformed, or may be read by others; a certificate directory is missing.
+  # The message names the file, the line and the fix.
+  class CertError < StandardError
+    include Error
+  end
+
   # An endpoint is not a String.
   # An endpoint is a String such as tcp://127.0.0.1:5555.
   class EndpointTypeError < TypeError
@@ -295,6 +301,7 @@ module Godwit
       Rule.new(klass: ArgumentValueError, text: "Value not allowed", retriable: false, fix: "the message names the argument and its allowed values"),
       Rule.new(klass: ArgumentTypeError, text: "Wrong type of argument", retriable: false, fix: "the message names the argument and its allowed classes"),
       Rule.new(klass: CurveKeyError, text: "Malformed CURVE key", retriable: false, fix: "a key is 40 characters of Z85 or 32 raw bytes; Godwit::Curve.keypair creates a pair"),
+      Rule.new(klass: CertError, text: "Certificate not usable", retriable: false, fix: "the message names the file, the line and the fix"),
       Rule.new(klass: EndpointTypeError, text: "Wrong type of endpoint", retriable: false, fix: "an endpoint is a String such as tcp://127.0.0.1:5555"),
       Rule.new(klass: MessageTypeError, text: "Wrong type of message", retriable: false, fix: "send a String, or an Array of Strings for several frames"),
       Rule.new(klass: MessageError, text: "Wrong number of frames", retriable: false, fix: "a message has at least one frame; send \"\" for an empty message"),

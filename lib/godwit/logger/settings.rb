@@ -21,7 +21,7 @@ module Godwit
       def initialize(endpoint, overflow: :drop_new, queue: QUEUE, queue_bytes: QUEUE_BYTES,
         block_timeout: nil, linger: Context::DEFAULT_LINGER, wire: :records, host: nil, bind: false,
         context: nil, spool: nil, spool_bytes: nil, durable: nil, durable_bytes: nil, fsync: false,
-        curve: nil, server_key: nil, plain: nil, **options)
+        curve: nil, server_key: nil, plain: nil, auth: nil, **options)
         check_ractor
         @endpoint = check_endpoint(endpoint, bind ? :bind : :connect)
         @bind = bind ? true : false
@@ -39,12 +39,11 @@ module Godwit
         bad_type("context:", wanted, context) unless context.nil? || context.is_a?(Context)
         @spool, @spool_bytes = spool, spool_bytes
         @durable, @durable_bytes, @fsync = durable, durable_bytes, fsync
+        @context ||= Godwit.context if auth # an Auth belongs to one context
         check_disk
-        security = {curve: curve, server_key: server_key, plain: plain}.compact
+        security = {curve: curve, server_key: server_key, plain: plain, auth: auth}.compact
         @options = {**security, send_hwm: hwm, copy_threshold: LARGE, **options}
-        # A socket would refuse them only when the first record is on its way.
-        options.each { |name, value| Options.fetch(name).encode(value, :PUSH) }
-        Godwit::Socket::Security.options(*@options.values_at(:curve, :server_key, :plain))
+        check_options(options)
         freeze
       end
 
@@ -98,6 +97,18 @@ module Godwit
         return check_durable if @durable
         text = "false: nothing else is written to the disk before the call returns"
         bad("fsync: without durable:", text, @fsync) if @fsync
+      end
+
+      # A socket would refuse them only when the first record is sent.
+      def check_options(options)
+        options.each { |name, value| Options.fetch(name).encode(value, :PUSH) }
+        given = Godwit::Socket::Security.options(*@options.values_at(:curve, :server_key, :plain))
+        check_auth(@options[:auth], {**options, **given}) if @options.key?(:auth)
+      end
+
+      def check_auth(domain, options)
+        Godwit::Socket::Authentication.options(:PUSH, @context.socket_options, domain, options)
+        Godwit::Socket::Authentication.check_transport(@endpoint, :logger)
       end
 
       def check_durable

@@ -137,16 +137,17 @@ module Godwit
       # as `Thread#kill` end it.) For a REP a value that is no message counts as an error, since its
       # client waits for a reply. A ROUTER's message and reply begin with the peer's routing id.
       # @param on_error [#call, nil] takes the error and the message, gives the reply
-      # @yieldparam message [String, Array<String>]
+      # @param messages [Boolean] whether the block gets a {Message}, which has {Message#user_id}
+      # @yieldparam message [String, Array<String>, Message]
       # @yieldreturn [String, Array<String>] the reply; of a ROUTER nil for none
       # @return [self]
       # @raise [ArgumentValueError] without a block
       # @raise [ArgumentTypeError] when `on_error` cannot be called
-      def serve(on_error: nil)
+      def serve(on_error: nil, messages: false)
         text = "serve needs a block that makes the reply"
         raise Errors.of(ArgumentValueError, :serve, text) unless block_given?
         Errors.check_callable(:serve, "on_error:", on_error)
-        while (message = next_message)
+        while (message = messages ? next_whole : next_message)
           begin
             reply(yield(message))
           rescue => error
@@ -158,6 +159,13 @@ module Godwit
       end
 
       private
+
+      # @return [Message, nil] nil once the socket or its context is closed
+      def next_whole
+        recv_message(timeout: nil)
+      rescue ClosedError, ContextTerminatedError
+        nil
+      end
 
       def reply(message)
         send(message) unless message.nil? && type == :ROUTER

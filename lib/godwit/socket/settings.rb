@@ -125,13 +125,21 @@ module Godwit
 
       def curve_options(keys, server_key)
         return {} unless keys
-        unless keys.is_a?(Curve::Keypair)
-          raise Errors.of(CurveKeyError, :curve,
-            "takes a Godwit::Curve::Keypair: got #{keys.class}")
-        end
+        keys = pair(keys)
         both = {curve_public_key: keys.public_key, curve_secret_key: keys.secret_key}
         return {curve_server: true, **both} unless server_key
+        server_key = server_key.public_key if server_key.is_a?(Cert)
         {**both, curve_server_key: Curve.z85(server_key)}
+      end
+
+      # @return [Curve::Keypair]
+      def pair(keys)
+        return keys if keys.is_a?(Curve::Keypair)
+        return keys.keypair if keys.is_a?(Cert) && keys.secret?
+        wrong = "a certificate without its secret key: load the file NAME.key_secret"
+        wrong = keys.class unless keys.is_a?(Cert)
+        raise Errors.of(CurveKeyError, :curve,
+          "takes a Godwit::Curve::Keypair or a Godwit::Cert: got #{wrong}")
       end
 
       def plain_options(plain)

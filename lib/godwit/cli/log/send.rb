@@ -26,7 +26,7 @@ module Godwit
             "null are what they are in JSON") { |pair| payload(text(pair)) }
           seconds_option(parser, "--timeout", "how long the other side may delay the records (5)")
           parser.on("--durable DIR", "keeps them in DIR until `log serve --durable-in` wrote them")
-          define_keys(parser)
+          define_keys(parser, clients: false)
           parser.separator <<~TEXT
 
             Without MESSAGE it reads standard input, as fast as the other side takes it. The

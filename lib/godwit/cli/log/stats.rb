@@ -17,7 +17,7 @@ module Godwit
           parser.on("--json", "one JSON object a line")
           parser.on("--interval SECONDS", Float, "repeats") { |time| positive(time, "--interval") }
           seconds_option(parser, "--timeout", "how long it waits for an answer (#{PATIENCE})")
-          define_keys(parser)
+          define_keys(parser, clients: false)
           parser.separator <<~TEXT
 
             ENDPOINT is the --control of `log serve`. LAG is the time between the writer's clock and

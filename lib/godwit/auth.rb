@@ -1,0 +1,245 @@
+# frozen_string_literal: true
+
+module Godwit
+  # Decides which clients may connect to the servers of a context: a ZAP handler.
+  #
+  #   auth = Godwit::Auth.new
+  #   auth.curve(dir: "/etc/app/clients")
+  #   auth.allow("10.0.0.0/8")
+  #   rep = Godwit::REP.bind("tcp://*:5555", curve: keys, auth: "billing")
+  #   rep.serve(messages: true) { |message| "hello #{message.user_id}" }
+  #
+  # **How rules apply**: `deny` first, then `allow`, then the rule of the mechanism. In a domain
+  # with an `allow` rule, a client's address must match one. NULL needs no rule; PLAIN and CURVE
+  # clients are refused until there is one. A rule with `domain:` replaces, for that domain, the one
+  # of the same kind without. A request is judged by the rules of the moment at which it arrived.
+  #
+  # **Answers**: 200, 400 (refused: libzmq's client never tries again) and 300 (the client
+  # reconnects by itself): a block raised, a block exceeded `timeout:`, no worker was free, or the
+  # files of a rule could not be read.
+  #
+  # **Threads**: any may call any method. Blocks run on threads of the Auth, at most `workers:`
+  # at the same time. **Fork**: in a child every method raises {ForkedError}; sockets with `auth:`
+  # refuse all clients until the child creates its own Auth. **Garbage collector**: an Auth serves
+  # until it, or its context, is closed.
+  #
+  # @see https://rfc.zeromq.org/spec/27/ RFC 27
+  class Auth
+    extend Keywords
+
+    # Seconds that a block may take where nothing else is said.
+    TIMEOUT = 5
+    # Threads that run blocks where nothing else is said.
+    WORKERS = 4
+
+    # Starts to serve.
+    # @param context [Context, nil] nil: the process's own
+    # @param timeout [Integer, Float] seconds that a client waits for a block, at most
+    # @param workers [Integer] threads that run blocks, 1 or more
+    # @raise [AddressInUseError] when the context has an authenticator
+    # @raise [ArgumentValueError, ArgumentTypeError] when an argument is not allowed
+    # @raise [ClosedError, ForkedError] for such a context
+    # @raise [UnsupportedError] in another Ractor than the main one
+    def initialize(context: nil, timeout: TIMEOUT, workers: WORKERS)
+      check_ractor
+      unless context.nil? || context.is_a?(Context)
+        raise Errors.bad_type(
+          :auth, "context:", "a Godwit::Context, or nil for the process's own", context
+        )
+      end
+      unless timeout.is_a?(Numeric) && timeout.real? && timeout.positive? && timeout.to_f.finite?
+        raise Errors.bad_value(:auth, "timeout:", "seconds, more than 0", timeout)
+      end
+      unless workers.is_a?(Integer) && workers.positive?
+        raise Errors.bad_value(:auth, "workers:", "a number of threads, 1 or more", workers)
+      end
+      @context = context || Godwit.context
+      @handler = Handler.new(@context, timeout, workers, self.class.name)
+    end
+
+    # @return [Context] the one it serves
+    attr_reader :context
+
+    # Sets the rule for CURVE clients; it replaces the former one of the same domain at once. The
+    # sources are asked in the order `dir:`, `keys:`, block; the first that knows the key counts.
+    # @param dir [String, #to_path, CertStore, nil] a certificate directory; the user id is the
+    #   certificate's name
+    # @param keys [Hash{String => String, Cert}, :any, nil] public keys by user id; :any: every key,
+    #   which is the user id then
+    # @param domain [String, nil] nil: for all domains without a rule of their own
+    # @yieldparam key [String] the client's public key, Z85
+    # @yieldparam request [Request]
+    # @yieldreturn [String, nil] a user id (1 to 255 bytes of UTF-8 without NUL); nil: refused
+    # @return [self]
+    # @raise [CurveKeyError] for a malformed key
+    # @raise [CertError] when the directory is missing or cannot be read
+    # @raise [ArgumentValueError, ArgumentTypeError] without any source, or when one is not allowed
+    # @raise [ForkedError]
+    def curve(dir: nil, keys: nil, domain: nil, &block)
+      add(:curve, domain) { CurveRule.new(dir, keys, block) }
+    end
+
+    # Sets the rule for PLAIN clients; it replaces the former one of the same domain at once. The
+    # sources are asked in the order `users:`, `file:`, block. The user id is the name, or what the
+    # block returns.
+    # @param users [Hash{String => String}, nil] passwords by name, 1 to 255 bytes each
+    # @param file [String, #to_path, nil] lines `NAME=PASSWORD`, as in CZMQ, for the owner to read;
+    #   it is read again when it changes
+    # @param domain [String, nil] as {#curve}
+    # @yieldparam name [String]
+    # @yieldparam password [String]
+    # @yieldparam request [Request]
+    # @yieldreturn [String, nil] as {#curve}
+    # @return [self]
+    # @raise [CertError] when the file cannot be read, or others may read it
+    # @raise [ArgumentValueError, ArgumentTypeError] without any source, or when one is not allowed
+    # @raise [ForkedError]
+    def plain(users: nil, file: nil, domain: nil, &block)
+      add(:plain, domain) { PlainRule.new(users, file, block) }
+    end
+
+    # Allows these addresses, and no others where nothing else allows them. Calls for one domain add
+    # up.
+    # @param addresses [Array<String>] IP addresses and CIDR ranges; they match no ipc client
+    # @param uid [Integer, Array<Integer>, nil] user ids of the system, for ipc clients
+    # @param domain [String, nil] as {#curve}
+    # @return [self]
+    # @raise [ArgumentValueError] when an address or `uid:` is not allowed, or without any
+    # @raise [ForkedError]
+    def allow(*addresses, uid: nil, domain: nil)
+      extend_rule(:allow, addresses, uid, domain)
+    end
+
+    # Refuses these addresses, whatever `allow` says. Calls for one domain add up.
+    # @param addresses [Array<String>] as {#allow}
+    # @param uid [Integer, Array<Integer>, nil] as {#allow}
+    # @param domain [String, nil] as {#curve}
+    # @return [self]
+    # @raise [ArgumentValueError, ForkedError] as {#allow}
+    def deny(*addresses, uid: nil, domain: nil)
+      extend_rule(:deny, addresses, uid, domain)
+    end
+
+    # Removes the rules of a domain.
+    # @param domain [String, nil] nil: the rules without `domain:`
+    # @return [self]
+    # @raise [ForkedError]
+    def reset(domain: nil)
+      check_domain(:reset, domain)
+      @handler.change { |rules| rules.without(domain) }
+      self
+    end
+
+    # Has a block told each decision, in order, after the answer was sent. Without a block: nobody
+    # any more.
+    # @yieldparam decision [Decision]
+    # @return [self]
+    # @raise [ForkedError]
+    def on_decision(&block)
+      @handler.check_process
+      @handler.on_decision = block
+      self
+    end
+
+    # Looks up a certificate in the directories of the curve rules.
+    # @param user_id [String, nil] such as {Message#user_id}
+    # @param domain [String, nil] of the server; nil: all directories, those of the rule without
+    #   domain first
+    # @return [Cert, nil]
+    # @raise [CertError] when a directory cannot be read
+    # @raise [ForkedError]
+    def cert(user_id, domain: nil)
+      @handler.check_process
+      check_domain(:cert, domain)
+      rules = @handler.rules
+      rule = domain && (rules.at(:curve, domain) || rules.at(:curve, nil))
+      stores = (domain ? [rule] : rules.all(:curve)).filter_map { |one| one&.store }
+      user_id && stores.each { |store| (found = store[user_id]) and return found }
+      nil
+    end
+
+    # Stops: libzmq finds no authenticator from then on, and sockets with `auth:` refuse all
+    # clients. Waits for no block. Connections stay. A second call does nothing.
+    # @return [nil]
+    # @raise [ForkedError]
+    def close = @handler.close
+
+    # @return [Boolean] whether it, or its context, was closed
+    # @raise [ForkedError]
+    def closed? = @handler.closed?
+
+    # @return [String]
+    def inspect
+      state =
+        if @handler.forked? then " of another process"
+        elsif closed? then " (closed)"
+        end
+      "#<#{self.class}#{state}>"
+    end
+    alias_method :to_s, :inspect
+
+    # dup and clone make no sense.
+    # @private
+    def initialize_copy(_original)
+      raise Errors.build(
+        UnsupportedError, :dup, nil,
+        "an Auth cannot be copied: share this one, any thread may use it"
+      )
+    end
+
+    # @private
+    # @return [Handler] for the tests
+    attr_reader :handler
+
+    # @private
+    # @return [String] an error in full, without the credentials that it may quote
+    def self.described(error, ask)
+      text = error.full_message(highlight: false).dup.force_encoding(Encoding::UTF_8).scrub("?")
+      return text unless ask.request.mechanism == "PLAIN"
+      secret = ask.credentials.last.dup.force_encoding(Encoding::UTF_8).scrub("?")
+      return text if secret.empty?
+      [secret.inspect[1..-2], secret].inject(text) { |all, one| all.gsub(one, "[hidden]") }
+    end
+
+    private
+
+    # A dead Auth keeps its socket in a list, which is the main Ractor's.
+    def check_ractor
+      return if !defined?(Ractor) || Ractor.current == Ractor.main
+      raise Errors.build(
+        UnsupportedError, :auth, nil, "an Auth lives in the main Ractor only: create it there"
+      )
+    end
+
+    def add(kind, domain)
+      @handler.check_process
+      check_domain(kind, domain)
+      rule = yield
+      @handler.change { |rules| rules.with(kind, domain, rule) }
+      self
+    end
+
+    def extend_rule(kind, addresses, uid, domain)
+      @handler.check_process
+      check_domain(kind, domain)
+      more = Addresses.make(kind, addresses, uid)
+      @handler.change do |rules|
+        known = rules.at(kind, domain)
+        rules.with(kind, domain, known ? known + more : more)
+      end
+      self
+    end
+
+    def check_domain(operation, domain)
+      return if domain.nil? || (domain.is_a?(String) && domain.bytesize.between?(1, 255) &&
+        !domain.include?("\0"))
+      raise Errors.bad_value(
+        operation, "domain:", "1 to 255 bytes without NUL, or nil for all domains without a rule",
+        domain
+      )
+    end
+  end
+end
+
+# Below, since they open the class that is to be loaded by now.
+require_relative "auth/handler"

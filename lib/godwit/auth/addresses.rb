@@ -1,0 +1,92 @@
+# frozen_string_literal: true
+
+require "ipaddr"
+
+module Godwit
+  class Auth
+    # The addresses and user ids of `allow` or `deny` for one domain. Frozen.
+    # @private
+    class Addresses
+      FORM = %r{\A[\h.:]+(?:/\d{1,3})?\z}
+      # The bits before an IPv4 address in IPv6, and what they are.
+      MAPPED_BITS = 96
+      MAPPED = 0xffff
+      MOST_UID = 0xffffffff
+      private_constant :FORM, :MAPPED_BITS, :MAPPED, :MOST_UID
+
+      # @param addresses [Array<String>] IP addresses and CIDR ranges
+      # @param uid [Integer, Array<Integer>, nil]
+      # @return [Addresses]
+      # @raise [ArgumentValueError]
+      def self.make(operation, addresses, uid)
+        uids = uid.is_a?(Array) ? uid : [uid].compact
+        if addresses.empty? && uids.empty?
+          raise ArgumentValueError.new(
+            "#{operation}: give an IP address, a range such as \"10.0.0.0/8\", or uid:",
+            operation: operation
+          )
+        end
+        uids.each do |number|
+          next if number.is_a?(Integer) && number.between?(0, MOST_UID)
+          raise Errors.bad_value(operation, "uid:", "user ids, 0 to #{MOST_UID}", number)
+        end
+        new(addresses.map { |address| range(operation, address) }, uids)
+      end
+
+      # @return [Array(Integer, Integer, Integer)] bits of the family, the network, bits to ignore
+      def self.range(operation, address)
+        raise ::ArgumentError unless address.is_a?(String) && address.match?(FORM)
+        ip = IPAddr.new(address)
+        bits = ip.ipv4? ? 32 : 128
+        number, ignored = ip.to_i, bits - ip.prefix
+        if bits == 128 && ip.prefix >= MAPPED_BITS && number >> 32 == MAPPED
+          bits = 32
+          number &= 0xffffffff
+        end
+        [bits, number >> ignored, ignored]
+      rescue ::ArgumentError
+        raise Errors.bad_value(
+          operation, "an address", "an IP address such as \"::1\", or a range such as " \
+          "\"10.0.0.0/8\"", address
+        ), cause: nil
+      end
+
+      # @param text [String] as libzmq writes a peer's
+      # @return [Array(Integer, Integer), nil] bits of the family, and the address
+      def self.parse(text)
+        text = text.sub(/%[^%]*\z/, "") # the interface of a link-local address
+        return unless text.ascii_only? && text.match?(/\A[\h.:]{2,45}\z/)
+        ip = IPAddr.new(text)
+        number = ip.to_i
+        return [32, number] if ip.ipv4?
+        (number >> 32 == MAPPED) ? [32, number & 0xffffffff] : [128, number]
+      rescue ::ArgumentError
+        nil
+      end
+
+      def initialize(ranges, uids)
+        @ranges = ranges.uniq.freeze
+        @uids = uids.to_h { |uid| [uid, true] }.freeze
+        freeze
+      end
+
+      # @return [Addresses] of both
+      def +(other) = Addresses.new(@ranges + other.ranges, @uids.keys + other.uids.keys)
+
+      # An ipc peer matches by its user id alone, and no other peer does.
+      # @param request [Request]
+      def match?(request)
+        return @uids.key?(request.uid) if request.ipc?
+        bits, number = Addresses.parse(request.address)
+        @ranges.any? do |family, network, ignored|
+          family == bits && number >> ignored == network
+        end
+      end
+
+      protected
+
+      attr_reader :ranges, :uids
+    end
+    private_constant :Addresses
+  end
+end

@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+require_relative "passwords"
+
+module Godwit
+  class Auth
+    # A rule for PLAIN: users, a file of passwords and a block, asked in this order.
+    # @private
+    class PlainRule
+      # @raise [ArgumentValueError, ArgumentTypeError, CertError]
+      def initialize(users, file, block)
+        unless users || file || block
+          raise ArgumentValueError.new(
+            "plain: give users:, file: or a block", operation: :plain
+          )
+        end
+        @sources = []
+        @sources << Passwords.new(users) if users
+        @sources << PasswordFile.new(Cert.path(file, :plain)) if file
+        @sources.freeze
+        @block = block
+        freeze
+      end
+
+      # @param ask [ZAP::Ask]
+      # @return [Verdict]
+      def judge(ask)
+        name, password = ask.credentials
+        return Verdict.refuse("its name is no user id") unless User.id?(name)
+        name = User.utf8(name)
+        # All are asked, so that the time tells nothing of the names.
+        known = @sources.map { |source| source.match?(name, password) }.any?
+        return Verdict.grant(name, "by its password") if known
+        return Verdict.refuse("its name or password is wrong") unless @block
+        block, request = @block, ask.request
+        password = password.dup.force_encoding(Encoding::UTF_8)
+        Verdict.ask { block.call(name, password, request) }
+      end
+    end
+    private_constant :PlainRule
+  end
+end

@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Auth
+    # A request that waits for a block. The thread that claims it answers it: the
+    # worker that ran the block, or the Auth's own thread when time is up.
+    # @private
+    class Question
+      # What a block may raise without an end of its thread.
+      ERRORS = [StandardError, ScriptError, SystemStackError, NoMemoryError].freeze
+
+      # @param ask [ZAP::Ask]
+      # @param block [Proc]
+      # @param deadline [Float] of {Timeout.now}
+      # @param answer [#call] takes self, a Verdict, and what the block raised
+      def initialize(ask, block, deadline, &answer)
+        @ask = ask
+        @block = block
+        @deadline = deadline
+        @answer = answer
+        @lock = Mutex.new
+      end
+
+      # @return [ZAP::Ask]
+      attr_reader :ask
+      # @return [Float]
+      attr_reader :deadline
+
+      # Runs the block, unless it is too late.
+      def call
+        return if @claimed
+        @begun = true
+        verdict = Verdict.of(@block.call)
+      rescue *ERRORS => error
+        verdict = Verdict.later("its block raised #{error.class}")
+      ensure
+        if @begun
+          verdict ||= Verdict.later("its block ended its thread")
+          @answer.call(self, verdict, error) if claim
+        end
+      end
+
+      # @return [Boolean] true for the first caller
+      def claim
+        @lock.synchronize do
+          next false if @claimed
+          @claimed = true
+        end
+      end
+
+      # @return [Boolean]
+      def claimed? = @claimed
+
+      # @return [Verdict] for a request whose time is up
+      def expired = Verdict.later(@begun ? "its block takes too long" : "no worker was free")
+    end
+    private_constant :Question
+  end
+end

@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require_relative "addresses"
+require_relative "curve_rule"
+require_relative "plain_rule"
+require_relative "verdict"
+
+module Godwit
+  class Auth
+    # The rules at one moment: frozen, so that a request sees all of a change or nothing of it.
+    # @private
+    class Rules
+      KINDS = %i[deny allow plain curve].freeze
+
+      # @param kinds [Hash{Symbol => Hash{String, nil => Object}}] rules by kind and domain
+      def initialize(kinds = KINDS.to_h { |kind| [kind, {}.freeze] })
+        @kinds = kinds.freeze
+        freeze
+      end
+
+      # @param domain [String, nil] nil: no domain
+      # @return [Object, nil] the rule of this very domain
+      def at(kind, domain) = @kinds.fetch(kind)[domain&.b]
+
+      # @return [Array<Object>] the rules of a kind, those without domain first
+      def all(kind) = @kinds.fetch(kind).sort_by { |domain, _| domain.to_s }.map(&:last)
+
+      # @return [Rules] with this one too
+      def with(kind, domain, rule)
+        known = @kinds.fetch(kind)
+        Rules.new(@kinds.merge(kind => known.merge(domain&.b&.freeze => rule).freeze))
+      end
+
+      # @return [Rules] without those of a domain
+      def without(domain)
+        Rules.new(
+          @kinds.transform_values { |known| known.reject { |name, _| name == domain&.b }.freeze }
+        )
+      end
+
+      # @param ask [ZAP::Ask]
+      # @return [Verdict]
+      def judge(ask)
+        request = ask.request
+        domain = ask.domain
+        deny, allow = find(:deny, domain), find(:allow, domain)
+        return Verdict.refuse("a deny rule matches its address") if deny&.match?(request)
+        if allow && !allow.match?(request)
+          return Verdict.refuse("no allow rule matches its address")
+        end
+        return Verdict.grant(nil, "NULL needs no rule") if request.mechanism == "NULL"
+        by_mechanism(ask, domain)
+      end
+
+      private
+
+      # The rule of a domain stands in place of the one without domain.
+      def find(kind, domain)
+        known = @kinds.fetch(kind)
+        known[domain] || known[nil]
+      end
+
+      def by_mechanism(ask, domain)
+        mechanism = ask.request.mechanism
+        kind = {"PLAIN" => :plain, "CURVE" => :curve}[mechanism]
+        rule = kind && find(kind, domain)
+        rule ? rule.judge(ask) : Verdict.refuse("there is no rule for #{mechanism}")
+      end
+    end
+    private_constant :Rules
+  end
+end

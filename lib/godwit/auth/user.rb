@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Auth
+    # User ids.
+    # @private
+    module User
+      LONGEST = 255 # bytes
+      ALLOWED = "1 to #{LONGEST} bytes of UTF-8 without NUL"
+
+      module_function
+
+      # libzmq cuts an id at a NUL.
+      # @return [Boolean]
+      def id?(id)
+        return false unless id.is_a?(String)
+        text = utf8(id)
+        text.valid_encoding? && text.bytesize.between?(1, LONGEST) && !text.include?("\0")
+      rescue EncodingError
+        false
+      end
+
+      # @return [String] the id's bytes in UTF-8
+      def utf8(id)
+        return id.dup.force_encoding(Encoding::UTF_8) if id.encoding == Encoding::BINARY
+        id.encode(Encoding::UTF_8)
+      end
+    end
+    private_constant :User
+  end
+end

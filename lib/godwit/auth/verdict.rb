@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Auth
+    # What a rule says of a client: an answer, or a block to call.
+    # @private
+    class Verdict
+      GRANTED = 200
+      LATER = 300
+      REFUSED = 400
+
+      # @return [Integer, nil] of ZAP; nil: the block decides
+      attr_reader :status
+      # @return [String, nil]
+      attr_reader :reason
+      # @return [String, nil]
+      attr_reader :user_id
+      # @return [Proc, nil] without arguments; gives a user id or nil
+      attr_reader :block
+
+      def self.grant(user_id, reason) = new(GRANTED, reason, user_id)
+
+      def self.refuse(reason) = new(REFUSED, reason)
+
+      # The client tries again.
+      def self.later(reason) = new(LATER, reason)
+
+      def self.ask(&block) = new(nil, nil, nil, block)
+
+      # @param id [Object] what a block gave
+      # @raise [ArgumentValueError] when it is no user id
+      def self.of(id)
+        return refuse("the block knows no such client") if id.nil?
+        return grant(User.utf8(id), "by the block") if User.id?(id)
+        raise Errors.bad_value(:auth, "a user id from a block", "nil, or #{User::ALLOWED}", id)
+      end
+
+      def initialize(status, reason, user_id = nil, block = nil)
+        @status = status
+        @reason = reason
+        @user_id = user_id
+        @block = block
+        freeze
+      end
+    end
+    private_constant :Verdict
+  end
+end

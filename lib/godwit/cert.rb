@@ -1,0 +1,202 @@
+# frozen_string_literal: true
+
+module Godwit
+  # A CURVE certificate: a key, or a pair of keys, with a name and metadata. Certificates are kept
+  # in files that CZMQ and pyzmq read and write: `anna.key` has the public key, `anna.key_secret`
+  # both.
+  #
+  #   Godwit::Cert.new("anna", metadata: {"email" => "a@b"}).save("/etc/app/keys")
+  #   anna = Godwit::Cert.load("/etc/app/keys/anna.key_secret")
+  #   Godwit::REQ.connect(url, curve: anna, server_key: Godwit::Cert.load("server.key"))
+  #
+  # A Cert is frozen; any thread and any Ractor may use it. `inspect` hides the secret.
+  #
+  # @see http://czmq.zeromq.org/czmq4-0:zcert zcert
+  # @see https://rfc.zeromq.org/spec/4/ RFC 4, the format
+  class Cert
+    extend Keywords
+
+    # Ends of the file names.
+    PUBLIC = ".key"
+    # The end of the name of a file with the secret key.
+    SECRET = ".key_secret"
+    # Bytes of a name: libzmq takes no longer user id.
+    LONGEST_NAME = 255
+
+    # @return [String, nil] from the metadata, or else from the file name; nil: it has none
+    attr_reader :name
+
+    # @return [String] Z85, 40 characters
+    attr_reader :public_key
+
+    # @return [Curve::Keypair, nil] both keys; nil when it has no secret key
+    attr_reader :keypair
+
+    # @return [Hash{String => String}] frozen, as in the file
+    attr_reader :metadata
+
+    # Makes a certificate, with new keys unless some are given.
+    # @param name [String, nil] 1 to 255 bytes of UTF-8 without control characters; nil: the one in
+    #   the metadata, if any
+    # @param metadata [Hash{String => String}] property names consist of letters, digits, `.`, `_`
+    #   and `-`; values have no control characters, and not both `"` and `'`
+    # @param keypair [Curve::Keypair, nil] nil: a new one, unless `public_key:` is given
+    # @param public_key [String, nil] Z85 or 32 bytes: a certificate without a secret key
+    # @raise [ArgumentValueError, ArgumentTypeError] when one of them is not allowed
+    # @raise [CurveKeyError] for a malformed key
+    # @raise [UnsupportedError] when libzmq was built without CURVE
+    def initialize(name = nil, metadata: {}, keypair: nil, public_key: nil)
+      @metadata = checked(metadata)
+      @name = chosen(name)
+      unless keypair.nil? || keypair.is_a?(Curve::Keypair)
+        raise Errors.bad_type(:cert, "keypair:", "a Godwit::Curve::Keypair", keypair.class)
+      end
+      if keypair && public_key && Curve.z85(public_key) != keypair.public_key
+        raise ArgumentValueError.new(
+          "cert: public_key: is not that of keypair:; give one of them", operation: :cert
+        )
+      end
+      @keypair = keypair || (public_key ? nil : Curve.keypair)
+      @public_key = @keypair ? @keypair.public_key : Curve.z85(public_key).freeze
+      freeze
+    end
+
+    # Reads a file.
+    # @param path [String, #to_path]
+    # @return [Cert]
+    # @raise [CertError] when it cannot be read, is no certificate, or has a secret key that others
+    #   may read; the message names file and line, and contains no key
+    def self.load(path)
+      Parser.load(Cert.path(path, :load)).first
+    end
+
+    # @private
+    # @return [String]
+    def self.path(path, operation)
+      text = path.respond_to?(:to_path) ? path.to_path : path
+      return text if text.is_a?(String) && !text.include?("\0") && !text.empty?
+      raise Errors.bad_type(operation, "the path", "a String or a Pathname without NUL", path)
+    end
+
+    # @private
+    # @return [Boolean] whether it can be a name, which is the user id of the peer
+    def self.name?(name)
+      name.is_a?(String) && !name.empty? && name.bytesize <= LONGEST_NAME &&
+        !name.encode(Encoding::UTF_8).match?(/[\u0000-\u001F\u007F]/)
+    rescue ::ArgumentError, EncodingError
+      false
+    end
+
+    # @private
+    # @return [Cert] of what a file says, which may be more than {#save} can write
+    def self.read(...) = allocate.tap { |cert| cert.fill(...) }
+
+    # @return [Boolean] whether it has a secret key
+    def secret? = !@keypair.nil?
+
+    # Writes `NAME.key` (mode 0644 less the umask) and, with a secret key, `NAME.key_secret` (mode
+    # 0600). Each file is written completely or not at all.
+    # @param dir [String, #to_path] a directory that exists
+    # @param replace [Boolean] whether existing files are overwritten
+    # @return [Array<String>] the paths: the public file, then the secret one
+    # @raise [CertError] when a file exists, or the system refuses
+    # @raise [ArgumentValueError] when the name is no file name
+    def save(dir, replace: false)
+      files = {}
+      # First the file that matters more.
+      files[place(dir, SECRET)] = [text(secret: true), Files::SECRET_MODE] if secret?
+      files[place(dir, PUBLIC)] = [text, Files::PUBLIC_MODE]
+      Files.write(files, replace: replace).reverse
+    end
+
+    # Writes `NAME.key` alone, to give away.
+    # @param dir [String, #to_path] a directory that exists
+    # @param replace [Boolean] whether an existing file is overwritten
+    # @return [String] the path
+    # @raise [CertError, ArgumentValueError] as {#save}
+    def save_public(dir, replace: false)
+      Files.write({place(dir, PUBLIC) => [text, Files::PUBLIC_MODE]}, replace: replace).first
+    end
+
+    # @private
+    # @return [String] the content of a file
+    def text(secret: false)
+      kind = secret ? "Secret" : "Public"
+      advice = secret ? "DO NOT PROVIDE THIS FILE TO OTHER USERS" : "This file may be given away"
+      keys = {"public-key" => public_key}
+      keys["secret-key"] = keypair.secret_key if secret
+      head = "#   ZeroMQ CURVE #{kind} Certificate, written by Godwit\n#   #{advice}\n\n"
+      head + ZPL.dump({"metadata" => metadata, "curve" => keys})
+    rescue ArgumentValueError
+      raise
+    rescue ::ArgumentError => error
+      raise ArgumentValueError.new("save: metadata: #{error.message}", operation: :save), cause: nil
+    end
+
+    # @param other [Object]
+    # @return [Boolean] whether name, metadata and keys are the same
+    def ==(other)
+      other.is_a?(Cert) && name == other.name && metadata == other.metadata &&
+        public_key == other.public_key && keypair == other.keypair
+    end
+
+    # @return [String] without the secret
+    def inspect
+      "#<#{self.class} #{name.inspect} #{public_key}#{" secret_key=[hidden]" if secret?}>"
+    end
+    alias_method :to_s, :inspect
+
+    # @private
+    def fill(name, metadata, public_key, keypair)
+      @name = name.dup.freeze
+      @metadata = metadata.to_h { |key, value| [key.dup.freeze, value.dup.freeze] }.freeze
+      @public_key = public_key.dup.freeze
+      @keypair = keypair
+      freeze
+    end
+
+    private
+
+    def checked(metadata)
+      unless metadata.is_a?(Hash)
+        raise Errors.bad_type(:cert, "metadata:", "a Hash of Strings", metadata)
+      end
+      metadata.to_h { |key, value|
+        ZPL.quote(ZPL.checked_name(key), value)
+        [key.dup.freeze, value.encode(Encoding::UTF_8).freeze]
+      }.freeze
+    rescue ArgumentValueError
+      raise
+    rescue ::ArgumentError => error
+      raise ArgumentValueError.new("cert: metadata: #{error.message}", operation: :cert), cause: nil
+    end
+
+    def chosen(name)
+      written = @metadata["name"]
+      if name && written && name != written
+        raise ArgumentValueError.new(
+          "cert: metadata: has another name, #{written.inspect}: give one of them", operation: :cert
+        )
+      end
+      name ||= written
+      return name && name.encode(Encoding::UTF_8).freeze if name.nil? || Cert.name?(name)
+      raise Errors.bad_value(
+        :cert, "the name", "1 to #{LONGEST_NAME} bytes of UTF-8 without control characters", name
+      )
+    end
+
+    def place(dir, ending)
+      if name.nil? || name.include?("/") || name.start_with?(".")
+        raise Errors.bad_value(
+          :save, "the certificate's name", "the start of a file name", name
+        )
+      end
+      File.join(Cert.path(dir, :save), name + ending)
+    end
+  end
+end
+
+# Below, since they open the class that is to be loaded by now.
+require_relative "cert/zpl"
+require_relative "cert/files"
+require_relative "cert/parser"

@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+module Godwit
+  # The certificates of a directory: its `*.key` files.
+  #
+  #   store = Godwit::CertStore.new("/etc/app/clients")
+  #   store["anna"].metadata                # => {"email" => "a@b"}
+  #   store.by_key(key)&.name               # => "anna"
+  #   store.map(&:name)
+  #
+  # The store confirms each hit by a `stat` of its file: a file that was changed is read again, and
+  # one that was removed is gone. After a miss it reads the directory again, at most once a second.
+  #
+  # A file that is no certificate is left out, with a warning; {#problems} lists them. If two files
+  # have the same key, the first by file name counts.
+  #
+  # **Threads**: any number may use one store; it reads the directory in one of them at a time.
+  class CertStore
+    include Enumerable
+
+    # Seconds between two misses that read the directory.
+    SCAN_EVERY = 1
+    private_constant :SCAN_EVERY
+
+    # @param dir [String, #to_path] a directory
+    # @raise [CertError] when it cannot be read
+    # @raise [ArgumentTypeError] when it is no path
+    def initialize(dir)
+      @dir = Cert.path(dir, :cert_store).dup.freeze
+      @index = Index.new(@dir)
+      @lock = Mutex.new
+      @told = {}
+      @lock.synchronize { scan }
+    end
+
+    # @return [String] the directory
+    attr_reader :dir
+
+    # @param user_id [String] a certificate's name
+    # @return [Cert, nil] of several with that name the first by file name
+    # @raise [CertError] when the directory cannot be read
+    def [](user_id) = find { @index.named(user_id) }
+
+    # @param public_key [String] Z85 or 32 bytes
+    # @return [Cert, nil]
+    # @raise [CurveKeyError] when it is malformed
+    # @raise [CertError] when the directory cannot be read
+    def by_key(public_key)
+      raw = public_key.is_a?(String) && public_key.bytesize == 32
+      key = raw ? public_key.b : Z85.decode(Curve.z85(public_key))
+      find { @index.keyed(key) }
+    end
+
+    # Reads the directory, then yields each certificate, in the order of file names.
+    # @yieldparam cert [Cert]
+    # @return [self] or, without a block, an Enumerator
+    # @raise [CertError] when the directory cannot be read
+    def each(&block)
+      return to_enum(:each) { size } unless block
+      fresh { @index.certs }.each(&block)
+      self
+    end
+
+    # Reads the directory.
+    # @return [Integer] certificates in it
+    # @raise [CertError] when the directory cannot be read
+    def size = fresh { @index.certs.size }
+
+    # Reads the directory.
+    # @return [Array<String>] what is wrong with files in it, a line each
+    # @raise [CertError] when the directory cannot be read
+    def problems = fresh { @index.problems }
+
+    # @return [String]
+    def inspect = "#<#{self.class} #{Cert::Files.shown(@dir)}>"
+    alias_method :to_s, :inspect
+
+    private
+
+    def find
+      @lock.synchronize do
+        cert = yield
+        next cert if cert || Timeout.now - @scanned < SCAN_EVERY
+        scan
+        yield
+      end
+    end
+
+    def fresh
+      @lock.synchronize do
+        scan
+        yield
+      end
+    end
+
+    def scan
+      @index.scan
+      @scanned = Timeout.now
+      problems = @index.problems
+      problems.each { |problem| warn "#{inspect}: #{problem}" unless @told.key?(problem) }
+      @told = problems.to_h { |problem| [problem, true] }
+    end
+  end
+end
+
+# Below, since it opens the class that is to be loaded by now.
+require_relative "cert_store/index"

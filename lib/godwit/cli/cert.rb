@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+require_relative "family"
+
+module Godwit
+  module CLI
+    # `godwit cert show`: what is in certificates.
+    class Cert < Family
+      summary "Shows the CURVE certificates of a file or a directory."
+      usage "cert show FILE|DIR"
+
+      # `godwit cert show`: names, public keys, metadata and problems.
+      class Show < Command
+        summary "Lists names, public keys, metadata and problems; status 1 if there is a problem."
+        usage "cert show FILE|DIR"
+
+        private
+
+        def define(options)
+          options.separator "In a directory it reads the *.key and *.key_secret files. It shows " \
+            "no secret key."
+          options.separator ""
+        end
+
+        def call(arguments)
+          path, *rest = arguments
+          raise UsageError, "which file or directory? type #{self.class.usage}" unless path
+          no_arguments(rest)
+          require "godwit"
+          problems = File.directory?(path) ? directory(path) : file(path)
+          problems.each { |problem| io.puts "problem: #{problem}" }
+          problems.empty? ? EXIT[:ok] : EXIT[:failed]
+        end
+
+        # @return [Array<String>] problems
+        def file(path)
+          show(Godwit::Cert.load(path))
+          []
+        rescue CertError => error
+          [error.message]
+        end
+
+        def directory(path)
+          index = Godwit::CertStore::Index.new(path)
+          index.scan
+          index.certs.each { |cert| show(cert) }
+          secrets = Dir.children(path).select { |name| name.end_with?(Godwit::Cert::SECRET) }
+          index.problems + secrets.sort.flat_map { |name| file(File.join(path, name)) }
+        end
+
+        def show(cert)
+          io.puts "#{shown(cert.name)}#{" (with its secret key)" if cert.secret?}"
+          io.puts "    public-key = #{cert.public_key}"
+          cert.metadata.each { |name, value| io.puts "    #{shown(name)} = #{shown(value)}" }
+        end
+
+        # Nothing in a file steers a terminal.
+        def shown(text) = text.gsub(/[[:cntrl:]]/) { |character| character.dump[1..-2] }
+      end
+
+      # In the order in which the help lists them.
+      PARTS = {"show" => :Show}.freeze
+    end
+  end
+end

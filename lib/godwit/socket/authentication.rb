@@ -1,0 +1,140 @@
+# frozen_string_literal: true
+
+module Godwit
+  class Socket
+    # What `auth:` does to a socket, and what a user id is worth on it.
+    # @private
+    module Authentication
+      HANDSHAKE_TIMEOUT = 10 # seconds; a client without an answer comes again after it
+      # Options that make a socket a client, which asks no authenticator.
+      CLIENT = %i[curve_server_key plain_username plain_password].freeze
+      # Options that turn GSSAPI on: without a handler libzmq lets its peers in.
+      GSSAPI = %i[
+        gssapi_server gssapi_principal gssapi_service_principal gssapi_plaintext
+        gssapi_principal_name_type gssapi_service_principal_name_type
+      ].freeze
+      DOMAIN = %i[zap_domain zap_enforce_domain].freeze
+      # A socket's user ids are the authenticator's as long as none of these changes.
+      DECISIVE = [*CLIENT, *GSSAPI, *DOMAIN, :router_raw].freeze
+      # Transports on which libzmq does no handshake.
+      INSECURE = %w[inproc udp pgm epgm norm].freeze
+      # Types that speak to peers without a handshake.
+      RAW = %i[STREAM DGRAM].freeze
+      # Where `godwit log serve` hands records from one of its sockets to another.
+      INTERNAL = "inproc://godwit-log-durable"
+      private_constant :HANDSHAKE_TIMEOUT, :RAW
+
+      module_function
+
+      # @param type [Symbol] of the socket
+      # @param defaults [Hash] options that the context gives to its sockets
+      # @param domain [String] of `auth:`
+      # @param options [Hash{Symbol => Object}] all others
+      # @return [Hash{Symbol => Object}] options, with those that `auth:` stands for
+      # @raise [ArgumentValueError, ArgumentTypeError] when they do not go together
+      def options(type, defaults, domain, options)
+        check_domain(domain)
+        given = options.transform_keys(&:to_sym)
+        defaults = defaults.transform_keys(&:to_sym)
+        check_together(type, given, defaults)
+        limit = {handshake_timeout: HANDSHAKE_TIMEOUT}
+        limit = {} if defaults.key?(:handshake_timeout)
+        {**limit, **given, zap_domain: domain, zap_enforce_domain: true}
+      end
+
+      # @raise [ArgumentValueError, ArgumentTypeError]
+      def check_domain(domain)
+        wanted = "a domain of 1 to 255 bytes without NUL, such as \"billing\""
+        raise Errors.bad_type(:new, "auth:", wanted, domain) unless domain.is_a?(String)
+        return if domain.bytesize.between?(1, 255) && !domain.include?("\0")
+        raise Errors.bad_value(:new, "auth:", wanted, domain)
+      end
+
+      def check_together(type, given, defaults)
+        refuse("is not for a #{type}, whose peers make no handshake") if RAW.include?(type)
+        if DOMAIN.any? { |name| given.key?(name) }
+          refuse("sets zap_domain: and zap_enforce_domain: itself: leave them out")
+        end
+        all = defaults.merge(given)
+        if CLIENT.any? { |name| all[name] }
+          refuse("is for a server; server_key: and plain: make the socket a client: leave them out")
+        end
+        if GSSAPI.any? { |name| all.key?(name) }
+          refuse("has no rules for GSSAPI, whose peers libzmq accepts without a handler: leave " \
+            "gssapi_server: out")
+        end
+        refuse("is not for router_raw:, whose peers make no handshake") if all[:router_raw]
+      end
+
+      # @raise [EndpointError] where peers make no handshake
+      def check_transport(endpoint, operation)
+        transport = endpoint.b[/\A\w+/]
+        return if endpoint == INTERNAL || !INSECURE.include?(transport)
+        Endpoint.refuse(
+          operation, endpoint,
+          "auth: needs a handshake, and #{transport} has none: use tcp:// or ipc://, or leave " \
+          "auth: out"
+        )
+      end
+
+      def refuse(why)
+        raise ArgumentValueError.new("new: auth: #{why}", operation: :new)
+      end
+
+      # Called once the socket has its options.
+      # @param domain [String, nil] of `auth:`
+      # @param settings [Array<Array>] option, raw value and value of each
+      def apply(socket, domain, settings)
+        return unless domain || enforced?(socket.type, settings)
+        socket.extend(UserIds)
+        socket.extend(Fixed) if domain
+      end
+
+      # @return [Boolean] whether libzmq asks the authenticator about each peer of the socket
+      def enforced?(type, settings)
+        values = settings.to_h { |option, _, value| [option.name, value] }
+        return false unless values[:zap_enforce_domain] && !values[:zap_domain].to_s.empty?
+        !RAW.include?(type) && !values[:router_raw] && CLIENT.none? { |name| values[name] } &&
+          GSSAPI.none? { |name| values.key?(name) }
+      end
+
+      # For a socket whose peers libzmq asks the authenticator about: its frames have user ids.
+      # @private
+      module UserIds
+        def store(option, raw, value)
+          @untrusted = true if DECISIVE.include?(option.name)
+          super
+        end
+
+        private
+
+        def _recv_frame(...)
+          frames = super
+          return frames if frames.nil? || @untrusted
+          frames.is_a?(Array) ? frames.each(&:trust_user_id) : frames.trust_user_id
+        end
+
+        def _recv_frames(...)
+          frames = super
+          frames&.each(&:trust_user_id) unless @untrusted
+          frames
+        end
+      end
+
+      # For a socket with `auth:`, which nothing may take back.
+      # @private
+      module Fixed
+        def store(option, raw, value)
+          return super unless DECISIVE.include?(option.name)
+          raise option.error("is fixed by auth: make another socket for it")
+        end
+
+        private
+
+        def check_endpoint(endpoint, operation)
+          super.tap { |checked| Authentication.check_transport(checked, operation) }
+        end
+      end
+    end
+  end
+end

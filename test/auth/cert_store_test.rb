@@ -1,0 +1,148 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# A directory of certificates, and what changes in it.
+class CertStoreTest < Godwit::TestCase
+  def setup
+    super
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+  end
+
+  def path(name) = File.join(scratch_dir, name)
+
+  def cert(name, **options)
+    Godwit::Cert.new(name, **options).tap { |one| one.save_public(scratch_dir) }
+  end
+
+  def store = Godwit::CertStore.new(scratch_dir)
+
+  # What the block's code warns of.
+  def warnings
+    before = $stderr
+    $stderr = StringIO.new
+    yield
+    $stderr.string
+  ensure
+    $stderr = before
+  end
+
+  def test_finds_certificates_by_name_and_key
+    anna = cert("anna", metadata: {"email" => "a@b"})
+    otto = cert("otto")
+    Godwit::Cert.new("server").save(scratch_dir)
+    File.unlink(path("server.key")) # the secret file alone is no client
+    found = store
+    assert_equal %w[anna otto], found.map(&:name)
+    assert_equal [2, scratch_dir], [found.size, found.dir]
+    assert_equal({"email" => "a@b"}, found["anna"].metadata)
+    assert_equal "otto", found.by_key(otto.public_key).name
+    assert_equal "anna", found.by_key(Godwit::Z85.decode(anna.public_key)).name
+    assert_nil found["nobody"]
+    assert_nil found.by_key(Godwit::Curve.keypair.public_key)
+    assert_raises(Godwit::CurveKeyError) { found.by_key("x") }
+    assert_equal "#<Godwit::CertStore #{scratch_dir}>", found.inspect
+    assert_equal found, found.each {}
+    assert_equal 2, found.each.size
+  end
+
+  def test_a_removed_file_is_gone_at_once
+    anna = cert("anna")
+    found = store
+    assert found.by_key(anna.public_key)
+    File.unlink(path("anna.key"))
+    assert_nil found.by_key(anna.public_key)
+    assert_nil found["anna"]
+  end
+
+  def test_a_changed_file_counts_at_once
+    before = cert("anna", metadata: {"role" => "user"})
+    found = store
+    assert_equal "user", found["anna"].metadata["role"]
+    10.times do |round|
+      after = Godwit::Cert.new("anna", metadata: {"role" => "r#{round}"})
+      # In place, of the same size: nothing but the times may differ.
+      File.write(path("anna.key"), after.text)
+      assert_equal "r#{round}", found["anna"].metadata["role"]
+      assert_nil found.by_key(before.public_key)
+      assert_equal "anna", found.by_key(after.public_key).name
+      before = after
+    end
+  end
+
+  def test_after_a_miss_the_directory_is_read_again_at_most_once_a_second
+    with_clock do |clock|
+      found = store
+      anna = cert("anna")
+      assert_nil found.by_key(anna.public_key), "read a moment ago"
+      clock.advance(1)
+      assert_equal "anna", found.by_key(anna.public_key).name
+      otto = cert("otto")
+      assert_nil found.by_key(otto.public_key)
+      assert_nil found["otto"]
+      clock.advance(1)
+      assert_equal "otto", found["otto"].name
+    end
+  end
+
+  def test_the_first_file_of_a_key_counts_and_the_store_warns_once
+    anna = cert("bob")
+    FileUtils.cp(path("bob.key"), path("anna.key"))
+    found = nil
+    said = warnings { found = store }
+    assert_match(/bob\.key: it has the same key as anna\.key/, said)
+    assert_equal 1, said.lines.size
+    assert_empty warnings { assert_equal "anna", found.by_key(anna.public_key).name }
+    assert_equal [1, 1], [found.size, found.problems.size]
+    File.unlink(path("anna.key"))
+    assert_equal "bob", found.by_key(anna.public_key).name
+    refute_includes said, anna.public_key
+  end
+
+  def test_files_that_are_no_certificate_are_left_out
+    cert("anna")
+    File.write(path("bad.key"), "no certificate at all\n")
+    File.write(path("notes.txt"), "no certificate at all\n")
+    Dir.mkdir(path("folder.key"))
+    File.write(path("open.key"), Godwit::Cert.new("open").text(secret: true))
+    File.chmod(0o644, path("open.key"))
+    File.symlink("nowhere", path("dangling.key"))
+    found = nil
+    said = warnings { found = store }
+    assert_equal ["anna"], found.map(&:name)
+    assert_equal 3, said.lines.size, said
+    assert_match(/bad\.key, line 1:/, said)
+    assert_match(/folder\.key: it is no regular file/, said)
+    assert_match(/open\.key: others may read/, said)
+    assert_equal 3, found.problems.size
+    assert_empty warnings { found.problems }
+    File.write(path("bad.key"), Godwit::Cert.new("bad").text)
+    assert_equal %w[anna bad], found.map(&:name)
+  end
+
+  def test_a_missing_directory
+    error = assert_raises(Godwit::CertError) { Godwit::CertStore.new(path("none")) }
+    assert_match(/none: No such file/, error.message)
+    file = Godwit::Cert.new("x").save_public(scratch_dir)
+    assert_raises(Godwit::CertError) { Godwit::CertStore.new(file) }
+    assert_raises(Godwit::ArgumentTypeError) { Godwit::CertStore.new(5) }
+    found = store
+    FileUtils.remove_entry(scratch_dir)
+    assert_raises(Godwit::CertError) { found.size }
+    Dir.mkdir(scratch_dir)
+    assert_equal 0, found.size
+  end
+
+  def test_any_number_of_threads_may_look
+    keys = 20.times.map { |number| cert("c#{number}").public_key }
+    found = store
+    threads = 4.times.map do
+      in_thread { 200.times.count { |round| found.by_key(keys[round % 20]) } }
+    end
+    writer = in_thread { 50.times { cert_again("c19") } }
+    ended(writer)
+    threads.each { |thread| assert_operator ended(thread), :>=, 190 }
+  end
+
+  def cert_again(name) = Godwit::Cert.new(name).save_public(scratch_dir, replace: true)
+end

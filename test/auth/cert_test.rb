@@ -1,0 +1,265 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "pathname"
+
+# Certificates and their files.
+class CertTest < Godwit::TestCase
+  def setup
+    super
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+  end
+
+  def path(name) = File.join(scratch_dir, name)
+
+  def mode(path) = File.stat(path).mode & 0o7777
+
+  def write(name, text, mode: 0o600)
+    File.binwrite(path(name), text)
+    File.chmod(mode, path(name))
+    path(name)
+  end
+
+  def refused(klass = Godwit::CertError, words = //)
+    error = assert_raises(klass) { yield }
+    assert_kind_of Godwit::Error, error
+    assert_match words, error.message
+    error
+  end
+
+  def test_save_writes_both_files_and_load_reads_them
+    cert = Godwit::Cert.new("anna", metadata: {"email" => "a@b"})
+    paths = cert.save(scratch_dir)
+    assert_equal [path("anna.key"), path("anna.key_secret")], paths
+    assert_equal 0o600, mode(paths[1])
+    assert_equal 0o644 & ~File.umask, mode(paths[0])
+    refute_includes File.read(paths[0]), cert.keypair.secret_key
+
+    secret = Godwit::Cert.load(paths[1])
+    assert_equal cert, secret
+    assert_equal ["anna", {"email" => "a@b"}, true, cert.keypair],
+      [secret.name, secret.metadata, secret.secret?, secret.keypair]
+    public_one = Godwit::Cert.load(Pathname(paths[0]))
+    assert_equal ["anna", cert.public_key, false, nil, {"email" => "a@b"}],
+      [public_one.name, public_one.public_key, public_one.secret?, public_one.keypair,
+        public_one.metadata]
+    assert_equal %w[anna.key anna.key_secret], Dir.children(scratch_dir).sort
+  end
+
+  def test_save_public_writes_the_public_key_alone
+    cert = Godwit::Cert.new("anna")
+    assert_equal path("anna.key"), cert.save_public(scratch_dir)
+    refute_predicate Godwit::Cert.load(path("anna.key")), :secret?
+    assert_equal ["anna.key"], Dir.children(scratch_dir)
+  end
+
+  def test_a_certificate_of_given_keys
+    pair = Godwit::Curve.keypair
+    assert_equal pair, Godwit::Cert.new("a", keypair: pair).keypair
+    only = Godwit::Cert.new("a", public_key: pair.raw_public_key)
+    assert_equal [pair.public_key, false], [only.public_key, only.secret?]
+    assert_equal ["a.key"], only.save(scratch_dir).map { |file| File.basename(file) }
+    refused(Godwit::ArgumentValueError, /public_key:/) do
+      Godwit::Cert.new("a", keypair: pair, public_key: Godwit::Curve.keypair.public_key)
+    end
+    refused(Godwit::CurveKeyError) { Godwit::Cert.new("a", public_key: "x") }
+    error = refused(Godwit::ArgumentTypeError, /keypair:/) do
+      Godwit::Cert.new("a", keypair: pair.secret_key)
+    end
+    refute_includes error.message, pair.secret_key
+  end
+
+  def test_the_name_comes_from_the_metadata_or_else_from_the_file
+    cert = Godwit::Cert.new("anna")
+    cert.save(scratch_dir)
+    File.rename(path("anna.key"), path("otto.key"))
+    assert_equal "otto", Godwit::Cert.load(path("otto.key")).name
+    named = Godwit::Cert.new(metadata: {"name" => "Anna B."})
+    assert_equal "Anna B.", named.name
+    named.save_public(scratch_dir)
+    File.rename(path("Anna B..key"), path("x.key"))
+    assert_equal "Anna B.", Godwit::Cert.load(path("x.key")).name
+    refused(Godwit::ArgumentValueError, /another name/) do
+      Godwit::Cert.new("otto", metadata: {"name" => "anna"})
+    end
+    assert_nil Godwit::Cert.new.name
+  end
+
+  def test_names_that_cannot_be
+    ["", "a\0b", "a\nb", "a" * 256, :anna, "\xff", 5].each do |name|
+      refused(Godwit::ArgumentValueError, /the name/) { Godwit::Cert.new(name) }
+    end
+    ["a/b", ".a", "../a"].each do |name|
+      refused(Godwit::ArgumentValueError, /file name/) { Godwit::Cert.new(name).save(scratch_dir) }
+    end
+    refused(Godwit::ArgumentValueError, /file name/) { Godwit::Cert.new.save(scratch_dir) }
+    assert_empty Dir.children(scratch_dir)
+  end
+
+  def test_metadata_that_cannot_be_written_is_refused_at_once
+    [{"a b" => "x"}, {"a" => "\"'"}, {"a" => "x\n"}, {"a" => 5}, {a: "x"}].each do |metadata|
+      refused(Godwit::ArgumentValueError, /metadata:/) do
+        Godwit::Cert.new("a", metadata: metadata)
+      end
+    end
+    refused(Godwit::ArgumentTypeError, /metadata:/) { Godwit::Cert.new("a", metadata: "x") }
+  end
+
+  def test_an_existing_file_stays_unless_replace_is_given
+    first = Godwit::Cert.new("anna")
+    first.save(scratch_dir)
+    before = Dir.children(scratch_dir).sort.map { |file| File.read(path(file)) }
+    second = Godwit::Cert.new("anna")
+    refused(Godwit::CertError, /anna\.key_secret.*exists.*replace:/) { second.save(scratch_dir) }
+    refused(Godwit::CertError, /anna\.key: .*exists/) { second.save_public(scratch_dir) }
+    File.unlink(path("anna.key_secret"))
+    refused(Godwit::CertError, /anna\.key: .*exists/) { second.save(scratch_dir) }
+    assert_equal ["anna.key"], Dir.children(scratch_dir), "the secret file of the failed call"
+    assert_equal before[0], File.read(path("anna.key"))
+    second.save(scratch_dir, replace: true)
+    assert_equal second, Godwit::Cert.load(path("anna.key_secret"))
+    assert_equal second.public_key, Godwit::Cert.load(path("anna.key")).public_key
+  end
+
+  def test_a_link_is_no_way_to_overwrite_another_file
+    write("victim", "precious")
+    File.symlink(path("victim"), path("anna.key_secret"))
+    refused(Godwit::CertError, /exists/) { Godwit::Cert.new("anna").save(scratch_dir) }
+    Godwit::Cert.new("anna").save(scratch_dir, replace: true)
+    assert_equal "precious", File.read(path("victim"))
+    assert_equal 0o600, mode(path("anna.key_secret"))
+  end
+
+  def test_a_missing_directory_says_what_to_do
+    refused(Godwit::CertError, /No such file.*mkdir/) { Godwit::Cert.new("a").save(path("none")) }
+    refused(Godwit::CertError, /No such file/) { Godwit::Cert.load(path("none.key")) }
+    refused(Godwit::CertError, /directory/) { Godwit::Cert.load(scratch_dir) }
+    refused(Godwit::ArgumentTypeError, /path/) { Godwit::Cert.load(nil) }
+    refused(Godwit::ArgumentTypeError, /path/) { Godwit::Cert.load("a\0b") }
+  end
+
+  def test_a_secret_file_that_others_may_read_is_refused_with_the_command
+    secret = Godwit::Cert.new("anna").save(scratch_dir)[1]
+    root = File.stat(secret).uid.zero?
+    [0o644, 0o604, 0o660, 0o620, 0o610, 0o602, *(root ? [] : [0o640])].each do |mode|
+      File.chmod(mode, secret)
+      error = refused(Godwit::CertError, /chmod 600 #{Regexp.escape(secret)}/) do
+        Godwit::Cert.load(secret)
+      end
+      assert_match(/pyzmq/, error.message)
+    end
+    [0o600, 0o400, *(root ? [0o640, 0o440] : [])].each do |mode|
+      File.chmod(mode, secret)
+      assert_predicate Godwit::Cert.load(secret), :secret?
+    end
+  end
+
+  def test_only_root_may_let_a_group_read
+    skip "only root can give files away" unless Process.euid.zero?
+    secret = Godwit::Cert.new("anna").save(scratch_dir)[1]
+    File.chown(65_534, nil, secret)
+    File.chmod(0o640, secret)
+    refused(Godwit::CertError, /chmod 600/) { Godwit::Cert.load(secret) }
+    File.chmod(0o600, secret)
+    assert_predicate Godwit::Cert.load(secret), :secret?
+  end
+
+  def test_a_public_file_may_be_read_by_anybody
+    file = Godwit::Cert.new("anna").save_public(scratch_dir)
+    File.chmod(0o644, file)
+    assert_equal "anna", Godwit::Cert.load(file).name
+  end
+
+  def test_malformed_files_are_refused_with_file_and_line_and_without_a_key
+    pair = Godwit::Curve.keypair
+    other = Godwit::Curve.keypair
+    {
+      "metadata\n    name = x\n" => /line 1: has no public-key/,
+      "curve\n    public-key = \"short\"\n" => /line 2: has a public-key that is not 40/,
+      "curve\n    secret-key = \"#{pair.secret_key[0, 39]}~\"\n" => /line 2: has a secret-key/,
+      "curve\n    public-key = '#{other.public_key}'\n    secret-key = '#{pair.secret_key}'\n" =>
+        /line 3: .*not that of its public-key/,
+      "curve\n    secret-key = \"#{pair.secret_key}\n" => /line 2: lacks the closing/,
+      "#{pair.secret_key}\n" => /line 1/,
+      "metadata\n    name = \"\"\ncurve\n    public-key = \"#{pair.public_key}\"\n" => /a name/,
+      "x" * 70_000 => /longer than 65536/
+    }.each do |text, words|
+      file = write("bad.key", text)
+      error = refused(Godwit::CertError, words) { Godwit::Cert.load(file) }
+      assert_includes error.message, file
+      [pair, other].each do |keys|
+        refute_includes error.message, keys.secret_key[0, 30]
+        refute_includes error.message, keys.public_key[0, 30]
+      end
+    end
+  end
+
+  def test_a_secret_key_alone_gives_the_public_one
+    pair = Godwit::Curve.keypair
+    file = write("a.key_secret", "curve\n    secret-key = '#{pair.secret_key}'\n")
+    assert_equal ["a", pair], [Godwit::Cert.load(file).name, Godwit::Cert.load(file).keypair]
+  end
+
+  # CZMQ's zcert_save of a certificate without a secret key.
+  def test_a_secret_key_of_zeros_is_none
+    pair = Godwit::Curve.keypair
+    file = write(
+      "a.key_secret",
+      "curve\n    public-key = \"#{pair.public_key}\"\n    secret-key = \"#{"0" * 40}\"\n"
+    )
+    assert_equal [pair.public_key, false],
+      [Godwit::Cert.load(file).public_key, Godwit::Cert.load(file).secret?]
+  end
+
+  def test_the_secret_never_shows
+    cert = Godwit::Cert.new("anna")
+    [cert.inspect, cert.to_s, cert.keypair.inspect].each do |text|
+      refute_includes text, cert.keypair.secret_key
+      assert_includes text, cert.public_key
+    end
+    assert_predicate cert, :frozen?
+    assert_predicate cert.metadata, :frozen?
+  end
+
+  def test_what_godwit_cannot_write_it_reads_and_does_not_save
+    pair = Godwit::Curve.keypair
+    keys = "curve\n    public-key = \"#{pair.public_key}\"\n"
+    file = write("a.key", "metadata\n    full name = A\n#{keys}")
+    cert = Godwit::Cert.load(file)
+    assert_equal({"full name" => "A"}, cert.metadata)
+    refused(Godwit::ArgumentValueError, /full name/) do
+      cert.save_public(scratch_dir, replace: true)
+    end
+  end
+
+  # The writer is killed in every moment of the write: the file is whole, or is not there.
+  def test_a_killed_writer_leaves_a_whole_file_or_none
+    skip "on JRuby a TracePoint sees no such calls" if RUBY_ENGINE == "jruby"
+    program = <<~RUBY
+      require "godwit"
+      dir, count = ARGV
+      point = Integer(count)
+      calls = 0
+      trace = TracePoint.new(:c_call) do |tp|
+        next unless %i[open initialize write fsync link rename unlink].include?(tp.method_id)
+        next unless tp.path.end_with?("files.rb")
+        Process.kill(:KILL, $$) && sleep if (calls += 1) == point
+      end
+      cert = Godwit::Cert.new("anna")
+      trace.enable { cert.save(dir) }
+      puts "whole"
+    RUBY
+    whole = (1..40).find do |point|
+      dir = File.join(scratch_dir, point.to_s)
+      Dir.mkdir(dir)
+      result = run_child(program, [dir, point])
+      Dir.children(dir).each do |name|
+        file = File.join(dir, name)
+        assert_equal 0, mode(file) & 0o077, file if name.include?("secret")
+        Godwit::Cert.load(file) unless name.start_with?(".")
+      end
+      result.success?
+    end
+    assert_operator whole, :>, 5, "the writer was never killed"
+  end
+end

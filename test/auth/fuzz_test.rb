@@ -1,0 +1,26 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "fuzz"
+
+# The short form of `rake fuzz`.
+class AuthFuzzTest < Godwit::TestCase
+  COUNT = Godwit::TestSupport::Length.of(10_000, long: 100_000)
+
+  Fuzz::TARGETS.each_key do |name|
+    test "random and mutated inputs of #{name} give a result or a named error" do
+      seed = Minitest.seed || 1
+      outcome = Fuzz.run(name, rounds(COUNT, stressed: 100), seed)
+      assert_operator outcome[:results], :>, 0
+      assert_operator outcome[:errors], :>, 0
+    end
+  end
+
+  test "a fault is found, and shown with its input" do
+    zpl = Godwit::Cert::ZPL
+    zpl.stub(:parse, ->(_) { raise IndexError, "a fault" }) do
+      error = assert_raises(RuntimeError) { Fuzz.run(:zpl, 10, 1) }
+      assert_match(/zpl, seed 1, input 0: ".*a fault/m, error.message)
+    end
+  end
+end

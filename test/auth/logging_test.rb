@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "godwit/logger"
+require_relative "../conformance/assertions"
+require_relative "../conformance/authenticated"
+
+# The logger's parts pass `auth:` on to their sockets.
+class AuthLoggingTest < Godwit::TestCase
+  include Conformance::Assertions
+  include Conformance::Authenticated
+
+  def setup
+    super
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+    @server = Godwit::Cert.new("server")
+    @anna = Godwit::Cert.new("anna")
+    auth.curve(keys: {"anna" => @anna.public_key}, domain: "logs")
+  end
+
+  def protected_by = {curve: @server, auth: "logs", context: context}
+
+  def known = {curve: @anna, server_key: @server}
+
+  def stranger = {curve: Godwit::Curve.keypair, server_key: @server}
+
+  def logger(endpoint, **options)
+    log = Godwit::Logger.new(endpoint, linger: 0, **options)
+    (@loggers ||= []) << log
+    log
+  end
+
+  def teardown
+    capture_io { @loggers&.each(&:close) }
+    super
+  end
+
+  test "a Reader serves the writers that its Auth knows" do
+    reader = own(Godwit::Logger::Reader.new("tcp://127.0.0.1:*", **protected_by))
+    logger(reader.last_endpoint, **stranger).info("let me in")
+    assert_equal ["logs", 400], [(found = decision).domain, found.status]
+    logger(reader.last_endpoint, **known).info("hello")
+    assert_equal "hello", reader.recv(timeout: PATIENCE).text
+    assert_equal ["anna", 1], [decision_of(200).user_id, reader.received]
+  end
+
+  test "a Broadcaster protects its input, output and control" do
+    relay = own(
+      Godwit::Logger::Broadcaster.new(
+        "tcp://127.0.0.1:*", "tcp://127.0.0.1:*", control: "tcp://127.0.0.1:*", **protected_by
+      )
+    ).start
+    tail = own(
+      Godwit::Logger::Reader.subscribe(relay.output.first, context: context, **known)
+    ).wait_connected(timeout: PATIENCE)
+    logger(relay.input.first, **known).info("hello")
+    assert_equal "hello", tail.recv(timeout: PATIENCE).text
+    control = Godwit::Logger::Control.new(
+      relay.control.first, timeout: PATIENCE, context: context, **known
+    )
+    assert_equal 1, own(control).statistics["records"]
+    3.times { assert_predicate decision, :granted? }
+    [relay.input, relay.output, relay.control].each do |places|
+      socket = open_socket(:DEALER, **stranger).connect(places.first)
+      assert_equal 400, decision.status
+      socket.close
+    end
+  end
+
+  test "the input of a Broadcaster over inproc has no security" do
+    assert_named(Godwit::EndpointError, /auth: needs a handshake/) do
+      Godwit::Logger::Broadcaster.new("inproc://records", **protected_by)
+    end
+    own(Godwit::Logger::Broadcaster.new("inproc://godwit-log-durable", **protected_by))
+  end
+
+  test "a Receiver takes durable records of writers that its Auth knows" do
+    sink = Godwit::Logger::Sink.new(File.join(scratch_dir, "app.log"))
+    receiver = own(Godwit::Logger::Receiver.new("tcp://127.0.0.1:*", sink, **protected_by))
+    log = logger(receiver.last_endpoint, durable: File.join(scratch_dir, "journal"), **known)
+    log.info("hello")
+    eventually { receiver.stats.written == 1 }
+    assert_equal "anna", decision.user_id
+    assert_includes File.read(File.join(scratch_dir, "app.log")), "hello"
+    receiver.close
+    sink.close
+  end
+
+  test "a Logger that binds admits the readers that its Auth knows" do
+    endpoint = endpoint_for(:ipc_file)
+    logger(endpoint, bind: true, **protected_by).info("hello")
+    pull = open_socket(:PULL, reconnect_interval: 0.01, **known).connect(endpoint)
+    assert pull.recv(timeout: PATIENCE)
+    assert_equal "anna", decision.user_id
+    open_socket(:PULL, reconnect_interval: 0.01, **stranger).connect(endpoint)
+    assert_equal 400, decision.status
+  end
+
+  test "a Logger refuses at once what does not go together" do
+    assert_named(Godwit::ArgumentValueError, /make the socket a client/) do
+      Godwit::Logger.new("tcp://127.0.0.1:5555", auth: "logs", **known)
+    end
+    assert_named(Godwit::ArgumentValueError, /auth: takes a domain/) do
+      Godwit::Logger.new("tcp://127.0.0.1:5555", auth: "")
+    end
+    assert_named(Godwit::EndpointError, /auth: needs a handshake/) do
+      Godwit::Logger.new("inproc://records", bind: true, auth: "logs")
+    end
+  end
+end

@@ -1,0 +1,192 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+require_relative "authenticated"
+
+# Blocks of rules: what they may return, and what becomes of the client when they misbehave.
+class AuthBlocksTest < Godwit::TestCase
+  include Conformance::Assertions
+  include Conformance::Authenticated
+
+  LATER = [300, ""].freeze
+  NO = [400, ""].freeze
+
+  def asked(name) = zap_plain(name, "Swordfish")
+
+  # Sends a request and does not wait.
+  def ask(name)
+    (@asking ||= open_socket(:DEALER).connect(ZAP)).send(
+      ["", "1.0", name, "", "127.0.0.1", "", "PLAIN", name, "Swordfish"]
+    )
+  end
+
+  # @return [Array(String, Integer)] request id and status of the next reply
+  def reply
+    _, _, id, status = @asking.recv_multipart(timeout: PATIENCE)
+    [id, Integer(status)]
+  end
+
+  def test_a_block_returns_a_user_id_or_nil
+    ids = {
+      "id" => "anna", "nobody" => nil, "umlaut" => "Jürgen", "binary" => "J\xC3\xBCrgen".b,
+      "longest" => "x" * 255, "latin" => "Jürgen".encode("ISO-8859-1")
+    }
+    auth.plain { |name, _, _| ids.fetch(name) }
+    assert_equal [200, "anna"], asked("id")
+    assert_equal NO, asked("nobody")
+    %w[umlaut binary latin].each { |name| assert_equal [200, "Jürgen"], asked(name) }
+    assert_equal [200, "x" * 255], asked("longest")
+  end
+
+  def test_any_other_id_counts_as_a_block_that_raised
+    ids = ["admin\0x", "", "x" * 256, "\xff", true, false, :anna, 5, ["anna"]]
+    auth.plain { |name, _, _| ids.fetch(Integer(name)) }
+    said = warnings do
+      ids.each_index { |index| assert_equal LATER, asked(index.to_s), ids[index].inspect }
+    end
+    assert_equal ids.size, said.scan("a user id from a block takes").size
+  end
+
+  def test_a_block_that_raises_is_told_without_the_password
+    auth.plain { |_, password, _| password.frobnicate }
+    said = warnings { assert_equal LATER, asked("anna") }
+    assert_match(/block for a PLAIN client raised .*frobnicate/m, said)
+    refute_includes said, "Swordfish"
+    found = decision
+    assert_equal [300, false, "its block raised NoMethodError"],
+      [found.status, found.granted?, found.reason]
+    auth.plain { |name, _, _| name }
+    assert_equal [200, "anna"], asked("anna")
+  end
+
+  def test_every_sort_of_failure_is_a_300
+    failures = {
+      "error" => -> { raise "no" }, "syntax" => -> { raise NotImplementedError },
+      "depth" => -> { raise SystemStackError }, "throw" => -> { throw :nowhere },
+      "memory" => -> { raise NoMemoryError }, "kill" => -> { Thread.current.kill },
+      "exit" => -> { Thread.exit }
+    }
+    auth(workers: 1).plain { |name, _, _| failures.fetch(name, -> { name }).call }
+    said = warnings do
+      2.times { failures.each_key { |name| assert_equal LATER, asked(name), name } }
+      assert_equal [200, "anna"], asked("anna")
+      15.times { decision } # another worker tells of a thread that ended, before the decision
+    end
+    assert_equal 14, said.scan(/block for a PLAIN client (?:raised|ended its thread)/).size
+    assert_operator auth.handler.worker_count, :<=, 1
+  end
+
+  def test_a_block_that_exceeds_the_time_is_a_300
+    held = Thread::Queue.new
+    auth(timeout: 0.05, workers: 1).plain { |name, _, _| (name == "slow") ? held.pop : name }
+    ask("slow")
+    assert_equal ["slow", 300], reply
+    held << "too late"
+    assert_equal "its block takes too long", decision.reason
+    # The only worker is free again. In time it is when the machine is not too busy.
+    eventually { asked("anna") == [200, "anna"] }
+    ask("end")
+    assert_equal "end", reply.first, "the late answer is not sent"
+  end
+
+  def test_while_a_worker_is_free_a_slow_block_delays_only_its_own_clients
+    held = Thread::Queue.new
+    begun = Thread::Queue.new
+    auth(workers: 2).plain do |name, _, _|
+      next name unless name == "slow"
+      begun << true
+      held.pop
+    end
+    ask("slow")
+    begun.pop
+    %w[a b c].each { |name| assert_equal [200, name], asked(name) }
+    held << "slow"
+    assert_equal ["slow", 200], reply
+  end
+
+  def test_where_no_worker_is_free_clients_wait_and_get_a_300_in_the_end
+    held = Thread::Queue.new
+    begun = Thread::Queue.new
+    auth(workers: 2, timeout: 0.2).plain { |name, _, _| begun << name && held.pop }
+    auth.curve(keys: :any)
+    %w[a b].each { |name| ask(name) && begun.pop }
+    ask("c")
+    assert_equal 200, zap_curve(Godwit::Curve.keypair).first, "rules without a block need no worker"
+    replies = Array.new(3) { reply }
+    assert_equal [["a", 300], ["b", 300], ["c", 300]], replies.sort
+    held.close
+    eventually { asked("d") == NO }
+    names = Array.new(begun.size) { begun.pop }
+    refute_includes names, "c"
+    reasons = Array.new(4) { decision }.reject(&:granted?).map(&:reason)
+    assert_equal ["its block takes too long"] * 2 + ["no worker was free"], reasons
+  end
+
+  def test_more_clients_than_workers_are_served_in_turn
+    auth(workers: 2).plain { |name, _, _| name }
+    names = Array.new(rounds(300, stressed: 10)) { |number| "user#{number}" }
+    names.each { |name| ask(name) }
+    replies = names.map { reply }
+    assert_equal names.sort.map { |name| [name, 200] }, replies.sort
+    assert_operator auth.handler.worker_count, :<=, 2
+  end
+
+  def test_a_block_may_change_the_rules_and_close_the_auth
+    auth.plain do |name, _, _|
+      (name == "close") ? auth.close : auth.plain(users: {"anna" => "Swordfish"})
+      name
+    end
+    assert_equal [200, "first"], asked("first")
+    assert_equal [200, "anna"], asked("anna")
+    assert_equal NO, asked("first")
+    auth.plain { |_, _, _| auth.close }
+    ask("close")
+    eventually { auth.closed? }
+  end
+
+  def test_decisions_come_in_order_and_a_block_that_raises_stops_nothing
+    numbers = Thread::Queue.new
+    auth.on_decision do |found|
+      numbers << found.domain
+      raise "no" if found.domain == "2"
+    end
+    said = warnings do
+      5.times { |number| zap(domain: number.to_s) }
+      assert_equal %w[0 1 2 3 4], Array.new(5) { ended(in_thread { numbers.pop }) }
+      zap
+      ended(in_thread { numbers.pop })
+    end
+    assert_match(/the block of on_decision raised .*no/, said)
+    auth.on_decision
+    zap
+    assert_empty numbers
+  end
+
+  def test_a_slow_on_decision_holds_up_one_worker_at_most
+    held = Thread::Queue.new
+    auth(workers: 2).plain { |name, _, _| name }
+    auth.on_decision { held.pop }
+    10.times { |number| assert_equal [200, "u#{number}"], asked("u#{number}") }
+    assert_operator auth.handler.worker_count, :<=, 2
+    held.close
+  end
+
+  def test_what_a_decision_says
+    auth.plain(users: {"anna\e[31m" => "Swordfish"})
+    zap_plain("anna\e[31m", "Swordfish", domain: "billing", address: "10.0.0.1")
+    found = decision
+    assert_equal "granted PLAIN client anna\\e[31m from 10.0.0.1 for billing: " \
+      "by its password (200)", found.to_s
+    assert_equal "#<Godwit::Auth::Decision #{found}>", found.inspect
+    zap_plain("anna", "Swordfish")
+    [found, decision].each do |one|
+      refute_includes one.inspect, "Swordfish"
+      assert_empty one.instance_variables.select { |name|
+        one.instance_variable_get(name).to_s.include?("Swordfish")
+      }
+      assert_predicate one, :frozen?
+    end
+    refute_includes auth.inspect, "Swordfish"
+  end
+end

@@ -1,0 +1,274 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "socket"
+require_relative "assertions"
+require_relative "authenticated"
+
+# `auth:` on a socket, and whose word a user id is.
+class AuthSocketsTest < Godwit::TestCase
+  include Conformance::Assertions
+  include Conformance::Authenticated
+
+  # A peer of ZMTP 3.0 that says of itself what it likes.
+  def forge(port, **properties)
+    own(TCPSocket.new("127.0.0.1", port)).tap do |peer|
+      greet(peer, "NULL", server: false)
+      send_ready(peer, **properties)
+      read_command(peer)
+    end
+  end
+
+  def greet(peer, mechanism, server:)
+    peer.write(
+      ["FF00000000000000017F0300"].pack("H*"), mechanism.ljust(20, "\0"), server ? "\1" : "\0",
+      "\0" * 31
+    )
+    assert_equal 64, peer.read(64).bytesize
+  end
+
+  def send_ready(peer, **properties)
+    send_command(
+      peer,
+      properties.inject("\5READY".b) { |text, (name, value)|
+        name = name.to_s.tr("_", "-")
+        text + [name.bytesize, name, value.bytesize, value].pack("Ca*Na*").b
+      }
+    )
+  end
+
+  def send_command(peer, body) = peer.write([4, body.bytesize].pack("CC"), body)
+
+  # @return [String] its body
+  def read_command(peer)
+    flags, size = peer.read(2).unpack("CC")
+    assert_equal 4, flags
+    peer.read(size)
+  end
+
+  def send_raw(peer, text) = peer.write([0, text.bytesize].pack("CC"), text)
+
+  def test_it_sets_the_domain_and_the_handshake_timeout
+    socket = open_socket(:REP, auth: "billing")
+    assert_equal ["billing", true, 10],
+      [socket.zap_domain, socket.zap_enforce_domain?, socket.handshake_timeout]
+    assert_equal 3, open_socket(:REP, auth: "billing", handshake_timeout: 3).handshake_timeout
+    assert_nil open_socket(:REP, auth: "billing", handshake_timeout: nil).handshake_timeout
+    assert_equal 30, open_socket(:REP).handshake_timeout
+    other = own(Godwit::Context.new(socket_options: {handshake_timeout: 7, zap_domain: "all"}))
+    own(Godwit::REP.new(context: other, auth: "billing")).tap do |one|
+      assert_equal [7, "billing"], [one.handshake_timeout, one.zap_domain]
+    end
+  end
+
+  def test_what_does_not_go_with_auth
+    keys = Godwit::Curve.keypair if Godwit.has?(:curve)
+    key = keys&.public_key
+    {
+      {auth: ""} => /auth: takes a domain of 1 to 255 bytes/,
+      {auth: "a\0"} => /auth: takes a domain/,
+      {auth: "a" * 256} => /auth: takes a domain/,
+      {auth: "b", zap_domain: "b"} => /leave them out/,
+      {auth: "b", zap_domain: nil} => /leave them out/,
+      {auth: "b", zap_enforce_domain: false} => /leave them out/,
+      {auth: "b", plain: %w[anna secret]} => /make the socket a client/,
+      {auth: "b", plain_username: "anna"} => /make the socket a client/,
+      {auth: "b", gssapi_server: true} => /GSSAPI.*leave gssapi_server: out/,
+      {auth: "b", gssapi_principal: "x"} => /GSSAPI/,
+      **(keys ? {
+        {auth: "b", curve: keys, server_key: key} => /make the socket a client/,
+        {auth: "b", curve_server_key: key} => /make the socket a client/
+      } : {})
+    }.each do |options, words|
+      assert_named(Godwit::ArgumentValueError, words) { open_socket(:REP, **options) }
+    end
+    [5, :billing, true, false].each do |domain|
+      assert_named(Godwit::ArgumentTypeError, /auth: takes a domain/) do
+        open_socket(:REP, auth: domain)
+      end
+    end
+    assert_named(Godwit::ArgumentValueError, /STREAM/) { open_socket(:STREAM, auth: "b") }
+    assert_named(Godwit::ArgumentValueError, /router_raw/) do
+      open_socket(:ROUTER, auth: "b", router_raw: true)
+    end
+    assert_nil open_socket(:REP, auth: nil).zap_domain
+  end
+
+  # A default would make the socket a client, which asks nobody.
+  def test_what_the_context_sets_counts_too
+    other = own(Godwit::Context.new(socket_options: {plain_username: "a", plain_password: "b"}))
+    assert_named(Godwit::ArgumentValueError, /make the socket a client/) do
+      Godwit::REP.new(context: other, auth: "b")
+    end
+  end
+
+  def test_nothing_takes_it_back
+    socket = open_socket(:ROUTER, auth: "b")
+    {zap_domain: "c", zap_enforce_domain: false, plain_username: "a", plain_password: "b",
+     router_raw: true}.each do |name, value|
+      assert_named(Godwit::OptionError, /fixed by auth:/) { socket.set(name, value) }
+    end
+    assert_equal ["b", true], [socket.zap_domain, socket.zap_enforce_domain?]
+    socket.plain_server = true
+    assert_equal :plain, socket.mechanism
+  end
+
+  def test_inproc_has_no_security
+    socket = open_socket(:REP, auth: "b")
+    %i[bind connect].each do |operation|
+      error = assert_named(Godwit::EndpointError, /auth: needs a handshake.*tcp:/) do
+        socket.public_send(operation, "inproc://somewhere")
+      end
+      assert_equal operation, error.operation
+    end
+    assert_raises(Godwit::EndpointError) do
+      Godwit::REP.bind("inproc://somewhere", auth: "b", context: context)
+    end
+    socket.bind("inproc://godwit-log-durable") # the command's own
+  end
+
+  def test_a_user_id_is_the_authenticators_alone
+    pull = open_socket(:PULL).bind(endpoint_for(:tcp))
+    send_raw(forge(pull.port, Socket_Type: "PUSH", User_Id: "admin"), "trust me")
+    frame = pull.recv_frame(timeout: PATIENCE)
+    assert_equal ["trust me", "admin", nil], [frame.to_s, frame.property("User-Id"), frame.user_id]
+
+    auth
+    pull = open_socket(:PULL, auth: "b").bind(endpoint_for(:tcp))
+    send_raw(forge(pull.port, Socket_Type: "PUSH", User_Id: "admin"), "trust me")
+    message = pull.recv_message(timeout: PATIENCE)
+    assert_equal [["trust me"], nil, nil], [message.to_a, message.user_id, message[0].user_id]
+    assert_equal "", message[0].property("User-Id")
+  end
+
+  # A zap_domain alone is no promise: without an Auth libzmq lets everybody in.
+  def test_a_domain_that_is_not_enforced_gives_no_user_id
+    pull = open_socket(:PULL, zap_domain: "b").bind(endpoint_for(:tcp))
+    send_raw(forge(pull.port, Socket_Type: "PUSH", User_Id: "admin"), "trust me")
+    assert_nil pull.recv_frame(timeout: PATIENCE).user_id
+  end
+
+  def test_a_socket_that_stops_to_enforce_gives_no_user_id
+    pull = open_socket(:PULL, zap_domain: "b", zap_enforce_domain: true)
+    pull.zap_enforce_domain = false
+    pull.bind(endpoint_for(:tcp))
+    send_raw(forge(pull.port, Socket_Type: "PUSH", User_Id: "admin"), "trust me")
+    assert_nil pull.recv_frames(timeout: PATIENCE)[0].user_id
+  end
+
+  # Nobody asks an authenticator about the server that a client reaches.
+  def test_a_client_gets_no_user_id
+    listener = own(TCPServer.new("127.0.0.1", 0))
+    pull = open_socket(:PULL, plain: %w[a b], zap_domain: "b", zap_enforce_domain: true)
+    pull.connect("tcp://127.0.0.1:#{listener.addr[1]}")
+    peer = own(listener.accept)
+    greet(peer, "PLAIN", server: true)
+    assert_match(/HELLO/, read_command(peer))
+    send_command(peer, "\7WELCOME")
+    assert_match(/INITIATE/, read_command(peer))
+    send_ready(peer, Socket_Type: "PUSH", User_Id: "admin")
+    send_raw(peer, "trust me")
+    frame = pull.recv_frame(timeout: PATIENCE)
+    assert_equal ["admin", nil], [frame.property("User-Id"), frame.user_id]
+  end
+
+  def granted(type, **options)
+    auth.plain { |name, _, _| name }
+    open_socket(type, plain_server: true, auth: "b", **options).bind(endpoint_for(:tcp))
+  end
+
+  def test_every_method_that_receives_frames_gives_the_user_id
+    pull = granted(:PULL)
+    push = open_socket(:PUSH, plain: %w[anna x]).connect(pull.last_endpoint)
+    push << "one" << %w[two three] << "four" << %w[five six]
+    assert_equal "anna", pull.recv_frame(timeout: PATIENCE).user_id
+    assert_equal %w[anna anna], Array.new(2) { pull.recv_frame(timeout: PATIENCE).user_id }
+    assert_equal "anna", pull.recv_message(timeout: PATIENCE).user_id
+    assert_equal %w[anna anna], pull.recv_frames(timeout: PATIENCE).map(&:user_id)
+    push << "seven"
+    frame = pull.recv_frame(timeout: PATIENCE)
+    assert_equal ["anna", Encoding::UTF_8, true],
+      [frame.user_id, frame.user_id.encoding, frame.user_id.frozen?]
+    assert_equal "anna", frame.dup.user_id
+    assert_nil Godwit::Frame.new("x").user_id
+    assert_nil Godwit::Message.new("x").user_id
+    assert_nil Godwit::Message.new.user_id
+  end
+
+  def test_a_message_keeps_its_user_id_without_its_address
+    router = granted(:ROUTER)
+    open_socket(:DEALER, plain: %w[anna x]).connect(router.last_endpoint) << ["", "hello"]
+    message = router.recv_message(timeout: PATIENCE)
+    assert_equal "anna", message.user_id
+    address = message.unwrap
+    assert_equal [["hello"], "anna"], [message.to_a, message.user_id]
+    message.wrap(address.to_s)
+    assert_equal "anna", message.user_id
+  end
+
+  def test_serve_yields_messages
+    rep = granted(:REP)
+    in_thread do
+      rep.serve(messages: true) { |message| [message.class.name, message.user_id, *message.to_a] }
+    end
+    req = open_socket(:REQ, plain: %w[anna x]).connect(rep.last_endpoint)
+    assert_equal ["Godwit::Message", "anna", "a", "b"], req.request(%w[a b], timeout: PATIENCE)
+    assert_equal ["Godwit::Message", "anna", "c"], req.request("c", timeout: PATIENCE)
+
+    router = granted(:ROUTER)
+    in_thread do
+      router.serve(messages: true) do |message|
+        body = message.to_a.last
+        message.pop
+        (body == "none") ? nil : message.push("#{body} #{message.user_id}")
+      end
+    end
+    req = open_socket(:REQ, plain: %w[otto x]).connect(router.last_endpoint)
+    assert_equal "hello otto", req.request("hello", timeout: PATIENCE)
+    assert_raises(Godwit::TimeoutError) { req.request("none", timeout: 0.05) }
+    assert_equal "hello otto", req.request("hello", timeout: PATIENCE)
+  end
+
+  def test_on_error_of_serve_gets_the_message
+    rep = open_socket(:REP).bind(endpoint_for(:inproc))
+    req = open_socket(:REQ).connect(rep.last_endpoint)
+    in_thread do
+      rep.serve(messages: true, on_error: ->(error, message) { [error.message, *message.to_a] }) do
+        raise "no"
+      end
+    end
+    assert_equal %w[no hello], req.request("hello", timeout: PATIENCE)
+  end
+
+  def test_curve_and_server_key_take_certificates
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+    server = Godwit::Cert.new("server")
+    rep = open_socket(:REP, curve: server).bind(endpoint_for(:tcp))
+    in_thread { rep.serve(&:itself) }
+    public_server = Godwit::Cert.new("server", public_key: server.public_key)
+    req = open_socket(:REQ, curve: Godwit::Cert.new("anna"), server_key: public_server)
+    assert_equal "hello", req.connect(rep.last_endpoint).request("hello", timeout: PATIENCE)
+    assert_named(Godwit::CurveKeyError, /NAME\.key_secret/) do
+      open_socket(:REP, curve: public_server)
+    end
+  end
+
+  # ZMTP 1.0 and 2.0 have no security: libzmq refuses such peers where it asks an authenticator.
+  def test_old_peers_are_refused
+    auth
+    pull = open_socket(:PULL, auth: "b").bind(endpoint_for(:tcp))
+    ["\1\0", "#{["FF00000000000000017F01"].pack("H*")}\x08\0\0"].each do |greeting|
+      peer = own(TCPSocket.new("127.0.0.1", pull.port))
+      assert_nil sent_and_dropped(peer, greeting)
+    end
+    assert_nil pull.recv(timeout: 0, exception: false)
+  end
+
+  # @return [nil] at the end of the connection
+  def sent_and_dropped(peer, greeting)
+    peer.write(greeting, "\6\0hello", "\0\5hello")
+    loop { peer.readpartial(100) }
+  rescue SystemCallError, EOFError
+    nil
+  end
+end

@@ -1,0 +1,216 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "assertions"
+require_relative "authenticated"
+
+# An Auth between real servers and clients: who gets in, and what its end does.
+class AuthTest < Godwit::TestCase
+  include Conformance::Assertions
+  include Conformance::Authenticated
+
+  NETWORK = %i[tcp ipc].freeze # libzmq does no security over inproc
+
+  def setup
+    super
+    skip "this libzmq has no CURVE" unless Godwit.has?(:curve)
+    @keys = Godwit::Curve.keypair
+    @anna = Godwit::Cert.new("anna", metadata: {"email" => "a@b"})
+  end
+
+  def protected_server(transport = :tcp, **options)
+    server(transport, curve: @keys, auth: "billing", **options)
+  end
+
+  def anna(server, **options) = client(server, **curve(@anna, @keys.public_key), **options)
+
+  def stranger(server)
+    client(server, **curve(Godwit::Curve.keypair, @keys.public_key)).tap do |socket|
+      socket.send_nonblock("let me in", exception: false)
+    end
+  end
+
+  each_transport("a client with a certificate is served by name", only: NETWORK) do |transport|
+    @anna.save_public(scratch_dir)
+    auth.curve(dir: scratch_dir)
+    rep = protected_server(transport)
+    assert_equal "anna", who(anna(rep))
+    granted = decision
+    assert_equal [true, "billing", "CURVE", "anna", @anna.public_key, 200],
+      [granted.granted?, granted.domain, granted.mechanism, granted.user_id, granted.key,
+        granted.status]
+    assert_match((transport == :tcp) ? /\A127\.0\.0\.1\z/ : /\Alocalhost:\d+:\d+:/, granted.address)
+    stranger(rep)
+    refused = decision
+    assert_equal [false, 400, nil, "its key is not known"],
+      [refused.granted?, refused.status, refused.user_id, refused.reason]
+    assert_equal "a@b", auth.cert("anna").metadata["email"]
+    File.unlink(File.join(scratch_dir, "anna.key"))
+    anna(rep).send_nonblock("again", exception: false)
+    assert_equal [400, @anna.public_key], [decision_of(400).status, @anna.public_key]
+  end
+
+  each_transport("PLAIN and NULL clients", only: NETWORK) do |transport|
+    auth.plain(users: {"anna" => "secret"})
+    plain = server(transport, plain_server: true, auth: "plain")
+    assert_equal "anna", who(client(plain, plain: %w[anna secret]))
+    assert_equal "granted PLAIN client anna", decision.to_s[/\A.*?anna/]
+    client(plain, plain: %w[anna guess]).send_nonblock("x", exception: false)
+    refused = decision
+    assert_equal ["its name or password is wrong", nil, nil],
+      [refused.reason, refused.user_id, refused.key]
+    refute_match(/guess/, refused.inspect)
+    null = server(transport, auth: "null")
+    assert_equal "nobody", who(client(null))
+    assert_predicate decision, :granted?
+    (transport == :tcp) ? auth.deny("127.0.0.1") : auth.deny(uid: Process.uid)
+    client(null).send_nonblock("x", exception: false)
+    assert_equal "a deny rule matches its address", decision.reason
+  end
+
+  # On JRuby too: it compares with what the process says of itself.
+  test "an ipc client is known by what the kernel says" do
+    skip "no ipc here" unless Godwit.has?(:ipc)
+    heard = Thread::Queue.new
+    auth.curve { |_, request| heard << request && "who" }
+    rep = protected_server(:ipc)
+    assert_equal "who", who(anna(rep))
+    request = heard.pop
+    assert_equal [Process.uid, Process.gid, Process.pid], [request.uid, request.gid, request.pid]
+    auth.allow(uid: Process.uid + 1)
+    anna(rep).send_nonblock("x", exception: false)
+    assert_equal "no allow rule matches its address", decision_of(400).reason
+    auth.allow(uid: Process.uid)
+    assert_equal "who", who(anna(rep))
+  end
+
+  test "a server with ipv6 knows an IPv4 client" do
+    rep = open_socket(:REP, ipv6: true, auth: "six").bind("tcp://*:*")
+    in_thread { rep.serve { |message| message } }
+    auth.deny("127.0.0.1")
+    open_socket(:REQ).connect("tcp://127.0.0.1:#{rep.port}").send("x")
+    refused = decision
+    assert_equal ["::ffff:127.0.0.1", 400], [refused.address, refused.status]
+  end
+
+  test "without auth: and zap_domain: a CURVE or PLAIN server has the rules without domain" do
+    auth.curve(keys: {"anna" => @anna.public_key}).plain(users: {"otto" => "secret"})
+    auth.curve(keys: {}, domain: "other")
+    rep = server(curve: @keys)
+    assert_equal "nobody", who(anna(rep)), "it does not enforce a domain"
+    assert_equal ["", "anna"], [decision.domain, @anna.name]
+    stranger(rep)
+    assert_equal 400, decision.status
+    assert_equal "nobody", who(client(server(plain_server: true), plain: %w[otto secret]))
+    assert_equal "otto", decision.user_id
+    assert_equal "nobody", who(client(server)), "a NULL server asks nobody"
+    assert_empty decisions
+  end
+
+  test "in a context without an Auth a CURVE server accepts all clients" do
+    assert_equal "nobody", who(anna(server(curve: @keys)))
+    refute_predicate client(server(plain_server: true), plain: %w[a b]), :closed?
+  end
+
+  test "a client that comes before the Auth is served without further action" do
+    rep = protected_server(handshake_timeout: 0.2)
+    waiting = in_thread { anna(rep).send("who am I?").recv(timeout: PATIENCE) }
+    monitor = own(rep.monitor(:handshake_failed_no_detail))
+    monitor.next_event(timeout: PATIENCE)
+    auth.curve(keys: {"anna" => @anna.public_key})
+    assert_equal "anna", ended(waiting)
+  end
+
+  test "a second Auth in the same context raises, after the close of the first it does not" do
+    first = auth
+    assert_named(Godwit::AddressInUseError, /has an authenticator.*close/) do
+      Godwit::Auth.new(context: context)
+    end
+    assert_nil first.close
+    assert_nil first.close
+    assert_predicate first, :closed?
+    assert_equal "#<Godwit::Auth (closed)>", first.inspect
+    second = own(Godwit::Auth.new(context: context))
+    assert_equal ["#<Godwit::Auth>", context], [second.inspect, second.context]
+    other = own(Godwit::Context.new)
+    own(Godwit::Auth.new(context: other))
+  end
+
+  test "after its close the Auth admits nobody where auth: asks for it" do
+    auth.curve(keys: :any)
+    rep = protected_server(handshake_timeout: 0.2)
+    before = anna(rep)
+    assert_equal @anna.public_key, who(before)
+    auth.close
+    assert_refused_by_silence(rep)
+    assert_equal @anna.public_key, who(before), "connections stay"
+  end
+
+  test "a dead Auth admits nobody, not even without auth:" do
+    auth.curve(keys: :any)
+    rep = protected_server(handshake_timeout: 0.2)
+    bare = server(curve: @keys, handshake_timeout: 0.2)
+    auth.handler.threads.each { |thread| thread.kill && thread.join }
+    [rep, bare].each { |one| assert_refused_by_silence(one) }
+    refute_predicate auth, :closed?
+    auth.close
+    watched(own(Godwit::Auth.new(context: context))).curve(keys: {"x" => @anna.public_key})
+    assert_equal "x", who(anna(rep))
+  end
+
+  # Two handshakes that failed show that there was time enough.
+  def assert_refused_by_silence(rep)
+    monitor = own(rep.monitor(:handshake_failed_no_detail, :handshake_succeeded))
+    socket = anna(rep, linger: 0.02)
+    socket.send_nonblock("let me in", exception: false)
+    2.times { assert_equal :handshake_failed_no_detail, monitor.next_event(timeout: PATIENCE).name }
+    assert_nil socket.recv(timeout: 0, exception: false)
+    socket.close
+  end
+
+  test "the context's close ends its Auth, and does not wait for a block" do
+    begun = Thread::Queue.new
+    held = Thread::Queue.new
+    other = own(Godwit::Context.new)
+    other_auth = Godwit::Auth.new(context: other)
+    other_auth.curve { begun << true && held.pop }
+    rep = own(Godwit::REP.bind("tcp://127.0.0.1:*", context: other, curve: @keys, auth: "x"))
+    anna(rep)
+    begun.pop
+    other.close
+    assert_predicate other_auth, :closed?
+    ended(other_auth.handler.threads.first)
+    held << nil
+  end
+
+  test "the context's shutdown ends its Auth" do
+    other = own(Godwit::Context.new)
+    other_auth = Godwit::Auth.new(context: other)
+    other.shutdown
+    ended(other_auth.handler.threads.first)
+    assert_predicate other_auth, :closed?
+    assert_nil other_auth.close
+  end
+
+  test "its close leaves no thread" do
+    before = live_threads.size
+    auth.curve { |key, _| key }
+    who(anna(protected_server))
+    auth.close
+    eventually { live_threads.none? { |thread| thread.name.to_s.start_with?("godwit auth") } }
+    assert_operator live_threads.size, :>=, before
+  end
+
+  test "many clients at once are each served by name" do
+    pairs =
+      Array.new(rounds(20, stressed: 3)) { |number| ["user #{number}", Godwit::Curve.keypair] }
+    auth.curve(keys: pairs.to_h { |name, pair| [name, pair.public_key] })
+    router = open_socket(:ROUTER, curve: @keys, auth: "many").bind(endpoint_for(:tcp))
+    in_thread do
+      router.serve(messages: true) { |message| [message[0].to_s, "", message.user_id] }
+    end
+    sockets = pairs.map { |_, pair| client(router, **curve(pair, @keys.public_key)) }
+    sockets.each { |socket| socket.send("who am I?") }
+    assert_equal pairs.map(&:first), sockets.map { |socket| socket.recv(timeout: PATIENCE) }
+  end
+end

@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+module Conformance
+  # Servers that an Auth of the test's context protects, their clients, and what the Auth decides.
+  # A decision is the event that tells of a refusal.
+  module Authenticated
+    ZAP = "inproc://zeromq.zap.01"
+    PATIENCE = 20 # seconds
+
+    # @return [Godwit::Auth] of the test's context, closed at the test's end
+    def auth(**options)
+      @auth ||= watched(own(Godwit::Auth.new(context: context, timeout: PATIENCE, **options)))
+    end
+
+    def watched(auth)
+      queue = decisions
+      auth.on_decision { |decision| queue << decision }
+    end
+
+    # @return [Thread::Queue]
+    def decisions = @decisions ||= Thread::Queue.new
+
+    # @return [Godwit::Auth::Decision] the next one
+    def decision = ended(in_thread { decisions.pop }, "no decision came")
+
+    # @return [Godwit::Auth::Decision] the next one with this status
+    def decision_of(status)
+      loop do
+        found = decision
+        return found if found.status == status
+      end
+    end
+
+    # @return [Godwit::REP] that answers each request with the user id of its sender
+    def server(transport = :tcp, **options)
+      rep = open_socket(:REP, **options).bind(endpoint_for(transport))
+      in_thread { rep.serve(messages: true) { |message| message.user_id || "nobody" } }
+      rep
+    end
+
+    # Fast to come again.
+    def client(server, **options)
+      open_socket(:REQ, reconnect_interval: 0.01, **options).connect(server.last_endpoint)
+    end
+
+    # @return [Hash] options of a client of this server key
+    def curve(pair, server_key) = {curve: pair, server_key: server_key}
+
+    # @return [String] who the server says that the client is
+    def who(client) = client.request("who am I?", timeout: PATIENCE)
+
+    # Asks the Auth as libzmq does.
+    # @return [Array(Integer, String)] status and user id
+    def zap(*credentials, mechanism: "NULL", domain: "", address: "127.0.0.1")
+      reply = zap_frames("1.0", "7", domain, address, "", mechanism, *credentials)
+      version, id, status, _, user_id, metadata = reply
+      assert_equal ["1.0", "7", ""], [version, id, metadata]
+      [Integer(status), user_id.dup.force_encoding("UTF-8")]
+    end
+
+    # @return [Array<String>] the reply
+    def zap_frames(*frames)
+      @zap ||= open_socket(:DEALER).connect(ZAP)
+      delimiter, *reply = @zap.send(["", *frames]).recv_multipart(timeout: PATIENCE)
+      assert_equal "", delimiter
+      reply
+    end
+
+    def zap_plain(name, password, **options) = zap(name, password, mechanism: "PLAIN", **options)
+
+    def zap_curve(pair, **options) = zap(pair.raw_public_key, mechanism: "CURVE", **options)
+
+    # What the block's code warns of.
+    def warnings
+      before = $stderr
+      $stderr = StringIO.new
+      yield
+      $stderr.string
+    ensure
+      $stderr = before
+    end
+  end
+end
