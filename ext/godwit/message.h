@@ -31,7 +31,7 @@ static inline void gw_set_deadline(gw_call_t *call, VALUE timeout, int64_t other
 
 /* ---- send.c, recv.c ---- */
 
-/* Makes a message of a String or a Frame, whose bytes stay until gw_part_sent. Gives an errno. */
+/* Makes a message of a String or a Frame, whose bytes stay until gw_part_sent. Returns an errno. */
 int gw_part_message(
         const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker);
 size_t gw_part_size(VALUE part);

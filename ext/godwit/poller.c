@@ -1,6 +1,6 @@
 /* Godwit::Poller: waits for several sockets and IOs (ADR 13); gw_group_wait in wait.c waits. Every
- * function needs the GVL. No Ruby code runs between the look at what is due and the wait, so
- * nothing is due while a thread waits. */
+ * function needs the GVL. No Ruby code runs between the check for ready members and the wait, so
+ * none becomes ready unnoticed. */
 #include "proxy.h"
 #include <fcntl.h>
 #include <poll.h>

@@ -5,7 +5,7 @@
 static VALUE message_class;
 static ID id_frames;
 
-/* Takes the message over, also after an error. Gives an errno. */
+/* Takes the message over, also after an error. Returns an errno. */
 static int send_hand_over(gw_socket_t *socket, zmq_msg_t *message, int flags) {
     int error = gw_send_frame(socket, message, flags);
     if (RB_UNLIKELY(error)) zmq_msg_close(message);
@@ -66,8 +66,8 @@ static int send_set_relaxed(gw_socket_t *socket, bool relaxed) {
 
 /* ---- a REQ that was cut in mid-message (ADR 3) ---- */
 
-/* Brings a bound REQ back to where a request begins; a connected REQ is made anew by send_recreate.
- * Gives an errno. */
+/* Brings a bound REQ back to where a request begins; a connected REQ is recreated by send_recreate.
+ * Returns an errno. */
 static int send_repair_request(gw_socket_t *socket) {
     int error;
     switch (socket->repair) {
@@ -93,7 +93,7 @@ static void send_push_rest(gw_socket_t *socket, long left) {
     for (long i = left; i > 0; i--) send_bytes(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
 }
 
-/* Makes the REQ anew, as REQ#request does, if that loses no message. */
+/* Recreates the REQ, as REQ#request does, if that loses no message. */
 static void send_recreate(VALUE self, gw_socket_t *socket) {
     long left = socket->cut_left;
     if (RTEST(rb_funcall(self, rb_intern("_recreate"), 0))) return;
@@ -109,7 +109,7 @@ static void send_mark_sent(VALUE message) {
 }
 
 /* libzmq gives EAGAIN in mid-message when the peer vanished (ADR 3). PUSH and DEALER drop the rest
- * of the message; then Godwit sends it again from its first part. Gives an errno: EAGAIN when the
+ * of the message; then Godwit sends it again from its first part. Returns an errno: EAGAIN when the
  * call would block, with no part sent. */
 static int send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker) {
     bool single = !RB_TYPE_P(message, T_ARRAY);

@@ -151,7 +151,7 @@ static int socket_descriptors_needed(gw_context_t *context) {
     return context->started ? 2 : 4 + 2 * (threads < 0 ? 1 : threads);
 }
 
-/* Makes the libzmq socket of `type` in socket->context; gives an errno. */
+/* Makes the libzmq socket of `type` in socket->context; returns an errno. */
 static int socket_make(gw_socket_t *socket) {
     /* A SUB has no unsent messages, only subscriptions. */
     gw_context_t *context = socket->context;

@@ -68,7 +68,7 @@ typedef struct gw_socket {
     int type;             /* libzmq's number */
     int proxy_linger;     /* ms, while a proxy uses it */
     gw_frames_t kept;     /* received before a disconnect, not yet read */
-    gw_frames_t envelope; /* REP: of the request in hand */
+    gw_frames_t envelope; /* REP: of the request being answered */
     gw_state_t state;
     gw_rep_turn_t turn;
     gw_req_repair_t repair;
@@ -92,7 +92,7 @@ static inline bool gw_socket_forked(const gw_socket_t *socket) {
 
 /* ---- pool.c ---- */
 
-/* Makes a message with a copy of the bytes. Gives an errno. Needs no lock. */
+/* Makes a message with a copy of the bytes. Returns an errno. Needs no lock. */
 int gw_message_init(zmq_msg_t *message, const char *data, size_t size);
 
 /* ---- wait_queue.c ---- */
@@ -173,7 +173,7 @@ typedef struct {
 /* The functions that wait give false when time is up. They raise on close and on interrupts. */
 gw_deadline_t gw_deadline(int64_t milliseconds);
 bool gw_wait(gw_call_t *call, short events);
-bool gw_wait_on(gw_call_t *call, short events, int fd); /* on another descriptor of the socket */
+bool gw_wait_on(gw_call_t *call, short events, int fd); /* as gw_wait, on `fd` instead of ZMQ_FD */
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline); /* no socket */
 bool gw_group_wait(gw_call_t *call, gw_group_t *group); /* only while nothing is due */
 bool gw_wait_interrupted(void);      /* whether this is a trap handler that interrupted a wait */

@@ -22,7 +22,7 @@ module Godwit
       def truncated? = @truncated || false
       def spent = Timeout.now - @start
 
-      # The caller asks for rows again: `idle:` does not count the time until now.
+      # Restarts the `idle:` timer when the caller asks for rows.
       def resume
         @quiet = Timeout.now if @idle
       end

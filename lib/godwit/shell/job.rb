@@ -10,7 +10,7 @@ module Godwit
       TURNS = 16
       ROWS = 2_000
 
-      # Seconds between two checks for a stopped child, which no descriptor tells.
+      # Seconds between two checks for a stopped child, which no descriptor reports.
       LOOK_FOR_STOPPED = 0.5
 
       # Signals of a terminal or the system that end a program. A command gets the signal that ended

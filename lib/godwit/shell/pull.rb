@@ -59,7 +59,7 @@ module Godwit
       # @yieldparam rows [Array<String, Array(Symbol, String)>] one or more
       # @return [self] or, without a block, an Enumerator
       # @raise [TimeoutError] when time is up
-      # @raise [UnsupportedError] over inproc, where libzmq does not tell of its connections
+      # @raise [UnsupportedError] over inproc, where libzmq reports no connections
       # @raise [Error] of the socket
       def each_batch(most = 256, timeout: nil)
         return to_enum(:each_batch, most, timeout: timeout) unless block_given?
@@ -77,7 +77,7 @@ module Godwit
         close if @over || block_given?
       end
 
-      # @return [Boolean] whether every Push told of its end
+      # @return [Boolean] whether every Push reported its end
       def complete? = !@ends.empty? && !@broken
 
       # @return [Integer, nil] the command's exit status, or 128 and the number of the signal that
@@ -114,7 +114,7 @@ module Godwit
       end
 
       # The rows that are there; waits when there are none. libzmq hands over the rows of a peer
-      # that left before it tells that the peer has left.
+      # that left before it reports that the peer has left.
       def take(most, poller)
         gone = @gone
         here = @came - gone

@@ -35,12 +35,12 @@ module Godwit
         @changed.call(change) unless change.zero?
       end
 
-      # The counter may take a stranger's leaving for a peer's: the last peer has left only when no
-      # connection is open.
+      # The counter may count an unidentified connection's end as a peer's: the last peer has left
+      # only when no connection is open.
       def known = [@counter.established, (@came && @counter.open > 0) ? 1 : 0].max
     end
 
-    # Sends rows to a PUSH, and then tells the peers of the end: `godwit sh push` uses it. Each row
+    # Sends rows to a PUSH, and then the end to the peers: `godwit sh push` uses it. Each row
     # is a message; the pulling peers share the rows. After the last row each peer gets the
     # command's status, which {Pull} understands, and leaves. When all peers have left before that,
     # as in `… | head`, the command is stopped.
@@ -58,8 +58,8 @@ module Godwit
       # The first frame of the last message.
       END_OF_ROWS = "end"
 
-      LEAVING = 1 # seconds that peers have in any case to receive the end
-      # Seconds after which the peers are told of the end again: first, and at most.
+      LEAVING = 1 # minimum time in seconds for peers to receive the end message
+      # Seconds after which the Push sends the end to the peers again: first, and at most.
       AGAIN = [0.1, 5].freeze
       private_constant :LEAVING, :AGAIN
 
@@ -107,14 +107,14 @@ module Godwit
         status.exitstatus || 128 + Signal.list.fetch(status.signal.to_s, 0)
       end
 
-      # Runs the command, sends its rows, tells the peers of the end, and waits until they have
+      # Runs the command, sends its rows, sends the end to the peers, and waits until they have
       # left. It waits for one peer at least.
       # @param stream [Stream] of {Shell.rows} or {Shell.pipe}
       # @param timeout [Integer, Float, nil] seconds for all of it
       # @param count [Integer, nil] ends after so many rows, 1 or more
       # @return [Status]
       # @raise [TimeoutError] when time is up
-      # @raise [UnsupportedError] over inproc, where libzmq does not tell of its connections
+      # @raise [UnsupportedError] over inproc, where libzmq reports no connections
       # @raise [SystemCallError, RowTooLongError] as {Stream#each}
       def run(stream, timeout: nil, count: nil)
         unless stream.is_a?(Stream)
@@ -160,8 +160,8 @@ module Godwit
       end
 
       # libzmq chooses the peer for a message: one peer may get two ends and another none, and a
-      # message to a leaving peer is lost. So all peers are told again when one comes or leaves, and
-      # from time to time.
+      # message to a leaving peer is lost. So the Push sends the end to all peers again when one
+      # comes or leaves, and from time to time.
       def tell_of_end(status)
         @until = [@until, Timeout.now + LEAVING].max if @until
         id = Process.pid.to_s(36) + object_id.to_s(36)
@@ -187,7 +187,7 @@ module Godwit
         }
       end
 
-      # Waits until a peer has to be told of the end.
+      # Waits until the Push has to send the end to a peer.
       # @return [Boolean] false when all have left
       def owes?
         @lock.synchronize do

@@ -4,7 +4,7 @@ module Godwit
   module Shell
     # The rows of a command, as an Enumerator. `each`, `lazy`, `first`, `next`… start the command
     # for the first row, and read as rows are asked for: meanwhile the command waits. Each `each`
-    # runs the command anew. It is stopped when `each` is left (`break`, an exception, `first(n)`),
+    # runs the command again. It is stopped when `each` is left (`break`, an exception, `first(n)`),
     # by {#close}, when the stream is collected, and at exit.
     #
     # @example
@@ -61,7 +61,7 @@ module Godwit
       # @raise [StopIteration]
       def peek_values = [peek]
 
-      # Stops the command that {#next} started; the next `next` starts it anew.
+      # Stops the command that {#next} started; the next `next` starts it again.
       # @return [self]
       def rewind
         @turn.synchronize { drop_cursor }

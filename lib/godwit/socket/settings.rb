@@ -63,7 +63,7 @@ module Godwit
           option.hand_over(value) { _set_option(option.id, raw) }
           note_name(option, raw)
           note_topic(option.name, raw)
-          # REQ#request sets them again when it makes the socket anew.
+          # REQ#request sets them again when it recreates the socket.
           _record(:@settings) { |settings| settings.merge(option.id => raw) }
         end
       end

@@ -5,7 +5,7 @@ module Godwit
     # The primitives of a socket that move messages.
     module SocketPrimitives
       BATCH = Constants::BATCH
-      CUT = "a peer vanished in the middle of this request, and a bound REQ cannot be made anew: " \
+      CUT = "a peer vanished in the middle of this request, and a bound REQ cannot be recreated: " \
         "close the socket"
       private_constant :BATCH, :CUT
 

@@ -85,7 +85,7 @@ module Godwit
         Zmq.zmq_msg_close(@part)
       end
 
-      # A REQ was made anew, which is no end for the monitors. The new socket has no endpoint yet,
+      # A REQ was recreated, which is no end for the monitors. The new socket has no endpoint yet,
       # so no event of it is missed.
       # @return [Boolean] false when no descriptor was left for it: then it has ended
       def move(before)

@@ -2,8 +2,8 @@
 
 module Godwit
   module Backend::FFI
-    # One direction of a proxy, and the message that it has in hand: at most one, taken whole and
-    # not yet sent. Only the proxy's loop uses it.
+    # One direction of a proxy, and the message that it has received and not yet sent, at most one.
+    # Only the proxy's loop uses it.
     class ProxyDirection
       EHOSTUNREACH = Errno::EHOSTUNREACH::Errno
       ENOMEM = Errno::ENOMEM::Errno
@@ -55,8 +55,8 @@ module Godwit
         take_left
       end
 
-      # Sends what is in hand.
-      # @return [Integer] an errno, or 0; EAGAIN: it stays in hand
+      # Sends the received message.
+      # @return [Integer] an errno, or 0; after EAGAIN the direction keeps the message
       def pass
         if @capture && !@captured
           error = send_whole(@capture, true)

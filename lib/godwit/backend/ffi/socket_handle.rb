@@ -95,7 +95,7 @@ module Godwit
         Thread.new { close }
       end
 
-      # The Socket was collected. A waiter that is left is a fiber that was collected, too.
+      # The Socket was collected. If a waiter remains, its fiber was collected as well.
       def collected
         return if forked?
         @lock.synchronize do

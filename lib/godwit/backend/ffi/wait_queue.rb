@@ -133,7 +133,7 @@ module Godwit
         @waiters.each(&:wake)
       end
 
-      # Wakes the waiters for peers, which wait for no message.
+      # Wakes threads in wait_connected; their event mask is 0.
       def wake_counting
         @waiters.each { |waiter| waiter.wake if waiter.events.zero? }
       end
