@@ -11,11 +11,11 @@ static inline gw_socket_t *gw_fast_socket(VALUE self) {
     if (RB_UNLIKELY(RTYPEDDATA_TYPE(self) != &gw_socket_type)) return NULL;
     gw_socket_t *socket = RTYPEDDATA_DATA(self);
     if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket) ||
-                socket->turns + 1 >= GW_TURNS || socket->publisher ||
+                socket->calls_since_yield + 1 >= GW_YIELD_EVERY || socket->publisher ||
                 socket->form > GW_FORM_SINGLE || socket->peers || socket->repair ||
                 socket->stale_reply_pipe))
         return NULL;
-    socket->turns++;
+    socket->calls_since_yield++;
     return socket;
 }
 

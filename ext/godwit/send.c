@@ -71,18 +71,18 @@ static int send_set_relaxed(gw_socket_t *socket, bool relaxed) {
 static int send_repair_request(gw_socket_t *socket) {
     int error;
     switch (socket->repair) {
-    case GW_REQ_SOUND: return 0;
+    case GW_REQ_INTACT: return 0;
     case GW_REQ_CUT: return EAGAIN;
-    case GW_REQ_OWES_DELIMITER: /* libzmq takes the next frame for a later part */
+    case GW_REQ_NEEDS_DELIMITER: /* libzmq takes the next frame for a later part */
         error = send_bytes(socket, "", 0, ZMQ_SNDMORE);
-        if (!error) socket->repair = GW_REQ_SOUND;
+        if (!error) socket->repair = GW_REQ_INTACT;
         return error;
-    case GW_REQ_OWES_END: /* an empty frame, which no REP accepts, ends the request */
+    case GW_REQ_NEEDS_END: /* an empty frame, which no REP accepts, ends the request */
         error = send_bytes(socket, "", 0, 0);
         if (error) return error;
-        socket->repair = GW_REQ_OWES_RELAX;
+        socket->repair = GW_REQ_NEEDS_RELAX;
         /* fall through */
-    case GW_REQ_OWES_RELAX: /* libzmq waits for a reply; the caller resets the option */
+    case GW_REQ_NEEDS_RELAX: /* libzmq waits for a reply; the caller resets the option */
         return send_set_relaxed(socket, true);
     }
     return 0;
@@ -98,8 +98,8 @@ static void send_recreate(VALUE self, gw_socket_t *socket) {
     long left = socket->cut_left;
     if (RTEST(rb_funcall(self, rb_intern("_recreate"), 0))) return;
     send_push_rest(socket, left);
-    if (left > 0) socket->repair = GW_REQ_OWES_RELAX;
-    else socket->repair = socket->correlate ? GW_REQ_OWES_END : GW_REQ_OWES_DELIMITER;
+    if (left > 0) socket->repair = GW_REQ_NEEDS_RELAX;
+    else socket->repair = socket->correlate ? GW_REQ_NEEDS_END : GW_REQ_NEEDS_DELIMITER;
     socket->stale_reply_pipe = true;
 }
 
@@ -122,16 +122,16 @@ static int send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *trac
         if (!(events & ZMQ_POLLOUT)) return EAGAIN;
     }
     do {
-        bool begun = socket->repair == GW_REQ_OWES_DELIMITER;
-        error = RB_UNLIKELY(socket->repair != GW_REQ_SOUND) ? send_repair_request(socket) : 0;
+        bool begun = socket->repair == GW_REQ_NEEDS_DELIMITER;
+        error = RB_UNLIKELY(socket->repair != GW_REQ_INTACT) ? send_repair_request(socket) : 0;
         for (i = 0; !error && i < count; i++) {
             VALUE part = single ? message : RARRAY_AREF(message, i);
             error = send_part(socket, part, i + 1 < count ? ZMQ_SNDMORE : 0, tracker);
         }
-        if (RB_UNLIKELY(socket->repair == GW_REQ_OWES_RELAX)) {
+        if (RB_UNLIKELY(socket->repair == GW_REQ_NEEDS_RELAX)) {
             send_set_relaxed(socket, socket->relaxed);
             /* The first part is sent, which begins a new request. */
-            if (i > 1 || !error) socket->repair = GW_REQ_SOUND;
+            if (i > 1 || !error) socket->repair = GW_REQ_INTACT;
         }
         if (RB_LIKELY(!error)) {
             if (!RB_TYPE_P(message, T_STRING)) send_mark_sent(message);

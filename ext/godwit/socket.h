@@ -104,7 +104,7 @@ extern const gw_socket_part_t *gw_socket_parts[]; /* NULL after the last */
 
 gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* raises unless it is usable */
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
-void gw_yield_fiber(gw_call_t *call);     /* lets other fibers run, every GW_TURNS messages */
+void gw_yield_fiber(gw_call_t *call);     /* lets other fibers run, every GW_YIELD_EVERY messages */
 void gw_socket_left(gw_socket_t *socket); /* a waiter or a proxy has left it */
 void gw_init_socket(void);
 

@@ -283,9 +283,9 @@ bool gw_group_wait(gw_call_t *call, gw_group_t *group) {
     return again || !wait_passed(call->deadline);
 }
 
-bool gw_yield_turn(unsigned *turns) {
-    if (RB_LIKELY(++*turns < GW_TURNS)) return false;
-    *turns = 0;
+bool gw_yield_turn(unsigned *calls) {
+    if (RB_LIKELY(++*calls < GW_YIELD_EVERY)) return false;
+    *calls = 0;
     VALUE scheduler = rb_fiber_scheduler_current();
     if (NIL_P(scheduler)) return false;
     rb_fiber_scheduler_kernel_sleep(scheduler, INT2FIX(0));

@@ -7,13 +7,13 @@
 /* GW_IN_PROXY: a proxy's loop uses the socket without the GVL; every other use is refused. */
 typedef enum { GW_NEW, GW_OPEN, GW_IN_PROXY, GW_CLOSING, GW_CLOSED } gw_state_t;
 
-/* A REQ whose peer vanished in mid-message, and what it still owes libzmq (see send.c). */
+/* A REQ whose peer vanished in mid-message, and what libzmq still needs (see send.c). */
 typedef enum {
-    GW_REQ_SOUND,
+    GW_REQ_INTACT,
     GW_REQ_CUT,
-    GW_REQ_OWES_DELIMITER,
-    GW_REQ_OWES_END,
-    GW_REQ_OWES_RELAX
+    GW_REQ_NEEDS_DELIMITER,
+    GW_REQ_NEEDS_END,
+    GW_REQ_NEEDS_RELAX
 } gw_req_repair_t;
 
 /* The form of a socket type's messages; all but the first belong to draft types. */
@@ -62,7 +62,7 @@ typedef struct gw_socket {
     size_t copy_threshold; /* bytes from which on frozen Strings are sent in place */
     uint64_t ractor;       /* the Ractor that owns and uses it */
     unsigned generation;
-    unsigned turns;       /* messages since a fiber last yielded */
+    unsigned calls_since_yield;       /* messages since a fiber last yielded */
     int fd;               /* borrowed from libzmq: ZMQ_FD, or the descriptor of `poller` */
     int edge_fd;          /* owned: epoll that remembers edges, see wait_queue.c; -1 before */
     int type;             /* libzmq's number */
@@ -115,7 +115,7 @@ typedef struct gw_group {
     struct gw_watch *due, *last_due; /* borrowed */
     int epoll_fd;                    /* owned while state is OPEN or CLOSING */
     unsigned generation;
-    unsigned turns; /* waits that returned at once since a fiber last yielded */
+    unsigned calls_since_yield; /* waits that returned at once since a fiber last yielded */
     gw_state_t state;
 } gw_group_t;
 
@@ -177,7 +177,7 @@ bool gw_wait_on(gw_call_t *call, short events, int fd); /* as gw_wait, on `fd` i
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline); /* no socket */
 bool gw_group_wait(gw_call_t *call, gw_group_t *group); /* only while nothing is due */
 bool gw_wait_interrupted(void);      /* whether this is a trap handler that interrupted a wait */
-bool gw_yield_turn(unsigned *turns); /* true: this was call GW_TURNS, and other fibers ran */
+bool gw_yield_turn(unsigned *calls); /* true: this was call GW_YIELD_EVERY, and other fibers ran */
 void gw_init_wait(void);
 
 #endif

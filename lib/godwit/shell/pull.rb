@@ -37,7 +37,7 @@ module Godwit
         @ends = []
         @ids = {}
         @wake, @waker = IO.pipe
-        Peers.new(socket) { |change| note(change) }
+        Peers.new(socket) { |change| record_change(change) }
       end
 
       # Yields the rows as they come, until the end; then closes the socket, which tells the Push
@@ -106,7 +106,7 @@ module Godwit
 
       private
 
-      def note(change)
+      def record_change(change)
         change.positive? ? @came += 1 : @gone += 1
         @waker.write_nonblock(".") if change.negative?
       rescue IO::WaitWritable, IOError, Errno::EPIPE
@@ -138,10 +138,10 @@ module Godwit
       end
 
       def rows_of(messages)
-        messages.filter_map { |message| Pull.row(message) || note_end(*message) }
+        messages.filter_map { |message| Pull.row(message) || record_end(*message) }
       end
 
-      def note_end(kind, text, *rest)
+      def record_end(kind, text, *rest)
         facts = JSON.parse(text, symbolize_names: true) if kind == Push::END_OF_ROWS && rest.empty?
         raise JSON::ParserError unless facts.is_a?(Hash) && facts[:id].is_a?(String)
         @ends << facts.except(:id) unless @ids[facts[:id]]

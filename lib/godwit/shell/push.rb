@@ -77,8 +77,8 @@ module Godwit
         socket.linger = Context::BRIEF_LINGER
         @lock = Mutex.new
         @changed = ConditionVariable.new
-        @peers = @owed = 0
-        Peers.new(socket) { |change| note(change) }
+        @peers = @ends_due = 0
+        Peers.new(socket) { |change| record_change(change) }
       end
 
       # @private
@@ -95,7 +95,7 @@ module Godwit
       def self.check_transport(operation, socket, instead)
         return if socket.endpoints.none? { |endpoint| endpoint.start_with?("inproc:") }
         raise Errors.build(UnsupportedError, operation, socket.endpoints.first,
-          "over inproc libzmq does not tell of its connections: take #{instead}")
+          "over inproc libzmq reports no connections: take #{instead}")
       end
 
       # @private
@@ -126,7 +126,7 @@ module Godwit
         @until = timeout && Timeout.now + timeout
         @stream = stream
         status = send_rows(count)
-        tell_of_end(status) unless @left
+        send_end(status) unless @left
         status
       ensure
         @socket.close
@@ -146,11 +146,11 @@ module Godwit
 
       def left = @until && [@until - Timeout.now, 0].max
 
-      def note(change)
+      def record_change(change)
         leaves = @lock.synchronize do
           @peers += change
           @left = true if @peers.zero?
-          @owed = @peers if @ending
+          @ends_due = @peers if @ending
           @changed.broadcast
           @left
         end
@@ -162,16 +162,16 @@ module Godwit
       # libzmq chooses the peer for a message: one peer may get two ends and another none, and a
       # message to a leaving peer is lost. So the Push sends the end to all peers again when one
       # comes or leaves, and from time to time.
-      def tell_of_end(status)
+      def send_end(status)
         @until = [@until, Timeout.now + LEAVING].max if @until
         id = Process.pid.to_s(36) + object_id.to_s(36)
         message = [END_OF_ROWS, JSON.generate(id: id, **facts(status))]
         @pause = AGAIN.first
         @lock.synchronize do
           @ending = true
-          tell_all
+          schedule_end
         end
-        while owes?
+        while end_due?
           # libzmq looks for new peers at once here, but only every few milliseconds while it sends.
           @socket.events
           @socket.send(message, timeout: left)
@@ -189,14 +189,14 @@ module Godwit
 
       # Waits until the Push has to send the end to a peer.
       # @return [Boolean] false when all have left
-      def owes?
+      def end_due?
         @lock.synchronize do
-          until @left || @owed.positive?
+          until @left || @ends_due.positive?
             raise time_up if left&.zero?
             @changed.wait(@lock, [[@until, @again].compact.min - Timeout.now, 0].max)
-            tell_all if Timeout.now >= @again
+            schedule_end if Timeout.now >= @again
           end
-          @owed -= 1
+          @ends_due -= 1
           !@left
         end
       end
@@ -206,8 +206,8 @@ module Godwit
         TimeoutError.new("push: time is up, and #{peers}")
       end
 
-      def tell_all
-        @owed = @peers
+      def schedule_end
+        @ends_due = @peers
         @again = Timeout.now + @pause
         @pause = [@pause * 2, AGAIN.last].min
       end

@@ -126,10 +126,10 @@ module Godwit
       # Ends a job. An `ensure` calls this first, without even an `if`, so that no interrupt comes
       # before the mask; so the job may be nil.
       def done(job, **options, &end_it)
-        Thread.handle_interrupt(Object => :never) { settle(job, **options, &end_it) if job }
+        Thread.handle_interrupt(Object => :never) { finish(job, **options, &end_it) if job }
       end
 
-      def settle(job, **options)
+      def finish(job, **options)
         @status = block_given? ? yield(job) : job.finish(**options)
       ensure
         @lock.synchronize { @jobs.delete(job) }

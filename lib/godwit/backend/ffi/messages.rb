@@ -120,7 +120,7 @@ module Godwit
       # @return [Frame, Array<Frame>, nil] nil when time is up
       def _recv_frame(timeout)
         receive(:recv_frame, timeout) { |handle| handle.try_receive(true) }.tap do
-          Collector.relieve
+          Collector.collect_if_needed
         end
       end
 
@@ -130,7 +130,7 @@ module Godwit
 
       def _recv_frames(most, timeout)
         receive(:recv_frames, timeout) { |handle| handle.try_receive_many(most, true) }.tap do
-          Collector.relieve
+          Collector.collect_if_needed
         end
       end
 

@@ -40,7 +40,7 @@ module Godwit
           part = next_part
           size = @from.receive_part(part)
           if size < 0
-            let_go # in mid-message only when the context ends
+            release # in mid-message only when the context ends
             return -size
           end
           @bytes += size
@@ -50,7 +50,7 @@ module Godwit
         @left = (@proxy.split { frames } if @count == 2) || []
         @proxy.received(@from, @bytes, [@left.size, 1].max)
         return 0 unless left?
-        let_go
+        release
         @bytes = 0
         take_left
       end
@@ -72,7 +72,7 @@ module Godwit
         when EHOSTUNREACH then @proxy.drop # one peer that left is no reason to fail all others
         else return error
         end
-        let_go
+        release
         0
       end
 
@@ -136,7 +136,7 @@ module Godwit
         error
       end
 
-      def let_go
+      def release
         @parts.first(@count).each do |part|
           Zmq.zmq_msg_close(part)
           Zmq.zmq_msg_init(part)

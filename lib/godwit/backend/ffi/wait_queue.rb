@@ -147,12 +147,12 @@ module Godwit
 
     # Lets other fibers run after every so many messages.
     module FairYield
-      MOST = Constants::TURNS
+      YIELD_EVERY = Constants::YIELD_EVERY
 
       def yield_turn
-        @turns = (@turns || 0) + 1
-        return false if @turns < MOST
-        @turns = 0
+        @calls_since_yield = (@calls_since_yield || 0) + 1
+        return false if @calls_since_yield < YIELD_EVERY
+        @calls_since_yield = 0
         scheduler = SCHEDULERS && Fiber.current_scheduler or return false
         scheduler.kernel_sleep(0)
         true
