@@ -142,8 +142,10 @@ gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds) {
 /* Another fiber may close the socket meanwhile. */
 void gw_yield_fiber(gw_call_t *call) {
     gw_socket_t *socket = call->socket;
-    if (RB_UNLIKELY(socket->look != NULL) && socket->calls_since_yield + 1 >= GW_YIELD_EVERY) socket->look(socket);
-    if (gw_yield_turn(&socket->calls_since_yield)) call->socket = gw_socket_open(call->self, call->operation);
+    if (RB_UNLIKELY(socket->look != NULL) && socket->calls_since_yield + 1 >= GW_YIELD_EVERY)
+        socket->look(socket);
+    if (gw_yield_turn(&socket->calls_since_yield))
+        call->socket = gw_socket_open(call->self, call->operation);
 }
 
 static int socket_descriptors_needed(gw_context_t *context) {

@@ -125,7 +125,8 @@ static int transfer_keep_to_end(gw_socket_t *socket) {
 }
 
 /* Takes a message whole before a disconnect; returns an errno. These types hold its first frame
- * once they were asked for events, and libzmq aborts if the other frames end with the connection. */
+ * once they were asked for events, and libzmq aborts if the other frames end with the
+ * connection. */
 int gw_keep_message(gw_socket_t *socket) {
     if (!transfer_reads_ahead(socket)) return 0;
     int error = 0;

@@ -173,7 +173,7 @@ module Godwit
         seconds = [seconds, Pidfd::LOOK_AGAIN].compact.min unless unseen.empty?
         seconds = [seconds, LOOK_FOR_STOPPED].compact.min if @terminal
         unless_closed do
-          @poller.wait(seconds).each { |event| handle_exit(event.object) if @exits.key?(event.object) }
+          @poller.wait(seconds).map(&:object).each { |io| handle_exit(io) if @exits.key?(io) }
         end
         unseen.each { |pid| @exits.delete(pid) if @exits[pid].exited? }
         refuse_terminal if @terminal
