@@ -119,7 +119,7 @@ typedef struct gw_context {
     atomic_flag lock;          /* guards the three below; never held across a call that may block */
     struct gw_socket *sockets; /* borrowed: each socket unlinks itself before it is freed */
     struct gw_early *early;    /* owned: see inproc.c */
-    void *closer;               /* owned: libzmq socket that ends such connections; NULL at first */
+    void *closer;              /* owned: libzmq socket that ends such connections; NULL at first */
     struct gw_context *next;   /* list of the process's contexts */
     unsigned generation;
     int done_fd; /* eventfd, readable once zmq_ctx_term has returned */

@@ -62,13 +62,13 @@ typedef struct gw_socket {
     size_t copy_threshold; /* bytes from which on frozen Strings are sent in place */
     uint64_t ractor;       /* the Ractor that owns and uses it */
     unsigned generation;
-    unsigned calls_since_yield;       /* messages since a fiber last yielded */
-    int fd;               /* borrowed from libzmq: ZMQ_FD, or the descriptor of `poller` */
-    int edge_fd;          /* owned: epoll that remembers edges, see wait_queue.c; -1 before */
-    int type;             /* libzmq's number */
-    int proxy_linger;     /* ms, while a proxy uses it */
-    gw_frames_t kept;     /* received before a disconnect, not yet read */
-    gw_frames_t envelope; /* REP: of the request being answered */
+    unsigned calls_since_yield; /* messages since a fiber last yielded */
+    int fd;                     /* borrowed from libzmq: ZMQ_FD, or the descriptor of `poller` */
+    int edge_fd;                /* owned: epoll that remembers edges, see wait_queue.c; -1 before */
+    int type;                   /* libzmq's number */
+    int proxy_linger;           /* ms, while a proxy uses it */
+    gw_frames_t kept;           /* received before a disconnect, not yet read */
+    gw_frames_t envelope;       /* REP: of the request being answered */
     gw_state_t state;
     gw_rep_turn_t turn;
     gw_req_repair_t repair;

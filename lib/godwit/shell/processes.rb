@@ -197,7 +197,7 @@ module Godwit
 
         private
 
-        # Commands that later at_exit blocks start register this anew.
+        # Commands that later at_exit blocks start register this again.
         def stop_all
           return unless @at_exit == Process.pid
           @at_exit = nil
