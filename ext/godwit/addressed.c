@@ -30,7 +30,7 @@ static VALUE addressed_connect_peer(VALUE self, VALUE endpoint) {
     return LL2NUM(gw_socket_endpoint(self, endpoint, "connect_peer", addressed_connect_to));
 }
 
-/* Tries once; gives an errno. `to` is a group or a routing id. */
+/* Tries once; returns an errno. `to` is a group or a routing id. */
 static int addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_tracker_t *tracker) {
     zmq_msg_t message;
     int error = gw_part_message(socket, body, &message, tracker);

@@ -18,7 +18,7 @@ enum {
 
 /* Numbers and words that the Ruby code has too, as Godwit::Constants. */
 enum {
-    GW_TURNS = 128, /* messages that a fiber moves before it lets other fibers run */
+    GW_YIELD_EVERY = 128, /* messages that a fiber moves before it lets other fibers run */
     GW_BATCH = 1024, /* messages that send_many and recv_many move in one native call */
     GW_BATCH_BYTES = 67108864, /* bytes after which recv_many takes no further message */
     GW_SUBSCRIPTIONS_EVERY = 10, /* ms between two reads of a PUB's subscriptions */

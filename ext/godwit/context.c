@@ -127,8 +127,8 @@ static void context_close_sockets(gw_context_t *native) {
     if (others) zmq_ctx_shutdown(native->zmq);
 }
 
-/* Closes the sockets, then waits for the reaper: linger and a second. After an interrupt the reaper
- * goes on by itself. */
+/* Closes the sockets, then waits for the reaper for at most linger + 1 s. After an interrupt the
+ * reaper continues. */
 static VALUE context_close(VALUE self) {
     context_t *context = context_of(self);
     gw_context_t *native = context->native;

@@ -2,7 +2,7 @@
 #include "socket.h"
 
 /* A thread-safe type has no ZMQ_FD. A zmq_poller that holds the socket alone has an eventfd, which
- * libzmq writes when the socket's mailbox was empty and is no longer. Gives an errno. */
+ * libzmq writes when the socket's mailbox was empty and is no longer. Returns an errno. */
 static int draft_open_poller(gw_socket_t *socket) {
     if (!gw_draft.available) return ENOTSUP;
     socket->poller = gw_draft.poller_new();

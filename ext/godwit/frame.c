@@ -100,7 +100,8 @@ void gw_frame_check(VALUE self, const char *operation) {
     else frame_unshared(self, operation);
 }
 
-/* Another message with the same bytes; gives an errno. zmq_msg_copy counts shares in its source. */
+/* Makes a message with the same bytes; returns an errno. zmq_msg_copy counts shares in its
+ * source. */
 int gw_frame_share(VALUE self, zmq_msg_t *message) {
     gw_frame_t *frame = frame_get(self);
     zmq_msg_init(message);

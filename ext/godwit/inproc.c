@@ -24,13 +24,13 @@ const char *gw_inproc_name(const char *endpoint) {
 }
 
 /* The context's own socket, which ends connections: a DEALER accepts every type. */
-static void *inproc_ender(gw_context_t *context) {
+static void *inproc_closer(gw_context_t *context) {
     int none = 0;
-    if (context->ender) return context->ender;
+    if (context->closer) return context->closer;
     if ((errno = gw_descriptors(2)) != 0) return NULL;
-    context->ender = zmq_socket(context->zmq, ZMQ_DEALER);
-    if (context->ender) gw_zmq_set(context->ender, ZMQ_LINGER, &none, sizeof none);
-    return context->ender;
+    context->closer = zmq_socket(context->zmq, ZMQ_DEALER);
+    if (context->closer) gw_zmq_set(context->closer, ZMQ_LINGER, &none, sizeof none);
+    return context->closer;
 }
 
 /* Binds and unbinds the endpoint; accepted connections stay. -1 with errno set. */
@@ -40,7 +40,7 @@ static int inproc_touch(void *zmq, const char *endpoint) {
     return rc;
 }
 
-/* Drops messages to the ender, and lets it confirm that connections have ended. */
+/* Drops messages to the closer, and lets it confirm that connections have ended. */
 static void inproc_drain(void *zmq) {
     zmq_msg_t message;
     zmq_msg_init(&message);
@@ -50,9 +50,9 @@ static void inproc_drain(void *zmq) {
 
 /* Ends a connection whose name is not bound. `zmq` is its libzmq socket; NULL: closed. */
 static void inproc_end_early(gw_context_t *context, early_t *early, void *zmq) {
-    if (!inproc_ender(context) || inproc_touch(context->ender, early->alias) != 0) return;
+    if (!inproc_closer(context) || inproc_touch(context->closer, early->alias) != 0) return;
     if (zmq) zmq_disconnect(zmq, early->alias);
-    inproc_drain(context->ender);
+    inproc_drain(context->closer);
 }
 
 static void inproc_unlink_early(early_t **link) {
@@ -111,7 +111,7 @@ int gw_inproc_bind(gw_socket_t *socket, const char *endpoint) {
     gw_context_lock(context);
     inproc_sweep(context);
     /* The name itself comes last, since ZMQ_LAST_ENDPOINT is the last one. */
-    if (inproc_awaited(context, endpoint) && inproc_touch(context->ender, endpoint) == 0)
+    if (inproc_awaited(context, endpoint) && inproc_touch(context->closer, endpoint) == 0)
         inproc_join_all(socket, endpoint);
     int rc = zmq_bind(socket->zmq, endpoint);
     gw_context_unlock(context); /* keeps errno */
@@ -137,8 +137,8 @@ int64_t gw_inproc_connect(
     int64_t result = -1;
     gw_context_lock(context);
     inproc_sweep(context);
-    if (!inproc_ender(context)) goto out;
-    if (inproc_touch(context->ender, endpoint) == 0) {
+    if (!inproc_closer(context)) goto out;
+    if (inproc_touch(context->closer, endpoint) == 0) {
         if (!(early = inproc_make_early(socket, endpoint))) goto out;
     } else if (errno != EADDRINUSE) {
         goto out;
@@ -204,8 +204,8 @@ static void inproc_end(gw_context_t *context) {
         if (!context->early->joined) inproc_end_early(context, context->early, NULL);
         inproc_unlink_early(&context->early);
     }
-    if (context->ender) zmq_close(context->ender);
-    context->ender = NULL;
+    if (context->closer) zmq_close(context->closer);
+    context->closer = NULL;
 }
 
 void gw_init_inproc(void) { gw_before_termination(inproc_end); }

@@ -11,11 +11,11 @@ static inline gw_socket_t *gw_fast_socket(VALUE self) {
     if (RB_UNLIKELY(RTYPEDDATA_TYPE(self) != &gw_socket_type)) return NULL;
     gw_socket_t *socket = RTYPEDDATA_DATA(self);
     if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket) ||
-                socket->turns + 1 >= GW_TURNS || socket->publisher ||
+                socket->calls_since_yield + 1 >= GW_YIELD_EVERY || socket->publisher ||
                 socket->form > GW_FORM_SINGLE || socket->peers || socket->repair ||
                 socket->stale_reply_pipe))
         return NULL;
-    socket->turns++;
+    socket->calls_since_yield++;
     return socket;
 }
 
@@ -31,7 +31,7 @@ static inline void gw_set_deadline(gw_call_t *call, VALUE timeout, int64_t other
 
 /* ---- send.c, recv.c ---- */
 
-/* Makes a message of a String or a Frame, whose bytes stay until gw_part_sent. Gives an errno. */
+/* Makes a message of a String or a Frame, whose bytes stay until gw_part_sent. Returns an errno. */
 int gw_part_message(
         const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker);
 size_t gw_part_size(VALUE part);

@@ -67,7 +67,7 @@ static uint64_t monitor_events_number(zmq_msg_t *part) {
     return value;
 }
 
-/* Receives one event; libzmq has all its parts with the first. Gives an errno. */
+/* Receives one event; libzmq has all its parts with the first. Returns an errno. */
 static int monitor_events_receive_event(gw_socket_t *socket, void *pair) {
     gw_event_t event = {.next = NULL};
     zmq_msg_t part, last;
@@ -108,7 +108,7 @@ done:
     return error;
 }
 
-/* Gives whether there was an event, and an errno: EAGAIN at the end. */
+/* Returns whether there was an event, and an errno: EAGAIN at the end. */
 static bool monitor_events_drain_pair(gw_socket_t *socket, void *pair, int *error) {
     bool any = false;
     while ((*error = monitor_events_receive_event(socket, pair)) == 0) any = true;
@@ -133,7 +133,7 @@ static void monitor_events_look(gw_socket_t *socket) {
     gw_monitor_drain(socket, NULL);
 }
 
-/* Gives an errno. */
+/* Returns an errno. */
 static int monitor_events_ask(gw_socket_t *socket, const char *name, uint64_t events) {
     int rc = gw_monitor_versioned()
             ? gw_draft.socket_monitor_versioned(socket->zmq, name, events, 2, ZMQ_PAIR)
@@ -141,7 +141,7 @@ static int monitor_events_ask(gw_socket_t *socket, const char *name, uint64_t ev
     return rc == 0 ? 0 : errno;
 }
 
-/* Makes libzmq report into a new PAIR; the former PAIR gets no more events. Gives an errno. */
+/* Makes libzmq report into a new PAIR; the former PAIR gets no more events. Returns an errno. */
 static int monitor_events_start(gw_socket_t *socket, struct gw_monitor *monitor) {
     static atomic_ulong serial;
     char name[64];
@@ -271,7 +271,7 @@ static void monitor_events_move(gw_socket_t *socket, void *before) {
     monitor_events_free(socket);
 }
 
-/* Godwit makes BIND_FAILED, since libzmq's changes errno. */
+/* Reports BIND_FAILED itself: libzmq's own event overwrites errno. */
 static void monitor_events_bind_failed(gw_socket_t *socket, const char *endpoint, int error) {
     if (!socket->monitor || error == ETERM || gw_inproc(endpoint)) return; /* like libzmq */
     gw_monitor_drain(socket, NULL); /* earlier events come first */

@@ -1,6 +1,6 @@
 /* wait_connected: a PUB counts subscriptions, other types monitor events up to their first message.
- * PeerCounter (Ruby) has the same algorithm. Here no Ruby method may run: events are read in the
- * midst of other calls, where a method could raise or let another thread in. */
+ * PeerCounter (Ruby) has the same algorithm. Here no Ruby method may run: events are read
+ * during other calls, where a method could raise or let another thread in. */
 #include "frame.h"
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ static const gw_event_source_t *events_of; /* set by monitor_events.c */
 
 void gw_peers_listen_to(const gw_event_source_t *source) { events_of = source; }
 
-/* A waiter for peers waits for no message. */
+/* Wakes threads in wait_connected; their event mask is 0. */
 static void peers_wake_counting(gw_socket_t *socket) {
     for (gw_waiter_t *waiter = socket->queue.first; waiter; waiter = waiter->next) {
         if (waiter->events == 0) gw_waiter_wake(waiter);
@@ -41,7 +41,7 @@ static void peers_wake_counting(gw_socket_t *socket) {
 }
 
 /* A Godwit PUB is an XPUB (ADR 2): its peers send subscriptions. Counts them, and drops all other
- * messages. Gives the errno that ended it: EAGAIN when there is nothing more. */
+ * messages. Returns the errno that ended it: EAGAIN when there is nothing more. */
 int gw_drain_subscriptions(gw_socket_t *socket) {
     zmq_msg_t message;
     long before = socket->subscriptions;
@@ -68,10 +68,10 @@ void gw_peers_stop(gw_socket_t *socket) {
     events_of->leave(socket);
 }
 
-/* Before the first bind or connect, since a connection made earlier would be missed. Gives an
+/* Before the first bind or connect, since a connection made earlier would be missed. Returns an
  * errno. */
 static int peers_start(gw_socket_t *socket, const char *endpoint) {
-    if (gw_inproc(endpoint)) return 0; /* libzmq tells of no peer there */
+    if (gw_inproc(endpoint)) return 0; /* libzmq's monitor reports no peers over inproc */
     if (!socket->counting || socket->peers || socket->publisher) return 0;
     socket->counting = false; /* once */
     struct gw_peers *peers = calloc(1, sizeof *peers);
@@ -118,7 +118,7 @@ static void peers_opened(struct gw_peers *peers, int fd) {
 
 /* libzmq does not say whose handshake succeeded or failed, only whose connection ended: a
  * connection that may have failed counts as a failed one while one is still to end. One case stays
- * unknown: a stranger whose handshake ends without an event counts as a peer that left. */
+ * unknown: a connection whose handshake ends without an event counts as a disconnected peer. */
 static void peers_closed(struct gw_peers *peers, int fd) {
     connection_t *found = peers_find(peers, fd, false),
                  connection = {.fd = fd, .gone = true, .successes = -1, .failures = -1};
@@ -153,7 +153,7 @@ void gw_peers_record(gw_socket_t *socket, uint64_t event, int value) {
     else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) peers->established++, peers->successes++;
 }
 
-/* Gives an errno as above. */
+/* Returns 0 or an errno. */
 static int peers_drain_monitor(gw_socket_t *socket) {
     bool news = false;
     int error = events_of->drain(socket, &news);

@@ -109,7 +109,7 @@ bool gw_can_pin(VALUE string) {
     return RB_TYPE_P(root, T_STRING) && OBJ_FROZEN(root) && FL_TEST_RAW(root, RSTRING_NOEMBED);
 }
 
-/* Makes a message of the String's own bytes; gives an errno. */
+/* Makes a message of the String's own bytes; returns an errno. */
 int gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made) {
     gw_pin_t *pin = malloc(sizeof *pin);
     if (!pin) return ENOMEM;
@@ -132,7 +132,7 @@ void gw_pin_retain(gw_pin_t *pin) {
     atomic_fetch_add_explicit(&pin->refs, 1, memory_order_relaxed);
 }
 
-/* Makes the tracker wait for the pin; gives an errno. */
+/* Makes the tracker wait for the pin; returns an errno. */
 int gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker) {
     watch_t *watch = malloc(sizeof *watch);
     if (!watch) return ENOMEM;

@@ -1,6 +1,6 @@
 /* Godwit::Poller: waits for several sockets and IOs (ADR 13); gw_group_wait in wait.c waits. Every
- * function needs the GVL. No Ruby code runs between the look at what is due and the wait, so
- * nothing is due while a thread waits. */
+ * function needs the GVL. No Ruby code runs between the check for ready members and the wait, so
+ * none becomes ready unnoticed. */
 #include "proxy.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -344,7 +344,7 @@ static VALUE poller_wait(VALUE self, VALUE timeout) {
     gw_call_t call = {.self = self,
             .operation = "wait",
             .deadline = gw_deadline(gw_milliseconds(timeout, GW_FOREVER))};
-    if (gw_yield_turn(&poller->group.turns)) poller_opened(self, "wait");
+    if (gw_yield_turn(&poller->group.calls_since_yield)) poller_opened(self, "wait");
     if (poller->count == 0 && call.deadline == GW_FOREVER) {
         gw_raise_detail("PollerError", "wait",
                 "nothing is registered, so this would wait for ever: register something, or give a "

@@ -35,7 +35,7 @@ void gw_poller_collect(gw_poller_t *poller) {
 }
 
 /* Edge-triggered, and for a ZMQ_FD for reading and writing: since an eventfd is always writable,
- * the epoll reports each edge, also one that another call has consumed. Gives an errno. */
+ * the epoll reports each edge, also one that another call has consumed. Returns an errno. */
 int gw_watch_attach(gw_watch_t *watch, int fd) {
     struct epoll_event event = {.events = EPOLLET, .data.u64 = watch->serial};
     if (watch->socket || watch->events & ZMQ_POLLIN) event.events |= EPOLLIN | EPOLLRDHUP;

@@ -98,7 +98,7 @@ static inline void gw_event_signal(int fd) {
     (void)written;
 }
 
-/* Gives whether the eventfd was readable; then it is not. */
+/* Returns whether the eventfd was readable; then it is not. */
 static inline bool gw_event_clear(int fd) {
     uint64_t count;
     return read(fd, &count, sizeof count) > 0;
@@ -119,7 +119,7 @@ typedef struct gw_context {
     atomic_flag lock;          /* guards the three below; never held across a call that may block */
     struct gw_socket *sockets; /* borrowed: each socket unlinks itself before it is freed */
     struct gw_early *early;    /* owned: see inproc.c */
-    void *ender;               /* owned: libzmq socket that ends such connections; NULL at first */
+    void *closer;              /* owned: libzmq socket that ends such connections; NULL at first */
     struct gw_context *next;   /* list of the process's contexts */
     unsigned generation;
     int done_fd; /* eventfd, readable once zmq_ctx_term has returned */
@@ -138,7 +138,7 @@ void gw_context_unlock(gw_context_t *context);
 int gw_context_set_max_sockets(gw_context_t *context, int count); /* gives an errno */
 void gw_context_record_linger(gw_context_t *context, int linger);
 uint64_t gw_ractor(void);       /* number of the current one */
-int gw_descriptors(int needed); /* whether the process can open so many; gives an errno */
+int gw_descriptors(int needed); /* whether the process can open so many; returns an errno */
 void gw_after_fork(void (*function)(void));                   /* runs in each forked child */
 void gw_before_termination(void (*function)(gw_context_t *)); /* runs before zmq_ctx_term */
 void gw_init_process(void);

@@ -92,14 +92,14 @@ typedef struct {
     size_t most;
 } gw_budget_t;
 
-/* One direction of the proxy, and the message in hand: taken whole and not yet sent. */
+/* One direction of the proxy, and the message that it has received and not yet sent. */
 typedef struct {
     int from, to;        /* places */
     bool live;           /* `from` can receive and `to` can send */
-    bool captured;       /* the message in hand was copied to the capture socket */
+    bool captured;       /* the message was copied to the capture socket */
     bool observed;       /* the observer has seen it */
     bool counted;        /* its large frames are in the budget */
-    int count, capacity; /* frames in hand, and initialised */
+    int count, capacity; /* frames of the message, and initialised ones */
     size_t bytes;
     zmq_msg_t *parts; /* owned */
     zmq_msg_t batch;  /* owned while `left`: a message that becomes several */

@@ -35,7 +35,7 @@ static int proxy_loop_send_copy(gw_socket_t *to, zmq_msg_t *part, int flags) {
     return error;
 }
 
-/* Sends all frames or none; gives an errno. If a peer vanishes in mid-message, the message starts
+/* Sends all frames or none; returns an errno. If a peer vanishes in mid-message, the message starts
  * again from its first frame, as in send.c (ADR 3). So all frames but the last are sent as copies;
  * with `keep` the last too. */
 static int proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep) {
@@ -74,7 +74,7 @@ static bool proxy_loop_more_room(gw_direction_t *direction) {
     return true;
 }
 
-/* Takes the next message out of a batch; gives an errno. */
+/* Takes the next message out of a batch; returns an errno. */
 static int proxy_loop_take_from_batch(gw_proxy_t *proxy, gw_direction_t *direction) {
     int count = proxy->observing->next(&direction->batch, &direction->offset, direction->parts);
     if (!count) return ENOMEM;
@@ -84,7 +84,7 @@ static int proxy_loop_take_from_batch(gw_proxy_t *proxy, gw_direction_t *directi
     return 0;
 }
 
-/* Takes one message whole; gives an errno. */
+/* Takes one message whole; returns an errno. */
 static int proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction) {
     gw_socket_t *from = proxy->native[direction->from];
     direction->bytes = 0;
@@ -142,7 +142,7 @@ static void proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *part) {
     atomic_fetch_sub(&budget->held, size);
 }
 
-/* Counts the large frames in hand, if they fit. */
+/* Counts the large frames of the message, if they fit. */
 static bool proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direction) {
     size_t bytes = 0;
     if (direction->counted) return true;
@@ -157,7 +157,7 @@ static bool proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direct
     return true;
 }
 
-/* Sends the message in hand; gives an errno. EAGAIN: it stays in hand. */
+/* Sends the message. Returns an errno; after EAGAIN the direction keeps the message. */
 static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
     int error;
     if (proxy->native[GW_CAPTURE] && !direction->captured) {
@@ -191,7 +191,7 @@ static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
     return error;
 }
 
-/* One direction's turn; gives an errno. It takes no message that libzmq cannot send on, so that
+/* One direction's turn; returns an errno. It takes no message that libzmq cannot send on, so that
  * high-water marks hold the senders back. */
 static int proxy_loop_take_turn(
         gw_proxy_t *proxy, gw_direction_t *direction, const int *events, bool *progress) {
@@ -215,7 +215,7 @@ static int proxy_loop_take_turn(
     return 0;
 }
 
-/* Reads the events of all sockets, which also empties their mailboxes; gives an errno. Drains the
+/* Reads the events of all sockets, which also empties their mailboxes; returns an errno. Drains the
  * subscriptions of sockets that only send. */
 static int proxy_loop_look(gw_proxy_t *proxy, int *events, bool *progress) {
     for (int i = 0; i < GW_PLACES; i++) {
@@ -256,7 +256,7 @@ static void proxy_loop_go_to_sleep(gw_proxy_t *proxy) {
 }
 
 /* The loop may sleep if its last call on each socket read the events and found none. A send comes
- * after that, and may consume the edge of a new event; so with a message in hand the loop sleeps
+ * after that, and may consume the edge of a new event; so with an unsent message the loop sleeps
  * only after a turn in which no edge passed. */
 void *gw_proxy_run(void *argument) {
     gw_proxy_t *proxy = argument;

@@ -5,7 +5,7 @@
 static VALUE message_class;
 static ID id_frames;
 
-/* Takes the message over, also after an error. Gives an errno. */
+/* Takes the message over, also after an error. Returns an errno. */
 static int send_hand_over(gw_socket_t *socket, zmq_msg_t *message, int flags) {
     int error = gw_send_frame(socket, message, flags);
     if (RB_UNLIKELY(error)) zmq_msg_close(message);
@@ -66,23 +66,23 @@ static int send_set_relaxed(gw_socket_t *socket, bool relaxed) {
 
 /* ---- a REQ that was cut in mid-message (ADR 3) ---- */
 
-/* Brings a bound REQ back to where a request begins; a connected REQ is made anew by send_recreate.
- * Gives an errno. */
+/* Brings a bound REQ back to where a request begins; a connected REQ is recreated by send_recreate.
+ * Returns an errno. */
 static int send_repair_request(gw_socket_t *socket) {
     int error;
     switch (socket->repair) {
-    case GW_REQ_SOUND: return 0;
+    case GW_REQ_INTACT: return 0;
     case GW_REQ_CUT: return EAGAIN;
-    case GW_REQ_OWES_DELIMITER: /* libzmq takes the next frame for a later part */
+    case GW_REQ_NEEDS_DELIMITER: /* libzmq takes the next frame for a later part */
         error = send_bytes(socket, "", 0, ZMQ_SNDMORE);
-        if (!error) socket->repair = GW_REQ_SOUND;
+        if (!error) socket->repair = GW_REQ_INTACT;
         return error;
-    case GW_REQ_OWES_END: /* an empty frame, which no REP accepts, ends the request */
+    case GW_REQ_NEEDS_END: /* an empty frame, which no REP accepts, ends the request */
         error = send_bytes(socket, "", 0, 0);
         if (error) return error;
-        socket->repair = GW_REQ_OWES_RELAX;
+        socket->repair = GW_REQ_NEEDS_RELAX;
         /* fall through */
-    case GW_REQ_OWES_RELAX: /* libzmq waits for a reply; the caller resets the option */
+    case GW_REQ_NEEDS_RELAX: /* libzmq waits for a reply; the caller resets the option */
         return send_set_relaxed(socket, true);
     }
     return 0;
@@ -93,13 +93,13 @@ static void send_push_rest(gw_socket_t *socket, long left) {
     for (long i = left; i > 0; i--) send_bytes(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
 }
 
-/* Makes the REQ anew, as REQ#request does, if that loses no message. */
+/* Recreates the REQ, as REQ#request does, if that loses no message. */
 static void send_recreate(VALUE self, gw_socket_t *socket) {
     long left = socket->cut_left;
     if (RTEST(rb_funcall(self, rb_intern("_recreate"), 0))) return;
     send_push_rest(socket, left);
-    if (left > 0) socket->repair = GW_REQ_OWES_RELAX;
-    else socket->repair = socket->correlate ? GW_REQ_OWES_END : GW_REQ_OWES_DELIMITER;
+    if (left > 0) socket->repair = GW_REQ_NEEDS_RELAX;
+    else socket->repair = socket->correlate ? GW_REQ_NEEDS_END : GW_REQ_NEEDS_DELIMITER;
     socket->stale_reply_pipe = true;
 }
 
@@ -109,7 +109,7 @@ static void send_mark_sent(VALUE message) {
 }
 
 /* libzmq gives EAGAIN in mid-message when the peer vanished (ADR 3). PUSH and DEALER drop the rest
- * of the message; then Godwit sends it again from its first part. Gives an errno: EAGAIN when the
+ * of the message; then Godwit sends it again from its first part. Returns an errno: EAGAIN when the
  * call would block, with no part sent. */
 static int send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker) {
     bool single = !RB_TYPE_P(message, T_ARRAY);
@@ -122,16 +122,16 @@ static int send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *trac
         if (!(events & ZMQ_POLLOUT)) return EAGAIN;
     }
     do {
-        bool begun = socket->repair == GW_REQ_OWES_DELIMITER;
-        error = RB_UNLIKELY(socket->repair != GW_REQ_SOUND) ? send_repair_request(socket) : 0;
+        bool begun = socket->repair == GW_REQ_NEEDS_DELIMITER;
+        error = RB_UNLIKELY(socket->repair != GW_REQ_INTACT) ? send_repair_request(socket) : 0;
         for (i = 0; !error && i < count; i++) {
             VALUE part = single ? message : RARRAY_AREF(message, i);
             error = send_part(socket, part, i + 1 < count ? ZMQ_SNDMORE : 0, tracker);
         }
-        if (RB_UNLIKELY(socket->repair == GW_REQ_OWES_RELAX)) {
+        if (RB_UNLIKELY(socket->repair == GW_REQ_NEEDS_RELAX)) {
             send_set_relaxed(socket, socket->relaxed);
             /* The first part is sent, which begins a new request. */
-            if (i > 1 || !error) socket->repair = GW_REQ_SOUND;
+            if (i > 1 || !error) socket->repair = GW_REQ_INTACT;
         }
         if (RB_LIKELY(!error)) {
             if (!RB_TYPE_P(message, T_STRING)) send_mark_sent(message);

@@ -99,7 +99,7 @@ static char *rows_separator_after(rows_t *rows) {
     return memmem(from, left, rows->separator, rows->separator_size);
 }
 
-/* By the first byte of a character in UTF-8. */
+/* Returns the length of a UTF-8 character from its first byte. */
 static size_t rows_character_size(unsigned char byte) {
     return byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
 }

@@ -123,10 +123,10 @@ static VALUE socket_alloc(VALUE class) {
 
 gw_socket_t *gw_socket_open(VALUE self, const char *operation) {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
-    bool lent = socket->state == GW_IN_PROXY;
-    if (RB_UNLIKELY(socket->state != GW_OPEN && !lent)) gw_raise_closed(operation, self);
+    bool in_proxy = socket->state == GW_IN_PROXY;
+    if (RB_UNLIKELY(socket->state != GW_OPEN && !in_proxy)) gw_raise_closed(operation, self);
     if (RB_UNLIKELY(gw_socket_forked(socket))) gw_raise_forked(operation, self);
-    if (RB_UNLIKELY(lent)) gw_raise_busy(operation, self);
+    if (RB_UNLIKELY(in_proxy)) gw_raise_busy(operation, self);
     return socket;
 }
 
@@ -142,8 +142,10 @@ gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds) {
 /* Another fiber may close the socket meanwhile. */
 void gw_yield_fiber(gw_call_t *call) {
     gw_socket_t *socket = call->socket;
-    if (RB_UNLIKELY(socket->look != NULL) && socket->turns + 1 >= GW_TURNS) socket->look(socket);
-    if (gw_yield_turn(&socket->turns)) call->socket = gw_socket_open(call->self, call->operation);
+    if (RB_UNLIKELY(socket->look != NULL) && socket->calls_since_yield + 1 >= GW_YIELD_EVERY)
+        socket->look(socket);
+    if (gw_yield_turn(&socket->calls_since_yield))
+        call->socket = gw_socket_open(call->self, call->operation);
 }
 
 static int socket_descriptors_needed(gw_context_t *context) {
@@ -151,7 +153,7 @@ static int socket_descriptors_needed(gw_context_t *context) {
     return context->started ? 2 : 4 + 2 * (threads < 0 ? 1 : threads);
 }
 
-/* Makes the libzmq socket of `type` in socket->context; gives an errno. */
+/* Makes the libzmq socket of `type` in socket->context; returns an errno. */
 static int socket_make(gw_socket_t *socket) {
     /* A SUB has no unsent messages, only subscriptions. */
     gw_context_t *context = socket->context;
@@ -174,7 +176,7 @@ static int socket_make(gw_socket_t *socket) {
         gw_zmq_set(socket->zmq, ZMQ_XPUB_VERBOSER, &yes, sizeof yes);
     }
     gw_forget_frames(socket);
-    socket->repair = GW_REQ_SOUND;
+    socket->repair = GW_REQ_INTACT;
     socket->sent = false;
     socket->relaxed = socket->correlate = socket->stale_reply_pipe = false;
     socket->subscriptions = 0;

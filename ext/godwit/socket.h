@@ -30,7 +30,7 @@ int gw_send_indirectly(gw_socket_t *socket, zmq_msg_t *message, int flags);
 int gw_settle(gw_socket_t *socket, int error); /* after a call that gave this errno; returns it */
 void gw_settle_message(gw_socket_t *socket);   /* after a whole message */
 
-/* Gives an errno. */
+/* Returns an errno. */
 static inline int gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message) {
     int error = RB_UNLIKELY(socket->indirect) ? gw_receive_indirectly(socket, message)
                                               : gw_zmq_receive(socket->zmq, message);
@@ -40,7 +40,7 @@ static inline int gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message) {
     return 0;
 }
 
-/* Gives an errno. After an error the caller still owns the message. */
+/* Returns an errno. After an error the caller still owns the message. */
 static inline int gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int flags) {
     int error = RB_UNLIKELY(socket->indirect) ? gw_send_indirectly(socket, message, flags)
                                               : gw_zmq_send(socket->zmq, message, flags);
@@ -55,7 +55,7 @@ int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size); /
 int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size); /* likewise */
 /* Runs the body, which moves messages and does not wait; settles once at its end. */
 VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument);
-int gw_keep_message(gw_socket_t *socket); /* before a disconnect; gives an errno */
+int gw_keep_message(gw_socket_t *socket); /* before a disconnect; returns an errno */
 void gw_forget_frames(gw_socket_t *socket);
 
 /* ---- inproc.c: connections to names that are not bound yet; -1 with errno as libzmq ---- */
@@ -104,7 +104,7 @@ extern const gw_socket_part_t *gw_socket_parts[]; /* NULL after the last */
 
 gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* raises unless it is usable */
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
-void gw_yield_fiber(gw_call_t *call);     /* lets other fibers run, every GW_TURNS messages */
+void gw_yield_fiber(gw_call_t *call);     /* lets other fibers run, every GW_YIELD_EVERY messages */
 void gw_socket_left(gw_socket_t *socket); /* a waiter or a proxy has left it */
 void gw_init_socket(void);
 

@@ -94,7 +94,7 @@ static void transfer_free_frames(gw_frames_t *frames) {
     *frames = (gw_frames_t){0};
 }
 
-/* The next kept frame, else the next of libzmq's; gives an errno. */
+/* The next kept frame, else the next of libzmq's; returns an errno. */
 static int transfer_next_frame(gw_socket_t *socket, zmq_msg_t *message) {
     gw_frames_t *kept = &socket->kept;
     if (kept->first == kept->last) return gw_zmq_receive(socket->zmq, message);
@@ -109,7 +109,7 @@ static bool transfer_reads_ahead(const gw_socket_t *socket) {
     return type == ZMQ_ROUTER || type == ZMQ_REP || type == ZMQ_SUB || type == ZMQ_XSUB;
 }
 
-/* Keeps the frames up to the end of the message; gives an errno. */
+/* Keeps the frames up to the end of the message; returns an errno. */
 static int transfer_keep_to_end(gw_socket_t *socket) {
     bool more = true;
     int error = 0;
@@ -124,8 +124,9 @@ static int transfer_keep_to_end(gw_socket_t *socket) {
     return error == EAGAIN ? 0 : error;
 }
 
-/* Takes a message whole before a disconnect; gives an errno. These types hold its first frame once
- * they were asked for events, and libzmq aborts if the other frames end with the connection. */
+/* Takes a message whole before a disconnect; returns an errno. These types hold its first frame
+ * once they were asked for events, and libzmq aborts if the other frames end with the
+ * connection. */
 int gw_keep_message(gw_socket_t *socket) {
     if (!transfer_reads_ahead(socket)) return 0;
     int error = 0;

@@ -58,7 +58,7 @@ static VALUE wait_without_gvl(VALUE argument) {
     return Qnil;
 }
 
-/* Gives the state of rb_protect: not 0 if an interrupt raised. */
+/* Returns the state of rb_protect: not 0 if an interrupt raised. */
 static int wait_in_thread(gw_waiter_t *waiter, int fd, gw_deadline_t deadline, bool *seen) {
     int state = 0;
     poll_t poll = {.deadline = deadline, .ready = -2, .waiter = waiter};
@@ -114,7 +114,7 @@ static void wait_after_fork(void) {
     close(fd);
 }
 
-/* Gives an errno. */
+/* Returns an errno. */
 static int wait_make_io(gw_waiter_t *waiter, int fd) {
     struct epoll_event event = {.events = EPOLLIN};
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -180,7 +180,7 @@ static _Thread_local int waits_of_thread;
 
 bool gw_wait_interrupted(void) { return waits_of_thread > 0; }
 
-/* Waits in a queue until `fd` is readable or the waiter is woken. Gives the state of rb_protect. */
+/* Waits in a queue until `fd` is readable or the waiter is woken. Returns rb_protect's state. */
 static int wait_in_queue(
         gw_wait_queue_t *queue, gw_call_t *call, short events, int fd, bool reuse, bool *again) {
     gw_waiter_t *waiter = gw_waiter_take(queue, reuse);
@@ -283,9 +283,9 @@ bool gw_group_wait(gw_call_t *call, gw_group_t *group) {
     return again || !wait_passed(call->deadline);
 }
 
-bool gw_yield_turn(unsigned *turns) {
-    if (RB_LIKELY(++*turns < GW_TURNS)) return false;
-    *turns = 0;
+bool gw_yield_turn(unsigned *calls) {
+    if (RB_LIKELY(++*calls < GW_YIELD_EVERY)) return false;
+    *calls = 0;
     VALUE scheduler = rb_fiber_scheduler_current();
     if (NIL_P(scheduler)) return false;
     rb_fiber_scheduler_kernel_sleep(scheduler, INT2FIX(0));

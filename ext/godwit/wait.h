@@ -7,13 +7,13 @@
 /* GW_IN_PROXY: a proxy's loop uses the socket without the GVL; every other use is refused. */
 typedef enum { GW_NEW, GW_OPEN, GW_IN_PROXY, GW_CLOSING, GW_CLOSED } gw_state_t;
 
-/* A REQ whose peer vanished in mid-message, and what it still owes libzmq (see send.c). */
+/* A REQ whose peer vanished in mid-message, and what libzmq still needs (see send.c). */
 typedef enum {
-    GW_REQ_SOUND,
+    GW_REQ_INTACT,
     GW_REQ_CUT,
-    GW_REQ_OWES_DELIMITER,
-    GW_REQ_OWES_END,
-    GW_REQ_OWES_RELAX
+    GW_REQ_NEEDS_DELIMITER,
+    GW_REQ_NEEDS_END,
+    GW_REQ_NEEDS_RELAX
 } gw_req_repair_t;
 
 /* The form of a socket type's messages; all but the first belong to draft types. */
@@ -62,13 +62,13 @@ typedef struct gw_socket {
     size_t copy_threshold; /* bytes from which on frozen Strings are sent in place */
     uint64_t ractor;       /* the Ractor that owns and uses it */
     unsigned generation;
-    unsigned turns;       /* messages since a fiber last yielded */
-    int fd;               /* borrowed from libzmq: ZMQ_FD, or the descriptor of `poller` */
-    int edge_fd;          /* owned: epoll that remembers edges, see wait_queue.c; -1 before */
-    int type;             /* libzmq's number */
-    int proxy_linger;     /* ms, while a proxy uses it */
-    gw_frames_t kept;     /* received before a disconnect, not yet read */
-    gw_frames_t envelope; /* REP: of the request in hand */
+    unsigned calls_since_yield; /* messages since a fiber last yielded */
+    int fd;                     /* borrowed from libzmq: ZMQ_FD, or the descriptor of `poller` */
+    int edge_fd;                /* owned: epoll that remembers edges, see wait_queue.c; -1 before */
+    int type;                   /* libzmq's number */
+    int proxy_linger;           /* ms, while a proxy uses it */
+    gw_frames_t kept;           /* received before a disconnect, not yet read */
+    gw_frames_t envelope;       /* REP: of the request being answered */
     gw_state_t state;
     gw_rep_turn_t turn;
     gw_req_repair_t repair;
@@ -92,7 +92,7 @@ static inline bool gw_socket_forked(const gw_socket_t *socket) {
 
 /* ---- pool.c ---- */
 
-/* Makes a message with a copy of the bytes. Gives an errno. Needs no lock. */
+/* Makes a message with a copy of the bytes. Returns an errno. Needs no lock. */
 int gw_message_init(zmq_msg_t *message, const char *data, size_t size);
 
 /* ---- wait_queue.c ---- */
@@ -115,7 +115,7 @@ typedef struct gw_group {
     struct gw_watch *due, *last_due; /* borrowed */
     int epoll_fd;                    /* owned while state is OPEN or CLOSING */
     unsigned generation;
-    unsigned turns; /* waits that returned at once since a fiber last yielded */
+    unsigned calls_since_yield; /* waits that returned at once since a fiber last yielded */
     gw_state_t state;
 } gw_group_t;
 
@@ -173,11 +173,11 @@ typedef struct {
 /* The functions that wait give false when time is up. They raise on close and on interrupts. */
 gw_deadline_t gw_deadline(int64_t milliseconds);
 bool gw_wait(gw_call_t *call, short events);
-bool gw_wait_on(gw_call_t *call, short events, int fd); /* on another descriptor of the socket */
+bool gw_wait_on(gw_call_t *call, short events, int fd); /* as gw_wait, on `fd` instead of ZMQ_FD */
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline); /* no socket */
 bool gw_group_wait(gw_call_t *call, gw_group_t *group); /* only while nothing is due */
 bool gw_wait_interrupted(void);      /* whether this is a trap handler that interrupted a wait */
-bool gw_yield_turn(unsigned *turns); /* true: this was call GW_TURNS, and other fibers ran */
+bool gw_yield_turn(unsigned *calls); /* true: this was call GW_YIELD_EVERY, and other fibers ran */
 void gw_init_wait(void);
 
 #endif

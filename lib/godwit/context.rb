@@ -28,7 +28,7 @@ module Godwit
       # @return [Context] or the block's value
       def new(**options, &block) = AutoClose.with(super, &block)
 
-      # The process's default context. Made at the first call, and anew in a forked child or after
+      # The process's default context. Made at the first call, and again in a forked child or after
       # it was closed.
       # @return [Context]
       def default

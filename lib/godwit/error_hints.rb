@@ -27,7 +27,7 @@ module Godwit
       when Header::EFSM then turn(object.type, operation)
       when Errno::ENODEV::Errno then device(object) || ipv6(object, endpoint)
       when Errno::EINVAL::Errno then ipv6(object, endpoint)
-      when Errno::ETIMEDOUT::Errno then patience(object, operation)
+      when Errno::ETIMEDOUT::Errno then timed_out(object, operation)
       when Errno::EBUSY::Errno
         "another thread or fiber waits on this socket: use one REQ per thread"
       when Errno::EHOSTUNREACH::Errno then gone(object.type)
@@ -123,7 +123,7 @@ module Godwit
     end
 
     # The fix for a time-out.
-    def patience(socket, operation)
+    def timed_out(socket, operation)
       if socket.endpoints.empty?
         "the socket is neither bound nor connected"
       elsif socket.type == :SUB && !socket.subscribed?

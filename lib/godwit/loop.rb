@@ -2,7 +2,7 @@
 
 require "socket"
 require_relative "loop/registrations"
-require_relative "loop/fair_yield"
+require_relative "loop/running"
 
 module Godwit
   # A reactor: one thread or fiber waits for sockets, IOs and timers, and calls the callback of each
@@ -41,7 +41,7 @@ module Godwit
   # @see https://zeromq.org/get-started/?language=c&library=czmq CZMQ's zloop
   class Loop
     include Registrations
-    include FairYield
+    include Running
 
     class << self
       undef_method :allocate # initialize must run

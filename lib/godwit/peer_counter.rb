@@ -2,7 +2,7 @@
 
 module Godwit
   # Counts the peers of a socket from the events of libzmq's monitor. ext/godwit/peers.c has the
-  # same algorithm for the extension, which reads the events in the midst of its own calls, where
+  # same algorithm for the extension, which reads the events during its own calls, where
   # no Ruby code may run. That file says how the algorithm guesses, and what it cannot tell.
   # @private
   class PeerCounter

@@ -91,7 +91,7 @@ class InteropMessagesTest < InteropCase
     assert_equal ["", "hello"], question
     again, *question = router.recv
     assert_equal ["", "hello"], question
-    refute_equal first, again, "the socket was not made anew"
+    refute_equal first, again, "the socket was not recreated"
     router.send first, "", "late"
     # On a slow machine this answer may be late too: then there are more questions.
     while answer.alive?

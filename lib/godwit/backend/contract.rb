@@ -40,7 +40,7 @@ module Godwit
         _open _close _closed? _forked? _register _modify _remove _members _wait _waiters
       ].freeze
 
-      # _control takes :stop, :pause or :resume. _observe takes an object whose `record` is told of
+      # _control takes :stop, :pause or :resume. _observe takes an object whose `record` gets
       # each message. With the extension it is one of the extension's.
       PROXY = %i[
         _open _observe _bound _acquire _release _loop _control _paused? _running? _forked? _counters

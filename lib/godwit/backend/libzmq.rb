@@ -14,14 +14,14 @@ module Godwit
       module_function
 
       # @param names [Array<String>] what was looked for
-      # @param complaints [Array<String>] what the loader said to each; words about absent files
+      # @param messages [Array<String>] what the loader said to each; words about absent files
       #   appear in the error only when there are no others
       # @param instead [String] how to choose another libzmq
       # @return [LoadError]
-      def not_found(names, where, complaints, instead)
-        telling = complaints.grep_v(ABSENT).uniq
+      def not_found(names, where, messages, instead)
+        telling = messages.grep_v(ABSENT).uniq
         what = telling.empty? ? "was not found" : "could not be loaded"
-        telling = complaints.first(1) if telling.empty?
+        telling = messages.first(1) if telling.empty?
         LoadError.new("libzmq #{what}: looked for #{names.join(", ")} in #{where}\n" \
           "  install it: #{PACKAGES}\n  #{instead}\n" \
           "  the loader said: #{telling.join("\n                   ")}")

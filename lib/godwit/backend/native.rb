@@ -32,7 +32,7 @@ module Godwit
           return Libzmq.not_found(["libzmq.so.5"], Libzmq.folders, [said], INSTEAD)
         end
         LoadError.new("Godwit's C extension cannot be loaded\n" \
-          "  build it anew for this Ruby and this libzmq: gem pristine godwit; a checkout: " \
+          "  rebuild it for this Ruby and this libzmq: gem pristine godwit; a checkout: " \
           "bin/setup --force\n  the loader said: #{said}")
       end
 

@@ -11,7 +11,7 @@ module Godwit
       # Seconds after the last broadcast in which a payload still counts as an echo.
       ECHO = 1.0
       # Seconds that `close` waits for the thread, which a trap block can hold up.
-      PATIENCE = 1.0
+      CLOSE_TIMEOUT = 1.0
       # Seconds of one ConditionVariable#wait; longer waits repeat it.
       LONGEST = 1e6
 
@@ -82,7 +82,7 @@ module Godwit
       end
 
       def join
-        @thread.join(PATIENCE) unless Thread.current.equal?(@thread)
+        @thread.join(CLOSE_TIMEOUT) unless Thread.current.equal?(@thread)
       end
 
       private

@@ -15,7 +15,7 @@ module Godwit
         def choose(wanted)
           return new("*", "", "255.255.255.255").freeze if wanted == "*"
           found = able.find { |one| wanted.nil? || one.name == wanted || one.address == wanted }
-          found or raise Errors.build(InterfaceError, :beacon, nil, complaint(wanted))
+          found or raise Errors.build(InterfaceError, :beacon, nil, message(wanted))
         end
 
         private
@@ -51,7 +51,7 @@ module Godwit
           [own | hosts].pack("N").unpack("C4").join(".")
         end
 
-        def complaint(wanted)
+        def message(wanted)
           found = able.map { |one| "#{one.name} (#{one.address})" }
           there = "none does here: it must be up, with an IPv4 address, and no loopback"
           there = "here: #{found.join(", ")}" if found.any?

@@ -7,7 +7,7 @@ module Godwit
   # @private
   module Constants
     # messages that a fiber moves before it lets other fibers run
-    TURNS = 128
+    YIELD_EVERY = 128
     # messages that send_many and recv_many move in one native call
     BATCH = 1024
     # bytes after which recv_many takes no further message

@@ -825,7 +825,7 @@ module Godwit
         set(:xpub_manual, value)
       end
 
-      # A message for each subscriber that connects (if it has subscribed to it).
+      # Sent to each new subscriber whose subscription matches the message.
       # (ZMQ_XPUB_WELCOME_MSG; PUB, XPUB only; since libzmq 4.2; takes effect at once.)
       # @param value [String, nil] 1 to 1048576 bytes; nil: none
       # @raise [OptionError] when the value is not allowed
@@ -1634,7 +1634,7 @@ module Godwit
       # @see https://libzmq.readthedocs.io/en/latest/zmq_ctx_get.html
       def message_struct_size = get(:message_struct_size)
 
-      # Let the I/O threads run on this CPU (and on others added). Without any, they run on all CPUs.
+      # Adds a CPU on which the I/O threads may run. Without this option they run on all CPUs.
       # (ZMQ_THREAD_AFFINITY_CPU_ADD; since libzmq 4.3; set it before the first socket.)
       # @param value [Integer] CPU, 0 to 1023
       # @raise [OptionError] when the value is not allowed

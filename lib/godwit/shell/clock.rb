@@ -10,7 +10,7 @@ module Godwit
       attr_reader :timed_out
 
       def initialize(plan)
-        @start = @quiet = @silent = Timeout.now
+        @start = @idle_start = @silent = Timeout.now
         @idle = plan.idle
         @drain = plan.drain
         @timeout = plan.timeout && @start + plan.timeout
@@ -22,9 +22,9 @@ module Godwit
       def truncated? = @truncated || false
       def spent = Timeout.now - @start
 
-      # The caller asks for rows again: `idle:` does not count the time until now.
+      # Restarts the `idle:` timer when the caller asks for rows.
       def resume
-        @quiet = Timeout.now if @idle
+        @idle_start = Timeout.now if @idle
       end
 
       def over?(sources, ended:)
@@ -33,7 +33,7 @@ module Godwit
         now = Timeout.now
         ends = {}
         ends[:timeout] = @timeout if @timeout
-        ends[:idle] = quiet_since(sources, now) + @idle if @idle
+        ends[:idle] = idle_since(sources, now) + @idle if @idle
         ends[:drain] = silent_since(sources, now) + @drain if @drain && ended
         name, @waits_for = ends.min_by(&:last)
         return false unless @waits_for && now >= @waits_for
@@ -46,11 +46,11 @@ module Godwit
 
       private
 
-      def quiet_since(sources, now)
+      def idle_since(sources, now)
         rows = sources.sum { |source| source.yields? ? source.rows : 0 }
-        @quiet = now if rows != @rows
+        @idle_start = now if rows != @rows
         @rows = rows
-        @quiet
+        @idle_start
       end
 
       # The end of the processes counts as output.

@@ -7,10 +7,10 @@ module Godwit
     # @private
     class Job
       # After so many reads or rows without a wait, other fibers run and the processes are checked.
-      TURNS = 16
+      YIELD_EVERY = 16
       ROWS = 2_000
 
-      # Seconds between two checks for a stopped child, which no descriptor tells.
+      # Seconds between two checks for a stopped child, which no descriptor reports.
       LOOK_FOR_STOPPED = 0.5
 
       # Signals of a terminal or the system that end a program. A command gets the signal that ended
@@ -22,7 +22,7 @@ module Godwit
       def initialize(plan, reuse: plan.reuse)
         @plan = plan
         @clock = Clock.new(plan)
-        @turns = @looked = 0
+        @reads_since_yield = @looked = 0
         @terminal = !plan.foreground && Job.terminal?
         @processes = Processes.new(plan.grace)
         launch = Launch.new(plan, @processes)
@@ -93,7 +93,7 @@ module Godwit
           first = forwarded
           @stdin_writer&.kill
           # First the poller: a waiting thread must not look at pipes that are closed.
-          @poller.close unless @processes.foreign?
+          @poller.close unless @processes.forked?
           @all.each(&:close)
           @processes.stop(first)
         ensure
@@ -120,20 +120,20 @@ module Godwit
 
       # Reads each pipe at most once. Waits if there was nothing.
       def turn(&block)
-        refuse_child if @processes.foreign?
+        refuse_child if @processes.forked?
         busy = false
         @sources.delete_if do |source|
           answer = source.take(@clock.deadline, &block)
           raise too_long if answer == Source::TOO_LONG
           busy = true if answer == Source::MORE
-          answer == Source::ENDED && part_with(source)
+          answer == Source::ENDED && close_source(source)
         end
         return if over?
         raise @stdin_writer.error if @stdin_writer&.error
         return @over = true if @sources.empty? && @exits.empty?
         return @over = true if @clock.over?(@sources, ended: @exits.empty?)
         return wait(@clock.left) unless busy
-        return if (@turns += 1) % TURNS != 0 && few?
+        return if (@reads_since_yield += 1) % YIELD_EVERY != 0 && few?
         let_others_run
         wait(0)
       end
@@ -155,7 +155,7 @@ module Godwit
         sleep(0) if Fiber.respond_to?(:current_scheduler) && Fiber.current_scheduler
       end
 
-      def part_with(source)
+      def close_source(source)
         unless_closed { @poller.remove(source.io) }
         source.close
         true
@@ -173,7 +173,7 @@ module Godwit
         seconds = [seconds, Pidfd::LOOK_AGAIN].compact.min unless unseen.empty?
         seconds = [seconds, LOOK_FOR_STOPPED].compact.min if @terminal
         unless_closed do
-          @poller.wait(seconds).each { |event| see_exit(event.object) if @exits.key?(event.object) }
+          @poller.wait(seconds).map(&:object).each { |io| handle_exit(io) if @exits.key?(io) }
         end
         unseen.each { |pid| @exits.delete(pid) if @exits[pid].exited? }
         refuse_terminal if @terminal
@@ -194,7 +194,7 @@ module Godwit
         @exits[io || child.pid] = child
       end
 
-      def see_exit(io)
+      def handle_exit(io)
         @poller.remove(io)
         io.close
         @exits.delete(io)

@@ -16,14 +16,14 @@ module Godwit
       def initialize(plan, processes)
         @plan = plan
         @processes = processes
-        @theirs = []
+        @child_ends = []
         JavaModules.check(plan.operation) if RUBY_ENGINE == "jruby"
         check_folder
         plan.pty ? start_in_terminal : start
         ready = true
       ensure
         [@out, @err, @input].each { |io| io&.close } unless ready
-        @theirs&.each(&:close)
+        @child_ends&.each(&:close)
       end
 
       private
@@ -35,7 +35,7 @@ module Godwit
         *upstream, last = @plan.commands
         upstream.each do |words|
           following, out = pipe
-          @theirs << following << out
+          @child_ends << following << out
           spawn(words, in: from, out: out, err: (error == :merge) ? to : error)
           from = following
         end
@@ -101,13 +101,13 @@ module Godwit
         return @plan.foreground ? :in : File::NULL if @plan.input.nil?
         io = opened(:input) and return io
         reading, @input = pipe
-        theirs(reading)
+        child_end(reading)
       end
 
       def last_output
         return :out if @plan.outward
         @out, writing = pipe
-        theirs(writing)
+        child_end(writing)
       end
 
       def error_output
@@ -118,7 +118,7 @@ module Godwit
         else
           return opened(:err) unless @plan.err_piped?
           @err, writing = pipe
-          theirs(writing)
+          child_end(writing)
         end
       end
 
@@ -129,8 +129,8 @@ module Godwit
       end
 
       # @return [IO] the child's, closed in this process once it has started
-      def theirs(io)
-        @theirs << io
+      def child_end(io)
+        @child_ends << io
         io
       end
 

@@ -25,7 +25,7 @@ module Godwit
       end
 
       # @return [Boolean] whether this process is a fork of the one that started them
-      def foreign? = @owner != Process.pid
+      def forked? = @owner != Process.pid
       def add(child) = @lock.synchronize { @children << child }
       def exited? = @lock.synchronize { @children.all?(&:exited?) }
       def settled? = @lock.synchronize { @children.all?(&:settled?) }
@@ -34,12 +34,12 @@ module Godwit
 
       # Sends a signal to all groups.
       def signal(name)
-        @lock.synchronize { @children.each { |child| child.signal(name) } } unless foreign?
+        @lock.synchronize { @children.each { |child| child.signal(name) } } unless forked?
       end
 
       # Ends all groups. When an interrupt ends the wait, the {Reaper} stops them on its thread.
       def stop(first = :TERM)
-        return if foreign? || settled?
+        return if forked? || settled?
         Thread.handle_interrupt(Object => :never) do
           signals(first).each do |name, seconds|
             signal(name)
@@ -150,7 +150,7 @@ module Godwit
 
       class << self
         # @return [Array<Processes>] those of this process that are not settled
-        def running = @lock.synchronize { @running.keys }.reject(&:foreign?)
+        def running = @lock.synchronize { @running.keys }.reject(&:forked?)
 
         # Sends a signal to all of them.
         # @raise [ThreadError] in a trap handler
@@ -161,7 +161,7 @@ module Godwit
 
         def watch(processes)
           @lock.synchronize do
-            @running.delete_if { |other, _| other.foreign? }
+            @running.delete_if { |other, _| other.forked? }
             @running[processes] = true
             next if @at_exit == Process.pid
             @at_exit = Process.pid
@@ -188,7 +188,7 @@ module Godwit
         # @param open [Array<#close>] what the job has open; none of it may refer to the job
         def finalizer(processes, stdin_writer, open)
           proc do
-            unless processes.foreign?
+            unless processes.forked?
               stdin_writer&.kill
               take(processes, open)
             end
@@ -197,7 +197,7 @@ module Godwit
 
         private
 
-        # Commands that later at_exit blocks start register this anew.
+        # Commands that later at_exit blocks start register this again.
         def stop_all
           return unless @at_exit == Process.pid
           @at_exit = nil

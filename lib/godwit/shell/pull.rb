@@ -37,7 +37,7 @@ module Godwit
         @ends = []
         @ids = {}
         @wake, @waker = IO.pipe
-        Peers.new(socket) { |change| note(change) }
+        Peers.new(socket) { |change| record_change(change) }
       end
 
       # Yields the rows as they come, until the end; then closes the socket, which tells the Push
@@ -59,7 +59,7 @@ module Godwit
       # @yieldparam rows [Array<String, Array(Symbol, String)>] one or more
       # @return [self] or, without a block, an Enumerator
       # @raise [TimeoutError] when time is up
-      # @raise [UnsupportedError] over inproc, where libzmq does not tell of its connections
+      # @raise [UnsupportedError] over inproc, where libzmq reports no connections
       # @raise [Error] of the socket
       def each_batch(most = 256, timeout: nil)
         return to_enum(:each_batch, most, timeout: timeout) unless block_given?
@@ -77,7 +77,7 @@ module Godwit
         close if @over || block_given?
       end
 
-      # @return [Boolean] whether every Push told of its end
+      # @return [Boolean] whether every Push reported its end
       def complete? = !@ends.empty? && !@broken
 
       # @return [Integer, nil] the command's exit status, or 128 and the number of the signal that
@@ -106,7 +106,7 @@ module Godwit
 
       private
 
-      def note(change)
+      def record_change(change)
         change.positive? ? @came += 1 : @gone += 1
         @waker.write_nonblock(".") if change.negative?
       rescue IO::WaitWritable, IOError, Errno::EPIPE
@@ -114,7 +114,7 @@ module Godwit
       end
 
       # The rows that are there; waits when there are none. libzmq hands over the rows of a peer
-      # that left before it tells that the peer has left.
+      # that left before it reports that the peer has left.
       def take(most, poller)
         gone = @gone
         here = @came - gone
@@ -138,10 +138,10 @@ module Godwit
       end
 
       def rows_of(messages)
-        messages.filter_map { |message| Pull.row(message) || note_end(*message) }
+        messages.filter_map { |message| Pull.row(message) || record_end(*message) }
       end
 
-      def note_end(kind, text, *rest)
+      def record_end(kind, text, *rest)
         facts = JSON.parse(text, symbolize_names: true) if kind == Push::END_OF_ROWS && rest.empty?
         raise JSON::ParserError unless facts.is_a?(Hash) && facts[:id].is_a?(String)
         @ends << facts.except(:id) unless @ids[facts[:id]]

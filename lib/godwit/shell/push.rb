@@ -35,12 +35,12 @@ module Godwit
         @changed.call(change) unless change.zero?
       end
 
-      # The counter may take a stranger's leaving for a peer's: the last peer has left only when no
-      # connection is open.
+      # The counter may count an unidentified connection's end as a peer's: the last peer has left
+      # only when no connection is open.
       def known = [@counter.established, (@came && @counter.open > 0) ? 1 : 0].max
     end
 
-    # Sends rows to a PUSH, and then tells the peers of the end: `godwit sh push` uses it. Each row
+    # Sends rows to a PUSH, and then the end to the peers: `godwit sh push` uses it. Each row
     # is a message; the pulling peers share the rows. After the last row each peer gets the
     # command's status, which {Pull} understands, and leaves. When all peers have left before that,
     # as in `… | head`, the command is stopped.
@@ -58,8 +58,8 @@ module Godwit
       # The first frame of the last message.
       END_OF_ROWS = "end"
 
-      LEAVING = 1 # seconds that peers have in any case to receive the end
-      # Seconds after which the peers are told of the end again: first, and at most.
+      LEAVING = 1 # minimum time in seconds for peers to receive the end message
+      # Seconds after which the Push sends the end to the peers again: first, and at most.
       AGAIN = [0.1, 5].freeze
       private_constant :LEAVING, :AGAIN
 
@@ -77,8 +77,8 @@ module Godwit
         socket.linger = Context::BRIEF_LINGER
         @lock = Mutex.new
         @changed = ConditionVariable.new
-        @peers = @owed = 0
-        Peers.new(socket) { |change| note(change) }
+        @peers = @ends_due = 0
+        Peers.new(socket) { |change| record_change(change) }
       end
 
       # @private
@@ -95,7 +95,7 @@ module Godwit
       def self.check_transport(operation, socket, instead)
         return if socket.endpoints.none? { |endpoint| endpoint.start_with?("inproc:") }
         raise Errors.build(UnsupportedError, operation, socket.endpoints.first,
-          "over inproc libzmq does not tell of its connections: take #{instead}")
+          "over inproc libzmq reports no connections: take #{instead}")
       end
 
       # @private
@@ -107,14 +107,14 @@ module Godwit
         status.exitstatus || 128 + Signal.list.fetch(status.signal.to_s, 0)
       end
 
-      # Runs the command, sends its rows, tells the peers of the end, and waits until they have
+      # Runs the command, sends its rows, sends the end to the peers, and waits until they have
       # left. It waits for one peer at least.
       # @param stream [Stream] of {Shell.rows} or {Shell.pipe}
       # @param timeout [Integer, Float, nil] seconds for all of it
       # @param count [Integer, nil] ends after so many rows, 1 or more
       # @return [Status]
       # @raise [TimeoutError] when time is up
-      # @raise [UnsupportedError] over inproc, where libzmq does not tell of its connections
+      # @raise [UnsupportedError] over inproc, where libzmq reports no connections
       # @raise [SystemCallError, RowTooLongError] as {Stream#each}
       def run(stream, timeout: nil, count: nil)
         unless stream.is_a?(Stream)
@@ -126,7 +126,7 @@ module Godwit
         @until = timeout && Timeout.now + timeout
         @stream = stream
         status = send_rows(count)
-        tell_of_end(status) unless @left
+        send_end(status) unless @left
         status
       ensure
         @socket.close
@@ -146,11 +146,11 @@ module Godwit
 
       def left = @until && [@until - Timeout.now, 0].max
 
-      def note(change)
+      def record_change(change)
         leaves = @lock.synchronize do
           @peers += change
           @left = true if @peers.zero?
-          @owed = @peers if @ending
+          @ends_due = @peers if @ending
           @changed.broadcast
           @left
         end
@@ -160,18 +160,18 @@ module Godwit
       end
 
       # libzmq chooses the peer for a message: one peer may get two ends and another none, and a
-      # message to a leaving peer is lost. So all peers are told again when one comes or leaves, and
-      # from time to time.
-      def tell_of_end(status)
+      # message to a leaving peer is lost. So the Push sends the end to all peers again when one
+      # comes or leaves, and from time to time.
+      def send_end(status)
         @until = [@until, Timeout.now + LEAVING].max if @until
         id = Process.pid.to_s(36) + object_id.to_s(36)
         message = [END_OF_ROWS, JSON.generate(id: id, **facts(status))]
         @pause = AGAIN.first
         @lock.synchronize do
           @ending = true
-          tell_all
+          schedule_end
         end
-        while owes?
+        while end_due?
           # libzmq looks for new peers at once here, but only every few milliseconds while it sends.
           @socket.events
           @socket.send(message, timeout: left)
@@ -187,16 +187,16 @@ module Godwit
         }
       end
 
-      # Waits until a peer has to be told of the end.
+      # Waits until the Push has to send the end to a peer.
       # @return [Boolean] false when all have left
-      def owes?
+      def end_due?
         @lock.synchronize do
-          until @left || @owed.positive?
+          until @left || @ends_due.positive?
             raise time_up if left&.zero?
             @changed.wait(@lock, [[@until, @again].compact.min - Timeout.now, 0].max)
-            tell_all if Timeout.now >= @again
+            schedule_end if Timeout.now >= @again
           end
-          @owed -= 1
+          @ends_due -= 1
           !@left
         end
       end
@@ -206,8 +206,8 @@ module Godwit
         TimeoutError.new("push: time is up, and #{peers}")
       end
 
-      def tell_all
-        @owed = @peers
+      def schedule_end
+        @ends_due = @peers
         @again = Timeout.now + @pause
         @pause = [@pause * 2, AGAIN.last].min
       end

@@ -15,7 +15,7 @@ module Godwit
         @pipe = pipe
         @thread = Thread.new do
           # The thread inherits a mask that puts off kills.
-          Thread.handle_interrupt(Object => :immediate) { feed(input, pipe, processes, terminal) }
+          Thread.handle_interrupt(Object => :immediate) { pump(input, pipe, processes, terminal) }
         end
         @thread.name = "godwit shell input"
         @thread.report_on_exception = false
@@ -31,7 +31,7 @@ module Godwit
 
       private
 
-      def feed(input, pipe, processes, terminal)
+      def pump(input, pipe, processes, terminal)
         pieces(input) { |piece| write(pipe, piece) or break }
         write(pipe, END_OF_INPUT) if terminal
       rescue Exception => error # standard:disable Lint/RescueException -- raised to the reader

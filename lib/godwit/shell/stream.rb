@@ -4,7 +4,7 @@ module Godwit
   module Shell
     # The rows of a command, as an Enumerator. `each`, `lazy`, `first`, `next`… start the command
     # for the first row, and read as rows are asked for: meanwhile the command waits. Each `each`
-    # runs the command anew. It is stopped when `each` is left (`break`, an exception, `first(n)`),
+    # runs the command again. It is stopped when `each` is left (`break`, an exception, `first(n)`),
     # by {#close}, when the stream is collected, and at exit.
     #
     # @example
@@ -61,7 +61,7 @@ module Godwit
       # @raise [StopIteration]
       def peek_values = [peek]
 
-      # Stops the command that {#next} started; the next `next` starts it anew.
+      # Stops the command that {#next} started; the next `next` starts it again.
       # @return [self]
       def rewind
         @turn.synchronize { drop_cursor }
@@ -126,10 +126,10 @@ module Godwit
       # Ends a job. An `ensure` calls this first, without even an `if`, so that no interrupt comes
       # before the mask; so the job may be nil.
       def done(job, **options, &end_it)
-        Thread.handle_interrupt(Object => :never) { settle(job, **options, &end_it) if job }
+        Thread.handle_interrupt(Object => :never) { finish(job, **options, &end_it) if job }
       end
 
-      def settle(job, **options)
+      def finish(job, **options)
         @status = block_given? ? yield(job) : job.finish(**options)
       ensure
         @lock.synchronize { @jobs.delete(job) }

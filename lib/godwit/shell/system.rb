@@ -47,7 +47,7 @@ module Godwit
     # A descriptor that is readable once a process has ended.
     # @private
     module Pidfd
-      LOOK_AGAIN = 0.02 # seconds, where the kernel has no such descriptors
+      LOOK_AGAIN = 0.02 # polling interval in seconds where pidfd is unavailable
 
       module_function
 

@@ -216,7 +216,7 @@ module Godwit
           endpoint = endpoint.dup.freeze # the caller may change its own
           _exclusive(:connect_peer) do
             id = _connect_peer(endpoint)
-            note_endpoint(:connect, endpoint)
+            record_endpoint(:connect, endpoint)
             id
           end
         end

@@ -40,7 +40,7 @@ module Godwit
           endpoint = check_endpoint(endpoint, :connect)
           _exclusive(:connect) do
             give_name { _connect(endpoint) }
-            note_endpoint(:connect, endpoint)
+            record_endpoint(:connect, endpoint)
           end
         end
         self
@@ -82,7 +82,7 @@ module Godwit
           check_given_descriptor(endpoint)
           resolved = _bind(endpoint).freeze
           peers_name_themselves
-          note_endpoint(:bind, endpoint, resolved)
+          record_endpoint(:bind, endpoint, resolved)
         end
       end
 
@@ -108,7 +108,7 @@ module Godwit
       end
 
       # Makes a new Array, since another thread may read the old one.
-      def note_endpoint(how, given, resolved = given)
+      def record_endpoint(how, given, resolved = given)
         _record(:@endpoints) { |known| known + [[how, given, resolved]] }
       end
 
@@ -184,7 +184,7 @@ module Godwit
         raise Options.fetch(:connect_routing_id).error(problem) if problem
       end
 
-      def note_name(option, raw)
+      def record_name(option, raw)
         @next_name = raw if option.name == :connect_routing_id
         peers_name_themselves if option.name == :immediate && raw == 1
       end

@@ -250,7 +250,7 @@ module Godwit
 
       def timeout_error(operation)
         Errors.build(TimeoutError, operation, endpoints.empty? ? nil : endpoints.join(", "),
-          ErrorHints.patience(self, operation))
+          ErrorHints.timed_out(self, operation))
       end
 
       def multipart(operation, frames)

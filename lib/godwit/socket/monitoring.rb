@@ -48,22 +48,22 @@ module Godwit
         raise Errors.of(ArgumentValueError, :on_event, text) unless block
         Errors.check_callable(:on_event, "on_error:", on_error)
         monitor = Monitor.new(self, *events, limit: limit)
-        Thread.new { hand_out(monitor, on_error, block) }
+        Thread.new { dispatch(monitor, on_error, block) }
       end
 
       private
 
-      def hand_out(monitor, on_error, block)
+      def dispatch(monitor, on_error, block)
         monitor.each do |event|
           block.call(event)
         rescue => error
-          complain(on_error, error, event)
+          report_error(on_error, error, event)
         end
       ensure
         monitor.close unless forked?
       end
 
-      def complain(on_error, error, event)
+      def report_error(on_error, error, event)
         return on_error.call(error, event) if on_error
         warn "#{inspect}: the block of on_event raised #{error.full_message(highlight: false)}"
       rescue => again

@@ -31,7 +31,7 @@ module Godwit
       def wait_connected(count: 1, timeout: nil)
         Errors.check_positive(:wait_connected, "count:", "a number of peers, 1 or more", count)
         milliseconds = Timeout.milliseconds(timeout)
-        raise untold if untold?
+        raise unreported if unreported?
         now = _wait_peers(count, milliseconds) or raise not_counted
         return self if now >= count
         raise Errors.build(TimeoutError, :wait_connected, endpoints.join(", "), too_few(now, count))
@@ -44,8 +44,8 @@ module Godwit
         _count_peers if @counts
       end
 
-      # libzmq's monitor says nothing of inproc.
-      def untold?
+      # libzmq's monitor reports no peers over inproc.
+      def unreported?
         type != :PUB && @counts && !@endpoints.empty? &&
           endpoints.all? { |endpoint| endpoint.start_with?("inproc:") } && !closed?
       end
@@ -56,9 +56,9 @@ module Godwit
         "each topic that it subscribes to"
       end
 
-      def untold
+      def unreported
         Errors.build(UnsupportedError, :wait_connected, endpoints.first,
-          "libzmq does not tell of peers over inproc; there a connection stands at once")
+          "libzmq reports no peers over inproc; there a connection stands at once")
       end
 
       def not_counted

@@ -61,9 +61,9 @@ module Godwit
         _exclusive(:set) do
           check_name(raw) if option.name == :connect_routing_id
           option.hand_over(value) { _set_option(option.id, raw) }
-          note_name(option, raw)
-          note_topic(option.name, raw)
-          # REQ#request sets them again when it makes the socket anew.
+          record_name(option, raw)
+          record_topic(option.name, raw)
+          # REQ#request sets them again when it recreates the socket.
           _record(:@settings) { |settings| settings.merge(option.id => raw) }
         end
       end
@@ -91,7 +91,7 @@ module Godwit
       end
 
       # Counts the subscriptions to each topic.
-      def note_topic(name, topic)
+      def record_topic(name, topic)
         return unless name == :subscribe || name == :unsubscribe
         _record(:@topics) do |known|
           count = (known || {}).fetch(topic, 0) + ((name == :subscribe) ? 1 : -1)

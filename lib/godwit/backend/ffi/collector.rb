@@ -54,7 +54,7 @@ module Godwit
         end
 
         # Called without a lock. A program that keeps many frames runs the collector seldom.
-        def relieve
+        def collect_if_needed
           most = [STEP, @all.get / 2].max
           return if @fresh.get <= most || @fresh.get_and_set(0) <= most # of several threads one
           @round += 1

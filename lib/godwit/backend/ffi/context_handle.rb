@@ -77,7 +77,7 @@ module Godwit
         end
       end
 
-      def note_linger(milliseconds)
+      def record_linger(milliseconds)
         @lock.synchronize do
           next if @longest_linger < 0
           @longest_linger = milliseconds if milliseconds < 0 || milliseconds > @longest_linger

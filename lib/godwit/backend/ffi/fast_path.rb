@@ -9,7 +9,7 @@ module Godwit
     class SocketHandle
       # @return [Boolean, nil] false or nil: nothing was sent, and the slow path says why
       def send_fast(string)
-        return if SCHEDULERS && (@turns += 1) >= MOST
+        return if SCHEDULERS && (@calls_since_yield += 1) >= YIELD_EVERY
         locked = @mutex.try_lock
         return if !locked || !@open || @peers || !@waiters.empty? || (SCHEDULERS && forked?)
         return unless @simple || sends_simply?
@@ -20,7 +20,7 @@ module Godwit
 
       # @return [String, Array<String>, nil] nil: nothing was taken, and the slow path says why
       def receive_fast
-        return if SCHEDULERS && (@turns += 1) >= MOST
+        return if SCHEDULERS && (@calls_since_yield += 1) >= YIELD_EVERY
         locked = @mutex.try_lock
         return if !locked || !@open || @peers || !@waiters.empty? || (SCHEDULERS && forked?)
         return unless @simple || receives_simply?

@@ -2,7 +2,7 @@
 
 module Godwit
   module Backend::FFI
-    # A zmq_msg_t of a Frame. Only `let_go` frees its memory: the pointer's own finalizer could
+    # A zmq_msg_t of a Frame. Only `release` frees its memory: the pointer's own finalizer could
     # run before the Frame's.
     class FrameHandle
       attr_reader :message, :encoding, :more
@@ -64,23 +64,23 @@ module Godwit
       def give
         reading do
           raise Failed, Errno::EBUSY::Errno if @readers > 0
-          yield(@message).tap { |error| let_go(used: true) if error.zero? }
+          yield(@message).tap { |error| release(used: true) if error.zero? }
         end
       end
 
       # A copy of it was sent.
-      def sent = @lock.synchronize { let_go(used: true) if @readers.zero? }
+      def sent = @lock.synchronize { release(used: true) if @readers.zero? }
 
       # @raise [Failed] while it is read
       def close
         @lock.synchronize do
           raise Failed, Errno::EBUSY::Errno if @live && @readers > 0
-          let_go(used: true)
+          release(used: true)
         end
       end
 
       # A collected frame has no other user.
-      def let_go(used: false)
+      def release(used: false)
         return unless @live
         @live = false
         Collector.gone(@bytes, @round, used: used)
@@ -89,7 +89,7 @@ module Godwit
       end
 
       # It must not hold the Frame.
-      def self.finalizer(handle) = proc { Backend::FFI.keep_errno { handle.let_go } }
+      def self.finalizer(handle) = proc { Backend::FFI.keep_errno { handle.release } }
     end
 
     # The primitives of a frame.
@@ -118,7 +118,7 @@ module Godwit
         with_error_translation(:new) do
           adopt(FrameHandle.new(Zmq.message_of(data), data.encoding))
         end
-        Collector.relieve
+        Collector.collect_if_needed
       end
 
       def initialize_copy(original)

@@ -22,7 +22,7 @@ module Godwit
         def locate(wanted = ENV["GODWIT_LIBZMQ"].to_s)
           names = NAMES + FOLDERS.product(NAMES).map { |parts| File.join(*parts) }
           names = [wanted] unless wanted.empty?
-          complaints = names.map do |name|
+          messages = names.map do |name|
             ::FFI::DynamicLibrary.open(name, FLAGS)
             return name
           rescue LoadError => error
@@ -33,7 +33,7 @@ module Godwit
             names = NAMES
             where = "#{Backend::Libzmq.folders}, #{FOLDERS.join(", ")}"
           end
-          raise Backend::Libzmq.not_found(names, where, complaints, INSTEAD)
+          raise Backend::Libzmq.not_found(names, where, messages, INSTEAD)
         end
 
         # @return [Integer] the code, or an errno below zero

@@ -5,7 +5,7 @@ module Godwit
     # The primitives of a socket that move messages.
     module SocketPrimitives
       BATCH = Constants::BATCH
-      CUT = "a peer vanished in the middle of this request, and a bound REQ cannot be made anew: " \
+      CUT = "a peer vanished in the middle of this request, and a bound REQ cannot be recreated: " \
         "close the socket"
       private_constant :BATCH, :CUT
 
@@ -120,7 +120,7 @@ module Godwit
       # @return [Frame, Array<Frame>, nil] nil when time is up
       def _recv_frame(timeout)
         receive(:recv_frame, timeout) { |handle| handle.try_receive(true) }.tap do
-          Collector.relieve
+          Collector.collect_if_needed
         end
       end
 
@@ -130,7 +130,7 @@ module Godwit
 
       def _recv_frames(most, timeout)
         receive(:recv_frames, timeout) { |handle| handle.try_receive_many(most, true) }.tap do
-          Collector.relieve
+          Collector.collect_if_needed
         end
       end
 

@@ -85,7 +85,7 @@ module Godwit
         Zmq.zmq_msg_close(@part)
       end
 
-      # A REQ was made anew, which is no end for the monitors. The new socket has no endpoint yet,
+      # A REQ was recreated, which is no end for the monitors. The new socket has no endpoint yet,
       # so no event of it is missed.
       # @return [Boolean] false when no descriptor was left for it: then it has ended
       def move(before)
@@ -98,7 +98,7 @@ module Godwit
         Zmq.zmq_close(pair)
         true
       rescue Failed
-        tell(EVENT_MONITOR_STOPPED, [0], "")
+        report(EVENT_MONITOR_STOPPED, [0], "")
         free
         false
       end
@@ -106,7 +106,7 @@ module Godwit
       def bind_failed(endpoint, error)
         return if error == ETERM || endpoint.start_with?("inproc:") # as libzmq
         drain # earlier events come first
-        tell(EVENT_BIND_FAILED, [error], endpoint)
+        report(EVENT_BIND_FAILED, [error], endpoint)
         @socket.monitor_waiters.wake
       end
 
@@ -157,7 +157,7 @@ module Godwit
         else
           event, *values = parts.shift.unpack("SL")
         end
-        tell(event, values, parts[0] || "", parts[1]) if event && !values.empty?
+        report(event, values, parts[0] || "", parts[1]) if event && !values.empty?
         true
       end
 
@@ -168,7 +168,7 @@ module Godwit
         raise Failed, -size unless size == -EAGAIN
       end
 
-      def tell(event, values, local, remote = nil)
+      def report(event, values, local, remote = nil)
         return if @moving && event == EVENT_MONITOR_STOPPED
         @socket.count(event, values.first)
         remote ||= "" if VERSIONED

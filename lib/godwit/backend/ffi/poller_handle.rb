@@ -59,7 +59,7 @@ module Godwit
         detach(in_epoll: in_epoll)
       end
 
-      # The socket was made anew. An error shows when the poller asks the socket.
+      # The socket was recreated. An error shows when the poller asks the socket.
       def move(fd)
         detach
         attach(fd)

@@ -39,7 +39,7 @@ module Godwit
 
       def end_proxy
         become :closing
-        @context.note_linger(@proxy_linger)
+        @context.record_linger(@proxy_linger)
         @proxy.end
       end
     end

@@ -2,8 +2,8 @@
 
 module Godwit
   module Backend::FFI
-    # One direction of a proxy, and the message that it has in hand: at most one, taken whole and
-    # not yet sent. Only the proxy's loop uses it.
+    # One direction of a proxy, and the message that it has received and not yet sent, at most one.
+    # Only the proxy's loop uses it.
     class ProxyDirection
       EHOSTUNREACH = Errno::EHOSTUNREACH::Errno
       ENOMEM = Errno::ENOMEM::Errno
@@ -40,7 +40,7 @@ module Godwit
           part = next_part
           size = @from.receive_part(part)
           if size < 0
-            let_go # in mid-message only when the context ends
+            release # in mid-message only when the context ends
             return -size
           end
           @bytes += size
@@ -50,13 +50,13 @@ module Godwit
         @left = (@proxy.split { frames } if @count == 2) || []
         @proxy.received(@from, @bytes, [@left.size, 1].max)
         return 0 unless left?
-        let_go
+        release
         @bytes = 0
         take_left
       end
 
-      # Sends what is in hand.
-      # @return [Integer] an errno, or 0; EAGAIN: it stays in hand
+      # Sends the received message.
+      # @return [Integer] an errno, or 0; after EAGAIN the direction keeps the message
       def pass
         if @capture && !@captured
           error = send_whole(@capture, true)
@@ -72,7 +72,7 @@ module Godwit
         when EHOSTUNREACH then @proxy.drop # one peer that left is no reason to fail all others
         else return error
         end
-        let_go
+        release
         0
       end
 
@@ -136,7 +136,7 @@ module Godwit
         error
       end
 
-      def let_go
+      def release
         @parts.first(@count).each do |part|
           Zmq.zmq_msg_close(part)
           Zmq.zmq_msg_init(part)

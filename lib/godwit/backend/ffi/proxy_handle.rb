@@ -122,7 +122,7 @@ module Godwit
       end
 
       # It may sleep when the last call on each socket was a look at its events that found nothing
-      # to do. With a message in hand a try to send comes after that look, and either may consume
+      # to do. With an unsent message a try to send comes after that look, and either may consume
       # the other's edge: then only after a turn without any edge.
       def turn
         LibC.empty(@wake) # before the variables are looked at: no wake-up is lost

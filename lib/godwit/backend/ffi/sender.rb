@@ -10,7 +10,7 @@ module Godwit
 
       attr_reader :subscriptions
 
-      # @return [Boolean] whether a REQ's message was cut in the middle: it must be made anew
+      # @return [Boolean] whether a REQ's message was cut in the middle: it must be recreated
       def cut? = @cut
 
       # Sends Strings up to the first message that is none or does not go.

@@ -88,7 +88,7 @@ module Godwit
         handle.monitor_pump&.look
         code
       ensure
-        handle.wake_all # it gives or takes pipes at once, with no edge to tell of it
+        handle.wake_all # it gives or takes pipes at once, without an edge that reports it
       end
 
       def call_endpoint(handle, endpoint, function)

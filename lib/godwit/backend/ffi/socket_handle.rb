@@ -37,7 +37,7 @@ module Godwit
         self.encoding = Encoding::BINARY
         @receive_timeout = @send_timeout = -1
         @counting = false
-        @turns = 0
+        @calls_since_yield = 0
         @incoming = Zmq.new_message
         @incoming_address = @incoming.address
         become :open
@@ -84,7 +84,7 @@ module Godwit
         @lock.synchronize do
           next if @state == :closed
           next end_proxy if @proxy
-          note_linger unless @state == :closing
+          record_linger unless @state == :closing
           become :closing
           @monitor_pump&.end
           wake_all
@@ -95,7 +95,7 @@ module Godwit
         Thread.new { close }
       end
 
-      # The Socket was collected. A waiter that is left is a fiber that was collected, too.
+      # The Socket was collected. If a waiter remains, its fiber was collected as well.
       def collected
         return if forked?
         @lock.synchronize do
@@ -169,8 +169,8 @@ module Godwit
         nil # the context was terminated
       end
 
-      def note_linger
-        @context.note_linger(get(LINGER))
+      def record_linger
+        @context.record_linger(get(LINGER))
       rescue Failed
         nil
       end
@@ -182,7 +182,7 @@ module Godwit
       end
 
       def release
-        note_linger
+        record_linger
         @monitor_pump&.end
         stop_counting
         @monitor_pump&.free

@@ -47,7 +47,7 @@ module Godwit
         @queue.wake if !@queue.empty? && !@poller && edge_passed?
       end
 
-      # After a message: a REQ and a REP are in another state, with no edge to tell of it.
+      # After a message: a REQ and a REP are in another state, without an edge that reports it.
       def settle_turn
         wake_all if @takes_turns
       end
@@ -80,7 +80,7 @@ module Godwit
       # @raise [Failed]
       def get(id) = OptionKinds.get(@zmq, id)
 
-      # The socket may be readable or writable then, with no edge to tell of it.
+      # The socket may be readable or writable then, without an edge that reports it.
       # @raise [Failed]
       def set(id, value)
         OptionKinds.set(@zmq, id, value)

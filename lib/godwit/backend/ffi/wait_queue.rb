@@ -133,7 +133,7 @@ module Godwit
         @waiters.each(&:wake)
       end
 
-      # Wakes the waiters for peers, which wait for no message.
+      # Wakes threads in wait_connected; their event mask is 0.
       def wake_counting
         @waiters.each { |waiter| waiter.wake if waiter.events.zero? }
       end
@@ -147,12 +147,12 @@ module Godwit
 
     # Lets other fibers run after every so many messages.
     module FairYield
-      MOST = Constants::TURNS
+      YIELD_EVERY = Constants::YIELD_EVERY
 
       def yield_turn
-        @turns = (@turns || 0) + 1
-        return false if @turns < MOST
-        @turns = 0
+        @calls_since_yield = (@calls_since_yield || 0) + 1
+        return false if @calls_since_yield < YIELD_EVERY
+        @calls_since_yield = 0
         scheduler = SCHEDULERS && Fiber.current_scheduler or return false
         scheduler.kernel_sleep(0)
         true

@@ -5,7 +5,7 @@ module Godwit
     # {Loop#run}, turn by turn: wait, call the callbacks of what is ready, fire timers, run what was
     # posted.
     # @private
-    module FairYield
+    module Running
       # More timers wait for the next turn, so that sockets come in between.
       TIMERS_PER_TURN = 256
       NOTHING = [].freeze
