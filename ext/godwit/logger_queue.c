@@ -6,8 +6,6 @@
 enum {
     FIRST = 256,    /* slots, a power of two */
     FIRST_TEXT = 4, /* index of the first String in an entry */
-    /* Memory of an entry besides its texts: an Array of eight, and the objects of four Strings. */
-    ENTRY_BYTES = GW_LOG_ENTRY_BYTES,
 };
 
 typedef struct {
@@ -108,7 +106,7 @@ static void queue_grow(log_queue_t *queue) {
 }
 
 static size_t queue_entry_bytes(VALUE entry) {
-    size_t bytes = ENTRY_BYTES;
+    size_t bytes = GW_LOG_ENTRY_BYTES;
     for (long i = FIRST_TEXT; i < RARRAY_LEN(entry); i++) {
         VALUE text = RARRAY_AREF(entry, i);
         if (RB_TYPE_P(text, T_STRING)) bytes += RSTRING_LEN(text);

@@ -6,7 +6,7 @@ module Godwit
   module CLI
     # `godwit log serve|tail|stats|send`: records of many processes in one place.
     class Log < Family
-      summary "Takes records of many processes, hands them on, shows them."
+      summary "Receives records of many processes, forwards them, shows them."
       usage "log serve|tail|stats|send [options]"
 
       # What the four have in common.

@@ -12,8 +12,8 @@ module Godwit
       # something and other callers used the room, or while the first connection is being made.
       YIELD = 0.05
       YIELDS = 10
-      # Seconds of such waits in vain until the socket counts as unresponsive. A reader that eight
-      # writers flood leaves one of them without progress for longer than YIELD.
+      # Seconds of such waits without success until the socket counts as unresponsive. A reader that
+      # eight writers flood leaves one of them without progress for longer than YIELD.
       LONGEST_WAIT = 1.0
 
       def initialize(settings, drops)
@@ -126,7 +126,7 @@ module Godwit
         false
       end
 
-      # Waits until there is room.
+      # @return [Boolean] whether the queue has space after the wait
       def room?(seconds, patient:)
         @lock.synchronize do
           wait_until(seconds) { roomy? || closed? || !patient && unresponsive? }

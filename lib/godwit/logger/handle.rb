@@ -49,7 +49,7 @@ module Godwit
       # @return [Sender, DurableWriter] the last one, maybe of the parent process
       def current = @held[0]
 
-      # @return [Sender, DurableWriter] this process's, started if a thread can be had
+      # @return [Sender, DurableWriter] this process's, started if a thread can be created
       def sender
         sender = @held[0]
         sender.alive? ? sender : renew(sender)
@@ -89,7 +89,7 @@ module Godwit
         current.close
       end
 
-      # Frees at once what a handle without an owner holds.
+      # Closes the sender at once, without linger.
       def abandon = current.close(Timeout.now, 0)
       def closed? = @closed ? true : false
 
@@ -116,7 +116,7 @@ module Godwit
         sender.start
         # A durable writer closes itself if its folder was deleted.
         (sender.closed? && !@closed) ? renew(sender) : sender
-      rescue ThreadError, SystemCallError, NoMemoryError => error # no thread to be had
+      rescue ThreadError, SystemCallError, NoMemoryError => error # no thread can be created
         @warnings.call("records wait: #{error.message} (#{error.class})")
         sender
       end

@@ -163,7 +163,7 @@ module Godwit
       # @return [Integer] records and lines received, each once, including those that `host:` and
       #   `tag:` of {subscribe} filter out
       def received = @lock.synchronize { @writers.received }
-      # @return [Integer] missing records of writers whose later records came
+      # @return [Integer] records that are missing although a later record of the writer arrived
       def lost = @lock.synchronize { @writers.lost }
       # @return [Integer] records that came again, or after a later one
       def late = @lock.synchronize { @writers.late }

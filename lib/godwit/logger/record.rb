@@ -21,7 +21,7 @@ module Godwit
       # nanoseconds since 1970; mono_ns: of the writer's monotonic clock; error: an object of class,
       # message, backtrace, causes.
       KEYS = %w[v writer seq tseq t_ns mono_ns level pid thread host prog tags payload error].freeze
-      # How each header of Godwit's own begins. The methods cut their values out of it.
+      # The start of every header that Godwit writes. The readers extract fields by offset.
       HEAD = /\A\{"v":1,"writer":"\h{32}","seq":[1-9]\d{0,18},"tseq":[1-9]\d{0,18},"t_ns":\d{1,19},/
       WRITER_AT = 17 # offset of the writer's id in it
       SEQ_AT = 57 # offset of the seq

@@ -11,8 +11,8 @@ module Godwit
     # anywhere. A file is deleted when all its records are released. An entry is [u32 length, u32
     # CRC-32 of the rest, u64 seq, record], big-endian; seq grows within a folder.
     #
-    # Each file begins with an entry of seq 0: the last seq before the file, and the owner's note
-    # for recovery after a crash. The last file always stays, for its note. The next start truncates
+    # Each file begins with an entry of seq 0: the last seq before the file, and the owner's
+    # checkpoint for recovery after a crash. The last file always stays, for its checkpoint. The next start truncates
     # entries that a crash tore, and then begins a new file.
     #
     # Any number of threads may append, one reads. A kill waits until an entry is whole. The owner
@@ -58,7 +58,7 @@ module Godwit
       end
 
       # @param segment_bytes [Integer] size at which a new file begins
-      # @yield [seq, record] the last note as seq 0, then the entries after it
+      # @yield [seq, record] the last checkpoint as seq 0, then the entries after it
       def initialize(folder, segment_bytes: 4 << 20, fsync: false, note: -> { "" }, &block)
         @folder = folder
         @segment_bytes = segment_bytes
@@ -214,7 +214,7 @@ module Godwit
           stop = finish
         end
         return [bytes.byteslice(first...stop), last, offset + stop] if first
-        return slice(segment, offset + stop, most) if stop.positive? # only the note
+        return slice(segment, offset + stop, most) if stop.positive? # only the checkpoint
         length = HEAD_BYTES + (bytes.unpack1("N") || 0) # of an entry that is larger than `most`
         larger = length > bytes.bytesize && offset + length <= segment.size
         (slice(segment, offset, length) if larger) || give_up(segment, offset)

@@ -20,7 +20,7 @@ module Godwit
         @most = most
         @most_bytes = bytes
         @most_writers = writers
-        @writers = {} # the one that sent last is the last
+        @writers = {} # ordered by last record
         @kept = []
         @kept_bytes = @forgotten = 0
         @totals = TOTALS.to_h { |name| [name, 0] }

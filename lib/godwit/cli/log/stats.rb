@@ -5,7 +5,7 @@ module Godwit
     class Log
       # `godwit log stats`: what a `log serve` has received.
       class Stats < Part
-        summary "Shows what `log serve` has received, of whom, and what is lost."
+        summary "Shows what `log serve` received, from which writers, and how many records are lost."
         usage "log stats ENDPOINT [options]"
 
         COLUMNS = %w[PROGRAM HOST WRITER RECEIVED LOST LATE WARN ERROR FATAL LAG IDLE].freeze

@@ -27,8 +27,7 @@ module Godwit
     end
     private_constant :Wire
 
-    # How far a receiver has one store's records: what to send next, and what an answer means. It
-    # sends nothing itself.
+    # Tracks how many records of a store a receiver has acknowledged and which to send next.
     class SendWindow
       CHUNK = 1 << 18 # bytes of one message, about
       WINDOW = 4 << 20 # bytes sent and not acknowledged, at most

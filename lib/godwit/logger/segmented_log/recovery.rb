@@ -13,14 +13,14 @@ module Godwit
           @segments = Dir.children(@folder).grep(FILE).sort.map do |name|
             Segment.new(name.to_i(16), File.join(@folder, name), 0, 0, 0)
           end
-          # Only the last file may be torn, even in its note; then the file before it has the note.
+          # Only the last file may be torn, even in its checkpoint. Then the file before it has one.
           full = [@segments.size - 1, 0].max
           full -= 1 while full.positive? && !note_of(@segments[full])
           @segments.each_with_index do |segment, index|
             next if index < full && measure(segment, @segments[index + 1])
             scan(segment, (block if index >= full))
           end
-          drop(@segments.pop) while @segments.last&.size&.zero? # torn before the end of its note
+          drop(@segments.pop) while @segments.last&.size&.zero? # torn before the end of its checkpoint
           @total = @segments.sum(&:size)
           drop_released if @segments.any? && note_of(@segments.last)
         end
@@ -34,7 +34,7 @@ module Godwit
           [bytes.unpack1("Q>", offset: HEAD_BYTES), bytes.byteslice(HEAD_BYTES + 8...finish)]
         end
 
-        # @return [Boolean] whether the notes suffice, without reading the file
+        # @return [Boolean] whether the checkpoints suffice, without reading the file
         def measure(segment, following)
           segment.prev, = note_of(segment)
           segment.last, = note_of(following)
