@@ -189,7 +189,7 @@ static VALUE queue_full_p(VALUE self) {
 }
 
 /* An eighth is free, so that a caller that has waited does not wait again for its next record. */
-static VALUE queue_roomy_p(VALUE self) {
+static VALUE queue_below_low_water_p(VALUE self) {
     const log_queue_t *queue = queue_opened(self);
     return RBOOL(queue->count <= queue->most / 8 * 7 + queue->most % 8 * 7 / 8 &&
             queue->bytes <= queue->most_bytes / 8 * 7);
@@ -215,6 +215,6 @@ void gw_init_log_queue(VALUE native) {
     rb_define_method_id(class, rb_intern("closed?"), queue_closed_p, 0);
     rb_define_method_id(class, rb_intern("size"), queue_count, 0);
     rb_define_method_id(class, rb_intern("full?"), queue_full_p, 0);
-    rb_define_method_id(class, rb_intern("roomy?"), queue_roomy_p, 0);
+    rb_define_method_id(class, rb_intern("below_low_water?"), queue_below_low_water_p, 0);
     rb_define_method_id(class, rb_intern("stalled="), queue_set_stalled, 1);
 }

@@ -12,8 +12,8 @@ module Godwit
       # What the four have in common.
       class Part < Family::Part
         UNITS = {"" => 1, "k" => 1 << 10, "M" => 1 << 20, "G" => 1 << 30}.freeze
-        PATIENCE = 5 # seconds that an answer of `log serve` may take
-        private_constant :UNITS, :PATIENCE
+        ANSWER_TIMEOUT = 5 # seconds that an answer of `log serve` may take
+        private_constant :UNITS, :ANSWER_TIMEOUT
 
         # (see Command#run)
         def run(arguments, io: $stdout)
@@ -32,7 +32,7 @@ module Godwit
         end
 
         # Asks a `log serve`.
-        # @raise [TimeoutError] after --timeout; else StateError, after {PATIENCE} seconds
+        # @raise [TimeoutError] after --timeout; else StateError, after {ANSWER_TIMEOUT} seconds
         def ask(endpoint, seconds)
           control = Logger::Control.new(endpoint, timeout: seconds, **client_security)
           yield control

@@ -27,7 +27,8 @@ module Godwit
       def inherit(_writer) = nil
       # A record came after the close.
       def count_late = @drops.late
-      # @return [Boolean] false while another thread closes the writer, or after an interrupted close
+      # @return [Boolean] false while another thread closes the writer, or after an interrupted
+      #   close
       def ended? = !own? || (@finished && !@ending.locked?)
 
       # Sends the queued records for at most linger seconds and warns about the rest. Other threads
@@ -48,7 +49,7 @@ module Godwit
       end
 
       # Stores an exception, or an error built from a text, and warns about it.
-      def trouble(error)
+      def record_error(error)
         text = error
         if error.is_a?(Exception)
           text = "#{error.message} (#{error.class})"

@@ -60,7 +60,7 @@ module Godwit
       def take(most)
         super
       ensure
-        wake if @waiters.positive? && roomy?
+        wake if @waiters.positive? && below_low_water?
       end
 
       # The sender: the socket took something.
@@ -97,8 +97,9 @@ module Godwit
 
       def overflow(entry)
         return :closed if closed?
-        has_room = (@overflow == :block) ? room?(@block_timeout, patient: true) : yield_turn
-        return append(entry) || :closed if has_room || (@overflow == :drop_old && drop_oldest)
+        block = @overflow == :block
+        has_space = block ? wait_for_space(@block_timeout, patient: true) : yield_turn
+        return append(entry) || :closed if has_space || (@overflow == :drop_old && drop_oldest)
         @drops.drop(entry[0])
         true
       end
@@ -117,7 +118,7 @@ module Godwit
         YIELDS.times do
           before = @steps
           return false if unresponsive?
-          return true if room?(YIELD, patient: false)
+          return true if wait_for_space(YIELD, patient: false)
           next unless @steps == before # the socket took nothing
           now = Timeout.now
           from = (@waited_from ||= now - YIELD)
@@ -127,9 +128,9 @@ module Godwit
       end
 
       # @return [Boolean] whether the queue has space after the wait
-      def room?(seconds, patient:)
+      def wait_for_space(seconds, patient:)
         @lock.synchronize do
-          wait_until(seconds) { roomy? || closed? || !patient && unresponsive? }
+          wait_until(seconds) { below_low_water? || closed? || !patient && unresponsive? }
         end
         !full?
       rescue ThreadError

@@ -52,7 +52,7 @@ module Godwit
       # @return [Sender, DurableWriter] this process's, started if a thread can be created
       def sender
         sender = @held[0]
-        sender.alive? ? sender : renew(sender)
+        sender.alive? ? sender : recreate(sender)
       end
 
       # The sender is closed. Waits for a {#reopen} in another thread.
@@ -102,7 +102,7 @@ module Godwit
 
       # The sender's thread has not started, was killed or is the parent process's, or the process
       # was about to end.
-      def renew(sender)
+      def recreate(sender)
         return sender if @closed || Exit.past?
         if !sender.own? || sender.closed?
           Thread.handle_interrupt(Object => :never) do # it may hold a folder
@@ -115,7 +115,7 @@ module Godwit
         end
         sender.start
         # A durable writer closes itself if its folder was deleted.
-        (sender.closed? && !@closed) ? renew(sender) : sender
+        (sender.closed? && !@closed) ? recreate(sender) : sender
       rescue ThreadError, SystemCallError, NoMemoryError => error # no thread can be created
         @warnings.call("records wait: #{error.message} (#{error.class})")
         sender

@@ -27,10 +27,10 @@ module Godwit
       SEQ_AT = 57 # offset of the seq
       DIGITS = Constants::LOG_DIGITS # digits of the largest number in it
       # A line as Ruby's Logger formats it.
-      LINE =
+      RUBY_LINE =
         /\A([DIWEFA]), \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) #(\d+)\] +[A-Z]+ -- (.*?): (.*)\z/m
       LINES = Lines.new
-      private_constant :LINES, :HEAD, :LINE, :WRITER_AT, :SEQ_AT, :DIGITS
+      private_constant :LINES, :HEAD, :RUBY_LINE, :WRITER_AT, :SEQ_AT, :DIGITS
 
       class << self
         # @param frames [Array<String>, String] a message of one record as {Godwit::Socket#recv}
@@ -191,7 +191,7 @@ module Godwit
 
       def line
         return @line if defined?(@line)
-        @line = (LINE.match(utf8(@frames.first).chomp) if plain?)
+        @line = (RUBY_LINE.match(utf8(@frames.first).chomp) if plain?)
       end
 
       def line_time

@@ -12,8 +12,8 @@ module Godwit
     # CRC-32 of the rest, u64 seq, record], big-endian; seq grows within a folder.
     #
     # Each file begins with an entry of seq 0: the last seq before the file, and the owner's
-    # checkpoint for recovery after a crash. The last file always stays, for its checkpoint. The next start truncates
-    # entries that a crash tore, and then begins a new file.
+    # checkpoint for recovery after a crash. The last file always stays, for its checkpoint. The
+    # next start truncates entries that a crash tore, and then begins a new file.
     #
     # Any number of threads may append, one reads. A kill waits until an entry is whole. The owner
     # holds the folder's {Lock}.
@@ -59,11 +59,11 @@ module Godwit
 
       # @param segment_bytes [Integer] size at which a new file begins
       # @yield [seq, record] the last checkpoint as seq 0, then the entries after it
-      def initialize(folder, segment_bytes: 4 << 20, fsync: false, note: -> { "" }, &block)
+      def initialize(folder, segment_bytes: 4 << 20, fsync: false, checkpoint: -> { "" }, &block)
         @folder = folder
         @segment_bytes = segment_bytes
         @fsync = fsync
-        @note = note
+        @checkpoint = checkpoint
         @lock = Mutex.new
         @cut = @total = 0
         @released = read_released
@@ -167,7 +167,7 @@ module Godwit
         segment = Segment.new(@next, path, last_one, last_one, 0)
         @next += 1 # even if the new file fails
         old, @file = @file, file
-        put(SegmentedLog.entry(0, [segment.prev].pack("Q>") << @note.call), segment)
+        put(SegmentedLog.entry(0, [segment.prev].pack("Q>") << @checkpoint.call), segment)
         Folder.sync(@folder) if @fsync
         @segments << segment
         old&.close

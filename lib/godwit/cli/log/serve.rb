@@ -148,7 +148,7 @@ module Godwit
 
         attr_reader :written
         # @return [Float] seconds at the end; a blocked pipe must not delay the process's exit
-        def patience = 0.4
+        def close_timeout = 0.4
         def path = "standard output"
 
         def write(records)

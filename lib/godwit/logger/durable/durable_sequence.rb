@@ -12,10 +12,11 @@ module Godwit
       class << self
         # @return [String] a checkpoint of {SegmentedLog}
         def record(topics)
-          topics.first(MOST_TOPICS).map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
+          parts = topics.first(MOST_TOPICS)
+          parts.map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
         end
 
-        # {SegmentedLog} yields each record of the last segment at the start, its checkpoint as seq 0.
+        # {SegmentedLog} yields each record of the last segment, its checkpoint as seq 0.
         def remember(known, seq, record)
           return known.replace(read(record)) if seq.zero?
           topic, header = Packing.frames(record)

@@ -15,17 +15,17 @@ module Godwit
           end
           # Only the last file may be torn, even in its checkpoint. Then the file before it has one.
           full = [@segments.size - 1, 0].max
-          full -= 1 while full.positive? && !note_of(@segments[full])
+          full -= 1 while full.positive? && !checkpoint_of(@segments[full])
           @segments.each_with_index do |segment, index|
             next if index < full && measure(segment, @segments[index + 1])
             scan(segment, (block if index >= full))
           end
-          drop(@segments.pop) while @segments.last&.size&.zero? # torn before the end of its checkpoint
+          drop(@segments.pop) while @segments.last&.size&.zero? # its checkpoint is torn
           @total = @segments.sum(&:size)
-          drop_released if @segments.any? && note_of(@segments.last)
+          drop_released if @segments.any? && checkpoint_of(@segments.last)
         end
 
-        def note_of(segment)
+        def checkpoint_of(segment)
           head = File.binread(segment.path, HEAD_BYTES).to_s
           return if head.bytesize < HEAD_BYTES || head.unpack1("N") > LONGEST
           bytes = File.binread(segment.path, HEAD_BYTES + head.unpack1("N"))
@@ -36,8 +36,8 @@ module Godwit
 
         # @return [Boolean] whether the checkpoints suffice, without reading the file
         def measure(segment, following)
-          segment.prev, = note_of(segment)
-          segment.last, = note_of(following)
+          segment.prev, = checkpoint_of(segment)
+          segment.last, = checkpoint_of(following)
           segment.size = File.size(segment.path)
           !segment.prev.nil? && !segment.last.nil?
         end
