@@ -154,7 +154,7 @@ module Godwit
         report&.call(before + count)
         @written += count
       rescue
-        @file.truncate(@size) if @regular
+        Append.truncate(@file, @size) if @regular
         raise
       end
 
@@ -162,7 +162,7 @@ module Godwit
       def taken_back(error, lines, done, before, report)
         done = 0 if @fsync # how much of it is on the disk is unknown
         count, whole = (done < lines.first.bytesize) ? [0, 0] : Lines.part(lines, 0, done)
-        @file.truncate(@size + whole) if @regular
+        Append.truncate(@file, @size + whole) if @regular
         in_file(count, before, report) if count.positive?
         Errors.build(error.errno, :write, @path).tap { |failure| failure.sent = before + count }
       end

@@ -32,7 +32,8 @@ module Godwit
       COMPACT = 1 << 20 # bytes after which the journal is rewritten as one entry
       PLACE = "Q>Q>nNN" # inode, size, bytes checked, their CRC-32, writers
       PLACE_BYTES = 26
-      WRITER_BYTES = 24 # id, seq
+      ID_BYTES = Constants::LOG_ID_BYTES
+      WRITER_BYTES = ID_BYTES + 8 # id, seq
 
       def initialize(sink, compact: COMPACT)
         wanted = "one of a regular file"
@@ -126,8 +127,8 @@ module Godwit
           *place, count = content.unpack(PLACE)
           count.times do |index|
             start = PLACE_BYTES + WRITER_BYTES * index
-            writer = content.byteslice(start, 16)
-            @last_sequences[writer] = content.unpack1("Q>", offset: start + 16)
+            writer = content.byteslice(start, ID_BYTES)
+            @last_sequences[writer] = content.unpack1("Q>", offset: start + ID_BYTES)
           end
           offset += 8 + content.bytesize
         end
