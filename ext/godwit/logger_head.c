@@ -3,7 +3,7 @@
  */
 #include "logger_statistics.h"
 
-static const char *const labels[GW_LEVELS] = GW_LOG_LABELS;
+static const char *const labels[GW_LOG_LEVELS] = GW_LOG_LABELS;
 
 /* Takes the word off the front, if it is there. */
 static bool head_skip(gw_bytes_t *text, const char *word, size_t size) {
@@ -42,7 +42,7 @@ static int head_nibble(char c) {
 
 static bool head_take_id(gw_bytes_t *text, unsigned char *id) {
     if (text->size < GW_ID_HEX) return false;
-    for (int i = 0; i < GW_ID_SIZE; i++) {
+    for (int i = 0; i < GW_LOG_ID_BYTES; i++) {
         int high = head_nibble(text->data[2 * i]), low = head_nibble(text->data[2 * i + 1]);
         if (high < 0 || low < 0) return false;
         id[i] = high << 4 | low;
@@ -57,7 +57,7 @@ static bool head_parse_topic(gw_bytes_t topic, gw_head_t *head) {
     if (!head_take_part(&topic, &label) || !head_take_part(&topic, &head->prog) ||
             !head_take_part(&topic, &head->host) || topic.size)
         return false;
-    for (head->level = 0; head->level < GW_LEVELS; head->level++) {
+    for (head->level = 0; head->level < GW_LOG_LEVELS; head->level++) {
         if (label.size == strlen(labels[head->level]) &&
                 memcmp(label.data, labels[head->level], label.size) == 0)
             return true;
@@ -112,10 +112,10 @@ bool gw_head_parse(gw_bytes_t topic, gw_bytes_t header, gw_head_t *head) {
 
 /* A line of Ruby's Logger begins with its level's first letter. */
 int gw_head_level_of_line(gw_bytes_t line) {
-    for (int level = 0; level < GW_LEVELS; level++) {
+    for (int level = 0; level < GW_LOG_LEVELS; level++) {
         if (line.size > 3 && line.data[0] == labels[level][0] &&
                 memcmp(line.data + 1, ", [", 3) == 0)
             return level;
     }
-    return GW_LEVELS - 1;
+    return GW_LOG_LEVELS - 1;
 }

@@ -5,8 +5,8 @@
 #include <arpa/inet.h>
 
 enum {
-    SIZE = 4, /* bytes before a packed record in a batch */
-    HEAD = 6, /* bytes at the start of a packed record */
+    SIZE = GW_LOG_SIZE_BYTES,
+    HEAD = GW_LOG_PACKED_HEAD_BYTES,
     DIGITS = 21,
     PARTS = 15
 };

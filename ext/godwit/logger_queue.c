@@ -6,8 +6,6 @@
 enum {
     FIRST = 256,    /* slots, a power of two */
     FIRST_TEXT = 4, /* index of the first String in an entry */
-    /* Memory of an entry besides its texts: an Array of eight, and the objects of four Strings. */
-    ENTRY_BYTES = GW_LOG_ENTRY_BYTES,
 };
 
 typedef struct {
@@ -108,7 +106,7 @@ static void queue_grow(log_queue_t *queue) {
 }
 
 static size_t queue_entry_bytes(VALUE entry) {
-    size_t bytes = ENTRY_BYTES;
+    size_t bytes = GW_LOG_ENTRY_BYTES;
     for (long i = FIRST_TEXT; i < RARRAY_LEN(entry); i++) {
         VALUE text = RARRAY_AREF(entry, i);
         if (RB_TYPE_P(text, T_STRING)) bytes += RSTRING_LEN(text);
@@ -191,7 +189,7 @@ static VALUE queue_full_p(VALUE self) {
 }
 
 /* An eighth is free, so that a caller that has waited does not wait again for its next record. */
-static VALUE queue_roomy_p(VALUE self) {
+static VALUE queue_below_low_water_p(VALUE self) {
     const log_queue_t *queue = queue_opened(self);
     return RBOOL(queue->count <= queue->most / 8 * 7 + queue->most % 8 * 7 / 8 &&
             queue->bytes <= queue->most_bytes / 8 * 7);
@@ -217,6 +215,6 @@ void gw_init_log_queue(VALUE native) {
     rb_define_method_id(class, rb_intern("closed?"), queue_closed_p, 0);
     rb_define_method_id(class, rb_intern("size"), queue_count, 0);
     rb_define_method_id(class, rb_intern("full?"), queue_full_p, 0);
-    rb_define_method_id(class, rb_intern("roomy?"), queue_roomy_p, 0);
+    rb_define_method_id(class, rb_intern("below_low_water?"), queue_below_low_water_p, 0);
     rb_define_method_id(class, rb_intern("stalled="), queue_set_stalled, 1);
 }

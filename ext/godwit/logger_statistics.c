@@ -18,7 +18,7 @@ typedef struct {
     slot_t *slots; /* owned: a ring of `most`, the oldest at `first_slot` */
     char *arena;   /* owned: a ring of bytes, written at `head` */
     size_t most, first_slot, kept, arena_size, head;
-    uint64_t messages, bytes, plain, foreign, levels[GW_LEVELS];
+    uint64_t messages, bytes, plain, foreign, levels[GW_LOG_LEVELS];
     bool open;
 } statistics_t;
 
@@ -247,7 +247,7 @@ static VALUE statistics_messages(VALUE self, VALUE wanted) {
 
 static VALUE statistics_hex(const unsigned char *id) {
     char text[GW_ID_HEX + 1];
-    for (int i = 0; i < GW_ID_SIZE; i++) snprintf(text + 2 * i, 3, "%02x", id[i]);
+    for (int i = 0; i < GW_LOG_ID_BYTES; i++) snprintf(text + 2 * i, 3, "%02x", id[i]);
     return rb_usascii_str_new(text, GW_ID_HEX);
 }
 
@@ -280,7 +280,7 @@ static VALUE statistics_writers(VALUE self, VALUE wanted) {
         int64_t times[] = {one->lag, one->longest_lag, now - one->heard};
         for (int j = 0; j < 6; j++) rb_ary_push(writer, ULL2NUM(numbers[j]));
         for (int j = 0; j < 3; j++) rb_ary_push(writer, LL2NUM(times[j]));
-        for (int j = 0; j < GW_LEVELS; j++) rb_ary_push(writer, ULL2NUM(one->levels[j]));
+        for (int j = 0; j < GW_LOG_LEVELS; j++) rb_ary_push(writer, ULL2NUM(one->levels[j]));
         rb_ary_push(writers, writer);
     }
     rb_str_resize(buffer, 0);
@@ -293,14 +293,14 @@ static VALUE statistics_writers(VALUE self, VALUE wanted) {
 static VALUE statistics_totals(VALUE self) {
     statistics_t *statistics = statistics_get(self, "totals");
     pthread_mutex_lock(&statistics->mutex);
-    uint64_t numbers[10 + GW_LEVELS] = {statistics->messages, statistics->bytes,
+    uint64_t numbers[10 + GW_LOG_LEVELS] = {statistics->messages, statistics->bytes,
             statistics->table.records, statistics->plain, statistics->foreign,
             statistics->table.lost, statistics->table.late, statistics->table.count,
             statistics->table.forgotten, statistics->kept};
     memcpy(numbers + 10, statistics->levels, sizeof statistics->levels);
     pthread_mutex_unlock(&statistics->mutex);
-    VALUE totals = rb_ary_new_capa(10 + GW_LEVELS);
-    for (int i = 0; i < 10 + GW_LEVELS; i++) rb_ary_push(totals, ULL2NUM(numbers[i]));
+    VALUE totals = rb_ary_new_capa(10 + GW_LOG_LEVELS);
+    for (int i = 0; i < 10 + GW_LOG_LEVELS; i++) rb_ary_push(totals, ULL2NUM(numbers[i]));
     return totals;
 }
 

@@ -3,7 +3,7 @@
 #define GODWIT_LOGGER_STATISTICS_H
 #include "proxy.h"
 
-enum { GW_LEVELS = 6, GW_ID_SIZE = 16, GW_ID_HEX = 2 * GW_ID_SIZE };
+enum { GW_ID_HEX = 2 * GW_LOG_ID_BYTES };
 #define GW_NO_WRITER UINT32_MAX
 
 typedef struct {
@@ -13,7 +13,7 @@ typedef struct {
 
 /* The head of a record. */
 typedef struct {
-    unsigned char id[GW_ID_SIZE];
+    unsigned char id[GW_LOG_ID_BYTES];
     uint64_t seq, t_ns;
     gw_bytes_t prog, host; /* as in the topic, escaped */
     int level;
@@ -26,8 +26,8 @@ typedef struct {
 } gw_gap_t;
 
 typedef struct {
-    unsigned char id[GW_ID_SIZE];
-    uint64_t first, last, received, lost, late, bytes, levels[GW_LEVELS];
+    unsigned char id[GW_LOG_ID_BYTES];
+    uint64_t first, last, received, lost, late, bytes, levels[GW_LOG_LEVELS];
     int64_t lag, longest_lag;   /* ns between the writer's clock and ours */
     int64_t heard;              /* ms, monotonic */
     uint32_t newer, older;      /* places in `writers`, in the order of their last record */

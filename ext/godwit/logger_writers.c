@@ -88,7 +88,8 @@ static uint8_t writers_copy_name(char *to, gw_bytes_t from) {
 /* The writer of this record, now the newest. NULL: no memory. */
 static gw_writer_t *writers_find(gw_writers_t *table, const gw_head_t *head) {
     uint32_t place = table->capacity ? *writers_bucket(table, head->id) : GW_NO_WRITER;
-    while (place != GW_NO_WRITER && memcmp(table->writers[place].id, head->id, GW_ID_SIZE) != 0)
+    while (place != GW_NO_WRITER &&
+            memcmp(table->writers[place].id, head->id, GW_LOG_ID_BYTES) != 0)
         place = table->writers[place].chain;
     if (place != GW_NO_WRITER) {
         if (place != table->newest) {
@@ -103,7 +104,7 @@ static gw_writer_t *writers_find(gw_writers_t *table, const gw_head_t *head) {
     gw_writer_t *writer = &table->writers[place];
     uint32_t *first = writers_bucket(table, head->id);
     memset(writer, 0, sizeof *writer);
-    memcpy(writer->id, head->id, GW_ID_SIZE);
+    memcpy(writer->id, head->id, GW_LOG_ID_BYTES);
     writer->first = head->seq;
     writer->last = head->seq - 1;
     writer->prog_size = writers_copy_name(writer->prog, head->prog);

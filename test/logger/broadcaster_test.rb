@@ -310,7 +310,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     sink = Sink.new
     relay = broadcaster(sink: sink).start
     push = push_to(relay)
-    [Array.new(5, "end of feed"), ["end of feed", "0" * 32],
+    [Array.new(5, "end of stream"), ["end of stream", "0" * 32],
       Array.new(5, "")].each.with_index(1) do |message, seq|
       push.send(message)
       # So it may be the last record that the sink takes at once.
@@ -329,7 +329,7 @@ class LoggerBroadcasterTest < Godwit::TestCase
     until_waiting(gate)
     _, warnings =
       capture_io do
-        with_constants(Broadcaster.const_get(:SinkThread), PATIENCE: 0.1) { relay.close }
+        with_constants(Broadcaster.const_get(:SinkThread), CLOSE_TIMEOUT: 0.1) { relay.close }
       end
     assert_match(/did not end within 0.1 s/, warnings)
     assert_match(/did not end/, relay.statistics["sink"]["error"])

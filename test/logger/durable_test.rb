@@ -207,7 +207,7 @@ class LoggerDurableTest < Godwit::TestCase
 
   test "a peer that never answers is reported too" do
     router = open_socket(:ROUTER).bind(endpoint_for(:tcp))
-    with_constants(DurableSender, PATIENCE: 0.2) do
+    with_constants(DurableSender, ANSWER_TIMEOUT: 0.2) do
       _, said = capture_io do
         log = open_log(router.last_endpoint)
         log.info("x")
@@ -517,7 +517,7 @@ class LoggerDurableTest < Godwit::TestCase
     log.info("first")
     assert_equal "first", pull.recv(timeout: 5).last
     taken = in_thread { Array.new(300) { pull.recv(timeout: 5).last.tap { Thread.pass } } }
-    with_constants(Receiver, PATIENCE: 20) do # a busy machine may delay the peer
+    with_constants(Receiver, CLOSE_TIMEOUT: 20) do # a busy machine may delay the peer
       300.times { |number| log.info(number.to_s) }
       assert_flushed(log)
       assert_equal (0...300).map(&:to_s), taken.value
@@ -528,7 +528,7 @@ class LoggerDurableTest < Godwit::TestCase
     eventually { @receiver.stats.to_h.values_at(:forwarded, :not_forwarded).sum == 601 }
     assert_operator @receiver.stats.not_forwarded, :>, 290
     assert_equal 601, texts.size
-    with_constants(Receiver, PATIENCE: 1000) do # which they are not given
+    with_constants(Receiver, CLOSE_TIMEOUT: 1000) do # which they are not given
       300.times { |number| log.info("nor are these: #{number}") && assert_flushed(log) }
     end
   end

@@ -39,7 +39,7 @@ class LoggerJournalTest < Godwit::TestCase
     journal = open_journal
     journal.write_durable(durable(A, 1, 2, 3) + durable(B, 7))
     journal.write([record("plain")])
-    journal.greet("c" * 16, 9)
+    journal.handshake("c" * 16, 9)
     journal.write_durable(durable(A, 4))
     close_journal
     File.write(file, "written, and not noted\n", mode: "a")

@@ -68,17 +68,17 @@ class LoggerLogQueueTest < Godwit::TestCase
     assert_predicate one, :full?
     one.shift
     refute_predicate one, :full?
-    assert_predicate one.tap(&:shift), :roomy?
+    assert_predicate one.tap(&:shift), :below_low_water?
     one = queue(bytes: 20_000)
     one.append(entry(1, "x" * 19_000))
     refute_predicate one, :full?
-    refute_predicate one, :roomy?
+    refute_predicate one, :below_low_water?
     one.append(entry(2, "x" * 600))
     assert_predicate one, :full?
     # a quarter of the bytes at once, or a single entry
     assert_equal [1, 1], [all(one).size, one.size]
     all(one)
-    assert_predicate one, :roomy?
+    assert_predicate one, :below_low_water?
     refute_predicate one, :full?
     assert_nil one.shift
   end

@@ -107,7 +107,7 @@ class LoggerSegmentsTest < Godwit::TestCase
 
   test "the newest note, and later entries, are read at the start" do
     notes = 0
-    fill(open_segments(segment_bytes: 200, note: -> { "note #{notes += 1}" }), 1..50)
+    fill(open_segments(segment_bytes: 200, checkpoint: -> { "note #{notes += 1}" }), 1..50)
     found = []
     open_segments { |seq, record| found << [seq, record] }
     assert_equal [0, "note #{notes}"], found.first

@@ -121,7 +121,7 @@ class LoggerThreadsTest < Godwit::TestCase
     may_lose
     log = logger(nowhere, linger: 0)
     log.info("x")
-    ending, go = held_at(log.instance_variable_get(:@handle).current, :tell_rest)
+    ending, go = held_at(log.instance_variable_get(:@handle).current, :report_rest)
     _, said = capture_io do
       first = in_thread { log.close }
       ending.pop

@@ -6,14 +6,14 @@ module Godwit
   module CLI
     # `godwit log serve|tail|stats|send`: records of many processes in one place.
     class Log < Family
-      summary "Takes records of many processes, hands them on, shows them."
+      summary "Receives records of many processes, forwards them, shows them."
       usage "log serve|tail|stats|send [options]"
 
       # What the four have in common.
       class Part < Family::Part
         UNITS = {"" => 1, "k" => 1 << 10, "M" => 1 << 20, "G" => 1 << 30}.freeze
-        PATIENCE = 5 # seconds that an answer of `log serve` may take
-        private_constant :UNITS, :PATIENCE
+        ANSWER_TIMEOUT = 5 # seconds that an answer of `log serve` may take
+        private_constant :UNITS, :ANSWER_TIMEOUT
 
         # (see Command#run)
         def run(arguments, io: $stdout)
@@ -32,7 +32,7 @@ module Godwit
         end
 
         # Asks a `log serve`.
-        # @raise [TimeoutError] after --timeout; else StateError, after {PATIENCE} seconds
+        # @raise [TimeoutError] after --timeout; else StateError, after {ANSWER_TIMEOUT} seconds
         def ask(endpoint, seconds)
           control = Logger::Control.new(endpoint, timeout: seconds, **client_security)
           yield control

@@ -195,7 +195,7 @@ module Godwit
           pull.complete? ? pull.exitstatus || EXIT[:failed] : EXIT[:failed]
         end
 
-        # Rows of every pusher, until Ctrl-C.
+        # Prints the rows of every pusher until Ctrl-C.
         def keep(socket, target, bind)
           attach(socket, target, bind)
           start = Timeout.now

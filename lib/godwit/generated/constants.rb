@@ -58,6 +58,14 @@ module Godwit
     LONG_IS_CUT = 2
     # labels of the log levels in the order of their numbers
     LOG_LABELS = %w[DEBUG INFO WARN ERROR FATAL ANY].freeze
+    # log levels
+    LOG_LEVELS = 6
+    # bytes of a writer's id; a header has two hexadecimal digits for each
+    LOG_ID_BYTES = 16
+    # bytes before a packed record in a batch; they hold its size
+    LOG_SIZE_BYTES = 4
+    # bytes at the start of a packed record; they hold the sizes of topic and header
+    LOG_PACKED_HEAD_BYTES = 6
     # bytes of a queued log entry besides its texts: an Array of eight, slots and slack of four Strings
     LOG_ENTRY_BYTES = 448
     # the first frame of a batch of records

@@ -27,12 +27,12 @@ module Godwit
       def inherit(_writer) = nil
       # A record came after the close.
       def count_late = @drops.late
-      # @return [Boolean] whether nothing is left to do in this process: not yet while another
-      #   thread closes it, or after an interrupted close
+      # @return [Boolean] false while another thread closes the writer, or after an interrupted
+      #   close
       def ended? = !own? || (@finished && !@ending.locked?)
 
-      # Sends what is there for linger seconds at most, and warns of the rest. Other threads wait
-      # for the first that closes. After an interrupt the next call goes on.
+      # Sends the queued records for at most linger seconds and warns about the rest. Other threads
+      # wait for the first that closes. After an interrupt the next call continues.
       # @param start [Float] when linger begins
       # @param most [Numeric] seconds, if less than linger
       def close(start = Timeout.now, most = @settings.linger)
@@ -48,8 +48,8 @@ module Godwit
         nil # a trap handler that interrupted another close
       end
 
-      # Remembers an error, or a text that tells one, and warns of it.
-      def trouble(error)
+      # Stores an exception, or an error built from a text, and warns about it.
+      def record_error(error)
         text = error
         if error.is_a?(Exception)
           text = "#{error.message} (#{error.class})"

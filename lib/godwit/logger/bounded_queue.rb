@@ -12,8 +12,8 @@ module Godwit
       # something and other callers used the room, or while the first connection is being made.
       YIELD = 0.05
       YIELDS = 10
-      # Seconds of such waits in vain until the socket counts as unresponsive. A reader that eight
-      # writers flood leaves one of them without progress for longer than YIELD.
+      # Seconds of such waits without success until the socket counts as unresponsive. A reader that
+      # eight writers flood leaves one of them without progress for longer than YIELD.
       LONGEST_WAIT = 1.0
 
       def initialize(settings, drops)
@@ -60,7 +60,7 @@ module Godwit
       def take(most)
         super
       ensure
-        wake if @waiters.positive? && roomy?
+        wake if @waiters.positive? && below_low_water?
       end
 
       # The sender: the socket took something.
@@ -97,8 +97,9 @@ module Godwit
 
       def overflow(entry)
         return :closed if closed?
-        has_room = (@overflow == :block) ? room?(@block_timeout, patient: true) : yield_turn
-        return append(entry) || :closed if has_room || (@overflow == :drop_old && drop_oldest)
+        block = @overflow == :block
+        has_space = block ? wait_for_space(@block_timeout, patient: true) : yield_turn
+        return append(entry) || :closed if has_space || (@overflow == :drop_old && drop_oldest)
         @drops.drop(entry[0])
         true
       end
@@ -117,7 +118,7 @@ module Godwit
         YIELDS.times do
           before = @steps
           return false if unresponsive?
-          return true if room?(YIELD, patient: false)
+          return true if wait_for_space(YIELD, patient: false)
           next unless @steps == before # the socket took nothing
           now = Timeout.now
           from = (@waited_from ||= now - YIELD)
@@ -126,10 +127,10 @@ module Godwit
         false
       end
 
-      # Waits until there is room.
-      def room?(seconds, patient:)
+      # @return [Boolean] whether the queue has space after the wait
+      def wait_for_space(seconds, patient:)
         @lock.synchronize do
-          wait_until(seconds) { roomy? || closed? || !patient && unresponsive? }
+          wait_until(seconds) { below_low_water? || closed? || !patient && unresponsive? }
         end
         !full?
       rescue ThreadError

@@ -8,9 +8,9 @@ module Godwit
   class Logger < ::Logger
     # An entry is what a {Logger} puts into its queue for one record, an Array: stream, t_ns,
     # mono_ns, thread, text, tags, payload, error. The last three are nil or a field of the header
-    # with key and comma; {LINE} as error marks a text that is a formatter's whole line.
+    # with key and comma; {PREFORMATTED} as error marks a text that is a formatter's whole line.
     module Entry
-      LINE = :line
+      PREFORMATTED = :line
       AS_IT_IS = ->(_level, _time, _prog, text) { text }
       private_constant :AS_IT_IS
 
@@ -42,7 +42,7 @@ module Godwit
         def line(entry, lines)
           stream, t_ns, _, _, text, _, _, error = entry
           text = Text.utf8(text)
-          unless error == LINE
+          unless error == PREFORMATTED
             prog = stream.prog
             text = lines.build(stream.label, t_ns, stream.pid, prog && Text.utf8(prog), text)
           end
@@ -92,16 +92,16 @@ module Godwit
           [nil, payload]
         end
 
-        # @return [Array(String, String)] the text, and the error field, {LINE} or nil
+        # @return [Array(String, String)] the text, and the error field, {PREFORMATTED} or nil
         def format(formatter, label, t_ns, prog, message, plain)
           line = own_call(formatter, plain).call(label, Time.at(0, t_ns, :nsec), prog, message)
           line = Text.line(Text.name(line))
-          return [line, LINE] if plain
+          return [line, PREFORMATTED] if plain
           [line, (Text.error_field(message) if ::Exception === message)]
         rescue *Text::FAULTS => error
           unless plain
-            told = "the formatter raised: #{Text.message(error)}"
-            field = Text.field("error", {class: Text.class_of(error), message: told})
+            description = "the formatter raised: #{Text.message(error)}"
+            field = Text.field("error", {class: Text.class_of(error), message: description})
           end
           [Text.of(message), field]
         end

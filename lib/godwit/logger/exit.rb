@@ -5,7 +5,7 @@ module Godwit
     # Closes the writers at the process's end. Each process registers its own block, since a forked
     # child inherits its parent's blocks.
     module Exit
-      AGAIN = 0.05 # seconds for records logged during the exit, once linger has passed in vain
+      AGAIN = 0.05 # seconds for records logged during the exit, after linger without success
       # Seconds after linger in which writers may start: a thread that goes on logging would start
       # new ones for ever.
       AGAIN_FOR = 1

@@ -49,10 +49,10 @@ module Godwit
       # @return [Sender, DurableWriter] the last one, maybe of the parent process
       def current = @held[0]
 
-      # @return [Sender, DurableWriter] this process's, started if a thread can be had
+      # @return [Sender, DurableWriter] this process's, started if a thread can be created
       def sender
         sender = @held[0]
-        sender.alive? ? sender : renew(sender)
+        sender.alive? ? sender : recreate(sender)
       end
 
       # The sender is closed. Waits for a {#reopen} in another thread.
@@ -89,7 +89,7 @@ module Godwit
         current.close
       end
 
-      # Frees at once what a handle without an owner holds.
+      # Closes the sender at once, without linger.
       def abandon = current.close(Timeout.now, 0)
       def closed? = @closed ? true : false
 
@@ -102,7 +102,7 @@ module Godwit
 
       # The sender's thread has not started, was killed or is the parent process's, or the process
       # was about to end.
-      def renew(sender)
+      def recreate(sender)
         return sender if @closed || Exit.past?
         if !sender.own? || sender.closed?
           Thread.handle_interrupt(Object => :never) do # it may hold a folder
@@ -115,8 +115,8 @@ module Godwit
         end
         sender.start
         # A durable writer closes itself if its folder was deleted.
-        (sender.closed? && !@closed) ? renew(sender) : sender
-      rescue ThreadError, SystemCallError, NoMemoryError => error # no thread to be had
+        (sender.closed? && !@closed) ? recreate(sender) : sender
+      rescue ThreadError, SystemCallError, NoMemoryError => error # no thread can be created
         @warnings.call("records wait: #{error.message} (#{error.class})")
         sender
       end

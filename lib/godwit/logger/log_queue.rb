@@ -66,7 +66,7 @@ module Godwit
       def closed? = @queue.closed?
       def size = @queue.size
       def full? = @queue.size >= @records || @bytes >= @most_bytes
-      def roomy? = @queue.size <= @records * 7 / 8 && @bytes <= @most_bytes * 7 / 8
+      def below_low_water? = @queue.size <= @records * 7 / 8 && @bytes <= @most_bytes * 7 / 8
 
       private
 

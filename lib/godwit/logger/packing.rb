@@ -6,6 +6,8 @@ module Godwit
     # ext/godwit/logger_packing.c does the same.
     module Packing
       BATCH = Constants::LOG_BATCH_MARK.b.freeze # the first frame of a batch
+      SIZE = Constants::LOG_SIZE_BYTES
+      HEAD = Constants::LOG_PACKED_HEAD_BYTES
 
       module_function
 
@@ -29,7 +31,7 @@ module Godwit
         while from + count < records.size
           record = records[from + count]
           break unless record.is_a?(String)
-          break if count.positive? && batch.bytesize + 4 + record.bytesize > most
+          break if count.positive? && batch.bytesize + SIZE + record.bytesize > most
           batch << [record.bytesize].pack("N") << record
           count += 1
         end
@@ -42,10 +44,11 @@ module Godwit
         records = []
         offset = 0
         while offset < batch.bytesize
-          size = batch.byteslice(offset, 4).unpack1("N") if offset + 10 <= batch.bytesize
-          return unless size && size >= 6 && offset + 4 + size <= batch.bytesize
-          records << (frames(batch.byteslice(offset + 4, size)) or return)
-          offset += 4 + size
+          return if offset + SIZE + HEAD > batch.bytesize
+          size = batch.unpack1("N", offset: offset)
+          return unless size >= HEAD && offset + SIZE + size <= batch.bytesize
+          records << (frames(batch.byteslice(offset + SIZE, size)) or return)
+          offset += SIZE + size
         end
         records unless records.empty?
       end
@@ -53,8 +56,8 @@ module Godwit
       # @return [Array<String>, nil] topic, header, text; nil: no packed record
       def frames(record)
         topic, header = record.unpack("nN")
-        return if header.nil? || 6 + topic + header > record.bytesize
-        [[6, topic], [6 + topic, header], [6 + topic + header, record.bytesize]]
+        return if header.nil? || HEAD + topic + header > record.bytesize
+        [[HEAD, topic], [HEAD + topic, header], [HEAD + topic + header, record.bytesize]]
           .map { |from, size| record.byteslice(from, size) }
       end
     end

@@ -104,7 +104,7 @@ module Godwit
       # @return [self]
       def start(socket, filter, state: nil, known: nil, queue_bytes: nil)
         @socket = socket
-        @turns = Turns.new(queue_bytes) if queue_bytes
+        @fair_queues = FairQueues.new(queue_bytes) if queue_bytes
         @writers = Writers.new(topics: filter && filter.subscriptions != [""], known: known)
         @filter = filter unless !filter || filter.everything?
         @state = state
@@ -163,13 +163,13 @@ module Godwit
       # @return [Integer] records and lines received, each once, including those that `host:` and
       #   `tag:` of {subscribe} filter out
       def received = @lock.synchronize { @writers.received }
-      # @return [Integer] missing records of writers whose later records came
+      # @return [Integer] records that are missing although a later record of the writer arrived
       def lost = @lock.synchronize { @writers.lost }
       # @return [Integer] records that came again, or after a later one
       def late = @lock.synchronize { @writers.late }
       # @return [Integer] messages that exceeded `queue_bytes:`; 0 for a reader that binds. Records
       #   among them are {#lost} too, as soon as a later one of their writer is read
-      def dropped = @lock.synchronize { @turns ? @turns.dropped : 0 }
+      def dropped = @lock.synchronize { @fair_queues ? @fair_queues.dropped : 0 }
       # @return [Integer] lines of plain writers
       def plain = @writers.plain
       # @return [Integer] messages that are neither records nor lines
@@ -239,5 +239,5 @@ end
 # These files open the class again.
 require_relative "reader/writers"
 require_relative "reader/state"
-require_relative "reader/turns"
+require_relative "reader/fair_queues"
 require_relative "reader/fetching"

@@ -36,9 +36,9 @@ module Godwit
       MOST_BYTES = 4 << 20 # bytes after which a batch is written
       FORWARD_HWM = 256 # records queued for `forward:`
       # Seconds to wait when that queue is full; then records are skipped until it takes one again.
-      PATIENCE = 0.5
+      CLOSE_TIMEOUT = 0.5
       SLICE = 0.05 # seconds between two looks for close
-      private_constant :BATCH, :MOST_FRAME, :HWM, :MOST_BYTES, :FORWARD_HWM, :PATIENCE, :SLICE
+      private_constant :BATCH, :MOST_FRAME, :HWM, :MOST_BYTES, :FORWARD_HWM, :CLOSE_TIMEOUT, :SLICE
 
       # Integers: records `written`, come `again`, `foreign`, `forwarded` and `not_forwarded`; bytes
       # `cut` off the file at the start. `last_error`: Exception or nil.
@@ -132,7 +132,7 @@ module Godwit
       def begin_batch
         @entries = []
         @peers = {}
-        @lasts = {}
+        @last_sequences = {}
         @bytes = 0
       end
 
@@ -150,14 +150,14 @@ module Godwit
           data(peer, key, number, rest)
         elsif verb == Wire::HELLO
           commit
-          answer(peer, Wire::WELCOME, key, Wire.number(@sink.greet(key, number)))
+          answer(peer, Wire::WELCOME, key, Wire.number(@sink.handshake(key, number)))
         else
           @foreign += 1
         end
       end
 
       def data(peer, key, before, bytes)
-        last = @lasts[key] || @sink.last(key)
+        last = @last_sequences[key] || @sink.last(key)
         return answer(peer, Wire::WHAT, key, Wire.number(last || 0)) if last.nil? || before > last
         SegmentedLog.each_entry(bytes) do |seq, record|
           next @again += 1 if seq <= last
@@ -165,7 +165,7 @@ module Godwit
           record = Record.parse(Packing.frames(record) || record) || Record.parse(record)
           @entries << [key, seq, record]
         end
-        @lasts[key] = last
+        @last_sequences[key] = last
         @peers[key] = peer
         @bytes += bytes.bytesize
         commit if @bytes > MOST_BYTES
@@ -211,7 +211,7 @@ module Godwit
 
       def forwarded?(frames)
         while @forward.send_nonblock(frames, exception: false) == :wait_writable
-          finish ||= Timeout.now + (@unresponsive ? 0 : PATIENCE)
+          finish ||= Timeout.now + (@unresponsive ? 0 : CLOSE_TIMEOUT)
           @unresponsive = Timeout.now >= finish
           return false if @unresponsive || closed? || !@forward.respond_to?(:wait_writable)
           @forward.wait_writable(SLICE)

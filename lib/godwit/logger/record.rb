@@ -21,16 +21,17 @@ module Godwit
       # nanoseconds since 1970; mono_ns: of the writer's monotonic clock; error: an object of class,
       # message, backtrace, causes.
       KEYS = %w[v writer seq tseq t_ns mono_ns level pid thread host prog tags payload error].freeze
-      # How each header of Godwit's own begins. The methods cut their values out of it.
+      # The start of every header that Godwit writes. The readers extract fields by offset.
       HEAD = /\A\{"v":1,"writer":"\h{32}","seq":[1-9]\d{0,18},"tseq":[1-9]\d{0,18},"t_ns":\d{1,19},/
       WRITER_AT = 17 # offset of the writer's id in it
+      WRITER_DIGITS = 2 * Constants::LOG_ID_BYTES
       SEQ_AT = 57 # offset of the seq
       DIGITS = Constants::LOG_DIGITS # digits of the largest number in it
       # A line as Ruby's Logger formats it.
-      LINE =
+      RUBY_LINE =
         /\A([DIWEFA]), \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) #(\d+)\] +[A-Z]+ -- (.*?): (.*)\z/m
       LINES = Lines.new
-      private_constant :LINES, :HEAD, :LINE, :WRITER_AT, :SEQ_AT, :DIGITS
+      private_constant :LINES, :HEAD, :RUBY_LINE, :WRITER_AT, :WRITER_DIGITS, :SEQ_AT, :DIGITS
 
       class << self
         # @param frames [Array<String>, String] a message of one record as {Godwit::Socket#recv}
@@ -65,7 +66,7 @@ module Godwit
         def writer_of(frames)
           return unless frames.is_a?(Array) && frames.size == 3
           ours = frames[1].encoding == Encoding::BINARY && HEAD.match?(frames[1])
-          ours ? frames[1].byteslice(WRITER_AT, 32) : parse(frames)&.writer
+          ours ? frames[1].byteslice(WRITER_AT, WRITER_DIGITS) : parse(frames)&.writer
         end
       end
 
@@ -83,7 +84,7 @@ module Godwit
       # @return [Boolean] whether the header begins as {HEAD} says
       def ours? = @ours
       # @return [String, nil] id of the writer, 32 hexadecimal digits; each process has its own
-      def writer = @ours ? @frames[1].byteslice(WRITER_AT, 32) : head && head[0]
+      def writer = @ours ? @frames[1].byteslice(WRITER_AT, WRITER_DIGITS) : head && head[0]
       # @return [Integer, nil] number of the writer's record, from 1; dropped records count too
       def seq = @ours ? @frames[1].byteslice(SEQ_AT, DIGITS).to_i : head && head[1]
       # @return [Integer, nil] number of the writer's record in this topic, so that a subscriber of
@@ -191,7 +192,7 @@ module Godwit
 
       def line
         return @line if defined?(@line)
-        @line = (LINE.match(utf8(@frames.first).chomp) if plain?)
+        @line = (RUBY_LINE.match(utf8(@frames.first).chomp) if plain?)
       end
 
       def line_time

@@ -11,9 +11,9 @@ module Godwit
     # anywhere. A file is deleted when all its records are released. An entry is [u32 length, u32
     # CRC-32 of the rest, u64 seq, record], big-endian; seq grows within a folder.
     #
-    # Each file begins with an entry of seq 0: the last seq before the file, and the owner's note
-    # for recovery after a crash. The last file always stays, for its note. The next start truncates
-    # entries that a crash tore, and then begins a new file.
+    # Each file begins with an entry of seq 0: the last seq before the file, and the owner's
+    # checkpoint for recovery after a crash. The last file always stays, for its checkpoint. The
+    # next start truncates entries that a crash tore, and then begins a new file.
     #
     # Any number of threads may append, one reads. A kill waits until an entry is whole. The owner
     # holds the folder's {Lock}.
@@ -58,12 +58,12 @@ module Godwit
       end
 
       # @param segment_bytes [Integer] size at which a new file begins
-      # @yield [seq, record] the last note as seq 0, then the entries after it
-      def initialize(folder, segment_bytes: 4 << 20, fsync: false, note: -> { "" }, &block)
+      # @yield [seq, record] the last checkpoint as seq 0, then the entries after it
+      def initialize(folder, segment_bytes: 4 << 20, fsync: false, checkpoint: -> { "" }, &block)
         @folder = folder
         @segment_bytes = segment_bytes
         @fsync = fsync
-        @note = note
+        @checkpoint = checkpoint
         @lock = Mutex.new
         @cut = @total = 0
         @released = read_released
@@ -167,7 +167,7 @@ module Godwit
         segment = Segment.new(@next, path, last_one, last_one, 0)
         @next += 1 # even if the new file fails
         old, @file = @file, file
-        put(SegmentedLog.entry(0, [segment.prev].pack("Q>") << @note.call), segment)
+        put(SegmentedLog.entry(0, [segment.prev].pack("Q>") << @checkpoint.call), segment)
         Folder.sync(@folder) if @fsync
         @segments << segment
         old&.close
@@ -214,7 +214,7 @@ module Godwit
           stop = finish
         end
         return [bytes.byteslice(first...stop), last, offset + stop] if first
-        return slice(segment, offset + stop, most) if stop.positive? # only the note
+        return slice(segment, offset + stop, most) if stop.positive? # only the checkpoint
         length = HEAD_BYTES + (bytes.unpack1("N") || 0) # of an entry that is larger than `most`
         larger = length > bytes.bytesize && offset + length <= segment.size
         (slice(segment, offset, length) if larger) || give_up(segment, offset)

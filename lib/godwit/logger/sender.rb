@@ -100,16 +100,16 @@ module Godwit
       # survives every error: an error costs a batch, which is counted.
       def run
         Thread.handle_interrupt(Object => :never) do
-          settle { @transport.open }
-          settle { deliver }
+          rescue_errors { @transport.open }
+          rescue_errors { deliver }
           while (batch = take)
-            settle do
+            rescue_errors do
               encode_all(batch)
               report_drops
               deliver
             end
           end
-          settle do
+          rescue_errors do
             report_drops(always: true)
             deliver
           end
@@ -119,18 +119,18 @@ module Godwit
       # While records wait on the disk, the thread also sends those.
       def take
         while @transport.backlog? && @queue.empty? && !@queue.closed?
-          break unless settle { @transport.replay_soon(LOOK) } # the next record tries again
+          break unless rescue_errors { @transport.replay_soon(LOOK) } # the next record tries again
         end
         @queue.take(BATCH)
       end
 
-      def settle
+      def rescue_errors
         yield
         true
       rescue => error
         @lost += unsent
         forget_pending
-        trouble(error)
+        record_error(error)
         false
       ensure
         # After a kill the successor answers.
@@ -144,7 +144,7 @@ module Godwit
           entry[0] ? @pending << encode(entry) : @flush_tokens << entry
         rescue => error # costs this record only
           @lost += 1
-          trouble(error)
+          record_error(error)
         end
       end
 
@@ -197,7 +197,7 @@ module Godwit
         forget_pending
         @flush_tokens.each { |token| @queue.answer(token, false) }
         all = @transport.close(left.zero? ? [deadline - Timeout.now, 0].max : 0)
-        tell_rest(all)
+        report_rest(all)
       end
 
       # A thread that was killed just before the end may have a successor.
@@ -206,7 +206,7 @@ module Godwit
         yield last = @thread until @thread.equal?(last)
       end
 
-      def tell_rest(all)
+      def report_rest(all)
         @warnings.kept(all, @settings.spool) if all.is_a?(Integer)
         return if @lost.zero? && all
         some = "some of the last #{@transport.held} records may not have been sent" unless all

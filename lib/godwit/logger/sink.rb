@@ -73,11 +73,11 @@ module Godwit
       # @raise [SystemError] when the file cannot be written: Errno::ENOSPC, Errno::EFBIG…; the
       #   error's `sent` is the number of records that are in the file
       # @raise [ClosedError] after {#close}
-      def write(records, &noted)
+      def write(records, &report)
         lines = records.map { |record| line(record) }
         @lock.synchronize do
           interrupts = @regular ? :never : :on_blocking
-          Thread.handle_interrupt(Object => interrupts) { append(lines, noted) }
+          Thread.handle_interrupt(Object => interrupts) { append(lines, report) }
         end
         self
       end
@@ -131,39 +131,39 @@ module Godwit
 
       private
 
-      def append(lines, noted)
+      def append(lines, report)
         index = 0
         while index < lines.size
           raise closed if closed?
           @size = @file.size if @regular # another program may have truncated it
           rotate if due?(lines[index])
-          noted&.call(index) unless @noted
-          @noted = true
+          report&.call(index) unless @reported
+          @reported = true
           count, = Lines.part(lines, index, @limit ? [@limit - @size, CHUNK].min : CHUNK)
           part = lines[index, count]
           Append.write(@file, part.join, fsync: @fsync && @regular) do |error, done|
-            raise taken_back(error, part, done, index, noted)
+            raise taken_back(error, part, done, index, report)
           end
-          in_file(count, index, noted)
+          in_file(count, index, report)
           index += count
         end
       end
 
       # Takes the lines back if the block raises.
-      def in_file(count, before, noted)
-        noted&.call(before + count)
+      def in_file(count, before, report)
+        report&.call(before + count)
         @written += count
       rescue
-        @file.truncate(@size) if @regular
+        Append.truncate(@file, @size) if @regular
         raise
       end
 
       # Truncates the file to its last whole line.
-      def taken_back(error, lines, done, before, noted)
+      def taken_back(error, lines, done, before, report)
         done = 0 if @fsync # how much of it is on the disk is unknown
         count, whole = (done < lines.first.bytesize) ? [0, 0] : Lines.part(lines, 0, done)
-        @file.truncate(@size + whole) if @regular
-        in_file(count, before, noted) if count.positive?
+        Append.truncate(@file, @size + whole) if @regular
+        in_file(count, before, report) if count.positive?
         Errors.build(error.errno, :write, @path).tap { |failure| failure.sent = before + count }
       end
 
@@ -194,7 +194,7 @@ module Godwit
         @regular = regular
         @inode = file.stat.ino
         @size = regular ? file.size : 0
-        @noted = false
+        @reported = false
         Folder.sync(File.dirname(@path)) if @fsync && regular
         @due = @rotation&.due(@size.zero? ? @clock.now : file.mtime)
       rescue SystemCallError => error

@@ -18,7 +18,7 @@ module Godwit
       SEGMENT_BYTES = 1 << 20
       # Bytes sent in one go: more than a batch of new records has, so that the backlog shrinks.
       CHUNK = 1 << 18
-      PATIENCE = 0.05 # seconds that the socket has before records go to the disk
+      SEND_TIMEOUT = 0.05 # seconds that the socket has before records go to the disk
       LINE = "L"
       FRAMES = "F"
 
@@ -68,8 +68,8 @@ module Godwit
         @unresponsive ? put(messages, from) : 0
       end
 
-      # Waits until some may go, or {PATIENCE} is over.
-      def wait = @unresponsive = !@push.wait(PATIENCE)
+      # Waits until some may go, or {SEND_TIMEOUT} is over.
+      def wait = @unresponsive = !@push.wait(SEND_TIMEOUT)
       def backlog? = !first.nil?
 
       # Sends some of the backlog as soon as that is possible.

@@ -20,11 +20,11 @@ module Godwit
         @most = most
         @most_bytes = bytes
         @most_writers = writers
-        @writers = {} # the one that sent last is the last
+        @writers = {} # ordered by last record
         @kept = []
         @kept_bytes = @forgotten = 0
         @totals = TOTALS.to_h { |name| [name, 0] }
-        @levels = [0] * 6
+        @levels = [0] * Constants::LOG_LEVELS
         @memory = Topic.memory
         @pid = Process.pid
         @lock = Mutex.new
@@ -122,7 +122,7 @@ module Godwit
         _, prog, host = record.frames.first.split(".", 3)
         prog, host = [prog, host.delete_suffix(".")].map { |name| name.b.byteslice(0, NAME) }
         counts = Reader::WriterStatistics.new(id, record.seq, prog: prog, host: host)
-        Writer.new(counts, 0, 0, 0, [0] * 6)
+        Writer.new(counts, 0, 0, 0, [0] * Constants::LOG_LEVELS)
       end
 
       def keep(frames, bytes)

@@ -10,7 +10,7 @@ module Godwit
     class Warnings
       PERIOD = 10 # seconds
       MOST_BYTES = 4096 # a writable pipe takes so many bytes without waiting
-      PATIENCE = 0.1 # seconds that a last message waits for the reader of $stderr
+      WRITE_TIMEOUT = 0.1 # seconds that a last message waits for the reader of $stderr
 
       def initialize(endpoint)
         @endpoint = endpoint
@@ -21,7 +21,7 @@ module Godwit
       def call(text, always: false)
         now = Timeout.now
         return @held += 1 if !always && @last && now - @last < PERIOD
-        return @held += 1 unless writable?(always ? PATIENCE : 0)
+        return @held += 1 unless writable?(always ? WRITE_TIMEOUT : 0)
         @last = now
         more = " (and #{@held} more since the last such line)" if @held.positive?
         @held = 0
@@ -59,7 +59,7 @@ module Godwit
           rescue
             nil
           end
-          @writing.join(PATIENCE)
+          @writing.join(WRITE_TIMEOUT)
         end
       else
         # In a blocking fiber, since a scheduler may not know how to wait for a file.

@@ -57,7 +57,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
       -> { poller.poll(:blocking) }
     ]
     calls.each_with_index do |call, index|
-      Godwit::Compat::FFIRzmq::Failures.note(0)
+      Godwit::Compat::FFIRzmq::Failures.set_errno(0)
       assert_equal [-1, ZMQ::ETERM], [call.call, errno], "call #{index}"
     end
     assert_equal 0, pull.close
@@ -270,7 +270,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     [[ZMQ::LINGER, "x"], [ZMQ::LINGER, nil], [ZMQ::LINGER, 1 << 40], [ZMQ::MAXMSGSIZE, 1 << 70],
       [ZMQ::IDENTITY, 5], [ZMQ::IDENTITY, nil], [9999, 1], [ZMQ::FD, 1],
       [ZMQ::AFFINITY, -1], [nil, 1]].each do |name, value|
-      Godwit::Compat::FFIRzmq::Failures.note(0)
+      Godwit::Compat::FFIRzmq::Failures.set_errno(0)
       assert_equal [-1, ZMQ::EINVAL], [router.setsockopt(name, value), errno], [name, value].inspect
     end
     assert_equal [-1, ZMQ::EINVAL], [router.getsockopt(9999, []), errno]

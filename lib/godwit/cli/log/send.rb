@@ -38,10 +38,10 @@ module Godwit
         def call(arguments)
           target = endpoint(arguments)
           require "godwit"
-          @patience = options.fetch(:timeout, PATIENCE)
+          @timeout = options.fetch(:timeout, ANSWER_TIMEOUT)
           log = Logger.new(target, level: 0,
-            progname: options[:prog] || ENV["USER"] || "shell", linger: @patience, overflow: :block,
-            block_timeout: @patience, **options.slice(:host, :durable), **client_security)
+            progname: options[:prog] || ENV["USER"] || "shell", linger: @timeout, overflow: :block,
+            block_timeout: @timeout, **options.slice(:host, :durable), **client_security)
           log.tagged(*options[:tag]) { write(log, arguments.drop(1)) }
           log.close # which prints what could not be sent
           stats = log.stats
@@ -61,7 +61,7 @@ module Godwit
           $stdin.each_line(LONGEST_LINE, chomp: true) do |line|
             log.public_send(level, line, **payload)
             next unless log.stats.dropped.positive?
-            warn "godwit: no record was taken for #{@patience} s; the rest of the input is not read"
+            warn "godwit: no record was taken for #{@timeout} s; the rest of the input is not read"
             break
           end
         end

@@ -5,9 +5,9 @@ require_relative "service"
 module Godwit
   module CLI
     class Log
-      # `godwit log serve`: takes records, writes them to a file, hands them on to `log tail`.
+      # `godwit log serve`: receives records, writes them to a file, forwards them to `log tail`.
       class Serve < Part
-        summary "Takes records, writes them to a file, hands them on to `log tail`."
+        summary "Receives records, writes them to a file, forwards them to `log tail`."
         usage "log serve --in ENDPOINT [--out ENDPOINT] [--file FILE] [options]"
 
         ROTATIONS = {"daily" => :daily, "weekly" => :weekly, "monthly" => :monthly}.freeze
@@ -37,7 +37,7 @@ module Godwit
           endpoint_option(parser, "--out", "where `log tail` connects")
           endpoint_option(parser, "--control",
             "where `log stats` and `log tail --last` ask; default: one port above --out")
-          parser.on("--no-control", "answers no questions")
+          parser.on("--no-control", "opens no control endpoint")
           endpoint_option(parser, "--durable-in", "for writers with `durable:`; needs --file")
           parser.on("--last N", OptionParser::DecimalInteger,
             "records kept for `log tail --last` (1000)") { |count| not_negative(count, "--last") }
@@ -148,7 +148,7 @@ module Godwit
 
         attr_reader :written
         # @return [Float] seconds at the end; a blocked pipe must not delay the process's exit
-        def patience = 0.4
+        def close_timeout = 0.4
         def path = "standard output"
 
         def write(records)

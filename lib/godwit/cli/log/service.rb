@@ -3,7 +3,7 @@
 module Godwit
   module CLI
     class Log
-      # Runs a broadcaster and its file as a process: prints its endpoints, obeys signals, and
+      # Runs a broadcaster and its file as a process: prints its endpoints, handles signals, and
       # writes what was received before it ends.
       # @private
       class Service
@@ -23,7 +23,7 @@ module Godwit
           @broadcaster.start
           warn "godwit: #{where}"
           notify("READY=1")
-          word = obey
+          word = handle_signals
           return EXIT[:failed] unless finish
           (word == "INT") ? EXIT[:interrupted] : EXIT[:ok]
         ensure
@@ -33,7 +33,7 @@ module Godwit
 
         private
 
-        def obey
+        def handle_signals
           waiter = Thread.new do # the broadcaster ends by itself only after an error
             @broadcaster.wait
             @signals << StateError.new("the broadcaster has ended", operation: :log)

@@ -5,7 +5,7 @@ module Godwit
     class Log
       # `godwit log stats`: what a `log serve` has received.
       class Stats < Part
-        summary "Shows what `log serve` has received, of whom, and what is lost."
+        summary "Shows what `log serve` received, from which writers, and how many were lost."
         usage "log stats ENDPOINT [options]"
 
         COLUMNS = %w[PROGRAM HOST WRITER RECEIVED LOST LATE WARN ERROR FATAL LAG IDLE].freeze
@@ -16,7 +16,7 @@ module Godwit
         def define(parser)
           parser.on("--json", "one JSON object a line")
           parser.on("--interval SECONDS", Float, "repeats") { |time| positive(time, "--interval") }
-          seconds_option(parser, "--timeout", "how long it waits for an answer (#{PATIENCE})")
+          seconds_option(parser, "--timeout", "how long it waits for an answer (#{ANSWER_TIMEOUT})")
           define_keys(parser, clients: false)
           parser.separator <<~TEXT
 
@@ -29,7 +29,7 @@ module Godwit
         def call(arguments)
           target = only_endpoint(arguments)
           require "godwit"
-          ask(target, options.fetch(:timeout, PATIENCE)) do |control|
+          ask(target, options.fetch(:timeout, ANSWER_TIMEOUT)) do |control|
             loop do
               show(control.statistics)
               io.flush
@@ -43,20 +43,20 @@ module Godwit
 
         def show(statistics)
           return io.puts(Logger::View.json(statistics)) if options[:json]
-          rows = statistics["accounts"].map { |account| row(account) }
+          rows = statistics["accounts"].map { |writer| row(writer) }
           print_table([COLUMNS, *rows]) if rows.any?
           io.puts totals(statistics)
         end
 
-        def row(account)
-          names = account.values_at("prog", "host").map do |name|
+        def row(writer)
+          names = writer.values_at("prog", "host").map do |name|
             name.to_s.empty? ? "-" : Logger::View.escape(name.to_s)
           end
-          counts = account.values_at("received", "lost", "late") +
-            account["levels"].values_at("WARN", "ERROR", "FATAL")
-          [*names, Logger::View.escape(account["writer"].to_s[0, 8]),
+          counts = writer.values_at("received", "lost", "late") +
+            writer["levels"].values_at("WARN", "ERROR", "FATAL")
+          [*names, Logger::View.escape(writer["writer"].to_s[0, 8]),
             *counts.map { |count| number(count) },
-            *account.values_at("lag", "idle").map { |seconds| duration(seconds) }]
+            *writer.values_at("lag", "idle").map { |seconds| duration(seconds) }]
         end
 
         # Names to the left, numbers to the right.

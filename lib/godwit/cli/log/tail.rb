@@ -105,7 +105,7 @@ module Godwit
         def last_records(reader, source)
           control = options[:control] || next_port(source) or
             raise UsageError, "--last needs --control ENDPOINT where #{source} has no port"
-          seconds = [PATIENCE, options[:timeout]].compact.min
+          seconds = [ANSWER_TIMEOUT, options[:timeout]].compact.min
           ask(control, seconds) do |asked|
             reader.wait_connected(timeout: seconds) # no record is missed after this
             asked.last(options[:last], **options.slice(*CHOICES))
@@ -157,7 +157,7 @@ module Godwit
           record = @reader.recv(timeout: 0, exception: false)
           unless record
             @io.flush
-            record = @reader.recv(timeout: patience, exception: false)
+            record = @reader.recv(timeout: next_timeout, exception: false)
           end
           if record
             @summary << record
@@ -168,7 +168,9 @@ module Godwit
           @stats_at += 1
         end
 
-        def patience = [@finish, @stats_at].compact.min&.then { |time| [time - Timeout.now, 0].max }
+        def next_timeout
+          [@finish, @stats_at].compact.min&.then { |time| [time - Timeout.now, 0].max }
+        end
 
         def shown?(record)
           last = @shown[record.writer] if @shown.any? && !record.plain?

@@ -35,7 +35,7 @@ module ZMQ
       @context = Handle.new(self, @godwit.pointer)
     rescue Godwit::OptionError, Godwit::TooManySocketsError => error
       errno = Failures.errno_of(error)
-      Failures.note(errno)
+      Failures.set_errno(errno)
       raise ContextError.new("zmq_ctx_set", -1, errno, error.message), cause: error
     end
 

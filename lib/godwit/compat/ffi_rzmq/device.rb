@@ -22,12 +22,12 @@ module ZMQ
       end
       sockets = [frontend, backend, *capture].each(&:use).map(&:godwit)
       if sockets.include?(nil)
-        Failures.note(EFAULT)
+        Failures.set_errno(EFAULT)
       else
         Godwit::Proxy.new(*sockets.first(2), capture: sockets[2]).run
       end
     rescue Godwit::ClosedError, Godwit::ContextTerminatedError, Godwit::BusyError => error
-      frontend.note(error)
+      frontend.record(error)
     end
   end
 

@@ -22,7 +22,7 @@ module Godwit
 
         def last = Thread.current.thread_variable_get(LAST) || 0
 
-        def note(errno)
+        def set_errno(errno)
           Thread.current.thread_variable_set(LAST, errno)
           -1
         end
@@ -48,18 +48,18 @@ module Godwit
 
         # @return [Integer] 0 or -1
         def start(socket, endpoint, events)
-          return Failures.note(::ZMQ::ENOTSOCK) unless socket&.godwit
+          return Failures.set_errno(::ZMQ::ENOTSOCK) unless socket&.godwit
           socket.monitor = nil
           return 0 unless endpoint
           kinds = Monitor::KINDS.select { |kind| events.anybits?(kind.bit) && kind.bit <= 0xffff }
-          return Failures.note(::ZMQ::EINVAL) if kinds.empty?
+          return Failures.set_errno(::ZMQ::EINVAL) if kinds.empty?
           pair = PAIR.new(context: socket.godwit.context, linger: 0, send_hwm: 0).bind(endpoint)
           monitor = socket.monitor = socket.godwit.monitor(*kinds.map(&:name))
           Thread.new { pass_on(monitor, pair, kinds.to_h { |kind| [kind.name, kind.bit] }) }
           0
         rescue Godwit::Error => error
           pair&.close
-          socket.note(error)
+          socket.record(error)
         end
 
         def pass_on(monitor, pair, bits)

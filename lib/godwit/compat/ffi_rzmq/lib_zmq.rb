@@ -50,7 +50,7 @@ module LibZMQ
     # @return [Integer] -1, with the errno of the end
     def zmq_proxy(frontend, backend, capture = nil)
       sockets = [frontend, backend, *capture].map { |one| ZMQ::Handle.owner_of(one, ZMQ::Socket) }
-      sockets.include?(nil) ? Failures.note(ZMQ::EFAULT) : ZMQ::Device.new(*sockets)
+      sockets.include?(nil) ? Failures.set_errno(ZMQ::EFAULT) : ZMQ::Device.new(*sockets)
       -1
     end
 

@@ -95,21 +95,21 @@ module ZMQ
 
     # @return [Integer] its value, or -1
     def get(property)
-      return Failures.note(EFAULT) if @closed
+      return Failures.set_errno(EFAULT) if @closed
       case property
       when MORE then more? ? 1 : 0
       when 2
         descriptor = @content.property("__fd") if @content.is_a?(Godwit::Frame)
-        descriptor ? descriptor.to_i : Failures.note(EINVAL)
+        descriptor ? descriptor.to_i : Failures.set_errno(EINVAL)
       when 3 then 0
-      else Failures.note(EINVAL)
+      else Failures.set_errno(EINVAL)
       end
     end
 
     # @return [Boolean] whether it was received with more parts to follow
     def more? = @more
     # libzmq has no property that can be set.
-    def set(_property, _value) = Failures.note(EINVAL)
+    def set(_property, _value) = Failures.set_errno(EINVAL)
 
     # @private -- and so are the methods below
     def content
@@ -147,7 +147,7 @@ module ZMQ
 
     def take_from(source)
       other = Message.of(source)
-      return Failures.note(EFAULT) if other.nil? || other.closed? || @closed
+      return Failures.set_errno(EFAULT) if other.nil? || other.closed? || @closed
       return 0 if other.equal?(self)
       more = other.more?
       fill(yield(other), more)

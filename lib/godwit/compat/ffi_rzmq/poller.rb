@@ -19,14 +19,14 @@ module ZMQ
     # @return [Integer] how many are ready; 0 at once when nothing is registered; -1 on failure
     def poll(timeout = :blocking)
       return 0 if @items.empty?
-      return Failures.note(ENOTSOCK) if @items.any?(&:closed?)
+      return Failures.set_errno(ENOTSOCK) if @items.any?(&:closed?)
       @items.each { |item| item.target&.use }
       milliseconds = (timeout == :blocking) ? -1 : timeout.to_i
       milliseconds = 0 if @items.any?(&:rest?)
       update(wait(milliseconds.negative? ? nil : milliseconds / 1000.0))
     rescue Godwit::Error => error
       target = @items.filter_map(&:target).first # knows whether its context is terminated
-      target ? target.note(error) : Failures.note(Failures.errno_of(error))
+      target ? target.record(error) : Failures.set_errno(Failures.errno_of(error))
     end
 
     def poll_nonblock = poll(0)

@@ -85,7 +85,7 @@ module ZMQ
       @monitor = monitor
     end
 
-    def note(error) = failed(errno_of(error))
+    def record(error) = failed(errno_of(error))
 
     private
 
@@ -100,7 +100,7 @@ module ZMQ
       @godwit.public_send(how, address)
       0
     rescue Godwit::Error => error
-      note(error)
+      record(error)
     end
 
     # libzmq's zmq_unbind ends a connection too, and zmq_disconnect a bind.
@@ -113,12 +113,12 @@ module ZMQ
       end
       0
     rescue Godwit::Error => error
-      note(error)
+      record(error)
     end
 
     # @return [Integer, nil] the backend's time-out: 0 does not wait
-    def patience(flags) = flags.anybits?(DONTWAIT) ? 0 : nil
-    def failed(errno) = Failures.note(errno)
+    def timeout_of(flags) = flags.anybits?(DONTWAIT) ? 0 : nil
+    def failed(errno) = Failures.set_errno(errno)
 
     # In libzmq, the calls on a socket fail with ETERM once its context has ended.
     def errno_of(error)

@@ -103,7 +103,7 @@ module ZMQ
         def endpoint = "inproc://godwit-rbczmq-beacon-#{@lock.synchronize { @count += 1 }}"
 
         # The thread must keep neither the Beacon nor its socket, so this method sees neither.
-        def feed(beacon, pair)
+        def forward(beacon, pair)
           Thread.new do
             beacon.each { |address, payload| pair.send([address, payload]) }
           rescue Godwit::ClosedError, Godwit::ContextTerminatedError
@@ -122,14 +122,14 @@ module ZMQ
         @socket = Socket::Pair.open(self, Godwit.context)
         @socket.bind(endpoint)
         @pair = Godwit::PAIR.new(context: Godwit.context, linger: 0).connect(endpoint)
-        @feeder = Pipe.feed(beacon, @pair)
+        @forwarder = Pipe.forward(beacon, @pair)
       end
 
       # From any thread, once the beacon is closed.
       def destroy
         @destroyed = true
         @pair.close
-        @feeder.join
+        @forwarder.join
         @socket.godwit.close
       end
 

@@ -29,7 +29,7 @@ module Godwit
         end
 
         def fail_with(error, socket = nil)
-          note(error)
+          remember(error)
           socket&.alive!
           raise misuse(error, socket), cause: error if MISUSE.any? { |klass| klass === error }
           raise ::TypeError, error.message, cause: error if error.is_a?(::TypeError)
@@ -51,7 +51,7 @@ module Godwit
         end
 
         # Keeps the errno for ZMQ.errno.
-        def note(error)
+        def remember(error)
           self.errno = error.is_a?(TimeoutError) ? Errno::EAGAIN::Errno : error.errno
           nil
         end

@@ -73,7 +73,7 @@ module ZMQ
     alias_method :dump, :print
 
     def destroy
-      hand_out
+      bytes_to_send
       gone!
     end
 
@@ -91,7 +91,7 @@ module ZMQ
 
     # @return [String] the bytes to send
     # @raise [Error] when the frame is gone, or belongs to a message
-    def hand_out
+    def bytes_to_send
       raise Error, GONE if gone? || @message
       @data
     end

@@ -120,7 +120,7 @@ module ZMQ
     def inspect = "#<#{self.class}#{gone? ? " gone" : " #{@frames.map(&:size)}"}>"
     # @private -- and so are the methods below
     # @return [Array<String>] the bytes to send
-    def hand_out = to_a.map(&:bytes)
+    def bytes_to_send = to_a.map(&:bytes)
 
     def gone!
       @frames.each(&:gone!)

@@ -10,7 +10,7 @@ module Godwit
       # and the thread are connected by two sockets, whose high-water marks slow down the proxy.
       class SinkThread
         BATCH = 256 # high-water mark of each socket, and most records in one write
-        PATIENCE = 3 # seconds that close waits for a sink without a method `patience`
+        CLOSE_TIMEOUT = 3 # seconds that close waits for a sink without a method `close_timeout`
         attr_reader :socket # gets the captured messages
 
         def initialize(sink, context, on_foreign)
@@ -18,8 +18,8 @@ module Godwit
           @on_foreign = on_foreign
           @warnings = Warnings.new(name(sink))
           @written = @failed = 0
-          @last = ["end of feed", SecureRandom.hex(16)].freeze # a message that no writer can send
-          endpoint = "inproc://godwit-feed-#{object_id}-#{Process.pid}"
+          @last = ["end of stream", SecureRandom.hex(16)].freeze # a message that no writer can send
+          endpoint = "inproc://godwit-sink-#{object_id}-#{Process.pid}"
           @socket = PUSH.bind(endpoint, context: context, send_hwm: BATCH, linger: 0)
           @source = PULL.connect(@socket.last_endpoint, context: context, recv_hwm: BATCH)
         end
@@ -31,11 +31,11 @@ module Godwit
         def close
           return if @source.closed?
           return close_sink unless @thread
-          finish = Timeout.now + patience
-          @socket.send(@last, timeout: patience, exception: false)
+          finish = Timeout.now + close_timeout
+          @socket.send(@last, timeout: close_timeout, exception: false)
           give_up unless @thread.join([finish - Timeout.now, 0].max)
         rescue ClosedError, ContextTerminatedError
-          @thread.join(patience) # the same error ends it
+          @thread.join(close_timeout) # the same error ends it
         end
 
         def release
@@ -47,16 +47,17 @@ module Godwit
 
         private
 
-        def patience = @sink.respond_to?(:patience) ? @sink.patience : PATIENCE
+        def close_timeout = @sink.respond_to?(:close_timeout) ? @sink.close_timeout : CLOSE_TIMEOUT
 
         # The records that the sink has not finished, and those that wait for it, are lost.
         def give_up
-          records = @in_hand.to_i - (sink_written - @before.to_i)
+          records = @batch_size.to_i - (sink_written - @before.to_i)
           while (message = @source.recv_nonblock(exception: false)) != :wait_readable
             records += 1 if message != @last && Record.parse(message)
           end
           @failed += records
-          text = "it did not end within #{patience} s; #{Text.count(records, "is", "are")} lost"
+          lost = Text.count(records, "is", "are")
+          text = "it did not end within #{close_timeout} s; #{lost} lost"
           @error = TimeoutError.new(text, operation: :close)
           @warnings.call(text, always: true)
         end
@@ -98,7 +99,7 @@ module Godwit
 
         def write(records)
           @before = sink_written
-          @in_hand = records.size
+          @batch_size = records.size
           @sink.write(records)
           @written += records.size
         rescue => error
@@ -108,7 +109,7 @@ module Godwit
           @error = error
           warn_of(error, "; #{@failed} records were not written so far")
         ensure
-          @in_hand = 0
+          @batch_size = 0
           @before = sink_written
         end
 

@@ -8,7 +8,7 @@ module Godwit
     # The thread that sends the records of stores to a receiver, over one DEALER, and takes its
     # acknowledgements.
     class DurableSender
-      PATIENCE = 2.0 # seconds that a receiver has for its first answer before a warning
+      ANSWER_TIMEOUT = 2.0 # seconds that a receiver has for its first answer before a warning
       SLOWEST = 5.0 # seconds between two connections to a peer that is no receiver, at most
       EVENTS = %i[handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected]
         .freeze
@@ -83,7 +83,7 @@ module Godwit
       rescue ClosedError, ContextTerminatedError
         nil # the program closed the context that it gave
       rescue => error
-        @writer.trouble(error)
+        @writer.record_error(error)
       ensure
         close_all
       end
@@ -115,21 +115,21 @@ module Godwit
         case verb
         when Wire::WELCOME
           @answered = true
-          number && greet(window, number)
+          number && establish(window, number)
         when Wire::ACK
           @writer.progress if number && window.acknowledged(number, Timeout.now)
         when Wire::WHAT
-          window.begin_anew if window.welcome?
+          window.begin_anew if window.established?
         when Wire::TROUBLE
           text = value.to_s.dup.force_encoding(Encoding::UTF_8).scrub
-          @writer.trouble("the receiver cannot write: #{text}")
+          @writer.record_error("the receiver cannot write: #{text}")
         end
         @idle = false # there may be more to send
       end
 
-      def greet(window, number)
-        return @writer.progress if window.welcomed(number)
-        @writer.trouble("the receiver has records of #{window.store.id} that " \
+      def establish(window, number)
+        return @writer.progress if window.establish(number)
+        @writer.record_error("the receiver has records of #{window.store.id} that " \
           "#{window.store.folder} never sent (a copy of it, or a power cut?): it goes on under a " \
           "new id")
         window.store.rename
@@ -141,13 +141,13 @@ module Godwit
           case event.name
           when :handshake_succeeded then connected
           when :handshake_failed_protocol then wrong_peer
-          when :handshake_failed_auth then @writer.trouble(event.to_s)
+          when :handshake_failed_auth then @writer.record_error(event.to_s)
           when :disconnected then disconnected
           end
         end
       rescue ThreadError # no more events
         now = Timeout.now
-        if @asked && !@answered && now >= @asked + PATIENCE
+        if @asked && !@answered && now >= @asked + ANSWER_TIMEOUT
           @asked = nil
           wrong_peer(" (it does not answer)")
         end
@@ -183,14 +183,14 @@ module Godwit
         @socket.connect(@settings.endpoint)
       end
 
-      def wrong_peer(why = "") = @writer.trouble("#{@settings.endpoint} #{WRONG}#{why}")
+      def wrong_peer(why = "") = @writer.record_error("#{@settings.endpoint} #{WRONG}#{why}")
 
       def await(blocked)
         if blocked != @blocked
           @poller.modify(@socket, *(blocked ? %i[readable writable] : %i[readable]))
           @blocked = blocked
         end
-        answer_due = @asked + PATIENCE if @asked && !@answered
+        answer_due = @asked + ANSWER_TIMEOUT if @asked && !@answered
         times = [*@windows.map(&:due), @until, @reconnect_at, answer_due]
         seconds = times.compact.min&.then { |time| [time - Timeout.now, 0].max }
         Thread.handle_interrupt(Object => :immediate) { @poller.wait(seconds) }
@@ -204,7 +204,7 @@ module Godwit
         [@wakeup_reader, @wakeup].each { |io| io&.close }
         @own_context&.close
       rescue Error => error
-        @writer.trouble(error)
+        @writer.record_error(error)
       end
     end
     private_constant :DurableSender

@@ -7,16 +7,16 @@ module Godwit
   class Logger < ::Logger
     # A {SequenceCounter} whose numbers continue after a restart. Its caller holds a lock.
     class DurableSequence < SequenceCounter
-      MOST_NOTED = 1_000 # topics whose counts a note keeps
+      MOST_TOPICS = 1_000 # topics whose counts a checkpoint keeps
 
       class << self
-        # @return [String] a note of {SegmentedLog}
+        # @return [String] a checkpoint of {SegmentedLog}
         def record(topics)
-          noted = topics.first(MOST_NOTED)
-          noted.map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
+          parts = topics.first(MOST_TOPICS)
+          parts.map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
         end
 
-        # {SegmentedLog} yields each record of the last segment at the start, its note as seq 0.
+        # {SegmentedLog} yields each record of the last segment, its checkpoint as seq 0.
         def remember(known, seq, record)
           return known.replace(read(record)) if seq.zero?
           topic, header = Packing.frames(record)
@@ -26,12 +26,12 @@ module Godwit
 
         private
 
-        def read(note)
+        def read(checkpoint)
           topics = {}
           offset = 0
-          while offset + 10 <= note.bytesize
-            tseq, length = note.unpack("Q>n", offset: offset)
-            topics[note.byteslice(offset + 10, length)] = tseq
+          while offset + 10 <= checkpoint.bytesize
+            tseq, length = checkpoint.unpack("Q>n", offset: offset)
+            topics[checkpoint.byteslice(offset + 10, length)] = tseq
             offset += 10 + length
           end
           topics

@@ -32,7 +32,8 @@ module Godwit
       COMPACT = 1 << 20 # bytes after which the journal is rewritten as one entry
       PLACE = "Q>Q>nNN" # inode, size, bytes checked, their CRC-32, writers
       PLACE_BYTES = 26
-      WRITER_BYTES = 24 # id, seq
+      ID_BYTES = Constants::LOG_ID_BYTES
+      WRITER_BYTES = ID_BYTES + 8 # id, seq
 
       def initialize(sink, compact: COMPACT)
         wanted = "one of a regular file"
@@ -41,7 +42,7 @@ module Godwit
         @path = "#{sink.path}.journal"
         @compact = compact
         @lock = Mutex.new
-        @lasts = LastSequence.new
+        @last_sequences = LastSequence.new
         @file = open_file(@path)
         place = read
         @cut = place ? restore(*place) : 0
@@ -55,16 +56,19 @@ module Godwit
       attr_reader :cut
       attr_reader :sink
       def path = @sink.path
-      def last(writer) = @lock.synchronize { @lasts[writer] }
+      def last(writer) = @lock.synchronize { @last_sequences[writer] }
+
       # @param seq [Integer] up to which the writer has been acknowledged, maybe by another receiver
-      def greet(writer, seq) = @lock.synchronize { @lasts[writer] = [seq, @lasts[writer] || 0].max }
+      def handshake(writer, seq)
+        @lock.synchronize { @last_sequences[writer] = [seq, @last_sequences[writer] || 0].max }
+      end
 
       # Writes records of writers that are not durable. It skips durable records: {#write_durable}
       # wrote them before a broadcaster passed them on.
       def write(records)
         @lock.synchronize do
-          records = records.reject { |record| durable?(record) } unless @lasts.empty?
-          @sink.write(records) { |_| note({}) } unless records.empty?
+          records = records.reject { |record| durable?(record) } unless @last_sequences.empty?
+          @sink.write(records) { |_| add_entry({}) } unless records.empty?
         end
         self
       end
@@ -75,12 +79,12 @@ module Godwit
       #   writer's order
       def write_durable(entries)
         @lock.synchronize do
-          noted = 0
+          written = 0
           @sink.write(entries.map(&:last)) do |count|
-            changed = entries[noted...count].to_h { |writer, seq, _| [writer, seq] }
-            note(changed)
-            changed.each { |writer, seq| @lasts[writer] = seq }
-            noted = count
+            changed = entries[written...count].to_h { |writer, seq, _| [writer, seq] }
+            add_entry(changed)
+            changed.each { |writer, seq| @last_sequences[writer] = seq }
+            written = count
           end
         end
       end
@@ -100,7 +104,7 @@ module Godwit
 
       def durable?(record)
         id = record.writer unless record.plain?
-        id && @lasts.key?([id].pack("H*"))
+        id && @last_sequences.key?([id].pack("H*"))
       end
 
       def open_file(path)
@@ -123,7 +127,8 @@ module Godwit
           *place, count = content.unpack(PLACE)
           count.times do |index|
             start = PLACE_BYTES + WRITER_BYTES * index
-            @lasts[content.byteslice(start, 16)] = content.unpack1("Q>", offset: start + 16)
+            writer = content.byteslice(start, ID_BYTES)
+            @last_sequences[writer] = content.unpack1("Q>", offset: start + ID_BYTES)
           end
           offset += 8 + content.bytesize
         end
@@ -154,13 +159,13 @@ module Godwit
         names.map { |name| File.join(folder, name) }.find { |path| Folder.inode(path) == inode }
       end
 
-      def entry(place, lasts)
-        content = (place + [lasts.size]).pack(PLACE)
-        lasts.each { |writer, seq| content << writer << [seq].pack("Q>") }
+      def entry(place, sequences)
+        content = (place + [sequences.size]).pack(PLACE)
+        sequences.each { |writer, seq| content << writer << [seq].pack("Q>") }
         [content.bytesize, Zlib.crc32(content)].pack("NN") << content
       end
 
-      def note(changed)
+      def add_entry(changed)
         return if (@bytes.nil? || @bytes > @compact) && rewritten?(changed)
         put(@file, entry(@sink.place, changed), @bytes)
       rescue SystemCallError => error
@@ -189,7 +194,7 @@ module Godwit
         fresh = File.open("#{@path}.new", mode, 0o600)
         fresh.flock(File::LOCK_EX | File::LOCK_NB)
         before = @bytes
-        put(fresh, entry(place, @lasts.to_h.merge(changed)), 0)
+        put(fresh, entry(place, @last_sequences.to_h.merge(changed)), 0)
         File.rename(fresh.path, @path)
         Folder.sync(File.dirname(@path)) if @sink.fsync
         @file.close

@@ -27,8 +27,7 @@ module Godwit
     end
     private_constant :Wire
 
-    # How far a receiver has one store's records: what to send next, and what an answer means. It
-    # sends nothing itself.
+    # Tracks how many records of a store a receiver has acknowledged and which to send next.
     class SendWindow
       CHUNK = 1 << 18 # bytes of one message, about
       WINDOW = 4 << 20 # bytes sent and not acknowledged, at most
@@ -44,7 +43,7 @@ module Godwit
 
       attr_reader :store, :key
       # @return [Boolean] whether the receiver has answered on this connection
-      def welcome? = @state == :welcome
+      def established? = @state == :established
 
       # The connection is new, or something was lost.
       def begin_anew
@@ -57,13 +56,13 @@ module Godwit
       def peek(now)
         begin_anew if @state != :new && !idle? && now >= @deadline
         return hello if @state == :new
-        @ready ||= data if welcome? && @bytes < WINDOW
+        @ready ||= data if established? && @bytes < WINDOW
         @ready&.first
       end
 
       def sent(now)
         @deadline = now + RETRY if idle?
-        return @state = :greeted if @state == :new
+        return @state = :hello_sent if @state == :new
         entries, last, @cursor = @ready.last
         @ready = nil
         @flying << [last, entries.bytesize]
@@ -77,11 +76,11 @@ module Godwit
 
       # @param last [Integer] the receiver's file has all up to this
       # @return [Boolean] false: it has records under this id that this store never sent
-      def welcomed(last)
-        return true unless @state == :greeted
+      def establish(last)
+        return true unless @state == :hello_sent
         return false if last > @highest
         @segments.release(last)
-        @state = :welcome
+        @state = :established
         @last = [last, @segments.released].max
         @cursor = @segments.after(@last)
         true
@@ -94,7 +93,7 @@ module Godwit
       end
 
       def acknowledged(seq, now)
-        return false if !welcome? || seq > @highest || seq <= @segments.released
+        return false if !established? || seq > @highest || seq <= @segments.released
         @bytes -= @flying.shift.last while @flying.any? && @flying.first.first <= seq
         @segments.release(seq)
         @deadline = now + RETRY
@@ -104,7 +103,7 @@ module Godwit
       private
 
       # Whether no answer is due.
-      def idle? = @state == :new || (welcome? && @flying.empty?)
+      def idle? = @state == :new || (established? && @flying.empty?)
       def hello = [Wire::HELLO, @key, Wire.number(@segments.released), Wire.number(Wire::VERSION)]
 
       def data

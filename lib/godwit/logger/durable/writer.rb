@@ -35,7 +35,7 @@ module Godwit
       attr_reader :gone # records that were in a folder when it was deleted
       def alive? = own? && !@deleted && @sender&.alive?
       # @return [Boolean] false during linger, when it still stores what is logged
-      def closed? = @sealed ? true : false
+      def closed? = @store_closed ? true : false
 
       # Starts the sender, also after its thread was killed.
       def start
@@ -45,7 +45,7 @@ module Godwit
           Thread.handle_interrupt(Object => :never) { start_sender unless @closing || alive? }
         end
       rescue => error
-        trouble(error)
+        record_error(error)
       end
 
       # Readers get a report of the records that the other writer lost.
@@ -108,9 +108,9 @@ module Godwit
         known = {}
         # The last segment stays, and must leave room for others.
         size = [SEGMENT_BYTES, @most / PARTS + 1].min
-        note = -> { DurableSequence.record(@sequence.topics) }
+        checkpoint = -> { DurableSequence.record(@sequence.topics) }
         @store = Store.open(@settings.durable, segment_bytes: size, fsync: @settings.fsync,
-          note: note) { |seq, record| DurableSequence.remember(known, seq, record) }
+          checkpoint: checkpoint) { |seq, record| DurableSequence.remember(known, seq, record) }
         @sequence = DurableSequence.new(@settings, @store.id, @store.segments.last, known)
         @drops = DropCounter.new(@sequence)
       end
@@ -127,16 +127,16 @@ module Godwit
 
       # Needs the lock.
       def take(entry)
-        return :closed if @sealed
-        has_room = room?
-        return :closed if @sealed # during the wait for room
+        return :closed if @store_closed
+        has_room = wait_for_space
+        return :closed if @store_closed # during the wait for space
         return store(entry) if has_room
         @drops.drop(entry[0])
         false
       end
 
       # Needs the lock.
-      def room?
+      def wait_for_space
         return true if @store.segments.bytes < @most
         return false unless @settings.overflow == :block
         finish = @settings.block_timeout && Timeout.now + @settings.block_timeout
@@ -167,7 +167,7 @@ module Godwit
       rescue SystemCallError => error
         @deleted = error.is_a?(Errno::ENOENT) && deleted?
         @drops.fail(entry[0])
-        trouble(error)
+        record_error(error)
         false
       end
 
@@ -199,7 +199,7 @@ module Godwit
       def conclude
         store_trapped
         deleted = deleted?
-        rest = seal
+        rest = close_store
         return @warnings.gone(@gone = rest, @store.folder, always: true) if deleted
         @incomplete = rest.positive?
         @warnings.kept(rest, @store.folder) if @incomplete
@@ -207,13 +207,13 @@ module Godwit
 
       # From here on nothing is stored, and another process may have the folder. Callers that wait
       # go on.
-      def seal
+      def close_store
         @lock.synchronize do
-          @sealed = true
+          @store_closed = true
           @freed.broadcast
           pending
         ensure
-          @store.close if @sealed
+          @store.close if @store_closed
         end
       end
 

@@ -67,7 +67,9 @@ module Godwit
         end
       end
 
-      def next_batch = @turns ? @turns.batch(@size) { |count| receive(count) } : receive(@size)
+      def next_batch
+        @fair_queues ? @fair_queues.batch(@size) { |count| receive(count) } : receive(@size)
+      end
 
       # @return [Array, nil] what {Record.parse} takes, of at most `count` messages
       def receive(count)

@@ -13,19 +13,19 @@ module Godwit
           @segments = Dir.children(@folder).grep(FILE).sort.map do |name|
             Segment.new(name.to_i(16), File.join(@folder, name), 0, 0, 0)
           end
-          # Only the last file may be torn, even in its note; then the file before it has the note.
+          # Only the last file may be torn, even in its checkpoint. Then the file before it has one.
           full = [@segments.size - 1, 0].max
-          full -= 1 while full.positive? && !note_of(@segments[full])
+          full -= 1 while full.positive? && !checkpoint_of(@segments[full])
           @segments.each_with_index do |segment, index|
             next if index < full && measure(segment, @segments[index + 1])
             scan(segment, (block if index >= full))
           end
-          drop(@segments.pop) while @segments.last&.size&.zero? # torn before the end of its note
+          drop(@segments.pop) while @segments.last&.size&.zero? # its checkpoint is torn
           @total = @segments.sum(&:size)
-          drop_released if @segments.any? && note_of(@segments.last)
+          drop_released if @segments.any? && checkpoint_of(@segments.last)
         end
 
-        def note_of(segment)
+        def checkpoint_of(segment)
           head = File.binread(segment.path, HEAD_BYTES).to_s
           return if head.bytesize < HEAD_BYTES || head.unpack1("N") > LONGEST
           bytes = File.binread(segment.path, HEAD_BYTES + head.unpack1("N"))
@@ -34,10 +34,10 @@ module Godwit
           [bytes.unpack1("Q>", offset: HEAD_BYTES), bytes.byteslice(HEAD_BYTES + 8...finish)]
         end
 
-        # @return [Boolean] whether the notes suffice, without reading the file
+        # @return [Boolean] whether the checkpoints suffice, without reading the file
         def measure(segment, following)
-          segment.prev, = note_of(segment)
-          segment.last, = note_of(following)
+          segment.prev, = checkpoint_of(segment)
+          segment.last, = checkpoint_of(following)
           segment.size = File.size(segment.path)
           !segment.prev.nil? && !segment.last.nil?
         end

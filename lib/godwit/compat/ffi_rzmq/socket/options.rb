@@ -26,7 +26,7 @@ module ZMQ
         @relaxed = raw != 0 if option.name == :relaxed
         0
       rescue Godwit::Error => error
-        note(error)
+        record(error)
       end
 
       # @param array [Array] its first element becomes the value: an Integer, a String, or true or
@@ -38,7 +38,7 @@ module ZMQ
         array[0] = read(option)
         0
       rescue Godwit::Error => error
-        note(error)
+        record(error)
       end
 
       # @return [String, nil] a ROUTER at the other end knows the socket by this name; nil when the

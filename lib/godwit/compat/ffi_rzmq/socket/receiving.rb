@@ -85,11 +85,11 @@ module ZMQ
           return
         end
         @user = Thread.current
-        message = godwit.public_send(primitive, patience(flags))
+        message = godwit.public_send(primitive, timeout_of(flags))
         message ? @turn &&= :send : failed(EAGAIN)
         message
       rescue Godwit::Error => error
-        note(error)
+        record(error)
         nil
       end
     end

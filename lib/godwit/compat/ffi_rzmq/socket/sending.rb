@@ -62,13 +62,13 @@ module ZMQ
         # The program must read the rest of the last message first.
         return failed(EFSM) if @turn && !@rest.empty?
         # On EAGAIN the held parts stay, and the program can send the last part again.
-        return failed(EAGAIN) unless godwit.send_within(message, patience(flags))
+        return failed(EAGAIN) unless godwit.send_within(message, timeout_of(flags))
         @held = [] unless @held.empty?
         @turn &&= :receive
         size
       rescue Godwit::Error => error
         @held = []
-        note(error)
+        record(error)
       end
 
       def hold(part, flags)
@@ -81,13 +81,13 @@ module ZMQ
         @held << (part.is_a?(String) ? part.dup.freeze : part)
         size
       rescue Godwit::Error => error
-        note(error)
+        record(error)
       end
 
       def refusal_of(godwit, flags)
         return ENOTSUP if Godwit::ErrorHints::RECEIVE_ONLY.include?(godwit.type)
         return EFSM if @turn && ((@turn == :receive && !@relaxed) || rest?)
-        limit = patience(flags) || godwit.raw_option(SNDTIMEO)
+        limit = timeout_of(flags) || godwit.raw_option(SNDTIMEO)
         EAGAIN unless godwit.wait_for(POLLOUT, limit)
       end
     end

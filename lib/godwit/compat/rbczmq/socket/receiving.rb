@@ -76,7 +76,7 @@ module ZMQ
     rescue Errno::EINTR
       nil
     rescue Godwit::Error => error # another thread may have closed it during the wait
-      Failures.note(error)
+      Failures.remember(error)
     end
 
     def first_of(message)
@@ -88,7 +88,7 @@ module ZMQ
 
     def failed(error)
       raise Failures.misuse(error, self) if error.is_a?(Godwit::ForkedError)
-      Failures.note(error)
+      Failures.remember(error)
     end
 
     def frame_of(data) = data && Frame.of(data, rest?)

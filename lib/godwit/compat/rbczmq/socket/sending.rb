@@ -30,7 +30,7 @@ module ZMQ
     def send_frame(frame, flags = nil)
       usable!("send")
       Arguments.type(frame, Frame)
-      data = frame.hand_out
+      data = frame.bytes_to_send
       flags = frame_flags(flags)
       trace { "send_frame #{frame.line}" }
       wait = flags.nobits?(Frame::DONTWAIT)
@@ -46,12 +46,12 @@ module ZMQ
     # @return [nil] also when the send fails
     def send_message(message)
       usable!("send")
-      parts = Arguments.type(message, Message).hand_out
+      parts = Arguments.type(message, Message).bytes_to_send
       trace { "send_message of #{parts.size} frames" }
       message.gone! if parts.empty? || deliver(@held ? [*@held, *parts] : parts, true)
       nil
     rescue Godwit::Error => error
-      Failures.note(error)
+      Failures.remember(error)
     rescue Errno::EINTR
       nil
     end

@@ -5,8 +5,9 @@ require_relative "../record"
 module Godwit
   class Logger < ::Logger
     class Reader
-      # The messages that wait in a reader: a queue for each writer, read in turns. Not thread-safe.
-      class Turns
+      # The messages that wait in a reader: a queue for each writer. Each round takes one message of
+      # every writer. Not thread-safe.
+      class FairQueues
         # Messages that one connection brings at once, and before the next batch, at most.
         BATCH = 256
         BACKLOG = 32 * BATCH
@@ -65,7 +66,7 @@ module Godwit
           taken
         end
       end
-      private_constant :Turns
+      private_constant :FairQueues
     end
   end
 end
