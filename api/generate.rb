@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
-# Makes the C table, the Ruby tables and accessors, their types, and the reference pages from
-# api/*.yml. `ruby api/generate.rb` writes them; `ruby api/generate.rb --check` only tells whether
-# they would change.
+# Makes the C tables, the Ruby tables and accessors, their types, and the reference pages from
+# api/*.yml. `ruby api/generate.rb` writes them; `ruby api/generate.rb --check` fails if they would
+# change.
+require "fileutils"
 require "yaml"
 
 module Generate
@@ -19,7 +20,8 @@ module Generate
   def files
     constants, errors, options = tables
     {
-      "ext/godwit/drafts.h" => drafts_h(constants),
+      "ext/godwit/constants.h" => constants_h(constants),
+      "lib/godwit/generated/constants.rb" => constants_rb(constants),
       "lib/godwit/generated/header.rb" => header_rb(constants, errors, options),
       "ext/godwit/option_table.h" => option_table_h(options),
       "lib/godwit/generated/options.rb" => options_rb(options),
@@ -30,35 +32,31 @@ module Generate
       "docs/options.md" => options_md(options),
       "docs/errors.md" => errors_md(errors),
       "test/RUNTIMES.md" => runtimes_md,
-      "docs/conformance.md" =>
-        conformance_md(YAML.load_file(File.join(ROOT, "api/libzmq_tests.yml")))
+      "docs/conformance.md" => conformance_md(table("libzmq_tests"))
     }
   end
 
   # @return [Array(Hash, Hash, Hash)] constants, errors, options by scope
   def tables
-    options = YAML.load_file(File.join(ROOT, "api/options.yml")).to_h do |scope, table|
-      [scope, table.map { |name, facts| option(name, scope, facts) }]
+    constants, errors, options = %w[constants errors options].map { |name| table(name) }
+    options = options.to_h do |scope, facts_of|
+      [scope, facts_of.map { |name, facts| option(name, scope, facts) }]
     end
-    [
-      *%w[constants errors].map { |name| YAML.load_file(File.join(ROOT, "api/#{name}.yml")) },
-      options
-    ]
+    [constants, errors, options]
   end
+
+  def table(name) = YAML.load_file(File.join(ROOT, "api/#{name}.yml"))
 
   # One flat Hash of what Option.new takes.
   def option(name, scope, facts)
     facts = facts.dup
     flat = facts.delete("zmq").merge(facts.delete("value"), facts).transform_keys(&:to_sym)
     flat = {name: name.to_sym, scope: scope.to_sym}.merge(flat)
-    flat[:type] = flat[:type].to_sym
-    flat[:access] = flat[:access].to_sym if flat[:access]
-    flat[:needs] = flat[:needs].to_sym if flat[:needs]
+    %i[type access needs].each { |key| flat[key] = flat[key].to_sym if flat[key] }
     flat[:none] = :null if flat[:none] == "null"
     flat[:types] = flat[:types].map(&:to_sym) if flat[:types]
-    flat[:values] = flat[:values].transform_keys(&:to_sym) if flat[:values]
+    %i[values default_of].each { |key| flat[key] = flat[key].transform_keys(&:to_sym) if flat[key] }
     flat[:default] = flat[:default].to_sym if flat[:type] == :enum && flat[:default]
-    flat[:default_of] = flat[:default_of].transform_keys(&:to_sym) if flat[:default_of]
     flat[:format] = Regexp.new(flat[:format]) if flat[:format]
     flat
   end
@@ -144,19 +142,18 @@ module Generate
 
   # @return [Boolean] false when a check found something to change
   def run(check: false)
-    changed =
-      files.reject do |path, content|
-        File.exist?(File.join(ROOT, path)) && File.read(File.join(ROOT, path)) == content
-      end
+    changed = files.reject do |path, content|
+      full = File.join(ROOT, path)
+      File.exist?(full) && File.read(full) == content
+    end
     if check
       changed.each_key { |path| warn "#{path} is not what api/*.yml makes it: run rake generate" }
       return changed.empty?
     end
     changed.each do |path, content|
-      unless Dir.exist?(File.dirname(File.join(ROOT, path)))
-        Dir.mkdir(File.dirname(File.join(ROOT, path)))
-      end
-      File.write(File.join(ROOT, path), content)
+      full = File.join(ROOT, path)
+      FileUtils.mkdir_p(File.dirname(full))
+      File.write(full, content)
       puts "wrote #{path}"
     end
     true

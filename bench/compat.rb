@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What does a door cost: old programs' classes beside Godwit's own? See support/bench.rb for what
+# The cost of a compatibility layer: old programs' classes beside Godwit's own. See support/bench.rb for what
 # narrows a run.
 require_relative "support/bench"
 
@@ -54,9 +54,9 @@ def share(results, label, base, key)
   end
 end
 
-Bench.section("compat", "Old programs: what the doors cost") do |section|
+Bench.section("compat", "Compatibility layers: their cost") do |section|
   results = messages
-  section.text "rbczmq's door, PUSH to PULL between two processes, #{SIZE} B over " \
+  section.text "rbczmq's layer, PUSH to PULL between two processes, #{SIZE} B over " \
     "tcp, #{Bench.runs(RUNS)} alternating runs. CPU: nanoseconds per message of " \
     "the whole process, libzmq's own thread included."
   section.table ["", "messages/s", "of Godwit's own", "CPU sending", "CPU receiving"],

@@ -69,8 +69,8 @@ end
 
 Bench.section("latency", "Latency: REQ and REP, round trips") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs of #{COUNT} round trips each after a tenth more to warm up. A round trip is a request and its reply (the request, sent back), timed one
-    by one by the client with one reading of the clock each; a one-way time would be about half. Two processes.
+    #{Bench.runs(RUNS)} alternating runs of #{COUNT} round trips each, after a tenth more to warm up. A round trip is a request and its reply (the same message). The client times
+    each round trip with one reading of the clock. A one-way time would be about half. Two processes.
   MARKDOWN
   absent = {}
   first = nil
@@ -85,7 +85,7 @@ Bench.section("latency", "Latency: REQ and REP, round trips") do |section|
   end
   section.absent(absent)
   section.text <<~MARKDOWN
-    Not measured here: rbczmq cannot be installed beside this libzmq. On such a machine its round trip took #{RBCZMQ.to_i} µs beside C's #{RBCZMQ_C.to_i} µs (published with
+    Not measured: rbczmq cannot be installed beside this libzmq. On a similar machine its round trip took #{RBCZMQ.to_i} µs, and C's #{RBCZMQ_C.to_i} µs (published with
     godwit's requirements).
   MARKDOWN
   section.target "tcp, 1 B: godwit's p50, of C's", ratio(first, BOTH), at_most: 1.15

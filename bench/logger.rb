@@ -47,7 +47,7 @@ def call_contest(folder)
   contest.add(WAY, :godwit) { calls([*own, "way", CALLS, :target], "lines") }
   contest.add(RECORD, :godwit) { calls([*own, "records", CALLS, :target], "fields") }
   contest.add(PLAIN, :godwit) { calls([*own, "plain", CALLS, :target], "lines") }
-  # The port of `discard`: nobody listens.
+  # The port of `discard`, on which no socket listens.
   contest.add(FULL, :godwit) { calls([*own, "full", CALLS, "tcp://127.0.0.1:9"]) }
   contest.run(Bench.runs(RUNS))
 end
@@ -146,9 +146,9 @@ end
 
 Bench.section("logger", "Logger: records from writers to readers") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs, medians. A record is a text of 100 B; where it is told with "Godwit::Logger" it has a tag and two values beside, and so with semantic_logger. A line is the text
-    alone, as Ruby's Logger formats it. CPU: nanoseconds a record of the whole process, its sender and libzmq's threads included. Memory: above a Ruby that has just
-    started. Godwit's settings are the defaults.
+    #{Bench.runs(RUNS)} alternating runs, medians. A record is a text of 100 B; with Godwit::Logger and semantic_logger it also has a tag and two values. A line is the text alone,
+    as Ruby's Logger formats it. CPU: nanoseconds per record of the whole process, including the sender and libzmq's threads. Memory: above that of a newly
+    started Ruby. Godwit's settings are the defaults.
   MARKDOWN
   section.heading "One call of info"
   results = Dir.mktmpdir("godwit-bench") { |folder| call_contest(folder) }
@@ -172,8 +172,8 @@ Bench.section("logger", "Logger: records from writers to readers") do |section|
                                           ]
                                         }
   section.heading "Broadcaster"
-  section.text "Records encoded before, as fast as a PUSH takes them. Rate: what one reader " \
-    "receives; a PUB drops what a reader does not take in time."
+  section.text "Records encoded beforehand, at the rate that a PUSH accepts. Rate: the records of one " \
+    "reader. A PUB drops the records that a reader does not take in time."
   passed = broadcast_contest
   section.table ["reader", "readers", "records/s each", "lost, %"],
     passed.map { |(label, readers), figures|
@@ -181,7 +181,7 @@ Bench.section("logger", "Logger: records from writers to readers") do |section|
     }
 
   section.heading "A writer that floods, three slow ones, one reader"
-  section.text "How late the slow ones' records come, from `info` to the reader's block."
+  section.text "The delay of the slow writers' records, from `info` to the reader's block."
   late = fair_contest
   section.table ["records/s of all", "p50, ms", "p99, ms", "the latest, ms"],
     [

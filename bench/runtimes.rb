@@ -187,15 +187,18 @@ end
 
 Bench.section("runtimes", "Runtimes: the C extension, FFI on CRuby, FFI on JRuby") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs over tcp, two processes. Round trips: REQ and REP, timed one by one. Messages/s: PUSH to PULL; after the dot how many times ffi-rzmq's
-    strings on the same runtime that is. Strings: one call a message, copied. Batches: send_many of 256, recv_many(256). Frames: a Frame (ffi-rzmq: a Message) is made, sent,
-    received, asked for its size and closed without being copied out; C sends in place. A process goes through all of its row, so that JRuby is
-    started once. Godwit, ffi-rzmq and bare calls on JRuby are each warmed by four times as many messages and round trips as are measured (batches, whose
-    methods are called once in 256: ten times), since its compilers share the two cores with both processes and want some seconds, and by as many for the second size; the others by a tenth.
+    #{Bench.runs(RUNS)} alternating runs over tcp, two processes. Round trips: REQ and REP, each timed. Messages/s: PUSH to PULL; the number after the dot is the ratio to
+    ffi-rzmq's strings on the same runtime.
 
-    Bare FFI calls: zmq_send and zmq_recv with DONTWAIT through the gem ffi (JRuby: its own), one call a message into one buffer, zmq_poll when there is nothing, nothing else:
-    no lock, no check, no String made. A library over FFI that makes Strings and keeps messages whole needs four such calls to receive a message, which the
-    row "Strings" makes and nothing else (zmq_msg_recv, zmq_msg_more, zmq_msg_data, and the copy): what FFI's own calls leave to a library, with strings or batches.
+    * Strings: one call per message, copied. Batches: send_many of 256, recv_many(256).
+    * Frames: a Frame (ffi-rzmq: a Message) is created, sent, received, asked for its size and closed without a copy; C sends in place.
+    * A process measures its whole row, so JRuby starts once.
+    * Warm-up on JRuby: Godwit, ffi-rzmq and bare calls run four times the measured messages and round trips (batches, whose methods are called once in 256: ten
+      times), because JRuby's compilers share the two cores with both processes and need some seconds. The second size has the same number. The other runtimes warm up with a tenth.
+    * Bare FFI calls: zmq_send and zmq_recv with DONTWAIT through the gem ffi (JRuby: its own), one call per message into one buffer, zmq_poll without a message.
+      No lock, no check, no String.
+    * A library over FFI that creates Strings and keeps messages whole needs four calls to receive a message (zmq_msg_recv, zmq_msg_more, zmq_msg_data, the copy).
+      The bare row "Strings" makes exactly these. So it shows the limit that FFI's calls set for a library, with strings or batches.
   MARKDOWN
   sizes = Bench.sizes(SIZES.keys, quick: SIZES.keys)
   contest = Bench::Contest.new("runtimes")

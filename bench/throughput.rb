@@ -140,10 +140,10 @@ end
 
 Bench.section("throughput", "Throughput: PUSH to PULL") do |section|
   section.text <<~MARKDOWN
-    #{Bench.runs(RUNS)} alternating runs. The receiver's clock runs from the last message of the warm-up (a tenth more) to the last of all. Two processes over tcp and ipc,
-    two threads of one process over inproc (where a side cannot stand alone against C). Default high-water marks. C is the plain loop: zmq_msg_init_size,
-    memcpy, zmq_msg_send; zmq_msg_recv; blocking. Strings: one call a message. Batches: send_many of the same Array of 256, recv_many(256). ffi-rzmq moves a
-    fourth of the messages (inproc: a twentieth, pyzmq there a fourth), since a run of it would take up to a minute.
+    #{Bench.runs(RUNS)} alternating runs. The receiver measures from the last message of the warm-up (a tenth more messages) to the last message. tcp and ipc use two
+    processes. inproc uses two threads of one process, so a side cannot be measured against C there. High-water marks are the defaults. C is the plain blocking
+    loop: zmq_msg_init_size, memcpy, zmq_msg_send; zmq_msg_recv. Strings: one call per message. Batches: send_many of the same Array of 256, recv_many(256).
+    ffi-rzmq moves a fourth of the messages (inproc: a twentieth, pyzmq there a fourth), because a full run would take up to a minute.
   MARKDOWN
   absent = {}
   all = Bench.endpoints do |next_endpoint|
@@ -163,7 +163,7 @@ Bench.section("throughput", "Throughput: PUSH to PULL") do |section|
   detail(section, closely) if closely
   section.absent(absent)
   section.text <<~MARKDOWN
-    Not measured here: rbczmq cannot be installed beside this libzmq. On such a machine it did 1.2 to #{RBCZMQ} million messages/s beside C's #{RBCZMQ_C} million
+    Not measured: rbczmq cannot be installed beside this libzmq. On a similar machine it reached 1.2 to #{RBCZMQ} million messages/s, and C #{RBCZMQ_C} million
     (published with godwit's requirements).
   MARKDOWN
   targets(section, closely)

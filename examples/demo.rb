@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# bin/demo: runs the other examples in processes of their own, over TCP within this machine, and shows what they print.
+# bin/demo: runs the other examples as processes, over TCP on this machine, and shows their output.
 require "fileutils"
 require "io/wait"
 require "json"
@@ -10,7 +10,7 @@ require "tmpdir"
 require_relative "../bench/support/bench"
 require_relative "../rakelib/support/jruby"
 
-# The scenes, and the processes that play in them.
+# The scenes and their processes.
 module Demo
   DEADLINE = 120 # seconds for one process: it catches a hang
   SIZE = 100
@@ -30,7 +30,7 @@ module Demo
       @io = IO.popen({"RUBYOPT" => nil, "BUNDLER_SETUP" => nil}, @command, err: %i[child out]) # without Bundler, which takes a while to load
     end
 
-    # Waits until it has printed this.
+    # Waits until the process has printed a match.
     # @return [MatchData]
     def wait_for(pattern)
       until (found = pattern.match(@text))
@@ -39,8 +39,8 @@ module Demo
       found
     end
 
-    # Waits until it has ended, and looks how.
-    # @return [String] all that it printed
+    # Waits for the end of the process and checks its status.
+    # @return [String] its output
     def finish(status: 0)
       nil while read
       @io.close
@@ -67,7 +67,7 @@ module Demo
     def name = @command.join(" ")
   end
 
-  # What a scene can do: run an example, say something.
+  # The methods of a scene: run an example, print a text.
   class Stage
     def self.play
       stage = new
@@ -80,16 +80,16 @@ module Demo
       @actors = []
     end
 
-    # Starts an example, and names its file.
+    # Starts an example.
     def example(file, *arguments)
       run(RbConfig.ruby, "-Ilib", "examples/#{file}.rb", *arguments)
     end
 
-    # Starts a program written for another library, unchanged, through its door.
-    # @param door [String] such as "rbczmq"; the program is in the folder of its examples
+    # Starts an unchanged program for another gem through its compatibility layer.
+    # @param layer [String] such as "rbczmq"; the program is in the folder of its examples
     # @param ruby [Array<String>] the command that runs this Ruby
-    def old_program(door, name, *arguments, ruby: [RbConfig.ruby])
-      run(*ruby, "-Ilib", "-rgodwit/compat/#{door.tr("-", "_")}", "examples/#{door}/#{name}.rb", *arguments)
+    def old_program(layer, name, *arguments, ruby: [RbConfig.ruby])
+      run(*ruby, "-Ilib", "-rgodwit/compat/#{layer.tr("-", "_")}", "examples/#{layer}/#{name}.rb", *arguments)
     end
 
     # The command line.
@@ -136,7 +136,7 @@ module Demo
       end
     end,
 
-    "Large messages: #{LARGE_COUNT} of 1 MiB, copied at both ends, and at neither" => lambda do |stage|
+    "Large messages: #{LARGE_COUNT} of 1 MiB, copied at both ends, then without a copy" => lambda do |stage|
       [%w[strings copy], %w[frames in-place]].each do |receive, send|
         receiver = stage.example("large_pull", "tcp://127.0.0.1:*", LARGE_COUNT, receive)
         endpoint = receiver.wait_for(%r{tcp://127\.0\.0\.1:\d+})[0]
@@ -145,7 +145,7 @@ module Demo
       end
     end,
 
-    "The first ten test files of the whole machine: find / is stopped when they are there" => lambda do |stage|
+    "The first ten test files of the whole machine: the tenth stops find /" => lambda do |stage|
       stage.say "examples/first_ten.rb: Godwit::Shell.rows(\"find\", \"/\", …).lazy.select { … }.first(10)"
       stage.say stage.example("first_ten", "test").finish
     end,
@@ -174,7 +174,7 @@ module Demo
     "Logs of three processes in one place, while one of them is killed" => lambda do |stage|
       reader = stage.example("logger/reader", "tcp://127.0.0.1:*")
       endpoint = reader.wait_for(/^ready at (\S+)$/)[1]
-      stage.say "examples/logger/reader.rb, and three times examples/logger/writer.rb; kill -9 for the third, half way"
+      stage.say "examples/logger/reader.rb, and three times examples/logger/writer.rb; kill -9 ends the third half way"
       *writers, killed = %w[billing shop mail].map { |program| stage.example("logger/writer", endpoint, program, LOG_COUNT) }
       killed.wait_for(/half/)
       killed.stop
@@ -185,7 +185,7 @@ module Demo
     "Two programs written for ffi-rzmq, unchanged, on Godwit: one on CRuby, the other on JRuby" => lambda do |stage|
       endpoint = "tcp://127.0.0.1:#{free_port}"
       missing = Godwit::JRuby.missing
-      stage.say missing ? "no JRuby here (#{missing}): both on CRuby" : "local_lat.rb on CRuby, over the C extension; remote_lat.rb on JRuby, over FFI"
+      stage.say missing ? "no JRuby (#{missing}): both on CRuby" : "local_lat.rb on CRuby, over the C extension; remote_lat.rb on JRuby, over FFI"
       stage.old_program("ffi-rzmq", "local_lat", endpoint, SIZE, ROUND_TRIPS)
       jruby = missing ? [RbConfig.ruby] : Godwit::JRuby.command(java: Godwit::JRuby::SHORT)
       stage.say stage.old_program("ffi-rzmq", "remote_lat", endpoint, SIZE, ROUND_TRIPS, ruby: jruby).finish
@@ -200,7 +200,7 @@ module Demo
         puts "", "#{index + 1}. #{title}"
         Stage.play { |stage| scene.call(stage) }
       end
-      puts "", "Each is a small program to read and change: ls examples"
+      puts "", "Each scene is a small program to read and change: ls examples"
     rescue Bench::Failure => error
       abort "the demo failed: #{error.message}"
     end
@@ -211,11 +211,11 @@ module Demo
       puts "bin/demo runs these scenes, in under a minute:", SCENES.keys.map.with_index(1) { |title, number| "#{number}. #{title}" }
     end
 
-    # A port that was free a moment ago: server.rb takes none with a star, as nobody could tell client.rb which it became.
-    # Not one of ours: a socket that was closed may keep its port a moment longer.
+    # A port that was free a moment ago. server.rb needs a fixed port, because client.rb has to know it. TCPServer finds the port:
+    # a closed ZeroMQ socket may keep its port a moment longer.
     def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
 
-    # In turn, so that what else the machine does falls on all.
+    # Runs the pairs in turns, so that other load of the machine affects all.
     # @return [Array<Array(String, Float, Float)>] name, messages/s, share of the first's
     def medians(stage, pairs)
       rounds = Array.new(ROUNDS) { pairs.values.map { |pull, push| rate(stage, pull, push) } }
@@ -223,7 +223,7 @@ module Demo
       pairs.keys.zip(middle).map { |name, rate| [name, rate, rate / middle.first] }
     end
 
-    # The receiver binds and tells where, the sender connects there; the receiver holds the clock.
+    # The receiver binds and prints its endpoint, the sender connects; the receiver measures the time.
     def rate(stage, pull, push)
       receiver = start(stage, *pull)
       endpoint = receiver.wait_for(%r{tcp://127\.0\.0\.1:\d+})[0]

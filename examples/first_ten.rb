@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# first_ten.rb PATTERN [COMMAND…]: the first ten rows of a command that match; what they cost, and what is left of the command. The command is a
-# find over the whole machine unless told.
+# first_ten.rb PATTERN [COMMAND…]: prints the first ten matching rows of a command, their cost, and the remaining processes of the command.
+# The default command is a find over the whole machine.
 require "godwit"
 
 pattern = Regexp.new(ARGV.fetch(0) { abort "usage: first_ten.rb PATTERN [COMMAND…]" })

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Receives COUNT messages from large_push.rb, as Strings or as frames, and looks at the first bytes of each:
+# Receives COUNT messages from large_push.rb, as Strings or as frames, and reads the first bytes of each:
 #
 #   ruby -Ilib examples/large_pull.rb ENDPOINT COUNT strings|frames
 require "godwit"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Receives COUNT messages from push.rb, up to BATCH of them at a time, and says how fast they came:
+# Receives COUNT messages from push.rb, up to BATCH at a time, and prints their rate:
 #
 #   ruby -Ilib examples/pull.rb ENDPOINT COUNT [BATCH]
 require "godwit"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Sends COUNT messages of SIZE bytes to pull.rb, BATCH of them at a time:
+# Sends COUNT messages of SIZE bytes to pull.rb, BATCH at a time:
 #
 #   ruby -Ilib examples/push.rb ENDPOINT SIZE COUNT [BATCH]
 require "godwit"

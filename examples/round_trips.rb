@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# How long round trips to server.rb take, one by one:
+# Times each round trip to server.rb:
 #
 #   ruby -Ilib examples/round_trips.rb [ENDPOINT] [COUNT]
 require "godwit"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Answers every request. Run it, then client.rb in another terminal:
+# Answers every request. Start it, then client.rb in another terminal:
 #
 #   ruby -Ilib examples/server.rb [ENDPOINT]
 require "godwit"

@@ -2,13 +2,14 @@
 
 require_relative "godwit/version"
 require_relative "godwit/generated/header"
+require_relative "godwit/generated/constants"
 require_relative "godwit/deprecation"
 require_relative "godwit/errors"
 require_relative "godwit/error_hints"
 require_relative "godwit/options"
 require_relative "godwit/keywords"
+require_relative "godwit/auto_close"
 require_relative "godwit/backend"
-require_relative "godwit/descriptor"
 require_relative "godwit/endpoint"
 require_relative "godwit/timeout"
 require_relative "godwit/worker"
@@ -30,7 +31,7 @@ require_relative "godwit/loop"
 #
 # @see https://zguide.zeromq.org The ZeroMQ Guide
 module Godwit
-  # Opt-in parts, loaded when they are first used.
+  # Parts that are loaded at their first use.
   autoload :Auth, "godwit/auth"
   autoload :Beacon, "godwit/beacon"
   autoload :Cert, "godwit/cert"
@@ -49,20 +50,15 @@ module Godwit
   def has?(feature)
     name = feature.to_s.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
     return false if name.include?("\0")
-    # libzmq knows "WS" and "WSS", all else in small letters
+    # libzmq has "WS" and "WSS" in capitals, all others in lower case
     Backend::IMPLEMENTATION.has(name) || Backend::IMPLEMENTATION.has(name.upcase)
   end
 
-  # @return [String] version of the libzmq that is running, such as "4.3.4"
-  def libzmq_version
-    Backend::IMPLEMENTATION.libzmq_version.join(".")
-  end
+  # @return [String] version of the running libzmq, such as "4.3.4"
+  def libzmq_version = Backend::IMPLEMENTATION.libzmq_version.join(".")
 
-  # The process's own context, which every socket uses that is given none. It is made at the first
-  # call, and anew in a forked child or after it was closed. It is closed at exit (see {Context}).
-  #
+  # The process's default context, for sockets that are given none. It is made at the first call,
+  # and anew in a forked child or after it was closed. It is closed at exit (see {Context}).
   # @return [Context]
-  def context
-    Context.default
-  end
+  def context = Context.default
 end

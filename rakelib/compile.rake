@@ -11,7 +11,7 @@ end
 # The Makefile names the sources that there were when it was made; a new or vanished one must make
 # it anew.
 sources = "tmp/extension-sources"
-names = Dir["ext/godwit/*.c"].sort.join("\n")
+names = Dir["ext/godwit/*.{c,h}"].sort.join("\n")
 unless File.exist?(sources) && File.read(sources) == names
   mkdir_p "tmp", verbose: false
   File.write(sources, names)

@@ -21,7 +21,7 @@ start = clock.call
 made.each(&:cancel)
 cancelling = clock.call - start
 all.each(&:cancel)
-# One after the other is due; each is set anew, so that their number stays.
+# The timers fire one after the other. Each is set again, so their number stays constant.
 count.times { |number| timers.every(count, times: nil) {}.tap { now = (number + 1).to_f } }
 start = clock.call
 rounds.times do

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# rbczmq_logger.rb COUNT: lines a second of ZMQ::Logger over a PUSH, through rbczmq's door.
+# rbczmq_logger.rb COUNT: lines a second of ZMQ::Logger over a PUSH, through rbczmq's layer.
 require "zmq"
 require_relative "logger_loop"
 

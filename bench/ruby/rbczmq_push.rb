@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# rbczmq_push.rb ENDPOINT SIZE COUNT [WARMUP]: as godwit_push.rb, through rbczmq's door.
+# rbczmq_push.rb ENDPOINT SIZE COUNT [WARMUP]: as godwit_push.rb, through rbczmq's layer.
 require "zmq"
 require_relative "godwit_loops"
 

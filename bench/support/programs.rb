@@ -4,7 +4,7 @@ require_relative "../../rakelib/support/jruby"
 
 module Bench
   # Finds and builds the programs that are compared. A kind is :c, :godwit, :pyzmq, :ffi_rzmq, or
-  # :rbczmq, Godwit's own door; :semantic_logger; or one of those that only runtimes.rb compares:
+  # :rbczmq, Godwit's own layer; :semantic_logger; or one of those that only runtimes.rb compares:
   # :godwit_ffi, :bare_ffi, and :godwit_jruby, :ffi_rzmq_jruby, :bare_ffi_jruby.
   module Programs
     PYTHON = "/usr/bin/python3"

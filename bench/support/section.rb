@@ -12,10 +12,9 @@ module Bench
     HEAD = <<~MARKDOWN
       # Benchmarks
 
-      Written by `rake bench` (one section: `rake bench:throughput`; `rake -T bench` lists them); do not edit.
-      Contenders take turns; figures are medians over the runs that a section names. A ratio is the median divided by the median of libzmq's own C
-      in the same section. C, the Ruby and the Python programs run over the same libzmq, with its defaults, over the loopback of one machine:
-      see `bench/c`, `bench/ruby`, `bench/python`.
+      `rake bench` writes this page (one section: `rake bench:throughput`; `rake -T bench` lists them); do not edit it.
+      The contenders run in turns. Figures are medians over the runs of a section. A ratio is the median divided by the median of libzmq's own C in the same
+      section. The C, Ruby and Python programs (`bench/c`, `bench/ruby`, `bench/python`) use the same libzmq, with its defaults, over the loopback of one machine.
     MARKDOWN
 
     def initialize(name, title)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# local_lat.rb with messages that Ruby never copies: what was received is sent back as it is.
+# local_lat.rb with messages that Ruby never copies: it sends back the received message.
 require "ffi-rzmq"
 
 abort "usage: local_lat_zerocopy.rb <endpoint to bind> <message size> <round trips>" unless ARGV.size == 3

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Two sockets polled in one loop: a REP that is asked, and a SUB that listens; both are used until the programme is over.
+# Polls two sockets in one loop, a REP and a SUB, until the programme is over.
 require "ffi-rzmq"
 
 abort "usage: poll.rb <messages of each>" unless ARGV.size == 1
@@ -46,7 +46,7 @@ until asked == count && heard == count
   check poller.poll(:blocking)
   poller.readables.each do |socket|
     text = +""
-    # One wake-up may stand for several messages.
+    # Several messages may be ready at one wake-up.
     until socket.recv_string(text, ZMQ::DONTWAIT) == -1
       if socket.equal?(questions)
         asked += 1

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Publishes the weather of three towns until Ctrl-C. subscribe.rb listens.
+# Publishes the weather of three towns until Ctrl-C. subscribe.rb receives it.
 require "ffi-rzmq"
 
 abort "usage: publish.rb <endpoint to bind>" unless ARGV.size == 1

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Measures how long a message takes, as a String, there and back. local_lat.rb sends it back.
+# Times round trips of a message as a String. local_lat.rb sends it back.
 require "ffi-rzmq"
 
 abort "usage: remote_lat.rb <endpoint to connect> <message size> <round trips>" unless ARGV.size == 3

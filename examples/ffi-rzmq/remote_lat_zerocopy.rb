@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# remote_lat.rb with messages that Ruby copies once at the start and once at the end: a class that looks into a message only when it is asked.
+# remote_lat.rb with messages that Ruby copies once at the start and once at the end: its class reads a message only on demand.
 require "ffi-rzmq"
 
 abort "usage: remote_lat_zerocopy.rb <endpoint to connect> <message size> <round trips>" unless ARGV.size == 3

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Listens to the weather of some towns, and says how many updates came.
+# Receives the weather of some towns, and counts the updates.
 require "ffi-rzmq"
 
 abort "usage: subscribe.rb <endpoint to connect> <updates> <town>..." if ARGV.size < 3

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Takes the records of any number of writers until nothing has come for a second, and says what came and what did not:
+# Receives the records of any number of writers until none has arrived for a second, and prints the counts of received and lost records:
 # ruby -Ilib examples/logger/reader.rb [ENDPOINT]
 require "godwit"
 

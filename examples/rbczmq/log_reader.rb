@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Counts the lines of log_writer.rb, up to the one that it waits for, and those that come for 100 ms more. Written for rbczmq.
+# Counts the lines of log_writer.rb up to the expected last one, and further lines for 100 ms. Written for rbczmq.
 #
 #   ruby -rgodwit/compat/rbczmq log_reader.rb [ENDPOINT] [LAST]
 require "zmq"

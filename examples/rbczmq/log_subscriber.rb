@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Shows how many lines that begin with its filter come from log_broadcaster.rb, up to the one that it waits for. Written for rbczmq.
+# Counts the lines of log_broadcaster.rb that begin with its filter, up to the expected last one. Written for rbczmq.
 #
 #   ruby -rgodwit/compat/rbczmq log_subscriber.rb [ENDPOINT] [FILTER] [LAST]
 require "rbczmq"

@@ -5,7 +5,7 @@
 #   ruby -rgodwit/compat/rbczmq loop.rb
 require "zmq"
 
-# Sends the next number whenever there is room, ten of them.
+# Sends ten numbers, one whenever the socket is writable.
 class Producer < ZMQ::Handler
   def initialize(pollitem, args)
     super
@@ -19,7 +19,7 @@ class Producer < ZMQ::Handler
   end
 end
 
-# Adds up what comes.
+# Adds up the received numbers.
 class Consumer < ZMQ::Handler
   def initialize(pollitem, args)
     super

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# One ventilator, five threads of workers, one sink. Written for rbczmq: each thread makes sockets of its own from the one context.
+# One ventilator, five threads of workers, one sink. Written for rbczmq: each thread creates its own sockets from one context.
 #
 #   ruby -rgodwit/compat/rbczmq push_pull.rb
 require "zmq"

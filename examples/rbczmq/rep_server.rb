@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A REP server, written for rbczmq: answers each request with "pong", until one says "stop".
+# A REP server, written for rbczmq: answers each request with "pong", until the request "stop".
 #
 #   ruby -rgodwit/compat/rbczmq rep_server.rb [ENDPOINT]
 require "zmq"

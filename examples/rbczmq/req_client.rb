@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A REQ client, written for rbczmq: how long do 5,000 round trips to rep_server.rb take?
+# A REQ client, written for rbczmq: times 5,000 round trips to rep_server.rb.
 #
 #   ruby -rgodwit/compat/rbczmq req_client.rb [ENDPOINT]
 require "zmq"

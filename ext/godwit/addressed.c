@@ -1,108 +1,83 @@
-/* Messages to a routing id or a group, and the calls of draft types. */
+/* Messages to a routing id or a group, and the calls of draft types. Every function needs the GVL.
+ */
 #include "proxy.h"
 
-enum {
-    /* libzmq's receiver takes a larger length for a negative number, and aborts */
-    UDP_GROUP_MOST = 127,
-};
-
-static const char *
-addressed_group_name(VALUE group)
-{
-    return StringValueCStr(group);
-}
-
-/* _set_group(group, whether it joins or leaves it) */
-static VALUE
-addressed_set_group(VALUE self, VALUE group, VALUE joins)
-{
+/* _set_group(group, whether to join or to leave it) */
+static VALUE addressed_set_group(VALUE self, VALUE group, VALUE joins) {
     const char *operation = RTEST(joins) ? "join" : "leave";
     gw_socket_t *socket = gw_socket_open(self, operation);
     if (!gw_draft.available) gw_raise(ENOTSUP, operation, self, Qnil);
     int (*function)(void *, const char *) = RTEST(joins) ? gw_draft.join : gw_draft.leave;
-    int error = function(socket->zmq, addressed_group_name(group)) == 0 ? 0 : errno;
+    int error = function(socket->zmq, StringValueCStr(group)) == 0 ? 0 : errno;
     if (gw_settle(socket, error)) gw_raise(error, operation, self, Qnil);
     return Qnil;
 }
 
-static int64_t
-addressed_connect_bare(void *zmq, const char *endpoint)
-{
+static int64_t addressed_connect_bare(void *zmq, const char *endpoint) {
     uint32_t id = gw_draft.connect_peer(zmq, endpoint);
     return id ? (int64_t)id : -1;
 }
 
-static int64_t
-addressed_connect_to(gw_socket_t *socket, const char *endpoint)
-{
+static int64_t addressed_connect_to(gw_socket_t *socket, const char *endpoint) {
     if (gw_inproc(endpoint)) return gw_inproc_connect(socket, endpoint, addressed_connect_bare);
     return addressed_connect_bare(socket->zmq, endpoint);
 }
 
 /* _connect_peer(endpoint) => routing id of the peer there */
-static VALUE
-addressed_connect_peer(VALUE self, VALUE endpoint)
-{
+static VALUE addressed_connect_peer(VALUE self, VALUE endpoint) {
     gw_socket_open(self, "connect_peer");
     if (!gw_draft.connect_peer) gw_raise(ENOTSUP, "connect_peer", self, Qnil);
     return LL2NUM(gw_socket_endpoint(self, endpoint, "connect_peer", addressed_connect_to));
 }
 
-static void
-addressed_begin(gw_call_t *call)
-{
-    gw_yield_fiber(call);
-    if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
-}
-
-/* One try; gives an errno. `to` is a group or a routing id. */
-static int
-addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_tracker_t *tracker)
-{
+/* Tries once; gives an errno. `to` is a group or a routing id. */
+static int addressed_try_send_to(gw_socket_t *socket, VALUE body, VALUE to, gw_tracker_t *tracker) {
     zmq_msg_t message;
     int error = gw_part_message(socket, body, &message, tracker);
     if (error) return error;
-    if (RB_TYPE_P(to, T_STRING)) error = gw_draft_set_group(&message, addressed_group_name(to));
+    if (RB_TYPE_P(to, T_STRING)) error = gw_draft_set_group(&message, StringValueCStr(to));
     else error = gw_draft_set_routing_id(&message, NUM2UINT(to));
     if (!error) error = gw_send_frame(socket, &message, 0);
-    if (error) zmq_msg_close(&message);
-    else gw_part_sent(body);
-    if (!error) socket->sent = true;
-    return error;
+    if (error) {
+        zmq_msg_close(&message);
+        return error;
+    }
+    gw_part_sent(body);
+    socket->sent = true;
+    return 0;
 }
 
-static void
-addressed_check_size(const gw_socket_t *socket, VALUE self, VALUE body, VALUE to)
-{
+static void addressed_check_size(const gw_socket_t *socket, VALUE self, VALUE body, VALUE to) {
     if (!socket->udp || !RB_TYPE_P(to, T_STRING)) return;
-    if (RSTRING_LEN(to) > UDP_GROUP_MOST) gw_raise(ENAMETOOLONG, "send", self, Qnil);
-    if (1 + RSTRING_LEN(to) + gw_part_size(body) > GW_UDP_MOST)
+    if (RSTRING_LEN(to) > GW_UDP_GROUP_BYTES) gw_raise(ENAMETOOLONG, "send", self, Qnil);
+    if (1 + RSTRING_LEN(to) + gw_part_size(body) > GW_UDP_BYTES)
         gw_raise(EMSGSIZE, "send", self, Qnil);
 }
 
-/* _send_to(String or Frame, group or routing id, timeout, Tracker or nil) => true, or false when
- * time is up */
-static VALUE
-addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, VALUE tracker)
-{
+/* _send_to(String or Frame, group or routing id, timeout, Tracker or nil) => true; false: time is
+ * up */
+static VALUE addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, VALUE tracker) {
     gw_call_t call = gw_call(self, "send", 0);
-    call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->send_timeout));
+    gw_set_deadline(&call, timeout, call.socket->send_timeout);
     call.tracker = NIL_P(tracker) ? NULL : gw_tracker_get(tracker);
     if (!gw_is_frame(body)) {
         Check_Type(body, T_STRING);
-        /* Others run while we wait: what was checked must not change under us. */
+        /* A copy that other threads cannot change during a wait. */
         body = rb_str_new_frozen(body);
     }
-    if (RB_TYPE_P(to, T_STRING)) addressed_group_name(to = rb_str_new_frozen(to));
-    else NUM2UINT(to);
-    addressed_begin(&call);
+    if (!RB_TYPE_P(to, T_STRING)) {
+        NUM2UINT(to);
+    } else {
+        to = rb_str_new_frozen(to);
+        StringValueCStr(to);
+    }
+    gw_begin(&call);
     for (;;) {
-        /* Each time: others may have sent it. */
+        /* Each time: another thread may have sent the frame or connected the socket to udp. */
         if (gw_is_frame(body)) gw_frame_check(body, "send");
-        /* Another thread may have connected the socket to udp. */
         addressed_check_size(call.socket, self, body, to);
         int error = addressed_try_send_to(call.socket, body, to, call.tracker);
-        /* As in send.c: libzmq looks at its mailbox only now and then when it sends. */
+        /* As in send.c: a send does not always empty libzmq's mailbox. */
         if (error == EAGAIN) {
             if (gw_socket_events(call.socket) < 0) error = errno;
             else error = addressed_try_send_to(call.socket, body, to, call.tracker);
@@ -117,21 +92,17 @@ addressed_send_to(VALUE self, VALUE body, VALUE to, VALUE timeout, VALUE tracker
     return Qtrue;
 }
 
-static VALUE
-addressed_origin(const gw_socket_t *socket, zmq_msg_t *message)
-{
+static VALUE addressed_origin(const gw_socket_t *socket, zmq_msg_t *message) {
     if (socket->type != GW_DISH) return UINT2NUM(gw_draft_routing_id(message));
     const char *group = gw_draft_group(message);
     return rb_enc_str_new(group, strlen(group), socket->encoding);
 }
 
 /* _recv_from(timeout) => [group or routing id, body], or nil when time is up */
-static VALUE
-addressed_recv_from(VALUE self, VALUE timeout)
-{
+static VALUE addressed_recv_from(VALUE self, VALUE timeout) {
     gw_call_t call = gw_call(self, "recv", 0);
-    call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->receive_timeout));
-    addressed_begin(&call);
+    gw_set_deadline(&call, timeout, call.socket->receive_timeout);
+    gw_begin(&call);
     zmq_msg_t message;
     zmq_msg_init(&message);
     for (int error; (error = gw_receive_frame(call.socket, &message)) != 0;) {
@@ -139,15 +110,13 @@ addressed_recv_from(VALUE self, VALUE timeout)
         if (!gw_wait(&call, ZMQ_POLLIN)) return Qnil;
     }
     VALUE body =
-        rb_enc_str_new(zmq_msg_data(&message), zmq_msg_size(&message), call.socket->encoding);
+            rb_enc_str_new(zmq_msg_data(&message), zmq_msg_size(&message), call.socket->encoding);
     VALUE from = addressed_origin(call.socket, &message);
     zmq_msg_close(&message);
     return rb_assoc_new(from, body);
 }
 
-void
-gw_init_addressed(void)
-{
+void gw_init_addressed(void) {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
     rb_define_private_method(class, "_set_group", addressed_set_group, 2);
     rb_define_private_method(class, "_connect_peer", addressed_connect_peer, 1);

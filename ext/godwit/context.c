@@ -1,6 +1,6 @@
-/* Godwit::Context: the Ruby object over a native context (process.c). */
+/* Godwit::Context: the Ruby object over a native context (process.c). Any Ractor may call these
+ * functions, so what they share is atomic; each needs the GVL of its Ractor. */
 #include "socket.h"
-#include <errno.h>
 
 typedef struct {
     gw_context_t *native; /* retained; NULL before _open */
@@ -8,77 +8,59 @@ typedef struct {
 } context_t;
 
 static void (*close_socket)(gw_socket_t *socket);
-
-void
-gw_context_closes_by(void (*close)(gw_socket_t *))
-{
-    close_socket = close;
+void gw_context_closes_by(void (*close)(gw_socket_t *)) { close_socket = close; }
+static bool context_forked(const context_t *context) {
+    return context->native && context->native->generation != atomic_load(&gw_generation);
 }
 
-static void
-context_free(void *pointer)
-{
+static void context_free(void *pointer) {
     context_t *context = pointer;
-    if (context->native && context->native->generation == atomic_load(&gw_generation)) {
+    if (context->native && !context_forked(context)) {
         if (!context->closed) gw_context_leave(context->native);
         gw_context_release(context->native);
     }
     xfree(context);
 }
 
-static size_t
-context_size(const void *pointer)
-{
+static size_t context_size(const void *pointer) {
     const context_t *context = pointer;
     return sizeof *context + (context->native ? sizeof *context->native : 0);
 }
 
 static const rb_data_type_t context_type = {
-    .wrap_struct_name = "Godwit::Context",
-    .function = {.dfree = context_free, .dsize = context_size}, /* no mark: it holds no VALUE */
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
+        .wrap_struct_name = "Godwit::Context",
+        .function = {.dfree = context_free, .dsize = context_size}, /* no mark: it holds no VALUE */
+        .flags =
+                RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
 };
 
-static VALUE
-context_alloc(VALUE class)
-{
+static VALUE context_alloc(VALUE class) {
     context_t *context;
     return TypedData_Make_Struct(class, context_t, &context_type, context);
 }
 
-static context_t *
-context_of(VALUE self)
-{
-    return rb_check_typeddata(self, &context_type);
-}
+static context_t *context_of(VALUE self) { return rb_check_typeddata(self, &context_type); }
 
-gw_context_t *
-gw_context_open(VALUE self, const char *operation)
-{
+gw_context_t *gw_context_open(VALUE self, const char *operation) {
     context_t *context = context_of(self);
-    if (context->native && context->native->generation != atomic_load(&gw_generation))
-        gw_raise_forked(operation, self);
+    if (context_forked(context)) gw_raise_forked(operation, self);
     if (!context->native || context->closed) gw_raise_closed(operation, self);
     return context->native;
 }
 
-static VALUE
-context_open(VALUE self)
-{
+static VALUE context_open(VALUE self) {
     context_t *context = context_of(self);
     if (context->native) rb_raise(rb_eRuntimeError, "this context is open already");
     context->native = gw_context_create();
     if (!context->native && (errno == EMFILE || errno == ENFILE)) {
-        rb_gc(); /* as Ruby does for its files */
+        rb_gc(); /* dropped objects may hold descriptors */
         context->native = gw_context_create();
     }
     if (!context->native) gw_raise(errno, "new", self, Qnil);
     return self;
 }
 
-static VALUE
-context_get(VALUE self, VALUE id)
-{
+static VALUE context_get(VALUE self, VALUE id) {
     gw_context_t *native = gw_context_open(self, "get");
     if (NUM2INT(id) == ZMQ_MAX_SOCKETS) return INT2NUM(atomic_load(&native->max_sockets));
     errno = 0; /* -1 is a value too */
@@ -87,21 +69,17 @@ context_get(VALUE self, VALUE id)
     return INT2NUM(value);
 }
 
-static VALUE
-context_set(VALUE self, VALUE id, VALUE value)
-{
+static VALUE context_set(VALUE self, VALUE id, VALUE value) {
     gw_context_t *native = gw_context_open(self, "set");
     int rc;
     if (RB_TYPE_P(value, T_STRING)) {
         errno = EINVAL;
-        rc = gw_draft.ctx_set_ext
-            ? gw_draft.ctx_set_ext(native->zmq, NUM2INT(id), RSTRING_PTR(value), RSTRING_LEN(value))
-            : -1;
-    }
-    else if (NUM2INT(id) == ZMQ_MAX_SOCKETS) {
+        rc = gw_draft.ctx_set_ext ? gw_draft.ctx_set_ext(native->zmq, NUM2INT(id),
+                                            RSTRING_PTR(value), RSTRING_LEN(value))
+                                  : -1;
+    } else if (NUM2INT(id) == ZMQ_MAX_SOCKETS) {
         rc = gw_context_set_max_sockets(native, NUM2INT(value));
-    }
-    else {
+    } else {
         rc = zmq_ctx_set(native->zmq, NUM2INT(id), NUM2INT(value));
         if (rc == 0) gw_threads_record(&native->threads, NUM2INT(id), NUM2INT(value));
     }
@@ -109,16 +87,12 @@ context_set(VALUE self, VALUE id, VALUE value)
     return Qnil;
 }
 
-static VALUE
-context_linger(VALUE self)
-{
+static VALUE context_linger(VALUE self) {
     return INT2NUM(atomic_load(&gw_context_open(self, "linger")->linger));
 }
 
-/* _set_linger(ms, ms of one without limit at the end of the process: as it is unless given) */
-static VALUE
-context_set_linger(int argc, VALUE *argv, VALUE self)
-{
+/* _set_linger(ms, ms that exit waits for a socket without limit; not given: unchanged) */
+static VALUE context_set_linger(int argc, VALUE *argv, VALUE self) {
     VALUE milliseconds, at_exit;
     gw_context_t *native = gw_context_open(self, "linger=");
     rb_scan_args(argc, argv, "11", &milliseconds, &at_exit);
@@ -127,22 +101,16 @@ context_set_linger(int argc, VALUE *argv, VALUE self)
     return milliseconds;
 }
 
-static VALUE
-context_shutdown(VALUE self)
-{
+static VALUE context_shutdown(VALUE self) {
     context_t *context = context_of(self);
-    if (context->native && context->closed &&
-        context->native->generation == atomic_load(&gw_generation))
-        return Qnil;
+    if (context->native && context->closed && !context_forked(context)) return Qnil;
     zmq_ctx_shutdown(gw_context_open(self, "shutdown")->zmq);
     return Qnil;
 }
 
-/* Closes the sockets of this Ractor. Those of others are theirs to close: they hear of the end at
- * their next call, and a wait of theirs ends now. */
-static void
-context_close_sockets(gw_context_t *native)
-{
+/* Closes the sockets of this Ractor. The other Ractors close theirs: zmq_ctx_shutdown ends their
+ * waits and fails their next calls. */
+static void context_close_sockets(gw_context_t *native) {
     const uint64_t mine = gw_ractor();
     bool others = false;
     for (;;) {
@@ -159,67 +127,49 @@ context_close_sockets(gw_context_t *native)
     if (others) zmq_ctx_shutdown(native->zmq);
 }
 
-/* Closes its sockets, then gives the reaper linger and a second. Waiting is interruptible: the
- * reaper goes on by itself. */
-static VALUE
-context_close(VALUE self)
-{
+/* Closes the sockets, then waits for the reaper: linger and a second. After an interrupt the reaper
+ * goes on by itself. */
+static VALUE context_close(VALUE self) {
     context_t *context = context_of(self);
     gw_context_t *native = context->native;
     if (!native) return Qnil;
-    if (native->generation != atomic_load(&gw_generation)) gw_raise_forked("close", self);
-
+    if (context_forked(context)) gw_raise_forked("close", self);
     if (!atomic_exchange(&context->closed, true)) {
         context_close_sockets(native);
         gw_context_leave(native);
     }
-    /* In a trap handler: the wait that it interrupted leaves its socket only afterwards. */
+    /* A trap handler does not wait: it has interrupted a wait that must end first. */
     if (gw_wait_interrupted()) return Qnil;
     int longest = atomic_load(&native->longest_linger);
     gw_wait_fd(self, "close", native->done_fd,
-        gw_deadline(longest == GW_FOREVER ? GW_FOREVER : (int64_t)longest + 1000));
+            gw_deadline(longest == GW_FOREVER ? GW_FOREVER : (int64_t)longest + GW_CLOSE_GRACE));
     return Qnil;
 }
 
-static VALUE
-context_closed_p(VALUE self)
-{
+static VALUE context_closed_p(VALUE self) {
     context_t *context = context_of(self);
     return RBOOL(!context->native || context->closed);
 }
 
-/* Whether it is no other process's. */
-static VALUE
-context_own_p(VALUE self)
-{
-    context_t *context = context_of(self);
-    return RBOOL(!context->native || context->native->generation == atomic_load(&gw_generation));
-}
+/* _own? => whether the context belongs to this process */
+static VALUE context_own_p(VALUE self) { return RBOOL(!context_forked(context_of(self))); }
 
-/* The process's own context, of all Ractors. Swapped without a lock, and usable in a trap handler,
- * where a Mutex is not. */
+/* The default context, shared by all Ractors. Swapped without a lock, since a trap handler cannot
+ * take a Mutex. */
 static _Atomic(VALUE) default_context = Qnil;
 
-static bool
-context_usable(VALUE self)
-{
+static bool context_usable(VALUE self) {
     return !NIL_P(self) && !RTEST(context_closed_p(self)) && RTEST(context_own_p(self));
 }
 
-static VALUE
-context_default(VALUE class)
-{
+static VALUE context_default(VALUE class) {
     VALUE known = atomic_load(&default_context);
-    (void)class;
     return context_usable(known) ? known : Qnil;
 }
 
-/* Gives the one that is the default now: `candidate`, or one that came before. */
-static VALUE
-context_propose(VALUE class, VALUE candidate)
-{
+/* _propose(context) => the default context: `candidate`, or an earlier one */
+static VALUE context_propose(VALUE class, VALUE candidate) {
     VALUE known = atomic_load(&default_context);
-    (void)class;
     context_of(candidate);
     do {
         if (context_usable(known)) return known;
@@ -227,15 +177,11 @@ context_propose(VALUE class, VALUE candidate)
     return candidate;
 }
 
-static VALUE
-context_pointer(VALUE self)
-{
+static VALUE context_pointer(VALUE self) {
     return ULL2NUM((uintptr_t)gw_context_open(self, "pointer")->zmq);
 }
 
-void
-gw_init_context(void)
-{
+void gw_init_context(void) {
     VALUE class = rb_define_class_under(gw_mGodwit, "Context", rb_cObject);
     rb_define_alloc_func(class, context_alloc);
     rb_gc_register_address((VALUE *)&default_context);

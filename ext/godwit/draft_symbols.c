@@ -1,49 +1,37 @@
-/* libzmq's draft functions (law 11). They are found at run time and never linked, so that one build
- * of the extension runs with any libzmq. zmq_has("draft") and the symbols decide whether they are
- * used. */
+/* libzmq's draft functions (law 11), found at run time and never linked, so that one build of the
+ * extension runs with any libzmq. zmq_has("draft") and the symbols decide whether Godwit uses
+ * them. */
 #include "process.h"
 #include <dlfcn.h>
 
 gw_draft_t gw_draft;
 
-int
-gw_draft_set_routing_id(zmq_msg_t *message, uint32_t id)
-{
+int gw_draft_set_routing_id(zmq_msg_t *message, uint32_t id) {
     if (!gw_draft.available) return ENOTSUP;
     return gw_draft.msg_set_routing_id(message, id) == 0 ? 0 : errno;
 }
 
-uint32_t
-gw_draft_routing_id(zmq_msg_t *message)
-{
+uint32_t gw_draft_routing_id(zmq_msg_t *message) {
     return gw_draft.available ? gw_draft.msg_routing_id(message) : 0;
 }
 
-int
-gw_draft_set_group(zmq_msg_t *message, const char *group)
-{
+int gw_draft_set_group(zmq_msg_t *message, const char *group) {
     if (!gw_draft.available) return ENOTSUP;
     return gw_draft.msg_set_group(message, group) == 0 ? 0 : errno;
 }
 
-const char *
-gw_draft_group(zmq_msg_t *message)
-{
+const char *gw_draft_group(zmq_msg_t *message) {
     return gw_draft.available ? gw_draft.msg_group(message) : NULL;
 }
 
-/* From the libzmq that is linked, wherever else there may be one. */
-static void *
-draft_symbols_library(void)
-{
+/* The libzmq that this extension is linked with; the process may have others. */
+static void *draft_symbols_library(void) {
     Dl_info info;
     if (!dladdr((void *)(uintptr_t)zmq_version, &info) || !info.dli_fname) return NULL;
     return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-static void
-draft_symbols_find(void)
-{
+static void draft_symbols_find(void) {
     void *handle = zmq_has("draft") ? draft_symbols_library() : NULL;
     if (!handle) return;
     struct {
@@ -51,20 +39,20 @@ draft_symbols_find(void)
         void *place;
         bool needed;
     } functions[] = {
-        {"zmq_join", &gw_draft.join, true},
-        {"zmq_leave", &gw_draft.leave, true},
-        {"zmq_msg_set_routing_id", &gw_draft.msg_set_routing_id, true},
-        {"zmq_msg_routing_id", &gw_draft.msg_routing_id, true},
-        {"zmq_msg_set_group", &gw_draft.msg_set_group, true},
-        {"zmq_msg_group", &gw_draft.msg_group, true},
-        {"zmq_poller_new", &gw_draft.poller_new, true},
-        {"zmq_poller_destroy", &gw_draft.poller_destroy, true},
-        {"zmq_poller_add", &gw_draft.poller_add, true},
-        {"zmq_poller_fd", &gw_draft.poller_fd, true},
-        {"zmq_connect_peer", &gw_draft.connect_peer, false}, /* since 4.3.3 */
-        {"zmq_ctx_set_ext", &gw_draft.ctx_set_ext, false},
-        {"zmq_socket_monitor_versioned", &gw_draft.socket_monitor_versioned, false},
-        {"zmq_socket_monitor_pipes_stats", &gw_draft.socket_monitor_pipes_stats, false},
+            {"zmq_join", &gw_draft.join, true},
+            {"zmq_leave", &gw_draft.leave, true},
+            {"zmq_msg_set_routing_id", &gw_draft.msg_set_routing_id, true},
+            {"zmq_msg_routing_id", &gw_draft.msg_routing_id, true},
+            {"zmq_msg_set_group", &gw_draft.msg_set_group, true},
+            {"zmq_msg_group", &gw_draft.msg_group, true},
+            {"zmq_poller_new", &gw_draft.poller_new, true},
+            {"zmq_poller_destroy", &gw_draft.poller_destroy, true},
+            {"zmq_poller_add", &gw_draft.poller_add, true},
+            {"zmq_poller_fd", &gw_draft.poller_fd, true},
+            {"zmq_connect_peer", &gw_draft.connect_peer, false}, /* since 4.3.3 */
+            {"zmq_ctx_set_ext", &gw_draft.ctx_set_ext, false},
+            {"zmq_socket_monitor_versioned", &gw_draft.socket_monitor_versioned, false},
+            {"zmq_socket_monitor_pipes_stats", &gw_draft.socket_monitor_pipes_stats, false},
     };
     gw_draft.available = true;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
@@ -72,18 +60,12 @@ draft_symbols_find(void)
         if (function) memcpy(functions[i].place, &function, sizeof function);
         else if (functions[i].needed) gw_draft.available = false;
     }
-    dlclose(handle); /* it stays loaded: we are linked with it */
+    dlclose(handle); /* the library stays loaded, since the extension is linked with it */
 }
 
-static VALUE
-draft_symbols_available_p(VALUE self)
-{
-    return RBOOL(gw_draft.available);
-}
+static VALUE draft_symbols_available_p(VALUE self) { return RBOOL(gw_draft.available); }
 
-void
-gw_init_draft_symbols(VALUE native)
-{
+void gw_init_draft_symbols(VALUE native) {
     draft_symbols_find();
     rb_define_module_function(native, "draft?", draft_symbols_available_p, 0);
 }

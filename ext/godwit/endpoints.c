@@ -1,23 +1,19 @@
-/* Binding and connecting a socket. */
+/* Binding and connecting a socket. Every function needs the GVL. */
 #include "socket.h"
 #include <fcntl.h>
-#include <unistd.h>
 
-/* libzmq closes the descriptor of use_fd itself, and aborts when one is bound twice. So it gets a
- * duplicate. */
-static int64_t
-endpoints_do_bind(gw_socket_t *socket, const char *endpoint)
-{
+/* libzmq closes the descriptor of use_fd itself, and aborts when a descriptor is bound twice. So it
+ * gets a duplicate. */
+static int64_t endpoints_do_bind(gw_socket_t *socket, const char *endpoint) {
     void *zmq = socket->zmq;
     int given = -1;
     size_t size = sizeof given;
     if (gw_inproc(endpoint)) return gw_inproc_bind(socket, endpoint);
-    bool takes = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0
-        || strncmp(endpoint, "ws", 2) == 0;
+    bool takes = strncmp(endpoint, "tcp:", 4) == 0 || strncmp(endpoint, "ipc:", 4) == 0 ||
+            strncmp(endpoint, "ws", 2) == 0;
     if (!takes || gw_socket_get(socket, ZMQ_USE_FD, &given, &size) || given < 0) {
         return zmq_bind(zmq, endpoint);
     }
-
     int copy = fcntl(given, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) return -1;
     fcntl(copy, F_SETFL, fcntl(copy, F_GETFL) | O_NONBLOCK); /* two sockets may accept from it */
@@ -29,80 +25,60 @@ endpoints_do_bind(gw_socket_t *socket, const char *endpoint)
     return rc;
 }
 
-static int
-endpoints_prepare(gw_socket_t *socket, const char *endpoint)
-{
-    enum { LOOKUP = 4 }; /* descriptors that libzmq must find to look up an address */
-    int error = gw_descriptors(LOOKUP + (socket->counting ? 2 : 0));
+static int endpoints_prepare(gw_socket_t *socket, const char *endpoint) {
+    int error = gw_descriptors(GW_LOOKUP_DESCRIPTORS + (socket->counting ? 2 : 0));
     for (const gw_socket_part_t **part = gw_socket_parts; *part && !error; part++) {
         if ((*part)->before_endpoint) error = (*part)->before_endpoint(socket, endpoint);
     }
     return error;
 }
 
-static void
-endpoints_bind_failed(gw_socket_t *socket, const char *endpoint, int error)
-{
-    for (const gw_socket_part_t **part = gw_socket_parts; *part; part++) {
-        if ((*part)->bind_failed) (*part)->bind_failed(socket, endpoint, error);
-    }
-}
-
-int64_t
-gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation,
-    int64_t (*function)(gw_socket_t *, const char *))
-{
+int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation,
+        int64_t (*function)(gw_socket_t *, const char *)) {
     gw_socket_t *socket = gw_socket_open(self, operation);
     const char *name = StringValueCStr(endpoint);
     int error = endpoints_prepare(socket, name);
     int64_t result = 0;
     if (!error && (result = function(socket, name)) < 0) error = errno;
-    if (error && function == endpoints_do_bind) endpoints_bind_failed(socket, name, error);
-    else if (socket->look) socket->look(socket);
+    if (error && function == endpoints_do_bind) {
+        GW_EACH_PART(bind_failed, socket, name, error);
+    } else if (socket->look) {
+        socket->look(socket);
+    }
     if (!error) socket->attached = true;
     if (!error && strncmp(name, "udp:", 4) == 0) socket->udp = true;
     gw_settle(socket, error);
-    gw_wake_all(socket); /* it gives or takes pipes at once, with no edge to tell of it */
+    gw_wake_all(socket); /* the pipes change at once, without an edge */
     if (error) gw_raise(error, operation, self, endpoint);
     return result;
 }
 
-/* Gives the endpoint that was bound, wildcards replaced. */
-static VALUE
-endpoints_bind(VALUE self, VALUE endpoint)
-{
+/* _bind(endpoint) => the endpoint that was bound, with wildcards replaced */
+static VALUE endpoints_bind(VALUE self, VALUE endpoint) {
     char bound[1024];
     size_t size = sizeof bound;
     gw_socket_endpoint(self, endpoint, "bind", endpoints_do_bind);
     gw_socket_t *socket = gw_socket_open(self, "bind");
     if (gw_socket_get(socket, ZMQ_LAST_ENDPOINT, bound, &size) || size < 2) return endpoint;
-    /* libzmq forgets udp's, and unbinds the given one */
+    /* libzmq forgets an endpoint of udp, and unbinds the given one. */
     if (!strstr(bound, "://")) return endpoint;
     return rb_utf8_str_new(bound, size - 1);
 }
 
-static int64_t
-endpoints_connect_any(void *zmq, const char *endpoint)
-{
+static int64_t endpoints_connect_any(void *zmq, const char *endpoint) {
     return zmq_connect(zmq, endpoint);
 }
 
-static int64_t
-endpoints_do_connect(gw_socket_t *socket, const char *endpoint)
-{
+static int64_t endpoints_do_connect(gw_socket_t *socket, const char *endpoint) {
     if (gw_inproc(endpoint)) return gw_inproc_connect(socket, endpoint, endpoints_connect_any);
     return zmq_connect(socket->zmq, endpoint);
 }
 
-static int64_t
-endpoints_do_unbind(gw_socket_t *socket, const char *endpoint)
-{
+static int64_t endpoints_do_unbind(gw_socket_t *socket, const char *endpoint) {
     return zmq_unbind(socket->zmq, endpoint);
 }
 
-static int64_t
-endpoints_do_disconnect(gw_socket_t *socket, const char *endpoint)
-{
+static int64_t endpoints_do_disconnect(gw_socket_t *socket, const char *endpoint) {
     int error = gw_keep_message(socket);
     if (error) {
         errno = error;
@@ -112,30 +88,22 @@ endpoints_do_disconnect(gw_socket_t *socket, const char *endpoint)
     return zmq_disconnect(socket->zmq, endpoint);
 }
 
-static VALUE
-endpoints_connect(VALUE self, VALUE endpoint)
-{
+static VALUE endpoints_connect(VALUE self, VALUE endpoint) {
     gw_socket_endpoint(self, endpoint, "connect", endpoints_do_connect);
     return Qnil;
 }
 
-static VALUE
-endpoints_unbind(VALUE self, VALUE endpoint)
-{
+static VALUE endpoints_unbind(VALUE self, VALUE endpoint) {
     gw_socket_endpoint(self, endpoint, "unbind", endpoints_do_unbind);
     return Qnil;
 }
 
-static VALUE
-endpoints_disconnect(VALUE self, VALUE endpoint)
-{
+static VALUE endpoints_disconnect(VALUE self, VALUE endpoint) {
     gw_socket_endpoint(self, endpoint, "disconnect", endpoints_do_disconnect);
     return Qnil;
 }
 
-void
-gw_init_endpoints(void)
-{
+void gw_init_endpoints(void) {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
     rb_define_private_method(class, "_bind", endpoints_bind, 1);
     rb_define_private_method(class, "_connect", endpoints_connect, 1);

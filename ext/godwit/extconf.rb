@@ -43,8 +43,7 @@ module Godwit
       private
 
       def help
-        # Otherwise mkmf reports that there is no Makefile.
-        $makefile_created = true # standard:disable Style/GlobalVars
+        $makefile_created = true # standard:disable Style/GlobalVars -- else mkmf adds its own error
         puts HELP
         exit 0
       end
@@ -52,40 +51,30 @@ module Godwit
       def check_system
         system = RbConfig::CONFIG["host_os"]
         return if system.include?("linux")
-        $makefile_created = true # standard:disable Style/GlobalVars -- as in give_up
-        abort "\ngodwit runs on Linux only for now, since it waits with eventfd and epoll: this " \
-          "is #{system}.\n"
+        stop "godwit runs on Linux only for now, since it waits with eventfd and epoll: this is " \
+          "#{system}."
       end
 
       def find_libzmq
         # Makes --with-libzmq-* known, also when pkg-config finds the library.
-        include_dir, lib_dir = dir_config("libzmq")
-        if include_dir || lib_dir
-          # The system's own libzmq must not stand in for the one that was asked for.
-          named =
-            Dir[
-              *[include_dir, lib_dir].compact
-                .flat_map { |dirs| dirs.split(File::PATH_SEPARATOR) }
-                .map { |dir| "#{dir}/{zmq.h,libzmq.*}" }
-            ]
-          if named.empty?
-            give_up(
-              "--with-libzmq-… names folders without zmq.h or " \
-              "libzmq: #{[include_dir, lib_dir].compact.join(", ")}"
-            )
+        folders = dir_config("libzmq").compact
+        unless folders.empty?
+          # The system's own libzmq must not replace the requested one.
+          names = folders.flat_map { |dirs| dirs.split(File::PATH_SEPARATOR) }
+          if Dir[*names.map { |dir| "#{dir}/{zmq.h,libzmq.*}" }].empty?
+            give_up "--with-libzmq-… names folders without zmq.h or libzmq: #{folders.join(", ")}"
           end
           return if on_paths?
         end
         return if pkg_config("libzmq") && have_header("zmq.h")
-        give_up("libzmq or its header zmq.h was not found.") unless on_paths?
+        give_up "libzmq or its header zmq.h was not found." unless on_paths?
       end
 
       def on_paths?
         have_header("zmq.h") && have_library("zmq", "zmq_ctx_new", "zmq.h")
       end
 
-      # The header decides what is compiled; what is loaded is checked again when the extension
-      # starts.
+      # Checks the header; the extension checks the loaded library when it starts.
       def check_libzmq
         return if checking_for("libzmq >= #{OLDEST_LIBZMQ}") { try_compile(<<~C) }
           #include <zmq.h>
@@ -93,23 +82,22 @@ module Godwit
           #error too old
           #endif
         C
-        give_up("libzmq was found, but it is older than #{OLDEST_LIBZMQ}.")
+        give_up "libzmq was found, but it is older than #{OLDEST_LIBZMQ}."
       end
 
       def set_flags
-        append_cflags("-std=gnu11")
-        append_cflags("-fvisibility=hidden") # only Init_godwit_ext is exported
+        append_cflags(%w[-std=gnu11 -fvisibility=hidden]) # only Init_godwit_ext is exported
         return unless enable_config("werror", false)
-        # After all checks, whose little programs would trip over it. A method's `self` often goes
-        # unused.
+        # After all checks, whose programs have warnings. Many methods do not use their `self`.
         warnings = " -Wall -Wextra -Wno-unused-parameter -Werror"
         $CFLAGS << warnings # standard:disable Style/GlobalVars
       end
 
-      def give_up(reason)
-        # One error is enough, without mkmf's own.
-        $makefile_created = true # standard:disable Style/GlobalVars
-        abort "\n#{reason}\n\n#{INSTALL}"
+      def give_up(reason) = stop("#{reason}\n\n#{INSTALL}")
+
+      def stop(message)
+        $makefile_created = true # standard:disable Style/GlobalVars -- else mkmf adds its own error
+        abort "\n#{message}\n"
       end
     end
   end

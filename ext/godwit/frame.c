@@ -1,19 +1,16 @@
-/* Godwit::Frame: one zmq_msg_t, looked at where it is (law 6). A frame never changes; it ends by
- * being sent or closed. One that is frozen may be read by several Ractors at once, so it never ends
- * before it is collected: sent, it shares its bytes. */
+/* Godwit::Frame: one zmq_msg_t, read in place (law 6). A frame never changes; it ends when it is
+ * sent or closed. Several Ractors may read a frozen frame at once, without a lock, so it ends only
+ * with its collection: a send shares its bytes. The GVL guards the other frames. */
 #include "frame.h"
-#include <errno.h>
 #include <ruby/memory_view.h>
-#include <sched.h>
-#include <string.h>
 
 typedef struct {
-    zmq_msg_t message;        /* owned while `live` */
-    gw_pin_t *pin;            /* retained; NULL: the bytes are libzmq's */
-    rb_encoding *encoding;    /* borrowed: of the Strings that are made of it */
-    size_t counted;           /* bytes that the collector was told of */
-    atomic_int exports;       /* memory views, and reads under way */
-    atomic_flag copying;      /* libzmq writes to what it copies from */
+    zmq_msg_t message;     /* owned while `live` */
+    gw_pin_t *pin;         /* retained; NULL: the bytes are libzmq's */
+    rb_encoding *encoding; /* borrowed: of the Strings made of it */
+    size_t counted;        /* bytes reported to the collector */
+    atomic_int exports;    /* memory views, and blocks that read in place */
+    atomic_flag copying;   /* held during zmq_msg_copy, which writes to its source */
     bool live;
     bool more;
 } gw_frame_t;
@@ -22,9 +19,7 @@ static VALUE frame_class;
 
 /* ---- memory ---- */
 
-static void
-frame_let_go(gw_frame_t *frame)
-{
+static void frame_let_go(gw_frame_t *frame) {
     if (!frame->live) return;
     frame->live = false;
     zmq_msg_close(&frame->message);
@@ -34,63 +29,47 @@ frame_let_go(gw_frame_t *frame)
     frame->counted = 0;
 }
 
-static void
-frame_free(void *pointer)
-{
+static void frame_free(void *pointer) {
     frame_let_go(pointer);
     xfree(pointer);
 }
 
-static size_t
-frame_size(const void *pointer)
-{
+static size_t frame_size(const void *pointer) {
     const gw_frame_t *frame = pointer;
     return sizeof *frame + frame->counted;
 }
 
 static const rb_data_type_t frame_type = {
-    .wrap_struct_name = "Godwit::Frame",
-    /* No mark, no compact: a String it was made of is held by its pin. */
-    .function = {.dfree = frame_free, .dsize = frame_size},
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
+        .wrap_struct_name = "Godwit::Frame",
+        /* No mark, no compact: a pin holds the String. */
+        .function = {.dfree = frame_free, .dsize = frame_size},
+        .flags =
+                RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
 };
 
-static VALUE
-frame_alloc(VALUE class)
-{
+static VALUE frame_alloc(VALUE class) {
     gw_frame_t *frame;
     VALUE self = TypedData_Make_Struct(class, gw_frame_t, &frame_type, frame);
     frame->encoding = rb_ascii8bit_encoding();
     return self;
 }
 
-static gw_frame_t *
-frame_get(VALUE self)
-{
-    return rb_check_typeddata(self, &frame_type);
-}
+static gw_frame_t *frame_get(VALUE self) { return rb_check_typeddata(self, &frame_type); }
 
-static gw_frame_t *
-frame_live(VALUE self, const char *operation)
-{
+static gw_frame_t *frame_live(VALUE self, const char *operation) {
     gw_frame_t *frame = frame_get(self);
-    if (RB_UNLIKELY(!frame->live)) gw_raise_gone(operation, self);
+    if (RB_UNLIKELY(!frame->live)) gw_raise_named("GoneError", operation, self);
     return frame;
 }
 
-static gw_frame_t *
-frame_unshared(VALUE self, const char *operation)
-{
+static gw_frame_t *frame_unshared(VALUE self, const char *operation) {
     gw_frame_t *frame = frame_live(self, operation);
     if (RB_UNLIKELY(atomic_load(&frame->exports) != 0)) gw_raise(EBUSY, operation, self, Qnil);
     return frame;
 }
 
-/* `count` may be none: where bytes are another frame's too, or a String's that the collector
- * knows. */
-static void
-frame_fill(gw_frame_t *frame, rb_encoding *encoding, size_t count)
-{
+/* `count`: bytes to report to the collector; 0 for bytes of a String, which it knows. */
+static void frame_fill(gw_frame_t *frame, rb_encoding *encoding, size_t count) {
     frame->live = true;
     frame->encoding = encoding;
     frame->more = zmq_msg_more(&frame->message);
@@ -98,19 +77,15 @@ frame_fill(gw_frame_t *frame, rb_encoding *encoding, size_t count)
     if (count) rb_gc_adjust_memory_usage(count);
 }
 
-/* ---- what send.c and recv.c need ---- */
+/* ---- for send.c and recv.c ---- */
 
-bool
-gw_is_frame(VALUE object)
-{
+bool gw_is_frame(VALUE object) {
     return RB_TYPE_P(object, T_DATA) && RTYPEDDATA_P(object) &&
-        RTYPEDDATA_TYPE(object) == &frame_type;
+            RTYPEDDATA_TYPE(object) == &frame_type;
 }
 
-/* A new frame that takes the message over. */
-VALUE
-gw_frame_take(zmq_msg_t *message, rb_encoding *encoding)
-{
+/* A new frame, which takes the message over. */
+VALUE gw_frame_take(zmq_msg_t *message, rb_encoding *encoding) {
     gw_frame_t *frame;
     VALUE self = TypedData_Make_Struct(frame_class, gw_frame_t, &frame_type, frame);
     zmq_msg_init(&frame->message);
@@ -119,25 +94,18 @@ gw_frame_take(zmq_msg_t *message, rb_encoding *encoding)
     return self;
 }
 
-bool
-gw_frame_sendable(VALUE self)
-{
+bool gw_frame_sendable(VALUE self) {
     gw_frame_t *frame = frame_get(self);
     return frame->live && (OBJ_FROZEN(self) || atomic_load(&frame->exports) == 0);
 }
 
-void
-gw_frame_check(VALUE self, const char *operation)
-{
+void gw_frame_check(VALUE self, const char *operation) {
     if (OBJ_FROZEN(self)) frame_live(self, operation);
     else frame_unshared(self, operation);
 }
 
-/* Another message with the same bytes; gives an errno. Some are shared, which counts in the
- * original. */
-int
-gw_frame_share(VALUE self, zmq_msg_t *message)
-{
+/* Another message with the same bytes; gives an errno. zmq_msg_copy counts shares in its source. */
+int gw_frame_share(VALUE self, zmq_msg_t *message) {
     gw_frame_t *frame = frame_get(self);
     zmq_msg_init(message);
     while (atomic_flag_test_and_set_explicit(&frame->copying, memory_order_acquire)) sched_yield();
@@ -146,32 +114,22 @@ gw_frame_share(VALUE self, zmq_msg_t *message)
     return error;
 }
 
-/* After it was sent. A frozen one stays. */
-void
-gw_frame_sent(VALUE self)
-{
+/* A frozen frame stays. */
+void gw_frame_sent(VALUE self) {
     if (!OBJ_FROZEN(self)) frame_let_go(frame_get(self));
 }
 
-size_t
-gw_frame_bytes(VALUE self)
-{
-    return zmq_msg_size(&frame_get(self)->message);
-}
+size_t gw_frame_bytes(VALUE self) { return zmq_msg_size(&frame_get(self)->message); }
 
-int
-gw_frame_watch(VALUE self, gw_tracker_t *tracker)
-{
+int gw_frame_watch(VALUE self, gw_tracker_t *tracker) {
     gw_frame_t *frame = frame_get(self);
     return frame->pin ? gw_pin_watch(frame->pin, tracker) : 0;
 }
 
 /* ---- primitives ---- */
 
-/* _open(String): in place if it is frozen and at least `threshold` bytes long, else a copy */
-static VALUE
-frame_open(VALUE self, VALUE data, VALUE threshold)
-{
+/* _open(String, threshold): in place if it is frozen and has at least so many bytes, else a copy */
+static VALUE frame_open(VALUE self, VALUE data, VALUE threshold) {
     gw_frame_t *frame = frame_get(self);
     Check_Type(data, T_STRING);
     if (frame->live || OBJ_FROZEN(self)) rb_raise(rb_eRuntimeError, "this frame is made already");
@@ -182,8 +140,7 @@ frame_open(VALUE self, VALUE data, VALUE threshold)
     if (size >= NUM2SIZET(threshold) && gw_can_pin(data)) {
         error = gw_pin_message(&frame->message, data, &pin);
         if (!error) gw_pin_retain(pin);
-    }
-    else {
+    } else {
         error = gw_message_init(&frame->message, RSTRING_PTR(data), size);
     }
     if (error) gw_raise(error, "new", self, Qnil);
@@ -193,9 +150,7 @@ frame_open(VALUE self, VALUE data, VALUE threshold)
     return self;
 }
 
-static VALUE
-frame_initialize_copy(VALUE self, VALUE original)
-{
+static VALUE frame_initialize_copy(VALUE self, VALUE original) {
     gw_frame_t *frame = frame_get(self), *other = frame_live(original, "dup");
     if (self == original) return self;
     rb_check_frozen(self);
@@ -208,16 +163,12 @@ frame_initialize_copy(VALUE self, VALUE original)
     return self;
 }
 
-static VALUE
-frame_bytesize(VALUE self)
-{
+static VALUE frame_bytesize(VALUE self) {
     return SIZET2NUM(zmq_msg_size(&frame_live(self, "size")->message));
 }
 
-/* _slice(start, length) => String of those bytes, both within the frame */
-static VALUE
-frame_slice(VALUE self, VALUE start, VALUE length)
-{
+/* _slice(start, length, both within the frame) => String of those bytes */
+static VALUE frame_slice(VALUE self, VALUE start, VALUE length) {
     gw_frame_t *frame = frame_live(self, "byteslice");
     size_t size = zmq_msg_size(&frame->message), from = NUM2SIZET(start), count = NUM2SIZET(length);
     if (from > size || count > size - from) rb_raise(rb_eRangeError, "outside of the frame");
@@ -226,57 +177,43 @@ frame_slice(VALUE self, VALUE start, VALUE length)
     return string;
 }
 
-static VALUE
-frame_string(VALUE self)
-{
+static VALUE frame_string(VALUE self) {
     gw_frame_t *frame = frame_live(self, "to_s");
     VALUE string = rb_enc_str_new(
-        zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), frame->encoding);
+            zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), frame->encoding);
     RB_GC_GUARD(self);
     return string;
 }
 
 /* _byte(index, within the frame) => Integer */
-static VALUE
-frame_byte(VALUE self, VALUE index)
-{
-    gw_frame_t *frame = frame_live(self, "getbyte");
+static VALUE frame_byte(VALUE self, VALUE index) {
     size_t at = NUM2SIZET(index);
+    gw_frame_t *frame = frame_live(self, "getbyte");
     if (at >= zmq_msg_size(&frame->message)) rb_raise(rb_eRangeError, "outside of the frame");
-    VALUE byte = INT2FIX(((const unsigned char *)zmq_msg_data(&frame->message))[at]);
-    RB_GC_GUARD(self);
-    return byte;
+    return INT2FIX(((const unsigned char *)zmq_msg_data(&frame->message))[at]);
 }
 
-static VALUE
-frame_end_read(VALUE self)
-{
+static VALUE frame_end_read(VALUE self) {
     atomic_fetch_sub(&frame_get(self)->exports, 1);
     return Qnil;
 }
 
-static VALUE
-frame_yield_in_place(VALUE self)
-{
+static VALUE frame_yield_in_place(VALUE self) {
     gw_frame_t *frame = frame_get(self);
     return rb_yield(rb_enc_str_new_static(
-        zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), rb_ascii8bit_encoding()));
+            zmq_msg_data(&frame->message), zmq_msg_size(&frame->message), rb_ascii8bit_encoding()));
 }
 
-/* _in_place { |String| }: of the very bytes, for Ruby's own methods that only read; it must not
- * leave the block. The frame cannot end meanwhile. */
-static VALUE
-frame_in_place(VALUE self)
-{
+/* _in_place { |String| }: the String has the frame's own bytes, for Ruby methods that only read. It
+ * must not leave the block. The frame cannot end meanwhile. */
+static VALUE frame_in_place(VALUE self) {
     gw_frame_t *frame = frame_live(self, "read");
     atomic_fetch_add(&frame->exports, 1);
     return rb_ensure(frame_yield_in_place, self, frame_end_read, self);
 }
 
 /* _compare(Frame or String) => -1, 0, 1 by bytes */
-static VALUE
-frame_compare(VALUE self, VALUE other)
-{
+static VALUE frame_compare(VALUE self, VALUE other) {
     gw_frame_t *frame = frame_live(self, "compare");
     const void *data = zmq_msg_data(&frame->message), *others;
     size_t size = zmq_msg_size(&frame->message), length;
@@ -284,45 +221,27 @@ frame_compare(VALUE self, VALUE other)
         gw_frame_t *second = frame_live(other, "compare");
         others = zmq_msg_data(&second->message);
         length = zmq_msg_size(&second->message);
-    }
-    else {
+    } else {
         Check_Type(other, T_STRING);
         others = RSTRING_PTR(other);
         length = RSTRING_LEN(other);
     }
     int order = memcmp(data, others, size < length ? size : length);
-    RB_GC_GUARD(self);
-    RB_GC_GUARD(other);
     if (order == 0) order = (size > length) - (size < length);
     return INT2FIX((order > 0) - (order < 0));
 }
 
-static VALUE
-frame_hash(VALUE self)
-{
+static VALUE frame_hash(VALUE self) {
     gw_frame_t *frame = frame_live(self, "hash");
-    st_index_t hash =
-        rb_memhash(zmq_msg_data(&frame->message), (long)zmq_msg_size(&frame->message));
-    RB_GC_GUARD(self);
-    return ST2FIX(hash);
+    return ST2FIX(rb_memhash(zmq_msg_data(&frame->message), zmq_msg_size(&frame->message)));
 }
 
-static VALUE
-frame_more_p(VALUE self)
-{
-    return RBOOL(frame_live(self, "more?")->more);
-}
+static VALUE frame_more_p(VALUE self) { return RBOOL(frame_live(self, "more?")->more); }
 
-static VALUE
-frame_gone_p(VALUE self)
-{
-    return RBOOL(!frame_get(self)->live);
-}
+static VALUE frame_gone_p(VALUE self) { return RBOOL(!frame_get(self)->live); }
 
-/* _property(name) => String, or nil when there is none of that name */
-static VALUE
-frame_property(VALUE self, VALUE name)
-{
+/* _property(name) => String, or nil if the frame has none of that name */
+static VALUE frame_property(VALUE self, VALUE name) {
     gw_frame_t *frame = frame_live(self, "property");
     const char *value = zmq_msg_gets(&frame->message, StringValueCStr(name));
     VALUE string = value ? rb_utf8_str_new_cstr(value) : Qnil;
@@ -330,19 +249,14 @@ frame_property(VALUE self, VALUE name)
     return string;
 }
 
-/* _routing_id => number of the peer it came from, or nil */
-static VALUE
-frame_routing_id(VALUE self)
-{
+/* _routing_id => number of the peer that sent it, or nil */
+static VALUE frame_routing_id(VALUE self) {
     uint32_t id = gw_draft_routing_id(&frame_live(self, "routing_id")->message);
-    RB_GC_GUARD(self);
     return id ? UINT2NUM(id) : Qnil;
 }
 
-/* _group => name of the group it was sent to, or nil */
-static VALUE
-frame_group(VALUE self)
-{
+/* _group => name of the group that it was sent to, or nil */
+static VALUE frame_group(VALUE self) {
     gw_frame_t *frame = frame_live(self, "group");
     const char *group = gw_draft_group(&frame->message);
     VALUE name = group && *group ? rb_enc_str_new_cstr(group, frame->encoding) : Qnil;
@@ -350,15 +264,11 @@ frame_group(VALUE self)
     return name;
 }
 
-static VALUE
-frame_encoding(VALUE self)
-{
+static VALUE frame_encoding(VALUE self) {
     return rb_enc_from_encoding(frame_live(self, "encoding")->encoding);
 }
 
-static VALUE
-frame_close(VALUE self)
-{
+static VALUE frame_close(VALUE self) {
     gw_frame_t *frame = frame_get(self);
     if (!frame->live) return Qnil;
     rb_check_frozen(self);
@@ -368,37 +278,26 @@ frame_close(VALUE self)
 
 /* ---- memory views ---- */
 
-static bool
-frame_view_get(VALUE self, rb_memory_view_t *view, int flags)
-{
+static bool frame_view_get(VALUE self, rb_memory_view_t *view, int flags) {
     gw_frame_t *frame = frame_get(self);
     if (!frame->live || (flags & RUBY_MEMORY_VIEW_WRITABLE)) return false;
-    rb_memory_view_init_as_byte_array(
-        view, self, zmq_msg_data(&frame->message), (ssize_t)zmq_msg_size(&frame->message), true);
+    rb_memory_view_init_as_byte_array(view, self, zmq_msg_data(&frame->message),
+            (ssize_t)zmq_msg_size(&frame->message), true);
     atomic_fetch_add(&frame->exports, 1);
     return true;
 }
 
-static bool
-frame_view_release(VALUE self, rb_memory_view_t *view)
-{
-    (void)view;
+static bool frame_view_release(VALUE self, rb_memory_view_t *view) {
     frame_end_read(self);
     return true;
 }
 
-static bool
-frame_view_available_p(VALUE self)
-{
-    return frame_get(self)->live;
-}
+static bool frame_view_available_p(VALUE self) { return frame_get(self)->live; }
 
 static const rb_memory_view_entry_t view_entry = {
-    frame_view_get, frame_view_release, frame_view_available_p};
+        frame_view_get, frame_view_release, frame_view_available_p};
 
-void
-gw_init_frame(void)
-{
+void gw_init_frame(void) {
     frame_class = rb_define_class_under(gw_mGodwit, "Frame", rb_cObject);
     rb_gc_register_mark_object(frame_class);
     rb_define_alloc_func(frame_class, frame_alloc);

@@ -1,54 +1,39 @@
-/* The extension's entry, and what belongs to no object: version, features, keys. */
+/* The extension's entry point, and functions without an object: version, features, keys. They need
+ * the GVL. */
 #include "proxy.h"
-#include <errno.h>
 
-static VALUE
-godwit_libzmq_version(VALUE self)
-{
+static VALUE godwit_libzmq_version(VALUE self) {
     int major, minor, patch;
-    (void)self;
     zmq_version(&major, &minor, &patch);
     return rb_ary_new_from_args(3, INT2FIX(major), INT2FIX(minor), INT2FIX(patch));
 }
 
-static VALUE
-godwit_has(VALUE self, VALUE feature)
-{
-    (void)self;
+static VALUE godwit_has(VALUE self, VALUE feature) {
     return RBOOL(zmq_has(StringValueCStr(feature)));
 }
 
-/* curve_keypair(secret key or nil: a new one) => public and secret key as Z85; nil without CURVE */
-static VALUE
-godwit_curve_keypair(VALUE self, VALUE given)
-{
+/* curve_keypair(secret key, or nil for a new one) => [public, secret] as Z85; nil without CURVE */
+static VALUE godwit_curve_keypair(VALUE self, VALUE given) {
     char public_key[41], secret_key[41];
-    (void)self;
     if (NIL_P(given)) {
         if (zmq_curve_keypair(public_key, secret_key) != 0) return Qnil;
         given = rb_usascii_str_new(secret_key, 40);
-    }
-    else if (zmq_curve_public(public_key, StringValueCStr(given)) != 0) {
+    } else if (zmq_curve_public(public_key, StringValueCStr(given)) != 0) {
         return Qnil;
     }
     return rb_ary_new_from_args(2, rb_usascii_str_new(public_key, 40), given);
 }
 
-/* godwit_swap(object, :@variable, known, next) => whether it was `known` still, and is `next` now.
- * No other thread has its turn within. */
-static VALUE
-godwit_swap(VALUE self, VALUE object, VALUE variable, VALUE known, VALUE next)
-{
+/* swap(object, :@variable, known, next) => whether the variable was `known`; then it is `next`. No
+ * other thread runs in between. */
+static VALUE godwit_swap(VALUE self, VALUE object, VALUE variable, VALUE known, VALUE next) {
     ID name = rb_sym2id(variable);
-    (void)self;
     if (rb_ivar_get(object, name) != known) return Qfalse;
     rb_ivar_set(object, name, next);
     return Qtrue;
 }
 
-GW_EXTERN void
-Init_godwit_ext(void)
-{
+RUBY_FUNC_EXPORTED void Init_godwit_ext(void) {
 #ifdef HAVE_RB_EXT_RACTOR_SAFE
     rb_ext_ractor_safe(true);
 #endif

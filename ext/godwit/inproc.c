@@ -1,87 +1,68 @@
-/* Connections over inproc to names that no socket has bound yet: libzmq keeps one until a socket
- * binds the name, and may abort then. Each gets an endpoint of its own, which Godwit binds for a
- * moment to complete or to end it. */
+/* Connections over inproc to names that are not bound yet: libzmq may abort when they are bound. So
+ * each connection gets its own endpoint, which Godwit binds for a moment to complete or to end the
+ * connection. The context's lock guards them; gw_ functions take it, the others need it. */
 #include "socket.h"
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define INPROC "inproc://"
 #define ALIAS INPROC "godwit.early."
 
 typedef struct gw_early {
-    struct gw_early *next;        /* of context->early, in order of connecting */
-    gw_socket_t *socket;          /* borrowed; NULL once it was closed with messages to linger */
-    int64_t until;                /* ms: end of that linger, or GW_FOREVER */
-    int type;                     /* of the socket */
-    bool joined;                  /* a socket has bound the name */
-    const char *name;             /* the user's endpoint, within `alias` */
-    char alias[];                 /* the endpoint that libzmq knows */
+    struct gw_early *next; /* of context->early, in order of connecting */
+    gw_socket_t *socket;   /* borrowed; NULL once it was closed with messages to linger */
+    int64_t until;         /* ms: end of that linger, or GW_FOREVER */
+    int type;              /* of the socket */
+    bool joined;           /* a socket has bound the name */
+    const char *name;      /* the user's endpoint, within `alias` */
+    char alias[];          /* the endpoint that libzmq knows */
 } early_t;
 
-const char *
-gw_inproc_name(const char *endpoint)
-{
+const char *gw_inproc_name(const char *endpoint) {
     if (strncmp(endpoint, ALIAS, sizeof ALIAS - 1) != 0) return endpoint;
     return strstr(endpoint + sizeof ALIAS - 1, INPROC);
 }
 
-/* The context's own socket, which ends connections: a DEALER takes any number of any type. */
-static void *
-inproc_ender(gw_context_t *context)
-{
-    int none = 0, error = 0;
+/* The context's own socket, which ends connections: a DEALER accepts every type. */
+static void *inproc_ender(gw_context_t *context) {
+    int none = 0;
     if (context->ender) return context->ender;
-    if ((error = gw_descriptors(2)) != 0) {
-        errno = error;
-        return NULL;
-    }
+    if ((errno = gw_descriptors(2)) != 0) return NULL;
     context->ender = zmq_socket(context->zmq, ZMQ_DEALER);
     if (context->ender) gw_zmq_set(context->ender, ZMQ_LINGER, &none, sizeof none);
     return context->ender;
 }
 
-/* Binds and unbinds it, which leaves the connections that it got; -1 with errno set. */
-static int
-inproc_touch(void *zmq, const char *endpoint)
-{
+/* Binds and unbinds the endpoint; accepted connections stay. -1 with errno set. */
+static int inproc_touch(void *zmq, const char *endpoint) {
     int rc = zmq_bind(zmq, endpoint);
     if (rc == 0) zmq_unbind(zmq, endpoint);
     return rc;
 }
 
-/* Drops what was sent to the ender, and lets it confirm that connections have ended. */
-static void
-inproc_drain(void *zmq)
-{
+/* Drops messages to the ender, and lets it confirm that connections have ended. */
+static void inproc_drain(void *zmq) {
     zmq_msg_t message;
     zmq_msg_init(&message);
     while (gw_zmq_receive(zmq, &message) == 0) continue;
     zmq_msg_close(&message);
 }
 
-/* Ends a connection whose name is not bound; `zmq` is its socket, NULL if closed. */
-static void
-inproc_end_early(gw_context_t *context, early_t *early, void *zmq)
-{
+/* Ends a connection whose name is not bound. `zmq` is its libzmq socket; NULL: closed. */
+static void inproc_end_early(gw_context_t *context, early_t *early, void *zmq) {
     if (!inproc_ender(context) || inproc_touch(context->ender, early->alias) != 0) return;
     if (zmq) zmq_disconnect(zmq, early->alias);
     inproc_drain(context->ender);
 }
 
-static void
-inproc_unlink_early(early_t **link)
-{
+static void inproc_unlink_early(early_t **link) {
     early_t *early = *link;
     *link = early->next;
     free(early);
 }
 
 /* Ends connections of closed sockets whose linger is over. */
-static void
-inproc_sweep(gw_context_t *context)
-{
+static void inproc_sweep(gw_context_t *context) {
     int64_t now = gw_milliseconds_now();
     for (early_t **link = &context->early; *link;) {
         early_t *early = *link;
@@ -94,26 +75,21 @@ inproc_sweep(gw_context_t *context)
     }
 }
 
-/* Whether a socket that binds takes that connection. A PAIR takes one, and goes with a PAIR only:
- * it may have refused the pipe, and libzmq aborts for some types then. So it does where an XPUB has
- * a welcome message for a socket that is closed. */
-static bool
-inproc_takes(const gw_socket_t *socket, const early_t *early, int joined)
-{
+/* Whether a socket that binds accepts that connection. libzmq aborts where a PAIR refuses a second
+ * connection or another type, and where an XPUB has a welcome message for a closed socket. */
+static bool inproc_takes(const gw_socket_t *socket, const early_t *early, int joined) {
     if (socket->type == GW_CHANNEL) return joined == 0;
     if (socket->type == ZMQ_PAIR || early->type == ZMQ_PAIR)
         return joined == 0 && socket->type == early->type;
     return socket->type != ZMQ_XPUB || early->socket;
 }
 
-static void
-inproc_join_all(gw_socket_t *socket, const char *endpoint)
-{
+static void inproc_join_all(gw_socket_t *socket, const char *endpoint) {
     int joined = 0;
     for (early_t **link = &socket->context->early; *link;) {
         early_t *early = *link;
         bool fits = !early->joined && strcmp(early->name, endpoint) == 0 &&
-            inproc_takes(socket, early, joined);
+                inproc_takes(socket, early, joined);
         if (fits && inproc_touch(socket->zmq, early->alias) == 0) {
             early->joined = true;
             joined++;
@@ -123,75 +99,65 @@ inproc_join_all(gw_socket_t *socket, const char *endpoint)
     }
 }
 
-static bool
-inproc_awaited(gw_context_t *context, const char *endpoint)
-{
+static bool inproc_awaited(gw_context_t *context, const char *endpoint) {
     for (early_t *early = context->early; early; early = early->next) {
         if (!early->joined && strcmp(early->name, endpoint) == 0) return true;
     }
     return false;
 }
 
-/* The functions below are libzmq's, for endpoints that begin with inproc: -1 with errno set. */
-
-int
-gw_inproc_bind(gw_socket_t *socket, const char *endpoint)
-{
+int gw_inproc_bind(gw_socket_t *socket, const char *endpoint) {
     gw_context_t *context = socket->context;
     gw_context_lock(context);
     inproc_sweep(context);
-    /* The name itself comes last, since libzmq tells the last endpoint. */
+    /* The name itself comes last, since ZMQ_LAST_ENDPOINT is the last one. */
     if (inproc_awaited(context, endpoint) && inproc_touch(context->ender, endpoint) == 0)
         inproc_join_all(socket, endpoint);
-    int rc = zmq_bind(socket->zmq, endpoint), error = errno;
-    gw_context_unlock(context);
-    errno = error;
+    int rc = zmq_bind(socket->zmq, endpoint);
+    gw_context_unlock(context); /* keeps errno */
     return rc;
 }
 
-int64_t
-gw_inproc_connect(
-    gw_socket_t *socket, const char *endpoint, int64_t (*connect)(void *, const char *))
-{
+/* NULL with errno set. */
+static early_t *inproc_make_early(gw_socket_t *socket, const char *endpoint) {
     static atomic_ulong serial;
+    size_t size = strlen(endpoint) + sizeof ALIAS + 24;
+    early_t *early = malloc(sizeof *early + size);
+    if (!early) return NULL;
+    *early = (early_t){.socket = socket, .type = socket->type};
+    int serial_end = snprintf(early->alias, size, ALIAS "%lu.", atomic_fetch_add(&serial, 1));
+    early->name = strcpy(early->alias + serial_end, endpoint);
+    return early;
+}
+
+int64_t gw_inproc_connect(
+        gw_socket_t *socket, const char *endpoint, int64_t (*connect)(void *, const char *)) {
     gw_context_t *context = socket->context;
     early_t *early = NULL, **last = &context->early;
     int64_t result = -1;
     gw_context_lock(context);
     inproc_sweep(context);
     if (!inproc_ender(context)) goto out;
-    bool unbound = inproc_touch(context->ender, endpoint) == 0;
-    if (!unbound && errno != EADDRINUSE) goto out;
-    if (unbound) {
-        size_t size = strlen(endpoint) + sizeof ALIAS + 24;
-        if (!(early = malloc(sizeof *early + size))) goto out;
-        int serial_end = snprintf(early->alias, size, ALIAS "%lu.", atomic_fetch_add(&serial, 1));
-        early->name = strcpy(early->alias + serial_end, endpoint);
-        early->socket = socket;
-        early->type = socket->type;
-        early->joined = false;
-        early->next = NULL;
+    if (inproc_touch(context->ender, endpoint) == 0) {
+        if (!(early = inproc_make_early(socket, endpoint))) goto out;
+    } else if (errno != EADDRINUSE) {
+        goto out;
     }
     result = connect(socket->zmq, early ? early->alias : endpoint);
     if (early && result >= 0) {
         while (*last) last = &(*last)->next;
         *last = early;
-    }
-    else {
+    } else {
         int error = errno;
         free(early);
         errno = error;
     }
-out:;
-    int error = errno;
+out:
     gw_context_unlock(context);
-    errno = error;
     return result;
 }
 
-int
-gw_inproc_disconnect(gw_socket_t *socket, const char *endpoint)
-{
+int gw_inproc_disconnect(gw_socket_t *socket, const char *endpoint) {
     gw_context_t *context = socket->context;
     gw_context_lock(context);
     int rc = zmq_disconnect(socket->zmq, endpoint), error = errno;
@@ -211,23 +177,18 @@ gw_inproc_disconnect(gw_socket_t *socket, const char *endpoint)
     return rc;
 }
 
-/* Before `zmq`, the socket's, is closed: what it sent stays for its linger, in ms, and the rest
- * goes. */
-void
-gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger)
-{
+/* Before zmq_close(zmq): connections with unsent messages stay for the linger in ms. */
+void gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger) {
     gw_context_t *context = socket->context;
     gw_context_lock(context);
     for (early_t **link = &context->early; *link;) {
         early_t *early = *link;
         if (early->socket != socket) {
             link = &early->next;
-        }
-        else if (early->joined || linger == 0 || !socket->sent) {
+        } else if (early->joined || linger == 0 || !socket->sent) {
             if (!early->joined) inproc_end_early(context, early, zmq);
             inproc_unlink_early(link);
-        }
-        else {
+        } else {
             early->socket = NULL;
             early->until = linger < 0 ? GW_FOREVER : gw_milliseconds_now() + linger;
             link = &early->next;
@@ -236,11 +197,9 @@ gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger)
     gw_context_unlock(context);
 }
 
-/* Before the context is terminated: libzmq would make a socket for each, and abort without
- * descriptors. */
-static void
-inproc_end(gw_context_t *context)
-{
+/* Before the termination of the context, where libzmq would make a socket for each connection, and
+ * abort without a descriptor. */
+static void inproc_end(gw_context_t *context) {
     while (context->early) {
         if (!context->early->joined) inproc_end_early(context, context->early, NULL);
         inproc_unlink_early(&context->early);
@@ -249,8 +208,4 @@ inproc_end(gw_context_t *context)
     context->ender = NULL;
 }
 
-void
-gw_init_inproc(void)
-{
-    gw_before_termination(inproc_end);
-}
+void gw_init_inproc(void) { gw_before_termination(inproc_end); }

@@ -1,26 +1,20 @@
 /* Parses the head of a log record: its topic, and the members of its header that statistics need.
- * No function here touches Ruby: a proxy's loop calls them without the GVL. */
+ * The proxy's loop calls these functions without the GVL, so they touch no Ruby. They need no lock.
+ */
 #include "logger_statistics.h"
-#include <string.h>
 
-enum { DIGITS = 19 };
+static const char *const labels[GW_LEVELS] = GW_LOG_LABELS;
 
-static const char *const labels[GW_LEVELS] = {"DEBUG", "INFO", "WARN", "ERROR", "FATAL", "ANY"};
-
-/* Takes a word off the front. */
-static bool
-head_skip(gw_bytes_t *text, const char *word, size_t size)
-{
+/* Takes the word off the front, if it is there. */
+static bool head_skip(gw_bytes_t *text, const char *word, size_t size) {
     if (text->size < size || memcmp(text->data, word, size) != 0) return false;
     text->data += size;
     text->size -= size;
     return true;
 }
 
-/* Takes a part that ends in a dot off the front. */
-static bool
-head_take_part(gw_bytes_t *text, gw_bytes_t *part)
-{
+/* Takes the part up to the first dot off the front. */
+static bool head_take_part(gw_bytes_t *text, gw_bytes_t *part) {
     const char *dot = text->size ? memchr(text->data, '.', text->size) : NULL;
     if (!dot) return false;
     *part = (gw_bytes_t){text->data, dot - text->data};
@@ -29,30 +23,24 @@ head_take_part(gw_bytes_t *text, gw_bytes_t *part)
     return true;
 }
 
-static bool
-head_take_number(gw_bytes_t *text, uint64_t *number)
-{
+static bool head_take_number(gw_bytes_t *text, uint64_t *number) {
     int digits = 0;
     for (*number = 0; text->size && *text->data >= '0' && *text->data <= '9';
-         text->data++, text->size--) {
-        if (++digits > DIGITS) return false;
+            text->data++, text->size--) {
+        if (++digits > GW_LOG_DIGITS) return false;
         *number = 10 * *number + (*text->data - '0');
     }
     return digits > 0;
 }
 
-static int
-head_nibble(char c)
-{
+static int head_nibble(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;
     return -1;
 }
 
-static bool
-head_take_id(gw_bytes_t *text, unsigned char *id)
-{
+static bool head_take_id(gw_bytes_t *text, unsigned char *id) {
     if (text->size < GW_ID_HEX) return false;
     for (int i = 0; i < GW_ID_SIZE; i++) {
         int high = head_nibble(text->data[2 * i]), low = head_nibble(text->data[2 * i + 1]);
@@ -64,16 +52,14 @@ head_take_id(gw_bytes_t *text, unsigned char *id)
     return true;
 }
 
-static bool
-head_parse_topic(gw_bytes_t topic, gw_head_t *head)
-{
+static bool head_parse_topic(gw_bytes_t topic, gw_head_t *head) {
     gw_bytes_t label;
     if (!head_take_part(&topic, &label) || !head_take_part(&topic, &head->prog) ||
-        !head_take_part(&topic, &head->host) || topic.size)
+            !head_take_part(&topic, &head->host) || topic.size)
         return false;
     for (head->level = 0; head->level < GW_LEVELS; head->level++) {
         if (label.size == strlen(labels[head->level]) &&
-            memcmp(label.data, labels[head->level], label.size) == 0)
+                memcmp(label.data, labels[head->level], label.size) == 0)
             return true;
     }
     return false;
@@ -81,70 +67,54 @@ head_parse_topic(gw_bytes_t topic, gw_head_t *head)
 
 #define SKIP(text, word) head_skip(text, word, sizeof word - 1)
 
-/* A header that begins as Godwit writes it (lib/godwit/logger/record.rb). */
-static bool
-head_parse_own_header(gw_bytes_t header, gw_head_t *head)
-{
+/* A header that begins as lib/godwit/logger/record.rb writes it. */
+static bool head_parse_own_header(gw_bytes_t header, gw_head_t *head) {
     uint64_t tseq;
     return SKIP(&header, "{\"v\":1,\"writer\":\"") && head_take_id(&header, head->id) &&
-        SKIP(&header, "\",\"seq\":") && head_take_number(&header, &head->seq) && head->seq &&
-        SKIP(&header, ",\"tseq\":") && head_take_number(&header, &tseq) &&
-        SKIP(&header, ",\"t_ns\":") && head_take_number(&header, &head->t_ns) &&
-        head->t_ns <= INT64_MAX;
+            SKIP(&header, "\",\"seq\":") && head_take_number(&header, &head->seq) && head->seq &&
+            SKIP(&header, ",\"tseq\":") && head_take_number(&header, &tseq) &&
+            SKIP(&header, ",\"t_ns\":") && head_take_number(&header, &head->t_ns) &&
+            head->t_ns <= INT64_MAX;
 }
 
 typedef struct {
     gw_head_t *head;
     uint64_t tseq;
-    bool id, seq, counted, timed; /* which members were there, and are what they should be */
+    bool id, seq, counted, timed; /* which members are there and valid */
 } members_t;
 
-static void
-head_take_member(void *argument, const char *key, size_t key_size, const char *value, size_t size)
-{
+static void head_take_member(
+        void *argument, const char *key, size_t key_size, const char *value, size_t size) {
     members_t *members = argument;
     gw_bytes_t text = {value, size};
     if (key_size == 6 && memcmp(key, "writer", 6) == 0) {
         members->id = SKIP(&text, "\"") && head_take_id(&text, members->head->id) &&
-            SKIP(&text, "\"") && !text.size;
-    }
-    else if (key_size == 3 && memcmp(key, "seq", 3) == 0) {
+                SKIP(&text, "\"") && !text.size;
+    } else if (key_size == 3 && memcmp(key, "seq", 3) == 0) {
         members->seq =
-            head_take_number(&text, &members->head->seq) && members->head->seq && !text.size;
-    }
-    else if (key_size == 4 && memcmp(key, "tseq", 4) == 0) {
+                head_take_number(&text, &members->head->seq) && members->head->seq && !text.size;
+    } else if (key_size == 4 && memcmp(key, "tseq", 4) == 0) {
         members->counted = head_take_number(&text, &members->tseq) && members->tseq && !text.size;
-    }
-    else if (key_size == 4 && memcmp(key, "t_ns", 4) == 0) {
+    } else if (key_size == 4 && memcmp(key, "t_ns", 4) == 0) {
         members->timed = head_take_number(&text, &members->head->t_ns) &&
-            members->head->t_ns <= INT64_MAX && !text.size;
+                members->head->t_ns <= INT64_MAX && !text.size;
     }
 }
 
-/* Any JSON object with these four: another program's keys have another order, and blanks between
- * them. */
-static bool
-head_parse_header(gw_bytes_t header, gw_head_t *head)
-{
+/* Another program may write the four members in another order, with blanks between them. */
+bool gw_head_parse(gw_bytes_t topic, gw_bytes_t header, gw_head_t *head) {
     members_t members = {.head = head};
-    return head_parse_own_header(header, head) ||
-        (gw_json_members(header.data, header.size, head_take_member, &members) && members.id &&
-            members.seq && members.counted && members.timed);
-}
-
-bool
-gw_head_parse(gw_bytes_t topic, gw_bytes_t header, gw_head_t *head)
-{
-    return head_parse_topic(topic, head) && head_parse_header(header, head);
+    if (!head_parse_topic(topic, head)) return false;
+    if (head_parse_own_header(header, head)) return true;
+    return gw_json_members(header.data, header.size, head_take_member, &members) && members.id &&
+            members.seq && members.counted && members.timed;
 }
 
 /* A line of Ruby's Logger begins with its level's first letter. */
-int
-gw_head_level_of_line(gw_bytes_t line)
-{
+int gw_head_level_of_line(gw_bytes_t line) {
     for (int level = 0; level < GW_LEVELS; level++) {
         if (line.size > 3 && line.data[0] == labels[level][0] &&
-            memcmp(line.data + 1, ", [", 3) == 0)
+                memcmp(line.data + 1, ", [", 3) == 0)
             return level;
     }
     return GW_LEVELS - 1;

@@ -1,31 +1,28 @@
-/* A JSON object's members, without Ruby: for what reads headers beside the GVL. It checks the
- * grammar of RFC 8259 but not UTF-8, and keeps nothing. */
+/* The members of a JSON object, for the proxy's loop: no function touches Ruby or needs a lock. The
+ * parser checks the grammar of RFC 8259, but not UTF-8. */
 #include "proxy.h"
-#include <string.h>
-
-enum { MOST_NESTING = 100 }; /* as Ruby's JSON.parse */
 
 typedef struct {
     const char *at, *end;
 } cursor_t;
 
-static void
-json_blanks(cursor_t *text)
-{
+static void json_blanks(cursor_t *text) {
     while (text->at < text->end && strchr(" \t\r\n", *text->at) && *text->at) text->at++;
 }
 
-static bool
-json_character(cursor_t *text, char expected)
-{
+static bool json_character(cursor_t *text, char expected) {
     if (text->at == text->end || *text->at != expected) return false;
     text->at++;
     return true;
 }
 
-static bool
-json_word(cursor_t *text, const char *expected)
-{
+/* Blanks may stand before it. */
+static bool json_symbol(cursor_t *text, char expected) {
+    json_blanks(text);
+    return json_character(text, expected);
+}
+
+static bool json_word(cursor_t *text, const char *expected) {
     size_t size = strlen(expected);
     if ((size_t)(text->end - text->at) < size || memcmp(text->at, expected, size) != 0)
         return false;
@@ -33,17 +30,13 @@ json_word(cursor_t *text, const char *expected)
     return true;
 }
 
-static bool
-json_digits(cursor_t *text)
-{
+static bool json_digits(cursor_t *text) {
     const char *start = text->at;
     while (text->at < text->end && *text->at >= '0' && *text->at <= '9') text->at++;
     return text->at > start;
 }
 
-static bool
-json_number(cursor_t *text)
-{
+static bool json_number(cursor_t *text) {
     json_character(text, '-');
     if (!json_character(text, '0') && !json_digits(text)) return false;
     if (json_character(text, '.') && !json_digits(text)) return false;
@@ -52,9 +45,7 @@ json_number(cursor_t *text)
     return json_digits(text);
 }
 
-static bool
-json_escape(cursor_t *text)
-{
+static bool json_escape(cursor_t *text) {
     if (text->at == text->end) return false;
     char kind = *text->at++;
     if (kind != 'u') return kind && strchr("\"\\/bfnrt", kind);
@@ -65,9 +56,7 @@ json_escape(cursor_t *text)
     return true;
 }
 
-static bool
-json_string(cursor_t *text)
-{
+static bool json_string(cursor_t *text) {
     if (!json_character(text, '"')) return false;
     while (text->at < text->end) {
         unsigned char byte = (unsigned char)*text->at++;
@@ -79,57 +68,44 @@ json_string(cursor_t *text)
 
 static bool json_value(cursor_t *text, int nesting);
 
-static bool
-json_member(cursor_t *text, int nesting, gw_json_member_t *found, void *argument)
-{
+static bool json_member(cursor_t *text, int nesting, gw_json_member_t *found, void *argument) {
     json_blanks(text);
     const char *key = text->at;
     if (!json_string(text)) return false;
     size_t key_size = text->at - key;
+    if (!json_symbol(text, ':')) return false;
     json_blanks(text);
-    if (!json_character(text, ':')) return false;
-    json_blanks(text);
-    const char *start = text->at;
+    const char *value = text->at;
     if (!json_value(text, nesting)) return false;
-    if (found) found(argument, key + 1, key_size - 2, start, text->at - start);
-    json_blanks(text);
+    if (found) found(argument, key + 1, key_size - 2, value, text->at - value);
     return true;
 }
 
-static bool
-json_object(cursor_t *text, int nesting, gw_json_member_t *found, void *argument)
-{
-    if (!json_character(text, '{')) return false;
-    json_blanks(text);
-    if (json_character(text, '}')) return true;
+static bool json_object(cursor_t *text, int nesting, gw_json_member_t *found, void *argument) {
+    if (!json_symbol(text, '{')) return false;
+    if (json_symbol(text, '}')) return true;
     do {
         if (!json_member(text, nesting, found, argument)) return false;
-    } while (json_character(text, ','));
-    return json_character(text, '}');
+    } while (json_symbol(text, ','));
+    return json_symbol(text, '}');
 }
 
-static bool
-json_array(cursor_t *text, int nesting)
-{
-    if (!json_character(text, '[')) return false;
-    json_blanks(text);
-    if (json_character(text, ']')) return true;
+static bool json_array(cursor_t *text, int nesting) {
+    if (!json_symbol(text, '[')) return false;
+    if (json_symbol(text, ']')) return true;
     do {
         json_blanks(text);
         if (!json_value(text, nesting)) return false;
-        json_blanks(text);
-    } while (json_character(text, ','));
-    return json_character(text, ']');
+    } while (json_symbol(text, ','));
+    return json_symbol(text, ']');
 }
 
-static bool
-json_value(cursor_t *text, int nesting)
-{
+static bool json_value(cursor_t *text, int nesting) {
     if (text->at == text->end) return false;
     switch (*text->at) {
     case '"': return json_string(text);
-    case '{': return nesting < MOST_NESTING && json_object(text, nesting + 1, NULL, NULL);
-    case '[': return nesting < MOST_NESTING && json_array(text, nesting + 1);
+    case '{': return nesting < GW_LOG_NESTING && json_object(text, nesting + 1, NULL, NULL);
+    case '[': return nesting < GW_LOG_NESTING && json_array(text, nesting + 1);
     case 't': return json_word(text, "true");
     case 'f': return json_word(text, "false");
     case 'n': return json_word(text, "null");
@@ -137,11 +113,8 @@ json_value(cursor_t *text, int nesting)
     }
 }
 
-bool
-gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument)
-{
+bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument) {
     cursor_t text = {data, data + size};
-    json_blanks(&text);
     if (!json_object(&text, 1, found, argument)) return false;
     json_blanks(&text);
     return text.at == text.end;

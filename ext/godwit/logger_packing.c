@@ -1,31 +1,27 @@
-/* Godwit::Logger::Native::Packing: records as one String each, and several of them as one message
- * (docs/log-wire.md). lib/godwit/logger/packing.rb does the same in Ruby. The functions before
- * "primitives" touch no Ruby: the proxy's loop calls them without the GVL. */
+/* Godwit::Logger::Native::Packing: packs records into batches (docs/log-wire.md), as
+ * lib/godwit/logger/packing.rb. The proxy's loop calls the first functions without the GVL, so they
+ * touch no Ruby. The primitives need the GVL. */
 #include "proxy.h"
 #include <arpa/inet.h>
-#include <string.h>
 
-/* Bytes before a packed record in a batch, and at its start. */
-enum { SIZE = 4, HEAD = 6 };
-enum { DIGITS = 21, PARTS = 15 };
+enum {
+    SIZE = 4, /* bytes before a packed record in a batch */
+    HEAD = 6, /* bytes at the start of a packed record */
+    DIGITS = 21,
+    PARTS = 15
+};
 
-static VALUE batch_mark;              /* the first frame of a batch */
-
-static const char mark_text[] = "godwit-log-batch";
+static const char mark_text[] = GW_LOG_BATCH_MARK; /* the first frame of a batch */
 
 /* ---- a batch, without the GVL ---- */
 
-static size_t
-packing_number(const unsigned char *bytes, int count)
-{
+static size_t packing_number(const unsigned char *bytes, int count) {
     size_t number = 0;
     for (int i = 0; i < count; i++) number = number << 8 | bytes[i];
     return number;
 }
 
-bool
-gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t *record)
-{
+bool gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t *record) {
     const unsigned char *at = (const unsigned char *)data + *offset;
     size_t left = size - *offset;
     if (left < SIZE + HEAD) return false;
@@ -35,16 +31,14 @@ gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t *reco
     if (topic > whole - HEAD || header > whole - HEAD - topic) return false;
     const char *start = (const char *)at + SIZE + HEAD;
     *record = (gw_packed_t){
-        .frames = {start, start + topic, start + topic + header},
-        .sizes = {topic, header, whole - HEAD - topic - header},
+            .frames = {start, start + topic, start + topic + header},
+            .sizes = {topic, header, whole - HEAD - topic - header},
     };
     *offset += SIZE + whole;
     return true;
 }
 
-int
-gw_packing_count(const char *mark, size_t mark_size, const char *data, size_t size)
-{
+int gw_packing_count(const char *mark, size_t mark_size, const char *data, size_t size) {
     size_t offset = 0;
     int count = 0;
     gw_packed_t record;
@@ -58,9 +52,7 @@ gw_packing_count(const char *mark, size_t mark_size, const char *data, size_t si
 
 /* ---- primitives ---- */
 
-static void
-packing_put_size(char *to, size_t size)
-{
+static void packing_put_size(char *to, size_t size) {
     uint32_t number = htonl((uint32_t)size);
     memcpy(to, &number, sizeof number);
 }
@@ -70,11 +62,9 @@ typedef struct {
     size_t size;
 } part_t;
 
-static part_t
-packing_digits(long long value, char *buffer)
-{
+static part_t packing_digits(long long value, char *buffer) {
     unsigned long long number =
-        value < 0 ? 0ULL - (unsigned long long)value : (unsigned long long)value;
+            value < 0 ? 0ULL - (unsigned long long)value : (unsigned long long)value;
     int at = DIGITS;
     do buffer[--at] = (char)('0' + number % 10);
     while ((number /= 10) && at > 1);
@@ -82,9 +72,7 @@ packing_digits(long long value, char *buffer)
     return (part_t){buffer + at, (size_t)(DIGITS - at)};
 }
 
-static part_t
-packing_part(VALUE string)
-{
+static part_t packing_part(VALUE string) {
     if (NIL_P(string)) return (part_t){"", 0};
     Check_Type(string, T_STRING);
     return (part_t){RSTRING_PTR(string), RSTRING_LEN(string)};
@@ -93,29 +81,27 @@ packing_part(VALUE string)
 #define LITERAL(text) ((part_t){text, sizeof text - 1})
 
 /* record(head, seq, tseq, topic, before thread, after thread, t_ns, mono_ns, thread, text, tags,
- * payload, error) => packed record; the texts stand in the header one after the other */
-static VALUE
-packing_record(int argc, VALUE *argv, VALUE self)
-{
+ * payload, error) => packed record, with a header made of these texts */
+static VALUE packing_record(int argc, VALUE *argv, VALUE self) {
     char digits[5][DIGITS];
     rb_check_arity(argc, 13, 13);
     part_t topic = packing_part(argv[3]), text = packing_part(argv[9]);
     part_t parts[PARTS] = {
-        packing_part(argv[0]),
-        packing_digits(NUM2LL(argv[1]), digits[0]),
-        LITERAL(",\"tseq\":"),
-        packing_digits(NUM2LL(argv[2]), digits[1]),
-        LITERAL(",\"t_ns\":"),
-        packing_digits(NUM2LL(argv[6]), digits[2]),
-        LITERAL(",\"mono_ns\":"),
-        packing_digits(NUM2LL(argv[7]), digits[3]),
-        packing_part(argv[4]),
-        packing_digits(NUM2LL(argv[8]), digits[4]),
-        packing_part(argv[5]),
-        packing_part(argv[10]),
-        packing_part(argv[11]),
-        packing_part(argv[12]),
-        LITERAL("}"),
+            packing_part(argv[0]),
+            packing_digits(NUM2LL(argv[1]), digits[0]),
+            LITERAL(",\"tseq\":"),
+            packing_digits(NUM2LL(argv[2]), digits[1]),
+            LITERAL(",\"t_ns\":"),
+            packing_digits(NUM2LL(argv[6]), digits[2]),
+            LITERAL(",\"mono_ns\":"),
+            packing_digits(NUM2LL(argv[7]), digits[3]),
+            packing_part(argv[4]),
+            packing_digits(NUM2LL(argv[8]), digits[4]),
+            packing_part(argv[5]),
+            packing_part(argv[10]),
+            packing_part(argv[11]),
+            packing_part(argv[12]),
+            LITERAL("}"),
     };
     size_t header = 0;
     for (int i = 0; i < PARTS; i++) header += parts[i].size;
@@ -135,11 +121,9 @@ packing_record(int argc, VALUE *argv, VALUE self)
     return packed;
 }
 
-/* join(records, from, most) => [bytes, how many records are in them]: at most so many bytes, but
- * one record at least; up to what is no String */
-static VALUE
-packing_join(VALUE self, VALUE records, VALUE from, VALUE most)
-{
+/* join(records, from, most) => [batch of at most so many bytes but one record at least, how many
+ * records it has]; stops at an entry that is no String */
+static VALUE packing_join(VALUE self, VALUE records, VALUE from, VALUE most) {
     long first = NUM2LONG(from), last = first;
     size_t bytes = 0, limit = NUM2SIZET(most);
     Check_Type(records, T_ARRAY);
@@ -162,11 +146,9 @@ packing_join(VALUE self, VALUE records, VALUE from, VALUE most)
     return rb_assoc_new(batch, LONG2NUM(last - first));
 }
 
-/* split(message) => the records in it, each an Array of three frames; nil when it is no batch.
- * Equal topics in a row are one String. */
-static VALUE
-packing_split(VALUE self, VALUE message)
-{
+/* split(message) => its records, each an Array of three frames; nil: no batch. Equal topics in a
+ * row share one String. */
+static VALUE packing_split(VALUE self, VALUE message) {
     if (!RB_TYPE_P(message, T_ARRAY) || RARRAY_LEN(message) != 2) return Qnil;
     part_t mark = packing_part(RARRAY_AREF(message, 0)),
            batch = packing_part(RARRAY_AREF(message, 1));
@@ -176,7 +158,7 @@ packing_split(VALUE self, VALUE message)
     gw_packed_t record;
     for (size_t offset = 0; gw_packing_next(batch.data, batch.size, &offset, &record);) {
         if (NIL_P(topic) || (size_t)RSTRING_LEN(topic) != record.sizes[0] ||
-            memcmp(RSTRING_PTR(topic), record.frames[0], record.sizes[0]) != 0) {
+                memcmp(RSTRING_PTR(topic), record.frames[0], record.sizes[0]) != 0) {
             topic = rb_obj_freeze(rb_str_new(record.frames[0], record.sizes[0]));
         }
         VALUE header = rb_str_new(record.frames[1], record.sizes[1]),
@@ -187,13 +169,9 @@ packing_split(VALUE self, VALUE message)
     return records;
 }
 
-void
-gw_init_packing(VALUE native)
-{
+void gw_init_packing(VALUE native) {
     VALUE module = rb_define_module_id_under(native, rb_intern("Packing"));
-    rb_gc_register_address(&batch_mark);
-    batch_mark = rb_obj_freeze(rb_str_new_cstr(mark_text));
-    rb_define_const(module, "BATCH", batch_mark);
+    rb_define_const(module, "BATCH", rb_obj_freeze(rb_str_new_cstr(mark_text)));
     rb_define_singleton_method(module, "record", packing_record, -1);
     rb_define_singleton_method(module, "join", packing_join, 3);
     rb_define_singleton_method(module, "split", packing_split, 1);

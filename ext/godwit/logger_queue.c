@@ -1,12 +1,13 @@
-/* Godwit::Backend::Native::LogQueue: what a logger's callers have given and its sender has not yet
- * taken, counted in records and bytes. Nothing here waits but `take`, which sleeps in a
- * Thread::Queue; nothing is done by halves, since Ruby changes threads in no call of these. */
+/* Godwit::Backend::Native::LogQueue: the entries between a logger's callers and its sender, counted
+ * in records and bytes. All functions need the GVL, and Ruby switches threads in none but `_take`,
+ * which sleeps in a Thread::Queue, and `append`, once the entry is in. */
 #include "proxy.h"
 
 enum {
-    FIRST = 256,              /* slots, a power of two */
-    /* That an entry takes besides its texts: an Array of eight, slots and slack of four Strings. */
-    ENTRY_BYTES = 448,
+    FIRST = 256,    /* slots, a power of two */
+    FIRST_TEXT = 4, /* index of the first String in an entry */
+    /* Memory of an entry besides its texts: an Array of eight, and the objects of four Strings. */
+    ENTRY_BYTES = GW_LOG_ENTRY_BYTES,
 };
 
 typedef struct {
@@ -15,91 +16,77 @@ typedef struct {
 } slot_t;
 
 typedef struct {
-    slot_t *slots;            /* owned */
+    slot_t *slots; /* owned */
     size_t capacity, first, count;
     size_t bytes;
     size_t most, most_bytes;
-    VALUE bell;               /* Thread::Queue in which the sender sleeps */
+    VALUE wakeup; /* Thread::Queue in which the sender sleeps */
     unsigned pass_every;
     bool asleep, closed, stalled;
 } log_queue_t;
 
 static ID id_pop, id_push;
 
-static void
-queue_mark(void *pointer)
-{
+static void queue_mark(void *pointer) {
     log_queue_t *queue = pointer;
     if (!queue) return;
     for (size_t i = 0; i < queue->count; i++)
         rb_gc_mark_movable(queue->slots[(queue->first + i) & (queue->capacity - 1)].entry);
-    rb_gc_mark_movable(queue->bell);
+    rb_gc_mark_movable(queue->wakeup);
 }
 
-static void
-queue_compact(void *pointer)
-{
+static void queue_compact(void *pointer) {
     log_queue_t *queue = pointer;
     if (!queue) return;
     for (size_t i = 0; i < queue->count; i++) {
         slot_t *slot = &queue->slots[(queue->first + i) & (queue->capacity - 1)];
         slot->entry = rb_gc_location(slot->entry);
     }
-    queue->bell = rb_gc_location(queue->bell);
+    queue->wakeup = rb_gc_location(queue->wakeup);
 }
 
-static void
-queue_free(void *pointer)
-{
+static void queue_free(void *pointer) {
     log_queue_t *queue = pointer;
     if (!queue) return;
     xfree(queue->slots);
     xfree(queue);
 }
 
-static size_t
-queue_size(const void *pointer)
-{
+static size_t queue_size(const void *pointer) {
     const log_queue_t *queue = pointer;
     return queue ? sizeof *queue + queue->capacity * sizeof *queue->slots : 0;
 }
 
 static const rb_data_type_t log_queue_type = {
-    .wrap_struct_name = "Godwit log queue",
-    .function = {.dmark = queue_mark,
-        .dfree = queue_free,
-        .dsize = queue_size,
-        .dcompact = queue_compact},
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+        .wrap_struct_name = "Godwit log queue",
+        .function = {.dmark = queue_mark,
+                .dfree = queue_free,
+                .dsize = queue_size,
+                .dcompact = queue_compact},
+        .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
-static VALUE
-queue_alloc(VALUE class)
-{
+static VALUE queue_alloc(VALUE class) {
     return TypedData_Wrap_Struct(class, &log_queue_type, NULL);
 }
 
-static log_queue_t *
-queue_opened(VALUE self)
-{
+static log_queue_t *queue_opened(VALUE self) {
     log_queue_t *queue = rb_check_typeddata(self, &log_queue_type);
     if (!queue) gw_raise_closed("log", self);
     return queue;
 }
 
-/* open(bound in records, in bytes, entries after which a caller lets others run) */
-static VALUE
-queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every)
-{
+/* open(bound in records, bound in bytes, entries after which a caller yields to other threads) */
+static VALUE queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every) {
     if (rb_check_typeddata(self, &log_queue_type))
-        gw_raise_detail("StateError", "log", rb_str_new_cstr("this queue is open already"));
+        gw_raise_detail("StateError", "log", "this queue is open already");
     size_t records = NUM2SIZET(most), bytes = NUM2SIZET(most_bytes);
     unsigned pass = NUM2UINT(pass_every);
-    VALUE bell = rb_funcall(rb_path2class("Thread::Queue"), rb_intern("new"), 0);
+    VALUE wakeup = rb_funcall(rb_path2class("Thread::Queue"), rb_intern("new"), 0);
     log_queue_t *queue = ZALLOC(log_queue_t);
-    queue->bell = Qnil;
+    queue->wakeup = Qnil;
     RTYPEDDATA_DATA(self) = queue;
-    RB_OBJ_WRITE(self, &queue->bell, bell);
+    RB_OBJ_WRITE(self, &queue->wakeup, wakeup);
     queue->most = records;
     queue->most_bytes = bytes;
     queue->pass_every = pass;
@@ -108,9 +95,7 @@ queue_open(VALUE self, VALUE most, VALUE most_bytes, VALUE pass_every)
 
 /* ---- entries ---- */
 
-static void
-queue_grow(log_queue_t *queue)
-{
+static void queue_grow(log_queue_t *queue) {
     size_t capacity = queue->capacity ? queue->capacity * 2 : FIRST;
     slot_t *slots = ALLOC_N(slot_t, capacity);
     for (size_t i = 0; i < queue->count; i++)
@@ -122,28 +107,27 @@ queue_grow(log_queue_t *queue)
     xfree(old);
 }
 
-/* Rings when the sender sleeps, so an entry is never there without its knowing. */
-static void
-queue_put(VALUE self, log_queue_t *queue, VALUE entry, size_t bytes)
-{
+static size_t queue_entry_bytes(VALUE entry) {
+    size_t bytes = ENTRY_BYTES;
+    for (long i = FIRST_TEXT; i < RARRAY_LEN(entry); i++) {
+        VALUE text = RARRAY_AREF(entry, i);
+        if (RB_TYPE_P(text, T_STRING)) bytes += RSTRING_LEN(text);
+    }
+    return bytes;
+}
+
+static void queue_put(VALUE self, log_queue_t *queue, VALUE entry) {
+    size_t bytes = queue_entry_bytes(entry);
     if (queue->count == queue->capacity) queue_grow(queue);
     queue->slots[(queue->first + queue->count++) & (queue->capacity - 1)] = (slot_t){entry, bytes};
     queue->bytes += bytes;
     RB_OBJ_WRITTEN(self, Qundef, entry);
     if (RB_LIKELY(!queue->asleep)) return;
     queue->asleep = false;
-    rb_funcall(queue->bell, id_push, 1, Qtrue);
+    rb_funcall(queue->wakeup, id_push, 1, Qtrue);
 }
 
-static void
-queue_let_others_run(const log_queue_t *queue)
-{
-    if (queue->count % queue->pass_every == 0 && !queue->stalled) rb_thread_schedule();
-}
-
-static slot_t
-queue_get(log_queue_t *queue)
-{
+static slot_t queue_get(log_queue_t *queue) {
     slot_t slot = queue->slots[queue->first];
     queue->first = (queue->first + 1) & (queue->capacity - 1);
     queue->count--;
@@ -151,43 +135,34 @@ queue_get(log_queue_t *queue)
     return slot;
 }
 
-/* push(entry, bytes) => false: closed */
-static VALUE
-queue_push(VALUE self, VALUE entry, VALUE bytes)
-{
+/* append(entry) => false when the queue is closed; it does not look at the bounds */
+static VALUE queue_append(VALUE self, VALUE entry) {
     log_queue_t *queue = queue_opened(self);
+    Check_Type(entry, T_ARRAY);
     if (queue->closed) return Qfalse;
-    queue_put(self, queue, entry, NUM2SIZET(bytes) + ENTRY_BYTES);
-    queue_let_others_run(queue);
+    queue_put(self, queue, entry);
+    if (queue->count % queue->pass_every == 0 && !queue->stalled) rb_thread_schedule();
     return Qtrue;
 }
 
-/* shift => the oldest entry; nil: none */
-static VALUE
-queue_shift(VALUE self)
-{
+/* shift => the oldest entry, or nil */
+static VALUE queue_shift(VALUE self) {
     log_queue_t *queue = queue_opened(self);
     return queue->count ? queue_get(queue).entry : Qnil;
 }
 
 /* _waiters => 1 while the sender sleeps, else 0 */
-static VALUE
-queue_waiters(VALUE self)
-{
-    return INT2FIX(queue_opened(self)->asleep);
-}
+static VALUE queue_waiters(VALUE self) { return INT2FIX(queue_opened(self)->asleep); }
 
-/* _take(most) => entries, of a quarter of the bound in bytes at most; nil: closed, and empty.
- * Sleeps until there is one; an interrupt that comes then finds nothing taken. */
-static VALUE
-queue_take(VALUE self, VALUE most)
-{
+/* _take(most) => entries, at most a quarter of the bound in bytes; nil when closed and empty.
+ * Sleeps until there is an entry. An interrupt that ends the sleep has taken nothing. */
+static VALUE queue_take(VALUE self, VALUE most) {
     log_queue_t *queue = queue_opened(self);
     long limit = NUM2LONG(most);
     while (queue->count == 0) {
         if (queue->closed) return Qnil;
         queue->asleep = true;
-        rb_funcall(queue->bell, id_pop, 0);
+        rb_funcall(queue->wakeup, id_pop, 0);
         queue->asleep = false;
     }
     if ((size_t)limit > queue->count) limit = (long)queue->count;
@@ -199,60 +174,42 @@ queue_take(VALUE self, VALUE most)
     return batch;
 }
 
-static VALUE
-queue_close(VALUE self)
-{
+static VALUE queue_close(VALUE self) {
     log_queue_t *queue = queue_opened(self);
     queue->closed = true;
-    rb_funcall(queue->bell, rb_intern("close"), 0);
+    rb_funcall(queue->wakeup, rb_intern("close"), 0);
     return Qnil;
 }
 
-static VALUE
-queue_closed_p(VALUE self)
-{
-    return RBOOL(queue_opened(self)->closed);
-}
+static VALUE queue_closed_p(VALUE self) { return RBOOL(queue_opened(self)->closed); }
 
-static VALUE
-queue_count(VALUE self)
-{
-    return SIZET2NUM(queue_opened(self)->count);
-}
+static VALUE queue_count(VALUE self) { return SIZET2NUM(queue_opened(self)->count); }
 
-static VALUE
-queue_full_p(VALUE self)
-{
+static VALUE queue_full_p(VALUE self) {
     const log_queue_t *queue = queue_opened(self);
     return RBOOL(queue->count >= queue->most || queue->bytes >= queue->most_bytes);
 }
 
-/* Some room more than one: who waits shall not do so for each record. */
-static VALUE
-queue_roomy_p(VALUE self)
-{
+/* An eighth is free, so that a caller that has waited does not wait again for its next record. */
+static VALUE queue_roomy_p(VALUE self) {
     const log_queue_t *queue = queue_opened(self);
     return RBOOL(queue->count <= queue->most / 8 * 7 + queue->most % 8 * 7 / 8 &&
-        queue->bytes <= queue->most_bytes / 8 * 7);
+            queue->bytes <= queue->most_bytes / 8 * 7);
 }
 
-static VALUE
-queue_set_stalled(VALUE self, VALUE stalled)
-{
+static VALUE queue_set_stalled(VALUE self, VALUE stalled) {
     queue_opened(self)->stalled = RTEST(stalled);
     return stalled;
 }
 
 /* By id, as in shell_rows.c. */
-void
-gw_init_log_queue(VALUE native)
-{
+void gw_init_log_queue(VALUE native) {
     VALUE class = rb_define_class_id_under(native, rb_intern("LogQueue"), rb_cObject);
     id_pop = rb_intern("pop");
     id_push = rb_intern("push");
     rb_define_alloc_func(class, queue_alloc);
     rb_define_method_id(class, rb_intern("open"), queue_open, 3);
-    rb_define_method_id(class, rb_intern("push"), queue_push, 2);
+    rb_define_method_id(class, rb_intern("append"), queue_append, 1);
     rb_define_method_id(class, rb_intern("shift"), queue_shift, 0);
     rb_define_private_method(class, "_take", queue_take, 1);
     rb_define_private_method(class, "_waiters", queue_waiters, 0);

@@ -1,25 +1,22 @@
-/* Godwit::Logger::Native::Statistics: numbers for each writer, and the last records, of what passes
- * through a broadcaster's proxy. The proxy's loop writes them without the GVL, under one mutex.
- * No thread waits for the GVL while it holds the mutex, and no child uses it after a fork. */
+/* Godwit::Logger::Native::Statistics: numbers for each writer and the last records of a
+ * broadcaster's proxy. The proxy's loop writes them without the GVL, under one mutex. No thread
+ * waits for the GVL while it holds the mutex, and no forked child uses it. */
 #include "logger_statistics.h"
 #include <pthread.h>
 #include <ruby/random.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { FRAMES = 3 };
-
-/* One message that is kept: count, sizes and frames stand together in the arena. */
+/* A kept message: its count, sizes and frames stand together in the arena. */
 typedef struct {
     size_t offset, size;
 } slot_t;
 
 typedef struct {
-    gw_observer_t observer;        /* first: a proxy knows no more of it */
+    gw_observer_t observer; /* first, as a proxy expects */
     pthread_mutex_t mutex;
     gw_writers_t table;
-    slot_t *slots;                 /* owned: a ring of `most`, the oldest at `first_slot` */
-    char *arena;                   /* owned: a ring of bytes, written at `head` */
+    slot_t *slots; /* owned: a ring of `most`, the oldest at `first_slot` */
+    char *arena;   /* owned: a ring of bytes, written at `head` */
     size_t most, first_slot, kept, arena_size, head;
     uint64_t messages, bytes, plain, foreign, levels[GW_LEVELS];
     bool open;
@@ -27,9 +24,7 @@ typedef struct {
 
 /* ---- memory ---- */
 
-static void
-statistics_free(void *pointer)
-{
+static void statistics_free(void *pointer) {
     statistics_t *statistics = pointer;
     if (statistics->open && statistics->observer.generation == atomic_load(&gw_generation))
         pthread_mutex_destroy(&statistics->mutex);
@@ -39,35 +34,26 @@ statistics_free(void *pointer)
     xfree(statistics);
 }
 
-static size_t
-statistics_size(const void *pointer)
-{
+static size_t statistics_size(const void *pointer) {
     const statistics_t *statistics = pointer;
     return sizeof *statistics + gw_writers_size(&statistics->table) +
-        statistics->most * sizeof(slot_t) + statistics->arena_size;
+            statistics->most * sizeof(slot_t) + statistics->arena_size;
 }
 
-/* It holds no VALUE: nothing to mark or to move. */
+/* No mark, no compact: it holds no VALUE. */
 static const rb_data_type_t statistics_type = {
-    .wrap_struct_name = "Godwit::Logger::Native::Statistics",
-    .function = {.dmark = NULL,
-        .dfree = statistics_free,
-        .dsize = statistics_size,
-        .dcompact = NULL},
-    .parent = &gw_observer_type,
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+        .wrap_struct_name = "Godwit::Logger::Native::Statistics",
+        .function = {.dfree = statistics_free, .dsize = statistics_size},
+        .parent = &gw_observer_type,
+        .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
-static VALUE
-statistics_alloc(VALUE class)
-{
+static VALUE statistics_alloc(VALUE class) {
     statistics_t *statistics;
     return TypedData_Make_Struct(class, statistics_t, &statistics_type, statistics);
 }
 
-static statistics_t *
-statistics_get(VALUE self, const char *operation)
-{
+static statistics_t *statistics_get(VALUE self, const char *operation) {
     statistics_t *statistics = rb_check_typeddata(self, &statistics_type);
     if (!statistics->open) rb_raise(rb_eRuntimeError, "these statistics were never opened");
     if (statistics->observer.generation != atomic_load(&gw_generation))
@@ -75,39 +61,34 @@ statistics_get(VALUE self, const char *operation)
     return statistics;
 }
 
-/* ---- the last messages; from here on to statistics_next nothing may touch Ruby ---- */
+/* ---- for the proxy's loop: nothing from here on to statistics_next touches Ruby ---- */
 
-static slot_t *
-statistics_slot(statistics_t *statistics, size_t index)
-{
+static slot_t *statistics_slot(statistics_t *statistics, size_t index) {
     return &statistics->slots[(statistics->first_slot + index) % statistics->most];
 }
 
-static void
-statistics_drop_first(statistics_t *statistics)
-{
+static void statistics_drop_first(statistics_t *statistics) {
     statistics->first_slot = (statistics->first_slot + 1) % statistics->most;
     statistics->kept--;
 }
 
-/* Messages follow one another in the arena; behind the last one stands the oldest, which makes
- * room. One that would fill a quarter of it is not kept. */
-static void
-statistics_keep(statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes)
-{
-    uint32_t header[1 + FRAMES];
+/* Messages follow one another in the arena; the oldest stands behind the newest and makes room for
+ * it. A message above a quarter of the arena is not kept. Needs the mutex. */
+static void statistics_keep(
+        statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes) {
+    uint32_t header[1 + GW_LOG_FRAMES];
     size_t head_size = (1 + count) * sizeof *header, size = head_size + bytes;
     if (!statistics->most || bytes > statistics->arena_size / 4 || size > statistics->arena_size)
         return;
     if (statistics->head + size > statistics->arena_size) {
-        /* What stands up to the end is older than what stands at the start. */
+        /* The messages up to the end are older than those at the start. */
         while (statistics->kept && statistics_slot(statistics, 0)->offset >= statistics->head)
             statistics_drop_first(statistics);
         statistics->head = 0;
     }
     while (statistics->kept == statistics->most ||
-        (statistics->kept && statistics_slot(statistics, 0)->offset >= statistics->head &&
-            statistics_slot(statistics, 0)->offset < statistics->head + size)) {
+            (statistics->kept && statistics_slot(statistics, 0)->offset >= statistics->head &&
+                    statistics_slot(statistics, 0)->offset < statistics->head + size)) {
         statistics_drop_first(statistics);
     }
     char *at = statistics->arena + statistics->head;
@@ -123,84 +104,71 @@ statistics_keep(statistics_t *statistics, const gw_bytes_t *frames, int count, s
     statistics->head += size;
 }
 
-/* `frames` has the first FRAMES of `count`. */
-static void
-statistics_record(statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes)
-{
+/* `frames` has the first GW_LOG_FRAMES of `count`. */
+static void statistics_record(
+        statistics_t *statistics, const gw_bytes_t *frames, int count, size_t bytes) {
     gw_head_t head;
     pthread_mutex_lock(&statistics->mutex);
     statistics->messages++;
     statistics->bytes += bytes;
-    if (count == FRAMES && gw_head_parse(frames[0], frames[1], &head)) {
+    if (count == GW_LOG_FRAMES && gw_head_parse(frames[0], frames[1], &head)) {
         statistics->levels[head.level]++;
         gw_writers_count(&statistics->table, &head, bytes);
         statistics_keep(statistics, frames, count, bytes);
-    }
-    else if (count == 1) {
+    } else if (count == 1) {
         statistics->plain++;
         statistics->levels[gw_head_level_of_line(frames[0])]++;
         statistics_keep(statistics, frames, count, bytes);
-    }
-    else {
+    } else {
         statistics->foreign++;
     }
     pthread_mutex_unlock(&statistics->mutex);
 }
 
-static void
-statistics_observe(gw_observer_t *observer, zmq_msg_t *parts, int count, size_t bytes)
-{
+static void statistics_observe(gw_observer_t *observer, zmq_msg_t *parts, int count, size_t bytes) {
     statistics_t *statistics = (statistics_t *)observer;
-    gw_bytes_t frames[FRAMES];
-    for (int i = 0; i < count && i < FRAMES; i++)
+    gw_bytes_t frames[GW_LOG_FRAMES];
+    for (int i = 0; i < count && i < GW_LOG_FRAMES; i++)
         frames[i] = (gw_bytes_t){zmq_msg_data(&parts[i]), zmq_msg_size(&parts[i])};
     statistics_record(statistics, frames, count, bytes);
 }
 
-/* A batch goes on as its records. */
-static int
-statistics_count(const zmq_msg_t *parts, int count)
-{
+/* The proxy passes the records of a batch on. */
+static int statistics_count(const zmq_msg_t *parts, int count) {
     if (count != 2) return 0;
     return gw_packing_count(zmq_msg_data((zmq_msg_t *)&parts[0]), zmq_msg_size(&parts[0]),
-        zmq_msg_data((zmq_msg_t *)&parts[1]), zmq_msg_size(&parts[1]));
+            zmq_msg_data((zmq_msg_t *)&parts[1]), zmq_msg_size(&parts[1]));
 }
 
-static int
-statistics_next(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *parts)
-{
+static int statistics_next(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *parts) {
     gw_packed_t record;
     if (!gw_packing_next(zmq_msg_data((zmq_msg_t *)batch), zmq_msg_size(batch), offset, &record))
         return 0;
-    for (int i = 0; i < FRAMES; i++) {
+    for (int i = 0; i < GW_LOG_FRAMES; i++) {
         if (zmq_msg_init_size(&parts[i], record.sizes[i]) != 0) {
             while (i >= 0) zmq_msg_init(&parts[i--]);
             return 0;
         }
         if (record.sizes[i]) memcpy(zmq_msg_data(&parts[i]), record.frames[i], record.sizes[i]);
     }
-    return FRAMES;
+    return GW_LOG_FRAMES;
 }
 
 /* ---- primitives ---- */
 
-static uint64_t
-statistics_random_number(void)
-{
+static uint64_t statistics_random_number(void) {
     return (uint64_t)rb_genrand_ulong_limited(UINT32_MAX) << 32 |
-        rb_genrand_ulong_limited(UINT32_MAX);
+            rb_genrand_ulong_limited(UINT32_MAX);
 }
 
 /* open(messages to keep, bytes for them, writers to remember) */
-static VALUE
-statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
-{
+static VALUE statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers) {
     statistics_t *statistics = rb_check_typeddata(self, &statistics_type);
     size_t kept = NUM2SIZET(most), size = kept ? NUM2SIZET(bytes) : 0;
     uint32_t most_writers = NUM2UINT(writers);
     if (statistics->open) rb_raise(rb_eRuntimeError, "these statistics are open already");
     slot_t *slots = kept ? calloc(kept, sizeof *slots) : NULL;
-    char *arena = size ? malloc(size) : NULL; /* pages that were never written cost nothing */
+    char *arena = size ? malloc(size) : NULL; /* pages cost nothing until they are written */
     if ((kept && !slots) || (size && !arena) || pthread_mutex_init(&statistics->mutex, NULL) != 0) {
         free(slots);
         free(arena);
@@ -211,8 +179,11 @@ statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     statistics->most = kept;
     statistics->arena_size = size;
     statistics->table = (gw_writers_t){
-        .most = most_writers, .newest = GW_NO_WRITER, .oldest = GW_NO_WRITER,
-        .seed = statistics_random_number(), .other_seed = statistics_random_number(),
+            .most = most_writers,
+            .newest = GW_NO_WRITER,
+            .oldest = GW_NO_WRITER,
+            .seed = statistics_random_number(),
+            .other_seed = statistics_random_number(),
     };
     statistics->observer.generation = atomic_load(&gw_generation);
     statistics->observer.observe = statistics_observe;
@@ -222,12 +193,10 @@ statistics_open(VALUE self, VALUE most, VALUE bytes, VALUE writers)
     return self;
 }
 
-/* record(frames): as the loop does it */
-static VALUE
-statistics_record_frames(VALUE self, VALUE parts)
-{
+/* record(frames): as the proxy's loop */
+static VALUE statistics_record_frames(VALUE self, VALUE parts) {
     statistics_t *statistics = statistics_get(self, "record");
-    gw_bytes_t frames[FRAMES];
+    gw_bytes_t frames[GW_LOG_FRAMES];
     size_t bytes = 0;
     Check_Type(parts, T_ARRAY);
     long count = RARRAY_LEN(parts);
@@ -235,17 +204,15 @@ statistics_record_frames(VALUE self, VALUE parts)
         VALUE part = rb_ary_entry(parts, i);
         Check_Type(part, T_STRING);
         bytes += RSTRING_LEN(part);
-        if (i < FRAMES) frames[i] = (gw_bytes_t){RSTRING_PTR(part), RSTRING_LEN(part)};
+        if (i < GW_LOG_FRAMES) frames[i] = (gw_bytes_t){RSTRING_PTR(part), RSTRING_LEN(part)};
     }
     statistics_record(statistics, frames, (int)count, bytes);
     RB_GC_GUARD(parts);
     return self;
 }
 
-/* messages(most) => the last ones, the oldest first: Arrays of Strings */
-static VALUE
-statistics_messages(VALUE self, VALUE wanted)
-{
+/* messages(most) => Arrays of Strings of the last messages, the oldest first */
+static VALUE statistics_messages(VALUE self, VALUE wanted) {
     statistics_t *statistics = statistics_get(self, "last");
     size_t most = NUM2SIZET(wanted), used = 0;
     VALUE buffer = rb_str_buf_new(statistics->arena_size);
@@ -262,7 +229,7 @@ statistics_messages(VALUE self, VALUE wanted)
 
     VALUE messages = rb_ary_new_capa(count);
     for (const char *at = copy; count; count--) {
-        uint32_t header[1 + FRAMES];
+        uint32_t header[1 + GW_LOG_FRAMES];
         memcpy(header, at, sizeof *header);
         memcpy(header, at, (1 + header[0]) * sizeof *header);
         at += (1 + header[0]) * sizeof *header;
@@ -278,24 +245,16 @@ statistics_messages(VALUE self, VALUE wanted)
     return messages;
 }
 
-static VALUE
-statistics_hex(const unsigned char *id)
-{
-    static const char digits[] = "0123456789abcdef";
-    char text[GW_ID_HEX];
-    for (int i = 0; i < GW_ID_SIZE; i++) {
-        text[2 * i] = digits[id[i] >> 4];
-        text[2 * i + 1] = digits[id[i] & 15];
-    }
+static VALUE statistics_hex(const unsigned char *id) {
+    char text[GW_ID_HEX + 1];
+    for (int i = 0; i < GW_ID_SIZE; i++) snprintf(text + 2 * i, 3, "%02x", id[i]);
     return rb_usascii_str_new(text, GW_ID_HEX);
 }
 
-/* writers(most) => those heard last, the newest first: [id, prog, host (as in a topic), first,
- * last, received, lost, late, bytes, lag in ns, longest lag, ms since its record, records by
- * level] */
-static VALUE
-statistics_writers(VALUE self, VALUE wanted)
-{
+/* writers(most) => [id, prog, host (as in a topic), first, last, received, lost, late, bytes, lag
+ * in ns, longest lag, ms since its last record, records of each level] of the last writers, the
+ * newest first */
+static VALUE statistics_writers(VALUE self, VALUE wanted) {
     statistics_t *statistics = statistics_get(self, "writers");
     gw_writers_t *table = &statistics->table;
     uint32_t most = NUM2UINT(wanted), count = 0;
@@ -315,14 +274,12 @@ statistics_writers(VALUE self, VALUE wanted)
     for (uint32_t i = 0; i < count; i++) {
         gw_writer_t *one = &copy[i];
         VALUE writer = rb_ary_new_from_args(3, statistics_hex(one->id),
-            rb_str_new(one->prog, one->prog_size), rb_str_new(one->host, one->host_size));
+                rb_str_new(one->prog, one->prog_size), rb_str_new(one->host, one->host_size));
         uint64_t numbers[] = {
-            one->first, one->last, one->received, one->lost, one->late, one->bytes};
+                one->first, one->last, one->received, one->lost, one->late, one->bytes};
         int64_t times[] = {one->lag, one->longest_lag, now - one->heard};
-        for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++)
-            rb_ary_push(writer, ULL2NUM(numbers[j]));
-        for (size_t j = 0; j < sizeof times / sizeof *times; j++)
-            rb_ary_push(writer, LL2NUM(times[j]));
+        for (int j = 0; j < 6; j++) rb_ary_push(writer, ULL2NUM(numbers[j]));
+        for (int j = 0; j < 3; j++) rb_ary_push(writer, LL2NUM(times[j]));
         for (int j = 0; j < GW_LEVELS; j++) rb_ary_push(writer, ULL2NUM(one->levels[j]));
         rb_ary_push(writers, writer);
     }
@@ -333,16 +290,13 @@ statistics_writers(VALUE self, VALUE wanted)
 
 /* totals => [messages, bytes, records, plain, foreign, lost, late, writers, forgotten, kept,
  * messages of each level] */
-static VALUE
-statistics_totals(VALUE self)
-{
+static VALUE statistics_totals(VALUE self) {
     statistics_t *statistics = statistics_get(self, "totals");
-    uint64_t numbers[10 + GW_LEVELS];
     pthread_mutex_lock(&statistics->mutex);
-    uint64_t first[] = {statistics->messages, statistics->bytes, statistics->table.records,
-        statistics->plain, statistics->foreign, statistics->table.lost, statistics->table.late,
-        statistics->table.count, statistics->table.forgotten, statistics->kept};
-    memcpy(numbers, first, sizeof first);
+    uint64_t numbers[10 + GW_LEVELS] = {statistics->messages, statistics->bytes,
+            statistics->table.records, statistics->plain, statistics->foreign,
+            statistics->table.lost, statistics->table.late, statistics->table.count,
+            statistics->table.forgotten, statistics->kept};
     memcpy(numbers + 10, statistics->levels, sizeof statistics->levels);
     pthread_mutex_unlock(&statistics->mutex);
     VALUE totals = rb_ary_new_capa(10 + GW_LEVELS);
@@ -351,9 +305,7 @@ statistics_totals(VALUE self)
 }
 
 /* _longest_chain => writers in the fullest bucket */
-static VALUE
-statistics_longest_chain(VALUE self)
-{
+static VALUE statistics_longest_chain(VALUE self) {
     statistics_t *statistics = statistics_get(self, "writers");
     pthread_mutex_lock(&statistics->mutex);
     long longest = gw_writers_longest_chain(&statistics->table);
@@ -361,9 +313,7 @@ statistics_longest_chain(VALUE self)
     return LONG2FIX(longest);
 }
 
-void
-gw_init_statistics(VALUE native)
-{
+void gw_init_statistics(VALUE native) {
     VALUE class = rb_define_class_id_under(native, rb_intern("Statistics"), rb_cObject);
     rb_define_alloc_func(class, statistics_alloc);
     rb_define_method_id(class, rb_intern("open"), statistics_open, 3);

@@ -1,9 +1,9 @@
-/* What the files of Godwit::Logger::Native::Statistics share. */
+/* Shared by the files of Godwit::Logger::Native::Statistics. */
 #ifndef GODWIT_LOGGER_STATISTICS_H
 #define GODWIT_LOGGER_STATISTICS_H
 #include "proxy.h"
 
-enum { GW_LEVELS = 6, GW_ID_SIZE = 16, GW_ID_HEX = 2 * GW_ID_SIZE, GW_NAME = 63, GW_GAPS = 8 };
+enum { GW_LEVELS = 6, GW_ID_SIZE = 16, GW_ID_HEX = 2 * GW_ID_SIZE };
 #define GW_NO_WRITER UINT32_MAX
 
 typedef struct {
@@ -11,7 +11,7 @@ typedef struct {
     size_t size;
 } gw_bytes_t;
 
-/* What the head of a record says. */
+/* The head of a record. */
 typedef struct {
     unsigned char id[GW_ID_SIZE];
     uint64_t seq, t_ns;
@@ -19,8 +19,8 @@ typedef struct {
     int level;
 } gw_head_t;
 
-/* Numbers of records that have not come: a record may come after a later one.
- * lib/godwit/logger/gaps.rb is its twin. */
+/* Numbers of missing records: a record may arrive after a later one. lib/godwit/logger/gaps.rb does
+ * the same. */
 typedef struct {
     uint64_t first, last;
 } gw_gap_t;
@@ -28,20 +28,20 @@ typedef struct {
 typedef struct {
     unsigned char id[GW_ID_SIZE];
     uint64_t first, last, received, lost, late, bytes, levels[GW_LEVELS];
-    int64_t lag, longest_lag;        /* ns between the writer's clock and ours */
-    int64_t heard;                   /* ms, monotonic */
-    uint32_t newer, older;           /* places in `writers`, in the order of their last record */
-    uint32_t chain;                  /* next in the same bucket */
-    gw_gap_t gaps[GW_GAPS];          /* ascending */
+    int64_t lag, longest_lag;   /* ns between the writer's clock and ours */
+    int64_t heard;              /* ms, monotonic */
+    uint32_t newer, older;      /* places in `writers`, in the order of their last record */
+    uint32_t chain;             /* next in the same bucket */
+    gw_gap_t gaps[GW_LOG_GAPS]; /* ascending */
     uint8_t gap_count, prog_size, host_size;
-    char prog[GW_NAME], host[GW_NAME]; /* cut when they are longer */
+    char prog[GW_LOG_NAME_BYTES], host[GW_LOG_NAME_BYTES]; /* longer ones are cut */
 } gw_writer_t;
 
 typedef struct {
-    gw_writer_t *writers;            /* owned; `count` of them */
-    uint32_t *buckets;               /* owned; a power of two, twice `capacity` */
+    gw_writer_t *writers; /* owned; `count` of them */
+    uint32_t *buckets;    /* owned; a power of two, twice `capacity` */
     uint32_t count, capacity, most, newest, oldest;
-    uint64_t seed, other_seed;       /* random: a sender cannot aim at one bucket */
+    uint64_t seed, other_seed; /* random: a sender cannot aim at one bucket */
     uint64_t records, lost, late, forgotten;
 } gw_writers_t;
 

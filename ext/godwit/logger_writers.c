@@ -1,38 +1,28 @@
-/* The writers that a broadcaster has heard: a hash table with an order by the last record. It knows
- * the gaps in each writer's sequence numbers. No function here touches Ruby. The caller holds the
- * mutex of the statistics. */
+/* The writers of a broadcaster's records: a hash table, in the order of their last record, with the
+ * gaps in each writer's sequence numbers. No function touches Ruby. The caller holds the mutex of
+ * the statistics. */
 #include "logger_statistics.h"
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 enum { FIRST_WRITERS = 64 };
 
-void
-gw_writers_free(gw_writers_t *table)
-{
+void gw_writers_free(gw_writers_t *table) {
     free(table->writers);
     free(table->buckets);
 }
 
-size_t
-gw_writers_size(const gw_writers_t *table)
-{
+size_t gw_writers_size(const gw_writers_t *table) {
     return table->capacity * (sizeof(gw_writer_t) + 2 * sizeof(uint32_t));
 }
 
 /* Every bit of the result depends on every bit of the number (MurmurHash3's last steps). */
-static uint64_t
-writers_mix(uint64_t number)
-{
+static uint64_t writers_mix(uint64_t number) {
     number = (number ^ number >> 33) * UINT64_C(0xFF51AFD7ED558CCD);
     number = (number ^ number >> 33) * UINT64_C(0xC4CEB9FE1A85EC53);
     return number ^ number >> 33;
 }
 
-static uint32_t *
-writers_bucket(gw_writers_t *table, const unsigned char *id)
-{
+static uint32_t *writers_bucket(gw_writers_t *table, const unsigned char *id) {
     uint64_t half, other;
     memcpy(&half, id, sizeof half);
     memcpy(&other, id + sizeof half, sizeof other);
@@ -40,9 +30,7 @@ writers_bucket(gw_writers_t *table, const unsigned char *id)
     return &table->buckets[hash & (2 * (uint64_t)table->capacity - 1)];
 }
 
-static void
-writers_unlink(gw_writers_t *table, uint32_t place)
-{
+static void writers_unlink(gw_writers_t *table, uint32_t place) {
     gw_writer_t *writer = &table->writers[place];
     if (writer->newer == GW_NO_WRITER) table->newest = writer->older;
     else table->writers[writer->newer].older = writer->older;
@@ -50,9 +38,7 @@ writers_unlink(gw_writers_t *table, uint32_t place)
     else table->writers[writer->older].newer = writer->newer;
 }
 
-static void
-writers_link_newest(gw_writers_t *table, uint32_t place)
-{
+static void writers_link_newest(gw_writers_t *table, uint32_t place) {
     gw_writer_t *writer = &table->writers[place];
     writer->newer = GW_NO_WRITER;
     writer->older = table->newest;
@@ -61,10 +47,8 @@ writers_link_newest(gw_writers_t *table, uint32_t place)
     table->newest = place;
 }
 
-/* Both or neither grow. */
-static bool
-writers_grow(gw_writers_t *table)
-{
+/* Grows both arrays or none. */
+static bool writers_grow(gw_writers_t *table) {
     uint32_t capacity = table->capacity ? 2 * table->capacity : FIRST_WRITERS;
     uint32_t *buckets = malloc(2 * (size_t)capacity * sizeof *buckets);
     gw_writer_t *writers = buckets ? realloc(table->writers, capacity * sizeof *writers) : NULL;
@@ -85,10 +69,8 @@ writers_grow(gw_writers_t *table)
     return true;
 }
 
-/* The one that was idle for longest goes; its numbers stay in the totals. */
-static uint32_t
-writers_forget_oldest(gw_writers_t *table)
-{
+/* Removes the writer with the oldest last record; the totals keep its numbers. */
+static uint32_t writers_forget_oldest(gw_writers_t *table) {
     uint32_t place = table->oldest, *at = writers_bucket(table, table->writers[place].id);
     while (*at != place) at = &table->writers[*at].chain;
     *at = table->writers[place].chain;
@@ -97,18 +79,14 @@ writers_forget_oldest(gw_writers_t *table)
     return place;
 }
 
-static uint8_t
-writers_copy_name(char *to, gw_bytes_t from)
-{
-    uint8_t size = from.size < GW_NAME ? from.size : GW_NAME;
+static uint8_t writers_copy_name(char *to, gw_bytes_t from) {
+    uint8_t size = from.size < GW_LOG_NAME_BYTES ? from.size : GW_LOG_NAME_BYTES;
     if (size) memcpy(to, from.data, size);
     return size;
 }
 
-/* NULL: no memory. */
-static gw_writer_t *
-writers_find(gw_writers_t *table, const gw_head_t *head)
-{
+/* The writer of this record, now the newest. NULL: no memory. */
+static gw_writer_t *writers_find(gw_writers_t *table, const gw_head_t *head) {
     uint32_t place = table->capacity ? *writers_bucket(table, head->id) : GW_NO_WRITER;
     while (place != GW_NO_WRITER && memcmp(table->writers[place].id, head->id, GW_ID_SIZE) != 0)
         place = table->writers[place].chain;
@@ -136,40 +114,32 @@ writers_find(gw_writers_t *table, const gw_head_t *head)
     return writer;
 }
 
-static void
-writers_drop_gap(gw_writer_t *writer, int at)
-{
+static void writers_drop_gap(gw_writer_t *writer, int at) {
     writer->gap_count--;
-    memmove(
-        &writer->gaps[at], &writer->gaps[at + 1], (writer->gap_count - at) * sizeof *writer->gaps);
+    memmove(&writer->gaps[at], &writer->gaps[at + 1],
+            (writer->gap_count - at) * sizeof *writer->gaps);
 }
 
-static void
-writers_add_gap(gw_writer_t *writer, uint64_t first, uint64_t last)
-{
-    if (writer->gap_count == GW_GAPS) writers_drop_gap(writer, 0);
+static void writers_add_gap(gw_writer_t *writer, uint64_t first, uint64_t last) {
+    if (writer->gap_count == GW_LOG_GAPS) writers_drop_gap(writer, 0);
     writer->gaps[writer->gap_count++] = (gw_gap_t){first, last};
 }
 
-/* Whether the number was missing; now it is not. */
-static bool
-writers_fill_gap(gw_writer_t *writer, uint64_t number)
-{
+/* Gives whether the number was missing, and removes it from the gaps. */
+static bool writers_fill_gap(gw_writer_t *writer, uint64_t number) {
     int at = 0;
     while (at < writer->gap_count && number > writer->gaps[at].last) at++;
     gw_gap_t *gap = &writer->gaps[at];
     if (at == writer->gap_count || number < gap->first) return false;
     if (number == gap->first && number == gap->last) {
         writers_drop_gap(writer, at);
-    }
-    else if (number == gap->last) {
+    } else if (number == gap->last) {
         gap->last--;
-    }
-    else {
+    } else {
         uint64_t first = gap->first;
         gap->first = number + 1;
-        /* No room for the other half. */
-        if (number == first || writer->gap_count == GW_GAPS) return true;
+        /* Without room the other half of the gap is forgotten. */
+        if (number == first || writer->gap_count == GW_LOG_GAPS) return true;
         memmove(gap + 1, gap, (writer->gap_count - at) * sizeof *gap);
         *gap = (gw_gap_t){first, number - 1};
         writer->gap_count++;
@@ -177,10 +147,7 @@ writers_fill_gap(gw_writer_t *writer, uint64_t number)
     return true;
 }
 
-void
-gw_writers_count(gw_writers_t *table, const gw_head_t *head, size_t bytes)
-{
-    struct timespec now;
+void gw_writers_count(gw_writers_t *table, const gw_head_t *head, size_t bytes) {
     gw_writer_t *writer = writers_find(table, head);
     table->records++;
     if (!writer) return;
@@ -191,8 +158,7 @@ gw_writers_count(gw_writers_t *table, const gw_head_t *head, size_t bytes)
         table->lost += lost;
         writer->last = head->seq;
         writer->received++;
-    }
-    else {
+    } else {
         writer->late++;
         table->late++;
         if (writers_fill_gap(writer, head->seq)) {
@@ -203,16 +169,13 @@ gw_writers_count(gw_writers_t *table, const gw_head_t *head, size_t bytes)
     }
     writer->bytes += bytes;
     writer->levels[head->level]++;
-    clock_gettime(CLOCK_REALTIME, &now);
-    writer->lag = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)head->t_ns;
+    writer->lag = gw_nanoseconds(CLOCK_REALTIME) - (int64_t)head->t_ns;
     if (writer->lag > writer->longest_lag) writer->longest_lag = writer->lag;
     writer->heard = gw_milliseconds_now();
 }
 
-/* For tests: the writers in the fullest bucket. */
-long
-gw_writers_longest_chain(const gw_writers_t *table)
-{
+/* The number of writers in the fullest bucket, for tests. */
+long gw_writers_longest_chain(const gw_writers_t *table) {
     long longest = 0;
     for (uint64_t i = 0; i < 2 * (uint64_t)table->capacity; i++) {
         long length = 0;

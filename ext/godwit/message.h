@@ -4,34 +4,39 @@
 
 #include "frame.h"
 
-enum { GW_UDP_MOST = 8192 }; /* bytes of a packet; libzmq copies larger ones beyond its buffer */
-
-/* The socket, if one message may go through it at once and nothing else is due: the fast path. NULL
- * sends the caller to the slow path. */
-static inline gw_socket_t *
-gw_fast_socket(VALUE self)
-{
+/* The fast path: the socket, if one message may go through it at once and no other work is due.
+ * NULL sends the caller to the slow path. */
+static inline gw_socket_t *gw_fast_socket(VALUE self) {
     if (RB_UNLIKELY(!RB_TYPE_P(self, T_DATA) || !RTYPEDDATA_P(self))) return NULL;
     if (RB_UNLIKELY(RTYPEDDATA_TYPE(self) != &gw_socket_type)) return NULL;
     gw_socket_t *socket = RTYPEDDATA_DATA(self);
-    if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket)
-        || socket->turns + 1 >= GW_TURNS || socket->publisher || socket->form > GW_FORM_SINGLE
-        || socket->peers || socket->repair || socket->stale_reply_pipe)) return NULL;
+    if (RB_UNLIKELY(socket->state != GW_OPEN || gw_socket_forked(socket) ||
+                socket->turns + 1 >= GW_TURNS || socket->publisher ||
+                socket->form > GW_FORM_SINGLE || socket->peers || socket->repair ||
+                socket->stale_reply_pipe))
+        return NULL;
     socket->turns++;
     return socket;
 }
 
-/* ---- send.c ---- */
+/* Every send and receive begins here: other fibers have a turn, and the count of peers ends. */
+static inline void gw_begin(gw_call_t *call) {
+    gw_yield_fiber(call);
+    if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
+}
 
-/* A message of a String or a Frame; gives an errno. */
-int gw_part_message(const gw_socket_t *socket, VALUE part, zmq_msg_t *message,
-    gw_tracker_t *tracker);
+static inline void gw_set_deadline(gw_call_t *call, VALUE timeout, int64_t otherwise) {
+    call->deadline = gw_deadline(gw_milliseconds(timeout, otherwise));
+}
+
+/* ---- send.c, recv.c ---- */
+
+/* Makes a message of a String or a Frame, whose bytes stay until gw_part_sent. Gives an errno. */
+int gw_part_message(
+        const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker);
 size_t gw_part_size(VALUE part);
 void gw_part_sent(VALUE part);
 void gw_init_send(VALUE takeover, VALUE owner_thread);
-
-/* ---- recv.c ---- */
-
 void gw_init_recv(VALUE takeover, VALUE owner_thread);
 
 #endif

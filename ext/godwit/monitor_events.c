@@ -1,39 +1,27 @@
 /* A socket's events, and the Monitors' queues that get them. libzmq's I/O threads block when the
- * monitor's PAIR is full, so it has no receive limit, and reads, waits, bind, connect and every
- * 128th message empty it (law 12, ADR 11). Godwit makes BIND_FAILED: libzmq's spoils errno. */
+ * monitor's PAIR is full, so it has no receive limit, and waits and calls of the socket drain it
+ * (law 12, ADR 11). Every function needs the GVL. */
 #include "proxy.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LOOK_EVERY = 10 }; /* ms */
-
 struct gw_monitor {
-    void *pair;            /* owned */
-    int fd;                /* borrowed from libzmq: the pair's ZMQ_FD */
-    gw_listener_t *listeners;     /* borrowed: each unlinks itself before it is freed */
-    uint64_t events;       /* what libzmq is asked for */
-    int64_t looked;        /* when a look was last due, ms */
-    bool moving;           /* to another libzmq socket, which is no end for the listeners */
+    void *pair;               /* owned */
+    int fd;                   /* borrowed from libzmq: the pair's ZMQ_FD */
+    gw_listener_t *listeners; /* borrowed: each unlinks itself before it is freed */
+    uint64_t events;          /* that libzmq reports */
+    int64_t looked;           /* when the pair was last drained, ms */
+    bool moving;              /* to another libzmq socket: the listeners stay */
     bool ended;
 };
 
-bool
-gw_monitor_versioned(void)
-{
-    return gw_draft.socket_monitor_versioned != NULL;
-}
-
 /* ---- one listener's queue ---- */
 
-static size_t
-monitor_events_size_of(const gw_event_t *event)
-{
+static size_t monitor_events_size_of(const gw_event_t *event) {
     return sizeof *event + event->local + event->remote;
 }
 
-gw_event_t *
-gw_monitor_take(gw_listener_t *listener)
-{
+gw_event_t *gw_monitor_take(gw_listener_t *listener) {
     gw_event_t *event = listener->first;
     if (!event) return NULL;
     listener->first = event->next;
@@ -43,18 +31,9 @@ gw_monitor_take(gw_listener_t *listener)
     return event;
 }
 
-static void
-monitor_events_empty(gw_listener_t *listener)
-{
-    gw_event_t *event;
-    while ((event = gw_monitor_take(listener))) free(event);
-}
-
-/* The oldest makes room, as what is going on now matters more. */
-static void
-monitor_events_put(
-    gw_listener_t *listener, const gw_event_t *event, const char *local, const char *remote)
-{
+/* Adds a copy; a full queue drops its oldest event. */
+static void monitor_events_put(
+        gw_listener_t *listener, const gw_event_t *event, const char *local, const char *remote) {
     gw_event_t *copy = malloc(monitor_events_size_of(event));
     if (!copy) {
         listener->dropped++;
@@ -74,10 +53,8 @@ monitor_events_put(
     listener->dropped++;
 }
 
-static void
-monitor_events_tell(
-    gw_socket_t *socket, const gw_event_t *event, const char *local, const char *remote)
-{
+static void monitor_events_report(
+        gw_socket_t *socket, const gw_event_t *event, const char *local, const char *remote) {
     struct gw_monitor *monitor = socket->monitor;
     if (monitor->moving && event->name == ZMQ_EVENT_MONITOR_STOPPED) return;
     if (socket->peers) gw_peers_record(socket, event->name, (int)event->values[0]);
@@ -88,18 +65,14 @@ monitor_events_tell(
 
 /* ---- libzmq's side ---- */
 
-static uint64_t
-monitor_events_number(zmq_msg_t *part)
-{
+static uint64_t monitor_events_number(zmq_msg_t *part) {
     uint64_t value = 0;
     if (zmq_msg_size(part) == sizeof value) memcpy(&value, zmq_msg_data(part), sizeof value);
     return value;
 }
 
-/* One event: it is there whole once its first part is. Gives an errno. */
-static int
-monitor_events_receive_event(gw_socket_t *socket, void *pair)
-{
+/* Receives one event; libzmq has all its parts with the first. Gives an errno. */
+static int monitor_events_receive_event(gw_socket_t *socket, void *pair) {
     gw_event_t event = {.next = NULL};
     zmq_msg_t part, last;
     zmq_msg_init(&part);
@@ -114,8 +87,7 @@ monitor_events_receive_event(gw_socket_t *socket, void *pair)
             gw_zmq_receive(pair, &part);
             if (i < GW_EVENT_VALUES) event.values[event.count++] = monitor_events_number(&part);
         }
-    }
-    else if (zmq_msg_size(&part) >= 6) {
+    } else if (zmq_msg_size(&part) >= 6) {
         const char *data = zmq_msg_data(&part);
         uint16_t name;
         uint32_t value;
@@ -133,57 +105,48 @@ monitor_events_receive_event(gw_socket_t *socket, void *pair)
             event.remote = zmq_msg_size(&last);
         }
     }
-    monitor_events_tell(socket, &event, zmq_msg_data(&part), zmq_msg_data(&last));
+    monitor_events_report(socket, &event, zmq_msg_data(&part), zmq_msg_data(&last));
 done:
     zmq_msg_close(&part);
     zmq_msg_close(&last);
     return error;
 }
 
-static int
-monitor_events_drain_pair(gw_socket_t *socket, void *pair, bool *news)
-{
-    int error;
-    while ((error = monitor_events_receive_event(socket, pair)) == 0) *news = true;
-    return error;
+/* Gives whether there was an event, and an errno: EAGAIN at the end. */
+static bool monitor_events_drain_pair(gw_socket_t *socket, void *pair, int *error) {
+    bool any = false;
+    while ((*error = monitor_events_receive_event(socket, pair)) == 0) any = true;
+    return any;
 }
 
-int
-gw_monitor_drain(gw_socket_t *socket, bool *news)
-{
+int gw_monitor_drain(gw_socket_t *socket, bool *any) {
     struct gw_monitor *monitor = socket->monitor;
-    if (!monitor || monitor->ended) return EAGAIN;
-    int error = monitor_events_drain_pair(socket, monitor->pair, news);
+    int error = EAGAIN;
+    if (!monitor || monitor->ended) return error;
+    bool found = monitor_events_drain_pair(socket, monitor->pair, &error);
     /* This drain consumed the edge that the other waiters wait for. */
-    if (*news || error != EAGAIN) gw_wake_monitor_waiters(socket);
+    if (found || error != EAGAIN) gw_wake_monitor_waiters(socket);
+    if (any && found) *any = true;
     return error;
 }
 
-static void
-monitor_events_look(gw_socket_t *socket)
-{
-    bool news = false;
+static void monitor_events_look(gw_socket_t *socket) {
     int64_t now = gw_milliseconds_now();
-    if (now - socket->monitor->looked < LOOK_EVERY) return;
+    if (now - socket->monitor->looked < GW_MONITOR_EVERY) return;
     socket->monitor->looked = now;
-    gw_monitor_drain(socket, &news);
+    gw_monitor_drain(socket, NULL);
 }
 
 /* Gives an errno. */
-static int
-monitor_events_ask(gw_socket_t *socket, const char *name, uint64_t events)
-{
+static int monitor_events_ask(gw_socket_t *socket, const char *name, uint64_t events) {
     int rc = gw_monitor_versioned()
-        ? gw_draft.socket_monitor_versioned(socket->zmq, name, events, 2, ZMQ_PAIR)
-        : zmq_socket_monitor(socket->zmq, name, (int)events);
+            ? gw_draft.socket_monitor_versioned(socket->zmq, name, events, 2, ZMQ_PAIR)
+            : zmq_socket_monitor(socket->zmq, name, (int)events);
     return rc == 0 ? 0 : errno;
 }
 
-/* Has libzmq tell of the socket into a new PAIR; the former PAIR gets nothing more. Gives an
- * errno. */
-static int
-monitor_events_start(gw_socket_t *socket, struct gw_monitor *monitor)
-{
+/* Makes libzmq report into a new PAIR; the former PAIR gets no more events. Gives an errno. */
+static int monitor_events_start(gw_socket_t *socket, struct gw_monitor *monitor) {
     static atomic_ulong serial;
     char name[64];
     int no_limit = 0, error = gw_descriptors(2), fd;
@@ -209,16 +172,12 @@ monitor_events_start(gw_socket_t *socket, struct gw_monitor *monitor)
     return 0;
 }
 
-static void
-monitor_events_set(gw_socket_t *socket, struct gw_monitor *monitor)
-{
+static void monitor_events_set(gw_socket_t *socket, struct gw_monitor *monitor) {
     socket->monitor = monitor;
     socket->look = monitor ? monitor_events_look : NULL;
 }
 
-int
-gw_monitor_listen(gw_socket_t *socket, uint64_t events)
-{
+int gw_monitor_listen(gw_socket_t *socket, uint64_t events) {
     struct gw_monitor *monitor = socket->monitor, wider;
     events &= ~(uint64_t)ZMQ_EVENT_BIND_FAILED;
     if (!monitor) {
@@ -235,68 +194,53 @@ gw_monitor_listen(gw_socket_t *socket, uint64_t events)
     wider.events |= events;
     int error = monitor_events_start(socket, &wider);
     if (error) return error;
-    bool news = false;
     void *before = monitor->pair;
-    monitor_events_drain_pair(socket, before, &news); /* what came first is told first */
+    monitor_events_drain_pair(socket, before, &error); /* earlier events come first */
     *monitor = wider;
-    gw_wake_monitor_waiters(socket); /* they wait on the descriptor that goes */
+    gw_wake_monitor_waiters(socket); /* their descriptor is about to be closed */
     zmq_close(before);
     return 0;
 }
 
-/* libzmq first: it waits for ever for a PAIR that nobody holds. */
-static void
-monitor_events_finish(gw_socket_t *socket)
-{
-    bool news = false;
+/* libzmq stops before the PAIR is closed: it would wait forever for a PAIR that is gone. */
+static void monitor_events_finish(gw_socket_t *socket) {
+    int error;
     zmq_socket_monitor(socket->zmq, NULL, 0);
-    monitor_events_drain_pair(socket, socket->monitor->pair, &news);
+    monitor_events_drain_pair(socket, socket->monitor->pair, &error);
 }
 
-static void
-monitor_events_discard(gw_socket_t *socket)
-{
+static void monitor_events_discard(gw_socket_t *socket) {
     struct gw_monitor *monitor = socket->monitor;
     monitor_events_set(socket, NULL);
     if (!gw_socket_forked(socket)) zmq_close(monitor->pair);
     free(monitor);
 }
 
-static void
-monitor_events_leave(gw_socket_t *socket)
-{
+static void monitor_events_leave(gw_socket_t *socket) {
     struct gw_monitor *monitor = socket->monitor;
     if (!monitor || monitor->ended || monitor->listeners || socket->peers ||
-        gw_socket_forked(socket))
+            gw_socket_forked(socket))
         return;
     gw_wake_monitor_waiters(socket);
     monitor_events_finish(socket);
     monitor_events_discard(socket);
 }
 
-void
-gw_monitor_add(gw_socket_t *socket, gw_listener_t *listener)
-{
+void gw_monitor_add(gw_socket_t *socket, gw_listener_t *listener) {
     listener->source = socket;
     listener->next = socket->monitor->listeners;
-    if (listener->next) listener->next->prev = listener;
     socket->monitor->listeners = listener;
 }
 
-static void
-monitor_events_detach(gw_listener_t *listener)
-{
+static void monitor_events_detach(gw_listener_t *listener) {
     if (!listener->source) return;
-    if (listener->prev) listener->prev->next = listener->next;
-    else listener->source->monitor->listeners = listener->next;
-    if (listener->next) listener->next->prev = listener->prev;
-    listener->prev = listener->next = NULL;
+    gw_listener_t **link = &listener->source->monitor->listeners;
+    while (*link != listener) link = &(*link)->next;
+    *link = listener->next;
     listener->source = NULL;
 }
 
-void
-gw_monitor_end(gw_socket_t *socket)
-{
+void gw_monitor_end(gw_socket_t *socket) {
     struct gw_monitor *monitor = socket->monitor;
     if (!monitor || monitor->ended) return;
     monitor_events_finish(socket);
@@ -304,19 +248,15 @@ gw_monitor_end(gw_socket_t *socket)
     while (monitor->listeners) monitor_events_detach(monitor->listeners);
 }
 
-static void
-monitor_events_free(gw_socket_t *socket)
-{
+static void monitor_events_free(gw_socket_t *socket) {
     if (!socket->monitor) return;
     while (socket->monitor->listeners) monitor_events_detach(socket->monitor->listeners);
     monitor_events_discard(socket);
 }
 
-/* The new libzmq socket has no endpoint yet, so nothing of it is missed. Without a descriptor left
- * for it the monitor ends. */
-static void
-monitor_events_move(gw_socket_t *socket, void *before)
-{
+/* The new libzmq socket has no endpoint yet, so no event is lost. Without a descriptor for it the
+ * monitor ends. */
+static void monitor_events_move(gw_socket_t *socket, void *before) {
     struct gw_monitor *monitor = socket->monitor;
     if (!monitor) return;
     void *after = socket->zmq, *pair = monitor->pair;
@@ -330,57 +270,47 @@ monitor_events_move(gw_socket_t *socket, void *before)
         zmq_close(pair);
         return;
     }
-    monitor_events_tell(
-        socket, &(gw_event_t){.name = ZMQ_EVENT_MONITOR_STOPPED, .count = 1}, "", "");
+    gw_event_t stopped = {.name = ZMQ_EVENT_MONITOR_STOPPED, .count = 1};
+    monitor_events_report(socket, &stopped, "", "");
     monitor_events_free(socket);
 }
 
-static void
-monitor_events_bind_failed(gw_socket_t *socket, const char *endpoint, int error)
-{
-    bool news = false;
-    if (!socket->monitor || error == ETERM || gw_inproc(endpoint)) return; /* as libzmq */
-    gw_monitor_drain(socket, &news); /* what came first is told first */
-    gw_event_t event = {
-        .name = ZMQ_EVENT_BIND_FAILED, .values = {error}, .count = 1, .local = strlen(endpoint)};
-    monitor_events_tell(socket, &event, endpoint, "");
+/* Godwit makes BIND_FAILED, since libzmq's changes errno. */
+static void monitor_events_bind_failed(gw_socket_t *socket, const char *endpoint, int error) {
+    if (!socket->monitor || error == ETERM || gw_inproc(endpoint)) return; /* like libzmq */
+    gw_monitor_drain(socket, NULL); /* earlier events come first */
+    gw_event_t event = {.name = ZMQ_EVENT_BIND_FAILED, .values = {error}, .count = 1};
+    event.local = strlen(endpoint);
+    monitor_events_report(socket, &event, endpoint, "");
     gw_wake_monitor_waiters(socket);
 }
 
-int
-gw_monitor_fd(gw_socket_t *socket)
-{
-    return socket->monitor->fd;
-}
+int gw_monitor_fd(gw_socket_t *socket) { return socket->monitor->fd; }
 
-/* When the last listener leaves, libzmq stops telling: neither that nor the PAIR's close waits. */
-void
-gw_monitor_remove(gw_listener_t *listener)
-{
+/* With the last listener libzmq's monitor ends. Neither that nor zmq_close of the PAIR waits. */
+void gw_monitor_remove(gw_listener_t *listener) {
     gw_socket_t *socket = listener->source;
     monitor_events_detach(listener);
-    monitor_events_empty(listener);
+    for (gw_event_t *event; (event = gw_monitor_take(listener));) free(event);
     if (socket) monitor_events_leave(socket);
 }
 
 static const gw_event_source_t event_source = {
-    .listen = gw_monitor_listen,
-    .leave = monitor_events_leave,
-    .drain = gw_monitor_drain,
-    .fd = gw_monitor_fd,
+        .listen = gw_monitor_listen,
+        .leave = monitor_events_leave,
+        .drain = gw_monitor_drain,
+        .fd = gw_monitor_fd,
 };
 
 static const gw_socket_part_t monitor_part = {
-    .bind_failed = monitor_events_bind_failed,
-    .reopened = monitor_events_move,
-    .closing = gw_monitor_end,
-    .releasing = monitor_events_free,
-    .freeing = monitor_events_free,
+        .bind_failed = monitor_events_bind_failed,
+        .reopened = monitor_events_move,
+        .closing = gw_monitor_end,
+        .releasing = monitor_events_free,
+        .freeing = monitor_events_free,
 };
 
-void
-gw_init_monitor_events(void)
-{
+void gw_init_monitor_events(void) {
     gw_peers_listen_to(&event_source);
     gw_socket_add_part(&monitor_part);
 }

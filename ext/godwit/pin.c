@@ -1,34 +1,28 @@
 /* Strings that libzmq sends in place (law 6, ADR 10), and Godwit::Tracker. A pin keeps one String
- * alive and in its place. Any Ractor pushes to the list of pins without a lock; libzmq's threads
- * only mark a pin as done. Done pins leave the list at a collection, or every so many new pins. */
+ * alive and in its place. Pins, watches and trackers are atomic and need no lock: any Ractor adds a
+ * pin, libzmq's threads mark it as done, and a sweep takes done pins out of the list. */
 #include "frame.h"
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
-/* New pins; between collections, so that a sender of large Strings leaves no tail of them. */
-enum { SWEEP_EVERY = 64 };
+enum { SWEEP_EVERY = 64 }; /* new pins */
 
-/* One send that is tracked. The last holder frees it: its Ruby object, or the pins that it waits
- * for. */
+/* One tracked send. The last holder frees it: the Ruby object, or a pin that it waits for. */
 struct gw_tracker {
     atomic_int refs;
-    /* Pins that libzmq still holds, and 1 while the send is under way. */
-    atomic_int pending;
-    int fd;                     /* owned eventfd, readable once nothing is pending */
+    atomic_int pending; /* pins that libzmq still holds, and 1 while the send is under way */
+    int fd;             /* owned eventfd, readable once nothing is pending */
 };
 
 typedef struct watch {
     struct watch *next;
-    gw_tracker_t *tracker;      /* retained */
+    gw_tracker_t *tracker; /* retained */
 } watch_t;
 
 struct gw_pin {
     struct gw_pin *next;        /* of `pins`; borrowed */
-    VALUE string;               /* marked, never moved, while not done */
-    _Atomic(watch_t *) watches; /* owned; &done once libzmq has let go */
+    VALUE string;               /* marked and never moved until the pin is done */
+    _Atomic(watch_t *) watches; /* owned; &done once libzmq has freed the message */
     atomic_int refs;            /* the list, and libzmq */
 };
 
@@ -38,44 +32,30 @@ static atomic_flag sweeping = ATOMIC_FLAG_INIT;
 static atomic_int since_sweep;
 static VALUE registry;
 
-/* ---- trackers; no Ruby in here, libzmq's threads call it ---- */
+/* ---- trackers; libzmq's threads call these functions, so they touch no Ruby ---- */
 
-static void
-pin_tracker_release(gw_tracker_t *tracker)
-{
+static void pin_tracker_release(gw_tracker_t *tracker) {
     if (atomic_fetch_sub(&tracker->refs, 1) != 1) return;
     close(tracker->fd);
     free(tracker);
 }
 
-static void
-pin_tracker_finish_one(gw_tracker_t *tracker)
-{
-    uint64_t one = 1;
-    if (atomic_fetch_sub(&tracker->pending, 1) != 1) return;
-    ssize_t written = write(tracker->fd, &one, sizeof one);
-    (void)written; /* an eventfd at its first write has room */
+static void pin_tracker_finish_one(gw_tracker_t *tracker) {
+    if (atomic_fetch_sub(&tracker->pending, 1) == 1) gw_event_signal(tracker->fd);
 }
 
 /* ---- pins ---- */
 
-static void
-pin_release(gw_pin_t *pin)
-{
+void gw_pin_release(gw_pin_t *pin) {
     if (atomic_fetch_sub_explicit(&pin->refs, 1, memory_order_acq_rel) == 1) free(pin);
 }
 
-static bool
-pin_is_done(gw_pin_t *pin)
-{
+static bool pin_is_done(gw_pin_t *pin) {
     return atomic_load_explicit(&pin->watches, memory_order_acquire) == &done;
 }
 
-void
-gw_unpin(void *data, void *hint)
-{
+static void pin_unpin(void *data, void *hint) {
     gw_pin_t *pin = hint;
-    (void)data;
     watch_t *next, *watch = atomic_exchange_explicit(&pin->watches, &done, memory_order_acq_rel);
     for (; watch; watch = next) {
         next = watch->next;
@@ -83,19 +63,17 @@ gw_unpin(void *data, void *hint)
         pin_tracker_release(watch->tracker);
         free(watch);
     }
-    pin_release(pin);
+    gw_pin_release(pin);
 }
 
-/* Takes the done ones out of a list, and gives what is left. */
-static gw_pin_t *
-pin_without_done(gw_pin_t *list, gw_pin_t **last)
-{
+/* Frees the done pins of a list, and gives the others. */
+static gw_pin_t *pin_without_done(gw_pin_t *list, gw_pin_t **last) {
     gw_pin_t *kept = NULL, *next;
     *last = NULL;
     for (gw_pin_t *pin = list; pin; pin = next) {
         next = pin->next;
         if (pin_is_done(pin)) {
-            pin_release(pin);
+            gw_pin_release(pin);
             continue;
         }
         pin->next = kept;
@@ -105,50 +83,42 @@ pin_without_done(gw_pin_t *list, gw_pin_t **last)
     return kept;
 }
 
-static void
-pin_push(gw_pin_t *first, gw_pin_t *last)
-{
+static void pin_push(gw_pin_t *first, gw_pin_t *last) {
     last->next = atomic_load_explicit(&pins, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(
-        &pins, &last->next, first, memory_order_release, memory_order_relaxed))
+            &pins, &last->next, first, memory_order_release, memory_order_relaxed))
         continue;
 }
 
-/* No collection can begin in here: nothing is allocated by Ruby, no lock of Ruby's given up. */
-static void
-pin_sweep(void)
-{
+/* No collection can begin here: this neither allocates with Ruby nor gives up the GVL. */
+static void pin_sweep(void) {
     gw_pin_t *last;
     if (atomic_flag_test_and_set_explicit(&sweeping, memory_order_acquire)) return;
     atomic_store_explicit(&since_sweep, 0, memory_order_relaxed);
     gw_pin_t *first =
-        pin_without_done(atomic_exchange_explicit(&pins, NULL, memory_order_acquire), &last);
+            pin_without_done(atomic_exchange_explicit(&pins, NULL, memory_order_acquire), &last);
     if (first) pin_push(first, last);
     atomic_flag_clear_explicit(&sweeping, memory_order_release);
 }
 
-/* Whether the bytes of a String stay where they are as long as it lives and is not moved itself: it
- * is frozen, and they are in memory of their own, or in that of a String it shares with (which it
- * keeps alive, and which is frozen too). */
-bool
-gw_can_pin(VALUE string)
-{
+/* Whether the bytes of a String stay in place while the String lives and is not moved: it is
+ * frozen, and the bytes are in memory of their own or in that of another frozen String, which it
+ * keeps alive. */
+bool gw_can_pin(VALUE string) {
     if (!OBJ_FROZEN(string) || !FL_TEST_RAW(string, RSTRING_NOEMBED)) return false;
     if (!FL_TEST_RAW(string, ELTS_SHARED)) return true;
     VALUE root = RSTRING(string)->as.heap.aux.shared;
     return RB_TYPE_P(root, T_STRING) && OBJ_FROZEN(root) && FL_TEST_RAW(root, RSTRING_NOEMBED);
 }
 
-/* A message of the String's own bytes; gives an errno. */
-int
-gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made)
-{
+/* Makes a message of the String's own bytes; gives an errno. */
+int gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made) {
     gw_pin_t *pin = malloc(sizeof *pin);
     if (!pin) return ENOMEM;
     pin->string = string;
     atomic_init(&pin->watches, NULL);
     atomic_init(&pin->refs, 2);
-    if (zmq_msg_init_data(message, RSTRING_PTR(string), RSTRING_LEN(string), gw_unpin, pin) != 0) {
+    if (zmq_msg_init_data(message, RSTRING_PTR(string), RSTRING_LEN(string), pin_unpin, pin) != 0) {
         int error = zmq_errno();
         free(pin);
         return error;
@@ -160,22 +130,12 @@ gw_pin_message(zmq_msg_t *message, VALUE string, gw_pin_t **made)
     return 0;
 }
 
-void
-gw_pin_retain(gw_pin_t *pin)
-{
+void gw_pin_retain(gw_pin_t *pin) {
     atomic_fetch_add_explicit(&pin->refs, 1, memory_order_relaxed);
 }
 
-void
-gw_pin_release(gw_pin_t *pin)
-{
-    pin_release(pin);
-}
-
-/* Has the tracker wait for the pin; gives an errno. */
-int
-gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker)
-{
+/* Makes the tracker wait for the pin; gives an errno. */
+int gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker) {
     watch_t *watch = malloc(sizeof *watch);
     if (!watch) return ENOMEM;
     watch->tracker = tracker;
@@ -191,91 +151,66 @@ gw_pin_watch(gw_pin_t *pin, gw_tracker_t *tracker)
     return 0;
 }
 
-/* ---- the registry: what the collector sees ---- */
+/* ---- the registry: it marks the pinned Strings ---- */
 
-/* Never moves a String: libzmq has its address. Done pins are left to the sweep, since a verifying
- * mark may come at any time. */
-static void
-pin_registry_mark(void *unused)
-{
-    (void)unused;
+/* libzmq has the address of each String, so none may move. Done pins stay until the sweep, since a
+ * verifying mark may come at any time. */
+static void pin_registry_mark(void *unused) {
     for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next) {
         if (!pin_is_done(pin)) rb_gc_mark(pin->string);
     }
 }
 
-static size_t
-pin_registry_size(const void *unused)
-{
+static size_t pin_registry_size(const void *unused) {
     size_t size = 0;
-    (void)unused;
     for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next) size += sizeof *pin;
     return size;
 }
 
 static const rb_data_type_t registry_type = {
-    .wrap_struct_name = "Godwit pins",
-    /* No free: it lives as long as the process; no compact: nothing here moves. */
-    .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
+        .wrap_struct_name = "Godwit pins",
+        /* No free: it lives as long as the process. No compact: it moves nothing. */
+        .function = {.dmark = pin_registry_mark, .dsize = pin_registry_size},
 };
 
-/* For tests: how many Strings libzmq holds, and how many pins there are. */
-static VALUE
-pin_count_pins(VALUE self)
-{
+/* _pins => [Strings that libzmq holds, pins], for tests */
+static VALUE pin_count_pins(VALUE self) {
     long held = 0, all = 0;
-    (void)self;
     for (gw_pin_t *pin = atomic_load(&pins); pin; pin = pin->next, all++) held += !pin_is_done(pin);
     return rb_ary_new_from_args(2, LONG2NUM(held), LONG2NUM(all));
 }
 
-static void
-pin_after_fork(void)
-{
-    atomic_flag_clear(&sweeping);
-}
+static void pin_after_fork(void) { atomic_flag_clear(&sweeping); }
 
 /* ---- Godwit::Tracker ---- */
 
-static void
-pin_tracker_free(void *pointer)
-{
+static void pin_tracker_free(void *pointer) {
     if (pointer) pin_tracker_release(pointer);
 }
 
-static size_t
-pin_tracker_size(const void *pointer)
-{
-    return pointer ? sizeof(gw_tracker_t) : 0;
-}
+static size_t pin_tracker_size(const void *pointer) { return pointer ? sizeof(gw_tracker_t) : 0; }
 
 static const rb_data_type_t tracker_type = {
-    .wrap_struct_name = "Godwit::Tracker",
-    /* No mark, no compact: it holds no Ruby object. */
-    .function = {.dfree = pin_tracker_free, .dsize = pin_tracker_size},
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
+        .wrap_struct_name = "Godwit::Tracker",
+        /* No mark, no compact: it holds no Ruby object. */
+        .function = {.dfree = pin_tracker_free, .dsize = pin_tracker_size},
+        .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE,
 };
 
-static VALUE
-pin_tracker_alloc(VALUE class)
-{
+static VALUE pin_tracker_alloc(VALUE class) {
     return TypedData_Wrap_Struct(class, &tracker_type, NULL);
 }
 
-gw_tracker_t *
-gw_tracker_get(VALUE self)
-{
+gw_tracker_t *gw_tracker_get(VALUE self) {
     gw_tracker_t *tracker = rb_check_typeddata(self, &tracker_type);
     if (!tracker)
         gw_raise_detail("StateError", "tracker",
-            rb_str_new_cstr("no send gave this tracker: send(…, track: true) gives one"));
+                "no send gave this tracker: send(…, track: true) gives one");
     return tracker;
 }
 
-/* _open: pending until the send under way says _sent */
-static VALUE
-pin_tracker_open(VALUE self)
-{
+/* _open: pending until the send calls _sent */
+static VALUE pin_tracker_open(VALUE self) {
     if (rb_check_typeddata(self, &tracker_type))
         rb_raise(rb_eRuntimeError, "this tracker is in use already");
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -292,31 +227,23 @@ pin_tracker_open(VALUE self)
     return self;
 }
 
-/* _sent: the message went; from here on only pins are waited for */
-static VALUE
-pin_tracker_sent(VALUE self)
-{
+/* _sent: the message was sent; from here on the tracker waits only for pins */
+static VALUE pin_tracker_sent(VALUE self) {
     pin_tracker_finish_one(gw_tracker_get(self));
     return self;
 }
 
-static VALUE
-pin_tracker_done_p(VALUE self)
-{
+static VALUE pin_tracker_done_p(VALUE self) {
     return RBOOL(atomic_load(&gw_tracker_get(self)->pending) == 0);
 }
 
 /* _wait(timeout in ms) => whether it is done */
-static VALUE
-pin_tracker_wait(VALUE self, VALUE timeout)
-{
-    return RBOOL(gw_wait_fd(
-        self, "wait", gw_tracker_get(self)->fd, gw_deadline(gw_milliseconds(timeout, GW_FOREVER))));
+static VALUE pin_tracker_wait(VALUE self, VALUE timeout) {
+    return RBOOL(gw_wait_fd(self, "wait", gw_tracker_get(self)->fd,
+            gw_deadline(gw_milliseconds(timeout, GW_FOREVER))));
 }
 
-void
-gw_init_pin(void)
-{
+void gw_init_pin(void) {
     gw_after_fork(pin_after_fork);
     VALUE class = rb_define_class_under(gw_mGodwit, "Tracker", rb_cObject);
     rb_define_alloc_func(class, pin_tracker_alloc);

@@ -1,30 +1,25 @@
-/* Godwit::Poller: sockets and IOs that are waited for together (ADR 13). gw_group_wait in wait.c
- * waits. The GVL guards all of it. No Ruby code runs between the look at what is due and the wait,
- * so a waiting thread has nothing due. */
+/* Godwit::Poller: waits for several sockets and IOs (ADR 13); gw_group_wait in wait.c waits. Every
+ * function needs the GVL. No Ruby code runs between the look at what is due and the wait, so
+ * nothing is due while a thread waits. */
 #include "proxy.h"
 #include <fcntl.h>
 #include <poll.h>
 #include <ruby/io.h>
 #include <stddef.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 enum { READABLE = ZMQ_POLLIN, WRITABLE = ZMQ_POLLOUT, FAULTY = ZMQ_POLLERR };
 
 /* ---- memory ---- */
 
-static void
-poller_release(gw_group_t *group)
-{
+static void poller_release(gw_group_t *group) {
     gw_wait_queue_free_spares(&group->queue);
     if (group->epoll_fd >= 0) close(group->epoll_fd);
     group->epoll_fd = -1;
     group->state = GW_CLOSED;
 }
 
-static void
-poller_mark(void *pointer)
-{
+static void poller_mark(void *pointer) {
     gw_poller_t *poller = pointer;
     for (long i = 0; i < poller->count; i++) {
         rb_gc_mark_movable(poller->watches[i]->object);
@@ -33,9 +28,7 @@ poller_mark(void *pointer)
     gw_wait_queue_mark(&poller->group.queue);
 }
 
-static void
-poller_compact(void *pointer)
-{
+static void poller_compact(void *pointer) {
     gw_poller_t *poller = pointer;
     for (long i = 0; i < poller->count; i++) {
         poller->watches[i]->object = rb_gc_location(poller->watches[i]->object);
@@ -44,10 +37,8 @@ poller_compact(void *pointer)
     gw_wait_queue_compact(&poller->group.queue);
 }
 
-/* In a child too: its descriptor is its own, and what it stands for the parent's alone. */
-static void
-poller_free(void *pointer)
-{
+/* In a forked child too: the child's copy of the epoll descriptor is its own. */
+static void poller_free(void *pointer) {
     gw_poller_t *poller = pointer;
     gw_poller_drop_watches(poller);
     gw_wait_queue_free(&poller->group.queue);
@@ -55,34 +46,28 @@ poller_free(void *pointer)
     xfree(poller);
 }
 
-static size_t
-poller_size(const void *pointer)
-{
+static size_t poller_size(const void *pointer) {
     const gw_poller_t *poller = pointer;
-    return sizeof *poller + poller->capacity * sizeof *poller->watches +
-        poller->count * sizeof **poller->watches + gw_wait_queue_size(&poller->group.queue);
+    return sizeof *poller + poller->count * (sizeof(gw_watch_t *) + sizeof(gw_watch_t)) +
+            gw_wait_queue_size(&poller->group.queue);
 }
 
 static const rb_data_type_t poller_type = {
-    .wrap_struct_name = "Godwit::Poller",
-    .function = {.dmark = poller_mark,
-        .dfree = poller_free,
-        .dsize = poller_size,
-        .dcompact = poller_compact},
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY,
+        .wrap_struct_name = "Godwit::Poller",
+        .function = {.dmark = poller_mark,
+                .dfree = poller_free,
+                .dsize = poller_size,
+                .dcompact = poller_compact},
+        .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
-/* The last who waited was a fiber that is collected. */
-static void
-poller_left(gw_wait_queue_t *queue)
-{
+/* The last waiter has left a closing poller. */
+static void poller_left(gw_wait_queue_t *queue) {
     gw_group_t *group = (gw_group_t *)((char *)queue - offsetof(gw_group_t, queue));
     if (group->state == GW_CLOSING) poller_release(group);
 }
 
-static VALUE
-poller_alloc(VALUE class)
-{
+static VALUE poller_alloc(VALUE class) {
     gw_poller_t *poller;
     VALUE self = TypedData_Make_Struct(class, gw_poller_t, &poller_type, poller);
     poller->group.epoll_fd = -1;
@@ -92,30 +77,20 @@ poller_alloc(VALUE class)
 
 /* ---- open and close ---- */
 
-static gw_poller_t *
-poller_get(VALUE self)
-{
-    return rb_check_typeddata(self, &poller_type);
-}
+static gw_poller_t *poller_get(VALUE self) { return rb_check_typeddata(self, &poller_type); }
 
-static bool
-poller_forked(const gw_poller_t *poller)
-{
+static bool poller_forked(const gw_poller_t *poller) {
     return poller->group.state != GW_NEW && poller->group.generation != atomic_load(&gw_generation);
 }
 
-static gw_poller_t *
-poller_opened(VALUE self, const char *operation)
-{
+static gw_poller_t *poller_opened(VALUE self, const char *operation) {
     gw_poller_t *poller = poller_get(self);
     if (poller->group.state != GW_OPEN) gw_raise_closed(operation, self);
     if (poller_forked(poller)) gw_raise_forked(operation, self);
     return poller;
 }
 
-static VALUE
-poller_open(VALUE self)
-{
+static VALUE poller_open(VALUE self) {
     gw_group_t *group = &poller_get(self)->group;
     if (group->state != GW_NEW) rb_raise(rb_eRuntimeError, "this poller is open already");
     group->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -125,9 +100,7 @@ poller_open(VALUE self)
     return self;
 }
 
-static VALUE
-poller_close(VALUE self)
-{
+static VALUE poller_close(VALUE self) {
     gw_poller_t *poller = poller_get(self);
     gw_group_t *group = &poller->group;
     if (group->state != GW_OPEN) return Qnil;
@@ -136,28 +109,17 @@ poller_close(VALUE self)
     group->state = GW_CLOSING;
     gw_wait_queue_wake(&group->queue);
     gw_wait_queue_close_spares(&group->queue);
-    /* Else the last to leave. */
     if (!group->queue.first && group->state == GW_CLOSING) poller_release(group);
     return Qnil;
 }
 
-static VALUE
-poller_closed_p(VALUE self)
-{
-    return RBOOL(poller_get(self)->group.state != GW_OPEN);
-}
+static VALUE poller_closed_p(VALUE self) { return RBOOL(poller_get(self)->group.state != GW_OPEN); }
 
-static VALUE
-poller_forked_p(VALUE self)
-{
-    return RBOOL(poller_forked(poller_get(self)));
-}
+static VALUE poller_forked_p(VALUE self) { return RBOOL(poller_forked(poller_get(self))); }
 
 /* ---- registrations ---- */
 
-static gw_watch_t *
-poller_find(gw_poller_t *poller, VALUE object)
-{
+static gw_watch_t *poller_find(gw_poller_t *poller, VALUE object) {
     if (rb_typeddata_is_kind_of(object, &gw_socket_type)) {
         gw_watch_t *watch = ((gw_socket_t *)RTYPEDDATA_DATA(object))->watches;
         while (watch && watch->group != &poller->group) watch = watch->next;
@@ -169,16 +131,10 @@ poller_find(gw_poller_t *poller, VALUE object)
     return NULL;
 }
 
-static VALUE
-poller_fileno_of(VALUE io)
-{
-    return INT2NUM(rb_io_descriptor(io));
-}
+static VALUE poller_fileno_of(VALUE io) { return INT2NUM(rb_io_descriptor(io)); }
 
-/* -1 when the IO is closed. */
-static int
-poller_descriptor(VALUE io)
-{
+/* -1: the IO is closed. */
+static int poller_descriptor(VALUE io) {
     int state = 0;
     VALUE fd = rb_protect(poller_fileno_of, io, &state);
     if (!state) return NUM2INT(fd);
@@ -186,82 +142,63 @@ poller_descriptor(VALUE io)
     return -1;
 }
 
-NORETURN(static void poller_raise_closed(VALUE object, const char *operation));
+NORETURN(static void poller_raise_closed(VALUE, const char *));
 
-static void
-poller_raise_closed(VALUE object, const char *operation)
-{
+static void poller_raise_closed(VALUE object, const char *operation) {
     gw_raise_detail("ClosedError", operation,
-        rb_sprintf("%+" PRIsVALUE " was closed while it was registered: remove it from the poller",
-            object));
+            "%+" PRIsVALUE " was closed while it was registered: remove it from the poller",
+            object);
 }
 
-/* The IO's descriptor for these events; refuses what it was not opened for. */
-static int
-poller_descriptor_for(VALUE object, VALUE io, int events, const char *operation)
-{
+/* The IO's descriptor for these events; raises if the IO was not opened for them. */
+static int poller_descriptor_for(VALUE object, VALUE io, int events, const char *operation) {
     VALUE writer = rb_io_get_write_io(io);
     if (writer != io && events == (READABLE | WRITABLE)) {
         gw_raise_detail("PollerError", operation,
-            rb_sprintf(
-                "%+" PRIsVALUE
-                " has one descriptor to read and another to write: register it for one of them",
-                object));
+                "%+" PRIsVALUE " has one descriptor to read and another to write: "
+                "register it for one of them",
+                object);
     }
     int fd = poller_descriptor(events & WRITABLE ? writer : io);
     if (fd < 0)
         gw_raise_detail("ClosedError", operation,
-            rb_sprintf("%+" PRIsVALUE " is closed: register it while it is open", object));
+                "%+" PRIsVALUE " is closed: register it while it is open", object);
     int mode = fcntl(fd, F_GETFL);
-    if (mode >= 0 && (mode & O_ACCMODE) == O_RDONLY && events & WRITABLE) {
-        gw_raise_detail("UnsupportedError", operation,
-            rb_sprintf("%+" PRIsVALUE " is not open for writing", object));
-    }
-    if (mode >= 0 && (mode & O_ACCMODE) == O_WRONLY && events & READABLE) {
-        gw_raise_detail("UnsupportedError", operation,
-            rb_sprintf("%+" PRIsVALUE " is not open for reading", object));
-    }
+    if (mode < 0) return fd;
+    mode &= O_ACCMODE;
+    if ((mode == O_RDONLY && events & WRITABLE) || (mode == O_WRONLY && events & READABLE))
+        gw_raise_detail("UnsupportedError", operation, "%+" PRIsVALUE " is not open for %s", object,
+                mode == O_RDONLY ? "writing" : "reading");
     return fd;
 }
 
-NORETURN(
-    static void poller_raise_attach(int error, VALUE self, VALUE object, const char *operation));
+NORETURN(static void poller_raise_attach(int, VALUE, VALUE, const char *));
 
-static void
-poller_raise_attach(int error, VALUE self, VALUE object, const char *operation)
-{
+static void poller_raise_attach(int error, VALUE self, VALUE object, const char *operation) {
     if (error != EEXIST) gw_raise(error, operation, self, Qnil);
     gw_raise_detail("PollerError", operation,
-        rb_sprintf("another IO over the descriptor of %+" PRIsVALUE
-                   " is registered: remove that one first",
-            object));
+            "another IO over the descriptor of %+" PRIsVALUE
+            " is registered: remove that one first",
+            object);
 }
 
-/* _register(object, its IO or nil, events) => false when it is registered already */
-static VALUE
-poller_register(VALUE self, VALUE object, VALUE io, VALUE events)
-{
+/* _register(object, its IO or nil, events) => true; false: it is registered already */
+static VALUE poller_register(VALUE self, VALUE object, VALUE io, VALUE events) {
     gw_poller_t *poller = poller_opened(self, "register");
     int wanted = NUM2INT(events);
     gw_socket_t *socket = NIL_P(io) ? gw_socket_open(object, "register") : NULL;
     if (poller_find(poller, object)) return Qfalse;
     int fd = socket ? socket->fd : poller_descriptor_for(object, io, wanted, "register");
 
-    if (poller->count == poller->capacity) {
-        long capacity = poller->capacity ? 2 * poller->capacity : 8;
-        REALLOC_N(poller->watches, gw_watch_t *, capacity);
-        poller->capacity = capacity;
-    }
+    REALLOC_N(poller->watches, gw_watch_t *, poller->count + 1);
     gw_watch_t *watch = ZALLOC(gw_watch_t);
-    *watch = (gw_watch_t){
-        .group = &poller->group,
-        .socket = socket,
-        .object = object,
-        .io = io,
-        .serial = ++poller->serial,
-        .fd = -1,
-        .events = wanted,
-    };
+    watch->group = &poller->group;
+    watch->socket = socket;
+    watch->object = object;
+    watch->io = io;
+    watch->serial = ++poller->serial;
+    watch->fd = -1;
+    watch->events = wanted;
     int error = gw_watch_attach(watch, fd);
     if (error) {
         xfree(watch);
@@ -269,10 +206,8 @@ poller_register(VALUE self, VALUE object, VALUE io, VALUE events)
     }
     if (socket) {
         watch->next = socket->watches;
-        if (watch->next) watch->next->prev = watch;
         socket->watches = watch;
-    }
-    else {
+    } else {
         poller->ios++;
     }
     poller->watches[poller->count++] = watch;
@@ -280,10 +215,8 @@ poller_register(VALUE self, VALUE object, VALUE io, VALUE events)
     return Qtrue;
 }
 
-/* _modify(object, events) => false when it is not registered */
-static VALUE
-poller_modify(VALUE self, VALUE object, VALUE events)
-{
+/* _modify(object, events) => true; false: it is not registered */
+static VALUE poller_modify(VALUE self, VALUE object, VALUE events) {
     gw_poller_t *poller = poller_opened(self, "modify");
     int wanted = NUM2INT(events);
     gw_watch_t *watch = poller_find(poller, object);
@@ -304,26 +237,23 @@ poller_modify(VALUE self, VALUE object, VALUE events)
     return Qtrue;
 }
 
-/* _remove(object) => false when it is not registered */
-static VALUE
-poller_remove(VALUE self, VALUE object)
-{
+/* _remove(object) => true; false: it is not registered */
+static VALUE poller_remove(VALUE self, VALUE object) {
     gw_poller_t *poller = poller_opened(self, "remove");
     gw_watch_t *watch = poller_find(poller, object);
     if (!watch) return Qfalse;
     long index = 0;
     while (poller->watches[index] != watch) index++;
     MEMMOVE(poller->watches + index, poller->watches + index + 1, gw_watch_t *,
-        poller->count - index - 1);
+            poller->count - index - 1);
     poller->count--;
     gw_watch_settle(watch);
     if (NIL_P(watch->io)) {
         gw_watch_detach(watch);
-    }
-    else {
+    } else {
         poller->ios--;
         VALUE io = watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io;
-        /* A closed IO's number may be another's by now. */
+        /* The number of a closed IO may belong to another file by now. */
         if (poller_descriptor(io) == watch->fd) gw_watch_detach(watch);
     }
     gw_watch_leave_socket(watch);
@@ -332,9 +262,7 @@ poller_remove(VALUE self, VALUE object)
 }
 
 /* _members(operation) => [object, events, object, events…] in the order of registration */
-static VALUE
-poller_members(VALUE self, VALUE operation)
-{
+static VALUE poller_members(VALUE self, VALUE operation) {
     gw_poller_t *poller = poller_opened(self, rb_id2name(rb_sym2id(operation)));
     VALUE members = rb_ary_new_capa(2 * poller->count);
     for (long i = 0; i < poller->count; i++) {
@@ -346,53 +274,41 @@ poller_members(VALUE self, VALUE operation)
 
 /* ---- waiting ---- */
 
-static int
-poller_ask_socket(VALUE self, gw_watch_t *watch)
-{
+static int poller_ask_socket(VALUE self, gw_watch_t *watch) {
     gw_socket_t *socket = watch->socket;
-    /* Its proxy alone may ask it; given back it is due again. */
+    /* Only the proxy may ask it. When the proxy gives it back, it is due again. */
     if (socket && socket->state == GW_IN_PROXY) return 0;
     if (!socket || socket->state != GW_OPEN) poller_raise_closed(watch->object, "wait");
-    /* It was made anew, and that failed. */
+    /* The watch could not be attached when the socket was reopened. */
     int error = watch->fd < 0 ? gw_watch_attach(watch, socket->fd) : 0;
     if (error) gw_raise(error, "wait", self, Qnil);
     int events = gw_socket_events(socket);
     if (events < 0) gw_raise(errno, "wait", watch->object, Qnil);
-    return events & watch->events; /* a PUB is never registered for reading */
+    return events & watch->events; /* Ruby registers no PUB for reading */
 }
 
-static bool
-poller_buffered(VALUE io)
-{
+static bool poller_buffered(VALUE io) {
     rb_io_t *file = RFILE(io)->fptr;
     return file && rb_io_read_pending(file);
 }
 
-/* As IO.select sees it: the end of a stream is readable, and so is what Ruby has in its own
- * buffer. */
-static int
-poller_ask_io(gw_watch_t *watch)
-{
-    int ready = 0,
-        fd =
-            poller_descriptor(watch->events & WRITABLE ? rb_io_get_write_io(watch->io) : watch->io);
+/* As IO.select: the end of a stream is readable, and so are bytes in Ruby's own buffer. */
+static int poller_ask_io(gw_watch_t *watch) {
+    bool reads = watch->events & READABLE, writes = watch->events & WRITABLE;
+    int ready = 0, fd = poller_descriptor(writes ? rb_io_get_write_io(watch->io) : watch->io);
     if (fd < 0) poller_raise_closed(watch->object, "wait");
-    struct pollfd look = {.fd = fd,
-        .events =
-            (watch->events & READABLE ? POLLIN : 0) | (watch->events & WRITABLE ? POLLOUT : 0)};
+    struct pollfd look = {.fd = fd, .events = (reads ? POLLIN : 0) | (writes ? POLLOUT : 0)};
     poll(&look, 1, 0);
     if (look.revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) ready |= READABLE;
     if (look.revents & (POLLOUT | POLLERR | POLLNVAL)) ready |= WRITABLE;
-    if (watch->events & READABLE && poller_buffered(watch->io)) ready |= READABLE;
+    if (reads && poller_buffered(watch->io)) ready |= READABLE;
     ready &= watch->events;
     if (look.revents & (POLLERR | POLLNVAL)) ready |= FAULTY;
     return ready;
 }
 
-/* [object, events, object, events…] of those that are ready, and stay due; nil when none is. */
-static VALUE
-poller_ask_due(VALUE self, gw_poller_t *poller)
-{
+/* [object, events, object, events…] of those that are ready, which stay due; nil: none is ready. */
+static VALUE poller_ask_due(VALUE self, gw_poller_t *poller) {
     VALUE ready = Qnil;
     gw_watch_t *next;
     for (gw_watch_t *watch = poller->group.due; watch; watch = next) {
@@ -409,29 +325,23 @@ poller_ask_due(VALUE self, gw_poller_t *poller)
     return ready;
 }
 
-/* What no descriptor tells: an IO that was closed, and one that something was put back into
- * (ungetbyte). */
-static void
-poller_look_at_ios(gw_poller_t *poller)
-{
+/* Finds what no descriptor reports: a closed IO, and bytes that ungetbyte put back. */
+static void poller_look_at_ios(gw_poller_t *poller) {
     for (long i = 0, left = poller->ios; left > 0; i++) {
         gw_watch_t *watch = poller->watches[i];
         if (NIL_P(watch->io)) continue;
         left--;
         if (poller_descriptor(watch->io) < 0 ||
-            (watch->events & READABLE && poller_buffered(watch->io)))
+                (watch->events & READABLE && poller_buffered(watch->io)))
             gw_watch_touch(watch);
     }
 }
 
-/* Nothing wakes the waiting thread when another thread closes an IO, so with IOs it looks every
- * LOOK milliseconds. False: time is up. */
-static bool
-poller_wait_and_look(gw_call_t *call, gw_poller_t *poller)
-{
-    enum { LOOK = 500 };
+/* The close of an IO wakes no waiting thread, so with IOs the thread looks every GW_IO_LOOK_EVERY
+ * ms. False: time is up. */
+static bool poller_wait_and_look(gw_call_t *call, gw_poller_t *poller) {
     gw_call_t slice = *call;
-    gw_deadline_t look = gw_deadline(LOOK);
+    gw_deadline_t look = gw_deadline(GW_IO_LOOK_EVERY);
     if (poller->ios && (call->deadline == GW_FOREVER || look < call->deadline))
         slice.deadline = look;
     if (gw_group_wait(&slice, &poller->group)) return true;
@@ -440,19 +350,17 @@ poller_wait_and_look(gw_call_t *call, gw_poller_t *poller)
     return true;
 }
 
-/* _wait(timeout in ms) => as ask_due, nil when time is up */
-static VALUE
-poller_wait(VALUE self, VALUE timeout)
-{
+/* _wait(timeout in ms) => [object, events, object, events…], or nil when time is up */
+static VALUE poller_wait(VALUE self, VALUE timeout) {
     gw_poller_t *poller = poller_opened(self, "wait");
     gw_call_t call = {.self = self,
-        .operation = "wait",
-        .deadline = gw_deadline(gw_milliseconds(timeout, GW_FOREVER))};
+            .operation = "wait",
+            .deadline = gw_deadline(gw_milliseconds(timeout, GW_FOREVER))};
     if (gw_yield_turn(&poller->group.turns)) poller_opened(self, "wait");
     if (poller->count == 0 && call.deadline == GW_FOREVER) {
         gw_raise_detail("PollerError", "wait",
-            rb_str_new_cstr("nothing is registered, so this would wait for ever: register "
-                            "something, or give a timeout"));
+                "nothing is registered, so this would wait for ever: register something, or give a "
+                "timeout");
     }
     poller_look_at_ios(poller);
     VALUE ready;
@@ -464,21 +372,17 @@ poller_wait(VALUE self, VALUE timeout)
     return ready;
 }
 
-static VALUE
-poller_waiters(VALUE self)
-{
+static VALUE poller_waiters(VALUE self) {
     return LONG2NUM(gw_wait_queue_count(&poller_get(self)->group.queue));
 }
 
 static const gw_socket_part_t poller_part = {
-    .reopened = gw_watches_attach,
-    .releasing = gw_watches_detach,
-    .freeing = gw_watches_forget,
+        .reopened = gw_watches_attach,
+        .releasing = gw_watches_detach,
+        .freeing = gw_watches_forget,
 };
 
-void
-gw_init_poller(void)
-{
+void gw_init_poller(void) {
     gw_socket_add_part(&poller_part);
     VALUE class = rb_define_class_under(gw_mGodwit, "Poller", rb_cObject);
     rb_define_alloc_func(class, poller_alloc);

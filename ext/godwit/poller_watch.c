@@ -1,13 +1,12 @@
-/* What a poller watches: its sockets and IOs in an epoll, and those that are due. The GVL guards it
- * all. */
+/* The sockets and IOs of a poller, in an epoll, and those that are due. Every function needs the
+ * GVL. */
 #include "proxy.h"
+#include <stdlib.h>
 #include <sys/epoll.h>
 
 /* ---- what is due ---- */
 
-void
-gw_watch_settle(gw_watch_t *watch)
-{
+void gw_watch_settle(gw_watch_t *watch) {
     gw_group_t *group = watch->group;
     if (!watch->due) return;
     watch->due = false;
@@ -18,111 +17,79 @@ gw_watch_settle(gw_watch_t *watch)
     watch->prev_due = watch->next_due = NULL;
 }
 
-/* Of a thing that was taken out meanwhile there may still be an event: NULL. */
-static gw_watch_t *
-poller_watch_find_serial(gw_poller_t *poller, uint64_t serial)
-{
-    long low = 0, high = poller->count - 1;
-    while (low <= high) {
-        long middle = (low + high) / 2;
-        gw_watch_t *watch = poller->watches[middle];
-        if (watch->serial == serial) return watch;
-        if (watch->serial < serial) low = middle + 1;
-        else high = middle - 1;
-    }
-    return NULL;
+static int poller_watch_compare(const void *serial, const void *watch) {
+    uint64_t wanted = *(const uint64_t *)serial, found = (*(gw_watch_t *const *)watch)->serial;
+    return (wanted > found) - (wanted < found);
 }
 
-/* Whose descriptor was touched since the last look is due. */
-void
-gw_poller_collect(gw_poller_t *poller)
-{
-    enum { MOST = 64 };
-    struct epoll_event events[MOST];
+void gw_poller_collect(gw_poller_t *poller) {
+    struct epoll_event events[GW_EPOLL_EVENTS];
     int count;
     do {
-        count = epoll_wait(poller->group.epoll_fd, events, MOST, 0);
+        count = epoll_wait(poller->group.epoll_fd, events, GW_EPOLL_EVENTS, 0);
         for (int i = 0; i < count; i++) {
-            gw_watch_t *watch = poller_watch_find_serial(poller, events[i].data.u64);
-            if (watch) gw_watch_touch(watch);
+            uint64_t serial = events[i].data.u64;
+            gw_watch_t **found = bsearch(&serial, poller->watches, poller->count,
+                    sizeof *poller->watches, poller_watch_compare);
+            if (found) gw_watch_touch(*found); /* else it was removed after the event */
         }
-    } while (count == MOST);
+    } while (count == GW_EPOLL_EVENTS);
 }
 
-/* ---- the places of sockets and IOs ---- */
+/* ---- attaching and detaching ---- */
 
-/* Edge-triggered, and for a ZMQ_FD for reading and writing: an eventfd is always writable, so that
- * the epoll tells of each edge, also when somebody else has swallowed it. Gives an errno. */
-int
-gw_watch_attach(gw_watch_t *watch, int fd)
-{
+/* Edge-triggered, and for a ZMQ_FD for reading and writing: since an eventfd is always writable,
+ * the epoll reports each edge, also one that another call has consumed. Gives an errno. */
+int gw_watch_attach(gw_watch_t *watch, int fd) {
     struct epoll_event event = {.events = EPOLLET, .data.u64 = watch->serial};
     if (watch->socket || watch->events & ZMQ_POLLIN) event.events |= EPOLLIN | EPOLLRDHUP;
     if (watch->socket || watch->events & ZMQ_POLLOUT) event.events |= EPOLLOUT;
     if (epoll_ctl(watch->group->epoll_fd, fd == watch->fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
-            &event) == 0)
+                &event) == 0)
         watch->fd = fd;
-    /* EPERM: a plain file, which is always ready, and so always due. */
+    /* EPERM: a plain file, which is always ready and due. */
     else if (errno != EPERM || watch->socket) return errno;
     return 0;
 }
 
 /* Closing does not take a descriptor out of an epoll while a forked child has it open. */
-void
-gw_watch_detach(gw_watch_t *watch)
-{
+void gw_watch_detach(gw_watch_t *watch) {
     if (watch->fd >= 0) epoll_ctl(watch->group->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
     watch->fd = -1;
 }
 
-void
-gw_watches_detach(gw_socket_t *socket)
-{
+void gw_watches_detach(gw_socket_t *socket) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_detach(watch);
 }
 
-/* An error shows when the socket is asked. */
-void
-gw_watches_attach(gw_socket_t *socket, void *before)
-{
+/* The poller reports an error when it asks the socket. */
+void gw_watches_attach(gw_socket_t *socket, void *before) {
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) {
         gw_watch_detach(watch);
         gw_watch_attach(watch, socket->fd);
     }
 }
 
-void
-gw_watches_forget(gw_socket_t *socket)
-{
-    gw_watch_t *next;
-    for (gw_watch_t *watch = socket->watches; watch; watch = next) {
-        next = watch->next;
-        watch->socket = NULL;
-        watch->prev = watch->next = NULL;
-    }
+void gw_watches_forget(gw_socket_t *socket) {
+    for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) watch->socket = NULL;
     socket->watches = NULL;
 }
 
-void
-gw_watch_leave_socket(gw_watch_t *watch)
-{
-    gw_socket_t *socket = watch->socket;
-    if (!socket) return;
-    if (watch->prev) watch->prev->next = watch->next;
-    else socket->watches = watch->next;
-    if (watch->next) watch->next->prev = watch->prev;
+void gw_watch_leave_socket(gw_watch_t *watch) {
+    if (!watch->socket) return;
+    gw_watch_t **link = &watch->socket->watches;
+    while (*link != watch) link = &(*link)->next;
+    *link = watch->next;
     watch->socket = NULL;
 }
 
-void
-gw_poller_drop_watches(gw_poller_t *poller)
-{
+void gw_poller_drop_watches(gw_poller_t *poller) {
     for (long i = 0; i < poller->count; i++) {
         gw_watch_leave_socket(poller->watches[i]);
         xfree(poller->watches[i]);
     }
     xfree(poller->watches);
     poller->watches = NULL;
-    poller->count = poller->capacity = poller->ios = 0;
+    poller->count = poller->ios = 0;
     poller->group.due = poller->group.last_due = NULL;
 }

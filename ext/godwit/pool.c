@@ -1,40 +1,34 @@
 /* Memory for small messages that are sent (ADR 8): malloc on the sender's thread and free on
- * libzmq's costs more than the copy. Messages are cut from slabs. A slab counts what comes back,
- * and is used again when all of it has. A child that finds the flag taken uses libzmq's malloc. */
+ * libzmq's cost more than the copy. Messages are cut from slabs; a slab is used again once all its
+ * messages are freed. A sender that finds `taking` set, as in a forked child, uses malloc. */
 #include "wait.h"
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
-    INLINE = 33,                /* libzmq keeps messages up to this size in zmq_msg_t itself */
+    INLINE = 33, /* libzmq keeps messages up to this size in zmq_msg_t itself */
     LARGEST = 1024,
     SLAB = 16 * 1024,
-    KEPT = 64,                  /* slabs that wait to be used again; more are freed */
-    /* Slabs at all: one message that stays for long keeps a whole one. */
-    MOST = 1024,
-    /* References that a slab holds on itself while messages are cut from it. */
-    OPEN = 1 << 30,
+    KEPT = 64,      /* slabs that wait to be used again; more are freed */
+    MOST = 1024,    /* slabs; one message that stays for long keeps a whole slab */
+    OPEN = 1 << 30, /* references that a slab holds on itself while messages are cut from it */
 };
 
 typedef struct slab {
     struct slab *next;
     atomic_int refs;
-    int cut;                    /* messages cut from it */
-    int used;                   /* bytes */
+    int cut;  /* messages cut from it */
+    int used; /* bytes */
     _Alignas(64) char data[];
 } slab_t;
 
 static atomic_flag taking = ATOMIC_FLAG_INIT;
 static slab_t *current, *ready; /* guarded by `taking` */
 static _Atomic(slab_t *) returned;
-static atomic_int returned_count; /* about */
+static atomic_int returned_count; /* approximate */
 static atomic_int slabs;
 
-/* Runs on the thread that dropped the last reference: one of libzmq's, or a sender. */
-static void
-pool_give_slab(slab_t *slab)
-{
+/* Runs on the thread that dropped the last reference: libzmq's or a sender. */
+static void pool_give_slab(slab_t *slab) {
     if (atomic_fetch_add_explicit(&returned_count, 1, memory_order_relaxed) >= KEPT) {
         atomic_fetch_sub_explicit(&returned_count, 1, memory_order_relaxed);
         atomic_fetch_sub_explicit(&slabs, 1, memory_order_relaxed);
@@ -43,28 +37,19 @@ pool_give_slab(slab_t *slab)
     }
     slab->next = atomic_load_explicit(&returned, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(
-        &returned, &slab->next, slab, memory_order_release, memory_order_relaxed))
+            &returned, &slab->next, slab, memory_order_release, memory_order_relaxed))
         continue;
 }
 
-static void
-pool_drop(slab_t *slab, int refs)
-{
+static void pool_drop(slab_t *slab, int refs) {
     if (atomic_fetch_sub_explicit(&slab->refs, refs, memory_order_acq_rel) == refs)
         pool_give_slab(slab);
 }
 
-/* Called by libzmq's threads. */
-static void
-pool_give(void *data, void *slab)
-{
-    (void)data;
-    pool_drop(slab, 1);
-}
+/* libzmq's threads call it. */
+static void pool_give(void *data, void *slab) { pool_drop(slab, 1); }
 
-static slab_t *
-pool_next_slab(void)
-{
+static slab_t *pool_next_slab(void) {
     slab_t *slab = ready;
     if (!slab) {
         slab = atomic_exchange_explicit(&returned, NULL, memory_order_acquire);
@@ -72,8 +57,7 @@ pool_next_slab(void)
     }
     if (slab) {
         ready = slab->next;
-    }
-    else {
+    } else {
         if (atomic_load_explicit(&slabs, memory_order_relaxed) >= MOST) return NULL;
         if (posix_memalign((void **)&slab, 64, SLAB)) return NULL;
         atomic_fetch_add_explicit(&slabs, 1, memory_order_relaxed);
@@ -83,9 +67,7 @@ pool_next_slab(void)
     return slab;
 }
 
-static char *
-pool_cut(size_t size, slab_t **from)
-{
+static char *pool_cut(size_t size, slab_t **from) {
     if (atomic_flag_test_and_set_explicit(&taking, memory_order_acquire)) return NULL;
     int needed = (int)(size + 15) & ~15;
     char *data = NULL;
@@ -103,10 +85,7 @@ pool_cut(size_t size, slab_t **from)
     return data;
 }
 
-/* A message with a copy of `data`; gives an errno. */
-int
-gw_message_init(zmq_msg_t *message, const char *data, size_t size)
-{
+int gw_message_init(zmq_msg_t *message, const char *data, size_t size) {
     slab_t *slab;
     char *copy = size > INLINE && size <= LARGEST ? pool_cut(size, &slab) : NULL;
     if (!copy) {

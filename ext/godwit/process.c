@@ -1,7 +1,6 @@
 /* What belongs to the process: the fork counter, its native contexts, the reaper that terminates
- * them, the numbers of its Ractors, and the end. Only the numbers call Ruby or need the GVL. */
+ * them, the numbers of its Ractors, and the exit hook. Only gw_ractor needs the GVL. */
 #include "process.h"
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <ruby/ractor.h>
@@ -9,16 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
-#include <unistd.h>
-
-enum {
-    SLOTS = 3, /* libzmq sockets for one of the user's: two internal ones; closed ones go later */
-    SLOTS_MOST = 65535,
-    MAX_SOCKETS = 1023,
-    /* ms that close and exit wait beyond linger: a name server can hold zmq_ctx_term */
-    GRACE = 1000,
-};
 
 atomic_uint gw_generation = 1;
 
@@ -27,49 +16,31 @@ static void (*after_fork[4])(void);
 static int forks;
 static void (*before_termination)(gw_context_t *context);
 
-/* A flag and not a mutex: the child's handler below can always clear it, and it guards a few stores
- * only. */
+/* A flag and not a mutex: the handler in a forked child can always clear it. */
 static atomic_flag contexts_lock = ATOMIC_FLAG_INIT;
 static gw_context_t *contexts;
 
-static void
-process_spin(atomic_flag *flag)
-{
+static void process_lock(atomic_flag *flag) {
     while (atomic_flag_test_and_set_explicit(flag, memory_order_acquire)) sched_yield();
 }
 
-static void
-process_unspin(atomic_flag *flag)
-{
+static void process_unlock(atomic_flag *flag) {
     atomic_flag_clear_explicit(flag, memory_order_release);
 }
 
-void
-gw_context_lock(gw_context_t *context)
-{
-    process_spin(&context->lock);
-}
+void gw_context_lock(gw_context_t *context) { process_lock(&context->lock); }
+void gw_context_unlock(gw_context_t *context) { process_unlock(&context->lock); }
 
-void
-gw_context_unlock(gw_context_t *context)
-{
-    process_unspin(&context->lock);
-}
-
-/* The child forgets what it inherited: libzmq's threads are not there, its descriptors belong to
- * the parent. */
-static void
-process_in_forked_child(void)
-{
+/* The child forgets the inherited contexts: it has none of libzmq's threads, and the descriptors
+ * belong to the parent. */
+static void process_in_forked_child(void) {
     atomic_fetch_add(&gw_generation, 1);
     contexts = NULL;
     atomic_flag_clear(&contexts_lock);
     for (int i = 0; i < forks; i++) after_fork[i]();
 }
 
-gw_context_t *
-gw_context_create(void)
-{
+gw_context_t *gw_context_create(void) {
     gw_context_t *context = calloc(1, sizeof *context);
     if (!context) {
         errno = ENOMEM;
@@ -82,17 +53,16 @@ gw_context_create(void)
     context->generation = gw_generation;
     atomic_init(&context->refs, 1);
     atomic_init(&context->holders, 1);
-    atomic_init(&context->linger, 5000);
     atomic_init(&context->exit_linger, GW_FOREVER);
     atomic_flag_clear(&context->lock);
     gw_threads_init(&context->threads);
 
-    gw_context_set_max_sockets(context, MAX_SOCKETS);
+    gw_context_set_max_sockets(context, GW_MAX_SOCKETS);
 
-    process_spin(&contexts_lock);
+    process_lock(&contexts_lock);
     context->next = contexts;
     contexts = context;
-    process_unspin(&contexts_lock);
+    process_unlock(&contexts_lock);
     return context;
 
 fail:;
@@ -103,40 +73,27 @@ fail:;
     return NULL;
 }
 
-void
-gw_context_retain(gw_context_t *context)
-{
-    atomic_fetch_add(&context->refs, 1);
-}
+void gw_context_retain(gw_context_t *context) { atomic_fetch_add(&context->refs, 1); }
 
-void
-gw_context_release(gw_context_t *context)
-{
+void gw_context_release(gw_context_t *context) {
     if (atomic_fetch_sub(&context->refs, 1) != 1) return;
     close(context->done_fd);
     free(context);
 }
 
-static void
-process_forget(gw_context_t *context)
-{
-    process_spin(&contexts_lock);
+static void process_forget(gw_context_t *context) {
+    process_lock(&contexts_lock);
     for (gw_context_t **link = &contexts; *link; link = &(*link)->next) {
         if (*link != context) continue;
         *link = context->next;
         break;
     }
-    process_unspin(&contexts_lock);
-
-    uint64_t one = 1;
-    ssize_t written = write(context->done_fd, &one, sizeof one);
-    (void)written;
+    process_unlock(&contexts_lock);
+    gw_event_signal(context->done_fd);
 }
 
-/* Runs on a thread of its own, since zmq_ctx_term may take as long as linger, or a name server. */
-static void *
-process_terminate(void *argument)
-{
+/* Runs on its own thread: linger or a name server can hold zmq_ctx_term. */
+static void *process_terminate(void *argument) {
     gw_context_t *context = argument;
     before_termination(context);
     while (zmq_ctx_term(context->zmq) != 0 && errno == EINTR) continue;
@@ -146,62 +103,43 @@ process_terminate(void *argument)
     return NULL;
 }
 
-void
-gw_context_leave(gw_context_t *context)
-{
+void gw_context_leave(gw_context_t *context) {
     if (atomic_fetch_sub(&context->holders, 1) != 1) return;
-
     pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, before;
-    gw_context_retain(context); /* for the reaper's thread */
+    gw_context_retain(context); /* for the reaper */
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are Ruby's business */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* Ruby's threads handle the signals */
     int error = pthread_create(&thread, &attributes, process_terminate, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    /* No thread to be had: the context leaks (our reference too), nobody waits for it. */
+    /* Without a thread the context leaks, and close and exit do not wait for it. */
     if (error) process_forget(context);
 }
 
-int
-gw_context_set_max_sockets(gw_context_t *context, int count)
-{
-    int slots = count > SLOTS_MOST / SLOTS ? SLOTS_MOST : SLOTS * count;
+int gw_context_set_max_sockets(gw_context_t *context, int count) {
+    int slots = count > GW_MOST_SOCKET_SLOTS / GW_SOCKET_SLOTS ? GW_MOST_SOCKET_SLOTS
+                                                               : GW_SOCKET_SLOTS * count;
     if (zmq_ctx_set(context->zmq, ZMQ_MAX_SOCKETS, slots) != 0) return errno;
     atomic_store(&context->max_sockets, count);
     return 0;
 }
 
-void
-gw_context_record_linger(gw_context_t *context, int linger)
-{
+void gw_context_record_linger(gw_context_t *context, int linger) {
     int longest = atomic_load(&context->longest_linger);
     while (longest != GW_FOREVER && (linger == GW_FOREVER || linger > longest)) {
         if (atomic_compare_exchange_weak(&context->longest_linger, &longest, linger)) break;
     }
 }
 
-static int64_t
-process_milliseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* Runs when Ruby's objects are gone and only this thread is left: no GVL, no Ruby. Sockets that
- * were still open have been closed by their free functions; what remains is to give linger its
- * time. */
-static void
-process_at_exit(ruby_vm_t *vm)
-{
-    (void)vm;
-    int64_t start = process_milliseconds();
-    /* A child that ends (SIGCHLD) or a window that changes its size is no reason to lose
-     * messages. */
+/* Runs when Ruby's objects are gone and only this thread is left, without Ruby and without the GVL.
+ * The free functions have closed the open sockets; this waits for their linger. */
+static void process_at_exit(ruby_vm_t *vm) {
+    int64_t start = gw_nanoseconds(CLOCK_MONOTONIC) / 1000000;
+    /* SIGCHLD or SIGWINCH must not end the wait: messages would be lost. */
     sigset_t ignored;
     sigfillset(&ignored);
     sigdelset(&ignored, SIGINT);
@@ -211,24 +149,25 @@ process_at_exit(ruby_vm_t *vm)
     for (;;) {
         gw_context_t *context;
         struct timespec left, *timeout = NULL;
-        process_spin(&contexts_lock);
+        process_lock(&contexts_lock);
         for (context = contexts; context; context = context->next) {
-            if (atomic_load(&context->holders) != 0) continue; /* one that its reaper works on */
+            if (atomic_load(&context->holders) != 0) continue; /* not given to its reaper */
             int longest = atomic_load(&context->longest_linger);
             if (longest == GW_FOREVER) longest = atomic_load(&context->exit_linger);
             if (longest == GW_FOREVER) break;
-            int64_t ms = start + longest + GRACE - process_milliseconds();
-            if (ms <= 0) continue; /* its time is up; others may have more */
+            int64_t ms =
+                    start + longest + GW_CLOSE_GRACE - gw_nanoseconds(CLOCK_MONOTONIC) / 1000000;
+            if (ms <= 0) continue; /* its time is up */
             left.tv_sec = ms / 1000;
             left.tv_nsec = ms % 1000 * 1000000;
             timeout = &left;
             break;
         }
         if (context) gw_context_retain(context);
-        process_unspin(&contexts_lock);
+        process_unlock(&contexts_lock);
         if (!context) return;
         struct pollfd done = {.fd = context->done_fd, .events = POLLIN};
-        if (ppoll(&done, 1, timeout, &ignored) < 0) return; /* a signal says not to wait */
+        if (ppoll(&done, 1, timeout, &ignored) < 0) return; /* by a signal that ends the process */
         gw_context_release(context);
     }
 }
@@ -237,9 +176,7 @@ static rb_ractor_local_key_t ractor_key;
 
 static const struct rb_ractor_local_storage_type ractor_number_type = {.free = ruby_xfree};
 
-uint64_t
-gw_ractor(void)
-{
+uint64_t gw_ractor(void) {
     static _Atomic(uint64_t) last;
     uint64_t *number = rb_ractor_local_storage_ptr(ractor_key);
     if (!number) {
@@ -250,11 +187,9 @@ gw_ractor(void)
     return *number;
 }
 
-/* Out of descriptors libzmq aborts the process: where its first socket starts its threads, and
- * where it looks up an address. So Godwit opens that many first. */
-int
-gw_descriptors(int needed)
-{
+/* libzmq aborts the process when it finds no descriptor for its threads or to look up an address.
+ * So Godwit opens that many first. */
+int gw_descriptors(int needed) {
     int *fds = malloc(needed * sizeof *fds), count = 0, error = 0;
     if (!fds) return ENOMEM;
     while (count < needed && !error) {
@@ -267,21 +202,11 @@ gw_descriptors(int needed)
     return error;
 }
 
-void
-gw_after_fork(void (*function)(void))
-{
-    after_fork[forks++] = function;
-}
+void gw_after_fork(void (*function)(void)) { after_fork[forks++] = function; }
 
-void
-gw_before_termination(void (*function)(gw_context_t *))
-{
-    before_termination = function;
-}
+void gw_before_termination(void (*function)(gw_context_t *)) { before_termination = function; }
 
-void
-gw_init_process(void)
-{
+void gw_init_process(void) {
     ractor_key = rb_ractor_local_storage_ptr_newkey(&ractor_number_type);
     pthread_atfork(NULL, NULL, process_in_forked_child);
     ruby_vm_at_exit(process_at_exit);

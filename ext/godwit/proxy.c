@@ -1,34 +1,26 @@
 /* Godwit::Proxy: the Ruby object over proxy_loop.c. While the loop runs, gw_socket_open refuses
- * every other use of its sockets, so the loop alone calls libzmq on them. A socket that is closed
- * meanwhile is marked, and released when the loop has left. */
+ * every other use of its sockets. A socket that is closed meanwhile is released when the loop has
+ * ended. Every function but proxy_interrupt needs the GVL. */
 #include "proxy.h"
 #include <ruby/thread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 /* ---- memory ---- */
 
-static void
-proxy_mark(void *pointer)
-{
+static void proxy_mark(void *pointer) {
     gw_proxy_t *proxy = pointer;
     for (int i = 0; i < GW_PLACES; i++) rb_gc_mark_movable(proxy->sockets[i]);
     rb_gc_mark_movable(proxy->observer);
 }
 
-static void
-proxy_compact(void *pointer)
-{
+static void proxy_compact(void *pointer) {
     gw_proxy_t *proxy = pointer;
     for (int i = 0; i < GW_PLACES; i++) proxy->sockets[i] = rb_gc_location(proxy->sockets[i]);
     proxy->observer = rb_gc_location(proxy->observer);
 }
 
-/* Its thread holds it while it runs. */
-static void
-proxy_free(void *pointer)
-{
+static void proxy_free(void *pointer) {
     gw_proxy_t *proxy = pointer;
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < proxy->directions[i].capacity; j++)
@@ -41,26 +33,22 @@ proxy_free(void *pointer)
     xfree(proxy);
 }
 
-static size_t
-proxy_size(const void *pointer)
-{
+static size_t proxy_size(const void *pointer) {
     const gw_proxy_t *proxy = pointer;
     return sizeof *proxy +
-        (proxy->directions[0].capacity + proxy->directions[1].capacity) * sizeof(zmq_msg_t);
+            (proxy->directions[0].capacity + proxy->directions[1].capacity) * sizeof(zmq_msg_t);
 }
 
 static const rb_data_type_t proxy_type = {
-    .wrap_struct_name = "Godwit::Proxy",
-    .function = {.dmark = proxy_mark,
-        .dfree = proxy_free,
-        .dsize = proxy_size,
-        .dcompact = proxy_compact},
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+        .wrap_struct_name = "Godwit::Proxy",
+        .function = {.dmark = proxy_mark,
+                .dfree = proxy_free,
+                .dsize = proxy_size,
+                .dcompact = proxy_compact},
+        .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
-static VALUE
-proxy_alloc(VALUE class)
-{
+static VALUE proxy_alloc(VALUE class) {
     gw_proxy_t *proxy;
     VALUE self = TypedData_Make_Struct(class, gw_proxy_t, &proxy_type, proxy);
     for (int i = 0; i < GW_PLACES; i++) proxy->sockets[i] = Qnil;
@@ -69,9 +57,7 @@ proxy_alloc(VALUE class)
     return self;
 }
 
-static gw_proxy_t *
-proxy_get(VALUE self, const char *operation)
-{
+static gw_proxy_t *proxy_get(VALUE self, const char *operation) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     if (proxy->wake_fd < 0) gw_raise_closed(operation, self);
     if (proxy->generation != atomic_load(&gw_generation)) gw_raise_forked(operation, self);
@@ -80,36 +66,22 @@ proxy_get(VALUE self, const char *operation)
 
 /* ---- control ---- */
 
-static void
-proxy_interrupt(void *argument)
-{
-    gw_proxy_signal(argument, GW_PROXY_INTERRUPTED);
-}
+static void proxy_interrupt(void *argument) { gw_proxy_signal(argument, GW_PROXY_INTERRUPTED); }
 
-static void
-proxy_closed(gw_socket_t *socket)
-{
-    gw_proxy_signal(socket->proxy, GW_PROXY_CLOSED);
-}
+static void proxy_closed(gw_socket_t *socket) { gw_proxy_signal(socket->proxy, GW_PROXY_CLOSED); }
 
 /* ---- primitives ---- */
 
-static bool
-proxy_receives(const gw_socket_t *socket)
-{
+static bool proxy_receives(const gw_socket_t *socket) {
     return socket->type != ZMQ_PUSH && socket->type != ZMQ_PUB && !socket->publisher;
 }
 
-static bool
-proxy_sends(const gw_socket_t *socket)
-{
+static bool proxy_sends(const gw_socket_t *socket) {
     return socket->type != ZMQ_PULL && socket->type != ZMQ_SUB;
 }
 
-/* _open(front end, back end, capture or nil); Ruby has checked their types */
-static VALUE
-proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture)
-{
+/* _open(front end, back end, capture or nil), of types that Ruby has checked */
+static VALUE proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     VALUE sockets[GW_PLACES] = {front, back, capture};
     if (proxy->wake_fd >= 0) rb_raise(rb_eRuntimeError, "this proxy is open already");
@@ -127,10 +99,10 @@ proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture)
         direction->from = i == 0 ? GW_FRONT : GW_BACK;
         direction->to = i == 0 ? GW_BACK : GW_FRONT;
         direction->live = proxy_receives(proxy->native[direction->from]) &&
-            proxy_sends(proxy->native[direction->to]) && !(i == 1 && front == back);
+                proxy_sends(proxy->native[direction->to]) && !(i == 1 && front == back);
     }
     if (front == back) {
-        proxy->native[GW_BACK] = NULL; /* one socket, looked at once */
+        proxy->native[GW_BACK] = NULL; /* the loop looks at the one socket once */
         proxy->directions[0].to = GW_FRONT;
     }
     proxy->generation = atomic_load(&gw_generation);
@@ -138,13 +110,11 @@ proxy_open(VALUE self, VALUE front, VALUE back, VALUE capture)
     return self;
 }
 
-/* An observer's struct begins with a gw_observer_t. */
+/* The struct of an observer begins with a gw_observer_t. */
 const rb_data_type_t gw_observer_type = {.wrap_struct_name = "Godwit observer"};
 
-/* _observe(observer): it is told of each message from now on; not while the proxy runs */
-static VALUE
-proxy_observe(VALUE self, VALUE observer)
-{
+/* _observe(observer): it sees each message from now on; not while the proxy runs */
+static VALUE proxy_observe(VALUE self, VALUE observer) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     gw_observer_t *observing = rb_check_typeddata(observer, &gw_observer_type);
     if (!observing->observe) rb_raise(rb_eRuntimeError, "this observer was never opened");
@@ -155,11 +125,9 @@ proxy_observe(VALUE self, VALUE observer)
     return self;
 }
 
-/* _bound(bytes): of large frames that the back end's queues hold; a message beyond that is dropped;
- * not while it runs */
-static VALUE
-proxy_bound(VALUE self, VALUE bytes)
-{
+/* _bound(bytes of large frames in the back end's queues): drops a message beyond that; not while
+ * the proxy runs */
+static VALUE proxy_bound(VALUE self, VALUE bytes) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     size_t most = NUM2SIZET(bytes);
     if (proxy->running) gw_raise_busy("proxy", self);
@@ -173,10 +141,8 @@ proxy_bound(VALUE self, VALUE bytes)
     return self;
 }
 
-/* _acquire => true; false when it runs already. Takes all sockets or none. */
-static VALUE
-proxy_acquire(VALUE self)
-{
+/* _acquire => true; false: the proxy runs already. Takes all sockets or none. */
+static VALUE proxy_acquire(VALUE self) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     if (proxy->running) return Qfalse;
     for (int i = 0; i < GW_PLACES; i++) {
@@ -193,7 +159,7 @@ proxy_acquire(VALUE self)
         if (gw_socket_get(socket, ZMQ_LINGER, &socket->proxy_linger, &size))
             socket->proxy_linger = 0;
         socket->state = GW_IN_PROXY;
-        socket->sent = true; /* about to */
+        socket->sent = true; /* it may */
         socket->proxy = proxy;
     }
     atomic_fetch_and(&proxy->control, GW_PROXY_PAUSE);
@@ -201,11 +167,9 @@ proxy_acquire(VALUE self)
     return Qtrue;
 }
 
-/* _release: the sockets are the caller's again; those closed meanwhile are closed now. A second
- * call does nothing. */
-static VALUE
-proxy_release(VALUE self)
-{
+/* _release: gives the sockets back, and releases those that were closed meanwhile. A second call
+ * does nothing. */
+static VALUE proxy_release(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     if (!proxy->running || proxy->generation != atomic_load(&gw_generation)) return Qnil;
     proxy->running = false;
@@ -214,27 +178,25 @@ proxy_release(VALUE self)
         if (!socket) continue;
         socket->proxy = NULL;
         if (socket->state == GW_IN_PROXY) socket->state = GW_OPEN;
-        gw_wake_all(socket); /* pollers did not ask it meanwhile */
+        gw_wake_all(socket); /* the pollers did not ask it meanwhile */
         if (socket->state != GW_CLOSING) continue;
-        gw_monitor_end(socket); /* its readers leave, and the last of them releases it */
+        gw_monitor_end(socket); /* its waiters leave, and the last of them releases the socket */
         gw_wake_monitor_waiters(socket);
         gw_socket_left(socket);
     }
     return Qnil;
 }
 
-/* _loop: until it is stopped (nil), one of its sockets or their context is closed, or this thread
- * is interrupted (raises) */
-static VALUE
-proxy_loop(VALUE self)
-{
+/* _loop => nil once the proxy is stopped. Raises when a socket or the context is closed, and when
+ * this thread is interrupted. */
+static VALUE proxy_loop(VALUE self) {
     gw_proxy_t *proxy = proxy_get(self, "proxy");
     for (;;) {
         proxy->error = 0;
         rb_thread_check_ints();
         proxy_get(self, "proxy"); /* a trap handler may have forked */
         rb_nogvl(gw_proxy_run, proxy, proxy_interrupt, proxy,
-            RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
+                RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
         int control = atomic_fetch_and(&proxy->control, ~GW_PROXY_INTERRUPTED);
         if (control & GW_PROXY_CLOSED) gw_raise_closed("proxy", self);
         if (proxy->error) gw_raise(proxy->error, "proxy", self, Qnil);
@@ -242,10 +204,8 @@ proxy_loop(VALUE self)
     }
 }
 
-/* _control(:stop, :pause or :resume); to stop a proxy that does not run does nothing */
-static VALUE
-proxy_control(VALUE self, VALUE command)
-{
+/* _control(:stop, :pause or :resume); :stop does nothing to a proxy that does not run */
+static VALUE proxy_control(VALUE self, VALUE command) {
     const char *name = rb_id2name(rb_sym2id(command));
     gw_proxy_t *proxy = proxy_get(self, name);
     if (strcmp(name, "stop") == 0) {
@@ -258,43 +218,33 @@ proxy_control(VALUE self, VALUE command)
     return Qnil;
 }
 
-static VALUE
-proxy_paused_p(VALUE self)
-{
+static VALUE proxy_paused_p(VALUE self) {
     return RBOOL(atomic_load(&proxy_get(self, "paused?")->control) & GW_PROXY_PAUSE);
 }
 
-static VALUE
-proxy_running_p(VALUE self)
-{
+static VALUE proxy_running_p(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     return RBOOL(proxy->running && proxy->generation == atomic_load(&gw_generation));
 }
 
-static VALUE
-proxy_forked_p(VALUE self)
-{
+static VALUE proxy_forked_p(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     return RBOOL(proxy->wake_fd >= 0 && proxy->generation != atomic_load(&gw_generation));
 }
 
-/* _waiters => 1 while its loop sleeps, else 0 */
-static VALUE
-proxy_waiters(VALUE self)
-{
+/* _waiters => 1 while the loop sleeps, else 0 */
+static VALUE proxy_waiters(VALUE self) {
     gw_proxy_t *proxy = rb_check_typeddata(self, &proxy_type);
     return INT2FIX(atomic_load(&proxy->asleep));
 }
 
-/* _counters => for each place received, its bytes, sent, its bytes; then dropped */
-static VALUE
-proxy_counters(VALUE self)
-{
+/* _counters => received, its bytes, sent and its bytes of each place; then dropped */
+static VALUE proxy_counters(VALUE self) {
     gw_proxy_t *proxy = proxy_get(self, "statistics");
     VALUE counters = rb_ary_new_capa(4 * GW_PLACES + 1);
     for (int i = 0; i < GW_PLACES; i++) {
         gw_traffic_t *traffic =
-            &proxy->traffic[i == GW_BACK && !proxy->native[GW_BACK] ? GW_FRONT : i];
+                &proxy->traffic[i == GW_BACK && !proxy->native[GW_BACK] ? GW_FRONT : i];
         rb_ary_push(counters, ULL2NUM(atomic_load(&traffic->received)));
         rb_ary_push(counters, ULL2NUM(atomic_load(&traffic->received_bytes)));
         rb_ary_push(counters, ULL2NUM(atomic_load(&traffic->sent)));
@@ -306,9 +256,7 @@ proxy_counters(VALUE self)
 
 static const gw_socket_part_t proxy_part = {.closed_in_proxy = proxy_closed};
 
-void
-gw_init_proxy(void)
-{
+void gw_init_proxy(void) {
     gw_socket_add_part(&proxy_part);
     VALUE class = rb_define_class_under(gw_mGodwit, "Proxy", rb_cObject);
     rb_define_alloc_func(class, proxy_alloc);

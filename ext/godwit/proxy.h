@@ -4,30 +4,25 @@
 
 #include "message.h"
 
-/* ---- poller_watch.c: what a poller watches ---- */
+/* ---- poller_watch.c: the sockets and IOs of a poller ---- */
 
 typedef struct {
     gw_group_t group;
-    /* owned, in the order of registration, which is that of their serials */
-    gw_watch_t **watches;
-    long count, capacity;
-    long ios;                     /* of those, how many are IOs */
+    gw_watch_t **watches; /* owned, in the order of their serials */
+    long count;
+    long ios; /* of those, how many are IOs */
     uint64_t serial;
 } gw_poller_t;
 
-void gw_poller_collect(gw_poller_t *poller); /* what was touched since the last look is due */
+void gw_poller_collect(gw_poller_t *poller); /* makes due what was touched since the last call */
 void gw_poller_drop_watches(gw_poller_t *poller);
-void gw_watch_settle(gw_watch_t *watch);           /* no longer due */
-int gw_watch_attach(gw_watch_t *watch, int fd);    /* gives an errno */
+void gw_watch_settle(gw_watch_t *watch);        /* makes it not due */
+int gw_watch_attach(gw_watch_t *watch, int fd); /* gives an errno */
 void gw_watch_detach(gw_watch_t *watch);
 void gw_watch_leave_socket(gw_watch_t *watch);
 void gw_watches_detach(gw_socket_t *socket);
 void gw_watches_attach(gw_socket_t *socket, void *before);
 void gw_watches_forget(gw_socket_t *socket);
-
-/* ---- poller.c ---- */
-
-void gw_init_poller(void);
 
 /* ---- monitor_events.c: libzmq's events, and the queues that they go to ---- */
 
@@ -37,15 +32,15 @@ typedef struct gw_event {
     struct gw_event *next;
     uint64_t name;
     uint64_t values[GW_EVENT_VALUES];
-    size_t count;          /* of `values` */
-    size_t local, remote;  /* bytes of each endpoint in `text`; version 1 has `local` alone */
+    size_t count;         /* of `values` */
+    size_t local, remote; /* bytes of each endpoint in `text`; version 1 has `local` alone */
     char text[];
 } gw_event_t;
 
 /* One Monitor's queue. */
 typedef struct gw_listener {
-    struct gw_listener *prev, *next;
-    gw_socket_t *source;   /* borrowed; NULL once the socket's monitor has ended */
+    struct gw_listener *next;
+    gw_socket_t *source; /* borrowed; NULL once the socket's monitor has ended */
     VALUE socket;
     gw_event_t *first, *last; /* owned, from malloc */
     long count, limit, dropped;
@@ -54,30 +49,28 @@ typedef struct gw_listener {
     bool open, closed;
 } gw_listener_t;
 
-bool gw_monitor_versioned(void); /* whether libzmq has events of version 2 */
+/* Whether libzmq has events of version 2. */
+static inline bool gw_monitor_versioned(void) { return gw_draft.socket_monitor_versioned != NULL; }
+
 int gw_monitor_listen(gw_socket_t *socket, uint64_t events); /* gives an errno */
 void gw_monitor_add(gw_socket_t *socket, gw_listener_t *listener);
 void gw_monitor_remove(gw_listener_t *listener);
 gw_event_t *gw_monitor_take(gw_listener_t *listener);
-int gw_monitor_drain(gw_socket_t *socket, bool *any); /* gives an errno, EAGAIN at the end */
+int gw_monitor_drain(gw_socket_t *socket, bool *any); /* gives an errno; `any` may be NULL */
 int gw_monitor_fd(gw_socket_t *socket);
 void gw_monitor_end(gw_socket_t *socket);
 void gw_init_monitor_events(void);
 
-/* ---- monitor.c ---- */
-
-void gw_init_monitor(void);
-
 /* ---- proxy_loop.c: moves messages without the GVL ---- */
 
-/* What a proxy tells of each message that it has taken, without the GVL. */
+/* What a proxy calls for each message that it has taken, without the GVL. */
 typedef struct gw_observer {
     /* NULL: not open */
     void (*observe)(struct gw_observer *observer, zmq_msg_t *parts, int count, size_t bytes);
-    /* How many messages the proxy makes of this one; 0: it passes as it is. */
+    /* How many messages the proxy makes of this one; 0: it stays as it is. */
     int (*count)(const zmq_msg_t *parts, int count);
     /* Makes the next of them out of the last frame, from the offset on; gives how many frames it
-     * has, 0 without memory. */
+     * has, or 0 without memory. */
     int (*next)(const zmq_msg_t *batch, size_t *offset, zmq_msg_t *parts);
     unsigned generation;
 } gw_observer_t;
@@ -87,82 +80,79 @@ enum { GW_FRONT, GW_BACK, GW_CAPTURE, GW_PLACES };
 /* Bits of `control`. */
 enum { GW_PROXY_STOP = 1, GW_PROXY_PAUSE = 2, GW_PROXY_CLOSED = 4, GW_PROXY_INTERRUPTED = 8 };
 
-/* Written by the loop alone, read by anyone. */
+/* The loop writes it, any thread reads it. */
 typedef struct {
     atomic_ullong received, received_bytes, sent, sent_bytes;
 } gw_traffic_t;
 
-/* How many bytes of large frames the back end's queues hold. Those frames may outlive the proxy. */
+/* Counts the bytes of large frames in the back end's queues. These frames may outlive the proxy. */
 typedef struct {
     atomic_size_t held;
-    atomic_uint references;       /* the proxy's, and one for each frame */
+    atomic_uint references; /* of the proxy, and of each frame */
     size_t most;
 } gw_budget_t;
 
-/* One direction of the proxy, and the message in hand: at most one, taken whole and not yet
- * sent. */
+/* One direction of the proxy, and the message in hand: taken whole and not yet sent. */
 typedef struct {
-    int from, to;                 /* places */
-    bool live;                    /* the one can receive, the other send */
-    bool captured;                /* the message in hand was copied to the capture socket */
-    bool observed;                /* the observer, which counts what was captured, has seen it */
-    bool counted;                 /* its large frames are in the budget */
-    int count, capacity;          /* frames in hand, and initialised */
+    int from, to;        /* places */
+    bool live;           /* `from` can receive and `to` can send */
+    bool captured;       /* the message in hand was copied to the capture socket */
+    bool observed;       /* the observer has seen it */
+    bool counted;        /* its large frames are in the budget */
+    int count, capacity; /* frames in hand, and initialised */
     size_t bytes;
-    zmq_msg_t *parts;             /* owned */
-    /* owned while `left`: the rest of a message that goes as several */
-    zmq_msg_t batch;
-    size_t offset;                /* of that rest */
-    int left;                     /* messages in it */
+    zmq_msg_t *parts; /* owned */
+    zmq_msg_t batch;  /* owned while `left`: a message that becomes several */
+    size_t offset;    /* of the next message in `batch` */
+    int left;         /* messages in `batch` */
 } gw_direction_t;
 
 typedef struct gw_proxy {
-    VALUE sockets[GW_PLACES];     /* Qnil: none; the back end may be the front end */
-    gw_socket_t *native[GW_PLACES]; /* borrowed from `sockets`, which keep them while we live */
-    VALUE observer;               /* Qnil: none */
-    gw_observer_t *observing;     /* borrowed from `observer` */
+    VALUE sockets[GW_PLACES];       /* Qnil: none; the back end may be the front end */
+    gw_socket_t *native[GW_PLACES]; /* borrowed from `sockets` */
+    VALUE observer;                 /* Qnil: none */
+    gw_observer_t *observing;       /* borrowed from `observer` */
     gw_traffic_t traffic[GW_PLACES];
-    atomic_ullong dropped;        /* replies to a peer that left; messages beyond the budget */
-    gw_budget_t *budget;          /* owned, shared with frames; NULL: none */
+    atomic_ullong dropped; /* replies to a peer that left; messages beyond the budget */
+    gw_budget_t *budget;   /* owned, shared with frames; NULL: none */
     gw_direction_t directions[2];
     atomic_int control;
-    int wake_fd;                  /* owned eventfd */
+    int wake_fd; /* owned eventfd */
     unsigned generation;
-    int error;                    /* what ended the loop: an errno, or 0 */
-    atomic_bool asleep;           /* the loop has nothing to do, and is in poll or about to be */
-    bool running;                 /* the proxy has the sockets */
+    int error;          /* errno that ended the loop, or 0 */
+    atomic_bool asleep; /* the loop is in poll or about to be */
+    bool running;       /* the proxy has the sockets */
 } gw_proxy_t;
 
 void gw_proxy_signal(gw_proxy_t *proxy, int bits); /* async-signal-safe */
 void *gw_proxy_run(void *proxy);                   /* for rb_nogvl */
 void gw_budget_leave(gw_budget_t *budget);
 
-/* ---- proxy.c ---- */
+/* ---- poller.c, monitor.c, proxy.c, addressed.c ---- */
 
 extern const rb_data_type_t gw_observer_type; /* the parent of an observer's own type */
+void gw_init_poller(void);
+void gw_init_monitor(void);
 void gw_init_proxy(void);
-
-/* ---- addressed.c: messages to a routing id or a group (draft types) ---- */
-
 void gw_init_addressed(void);
 
 /* ---- accelerators of the logger and the shell, beside godwit.c ---- */
 
-typedef void gw_json_member_t(void *argument, const char *key, size_t key_size, const char *value,
-    size_t size);
-/* Whether the text is a JSON object. Calls back with the raw text of each key and value, also
- * before it finds that it is none. */
+typedef void gw_json_member_t(
+        void *argument, const char *key, size_t key_size, const char *value, size_t size);
+/* Whether the text is a JSON object. Calls back with the raw text of each key and value, also of a
+ * text that turns out to be no object. Needs no lock. */
 bool gw_json_members(const char *data, size_t size, gw_json_member_t *found, void *argument);
 
 /* A record in a batch: topic, header and text. */
 typedef struct {
-    const char *frames[3]; /* borrowed from the batch */
-    size_t sizes[3];
+    const char *frames[GW_LOG_FRAMES]; /* borrowed from the batch */
+    size_t sizes[GW_LOG_FRAMES];
 } gw_packed_t;
 
-/* How many records the two frames hold; 0: they are no batch. Needs no lock. */
+/* How many records the two frames hold; 0: no batch. Needs no lock. */
 int gw_packing_count(const char *mark, size_t mark_size, const char *data, size_t size);
-/* Reads the record at the offset, and moves that on. Needs no lock. */
+/* Reads the record at the offset, and advances the offset. Needs no lock. */
 bool gw_packing_next(const char *data, size_t size, size_t *offset, gw_packed_t *record);
 
 void gw_init_packing(VALUE native);

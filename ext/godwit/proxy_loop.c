@@ -1,49 +1,35 @@
-/* A proxy's loop moves messages between two sockets without the GVL (law 12, ADR 12); nothing here
- * touches Ruby. It never blocks in libzmq: it sleeps only in poll, on the sockets' descriptors and
- * its own eventfd. Other threads control it by a bit of `control` and that eventfd. */
+/* A proxy's loop moves messages between two sockets without the GVL and without Ruby (law 12, ADR
+ * 12). It never blocks in libzmq: it sleeps only in poll, on the sockets' descriptors and its own
+ * eventfd. Other threads set a bit of `control`, which is atomic, and signal that eventfd. */
 #include "proxy.h"
 #include <poll.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-enum {
-    LARGE = 4096, /* bytes; smaller frames are not counted */
-    BURST = 1000, /* messages in one direction before the other has its turn, as zmq_proxy */
-};
+enum { LARGE = 4096 }; /* bytes; the budget does not count smaller frames */
 
-/* A large frame on its way to the back end: libzmq frees it when the last reader has it. */
+/* A large frame in the back end's queues: libzmq frees it when the last reader has it. */
 typedef struct {
     zmq_msg_t frame;
     gw_budget_t *budget;
 } large_t;
 
-void
-gw_budget_leave(gw_budget_t *budget)
-{
+void gw_budget_leave(gw_budget_t *budget) {
     if (budget && atomic_fetch_sub(&budget->references, 1) == 1) free(budget);
 }
 
-void
-gw_proxy_signal(gw_proxy_t *proxy, int bits)
-{
-    uint64_t one = 1;
+void gw_proxy_signal(gw_proxy_t *proxy, int bits) {
     atomic_fetch_or(&proxy->control, bits);
-    ssize_t written = write(proxy->wake_fd, &one, sizeof one);
-    (void)written;
+    gw_event_signal(proxy->wake_fd);
 }
 
 /* ---- one message ---- */
 
-static inline void
-proxy_loop_add(atomic_ullong *counter, unsigned long long count)
-{
-    atomic_store_explicit(
-        counter, atomic_load_explicit(counter, memory_order_relaxed) + count, memory_order_relaxed);
+static inline void proxy_loop_add(atomic_ullong *counter, unsigned long long count) {
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + count,
+            memory_order_relaxed);
 }
 
-static int
-proxy_loop_send_copy(gw_socket_t *to, zmq_msg_t *part, int flags)
-{
+static int proxy_loop_send_copy(gw_socket_t *to, zmq_msg_t *part, int flags) {
     zmq_msg_t copy;
     zmq_msg_init(&copy);
     int error = zmq_msg_copy(&copy, part) == 0 ? gw_send_frame(to, &copy, flags) : errno;
@@ -51,12 +37,10 @@ proxy_loop_send_copy(gw_socket_t *to, zmq_msg_t *part, int flags)
     return error;
 }
 
-/* All or nothing: EAGAIN means that nothing of it went. A peer that vanishes in mid-message takes
- * the first frames with it; then it starts again from the first, as in send.c (ADR 3), so all but
- * the last go as copies. The last one too with `keep`. */
-static int
-proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep)
-{
+/* Sends all frames or none; gives an errno. If a peer vanishes in mid-message, the message starts
+ * again from its first frame, as in send.c (ADR 3). So all frames but the last are sent as copies;
+ * with `keep` the last too. */
+static int proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep) {
     for (;;) {
         int error = 0, i;
         for (i = 0; i < count; i++) {
@@ -67,7 +51,7 @@ proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep)
         }
         if (error != EAGAIN || i == 0) return error;
         if (to->type != ZMQ_PUSH && to->type != ZMQ_DEALER) continue;
-        for (int left = count - i - 1; left > 0; left--) { /* libzmq throws these away */
+        for (int left = count - i - 1; left > 0; left--) { /* libzmq drops these */
             zmq_msg_t empty;
             zmq_msg_init(&empty);
             if (gw_send_frame(to, &empty, left > 1 ? ZMQ_SNDMORE : 0)) zmq_msg_close(&empty);
@@ -75,9 +59,7 @@ proxy_loop_send_whole(gw_socket_t *to, zmq_msg_t *parts, int count, bool keep)
     }
 }
 
-static void
-proxy_loop_let_go(gw_direction_t *direction)
-{
+static void proxy_loop_let_go(gw_direction_t *direction) {
     for (int i = 0; i < direction->count; i++) {
         zmq_msg_close(&direction->parts[i]);
         zmq_msg_init(&direction->parts[i]);
@@ -85,9 +67,7 @@ proxy_loop_let_go(gw_direction_t *direction)
     direction->count = 0;
 }
 
-static bool
-proxy_loop_more_room(gw_direction_t *direction)
-{
+static bool proxy_loop_more_room(gw_direction_t *direction) {
     int capacity = direction->capacity ? 2 * direction->capacity : 4;
     zmq_msg_t *parts = realloc(direction->parts, capacity * sizeof *parts);
     if (!parts) return false;
@@ -97,9 +77,7 @@ proxy_loop_more_room(gw_direction_t *direction)
 }
 
 /* Takes the next message out of a batch; gives an errno. */
-static int
-proxy_loop_take_from_batch(gw_proxy_t *proxy, gw_direction_t *direction)
-{
+static int proxy_loop_take_from_batch(gw_proxy_t *proxy, gw_direction_t *direction) {
     int count = proxy->observing->next(&direction->batch, &direction->offset, direction->parts);
     if (!count) return ENOMEM;
     for (direction->count = 0; direction->count < count; direction->count++)
@@ -109,9 +87,7 @@ proxy_loop_take_from_batch(gw_proxy_t *proxy, gw_direction_t *direction)
 }
 
 /* Takes one message whole; gives an errno. */
-static int
-proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction)
-{
+static int proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction) {
     gw_socket_t *from = proxy->native[direction->from];
     direction->bytes = 0;
     direction->captured = direction->observed = direction->counted = false;
@@ -121,15 +97,15 @@ proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction)
             return ENOMEM;
         int error = gw_receive_frame(from, &direction->parts[direction->count]);
         if (error) {
-            proxy_loop_let_go(direction); /* in mid-message only when the context ends */
+            proxy_loop_let_go(direction); /* in mid-message only if the context ends */
             return error;
         }
         direction->bytes += zmq_msg_size(&direction->parts[direction->count]);
     } while (zmq_msg_more(&direction->parts[direction->count++]));
     direction->left =
-        proxy->observing ? proxy->observing->count(direction->parts, direction->count) : 0;
+            proxy->observing ? proxy->observing->count(direction->parts, direction->count) : 0;
     proxy_loop_add(
-        &proxy->traffic[direction->from].received, direction->left ? direction->left : 1);
+            &proxy->traffic[direction->from].received, direction->left ? direction->left : 1);
     proxy_loop_add(&proxy->traffic[direction->from].received_bytes, direction->bytes);
     if (!direction->left) return 0;
     zmq_msg_init(&direction->batch);
@@ -139,22 +115,17 @@ proxy_loop_take(gw_proxy_t *proxy, gw_direction_t *direction)
     return proxy_loop_take_from_batch(proxy, direction);
 }
 
-static void
-proxy_loop_free_large(void *data, void *hint)
-{
+static void proxy_loop_free_large(void *data, void *hint) {
     large_t *large = hint;
-    (void)data;
     atomic_fetch_sub(&large->budget->held, zmq_msg_size(&large->frame));
     zmq_msg_close(&large->frame);
     gw_budget_leave(large->budget);
     free(large);
 }
 
-/* Puts the frame into one that takes its bytes out of the budget when libzmq frees it. Without
- * memory it stays uncounted. */
-static void
-proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *part)
-{
+/* Wraps the frame into one that takes its bytes out of the budget when libzmq frees it. Without
+ * memory the frame stays uncounted. */
+static void proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *part) {
     size_t size = zmq_msg_size(part);
     large_t *large = size >= LARGE ? malloc(sizeof *large) : NULL;
     if (!large) return;
@@ -165,18 +136,16 @@ proxy_loop_count_frame(gw_budget_t *budget, zmq_msg_t *part)
     atomic_fetch_add(&budget->held, size);
     zmq_msg_close(part);
     if (zmq_msg_init_data(part, zmq_msg_data(&large->frame), size, proxy_loop_free_large, large) ==
-        0)
+            0)
         return;
     zmq_msg_init(part);
     zmq_msg_move(part, &large->frame);
-    proxy_loop_free_large(NULL, large); /* of a frame that is empty now */
+    proxy_loop_free_large(NULL, large); /* its frame is empty now */
     atomic_fetch_sub(&budget->held, size);
 }
 
-/* Whether the large frames in hand fit; then they are counted. */
-static bool
-proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direction)
-{
+/* Counts the large frames in hand, if they fit. */
+static bool proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direction) {
     size_t bytes = 0;
     if (direction->counted) return true;
     for (int i = 0; i < direction->count; i++) {
@@ -190,14 +159,12 @@ proxy_loop_within_budget(gw_budget_t *budget, gw_direction_t *direction)
     return true;
 }
 
-/* Sends what is in hand; gives an errno. EAGAIN: it stays in hand. */
-static int
-proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction)
-{
+/* Sends the message in hand; gives an errno. EAGAIN: it stays in hand. */
+static int proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction) {
     int error;
     if (proxy->native[GW_CAPTURE] && !direction->captured) {
         error = proxy_loop_send_whole(
-            proxy->native[GW_CAPTURE], direction->parts, direction->count, true);
+                proxy->native[GW_CAPTURE], direction->parts, direction->count, true);
         if (error) return error;
         direction->captured = true;
         proxy_loop_add(&proxy->traffic[GW_CAPTURE].sent, 1);
@@ -205,21 +172,20 @@ proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction)
     }
     if (proxy->observing && !direction->observed) {
         proxy->observing->observe(
-            proxy->observing, direction->parts, direction->count, direction->bytes);
+                proxy->observing, direction->parts, direction->count, direction->bytes);
         direction->observed = true;
     }
     if (proxy->budget && direction->to == GW_BACK &&
-        !proxy_loop_within_budget(proxy->budget, direction))
+            !proxy_loop_within_budget(proxy->budget, direction))
         error = ENOBUFS;
     else
         error = proxy_loop_send_whole(
-            proxy->native[direction->to], direction->parts, direction->count, false);
+                proxy->native[direction->to], direction->parts, direction->count, false);
     if (error == EHOSTUNREACH || error == ENOBUFS) {
-        /* One peer that left, or does not read, is no reason to fail all others. */
+        /* A peer that left or does not read must not stop the others. */
         proxy_loop_add(&proxy->dropped, 1);
         error = 0;
-    }
-    else if (!error) {
+    } else if (!error) {
         proxy_loop_add(&proxy->traffic[direction->to].sent, 1);
         proxy_loop_add(&proxy->traffic[direction->to].sent_bytes, direction->bytes);
     }
@@ -229,12 +195,10 @@ proxy_loop_pass(gw_proxy_t *proxy, gw_direction_t *direction)
 
 /* ---- the loop ---- */
 
-/* One way's turn; gives an errno. Nothing is taken that has nowhere to go, as far as libzmq can
- * tell beforehand: then high-water marks hold the senders back. */
-static int
-proxy_loop_take_turn(
-    gw_proxy_t *proxy, gw_direction_t *direction, const int *events, bool *progress)
-{
+/* One direction's turn; gives an errno. It takes no message that libzmq cannot send on, so that
+ * high-water marks hold the senders back. */
+static int proxy_loop_take_turn(
+        gw_proxy_t *proxy, gw_direction_t *direction, const int *events, bool *progress) {
     int error;
     if (direction->count) {
         error = proxy_loop_pass(proxy, direction);
@@ -242,11 +206,11 @@ proxy_loop_take_turn(
         return error == EAGAIN ? 0 : error;
     }
     if (!direction->left && (!direction->live || !(events[direction->from] & ZMQ_POLLIN))) return 0;
-    bool echoes = direction->from == direction->to; /* a REP has room once it has taken a request */
+    bool echoes = direction->from == direction->to; /* a REP can send once it has received */
     if (!echoes && !(events[direction->to] & ZMQ_POLLOUT)) return 0;
     if (proxy->native[GW_CAPTURE] && !(events[GW_CAPTURE] & ZMQ_POLLOUT)) return 0;
     *progress = true;
-    for (int i = 0; i < BURST; i++) {
+    for (int i = 0; i < GW_PROXY_BURST; i++) {
         if (atomic_load_explicit(&proxy->control, memory_order_relaxed)) return 0;
         error = proxy_loop_take(proxy, direction);
         if (!error) error = proxy_loop_pass(proxy, direction);
@@ -255,18 +219,16 @@ proxy_loop_take_turn(
     return 0;
 }
 
-/* Asks all for ZMQ_EVENTS, which also empties their mailboxes; gives an errno. What a socket that
- * only sends gets are subscriptions, which would pile up. */
-static int
-proxy_loop_look(gw_proxy_t *proxy, int *events, bool *progress)
-{
+/* Reads the events of all sockets, which also empties their mailboxes; gives an errno. Drains the
+ * subscriptions of sockets that only send. */
+static int proxy_loop_look(gw_proxy_t *proxy, int *events, bool *progress) {
     for (int i = 0; i < GW_PLACES; i++) {
         gw_socket_t *socket = proxy->native[i];
         if (!socket) continue;
         events[i] = gw_socket_events(socket);
         if (events[i] < 0) return errno;
         if (!(events[i] & ZMQ_POLLIN) ||
-            !(socket->publisher || (i == GW_CAPTURE && socket->type == ZMQ_XPUB)))
+                !(socket->publisher || (i == GW_CAPTURE && socket->type == ZMQ_XPUB)))
             continue;
         int error = gw_drain_subscriptions(socket);
         if (error != EAGAIN && error != EINTR) return error;
@@ -275,58 +237,43 @@ proxy_loop_look(gw_proxy_t *proxy, int *events, bool *progress)
     return 0;
 }
 
-static bool
-proxy_loop_any_edge(gw_proxy_t *proxy)
-{
+static bool proxy_loop_any_edge(gw_proxy_t *proxy) {
     bool any = false;
     for (int i = 0; i < GW_PLACES; i++) {
-        /* All are asked: asking forgets. */
+        /* Asks all sockets: the answer resets the edge. */
         if (proxy->native[i] && gw_edge_passed(proxy->native[i])) any = true;
     }
     return any;
 }
 
-static void
-proxy_loop_go_to_sleep(gw_proxy_t *proxy)
-{
+static void proxy_loop_go_to_sleep(gw_proxy_t *proxy) {
     struct pollfd fds[GW_PLACES + 1];
     for (int i = 0; i < GW_PLACES; i++)
-        fds[i] =
-            (struct pollfd){.fd = proxy->native[i] ? proxy->native[i]->fd : -1, .events = POLLIN};
+        fds[i] = (struct pollfd){
+                .fd = proxy->native[i] ? proxy->native[i]->fd : -1, .events = POLLIN};
     fds[GW_PLACES] = (struct pollfd){.fd = proxy->wake_fd, .events = POLLIN};
     atomic_store(&proxy->asleep, true);
     int ready = poll(fds, GW_PLACES + 1, -1);
     atomic_store(&proxy->asleep, false);
-    if (ready <= 0 || !fds[GW_PLACES].revents) return;
-    uint64_t count;
-    /* Before control is looked at: no word is lost. */
-    ssize_t got = read(proxy->wake_fd, &count, sizeof count);
-    (void)got;
+    /* Before the loop reads `control`, so that no command is lost. */
+    if (ready > 0 && fds[GW_PLACES].revents) gw_event_clear(proxy->wake_fd);
 }
 
-/* The loop may sleep when its last call on each socket was a look at its events that found nothing.
- * A try to send comes after that look, and either may consume the other's edge, so with a message
- * in hand the loop sleeps only after a turn that neither read nor wrote a mailbox. */
-void *
-gw_proxy_run(void *argument)
-{
+/* The loop may sleep if its last call on each socket read the events and found none. A send comes
+ * after that, and may consume the edge of a new event; so with a message in hand the loop sleeps
+ * only after a turn in which no edge passed. */
+void *gw_proxy_run(void *argument) {
     gw_proxy_t *proxy = argument;
-    proxy->error = 0;
     for (;;) {
         int events[GW_PLACES] = {0}, error, control = atomic_load(&proxy->control);
-        bool progress = false,
-             in_hand = !(control & GW_PROXY_PAUSE) &&
-            (proxy->directions[0].count || proxy->directions[1].count);
+        bool progress = false, paused = control & GW_PROXY_PAUSE;
+        bool in_hand = !paused && (proxy->directions[0].count || proxy->directions[1].count);
         if (control & ~GW_PROXY_PAUSE) return NULL;
         if (in_hand) proxy_loop_any_edge(proxy);
         error = proxy_loop_look(proxy, events, &progress);
-        for (int i = 0; i < 2 && !error && !(control & GW_PROXY_PAUSE); i++)
+        for (int i = 0; i < 2 && !error && !paused; i++)
             error = proxy_loop_take_turn(proxy, &proxy->directions[i], events, &progress);
-        if (error) {
-            proxy->error = error;
-            return NULL;
-        }
+        if ((proxy->error = error) != 0) return NULL;
         if (!progress && !(in_hand && proxy_loop_any_edge(proxy))) proxy_loop_go_to_sleep(proxy);
     }
 }
-

@@ -1,19 +1,13 @@
-/* Receiving: always ZMQ_DONTWAIT with the GVL held, whole messages only (laws 1 and 3). */
+/* Receiving: always ZMQ_DONTWAIT with the GVL held, whole messages only (laws 1 and 3). Every
+ * function needs the GVL. */
 #include "message.h"
 
-enum {
-    BATCH = 1024,              /* most messages of recv_many per crossing */
-    BATCH_BYTES = 64 << 20,    /* and most bytes, about */
-};
-
-static VALUE
-recv_to_string(gw_socket_t *socket, zmq_msg_t *message)
-{
+static VALUE recv_to_string(gw_socket_t *socket, zmq_msg_t *message) {
     size_t size = zmq_msg_size(message);
     const char *data = zmq_msg_data(message);
-    /* Of an address. */
+    /* An address of a DGRAM ends with a NUL. */
     if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM) && zmq_msg_more(message) && size > 0 &&
-        data[size - 1] == '\0')
+            data[size - 1] == '\0')
         size--;
     VALUE string = rb_str_new(data, size);
     if (RB_UNLIKELY(socket->encoding != rb_ascii8bit_encoding()))
@@ -21,114 +15,90 @@ recv_to_string(gw_socket_t *socket, zmq_msg_t *message)
     return string;
 }
 
-/* What a caller gets of one frame: a String, or a Frame that takes the message over. */
-static inline VALUE
-recv_to_object(gw_socket_t *socket, zmq_msg_t *message, bool frames)
-{
+/* A String, or a Frame that takes the message over. */
+static inline VALUE recv_to_object(gw_socket_t *socket, zmq_msg_t *message, bool frames) {
     return frames ? gw_frame_take(message, socket->encoding) : recv_to_string(socket, message);
 }
 
-/* Adds the rest of a message to its first frame: libzmq hands out no first frame before the last
- * one is there. */
-static void
-recv_rest(VALUE self, gw_socket_t *socket, const char *operation, VALUE parts, bool frames)
-{
+/* Adds the rest of a message to its first frame. libzmq has the last frame before it gives the
+ * first. */
+static void recv_rest(gw_call_t *call, VALUE parts, bool frames) {
     zmq_msg_t message;
     bool more = true;
     zmq_msg_init(&message);
     while (more) {
-        int error = gw_receive_frame(socket, &message);
-        if (error) gw_raise(error, operation, self, Qnil);
+        int error = gw_receive_frame(call->socket, &message);
+        if (error) gw_raise(error, call->operation, call->self, Qnil);
         more = zmq_msg_more(&message);
-        rb_ary_push(parts, recv_to_object(socket, &message, frames));
+        rb_ary_push(parts, recv_to_object(call->socket, &message, frames));
     }
     zmq_msg_close(&message);
 }
 
-/* The whole of a message whose first frame was received; that stays the caller's to close. */
-static inline VALUE
-recv_whole(VALUE self, gw_socket_t *socket, const char *operation, zmq_msg_t *first, bool frames)
-{
+/* The whole message of this first frame, which the caller closes. */
+static inline VALUE recv_whole(gw_call_t *call, zmq_msg_t *first, bool frames) {
     bool more = zmq_msg_more(first);
-    VALUE result = recv_to_object(socket, first, frames);
+    VALUE result = recv_to_object(call->socket, first, frames);
     if (RB_LIKELY(!more)) return result;
     VALUE parts = rb_ary_new_from_args(1, result);
-    recv_rest(self, socket, operation, parts, frames);
+    recv_rest(call, parts, frames);
     return parts;
 }
 
-/* One try: a String or Frame, an Array of them, or Qundef when it would block. */
-static inline VALUE
-recv_try(VALUE self, gw_socket_t *socket, const char *operation, bool frames)
-{
+/* A String or Frame, an Array of them, or Qundef when the call would block. */
+static inline VALUE recv_try(gw_call_t *call, bool frames) {
+    gw_socket_t *socket = call->socket;
     zmq_msg_t frame;
     zmq_msg_init(&frame);
-    /* Lets libzmq forget the peer that is gone first. */
+    /* Reading the events makes libzmq forget the peer that is gone. */
     if (RB_UNLIKELY(socket->stale_reply_pipe)) gw_socket_events(socket);
     int error = gw_receive_frame(socket, &frame);
     if (RB_UNLIKELY(error)) {
         if (error == EAGAIN) return Qundef;
-        gw_raise(error, operation, self, Qnil);
+        gw_raise(error, call->operation, call->self, Qnil);
     }
     socket->stale_reply_pipe = false;
-    VALUE result = recv_whole(self, socket, operation, &frame, frames);
+    VALUE result = recv_whole(call, &frame, frames);
     zmq_msg_close(&frame);
     return result;
 }
 
-static void
-recv_begin(gw_call_t *call)
-{
-    gw_yield_fiber(call);
-    if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
-}
-
-static void
-recv_refuse_publisher(gw_call_t *call)
-{
+static void recv_refuse_publisher(gw_call_t *call) {
     if (RB_UNLIKELY(call->socket->publisher)) gw_raise(ENOTSUP, call->operation, call->self, Qnil);
 }
 
 /* Qundef: time is up. */
-static VALUE
-recv_waiting(gw_call_t *call, bool frames)
-{
+static VALUE recv_waiting(gw_call_t *call, bool frames) {
     for (;;) {
-        VALUE message = recv_try(call->self, call->socket, call->operation, frames);
+        VALUE message = recv_try(call, frames);
         if (message != Qundef) return message;
         if (!gw_wait(call, ZMQ_POLLIN)) return Qundef;
     }
 }
 
-static gw_call_t
-recv_call(VALUE self, const char *operation, VALUE timeout)
-{
+static gw_call_t recv_call(VALUE self, const char *operation, VALUE timeout) {
     gw_call_t call = gw_call(self, operation, 0);
     recv_refuse_publisher(&call);
-    call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->receive_timeout));
-    recv_begin(&call);
+    gw_set_deadline(&call, timeout, call.socket->receive_timeout);
+    gw_begin(&call);
     return call;
 }
 
 /* ---- primitives ---- */
 
-/* _recv(timeout in ms, nil: the socket's own) => String, Array, or nil when time is up */
-static VALUE
-recv_message(VALUE self, VALUE timeout)
-{
-    gw_call_t call = recv_call(self, "recv", timeout);
-    VALUE message = recv_waiting(&call, false);
+static VALUE recv_one(gw_call_t call, bool frames) {
+    VALUE message = recv_waiting(&call, frames);
     return message == Qundef ? Qnil : message;
 }
 
-/* _recv_frame(timeout) => Frame, Array of Frames when the message has several, or nil when time is
- * up */
-static VALUE
-recv_frame(VALUE self, VALUE timeout)
-{
-    gw_call_t call = recv_call(self, "recv_frame", timeout);
-    VALUE message = recv_waiting(&call, true);
-    return message == Qundef ? Qnil : message;
+/* _recv(timeout in ms or nil: the socket's) => String, Array, or nil when time is up */
+static VALUE recv_message(VALUE self, VALUE timeout) {
+    return recv_one(recv_call(self, "recv", timeout), false);
+}
+
+/* _recv_frame(timeout) => Frame, Array of a message's several Frames, or nil when time is up */
+static VALUE recv_frame(VALUE self, VALUE timeout) {
+    return recv_one(recv_call(self, "recv_frame", timeout), true);
 }
 
 typedef struct {
@@ -138,37 +108,31 @@ typedef struct {
     bool frames;
 } recv_batch_t;
 
-/* An error waits for the next call: what came is handed out. */
-static VALUE
-recv_rest_of_batch(VALUE argument)
-{
+/* An error ends the batch without raising; the next call meets it again. */
+static VALUE recv_rest_of_batch(VALUE argument) {
     recv_batch_t *batch = (recv_batch_t *)argument;
     gw_call_t *call = batch->call;
     size_t bytes = 0;
     zmq_msg_t first;
     zmq_msg_init(&first);
-    while (RARRAY_LEN(batch->messages) < batch->wanted && bytes < BATCH_BYTES
-        && gw_receive_frame(call->socket, &first) == 0) {
+    while (RARRAY_LEN(batch->messages) < batch->wanted && bytes < GW_BATCH_BYTES &&
+            gw_receive_frame(call->socket, &first) == 0) {
         bytes += zmq_msg_size(&first);
         if (!batch->frames) {
-            rb_ary_push(batch->messages,
-                recv_whole(call->self, call->socket, call->operation, &first, false));
+            rb_ary_push(batch->messages, recv_whole(call, &first, false));
             continue;
         }
         bool more = zmq_msg_more(&first);
         rb_ary_push(batch->messages, gw_frame_take(&first, call->socket->encoding));
-        if (more) recv_rest(call->self, call->socket, call->operation, batch->messages, true);
+        if (more) recv_rest(call, batch->messages, true);
     }
     zmq_msg_close(&first);
     return Qnil;
 }
 
-/* Up to `wanted` whole messages, or frames of them, in one Array; Qnil: time was up before the
- * first. */
-static VALUE
-recv_batch(gw_call_t *call, long wanted, bool frames)
-{
-    if (wanted > BATCH) wanted = BATCH;
+/* An Array of up to `wanted` messages or their frames; Qnil: time was up before the first. */
+static VALUE recv_batch(gw_call_t *call, long wanted, bool frames) {
+    if (wanted > GW_BATCH) wanted = GW_BATCH;
     VALUE message = recv_waiting(call, frames);
     if (message == Qundef) return Qnil;
     bool several = frames && RB_TYPE_P(message, T_ARRAY);
@@ -181,35 +145,26 @@ recv_batch(gw_call_t *call, long wanted, bool frames)
 }
 
 /* _recv_many(most, timeout) => Array of messages, or nil when time is up before the first */
-static VALUE
-recv_many(VALUE self, VALUE most, VALUE timeout)
-{
+static VALUE recv_many(VALUE self, VALUE most, VALUE timeout) {
     gw_call_t call = recv_call(self, "recv_many", timeout);
     return recv_batch(&call, NUM2LONG(most), false);
 }
 
-/* _recv_frames(most, timeout) => Array of the Frames of whole messages, or nil when time is up
- * before the first */
-static VALUE
-recv_frames(VALUE self, VALUE most, VALUE timeout)
-{
+/* _recv_frames(most, timeout) => Array of the Frames of whole messages, or nil as _recv_many */
+static VALUE recv_frames(VALUE self, VALUE most, VALUE timeout) {
     gw_call_t call = recv_call(self, "recv_frames", timeout);
     return recv_batch(&call, NUM2LONG(most), true);
 }
 
-/* _recv_into(buffer, timeout) => bytes; an Array of frames when the message has several; nil when
- * time is up */
-static VALUE
-recv_into(VALUE self, VALUE buffer, VALUE timeout)
-{
+/* _recv_into(buffer, timeout) => bytes; an Array of a message's several frames; nil: time is up */
+static VALUE recv_into(VALUE self, VALUE buffer, VALUE timeout) {
     gw_call_t call = recv_call(self, "recv_into", timeout);
     Check_Type(buffer, T_STRING);
     zmq_msg_t message;
     zmq_msg_init(&message);
     int error;
     for (;;) {
-        /* One that was frozen or copied, also while we waited, raises or gets its own memory
-         * before a message is taken. */
+        /* Before a message is taken: raises if the buffer is frozen, unshares its memory. */
         rb_str_modify(buffer);
         error = gw_receive_frame(call.socket, &message);
         if (error != EAGAIN) break;
@@ -217,7 +172,7 @@ recv_into(VALUE self, VALUE buffer, VALUE timeout)
     }
     if (error) gw_raise(error, "recv_into", self, Qnil);
     if (zmq_msg_more(&message)) {
-        VALUE frames = recv_whole(self, call.socket, "recv_into", &message, false);
+        VALUE frames = recv_whole(&call, &message, false);
         zmq_msg_close(&message);
         return frames;
     }
@@ -231,40 +186,30 @@ recv_into(VALUE self, VALUE buffer, VALUE timeout)
 
 /* ---- public methods that the extension takes over, for speed (bench/) ---- */
 
-static VALUE
-recv_fast(VALUE self)
-{
-    gw_socket_t *socket = gw_fast_socket(self);
+static VALUE recv_fast(VALUE self) {
+    gw_call_t call = {.self = self, .operation = "recv", .socket = gw_fast_socket(self)};
     VALUE message;
-    if (RB_LIKELY(socket != NULL)) {
-        message = recv_try(self, socket, "recv", false);
+    if (RB_LIKELY(call.socket != NULL)) {
+        message = recv_try(&call, false);
         if (RB_LIKELY(message != Qundef)) return message;
-    }
-    gw_call_t call = gw_call(self, "recv", 0);
-    call.deadline = gw_deadline(call.socket->receive_timeout);
-    if (!socket) {
-        recv_refuse_publisher(&call);
-        recv_begin(&call);
-        message = recv_waiting(&call, false);
-    }
-    else { /* libzmq has just said EAGAIN */
+        call.deadline = gw_deadline(call.socket->receive_timeout);
         message = gw_wait(&call, ZMQ_POLLIN) ? recv_waiting(&call, false) : Qundef;
+    } else {
+        call = recv_call(self, "recv", Qnil);
+        message = recv_waiting(&call, false);
     }
     if (message == Qundef) gw_raise(ETIMEDOUT, "recv", self, Qnil);
     return message;
 }
 
-/* _recv_on_owner_thread(owner, rest) => the first frame as a String, the message's others added to
- * `rest`; false when there is none; nil when it has to be looked at, with nothing done: also when
- * `rest` still holds what was left of a message. See _send_on_owner_thread. */
-static VALUE
-recv_by_owner(VALUE self, VALUE owner, VALUE rest)
-{
-    gw_socket_t *socket = gw_fast_socket(self);
-    if (RB_UNLIKELY(!socket || owner != rb_thread_current() || !RB_TYPE_P(rest, T_ARRAY) ||
-            RARRAY_LEN(rest) != 0))
+/* _recv_on_owner_thread(owner, rest) => the first frame as a String, with the other frames in
+ * `rest`; false: it would block; nil: `rest` is not empty, or as _send_on_owner_thread. */
+static VALUE recv_by_owner(VALUE self, VALUE owner, VALUE rest) {
+    gw_call_t call = {.self = self, .operation = "recv", .socket = gw_fast_socket(self)};
+    if (RB_UNLIKELY(!call.socket || owner != rb_thread_current() || !RB_TYPE_P(rest, T_ARRAY) ||
+                RARRAY_LEN(rest) != 0))
         return Qnil;
-    VALUE message = recv_try(self, socket, "recv", false);
+    VALUE message = recv_try(&call, false);
     if (RB_LIKELY(RB_TYPE_P(message, T_STRING))) return message;
     if (message == Qundef) return Qfalse;
     VALUE first = rb_ary_shift(message);
@@ -272,15 +217,11 @@ recv_by_owner(VALUE self, VALUE owner, VALUE rest)
     return first;
 }
 
-static VALUE
-recv_takeover(int argc, VALUE *argv, VALUE self)
-{
+static VALUE recv_takeover(int argc, VALUE *argv, VALUE self) {
     return argc == 0 ? recv_fast(self) : rb_call_super_kw(argc, argv, RB_PASS_CALLED_KEYWORDS);
 }
 
-void
-gw_init_recv(VALUE takeover, VALUE owner_thread)
-{
+void gw_init_recv(VALUE takeover, VALUE owner_thread) {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
     rb_define_private_method(class, "_recv", recv_message, 1);
     rb_define_private_method(class, "_recv_many", recv_many, 2);

@@ -1,36 +1,26 @@
-/* Sending: always ZMQ_DONTWAIT with the GVL held, whole messages only (laws 1 and 3). */
+/* Sending: always ZMQ_DONTWAIT with the GVL held, whole messages only (laws 1 and 3). Every
+ * function needs the GVL. */
 #include "message.h"
-
-enum {
-    BATCH = 1024,     /* messages of send_many per crossing */
-    DRAIN_EVERY = 10, /* ms between two looks of a PUB at its subscriptions */
-};
 
 static VALUE message_class;
 static ID id_frames;
 
-/* Takes the message over, also when it fails; gives an errno. */
-static int
-send_hand_over(gw_socket_t *socket, zmq_msg_t *message, int flags)
-{
+/* Takes the message over, also after an error. Gives an errno. */
+static int send_hand_over(gw_socket_t *socket, zmq_msg_t *message, int flags) {
     int error = gw_send_frame(socket, message, flags);
     if (RB_UNLIKELY(error)) zmq_msg_close(message);
     else socket->sent = true;
     return error;
 }
 
-static int
-send_bytes(gw_socket_t *socket, const char *data, size_t size, int flags)
-{
+static int send_bytes(gw_socket_t *socket, const char *data, size_t size, int flags) {
     zmq_msg_t message;
     int error = gw_message_init(&message, data, size);
     return error ? error : send_hand_over(socket, &message, flags);
 }
 
-/* In its own place, if the String stays there (law 6). */
-static int
-send_fill_large(VALUE string, zmq_msg_t *message, gw_tracker_t *tracker)
-{
+/* In place, if the String stays in place (law 6). */
+static int send_fill_large(VALUE string, zmq_msg_t *message, gw_tracker_t *tracker) {
     gw_pin_t *pin;
     if (!gw_can_pin(string))
         return gw_message_init(message, RSTRING_PTR(string), RSTRING_LEN(string));
@@ -39,98 +29,72 @@ send_fill_large(VALUE string, zmq_msg_t *message, gw_tracker_t *tracker)
     return error;
 }
 
-static inline int
-send_fill(const gw_socket_t *socket, VALUE string, zmq_msg_t *message, gw_tracker_t *tracker)
-{
+static inline int send_fill(
+        const gw_socket_t *socket, VALUE string, zmq_msg_t *message, gw_tracker_t *tracker) {
     size_t size = RSTRING_LEN(string);
     if (RB_UNLIKELY(size >= socket->copy_threshold))
         return send_fill_large(string, message, tracker);
     return gw_message_init(message, RSTRING_PTR(string), size);
 }
 
-/* A message of a String, or of a Frame, which keeps its bytes until gw_part_sent; gives an
- * errno. */
-int
-gw_part_message(const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker)
-{
+int gw_part_message(
+        const gw_socket_t *socket, VALUE part, zmq_msg_t *message, gw_tracker_t *tracker) {
     if (RB_TYPE_P(part, T_STRING)) return send_fill(socket, part, message, tracker);
     int error = gw_frame_share(part, message);
     if (!error && tracker && (error = gw_frame_watch(part, tracker)) != 0) zmq_msg_close(message);
     return error;
 }
 
-size_t
-gw_part_size(VALUE part)
-{
+size_t gw_part_size(VALUE part) {
     return RB_TYPE_P(part, T_STRING) ? (size_t)RSTRING_LEN(part) : gw_frame_bytes(part);
 }
 
-void
-gw_part_sent(VALUE part)
-{
+void gw_part_sent(VALUE part) {
     if (gw_is_frame(part)) gw_frame_sent(part);
 }
 
-static int
-send_part(gw_socket_t *socket, VALUE part, int flags, gw_tracker_t *tracker)
-{
+static int send_part(gw_socket_t *socket, VALUE part, int flags, gw_tracker_t *tracker) {
     zmq_msg_t message;
     int error = gw_part_message(socket, part, &message, tracker);
     return error ? error : send_hand_over(socket, &message, flags);
 }
 
-static int
-send_set_relaxed(gw_socket_t *socket, bool relaxed)
-{
+static int send_set_relaxed(gw_socket_t *socket, bool relaxed) {
     int value = relaxed;
     return gw_socket_set(socket, ZMQ_REQ_RELAXED, &value, sizeof value);
 }
 
 /* ---- a REQ that was cut in mid-message (ADR 3) ---- */
 
-/* Only for a REQ that is bound; one that is connected is made anew (send_recreate). Brings it back
- * to where a request begins. */
-static int
-send_repair_request(gw_socket_t *socket)
-{
-    int error = 0;
+/* Brings a bound REQ back to where a request begins; a connected REQ is made anew by send_recreate.
+ * Gives an errno. */
+static int send_repair_request(gw_socket_t *socket) {
+    int error;
     switch (socket->repair) {
-      case GW_REQ_SOUND:
-        return 0;
-      case GW_REQ_CUT:
-        return EAGAIN;
-        /* It takes the next frame for a later part: write the delimiter ourselves. */
-      case GW_REQ_OWES_DELIMITER:
+    case GW_REQ_SOUND: return 0;
+    case GW_REQ_CUT: return EAGAIN;
+    case GW_REQ_OWES_DELIMITER: /* libzmq takes the next frame for a later part */
         error = send_bytes(socket, "", 0, ZMQ_SNDMORE);
-        if (error) return error;
-        socket->repair = GW_REQ_SOUND;
-        return 0;
-        /* Its request id is unknown to us: end that request with an empty frame, which no REP
-         * takes. */
-      case GW_REQ_OWES_END:
+        if (!error) socket->repair = GW_REQ_SOUND;
+        return error;
+    case GW_REQ_OWES_END: /* an empty frame, which no REP accepts, ends the request */
         error = send_bytes(socket, "", 0, 0);
         if (error) return error;
         socket->repair = GW_REQ_OWES_RELAX;
         /* fall through */
-        /* It waits for a reply to what nobody got: RELAXED lets it send again, and the caller
-         * resets it. */
-      case GW_REQ_OWES_RELAX:
+    case GW_REQ_OWES_RELAX: /* libzmq waits for a reply; the caller resets the option */
         return send_set_relaxed(socket, true);
     }
     return 0;
 }
 
-/* Pushes the rest of a message through a socket that drops it. */
-static void
-send_push_rest(gw_socket_t *socket, long left)
-{
+/* Sends the rest of a message to a socket that drops it. */
+static void send_push_rest(gw_socket_t *socket, long left) {
     for (long i = left; i > 0; i--) send_bytes(socket, "", 0, i > 1 ? ZMQ_SNDMORE : 0);
 }
 
-/* Makes the REQ anew if it can be done without loss, as REQ#request does. */
-static void
-send_recreate(VALUE self, gw_socket_t *socket)
-{
+/* Makes the REQ anew, as REQ#request does, if that loses no message. */
+static void send_recreate(VALUE self, gw_socket_t *socket) {
     long left = socket->cut_left;
     if (RTEST(rb_funcall(self, rb_intern("_recreate"), 0))) return;
     send_push_rest(socket, left);
@@ -141,26 +105,19 @@ send_recreate(VALUE self, gw_socket_t *socket)
 
 /* ---- one message, one try ---- */
 
-static void
-send_mark_sent(VALUE message)
-{
-    if (!RB_TYPE_P(message, T_ARRAY)) {
-        gw_part_sent(message);
-        return;
-    }
+static void send_mark_sent(VALUE message) {
+    if (!RB_TYPE_P(message, T_ARRAY)) return gw_part_sent(message);
     for (long i = 0; i < RARRAY_LEN(message); i++) gw_part_sent(RARRAY_AREF(message, i));
 }
 
-/* DONTWAIT says EAGAIN in mid-message when the peer went away (ADR 3). PUSH and DEALER drop the
- * rest, so it is pushed through; then the message starts again from its first part. Gives an errno:
- * EAGAIN when it would block, with nothing of the message sent. */
-static int
-send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker)
-{
+/* libzmq gives EAGAIN in mid-message when the peer vanished (ADR 3). PUSH and DEALER drop the rest
+ * of the message; then Godwit sends it again from its first part. Gives an errno: EAGAIN when the
+ * call would block, with no part sent. */
+static int send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker) {
     bool single = !RB_TYPE_P(message, T_ARRAY);
     long count = single ? 1 : RARRAY_LEN(message), i;
     int error;
-    /* One that is not bound drops messages, and gives no errno. */
+    /* A DGRAM that is not bound drops messages without an errno. */
     if (RB_UNLIKELY(socket->form == GW_FORM_DATAGRAM)) {
         int events = gw_socket_events(socket);
         if (events < 0) return errno;
@@ -175,7 +132,7 @@ send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker)
         }
         if (RB_UNLIKELY(socket->repair == GW_REQ_OWES_RELAX)) {
             send_set_relaxed(socket, socket->relaxed);
-            /* The first part went, and with it a new request began. */
+            /* The first part is sent, which begins a new request. */
             if (i > 1 || !error) socket->repair = GW_REQ_SOUND;
         }
         if (RB_LIKELY(!error)) {
@@ -191,34 +148,26 @@ send_try_parts(gw_socket_t *socket, VALUE message, gw_tracker_t *tracker)
     return EAGAIN;
 }
 
-/* Whether a message of so many frames is one for this type. */
-static bool
-send_fits(const gw_socket_t *socket, long frames)
-{
+/* Whether this type sends messages of so many frames. */
+static bool send_fits(const gw_socket_t *socket, long frames) {
     switch (socket->form) {
-      case GW_FORM_ANY: return true;
-      case GW_FORM_SINGLE: return frames == 1;
-      case GW_FORM_DATAGRAM: return frames == 2;
-      default: return false; /* it needs an address: see addressed.c */
+    case GW_FORM_ANY: return true;
+    case GW_FORM_SINGLE: return frames == 1;
+    case GW_FORM_DATAGRAM: return frames == 2;
+    default: return false; /* these need an address: see addressed.c */
     }
 }
 
 /* Whether a message that fits would overrun libzmq's buffer for packets. */
-static bool
-send_too_large(const gw_socket_t *socket, VALUE message)
-{
-    return socket->form == GW_FORM_DATAGRAM && gw_part_size(RARRAY_AREF(message, 1)) > GW_UDP_MOST;
+static bool send_too_large(const gw_socket_t *socket, VALUE message) {
+    return socket->form == GW_FORM_DATAGRAM && gw_part_size(RARRAY_AREF(message, 1)) > GW_UDP_BYTES;
 }
 
-static inline bool
-send_valid_part(VALUE part)
-{
+static inline bool send_valid_part(VALUE part) {
     return RB_LIKELY(RB_TYPE_P(part, T_STRING)) || (gw_is_frame(part) && gw_frame_sendable(part));
 }
 
-static bool
-send_valid(const gw_socket_t *socket, VALUE message)
-{
+static bool send_valid(const gw_socket_t *socket, VALUE message) {
     if (RB_LIKELY(!RB_TYPE_P(message, T_ARRAY)))
         return send_valid_part(message) && send_fits(socket, 1);
     for (long i = 0; i < RARRAY_LEN(message); i++) {
@@ -227,15 +176,13 @@ send_valid(const gw_socket_t *socket, VALUE message)
     return RARRAY_LEN(message) != 0 && send_fits(socket, RARRAY_LEN(message));
 }
 
-static void
-send_check(const gw_call_t *call, VALUE message)
-{
+static void send_check(const gw_call_t *call, VALUE message) {
     const char *operation = call->operation;
     if (RB_UNLIKELY(!send_valid(call->socket, message))) {
         if (gw_is_frame(message)) gw_frame_check(message, operation);
         for (long i = 0; RB_TYPE_P(message, T_ARRAY) && i < RARRAY_LEN(message); i++) {
-            if (gw_is_frame(RARRAY_AREF(message, i)))
-                gw_frame_check(RARRAY_AREF(message, i), operation);
+            VALUE part = RARRAY_AREF(message, i);
+            if (gw_is_frame(part)) gw_frame_check(part, operation);
         }
         gw_raise_message(message, operation, call->self);
     }
@@ -243,20 +190,15 @@ send_check(const gw_call_t *call, VALUE message)
         gw_raise(EMSGSIZE, operation, call->self, Qnil);
 }
 
-/* What is sent of a Message are its frames. */
-static inline VALUE
-send_parts_of(VALUE message)
-{
+static inline VALUE send_parts_of(VALUE message) {
     if (RB_LIKELY(!RB_TYPE_P(message, T_OBJECT)) ||
-        !RTEST(rb_obj_is_kind_of(message, message_class)))
+            !RTEST(rb_obj_is_kind_of(message, message_class)))
         return message;
     return rb_ivar_get(message, id_frames);
 }
 
-/* Others run while we wait: what was checked must not change under us. */
-static VALUE
-send_snapshot(VALUE message)
-{
+/* A copy that other threads cannot change during a wait. */
+static VALUE send_snapshot(VALUE message) {
     if (RB_TYPE_P(message, T_STRING)) return rb_str_new_frozen(message);
     if (!RB_TYPE_P(message, T_ARRAY)) return message;
     VALUE copy = rb_ary_new_capa(RARRAY_LEN(message));
@@ -265,38 +207,30 @@ send_snapshot(VALUE message)
     return copy;
 }
 
-/* False: would block. Raises everything else. */
-static bool
-send_try(gw_call_t *call, VALUE message)
-{
+/* False: would block. Raises every other error. */
+static bool send_try(gw_call_t *call, VALUE message) {
     gw_socket_t *socket = call->socket;
     int error;
-    while ((error = send_try_parts(socket, message, call->tracker)) == EAGAIN
-        && RB_UNLIKELY(socket->repair == GW_REQ_CUT)) {
+    while ((error = send_try_parts(socket, message, call->tracker)) == EAGAIN &&
+            RB_UNLIKELY(socket->repair == GW_REQ_CUT)) {
         send_recreate(call->self, socket);
-        gw_socket_open(call->self, call->operation); /* Ruby ran: it may have been closed, */
-        send_check(call, message);                        /* and the message changed */
+        gw_socket_open(call->self, call->operation); /* Ruby code may have closed the socket */
+        send_check(call, message);                   /* and changed the message */
     }
     if (RB_LIKELY(!error)) return true;
     if (error != EAGAIN) gw_raise(error, call->operation, call->self, Qnil);
     return false;
 }
 
-/* Before a wait: libzmq looks at its mailbox only now and then when it sends, so ZMQ_EVENTS has to
- * empty it. */
-static bool
-send_drain_and_retry(gw_call_t *call, VALUE message)
-{
+/* Before a wait: a send does not always empty libzmq's mailbox, ZMQ_EVENTS does. */
+static bool send_drain_and_retry(gw_call_t *call, VALUE message) {
     if (gw_socket_events(call->socket) < 0) gw_raise(errno, call->operation, call->self, Qnil);
     return send_try(call, message);
 }
 
-static bool
-send_waiting(gw_call_t *call, VALUE message)
-{
+static bool send_waiting(gw_call_t *call, VALUE message) {
     VALUE kept = Qnil;
-    for (;;) {
-        if (send_try(call, message) || send_drain_and_retry(call, message)) break;
+    while (!send_try(call, message) && !send_drain_and_retry(call, message)) {
         if (call->deadline == 0) return false;
         if (NIL_P(kept)) message = kept = send_snapshot(message);
         if (!gw_wait(call, ZMQ_POLLOUT)) return false;
@@ -306,33 +240,26 @@ send_waiting(gw_call_t *call, VALUE message)
     return true;
 }
 
-/* What every send begins with. */
-static void
-send_begin(gw_call_t *call)
-{
-    gw_yield_fiber(call);
-    if (RB_UNLIKELY(call->socket->peers != NULL)) gw_peers_stop(call->socket);
+/* Reads a PUB's subscriptions so often that a peer cannot fill the memory with them. */
+static void send_begin(gw_call_t *call) {
+    gw_begin(call);
     if (!call->socket->publisher) return;
-    /* Often enough that a peer cannot fill our memory with what it sends up. */
     int64_t now = gw_milliseconds_now();
-    if (now - call->socket->drained < DRAIN_EVERY) return;
+    if (now - call->socket->drained < GW_SUBSCRIPTIONS_EVERY) return;
     call->socket->drained = now;
     gw_drain_subscriptions(call->socket);
 }
 
 /* ---- primitives ---- */
 
-/* _send(message, timeout in ms, nil: the socket's own, Tracker or nil) => true, or false when time
- * is up */
-static VALUE
-send_message(VALUE self, VALUE message, VALUE timeout, VALUE tracker)
-{
+/* _send(message, timeout in ms or nil: the socket's, Tracker or nil) => true; false: time is up */
+static VALUE send_message(VALUE self, VALUE message, VALUE timeout, VALUE tracker) {
     gw_call_t call = gw_call(self, "send", 0);
     message = send_parts_of(message);
     call.tracker = NIL_P(tracker) ? NULL : gw_tracker_get(tracker);
-    call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->send_timeout));
+    gw_set_deadline(&call, timeout, call.socket->send_timeout);
     send_begin(&call);
-    send_check(&call, message); /* after others ran */
+    send_check(&call, message); /* after other fibers ran */
     bool sent = send_waiting(&call, message);
     RB_GC_GUARD(tracker);
     return RBOOL(sent);
@@ -344,12 +271,10 @@ typedef struct {
     long start, sent;
 } send_batch_t;
 
-static VALUE
-send_rest_of_batch(VALUE argument)
-{
+static VALUE send_rest_of_batch(VALUE argument) {
     send_batch_t *batch = (send_batch_t *)argument;
     gw_socket_t *socket = batch->socket;
-    for (; batch->sent < BATCH; batch->sent++) {
+    for (; batch->sent < GW_BATCH; batch->sent++) {
         long index = batch->start + batch->sent;
         if (index >= RARRAY_LEN(batch->messages)) break;
         VALUE message = send_parts_of(RARRAY_AREF(batch->messages, index));
@@ -359,13 +284,11 @@ send_rest_of_batch(VALUE argument)
     return Qnil;
 }
 
-/* _send_many(messages, first, timeout) => how many went, from `first` on: fewer than asked when the
- * batch is full, none when time is up. It raises only when none of this crossing went. */
-static VALUE
-send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout)
-{
+/* _send_many(messages, first, timeout) => how many were sent, from `first` on; 0 when time is up.
+ * It raises only if this call has sent none. */
+static VALUE send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout) {
     gw_call_t call = gw_call(self, "send_many", 0);
-    call.deadline = gw_deadline(gw_milliseconds(timeout, call.socket->send_timeout));
+    gw_set_deadline(&call, timeout, call.socket->send_timeout);
     long start = NUM2LONG(first);
     Check_Type(messages, T_ARRAY);
     for (long i = 0; start == 0 && i < RARRAY_LEN(messages); i++) {
@@ -384,54 +307,48 @@ send_many(VALUE self, VALUE messages, VALUE first, VALUE timeout)
 
 /* ---- public methods that the extension takes over, for speed (bench/) ---- */
 
-static VALUE
-send_fast(VALUE self, VALUE message)
-{
+static inline int send_string(gw_socket_t *socket, VALUE string) {
+    zmq_msg_t message;
+    int error = send_fill(socket, string, &message, NULL);
+    return RB_UNLIKELY(error) ? error : send_hand_over(socket, &message, 0);
+}
+
+static VALUE send_fast(VALUE self, VALUE message) {
     gw_socket_t *socket = gw_fast_socket(self);
     if (RB_LIKELY(socket && RB_TYPE_P(message, T_STRING))) {
-        zmq_msg_t filled;
-        int error = send_fill(socket, message, &filled, NULL);
-        if (RB_LIKELY(!error)) error = send_hand_over(socket, &filled, 0);
+        int error = send_string(socket, message);
         if (RB_LIKELY(!error)) return self;
         if (error != EAGAIN) gw_raise(error, "send", self, Qnil);
     }
     gw_call_t call = gw_call(self, "send", 0);
     message = send_parts_of(message);
     send_begin(&call);
-    send_check(&call, message); /* after others ran */
+    send_check(&call, message); /* after other fibers ran */
     if (RB_LIKELY(send_try(&call, message))) return self;
     call.deadline = gw_deadline(call.socket->send_timeout);
     if (!send_waiting(&call, message)) gw_raise(ETIMEDOUT, "send", self, Qnil);
     return self;
 }
 
-/* _send_on_owner_thread(owner, message) => true; false: it would wait; nil: nothing was done, and
- * the caller looks (another thread, no String, or another fiber's turn). For rbczmq's sockets,
- * which belong to a thread: to compare it in Ruby costs a third of a small message. */
-static VALUE
-send_by_owner(VALUE self, VALUE owner, VALUE message)
-{
+/* _send_on_owner_thread(owner, message) => true; false: it would block; nil: not the owner, no
+ * String, or not the fast path. For rbczmq's sockets, which belong to a thread: the comparison in
+ * Ruby costs a third of a small message. */
+static VALUE send_by_owner(VALUE self, VALUE owner, VALUE message) {
     gw_socket_t *socket = gw_fast_socket(self);
     if (RB_UNLIKELY(!socket || owner != rb_thread_current() || !RB_TYPE_P(message, T_STRING)))
         return Qnil;
-    zmq_msg_t filled;
-    int error = send_fill(socket, message, &filled, NULL);
-    if (RB_LIKELY(!error)) error = send_hand_over(socket, &filled, 0);
+    int error = send_string(socket, message);
     if (RB_LIKELY(!error)) return Qtrue;
     if (error != EAGAIN) gw_raise(error, "send", self, Qnil);
     return Qfalse;
 }
 
-static VALUE
-send_takeover(int argc, VALUE *argv, VALUE self)
-{
-    return argc == 1 ? send_fast(self, argv[0])
-                     : rb_call_super_kw(argc, argv, RB_PASS_CALLED_KEYWORDS);
+static VALUE send_takeover(int argc, VALUE *argv, VALUE self) {
+    if (argc == 1) return send_fast(self, argv[0]);
+    return rb_call_super_kw(argc, argv, RB_PASS_CALLED_KEYWORDS);
 }
 
-void
-gw_init_send(VALUE takeover, VALUE owner_thread)
-{
+void gw_init_send(VALUE takeover, VALUE owner_thread) {
     VALUE class = rb_const_get(gw_mGodwit, rb_intern("Socket"));
     message_class = rb_define_class_under(gw_mGodwit, "Message", rb_cObject);
     rb_gc_register_mark_object(message_class);

@@ -1,101 +1,74 @@
-/* Godwit::Backend::Native::Rows: the rows of what comes out of a pipe, and the two questions about
- * a child process that Ruby has no method for. Nothing here waits: what would block is told, and
- * lib/godwit/shell waits with a Poller. */
+/* Godwit::Backend::Native::Rows: splits the output of a pipe into rows; and two functions for child
+ * processes that Ruby lacks. Every function needs the GVL. No function waits: lib/godwit/shell
+ * waits with a Poller. */
 #include "proxy.h"
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { PIPE = 65536 }; /* bytes that a pipe holds */
-
-/* What take answers; the numbers are those of Godwit::Shell::Source. */
-enum { MORE, WAIT, END, LATE, TOO_LONG, ROW };
-
-enum { LONG_RAISES, LONG_IS_SPLIT, LONG_IS_CUT };
+enum { GW_ROWS_ROW = GW_ROWS_TOO_LONG + 1 }; /* beside the answers of take */
 
 typedef struct {
-    char *buffer;         /* owned */
-    size_t start;         /* of the row that comes next */
-    size_t scanned;       /* no separator begins between start and here */
-    size_t end, capacity; /* of what was read, of the buffer */
-    size_t limit;         /* bytes of a row, without its separator */
-    size_t separator_size;/* 0: whatever a read gave is a row */
-    uint64_t bytes, rows; /* read, yielded */
-    rb_encoding *encoding;/* borrowed; the rows' */
-    /* The one that is used again and again; nil: each row is a String of its own. */
-    VALUE row;
-    int fd;               /* borrowed from the IO that `lib/` keeps; -1 once closed */
-    int longer;           /* LONG_…: what becomes of rows above the limit */
-    bool chomp, carriage; /* leave the separator out; "\r" before it too */
-    bool utf8, over;      /* no row ends within a character; the end was read */
-    bool dropping;        /* the rest of a row that was cut */
+    char *buffer;          /* owned */
+    size_t start;          /* of the next row */
+    size_t scanned;        /* no separator begins between start and here */
+    size_t end, capacity;  /* of what was read, of the buffer */
+    size_t limit;          /* bytes of a row, without its separator */
+    size_t separator_size; /* 0: the bytes of each read are a row */
+    uint64_t bytes, rows;  /* read, yielded */
+    rb_encoding *encoding; /* borrowed; the rows' */
+    VALUE row;             /* the String that every row reuses; nil: each row has its own */
+    int fd;                /* borrowed from the IO of Shell::Source; -1 once closed */
+    int longer;            /* GW_LONG_…: of rows above the limit */
+    bool chomp, carriage;  /* remove the separator; "\r" before it too */
+    bool utf8, over;       /* no row ends within a character; the end is read */
+    bool dropping;         /* the rest of a cut row */
     char separator[];
 } rows_t;
 
-static void
-rows_mark(void *pointer)
-{
+static void rows_mark(void *pointer) {
     rows_t *rows = pointer;
     if (rows) rb_gc_mark_movable(rows->row);
 }
 
-static void
-rows_compact(void *pointer)
-{
+static void rows_compact(void *pointer) {
     rows_t *rows = pointer;
     if (rows) rows->row = rb_gc_location(rows->row);
 }
 
-static void
-rows_free(void *pointer)
-{
+static void rows_free(void *pointer) {
     rows_t *rows = pointer;
     if (!rows) return;
     xfree(rows->buffer);
     xfree(rows);
 }
 
-static size_t
-rows_size(const void *pointer)
-{
+static size_t rows_size(const void *pointer) {
     const rows_t *rows = pointer;
     return rows ? sizeof *rows + rows->separator_size + rows->capacity : 0;
 }
 
 static const rb_data_type_t rows_type = {
-    .wrap_struct_name = "Godwit rows",
-    .function = {.dmark = rows_mark,
-        .dfree = rows_free,
-        .dsize = rows_size,
-        .dcompact = rows_compact},
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+        .wrap_struct_name = "Godwit rows",
+        .function = {.dmark = rows_mark,
+                .dfree = rows_free,
+                .dsize = rows_size,
+                .dcompact = rows_compact},
+        .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
 };
 
-static VALUE
-rows_alloc(VALUE class)
-{
-    return TypedData_Wrap_Struct(class, &rows_type, NULL);
-}
-
-static rows_t *
-rows_opened(VALUE self)
-{
+static VALUE rows_alloc(VALUE class) { return TypedData_Wrap_Struct(class, &rows_type, NULL); }
+static rows_t *rows_opened(VALUE self) {
     rows_t *rows = rb_check_typeddata(self, &rows_type);
     if (!rows) gw_raise_closed("rows", self);
     return rows;
 }
 
 /* open(io, separator or nil, limit, longer, chomp, encoding, reuse) */
-static VALUE
-rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE longer, VALUE chomp,
-    VALUE encoding, VALUE reuse)
-{
+static VALUE rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE longer,
+        VALUE chomp, VALUE encoding, VALUE reuse) {
     if (rb_check_typeddata(self, &rows_type))
-        gw_raise_detail("StateError", "rows", rb_str_new_cstr("these rows are open already"));
+        gw_raise_detail("StateError", "rows", "these rows are open already");
     int number = NUM2INT(rb_funcall(io, rb_intern("fileno"), 0)), flags = fcntl(number, F_GETFL),
         error = errno;
     if (flags < 0) gw_raise(error, "rows", self, Qnil);
@@ -104,7 +77,6 @@ rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE longer, VALU
     rb_encoding *rows_encoding = rb_to_encoding(encoding);
     int then = NUM2INT(longer);
     fcntl(number, F_SETFL, flags | O_NONBLOCK);
-
     rows_t *rows = ruby_xcalloc(1, sizeof *rows + size);
     rows->row = Qnil;
     RTYPEDDATA_DATA(self) = rows;
@@ -117,7 +89,7 @@ rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE longer, VALU
     rows->chomp = RTEST(chomp);
     if (size) memcpy(rows->separator, RSTRING_PTR(separator), size);
     rows->carriage = size == 1 && rows->separator[0] == '\n';
-    rows->capacity = PIPE;
+    rows->capacity = GW_PIPE_BYTES;
     rows->buffer = ALLOC_N(char, rows->capacity);
     if (RTEST(reuse)) RB_OBJ_WRITE(self, &rows->row, rb_enc_str_new(NULL, 0, rows_encoding));
     return self;
@@ -125,65 +97,56 @@ rows_open(VALUE self, VALUE io, VALUE separator, VALUE limit, VALUE longer, VALU
 
 /* ---- where rows end ---- */
 
-static char *
-rows_separator_after(rows_t *rows)
-{
+static char *rows_separator_after(rows_t *rows) {
     char *from = rows->buffer + rows->scanned;
     size_t left = rows->end - rows->scanned;
     if (rows->separator_size == 1) return memchr(from, rows->separator[0], left);
     return memmem(from, left, rows->separator, rows->separator_size);
 }
 
-/* So many of these bytes that the last character is whole; all where there is no telling. */
-static size_t
-rows_whole(const rows_t *rows, const char *text, size_t size)
-{
+/* By the first byte of a character in UTF-8. */
+static size_t rows_character_size(unsigned char byte) {
+    return byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+}
+
+/* How many of these bytes end with a whole character; all, if the end is no valid UTF-8. */
+static size_t rows_whole(const rows_t *rows, const char *text, size_t size) {
     if (!rows->utf8) return size;
     for (size_t back = 1; back <= 3 && back <= size; back++) {
-        unsigned char byte = (unsigned char)text[size - back];
-        if ((byte & 0xc0) == 0x80) continue;
-        size_t wanted = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+        if ((text[size - back] & 0xc0) == 0x80) continue;
+        size_t wanted = rows_character_size(text[size - back]);
         return wanted > back && size > back ? size - back : size;
     }
     return size;
 }
 
-static int
-rows_chunk(rows_t *rows, const char **text, size_t *size)
-{
+static int rows_chunk(rows_t *rows, const char **text, size_t *size) {
     size_t left = rows->end - rows->start;
     *text = rows->buffer + rows->start;
     *size = rows->over ? left : rows_whole(rows, *text, left);
-    if (left == 0) return rows->over ? END : WAIT;
+    if (left == 0) return rows->over ? GW_ROWS_ENDED : GW_ROWS_WAIT;
     if (*size > rows->limit) *size = rows_whole(rows, *text, rows->limit);
-    if (*size == left && !rows->over && left <= 3 && rows->utf8 && (unsigned char)**text >= 0xc0) {
-        size_t wanted = (unsigned char)**text >= 0xf0 ? 4 : (unsigned char)**text >= 0xe0 ? 3 : 2;
-        if (wanted > left) return WAIT; /* nothing but the beginning of a character */
-    }
+    if (*size == left && !rows->over && rows->utf8 && rows_character_size(**text) > left)
+        return GW_ROWS_WAIT; /* only the beginning of a character */
     rows->start += *size;
-    return ROW;
+    return GW_ROWS_ROW;
 }
 
-/* A row above the limit, of which so many bytes are there. */
-static int
-rows_too_long(rows_t *rows, const char **text, size_t *size)
-{
-    if (rows->longer == LONG_RAISES) return TOO_LONG;
+static int rows_too_long(rows_t *rows, const char **text, size_t *size) {
+    if (rows->longer == GW_LONG_RAISES) return GW_ROWS_TOO_LONG;
     *size = rows_whole(rows, *text, rows->limit);
     rows->start += *size;
     if (rows->scanned < rows->start) rows->scanned = rows->start;
-    rows->dropping = rows->longer == LONG_IS_CUT;
-    return ROW;
+    rows->dropping = rows->longer == GW_LONG_IS_CUT;
+    return GW_ROWS_ROW;
 }
 
-/* ROW, END, TOO_LONG, or WAIT when more has to be read. */
-static int
-rows_next_row(rows_t *rows, const char **text, size_t *size)
-{
+/* GW_ROWS_ROW, GW_ROWS_ENDED, GW_ROWS_TOO_LONG, or GW_ROWS_WAIT when more has to be read. */
+static int rows_next_row(rows_t *rows, const char **text, size_t *size) {
     if (rows->separator_size == 0) return rows_chunk(rows, text, size);
     for (;;) {
         char *found = rows_separator_after(rows);
-        /* Bytes up to here are of this row, but for a part of a separator. */
+        /* Bytes up to here belong to this row, except for a part of a separator. */
         size_t known = found ? (size_t)(found - rows->buffer) : rows->end;
         size_t part = found || rows->over ? 0 : rows->separator_size - 1;
         rows->scanned = known - rows->start > part ? known - part : rows->start;
@@ -192,66 +155,59 @@ rows_next_row(rows_t *rows, const char **text, size_t *size)
             rows->scanned = rows->start;
             rows->dropping = !found && !rows->over;
             if (found) continue;
-            return rows->over ? END : WAIT;
+            return rows->over ? GW_ROWS_ENDED : GW_ROWS_WAIT;
         }
         *text = rows->buffer + rows->start;
         *size = known - rows->start;
-        /* "\r" counts as a part of what ends the row, and where no more was read yet it may be
-         * one */
+        /* "\r" before a separator belongs to it; before the end of the buffer it may. */
         size_t carriage = rows->chomp && rows->carriage && *size > 0 &&
-            (*text)[*size - 1] == '\r' && (found || !rows->over);
+                (*text)[*size - 1] == '\r' && (found || !rows->over);
         if (*size > part + carriage && *size - part - carriage > rows->limit)
             return rows_too_long(rows, text, size);
         if (found) {
             rows->start = rows->scanned = known + rows->separator_size;
             *size = rows->chomp ? *size - carriage : *size + rows->separator_size;
-            return ROW;
+            return GW_ROWS_ROW;
         }
-        if (!rows->over) return WAIT;
+        if (!rows->over) return GW_ROWS_WAIT;
         rows->start = rows->scanned = rows->end;
-        return *size ? ROW : END;
+        return *size ? GW_ROWS_ROW : GW_ROWS_ENDED;
     }
 }
 
 /* ---- reading ---- */
 
-static void
-rows_make_room(rows_t *rows)
-{
+static void rows_make_room(rows_t *rows) {
     if (rows->start > 0) {
         memmove(rows->buffer, rows->buffer + rows->start, rows->end - rows->start);
         rows->scanned -= rows->scanned < rows->start ? rows->scanned : rows->start;
         rows->end -= rows->start;
         rows->start = 0;
     }
-    if (rows->capacity - rows->end >= PIPE / 2) return;
-    REALLOC_N(rows->buffer, char, rows->capacity * 2); /* a row that long has to be whole in it */
+    if (rows->capacity - rows->end >= GW_PIPE_BYTES / 2) return;
+    REALLOC_N(rows->buffer, char, rows->capacity * 2); /* the row must fit into it whole */
     rows->capacity *= 2;
 }
 
-/* MORE, WAIT or END. One that was closed is at its end. */
-static int
-rows_fill(VALUE self, rows_t *rows)
-{
-    if (rows->over || rows->fd < 0) return END;
+/* GW_ROWS_MORE, GW_ROWS_WAIT or GW_ROWS_ENDED, also after close. */
+static int rows_fill(VALUE self, rows_t *rows) {
+    if (rows->over || rows->fd < 0) return GW_ROWS_ENDED;
     rows_make_room(rows);
     ssize_t got = read(rows->fd, rows->buffer + rows->end, rows->capacity - rows->end);
     int error = errno;
     if (got > 0) {
         rows->end += (size_t)got;
         rows->bytes += (uint64_t)got;
-        return MORE;
+        return GW_ROWS_MORE;
     }
-    if (got < 0 && (error == EAGAIN || error == EINTR)) return WAIT;
+    if (got < 0 && (error == EAGAIN || error == EINTR)) return GW_ROWS_WAIT;
     rows->over = true;
     /* EIO: the other side of a terminal was closed. */
     if (got < 0 && error != EIO) gw_raise(error, "rows", self, Qnil);
-    return MORE;
+    return GW_ROWS_MORE;
 }
 
-static VALUE
-rows_string_of(VALUE self, rows_t *rows, const char *text, size_t size)
-{
+static VALUE rows_string_of(VALUE self, rows_t *rows, const char *text, size_t size) {
     VALUE row = rows->row;
     if (NIL_P(row)) return rb_enc_str_new(text, (long)size, rows->encoding);
     if (OBJ_FROZEN(row)) {
@@ -259,7 +215,7 @@ rows_string_of(VALUE self, rows_t *rows, const char *text, size_t size)
         RB_OBJ_WRITE(self, &rows->row, row);
         return row;
     }
-    rb_str_modify(row); /* a copy that somebody made keeps what it has */
+    rb_str_modify(row); /* a copy of it keeps its bytes */
     if (rb_str_capacity(row) < size) rb_str_modify_expand(row, (long)size - RSTRING_LEN(row));
     memcpy(RSTRING_PTR(row), text, size);
     rb_str_set_len(row, (long)size);
@@ -267,83 +223,58 @@ rows_string_of(VALUE self, rows_t *rows, const char *text, size_t size)
     return row;
 }
 
-static bool
-rows_past(int64_t deadline)
-{
-    struct timespec now;
-    if (deadline < 0) return false;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 >= deadline;
+static bool rows_past(int64_t deadline) {
+    return deadline >= 0 && gw_milliseconds_now() >= deadline;
 }
 
-/* take(deadline in ms of the monotonic clock, -1: none) { |row| } => MORE, WAIT, END, LATE or
- * TOO_LONG: reads once at most, and yields all rows that are there. The block may raise, close the
- * rows, and never come back. */
-static VALUE
-rows_take(VALUE self, VALUE deadline)
-{
+/* take(deadline in ms of the monotonic clock; -1: none) { |row| } => a number of ROWS_…: reads once
+ * at most, and yields all complete rows. The block may raise, close the rows, and not return. */
+static VALUE rows_take(VALUE self, VALUE deadline) {
     rows_t *rows = rows_opened(self);
     int64_t until = NUM2LL(deadline);
     bool read_once = false;
     const char *text;
     size_t size;
     for (;;) {
-        if (rows->fd < 0) return INT2FIX(END);
+        if (rows->fd < 0) return INT2FIX(GW_ROWS_ENDED);
         int what = rows_next_row(rows, &text, &size);
-        if (what == ROW) {
+        if (what == GW_ROWS_ROW) {
             rows->rows++;
             rb_yield(rows_string_of(self, rows, text, size));
-            if (rows_past(until)) return INT2FIX(LATE);
+            if (rows_past(until)) return INT2FIX(GW_ROWS_LATE);
             continue;
         }
-        if (what != WAIT) return INT2FIX(what);
-        if (read_once) return INT2FIX(MORE);
+        if (what != GW_ROWS_WAIT) return INT2FIX(what);
+        if (read_once) return INT2FIX(GW_ROWS_MORE);
         what = rows_fill(self, rows);
-        if (what != MORE) return INT2FIX(what);
+        if (what != GW_ROWS_MORE) return INT2FIX(what);
         read_once = true;
     }
 }
 
-static VALUE
-rows_close(VALUE self)
-{
+static VALUE rows_close(VALUE self) {
     rows_opened(self)->fd = -1;
     return Qnil;
 }
 
-static VALUE
-rows_bytes(VALUE self)
-{
-    return ULL2NUM(rows_opened(self)->bytes);
-}
+static VALUE rows_bytes(VALUE self) { return ULL2NUM(rows_opened(self)->bytes); }
 
-static VALUE
-rows_count(VALUE self)
-{
-    return ULL2NUM(rows_opened(self)->rows);
-}
+static VALUE rows_count(VALUE self) { return ULL2NUM(rows_opened(self)->rows); }
 
 /* ---- child processes ---- */
 
-/* exited?(pid) => true: it ended, and nobody has taken its status; false: it runs; nil: it is no
- * child of ours, or no longer. */
-static VALUE
-rows_exited_p(VALUE self, VALUE pid)
-{
+/* exited?(pid) => true: the child has ended and its status was not taken; false: it runs; nil: no
+ * child has that pid. */
+static VALUE rows_exited_p(VALUE self, VALUE pid) {
     siginfo_t info = {.si_pid = 0};
-    (void)self;
     while (waitid(P_PID, (id_t)NUM2PIDT(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
         if (errno != EINTR) return Qnil;
     }
     return RBOOL(info.si_pid != 0);
 }
 
-/* rows_pidfd(pid) => a descriptor that is readable once the process has ended; nil where the kernel
- * has none (before Linux 5.3) */
-static VALUE
-rows_pidfd(VALUE self, VALUE pid)
-{
-    (void)self;
+/* pidfd(pid) => descriptor that is readable once the process has ended; nil before Linux 5.3 */
+static VALUE rows_pidfd(VALUE self, VALUE pid) {
 #ifdef SYS_pidfd_open
     long fd = syscall(SYS_pidfd_open, NUM2PIDT(pid), 0); /* it closes on exec */
     if (fd >= 0) return LONG2NUM(fd);
@@ -351,11 +282,8 @@ rows_pidfd(VALUE self, VALUE pid)
     return Qnil;
 }
 
-/* By id: the documentation's reader of C knows neither this file's class nor that all of the
- * backend is private. */
-void
-gw_init_rows(VALUE native)
-{
+/* By id, so that YARD does not list these methods: the backend is private. */
+void gw_init_rows(VALUE native) {
     VALUE class = rb_define_class_id_under(native, rb_intern("Rows"), rb_cObject);
     rb_define_alloc_func(class, rows_alloc);
     rb_define_method_id(class, rb_intern("open"), rows_open, 7);

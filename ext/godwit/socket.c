@@ -1,32 +1,18 @@
-/* Godwit::Socket: its life. endpoints.c binds and connects it, options.c has its options, send.c
- * and recv.c its messages. */
+/* Godwit::Socket from open to close. endpoints.c binds and connects it, options.c has its options,
+ * send.c and recv.c its messages. Every function needs the GVL, which guards the socket. */
 #include "socket.h"
 #include <stddef.h>
-#include <unistd.h>
 
-enum { PARTS = 4 };
+const gw_socket_part_t *gw_socket_parts[8];
 
-const gw_socket_part_t *gw_socket_parts[PARTS + 1];
-
-/* Calls the function of each part that has it. */
-#define EACH_PART(function, ...) \
-    for (const gw_socket_part_t **part = gw_socket_parts; *part; part++) \
-        if ((*part)->function) (*part)->function(__VA_ARGS__)
-
-void
-gw_socket_add_part(const gw_socket_part_t *part)
-{
-    int count = 0;
-    while (gw_socket_parts[count]) count++;
-    if (count == PARTS) rb_bug("godwit: more than %d parts of a socket", PARTS);
-    gw_socket_parts[count] = part;
+void gw_socket_add_part(const gw_socket_part_t *part) {
+    static int count;
+    gw_socket_parts[count++] = part;
 }
 
 /* ---- memory ---- */
 
-static void
-socket_join_context(gw_socket_t *socket)
-{
+static void socket_join_context(gw_socket_t *socket) {
     gw_context_t *context = socket->context;
     gw_context_lock(context);
     socket->prev = NULL;
@@ -36,9 +22,7 @@ socket_join_context(gw_socket_t *socket)
     gw_context_unlock(context);
 }
 
-static void
-socket_leave_context(gw_socket_t *socket)
-{
+static void socket_leave_context(gw_socket_t *socket) {
     gw_context_t *context = socket->context;
     gw_context_lock(context);
     if (socket->prev) socket->prev->next = socket->next;
@@ -47,34 +31,45 @@ socket_leave_context(gw_socket_t *socket)
     gw_context_unlock(context);
 }
 
-static void
-socket_mark(void *pointer)
-{
+static void socket_mark(void *pointer) {
     gw_socket_t *socket = pointer;
     gw_wait_queue_mark(&socket->queue);
     gw_wait_queue_mark(&socket->monitor_waiters);
 }
 
-static void
-socket_compact(void *pointer)
-{
+static void socket_compact(void *pointer) {
     gw_socket_t *socket = pointer;
     gw_wait_queue_compact(&socket->queue);
     gw_wait_queue_compact(&socket->monitor_waiters);
 }
 
-static void socket_release(gw_socket_t *socket);
-
-static bool
-socket_waited_on(const gw_socket_t *socket)
-{
-    return socket->queue.first || socket->monitor_waiters.first;
+static int socket_record_linger(gw_socket_t *socket) {
+    int linger = 0;
+    size_t size = sizeof linger;
+    if (gw_zmq_get(socket->zmq, ZMQ_LINGER, &linger, &size)) return 0;
+    gw_context_record_linger(socket->context, linger);
+    return linger;
 }
 
-/* zmq_close only hands the socket to libzmq's own reaper, so the collector may call it. */
-static void
-socket_free(void *pointer)
-{
+/* Needs a socket without waiters. */
+static void socket_release(gw_socket_t *socket) {
+    gw_inproc_leave(socket, socket->zmq, socket_record_linger(socket));
+    GW_EACH_PART(closing, socket);
+    GW_EACH_PART(releasing, socket);
+    gw_wait_queue_free_spares(&socket->queue);
+    gw_forget_edges(socket);
+    gw_draft_close(socket);
+    gw_forget_frames(socket);
+    zmq_close(socket->zmq);
+    socket->zmq = NULL;
+    socket->state = GW_CLOSED;
+    socket_leave_context(socket);
+    atomic_fetch_sub(&socket->context->open_sockets, 1);
+    gw_context_leave(socket->context);
+}
+
+/* The collector may call zmq_close: it only hands the socket to libzmq's own reaper. */
+static void socket_free(void *pointer) {
     gw_socket_t *socket = pointer;
     gw_wait_queue_free(&socket->queue);
     gw_wait_queue_free(&socket->monitor_waiters);
@@ -85,56 +80,41 @@ socket_free(void *pointer)
         }
         gw_context_release(socket->context);
     }
-    EACH_PART(freeing, socket);
+    GW_EACH_PART(freeing, socket);
     gw_forget_frames(socket);
     xfree(socket);
 }
 
-static size_t
-socket_size(const void *pointer)
-{
+static size_t socket_size(const void *pointer) {
     const gw_socket_t *socket = pointer;
     return sizeof *socket + gw_wait_queue_size(&socket->queue);
 }
 
 const rb_data_type_t gw_socket_type = {
-    .wrap_struct_name = "Godwit::Socket",
-    .function = {.dmark = socket_mark,
-        .dfree = socket_free,
-        .dsize = socket_size,
-        .dcompact = socket_compact},
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY,
+        .wrap_struct_name = "Godwit::Socket",
+        .function = {.dmark = socket_mark,
+                .dfree = socket_free,
+                .dsize = socket_size,
+                .dcompact = socket_compact},
+        .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
-/* A proxy and the monitor's waiters have to leave first, too. */
-void
-gw_socket_left(gw_socket_t *socket)
-{
-    if (socket->state != GW_CLOSING || socket->proxy || socket_waited_on(socket)) return;
-    socket_release(socket);
+/* Releases a closing socket once the waiters, the monitor's waiters and a proxy have left it. */
+void gw_socket_left(gw_socket_t *socket) {
+    bool waited_on = socket->queue.first || socket->monitor_waiters.first;
+    if (waited_on || socket->proxy || gw_socket_forked(socket)) return;
+    if (socket->state == GW_CLOSING) socket_release(socket);
 }
 
-static void
-socket_emptied(gw_socket_t *socket)
-{
-    if (!gw_socket_forked(socket)) gw_socket_left(socket);
+static void socket_queue_emptied(gw_wait_queue_t *queue) {
+    gw_socket_left((gw_socket_t *)((char *)queue - offsetof(gw_socket_t, queue)));
 }
 
-static void
-socket_queue_emptied(gw_wait_queue_t *queue)
-{
-    socket_emptied((gw_socket_t *)((char *)queue - offsetof(gw_socket_t, queue)));
+static void socket_monitor_waiters_emptied(gw_wait_queue_t *queue) {
+    gw_socket_left((gw_socket_t *)((char *)queue - offsetof(gw_socket_t, monitor_waiters)));
 }
 
-static void
-socket_monitor_waiters_emptied(gw_wait_queue_t *queue)
-{
-    socket_emptied((gw_socket_t *)((char *)queue - offsetof(gw_socket_t, monitor_waiters)));
-}
-
-static VALUE
-socket_alloc(VALUE class)
-{
+static VALUE socket_alloc(VALUE class) {
     gw_socket_t *socket;
     VALUE self = TypedData_Make_Struct(class, gw_socket_t, &gw_socket_type, socket);
     socket->edge_fd = -1;
@@ -146,9 +126,7 @@ socket_alloc(VALUE class)
     return self;
 }
 
-gw_socket_t *
-gw_socket_open(VALUE self, const char *operation)
-{
+gw_socket_t *gw_socket_open(VALUE self, const char *operation) {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
     bool lent = socket->state == GW_IN_PROXY;
     if (RB_UNLIKELY(socket->state != GW_OPEN && !lent)) gw_raise_closed(operation, self);
@@ -159,21 +137,17 @@ gw_socket_open(VALUE self, const char *operation)
 
 /* ---- a call ---- */
 
-gw_call_t
-gw_call(VALUE self, const char *operation, int64_t milliseconds)
-{
+gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds) {
     return (gw_call_t){
-        .self = self,
-        .socket = gw_socket_open(self, operation),
-        .operation = operation,
-        .deadline = milliseconds < 0 ? GW_FOREVER : gw_deadline(milliseconds),
+            .self = self,
+            .socket = gw_socket_open(self, operation),
+            .operation = operation,
+            .deadline = milliseconds < 0 ? GW_FOREVER : gw_deadline(milliseconds),
     };
 }
 
-/* Other fibers may close the socket. */
-void
-gw_yield_fiber(gw_call_t *call)
-{
+/* Another fiber may close the socket meanwhile. */
+void gw_yield_fiber(gw_call_t *call) {
     gw_socket_t *socket = call->socket;
     if (RB_UNLIKELY(socket->look != NULL) && socket->turns + 1 >= GW_TURNS) socket->look(socket);
     if (gw_yield_turn(&socket->turns)) call->socket = gw_socket_open(call->self, call->operation);
@@ -181,25 +155,21 @@ gw_yield_fiber(gw_call_t *call)
 
 /* ---- open and close ---- */
 
-static int
-socket_descriptors_for_socket(gw_context_t *context)
-{
+static int socket_descriptors_needed(gw_context_t *context) {
     int threads = zmq_ctx_get(context->zmq, ZMQ_IO_THREADS);
     return context->started ? 2 : 4 + 2 * (threads < 0 ? 1 : threads);
 }
 
 /* Makes the libzmq socket of `type` in socket->context; gives an errno. */
-static int
-socket_make(gw_socket_t *socket)
-{
-    /* A SUB has only subscriptions unsent, which are not worth a wait. */
-    int linger = socket->type == ZMQ_SUB ? 0 : atomic_load(&socket->context->linger);
-    int error = gw_descriptors(socket_descriptors_for_socket(socket->context));
+static int socket_make(gw_socket_t *socket) {
+    /* A SUB has no unsent messages, only subscriptions. */
+    gw_context_t *context = socket->context;
+    int linger = socket->type == ZMQ_SUB ? 0 : atomic_load(&context->linger);
+    int error = gw_descriptors(socket_descriptors_needed(context));
     if (error) return error;
-    socket->zmq =
-        zmq_socket(socket->context->zmq, socket->type == ZMQ_REP ? ZMQ_ROUTER : socket->type);
+    socket->zmq = zmq_socket(context->zmq, socket->type == ZMQ_REP ? ZMQ_ROUTER : socket->type);
     if (!socket->zmq) return errno;
-    socket->context->started = true;
+    context->started = true;
     error = gw_draft_open(socket);
     if (!error) error = gw_zmq_set(socket->zmq, ZMQ_LINGER, &linger, sizeof linger);
     if (error) {
@@ -220,14 +190,12 @@ socket_make(gw_socket_t *socket)
     return 0;
 }
 
-static VALUE
-socket_open(VALUE self, VALUE context, VALUE type, VALUE conflate)
-{
+static VALUE socket_open(VALUE self, VALUE context, VALUE type, VALUE conflate) {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
     if (socket->state != GW_NEW) rb_raise(rb_eRuntimeError, "this socket is open already");
     gw_context_t *native = gw_context_open(context, "new");
     const char *fix = native->started ? NULL : gw_threads_fix(&native->threads);
-    if (fix) gw_raise_detail("OptionError", "new", rb_utf8_str_new_cstr(fix));
+    if (fix) gw_raise_detail("OptionError", "new", "%s", fix);
     socket->publisher = NUM2INT(type) == ZMQ_PUB && !RTEST(conflate); /* libzmq conflates no XPUB */
     socket->type = socket->publisher ? ZMQ_XPUB : NUM2INT(type);
     socket->context = native;
@@ -235,7 +203,7 @@ socket_open(VALUE self, VALUE context, VALUE type, VALUE conflate)
     if (atomic_fetch_add(&native->open_sockets, 1) < atomic_load(&native->max_sockets)) {
         error = socket_make(socket);
         if (error == EMFILE || error == ENFILE) {
-            rb_gc(); /* as Ruby does for its files: what was dropped may hold descriptors */
+            rb_gc(); /* dropped objects may hold descriptors */
             error = socket_make(socket);
         }
     }
@@ -253,98 +221,48 @@ socket_open(VALUE self, VALUE context, VALUE type, VALUE conflate)
     return self;
 }
 
-static void
-socket_forget_edges(gw_socket_t *socket)
-{
-    if (socket->edge_fd >= 0) close(socket->edge_fd);
-    socket->edge_fd = -1;
-}
-
-static int
-socket_record_linger(gw_socket_t *socket)
-{
-    int linger = 0;
-    size_t size = sizeof linger;
-    if (gw_zmq_get(socket->zmq, ZMQ_LINGER, &linger, &size)) return 0;
-    gw_context_record_linger(socket->context, linger);
-    return linger;
-}
-
-/* Only with nobody waiting. */
-static void
-socket_release(gw_socket_t *socket)
-{
-    gw_inproc_leave(socket, socket->zmq, socket_record_linger(socket));
-    EACH_PART(closing, socket);
-    EACH_PART(releasing, socket);
-    gw_wait_queue_free_spares(&socket->queue);
-    socket_forget_edges(socket);
-    gw_draft_close(socket);
-    gw_forget_frames(socket);
-    zmq_close(socket->zmq);
-    socket->zmq = NULL;
-    socket->state = GW_CLOSED;
-    socket_leave_context(socket);
-    atomic_fetch_sub(&socket->context->open_sockets, 1);
-    gw_context_leave(socket->context);
-}
-
-void
-gw_socket_close(gw_socket_t *socket)
-{
+static void socket_start_closing(gw_socket_t *socket) {
     bool in_proxy = socket->state == GW_IN_PROXY;
     socket->state = GW_CLOSING;
-    if (in_proxy) { /* the proxy closes it when its loop has left */
+    if (in_proxy) { /* the proxy releases the socket when its loop has ended */
         gw_context_record_linger(socket->context, socket->proxy_linger);
-        EACH_PART(closed_in_proxy, socket);
+        GW_EACH_PART(closed_in_proxy, socket);
         return;
     }
-    socket_record_linger(socket); /* now: Context#close asks before the last waiter has left */
-    EACH_PART(closing, socket);
+    socket_record_linger(socket); /* Context#close reads it before the last waiter has left */
+    GW_EACH_PART(closing, socket);
     gw_wake_all(socket);
     gw_wake_monitor_waiters(socket);
-    /* Else the last to leave releases it: the descriptor is reused at once. */
     gw_socket_left(socket);
 }
 
-static bool
-socket_in_use(const gw_socket_t *socket)
-{
+static bool socket_in_use(const gw_socket_t *socket) {
     return socket->state == GW_OPEN || socket->state == GW_IN_PROXY;
 }
 
-static VALUE
-socket_close(VALUE self)
-{
+static VALUE socket_close(VALUE self) {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
     if (!socket_in_use(socket)) return Qnil;
     if (gw_socket_forked(socket)) gw_raise_forked("close", self);
-    gw_wait_queue_close_spares(&socket->queue); /* other fibers may run meanwhile */
-    if (socket_in_use(socket)) gw_socket_close(socket);
+    gw_wait_queue_close_spares(&socket->queue); /* other fibers may run here */
+    if (socket_in_use(socket)) socket_start_closing(socket);
     return Qnil;
 }
 
-static VALUE
-socket_closed_p(VALUE self)
-{
-    gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
-    return RBOOL(!socket_in_use(socket));
+static VALUE socket_closed_p(VALUE self) {
+    return RBOOL(!socket_in_use(rb_check_typeddata(self, &gw_socket_type)));
 }
 
-static VALUE
-socket_forked_p(VALUE self)
-{
+static VALUE socket_forked_p(VALUE self) {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
     return RBOOL(socket->state != GW_NEW && gw_socket_forked(socket));
 }
 
-/* Closes the libzmq socket without linger and makes a new one in its place; the caller sets options
- * and endpoints. The waiters retry on the new one. */
-static VALUE
-socket_reopen(VALUE self)
-{
+/* Replaces the libzmq socket with a new one, without linger; the caller sets options and endpoints.
+ * The waiters retry on the new one. */
+static VALUE socket_reopen(VALUE self) {
     gw_socket_t *socket = gw_socket_open(self, "reopen");
-    EACH_PART(reopening, socket);
+    GW_EACH_PART(reopening, socket);
     void *before = socket->zmq;
     int error = socket_make(socket), none = 0;
     if (error) {
@@ -352,9 +270,9 @@ socket_reopen(VALUE self)
         gw_raise(error, "reopen", self, Qnil);
     }
     socket->attached = false;
-    EACH_PART(reopened, socket, before);
+    GW_EACH_PART(reopened, socket, before);
     gw_wake_all(socket);
-    socket_forget_edges(socket);
+    gw_forget_edges(socket);
     gw_inproc_leave(socket, before, none);
     gw_zmq_set(before, ZMQ_LINGER, &none, sizeof none);
     zmq_close(before);
@@ -362,13 +280,10 @@ socket_reopen(VALUE self)
     return self;
 }
 
-/* ---- the rest ---- */
+/* ---- waits and numbers ---- */
 
-/* Waits until ZMQ_EVENTS has one of `events`; gives those, or nil when time is up. Takes no
- * message. */
-static VALUE
-socket_wait(VALUE self, VALUE events, VALUE timeout)
-{
+/* _wait(events, timeout in ms) => those of the events that hold, or nil when time is up */
+static VALUE socket_wait(VALUE self, VALUE events, VALUE timeout) {
     gw_call_t call = gw_call(self, "wait", gw_milliseconds(timeout, GW_FOREVER));
     int wanted = NUM2INT(events);
     for (;;) {
@@ -380,32 +295,22 @@ socket_wait(VALUE self, VALUE events, VALUE timeout)
     }
 }
 
-/* _waiters => threads and fibers that wait for its messages, room, peers or events */
-static VALUE
-socket_waiters(VALUE self)
-{
+/* _waiters => how many threads and fibers wait for messages, room, peers or monitor events */
+static VALUE socket_waiters(VALUE self) {
     gw_socket_t *socket = rb_check_typeddata(self, &gw_socket_type);
     return LONG2NUM(
-        gw_wait_queue_count(&socket->queue) + gw_wait_queue_count(&socket->monitor_waiters));
+            gw_wait_queue_count(&socket->queue) + gw_wait_queue_count(&socket->monitor_waiters));
 }
 
-static VALUE
-socket_fd(VALUE self)
-{
-    return INT2NUM(gw_socket_open(self, "zmq_fd")->fd);
-}
+static VALUE socket_fd(VALUE self) { return INT2NUM(gw_socket_open(self, "zmq_fd")->fd); }
 
-static VALUE
-socket_pointer(VALUE self)
-{
+static VALUE socket_pointer(VALUE self) {
     return ULL2NUM((uintptr_t)gw_socket_open(self, "pointer")->zmq);
 }
 
-void
-gw_init_socket(void)
-{
+void gw_init_socket(void) {
     VALUE class = rb_define_class_under(gw_mGodwit, "Socket", rb_cObject);
-    gw_context_closes_by(gw_socket_close);
+    gw_context_closes_by(socket_start_closing);
     rb_define_alloc_func(class, socket_alloc);
     rb_define_private_method(class, "_open", socket_open, 3);
     rb_define_private_method(class, "_reopen", socket_reopen, 0);

@@ -5,22 +5,18 @@
 #include "wait.h"
 
 /* ---- transfer.c: every libzmq call that can consume an edge (law 2) ----
- * These functions wake the waiters that the call may concern, so that no caller can forget it. In a
- * proxy's loop, which runs without the GVL, they wake nobody: no thread waits on such a socket. */
+ * These functions need the GVL and wake the waiters that the call may concern. The proxy's loop
+ * calls them without the GVL; then they wake no waiter, since no thread waits on its sockets. */
 
-/* The bare calls, for libzmq sockets of Godwit's own, on which no thread waits; give an errno. */
-static inline int
-gw_zmq_receive(void *zmq, zmq_msg_t *message)
-{
+/* The bare calls, for Godwit's own libzmq sockets, on which no thread waits. They give an errno. */
+static inline int gw_zmq_receive(void *zmq, zmq_msg_t *message) {
     while (zmq_msg_recv(message, zmq, ZMQ_DONTWAIT) < 0) {
         if (errno != EINTR) return errno;
     }
     return 0;
 }
 
-static inline int
-gw_zmq_send(void *zmq, zmq_msg_t *message, int flags)
-{
+static inline int gw_zmq_send(void *zmq, zmq_msg_t *message, int flags) {
     while (zmq_msg_send(message, zmq, flags | ZMQ_DONTWAIT) < 0) {
         if (errno != EINTR) return errno;
     }
@@ -29,17 +25,13 @@ gw_zmq_send(void *zmq, zmq_msg_t *message, int flags)
 
 int gw_zmq_get(void *zmq, int option, void *value, size_t *size);
 int gw_zmq_set(void *zmq, int option, const void *value, size_t size);
-
 int gw_receive_indirectly(gw_socket_t *socket, zmq_msg_t *message);
 int gw_send_indirectly(gw_socket_t *socket, zmq_msg_t *message, int flags);
-/* After a call that gave this errno; gives it back. */
-int gw_settle(gw_socket_t *socket, int error);
+int gw_settle(gw_socket_t *socket, int error); /* after a call that gave this errno; returns it */
 void gw_settle_message(gw_socket_t *socket);   /* after a whole message */
 
 /* Gives an errno. */
-static inline int
-gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message)
-{
+static inline int gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message) {
     int error = RB_UNLIKELY(socket->indirect) ? gw_receive_indirectly(socket, message)
                                               : gw_zmq_receive(socket->zmq, message);
     if (RB_UNLIKELY(error)) return gw_settle(socket, error);
@@ -48,10 +40,8 @@ gw_receive_frame(gw_socket_t *socket, zmq_msg_t *message)
     return 0;
 }
 
-/* Gives an errno, and leaves the message to the caller then. */
-static inline int
-gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int flags)
-{
+/* Gives an errno. After an error the caller still owns the message. */
+static inline int gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int flags) {
     int error = RB_UNLIKELY(socket->indirect) ? gw_send_indirectly(socket, message, flags)
                                               : gw_zmq_send(socket->zmq, message, flags);
     if (RB_UNLIKELY(error)) return gw_settle(socket, error);
@@ -60,36 +50,33 @@ gw_send_frame(gw_socket_t *socket, zmq_msg_t *message, int flags)
     return 0;
 }
 
-int gw_socket_events(gw_socket_t *socket); /* as the socket's user sees them; -1 with errno set */
+int gw_socket_events(gw_socket_t *socket); /* for the socket's user; -1 with errno set */
 int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size); /* gives an errno */
-int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size); /* the same */
-VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument); /* settles once, after */
-int gw_keep_message(gw_socket_t *socket);  /* before a disconnect; gives an errno */
+int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size); /* likewise */
+/* Runs the body, which moves messages and does not wait; settles once at its end. */
+VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument);
+int gw_keep_message(gw_socket_t *socket); /* before a disconnect; gives an errno */
 void gw_forget_frames(gw_socket_t *socket);
 
-/* ---- inproc.c: connections to names that are not bound yet. As libzmq's: -1 with errno ---- */
+/* ---- inproc.c: connections to names that are not bound yet; -1 with errno as libzmq ---- */
 
-const char *gw_inproc_name(const char *endpoint); /* the user's, of the one that libzmq knows */
+const char *gw_inproc_name(const char *endpoint); /* the user's name of libzmq's endpoint */
 int gw_inproc_bind(gw_socket_t *socket, const char *endpoint);
-int64_t gw_inproc_connect(gw_socket_t *socket, const char *endpoint,
-    int64_t (*connect)(void *, const char *));
+int64_t gw_inproc_connect(
+        gw_socket_t *socket, const char *endpoint, int64_t (*connect)(void *, const char *));
 int gw_inproc_disconnect(gw_socket_t *socket, const char *endpoint);
-void gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger); /* `zmq` is about to be closed */
+void gw_inproc_leave(gw_socket_t *socket, void *zmq, int linger); /* before zmq_close(zmq) */
 void gw_init_inproc(void);
 
-static inline bool
-gw_inproc(const char *endpoint)
-{
-    return strncmp(endpoint, "inproc:", 7) == 0;
-}
+static inline bool gw_inproc(const char *endpoint) { return strncmp(endpoint, "inproc:", 7) == 0; }
 
 /* ---- context.c ---- */
 
 gw_context_t *gw_context_open(VALUE self, const char *operation); /* raises if closed or forked */
-void gw_context_closes_by(void (*close)(gw_socket_t *)); /* what Context#close calls for each */
+void gw_context_closes_by(void (*close)(gw_socket_t *)); /* how Context#close closes a socket */
 void gw_init_context(void);
 
-/* ---- draft_open.c: descriptor and message form, also of thread-safe types ---- */
+/* ---- draft_open.c: descriptor and message form ---- */
 
 int gw_draft_open(gw_socket_t *socket); /* gives an errno */
 void gw_draft_close(gw_socket_t *socket);
@@ -98,37 +85,36 @@ void gw_draft_close(gw_socket_t *socket);
 
 extern const rb_data_type_t gw_socket_type;
 
-/* What a file of a higher layer adds to every socket. Each function may be NULL. */
+/* Callbacks of a higher layer for every socket. Each may be NULL. */
 typedef struct {
     int (*before_endpoint)(gw_socket_t *socket, const char *endpoint); /* gives an errno */
     void (*bind_failed)(gw_socket_t *socket, const char *endpoint, int error);
     void (*reopening)(gw_socket_t *socket);
-    void (*reopened)(gw_socket_t *socket, void *before); /* `before` is the libzmq socket it had */
+    void (*reopened)(gw_socket_t *socket, void *before); /* `before`: the former libzmq socket */
     void (*closed_in_proxy)(gw_socket_t *socket);
-    void (*closing)(gw_socket_t *socket);   /* close has begun */
+    void (*closing)(gw_socket_t *socket);   /* at the start of close */
     void (*releasing)(gw_socket_t *socket); /* before zmq_close */
-    void (*freeing)(gw_socket_t *socket);   /* its memory; in a forked child too */
+    void (*freeing)(gw_socket_t *socket);   /* with its memory; in a forked child too */
 } gw_socket_part_t;
 
 void gw_socket_add_part(const gw_socket_part_t *part);
 extern const gw_socket_part_t *gw_socket_parts[]; /* NULL after the last */
+#define GW_EACH_PART(function, ...)                                                                \
+    for (const gw_socket_part_t **part = gw_socket_parts; *part; part++)                           \
+        if ((*part)->function) (*part)->function(__VA_ARGS__)
 
 gw_socket_t *gw_socket_open(VALUE self, const char *operation); /* raises unless it is usable */
 gw_call_t gw_call(VALUE self, const char *operation, int64_t milliseconds);
-void gw_yield_fiber(gw_call_t *call); /* other fibers run, every GW_TURNS messages */
-void gw_socket_close(gw_socket_t *socket);   /* closes it once nobody waits */
-void gw_socket_left(gw_socket_t *socket);    /* a waiter or a proxy has left it */
+void gw_yield_fiber(gw_call_t *call);     /* lets other fibers run, every GW_TURNS messages */
+void gw_socket_left(gw_socket_t *socket); /* a waiter or a proxy has left it */
 void gw_init_socket(void);
 
-/* ---- endpoints.c ---- */
+/* ---- endpoints.c, options.c ---- */
 
-/* Calls the function for a String endpoint; raises for -1. */
+/* Calls the function with the endpoint, a String; raises for -1. */
 int64_t gw_socket_endpoint(VALUE self, VALUE endpoint, const char *operation,
-    int64_t (*function)(gw_socket_t *, const char *));
+        int64_t (*function)(gw_socket_t *, const char *));
 void gw_init_endpoints(void);
-
-/* ---- options.c ---- */
-
 void gw_init_options(void);
 
 #endif

@@ -1,9 +1,7 @@
-/* How a context's threads are scheduled. libzmq aborts the process when the system refuses that, so
- * a thread of our own tries it first, in the order of libzmq's thread.cpp. */
+/* How a context's threads are scheduled. libzmq aborts the process when the system refuses, so a
+ * thread of Godwit's tries it first, in the order of libzmq's thread.cpp. Needs no lock. */
 #include "process.h"
-#include <errno.h>
 #include <pthread.h>
-#include <unistd.h>
 
 typedef struct {
     const gw_threads_t *threads;
@@ -11,26 +9,20 @@ typedef struct {
     int error;
 } trial_t;
 
-void
-gw_threads_init(gw_threads_t *threads)
-{
+void gw_threads_init(gw_threads_t *threads) {
     threads->policy = threads->priority = ZMQ_THREAD_SCHED_POLICY_DFLT;
     CPU_ZERO(&threads->cpus);
 }
 
-/* After zmq_ctx_set took it. */
-void
-gw_threads_record(gw_threads_t *threads, int option, int value)
-{
+/* After zmq_ctx_set has accepted the value. */
+void gw_threads_record(gw_threads_t *threads, int option, int value) {
     if (option == ZMQ_THREAD_SCHED_POLICY) threads->policy = value;
     if (option == ZMQ_THREAD_PRIORITY) threads->priority = value;
     if (option == ZMQ_THREAD_AFFINITY_CPU_ADD) CPU_SET(value, &threads->cpus);
     if (option == ZMQ_THREAD_AFFINITY_CPU_REMOVE) CPU_CLR(value, &threads->cpus);
 }
 
-static int
-threads_schedule(const gw_threads_t *threads)
-{
+static int threads_schedule(const gw_threads_t *threads) {
     struct sched_param param;
     int policy, error = pthread_getschedparam(pthread_self(), &policy, &param);
     if (error) return error;
@@ -40,23 +32,18 @@ threads_schedule(const gw_threads_t *threads)
     return pthread_setschedparam(pthread_self(), policy, &param);
 }
 
-static int
-threads_raise_priority(const gw_threads_t *threads)
-{
+static int threads_raise_priority(const gw_threads_t *threads) {
     if (threads->policy == SCHED_FIFO || threads->policy == SCHED_RR || threads->priority <= 0)
         return 0;
     errno = 0;
-    return nice(-20) == -1 && errno ? errno : 0; /* of this thread alone, on Linux */
+    return nice(-20) == -1 && errno ? errno : 0; /* on Linux for this thread alone */
 }
 
-static void *
-threads_try_it(void *argument)
-{
+static void *threads_try(void *argument) {
     trial_t *trial = argument;
     const gw_threads_t *threads = trial->threads;
     trial->fix = "thread_sched_policy: 1 (SCHED_FIFO) and 2 (SCHED_RR) need thread_priority: 1 to "
-                 "99 and the "
-                 "privilege CAP_SYS_NICE; 0 needs neither";
+                 "99 and the privilege CAP_SYS_NICE; 0 needs neither";
     if ((trial->error = threads_schedule(threads)) != 0) return NULL;
     trial->fix = "thread_priority: needs the privilege CAP_SYS_NICE; leave it out";
     if ((trial->error = threads_raise_priority(threads)) != 0) return NULL;
@@ -68,14 +55,11 @@ threads_try_it(void *argument)
     return NULL;
 }
 
-/* What to change before libzmq can start its threads; NULL when it can. */
-const char *
-gw_threads_fix(const gw_threads_t *threads)
-{
+const char *gw_threads_fix(const gw_threads_t *threads) {
     bool plain = threads->policy < 0 && threads->priority <= 0 && CPU_COUNT(&threads->cpus) == 0;
     trial_t trial = {.threads = threads};
     pthread_t thread;
-    if (plain || pthread_create(&thread, NULL, threads_try_it, &trial) != 0) return NULL;
+    if (plain || pthread_create(&thread, NULL, threads_try, &trial) != 0) return NULL;
     pthread_join(thread, NULL);
     return trial.error ? trial.fix : NULL;
 }

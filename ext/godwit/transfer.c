@@ -1,46 +1,36 @@
 /* Every libzmq call that can consume an edge of ZMQ_FD (law 2): frames, events, options. Each wakes
- * the waiters that it may concern. A REP is libzmq's ROUTER here and keeps the envelope itself:
- * libzmq's REP may lose a reply (ADR 25). */
+ * the waiters that it may concern; see socket.h for the lock. A REP is made of libzmq's ROUTER and
+ * keeps the envelope itself, since libzmq's REP may lose a reply (ADR 25). */
 #include "socket.h"
 #include <stdlib.h>
 
 /* ---- waking the waiters ---- */
 
-/* After a call that may have consumed an edge, with waiters: wakes them if one passed. Pollers
- * watch the descriptor themselves. No call consumes a thread-safe type's signals (ADR 14). */
-static void
-transfer_settle_edge(gw_socket_t *socket)
-{
+/* Wakes the waiters if the last call consumed an edge. Pollers watch the descriptor themselves. No
+ * call consumes a thread-safe type's signals (ADR 14). */
+static void transfer_settle_edge(gw_socket_t *socket) {
     if (!socket->poller && gw_edge_passed(socket)) gw_wait_queue_wake(&socket->queue);
 }
 
-int
-gw_settle(gw_socket_t *socket, int error)
-{
+int gw_settle(gw_socket_t *socket, int error) {
     if (socket->state == GW_IN_PROXY) return error;
-    if (RB_UNLIKELY(error == ETERM)) { /* the first thread that gets it consumed the others' edge */
+    if (RB_UNLIKELY(error == ETERM)) { /* this call consumed the edge of all waiters */
         gw_wake_all(socket);
         gw_wake_monitor_waiters(socket);
-    }
-    else if (RB_UNLIKELY(socket->queue.first != NULL) && !socket->in_batch) {
+    } else if (RB_UNLIKELY(socket->queue.first != NULL) && !socket->in_batch) {
         transfer_settle_edge(socket);
     }
     return error;
 }
 
-/* A whole message puts a REQ and a REP into another state, which serves others without an edge. */
-void
-gw_settle_message(gw_socket_t *socket)
-{
+/* A whole message changes the state of a REQ or REP, so other waiters may go on without an edge. */
+void gw_settle_message(gw_socket_t *socket) {
     if (socket->state == GW_IN_PROXY || socket->in_batch) return;
     if (socket->type == ZMQ_REQ || socket->type == ZMQ_REP) gw_wake_all(socket);
     else if (socket->queue.first) transfer_settle_edge(socket);
 }
 
-/* The body moves messages and never waits. */
-VALUE
-gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument)
-{
+VALUE gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument) {
     int state;
     socket->in_batch = true;
     VALUE result = rb_protect(body, argument, &state);
@@ -52,40 +42,30 @@ gw_batch(gw_socket_t *socket, VALUE (*body)(VALUE), VALUE argument)
 
 /* ---- options and events ---- */
 
-int
-gw_zmq_get(void *zmq, int option, void *value, size_t *size)
-{
+int gw_zmq_get(void *zmq, int option, void *value, size_t *size) {
     return zmq_getsockopt(zmq, option, value, size) == 0 ? 0 : errno;
 }
 
-int
-gw_zmq_set(void *zmq, int option, const void *value, size_t size)
-{
+int gw_zmq_set(void *zmq, int option, const void *value, size_t size) {
     return zmq_setsockopt(zmq, option, value, size) == 0 ? 0 : errno;
 }
 
-int
-gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size)
-{
+int gw_socket_get(gw_socket_t *socket, int option, void *value, size_t *size) {
     return gw_settle(socket, gw_zmq_get(socket->zmq, option, value, size));
 }
 
-/* The socket may be readable or writable now, with no edge to tell of it. */
-int
-gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size)
-{
+/* An option may make the socket readable or writable without an edge. */
+int gw_socket_set(gw_socket_t *socket, int option, const void *value, size_t size) {
     int error = gw_settle(socket, gw_zmq_set(socket->zmq, option, value, size));
     gw_wake_all(socket);
     return error;
 }
 
 /* ZMQ_EVENTS, or -1 with errno set. */
-static int
-transfer_events(gw_socket_t *socket)
-{
+static int transfer_events(gw_socket_t *socket) {
     int events, error;
     size_t size = sizeof events;
-    /* before libzmq empties its mailbox, never after */
+    /* Before libzmq empties its mailbox: a later signal must stay. */
     if (RB_UNLIKELY(socket->poller != NULL)) gw_take_signal(socket);
     while ((error = gw_zmq_get(socket->zmq, ZMQ_EVENTS, &events, &size)) == EINTR) continue;
     if (!error) return events;
@@ -95,15 +75,13 @@ transfer_events(gw_socket_t *socket)
 
 /* ---- a list of frames ---- */
 
-static int
-transfer_add_frame(gw_frames_t *frames, zmq_msg_t *message)
-{
-    if (frames->last == frames->room) {
-        int room = frames->room ? 2 * frames->room : 4;
-        zmq_msg_t *larger = realloc(frames->messages, room * sizeof *larger);
+static int transfer_add_frame(gw_frames_t *frames, zmq_msg_t *message) {
+    if (frames->last == frames->capacity) {
+        int capacity = frames->capacity ? 2 * frames->capacity : 4;
+        zmq_msg_t *larger = realloc(frames->messages, capacity * sizeof *larger);
         if (!larger) return ENOMEM;
         frames->messages = larger;
-        frames->room = room;
+        frames->capacity = capacity;
     }
     zmq_msg_t *added = &frames->messages[frames->last++];
     zmq_msg_init(added);
@@ -111,27 +89,21 @@ transfer_add_frame(gw_frames_t *frames, zmq_msg_t *message)
     return 0;
 }
 
-static void
-transfer_clear_frames(gw_frames_t *frames)
-{
+static void transfer_clear_frames(gw_frames_t *frames) {
     while (frames->first < frames->last) zmq_msg_close(&frames->messages[frames->first++]);
     frames->first = frames->last = 0;
 }
 
-static void
-transfer_free_frames(gw_frames_t *frames)
-{
+static void transfer_free_frames(gw_frames_t *frames) {
     transfer_clear_frames(frames);
     free(frames->messages);
     *frames = (gw_frames_t){0};
 }
 
-/* ---- what was kept ---- */
+/* ---- frames that were received before a disconnect ---- */
 
-/* A frame that was kept, else the next of libzmq's; gives an errno. */
-static int
-transfer_next_frame(gw_socket_t *socket, zmq_msg_t *message)
-{
+/* The next kept frame, else the next of libzmq's; gives an errno. */
+static int transfer_next_frame(gw_socket_t *socket, zmq_msg_t *message) {
     gw_frames_t *kept = &socket->kept;
     if (kept->first == kept->last) return gw_zmq_receive(socket->zmq, message);
     zmq_msg_move(message, &kept->messages[kept->first]);
@@ -140,17 +112,13 @@ transfer_next_frame(gw_socket_t *socket, zmq_msg_t *message)
     return 0;
 }
 
-static bool
-transfer_reads_ahead(const gw_socket_t *socket)
-{
+static bool transfer_reads_ahead(const gw_socket_t *socket) {
     int type = socket->type;
     return type == ZMQ_ROUTER || type == ZMQ_REP || type == ZMQ_SUB || type == ZMQ_XSUB;
 }
 
-/* Adds the frames up to the end of a message to those that are kept; gives an errno. */
-static int
-transfer_keep_to_end(gw_socket_t *socket)
-{
+/* Keeps the frames up to the end of the message; gives an errno. */
+static int transfer_keep_to_end(gw_socket_t *socket) {
     bool more = true;
     int error = 0;
     zmq_msg_t message;
@@ -164,12 +132,9 @@ transfer_keep_to_end(gw_socket_t *socket)
     return error == EAGAIN ? 0 : error;
 }
 
-/* Before a disconnect; gives an errno. These types hold the first frame of a message once they were
- * asked for events, and libzmq aborts when the rest goes with the connection. So it is taken
- * whole. */
-int
-gw_keep_message(gw_socket_t *socket)
-{
+/* Takes a message whole before a disconnect; gives an errno. These types hold its first frame once
+ * they were asked for events, and libzmq aborts if the other frames end with the connection. */
+int gw_keep_message(gw_socket_t *socket) {
     if (!transfer_reads_ahead(socket)) return 0;
     int error = 0;
     if (socket->turn == GW_REP_READING && socket->kept.last == 0)
@@ -182,17 +147,15 @@ gw_keep_message(gw_socket_t *socket)
 
 /* ---- a REP's turns ---- */
 
-/* Takes the envelope of the next request; messages without a delimiter are dropped. */
-static int
-transfer_take_envelope(gw_socket_t *socket)
-{
+/* Takes the envelope of the next request, and drops messages without a delimiter. */
+static int transfer_take_envelope(gw_socket_t *socket) {
     gw_frames_t *envelope = &socket->envelope;
     zmq_msg_t message;
     int error;
     zmq_msg_init(&message);
     while (!(error = transfer_next_frame(socket, &message))) {
-        bool more = zmq_msg_more(&message),
-             delimiter = zmq_msg_size(&message) == 0 && envelope->last > 0;
+        bool more = zmq_msg_more(&message);
+        bool delimiter = zmq_msg_size(&message) == 0 && envelope->last > 0;
         error = transfer_add_frame(envelope, &message);
         if (error) break;
         if (!more) transfer_clear_frames(envelope);
@@ -204,9 +167,7 @@ transfer_take_envelope(gw_socket_t *socket)
     return error;
 }
 
-static int
-transfer_send_envelope(gw_socket_t *socket)
-{
+static int transfer_send_envelope(gw_socket_t *socket) {
     gw_frames_t *envelope = &socket->envelope;
     while (envelope->first < envelope->last) {
         int error = gw_zmq_send(socket->zmq, &envelope->messages[envelope->first], ZMQ_SNDMORE);
@@ -218,9 +179,7 @@ transfer_send_envelope(gw_socket_t *socket)
     return 0;
 }
 
-int
-gw_receive_indirectly(gw_socket_t *socket, zmq_msg_t *message)
-{
+int gw_receive_indirectly(gw_socket_t *socket, zmq_msg_t *message) {
     if (socket->type != ZMQ_REP) {
         int error = transfer_next_frame(socket, message);
         if (socket->kept.last == 0) socket->indirect = false;
@@ -233,9 +192,7 @@ gw_receive_indirectly(gw_socket_t *socket, zmq_msg_t *message)
     return error;
 }
 
-int
-gw_send_indirectly(gw_socket_t *socket, zmq_msg_t *message, int flags)
-{
+int gw_send_indirectly(gw_socket_t *socket, zmq_msg_t *message, int flags) {
     if (socket->type != ZMQ_REP) return gw_zmq_send(socket->zmq, message, flags);
     if (socket->turn == GW_REP_IDLE || socket->turn == GW_REP_READING) return EFSM;
     int error = socket->turn == GW_REP_OWES ? transfer_send_envelope(socket) : 0;
@@ -244,10 +201,8 @@ gw_send_indirectly(gw_socket_t *socket, zmq_msg_t *message, int flags)
     return error;
 }
 
-/* Of the events that libzmq tells; -1 with errno set. */
-static int
-transfer_indirect_events(gw_socket_t *socket, int events)
-{
+/* The user's events for libzmq's; -1 with errno set. */
+static int transfer_indirect_events(gw_socket_t *socket, int events) {
     bool kept = socket->kept.last > 0;
     if (socket->type != ZMQ_REP) return kept ? events | ZMQ_POLLIN : events;
     if (socket->turn == GW_REP_IDLE && (kept || events & ZMQ_POLLIN)) {
@@ -261,9 +216,7 @@ transfer_indirect_events(gw_socket_t *socket, int events)
     return socket->turn == GW_REP_READING ? ZMQ_POLLIN : ZMQ_POLLOUT;
 }
 
-int
-gw_socket_events(gw_socket_t *socket)
-{
+int gw_socket_events(gw_socket_t *socket) {
     int events = transfer_events(socket);
     if (RB_UNLIKELY(socket->indirect) && events >= 0) {
         events = transfer_indirect_events(socket, events);
@@ -272,9 +225,7 @@ gw_socket_events(gw_socket_t *socket)
     return events;
 }
 
-void
-gw_forget_frames(gw_socket_t *socket)
-{
+void gw_forget_frames(gw_socket_t *socket) {
     transfer_free_frames(&socket->kept);
     transfer_free_frames(&socket->envelope);
     socket->turn = GW_REP_IDLE;

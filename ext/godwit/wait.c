@@ -1,6 +1,6 @@
-/* The one place that waits (laws 1 and 2, ADR 1). A waiter enters its socket's wait queue, with a
- * wake-up of its own, before it gives up the GVL, which guards the queues. transfer.c wakes all
- * waiters after a call that may have consumed an edge. A waiter whose retry fails waits again. */
+/* The one place that waits (laws 1 and 2, ADR 1). A waiter has its own wake-up and enters its wait
+ * queue before it gives up the GVL, which guards the queues. transfer.c wakes all waiters after a
+ * call that may have consumed an edge. A waiter whose retry fails waits again. */
 #include "wait.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -9,33 +9,13 @@
 #include <ruby/thread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <time.h>
-#include <unistd.h>
-
-enum { A_DAY = 86400 }; /* seconds; a wait without deadline in a fiber looks again then */
 
 static ID id_for_fd;
 static VALUE guard_class;
 
-static int64_t
-wait_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
+static int64_t wait_now(void) { return gw_nanoseconds(CLOCK_MONOTONIC); }
 
-int64_t
-gw_milliseconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-gw_deadline_t
-gw_deadline(int64_t milliseconds)
-{
+gw_deadline_t gw_deadline(int64_t milliseconds) {
     if (milliseconds < 0) return GW_FOREVER;
     if (milliseconds == 0) return 0;
     int64_t start = wait_now();
@@ -48,12 +28,11 @@ gw_deadline(int64_t milliseconds)
 typedef struct {
     struct pollfd fds[2];
     gw_deadline_t deadline;
-    int ready; /* of ppoll; -2: not reached, since an interrupt was pending */
+    int ready; /* of ppoll; -2: not called, since an interrupt was pending */
+    gw_waiter_t *waiter;
 } poll_t;
 
-static void *
-wait_poll_both(void *argument)
-{
+static void *wait_poll_both(void *argument) {
     poll_t *poll = argument;
     struct timespec left, *timeout = NULL;
     if (poll->deadline != GW_FOREVER) {
@@ -67,50 +46,38 @@ wait_poll_both(void *argument)
     return NULL;
 }
 
-typedef struct {
-    poll_t poll;
-    gw_waiter_t *waiter;
-} thread_wait_t;
-
-/* As Ruby's own blocking calls, it checks interrupts before and after the wait. An interrupt that
- * Thread.handle_interrupt(… => :on_blocking) put off is taken here, and nowhere else. */
-static VALUE
-wait_without_gvl(VALUE argument)
-{
-    thread_wait_t *wait = (thread_wait_t *)argument;
+/* As Ruby's own blocking calls, it checks interrupts before and after the wait. Only here a thread
+ * takes an interrupt that Thread.handle_interrupt(… => :on_blocking) put off. */
+static VALUE wait_without_gvl(VALUE argument) {
+    poll_t *poll = (poll_t *)argument;
     unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
-    /* The child of a trap handler's fork. */
+    /* In the child of a trap handler's fork. */
     if (generation != atomic_load(&gw_generation)) return Qnil;
-    rb_nogvl(wait_poll_both, &wait->poll, gw_waiter_signal, wait->waiter,
-        RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
-    if (wait->poll.ready <= 0 || !wait->poll.fds[0].revents) rb_thread_check_ints();
+    rb_nogvl(wait_poll_both, poll, gw_waiter_signal, poll->waiter,
+            RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE);
+    if (poll->ready <= 0 || !poll->fds[0].revents) rb_thread_check_ints();
     return Qnil;
 }
 
 /* Gives the state of rb_protect: not 0 if an interrupt raised. */
-static int
-wait_in_thread(gw_waiter_t *waiter, int fd, gw_deadline_t deadline, bool *seen)
-{
+static int wait_in_thread(gw_waiter_t *waiter, int fd, gw_deadline_t deadline, bool *seen) {
     int state = 0;
-    thread_wait_t wait = {
-        .poll = {
-            .fds = {{.fd = fd, .events = POLLIN}, {.fd = waiter->wake_fd, .events = POLLIN}},
-            .deadline = deadline,
-            .ready = -2,
-        },
-        .waiter = waiter,
-    };
-    rb_protect(wait_without_gvl, (VALUE)&wait, &state);
-    *seen = wait.poll.ready > 0 && wait.poll.fds[0].revents;
+    poll_t poll = {.deadline = deadline, .ready = -2, .waiter = waiter};
+    poll.fds[0] = (struct pollfd){.fd = fd, .events = POLLIN};
+    poll.fds[1] = (struct pollfd){.fd = waiter->wake_fd, .events = POLLIN};
+    rb_protect(wait_without_gvl, (VALUE)&poll, &state);
+    *seen = poll.ready > 0 && poll.fds[0].revents;
     return state;
 }
 
-/* ---- waiting by way of an IO: in a fiber, or in a main thread that is not alone ---- */
+/* ---- waiting on an IO: in a fiber, or in a main thread beside others ---- */
 
-static void
-wait_guard_free(void *pointer)
-{
+static void wait_guard_mark(void *waiter) {
+    if (waiter) rb_gc_mark(((gw_waiter_t *)waiter)->io);
+}
+
+static void wait_guard_free(void *pointer) {
     gw_waiter_t *waiter = pointer;
     if (!waiter) return;
     gw_wait_queue_t *queue = waiter->queue;
@@ -121,31 +88,27 @@ wait_guard_free(void *pointer)
     gw_waiter_free(waiter);
 }
 
-/* Holds a fiber's waiter. A fiber whose thread died is collected while it waits, and its waiter
- * too. */
+/* Holds a fiber's waiter: a fiber whose thread has died may be collected while it waits. It has no
+ * size function, since it lives as long as one wait. */
 static const rb_data_type_t guard_type = {
-    .wrap_struct_name = "Godwit wait",
-    .function = {.dfree = wait_guard_free}, /* no mark: the queue's owner marks the IO; no size */
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY,
+        .wrap_struct_name = "Godwit wait",
+        .function = {.dmark = wait_guard_mark, .dfree = wait_guard_free},
+        .flags = RUBY_TYPED_FREE_IMMEDIATELY,
 };
 
 typedef struct {
-    VALUE self;
-    const char *operation;
+    gw_call_t *call;
     gw_waiter_t *waiter;
     int fd;
-    gw_deadline_t deadline;
-    bool ready; /* false: time is up, or it never came to waiting */
+    bool ready; /* false: time is up, or the wait did not begin */
 } io_wait_t;
 
-/* A child that is forked by a trap handler comes back into the main thread's wait, where Ruby would
- * go on polling the parent's descriptors. So in the child their epoll becomes a descriptor that is
+/* A child that a trap handler forks returns into the main thread's wait, where Ruby would go on
+ * polling the parent's descriptors. So the child replaces the epoll with a descriptor that is
  * always readable. */
 static _Thread_local gw_waiter_t *volatile main_waiter; /* of the thread that forks */
 
-static void
-wait_after_fork(void)
-{
+static void wait_after_fork(void) {
     if (!main_waiter || main_waiter->epoll_fd < 0) return;
     int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd < 0) return;
@@ -154,14 +117,12 @@ wait_after_fork(void)
 }
 
 /* Gives an errno. */
-static int
-wait_make_io(gw_waiter_t *waiter, int fd)
-{
+static int wait_make_io(gw_waiter_t *waiter, int fd) {
     struct epoll_event event = {.events = EPOLLIN};
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (epoll_fd < 0) return errno;
-    if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0
-        || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, waiter->wake_fd, &event) != 0) {
+    if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0 ||
+            epoll_ctl(epoll_fd, EPOLL_CTL_ADD, waiter->wake_fd, &event) != 0) {
         int error = errno;
         close(epoll_fd);
         return error;
@@ -171,32 +132,27 @@ wait_make_io(gw_waiter_t *waiter, int fd)
     return 0;
 }
 
-static VALUE
-wait_for_io(VALUE argument)
-{
+static VALUE wait_for_io(VALUE argument) {
     io_wait_t *wait = (io_wait_t *)argument;
-    VALUE timeout = INT2FIX(A_DAY); /* not nil: async 2.24 on Ruby 3.1 fails on it (ADR 7) */
+    gw_call_t *call = wait->call;
+    /* Not nil, on which async 2.24 fails with Ruby 3.1 (ADR 7). */
+    VALUE timeout = INT2FIX(GW_LONGEST_FIBER_WAIT);
     unsigned generation = atomic_load(&gw_generation);
     rb_thread_check_ints();
-    if (generation != atomic_load(&gw_generation)) return Qnil; /* see above */
+    if (generation != atomic_load(&gw_generation)) return Qnil;
     int error = NIL_P(wait->waiter->io) ? wait_make_io(wait->waiter, wait->fd) : 0;
-    if (error) gw_raise(error, wait->operation, wait->self, Qnil);
-    if (wait->deadline != GW_FOREVER) {
-        int64_t ns = wait->deadline - wait_now();
+    if (error) gw_raise(error, call->operation, call->self, Qnil);
+    if (call->deadline != GW_FOREVER) {
+        int64_t ns = call->deadline - wait_now();
         timeout = DBL2NUM(ns > 0 ? (double)ns / 1e9 : 0.0);
     }
     wait->ready = RTEST(rb_io_wait(wait->waiter->io, INT2NUM(RUBY_IO_READABLE), timeout));
     return Qnil;
 }
 
-static int
-wait_on_io(gw_call_t *call, gw_waiter_t *waiter, int fd, bool *seen)
-{
+static int wait_on_io(gw_call_t *call, gw_waiter_t *waiter, int fd, bool *seen) {
     int state = 0;
-    io_wait_t wait = {
-        .self = call->self, .operation = call->operation, .waiter = waiter, .fd = fd,
-        .deadline = call->deadline,
-    };
+    io_wait_t wait = {.call = call, .waiter = waiter, .fd = fd};
     VALUE guard = TypedData_Wrap_Struct(guard_class, &guard_type, waiter);
     if (NIL_P(rb_fiber_scheduler_current())) main_waiter = waiter;
     rb_protect(wait_for_io, (VALUE)&wait, &state);
@@ -207,75 +163,59 @@ wait_on_io(gw_call_t *call, gw_waiter_t *waiter, int fd, bool *seen)
     return state;
 }
 
+/* A fiber waits through its scheduler. A main thread beside others waits through Ruby's own wait,
+ * which polls for signals: Ruby 3.1 calls no unblock function for a signal that arrives between its
+ * check and our ppoll. */
+static int wait_once(gw_call_t *call, gw_waiter_t *waiter, int fd, bool *seen) {
+    bool by_io = !NIL_P(rb_fiber_scheduler_current()) ||
+            (!rb_thread_alone() && rb_thread_current() == rb_thread_main());
+    return by_io ? wait_on_io(call, waiter, fd, seen)
+                 : wait_in_thread(waiter, fd, call->deadline, seen);
+}
+
 /* ---- what the rest of the extension calls ---- */
 
-static bool
-wait_passed(gw_deadline_t deadline)
-{
+static bool wait_passed(gw_deadline_t deadline) {
     return deadline != GW_FOREVER && (deadline == 0 || wait_now() >= deadline);
 }
 
-/* A fiber waits by its scheduler. A main thread beside others waits by Ruby's own wait: Ruby 3.1
- * calls no unblock function for a signal between its check and our ppoll, while its wait polls for
- * signals. */
-static bool
-wait_by_io(void)
-{
-    if (!NIL_P(rb_fiber_scheduler_current())) return true;
-    return !rb_thread_alone() && rb_thread_current() == rb_thread_main();
-}
-
-/* Waits that this thread is in without a fiber scheduler: several where trap handlers wait too. */
+/* Waits of this thread without a fiber scheduler: several while a trap handler waits too. */
 static _Thread_local int waits_of_thread;
 
-bool
-gw_wait_interrupted(void)
-{
-    return waits_of_thread > 0;
-}
+bool gw_wait_interrupted(void) { return waits_of_thread > 0; }
 
-/* One wait in a queue, until `fd` is readable or the waiter is woken. Gives the state of
- * rb_protect. */
-static int
-wait_in_queue(
-    gw_wait_queue_t *queue, gw_call_t *call, short events, int fd, bool reuse, bool *again)
-{
+/* Waits in a queue until `fd` is readable or the waiter is woken. Gives the state of rb_protect. */
+static int wait_in_queue(
+        gw_wait_queue_t *queue, gw_call_t *call, short events, int fd, bool reuse, bool *again) {
     gw_waiter_t *waiter = gw_waiter_take(queue, reuse);
     if (!waiter) gw_raise(errno, call->operation, call->self, Qnil);
     waiter->events = events;
     gw_waiter_add(queue, waiter);
-
     bool seen;
     const int before = waits_of_thread;
     if (NIL_P(rb_fiber_scheduler_current())) waits_of_thread++;
-    int state = wait_by_io() ? wait_on_io(call, waiter, fd, &seen)
-                             : wait_in_thread(waiter, fd, call->deadline, &seen);
+    int state = wait_once(call, waiter, fd, &seen);
     waits_of_thread = before;
-    if (!reuse) { /* still in the queue, since others may run */
+    if (!reuse) { /* the waiter stays in the queue, since other fibers may run */
         int error = gw_waiter_close_io(waiter->io);
         if (!state) state = error;
     }
-
-    *again = seen || waiter->signalled; /* what came in the last moment is still taken */
+    *again = seen || waiter->signalled; /* a wake-up may come with the end of the time */
     gw_waiter_remove(queue, waiter);
     if (reuse) gw_waiter_keep(queue, waiter);
     else gw_waiter_free(waiter);
     return state;
 }
 
-/* Call it only when libzmq has just said EAGAIN with its mailbox drained (a failed receive, or
- * ZMQ_EVENTS read after a failed send), and nothing in between could give up the GVL. True: try
- * again. */
-bool
-gw_wait_on(gw_call_t *call, short events, int fd)
-{
+/* The caller has just got EAGAIN from libzmq with its mailbox drained: by a failed receive, or by
+ * ZMQ_EVENTS after a failed send. It has kept the GVL since. True: the caller tries again. */
+bool gw_wait_on(gw_call_t *call, short events, int fd) {
     gw_socket_t *socket = call->socket;
     bool again, messages = fd == socket->fd;
     if (call->deadline == 0) return false;
-    /* A thread-safe type's descriptor is still readable for what the last calls have seen. Reading
-     * it may consume a newer signal, so the caller tries once more. */
+    /* The descriptor of a thread-safe type stays readable after a call has seen the message.
+     * Reading it may consume a newer signal, so the caller tries once more. */
     if (RB_UNLIKELY(socket->poller != NULL) && messages && gw_take_signal(socket)) return true;
-
     gw_wait_queue_t *queue = messages ? &socket->queue : &socket->monitor_waiters;
     if (RB_UNLIKELY(socket->look != NULL) && messages) socket->look(socket);
     int state = wait_in_queue(queue, call, events, fd, messages, &again);
@@ -291,64 +231,39 @@ gw_wait_on(gw_call_t *call, short events, int fd)
     return again || !wait_passed(call->deadline);
 }
 
-bool
-gw_wait(gw_call_t *call, short events)
-{
-    return gw_wait_on(call, events, call->socket->fd);
-}
+bool gw_wait(gw_call_t *call, short events) { return gw_wait_on(call, events, call->socket->fd); }
 
-/* For the end of a context: the descriptor of its reaper, no socket. */
-bool
-gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline)
-{
+bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline) {
+    gw_call_t call = {.self = self, .operation = operation, .deadline = deadline};
     struct pollfd look = {.fd = fd, .events = POLLIN};
     while (poll(&look, 1, 0) == 0) {
-        if (wait_passed(deadline)) return false;
-        int state = 0;
         bool seen;
-        gw_waiter_t waiter = {.epoll_fd = -1, .io = Qnil};
-        waiter.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (waiter.wake_fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-            rb_gc(); /* as Ruby does for its files: each closed context holds one until then */
-            waiter.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (wait_passed(deadline)) return false;
+        gw_waiter_t *waiter = gw_waiter_take(NULL, false);
+        if (!waiter && (errno == EMFILE || errno == ENFILE)) {
+            rb_gc(); /* a closed context holds a descriptor until it is collected */
+            waiter = gw_waiter_take(NULL, false);
         }
-        if (waiter.wake_fd < 0) gw_raise(errno, operation, self, Qnil);
-        if (!wait_by_io()) {
-            state = wait_in_thread(&waiter, fd, deadline, &seen);
-        }
-        else {
-            io_wait_t wait = {
-                .self = self,
-                .operation = operation,
-                .waiter = &waiter,
-                .fd = fd,
-                .deadline = deadline,
-            };
-            rb_protect(wait_for_io, (VALUE)&wait, &state);
-            int failed = gw_waiter_close_io(waiter.io);
-            if (!state) state = failed;
-        }
-        close(waiter.wake_fd);
+        if (!waiter) gw_raise(errno, operation, self, Qnil);
+        int state = wait_once(&call, waiter, fd, &seen), failed = gw_waiter_close_io(waiter->io);
+        gw_waiter_free(waiter);
+        if (!state) state = failed;
         if (state) rb_jump_tag(state);
     }
     return true;
 }
 
-/* ---- waiting for many: pollers (ADR 13) ---- */
+/* ---- pollers (ADR 13) ---- */
 
 /* Linux allows 500 epolls over one that holds others, and 100 below a scheduler's own epoll. */
-static bool
-wait_too_many_epolls(void)
-{
+static bool wait_too_many_epolls(void) {
     VALUE error = rb_errinfo();
     if (!RB_TYPE_P(error, T_OBJECT)) return false; /* a kill or a throw */
-    return RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("EINVAL"))))
-        || RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("ELOOP"))));
+    return RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("EINVAL")))) ||
+            RTEST(rb_obj_is_kind_of(error, rb_const_get(rb_mErrno, rb_intern("ELOOP"))));
 }
 
-bool
-gw_group_wait(gw_call_t *call, gw_group_t *group)
-{
+bool gw_group_wait(gw_call_t *call, gw_group_t *group) {
     bool again;
     if (call->deadline == 0) return false;
     int state = wait_in_queue(&group->queue, call, ZMQ_POLLIN, group->epoll_fd, true, &again);
@@ -365,9 +280,8 @@ gw_group_wait(gw_call_t *call, gw_group_t *group)
     if (state && wait_too_many_epolls()) {
         rb_set_errinfo(Qnil);
         gw_raise_detail("PollerError", call->operation,
-            rb_str_new_cstr("too many fibers wait on it, for Linux allows some 100: let one wait "
-                            "and tell the others, "
-                            "or make more pollers"));
+                "too many fibers wait on it, for Linux allows some 100: let one wait and tell the "
+                "others, or make more pollers");
     }
     if (state) rb_jump_tag(state);
     return again || !wait_passed(call->deadline);
@@ -375,9 +289,7 @@ gw_group_wait(gw_call_t *call, gw_group_t *group)
 
 /* ---- fairness among fibers ---- */
 
-bool
-gw_yield_turn(unsigned *turns)
-{
+bool gw_yield_turn(unsigned *turns) {
     if (RB_LIKELY(++*turns < GW_TURNS)) return false;
     *turns = 0;
     VALUE scheduler = rb_fiber_scheduler_current();
@@ -386,9 +298,7 @@ gw_yield_turn(unsigned *turns)
     return true;
 }
 
-void
-gw_init_wait(void)
-{
+void gw_init_wait(void) {
     gw_after_fork(wait_after_fork);
     id_for_fd = rb_intern("for_fd");
     guard_class = rb_class_new(rb_cObject);

@@ -9,10 +9,14 @@ typedef enum { GW_NEW, GW_OPEN, GW_IN_PROXY, GW_CLOSING, GW_CLOSED } gw_state_t;
 
 /* A REQ whose peer vanished in mid-message, and what it still owes libzmq (see send.c). */
 typedef enum {
-    GW_REQ_SOUND, GW_REQ_CUT, GW_REQ_OWES_DELIMITER, GW_REQ_OWES_END, GW_REQ_OWES_RELAX
+    GW_REQ_SOUND,
+    GW_REQ_CUT,
+    GW_REQ_OWES_DELIMITER,
+    GW_REQ_OWES_END,
+    GW_REQ_OWES_RELAX
 } gw_req_repair_t;
 
-/* What a message must look like on this type; all but the first are draft types. */
+/* The form of a socket type's messages; all but the first belong to draft types. */
 typedef enum {
     GW_FORM_ANY,
     GW_FORM_SINGLE,   /* one frame */
@@ -24,111 +28,108 @@ typedef enum {
 /* The turns of a REP. READING has the envelope of a request, REPLYING has sent it back. */
 typedef enum { GW_REP_IDLE, GW_REP_READING, GW_REP_OWES, GW_REP_REPLYING } gw_rep_turn_t;
 
-/* Those from `first` to before `last`; both are 0 when there is none. */
+/* A list of messages, from `first` to before `last`. */
 typedef struct {
-    zmq_msg_t *messages;          /* owned, room for so many */
-    int first, last, room;
+    zmq_msg_t *messages; /* owned */
+    int first, last, capacity;
 } gw_frames_t;
 
-/* The threads and fibers that wait for one thing. Guarded by the GVL. */
+/* The threads and fibers that wait for one event. Guarded by the GVL. */
 typedef struct gw_wait_queue {
     struct gw_waiter *first, *last; /* owned, in order of arrival */
-    struct gw_waiter *spare;      /* owned: kept for the next wait, with their descriptors */
+    struct gw_waiter *spare;        /* owned: kept for the next wait, with their descriptors */
     void (*emptied)(struct gw_wait_queue *queue); /* the last waiter left a closing object */
 } gw_wait_queue_t;
 
+/* Guarded by the GVL; in state GW_IN_PROXY the proxy's loop alone uses it, without the GVL. */
 typedef struct gw_socket {
-    void *zmq;                    /* owned while state is OPEN, IN_PROXY or CLOSING */
-    gw_context_t *context;        /* retained */
-    struct gw_socket *prev, *next; /* of context->sockets */
-    gw_wait_queue_t queue;        /* waits for messages, room, subscriptions */
-    gw_wait_queue_t monitor_waiters; /* waits for monitor events: messages need not look at it */
-    struct gw_watch *watches;     /* borrowed: its places in pollers */
-    struct gw_peers *peers;       /* owned: while it counts its peers */
-    struct gw_monitor *monitor;   /* owned: while a Monitor or the peer count listens to it */
-    void (*look)(struct gw_socket *socket); /* empties the monitor now and then; NULL: no monitor */
-    struct gw_proxy *proxy;       /* borrowed: while a proxy has it, also when it is closed then */
-    void *poller;                 /* owned: a thread-safe type's zmq_poller; NULL for the others */
-    rb_encoding *encoding;        /* borrowed: of the Strings it receives */
-    long subscriptions;           /* PUB: live subscriptions, see gw_drain_subscriptions */
-    int64_t drained;              /* PUB: when they were last read, ms */
-    int64_t receive_timeout;      /* ms; libzmq never sees a blocking call, so it is kept here */
+    void *zmq;                       /* owned while state is OPEN, IN_PROXY or CLOSING */
+    gw_context_t *context;           /* retained */
+    struct gw_socket *prev, *next;   /* of context->sockets */
+    gw_wait_queue_t queue;           /* waits for messages, room or subscriptions */
+    gw_wait_queue_t monitor_waiters; /* waits for monitor events: messages do not wake it */
+    struct gw_watch *watches;        /* borrowed: its watches in pollers */
+    struct gw_peers *peers;          /* owned: while the socket counts its peers */
+    struct gw_monitor *monitor;      /* owned: while a Monitor or the peer count listens to it */
+    void (*look)(struct gw_socket *socket); /* drains the monitor every few ms; NULL: no monitor */
+    struct gw_proxy *proxy;  /* borrowed: the proxy that uses it, also when it is closed then */
+    void *poller;            /* owned: a thread-safe type's zmq_poller; NULL for the others */
+    rb_encoding *encoding;   /* borrowed: of the Strings it receives */
+    long subscriptions;      /* PUB: live subscriptions, see gw_drain_subscriptions */
+    int64_t drained;         /* PUB: when they were last read, ms */
+    int64_t receive_timeout; /* ms; kept here, since libzmq never gets a blocking call */
     int64_t send_timeout;
-    size_t copy_threshold;        /* bytes from which on frozen Strings are sent in place */
-    uint64_t ractor;              /* its owner; only that one uses it */
+    size_t copy_threshold; /* bytes from which on frozen Strings are sent in place */
+    uint64_t ractor;       /* the Ractor that owns and uses it */
     unsigned generation;
-    unsigned turns;               /* messages since a fiber last yielded */
-    int fd;                       /* borrowed from libzmq: ZMQ_FD, or the descriptor of `poller` */
-    /* owned: epoll that remembers edges, see wait_queue.c; -1 before */
-    int edge_fd;
-    int type;                     /* libzmq's */
-    int proxy_linger;             /* ms, while a proxy has it */
-    gw_frames_t kept;             /* received before a disconnect, not yet read */
-    gw_frames_t envelope;         /* REP: of the request that it has */
+    unsigned turns;       /* messages since a fiber last yielded */
+    int fd;               /* borrowed from libzmq: ZMQ_FD, or the descriptor of `poller` */
+    int edge_fd;          /* owned: epoll that remembers edges, see wait_queue.c; -1 before */
+    int type;             /* libzmq's number */
+    int proxy_linger;     /* ms, while a proxy uses it */
+    gw_frames_t kept;     /* received before a disconnect, not yet read */
+    gw_frames_t envelope; /* REP: of the request in hand */
     gw_state_t state;
     gw_rep_turn_t turn;
     gw_req_repair_t repair;
     gw_form_t form;
-    bool publisher;               /* a PUB made of an XPUB: it counts and drops subscriptions */
-    bool relaxed, correlate;      /* REQ: libzmq does not tell them */
-    bool stale_reply_pipe;        /* REQ: libzmq may take a peer that is gone for the replier */
-    long cut_left;                /* REQ: parts not sent when it was cut */
-    bool attached;                /* it has or had an endpoint: its high-water marks are fixed */
-    bool indirect;                /* its frames and events go through transfer.c */
-    bool in_batch;                /* transfer.c settles after the batch, see gw_batch */
-    bool sent;                    /* it sent a message */
-    /* It has or had an endpoint of udp://, where messages are small. */
-    bool udp;
-    bool counting;                /* peers are to be counted from the first endpoint on */
+    bool publisher;          /* a PUB made of an XPUB: it counts and drops subscriptions */
+    bool relaxed, correlate; /* REQ: options that libzmq does not return */
+    bool stale_reply_pipe;   /* REQ: libzmq may expect the reply from a peer that is gone */
+    long cut_left;           /* REQ: parts not sent when the message was cut */
+    bool attached;           /* it has or had an endpoint: its high-water marks are fixed */
+    bool indirect;           /* transfer.c handles its frames and events */
+    bool in_batch;           /* transfer.c settles after the batch, see gw_batch */
+    bool sent;               /* it has sent a message */
+    bool udp;                /* it has or had an endpoint of udp://, where messages are small */
+    bool counting;           /* it counts its peers from the first endpoint on */
 } gw_socket_t;
 
 /* Whether the socket belongs to the parent process. */
-static inline bool
-gw_socket_forked(const gw_socket_t *socket)
-{
+static inline bool gw_socket_forked(const gw_socket_t *socket) {
     return socket->generation != atomic_load_explicit(&gw_generation, memory_order_relaxed);
 }
 
 /* ---- pool.c ---- */
 
-/* With a copy of the bytes; gives an errno. */
+/* Makes a message with a copy of the bytes. Gives an errno. Needs no lock. */
 int gw_message_init(zmq_msg_t *message, const char *data, size_t size);
 
 /* ---- wait_queue.c ---- */
 
 typedef struct gw_waiter {
     struct gw_waiter *prev, *next;
-    gw_wait_queue_t *queue;       /* borrowed; NULL once its socket or poller was freed */
-    VALUE io;                     /* IO over epoll_fd, for a fiber scheduler; nil at first */
-    int wake_fd;                  /* owned eventfd: this waiter's own wake-up */
-    int epoll_fd;                 /* owned by io; -1 before */
+    gw_wait_queue_t *queue; /* borrowed; NULL once its socket or poller was freed */
+    VALUE io;               /* IO over epoll_fd, for a fiber scheduler; nil at first */
+    int wake_fd;            /* owned eventfd: the wake-up of this waiter alone */
+    int epoll_fd;           /* owned by io; -1 before */
     short events;
-    volatile bool signalled;      /* wake_fd was written */
+    volatile bool signalled; /* wake_fd was written */
 } gw_waiter_t;
 
 /* Sockets and IOs that one poller waits for. An edge-triggered epoll remembers which were written
- * or read. Those, and the ones that were ready last time, are due: asked before the next wait. */
+ * or read. These, and those that were ready at the last wait, are due: the poller asks them before
+ * the next wait. */
 typedef struct gw_group {
     gw_wait_queue_t queue;
     struct gw_watch *due, *last_due; /* borrowed */
-    int epoll_fd;                 /* owned while state is OPEN or CLOSING */
+    int epoll_fd;                    /* owned while state is OPEN or CLOSING */
     unsigned generation;
-    unsigned turns;               /* waits that needed no waiting since a fiber last yielded */
+    unsigned turns; /* waits that returned at once since a fiber last yielded */
     gw_state_t state;
 } gw_group_t;
 
-/* The place of one socket or IO in a group. */
+/* One socket or IO in a group. */
 typedef struct gw_watch {
-    struct gw_watch *prev, *next; /* of socket->watches */
+    struct gw_watch *next; /* of socket->watches */
     struct gw_watch *prev_due, *next_due;
-    gw_group_t *group;            /* borrowed */
-    gw_socket_t *socket;          /* borrowed; NULL for an IO, or once it was freed */
-    VALUE object;                 /* what was registered */
-    VALUE io;                     /* its IO, or nil */
-    /* Names it in the epoll, which may outlive its memory in a child. */
-    uint64_t serial;
-    int fd;                       /* borrowed: in the group's epoll; -1: not there */
-    short events;                 /* asked for */
+    gw_group_t *group;   /* borrowed */
+    gw_socket_t *socket; /* borrowed; NULL for an IO, or once it was freed */
+    VALUE object;        /* what was registered */
+    VALUE io;            /* its IO, or nil */
+    uint64_t serial;     /* its name in the epoll, which may outlive the watch in a child */
+    int fd;              /* borrowed: in the group's epoll; -1: not there */
+    short events;        /* asked for */
     bool due;
 } gw_watch_t;
 
@@ -148,11 +149,12 @@ void gw_wait_queue_mark(gw_wait_queue_t *queue);
 void gw_wait_queue_compact(gw_wait_queue_t *queue);
 size_t gw_wait_queue_size(const gw_wait_queue_t *queue);
 long gw_wait_queue_count(const gw_wait_queue_t *queue); /* threads and fibers that wait in it */
-void gw_watch_touch(gw_watch_t *watch);    /* it is due; wakes the waiters of its group */
-void gw_wake_all(gw_socket_t *socket);     /* all waiters but the monitor's; pollers too */
+void gw_watch_touch(gw_watch_t *watch); /* makes it due, and wakes the waiters of its group */
+void gw_wake_all(gw_socket_t *socket);  /* all waiters but the monitor's; pollers too */
 void gw_wake_monitor_waiters(gw_socket_t *socket);
 bool gw_edge_passed(gw_socket_t *socket);
-bool gw_take_signal(gw_socket_t *socket);  /* of a thread-safe type */
+void gw_forget_edges(gw_socket_t *socket);
+bool gw_take_signal(gw_socket_t *socket); /* of a thread-safe type */
 
 /* ---- wait.c ---- */
 
@@ -161,25 +163,21 @@ typedef int64_t gw_deadline_t; /* ns on the monotonic clock, or GW_FOREVER */
 /* What one public call carries through its tries and waits. */
 typedef struct {
     VALUE self;
-    gw_socket_t *socket;          /* NULL when it is a poller's */
+    gw_socket_t *socket; /* NULL when it is a poller's */
     const char *operation;
     gw_deadline_t deadline;
-    struct gw_tracker *tracker;   /* borrowed: of a send that is tracked; else NULL */
-    /* A wait that ends since the socket was closed returns: something is left to read. */
-    bool quiet;
+    struct gw_tracker *tracker; /* borrowed: of a send that is tracked; else NULL */
+    bool quiet;                 /* a close of the socket ends the wait without an error */
 } gw_call_t;
 
-enum { GW_TURNS = 128 }; /* messages that a fiber may move before it lets others run */
-
+/* The functions that wait give false when time is up. They raise on close and on interrupts. */
 gw_deadline_t gw_deadline(int64_t milliseconds);
-bool gw_wait(gw_call_t *call, short events); /* false: time is up. Raises on close and interrupts */
-/* On another descriptor than the socket's. */
-bool gw_wait_on(gw_call_t *call, short events, int fd);
+bool gw_wait(gw_call_t *call, short events);
+bool gw_wait_on(gw_call_t *call, short events, int fd); /* on another descriptor of the socket */
 bool gw_wait_fd(VALUE self, const char *operation, int fd, gw_deadline_t deadline); /* no socket */
-bool gw_wait_interrupted(void); /* whether this is a trap handler that interrupted a wait */
-bool gw_group_wait(gw_call_t *call, gw_group_t *group); /* as gw_wait; with nothing due */
-int64_t gw_milliseconds_now(void); /* coarse, monotonic */
-bool gw_yield_turn(unsigned *turns); /* every GW_TURNS calls other fibers run: then true */
+bool gw_group_wait(gw_call_t *call, gw_group_t *group); /* only while nothing is due */
+bool gw_wait_interrupted(void);      /* whether this is a trap handler that interrupted a wait */
+bool gw_yield_turn(unsigned *turns); /* true: this was call GW_TURNS, and other fibers ran */
 void gw_init_wait(void);
 
 #endif

@@ -1,16 +1,13 @@
-/* Wait queues: the waiters of a socket, a monitor or a poller, and how they are woken. All of it
- * needs the GVL, but for gw_waiter_signal. */
+/* Wait queues: the waiters of a socket, a monitor or a poller, and how they are woken. All
+ * functions but gw_waiter_signal need the GVL. */
 #include "wait.h"
 #include <ruby/io.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 /* ---- one waiter ---- */
 
-void
-gw_waiter_add(gw_wait_queue_t *queue, gw_waiter_t *waiter)
-{
+void gw_waiter_add(gw_wait_queue_t *queue, gw_waiter_t *waiter) {
     waiter->next = NULL;
     waiter->prev = queue->last;
     if (queue->last) queue->last->next = waiter;
@@ -18,9 +15,7 @@ gw_waiter_add(gw_wait_queue_t *queue, gw_waiter_t *waiter)
     queue->last = waiter;
 }
 
-void
-gw_waiter_remove(gw_wait_queue_t *queue, gw_waiter_t *waiter)
-{
+void gw_waiter_remove(gw_wait_queue_t *queue, gw_waiter_t *waiter) {
     if (waiter->prev) waiter->prev->next = waiter->next;
     else queue->first = waiter->next;
     if (waiter->next) waiter->next->prev = waiter->prev;
@@ -28,31 +23,23 @@ gw_waiter_remove(gw_wait_queue_t *queue, gw_waiter_t *waiter)
     waiter->prev = waiter->next = NULL;
 }
 
-/* Ruby may call it from a signal handler. */
-void
-gw_waiter_signal(void *argument)
-{
+/* Ruby may call it from a signal handler, without the GVL. */
+void gw_waiter_signal(void *argument) {
     gw_waiter_t *waiter = argument;
-    uint64_t one = 1;
     waiter->signalled = true;
-    ssize_t written = write(waiter->wake_fd, &one, sizeof one);
-    (void)written; /* fails only when the counter is full, and then it is readable anyway */
+    gw_event_signal(waiter->wake_fd);
 }
 
-void
-gw_waiter_wake(gw_waiter_t *waiter)
-{
+void gw_waiter_wake(gw_waiter_t *waiter) {
     if (!waiter->signalled) gw_waiter_signal(waiter);
 }
 
-gw_waiter_t *
-gw_waiter_take(gw_wait_queue_t *queue, bool reuse)
-{
+/* NULL for a queue: the waiter belongs to no object. */
+gw_waiter_t *gw_waiter_take(gw_wait_queue_t *queue, bool reuse) {
     gw_waiter_t *waiter = reuse ? queue->spare : NULL;
     if (waiter) {
         queue->spare = waiter->next;
-    }
-    else {
+    } else {
         int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (fd < 0) return NULL;
         waiter = ZALLOC(gw_waiter_t);
@@ -64,31 +51,19 @@ gw_waiter_take(gw_wait_queue_t *queue, bool reuse)
     return waiter;
 }
 
-/* For the next wait in this queue. */
-void
-gw_waiter_keep(gw_wait_queue_t *queue, gw_waiter_t *waiter)
-{
-    uint64_t count;
-    if (waiter->signalled) {
-        waiter->signalled = false;
-        ssize_t got = read(waiter->wake_fd, &count, sizeof count);
-        (void)got;
-    }
+void gw_waiter_keep(gw_wait_queue_t *queue, gw_waiter_t *waiter) {
+    if (waiter->signalled) gw_event_clear(waiter->wake_fd);
+    waiter->signalled = false;
     waiter->next = queue->spare;
     queue->spare = waiter;
 }
 
-void
-gw_waiter_free(gw_waiter_t *waiter)
-{
-    close(waiter->wake_fd); /* the epoll descriptor is its IO's, which the collector closes */
+void gw_waiter_free(gw_waiter_t *waiter) {
+    close(waiter->wake_fd); /* the collector closes the IO, which owns the epoll descriptor */
     xfree(waiter);
 }
 
-/* Nothing for nil. */
-int
-gw_waiter_close_io(VALUE io)
-{
+int gw_waiter_close_io(VALUE io) {
     int state = 0;
     if (!NIL_P(io)) rb_protect(rb_io_close, io, &state);
     return state;
@@ -96,15 +71,11 @@ gw_waiter_close_io(VALUE io)
 
 /* ---- a queue ---- */
 
-void
-gw_wait_queue_wake(gw_wait_queue_t *queue)
-{
+void gw_wait_queue_wake(gw_wait_queue_t *queue) {
     for (gw_waiter_t *waiter = queue->first; waiter; waiter = waiter->next) gw_waiter_wake(waiter);
 }
 
-void
-gw_wait_queue_free_spares(gw_wait_queue_t *queue)
-{
+void gw_wait_queue_free_spares(gw_wait_queue_t *queue) {
     gw_waiter_t *next;
     for (gw_waiter_t *waiter = queue->spare; waiter; waiter = next) {
         next = waiter->next;
@@ -113,55 +84,43 @@ gw_wait_queue_free_spares(gw_wait_queue_t *queue)
     queue->spare = NULL;
 }
 
-/* Their epoll descriptors go now, not when the collector comes. Not called by it. */
-void
-gw_wait_queue_close_spares(gw_wait_queue_t *queue)
-{
+/* Closes the epoll descriptors of the spare waiters now, not at the next collection. */
+void gw_wait_queue_close_spares(gw_wait_queue_t *queue) {
     VALUE error = rb_errinfo(), ios = rb_ary_new();
     for (gw_waiter_t *waiter = queue->spare; waiter; waiter = waiter->next) {
         if (!NIL_P(waiter->io)) rb_ary_push(ios, waiter->io);
     }
-    gw_wait_queue_free_spares(queue); /* first: other fibers may run while an IO is closed */
+    gw_wait_queue_free_spares(queue); /* first, since other fibers may run while an IO is closed */
     for (VALUE io; !NIL_P(io = rb_ary_pop(ios));) {
         if (gw_waiter_close_io(io)) rb_set_errinfo(error);
     }
 }
 
-/* The object behind the queue is collected. A waiter that is left is a fiber's, which is collected
- * too: its guard frees the waiter. */
-void
-gw_wait_queue_free(gw_wait_queue_t *queue)
-{
+/* The object behind the queue is being collected. A waiter that is left belongs to a fiber that is
+ * collected too; the fiber's guard frees the waiter. */
+void gw_wait_queue_free(gw_wait_queue_t *queue) {
     gw_wait_queue_free_spares(queue);
     for (gw_waiter_t *waiter = queue->first; waiter; waiter = waiter->next) waiter->queue = NULL;
     queue->first = queue->last = NULL;
 }
 
-void
-gw_wait_queue_mark(gw_wait_queue_t *queue)
-{
+void gw_wait_queue_mark(gw_wait_queue_t *queue) {
     for (gw_waiter_t *one = queue->spare; one; one = one->next) rb_gc_mark_movable(one->io);
     for (gw_waiter_t *one = queue->first; one; one = one->next) rb_gc_mark_movable(one->io);
 }
 
-void
-gw_wait_queue_compact(gw_wait_queue_t *queue)
-{
+void gw_wait_queue_compact(gw_wait_queue_t *queue) {
     for (gw_waiter_t *one = queue->spare; one; one = one->next) one->io = rb_gc_location(one->io);
     for (gw_waiter_t *one = queue->first; one; one = one->next) one->io = rb_gc_location(one->io);
 }
 
-size_t
-gw_wait_queue_size(const gw_wait_queue_t *queue)
-{
+size_t gw_wait_queue_size(const gw_wait_queue_t *queue) {
     size_t size = 0;
     for (gw_waiter_t *waiter = queue->spare; waiter; waiter = waiter->next) size += sizeof *waiter;
     return size;
 }
 
-long
-gw_wait_queue_count(const gw_wait_queue_t *queue)
-{
+long gw_wait_queue_count(const gw_wait_queue_t *queue) {
     long count = 0;
     for (gw_waiter_t *waiter = queue->first; waiter; waiter = waiter->next) count++;
     return count;
@@ -169,9 +128,7 @@ gw_wait_queue_count(const gw_wait_queue_t *queue)
 
 /* ---- what a socket's waiters wait for ---- */
 
-void
-gw_watch_touch(gw_watch_t *watch)
-{
+void gw_watch_touch(gw_watch_t *watch) {
     gw_group_t *group = watch->group;
     if (watch->due) return;
     watch->due = true;
@@ -183,46 +140,40 @@ gw_watch_touch(gw_watch_t *watch)
     gw_wait_queue_wake(&group->queue);
 }
 
-/* What changed the socket may have left no edge, so its pollers look at it too. */
-void
-gw_wake_all(gw_socket_t *socket)
-{
+/* Also touches the socket in its pollers: a change may leave no edge. */
+void gw_wake_all(gw_socket_t *socket) {
     gw_wait_queue_wake(&socket->queue);
     for (gw_watch_t *watch = socket->watches; watch; watch = watch->next) gw_watch_touch(watch);
 }
 
-void
-gw_wake_monitor_waiters(gw_socket_t *socket)
-{
-    gw_wait_queue_wake(&socket->monitor_waiters);
-}
+void gw_wake_monitor_waiters(gw_socket_t *socket) { gw_wait_queue_wake(&socket->monitor_waiters); }
 
-/* Whether ZMQ_FD was written or read since the last look, also when nothing is left of it. An
- * edge-triggered epoll remembers each edge and reports it, since the descriptor is always writable.
- * True where that cannot be known. */
-bool
-gw_edge_passed(gw_socket_t *socket)
-{
+/* Whether ZMQ_FD was written or read since the last call, even if its counter is 0 again. An edge-
+ * triggered epoll remembers each edge and reports it, since the descriptor is always writable.
+ * Without a descriptor for the epoll the answer is true. */
+bool gw_edge_passed(gw_socket_t *socket) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET};
     if (socket->edge_fd < 0) {
         int fd = epoll_create1(EPOLL_CLOEXEC);
         if (fd < 0) return true;
+        socket->edge_fd = fd;
         if (epoll_ctl(fd, EPOLL_CTL_ADD, socket->fd, &event) != 0) {
-            close(fd);
+            gw_forget_edges(socket);
             return true;
         }
-        socket->edge_fd = fd;
     }
     return epoll_wait(socket->edge_fd, &event, 1, 0) != 0;
 }
 
-/* The eventfd of a thread-safe socket stays readable until it is read, which no call on the socket
- * does. The signal may be for any waiter, so its reader wakes all. */
-bool
-gw_take_signal(gw_socket_t *socket)
-{
-    uint64_t count;
-    if (read(socket->fd, &count, sizeof count) < 0) return false;
+void gw_forget_edges(gw_socket_t *socket) {
+    if (socket->edge_fd >= 0) close(socket->edge_fd);
+    socket->edge_fd = -1;
+}
+
+/* The eventfd of a thread-safe socket stays readable until it is read; no call on the socket reads
+ * it. The signal may be meant for any waiter, so its reader wakes all. */
+bool gw_take_signal(gw_socket_t *socket) {
+    if (!gw_event_clear(socket->fd)) return false;
     gw_wake_all(socket);
     return true;
 }

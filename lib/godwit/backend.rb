@@ -4,15 +4,14 @@ require_relative "backend/contract"
 require_relative "backend/libzmq"
 
 module Godwit
-  # What talks to libzmq: the C extension on CRuby, the gem ffi on other Rubies and where
-  # GODWIT_BACKEND=ffi asks for it. It supplies the primitives that {Contract} lists.
+  # Calls libzmq: through the C extension on CRuby, through the gem ffi on other Rubies and with
+  # GODWIT_BACKEND=ffi. A backend supplies the primitives that {Contract} lists.
   # @private
   module Backend
     CHOICES = %w[native ffi].freeze
     WITHOUT_EXTENSION = %w[jruby truffleruby].freeze
 
-    # @return [String] "native" or "ffi"
-    # @raise [LoadError] when GODWIT_BACKEND names neither
+    # @raise [LoadError] for another name in GODWIT_BACKEND
     def self.choose(wanted = ENV["GODWIT_BACKEND"], engine = RUBY_ENGINE)
       return WITHOUT_EXTENSION.include?(engine) ? "ffi" : "native" if wanted.nil? || wanted.empty?
       return wanted if CHOICES.include?(wanted)
@@ -30,6 +29,6 @@ module Godwit
     Contract.check(IMPLEMENTATION)
   end
 
-  # @return [Symbol] which backend runs: `:native`, the C extension, or `:ffi`
+  # @return [Symbol] the running backend: `:native`, the C extension, or `:ffi`
   BACKEND = Backend::IMPLEMENTATION::NAME
 end

@@ -4,8 +4,8 @@ require "socket"
 require_relative "../godwit"
 
 module Godwit
-  # Discovery on a local network: broadcasts a short payload over UDP, again and again, and hears
-  # those of others. On the wire it is CZMQ's zbeacon (IPv4, the payload alone in each datagram).
+  # Discovery on a local network: broadcasts a short payload over UDP at an interval, and receives
+  # the payloads of others. On the wire it is CZMQ's zbeacon (IPv4; a datagram is the payload).
   #
   #   Godwit::Beacon.new(9999) do |beacon|
   #     beacon.publish("work 5555")            # at once, then every second
@@ -13,59 +13,47 @@ module Godwit
   #     address, payload = beacon.recv(timeout: 5)
   #   end
   #
-  # A thread of its own sends and hears, on the monotonic clock, whether anybody receives or not.
+  # A thread of its own sends and receives, on the monotonic clock.
   #
-  # **Threads, fibers, signals**: any may call any method; each beacon that is heard goes to one
-  # caller of {#recv}. Waits end within 0.1 s on `Thread#kill`, `Thread#raise`, `Timeout`, signals
-  # and {#close}; under a `Fiber.scheduler` other fibers run meanwhile. In a `trap` block only
-  # {#close} and {#closed?} work. **Fork**: in a child every method raises {ForkedError}, and the
-  # parent's goes on. **Garbage collector**: one that is dropped is closed. **Ractors**: it belongs
-  # to the one that made it.
+  # **Threads, fibers, signals**: any thread may call any method; {#recv} gives each payload to one
+  # caller. Waits end within 0.1 s on `Thread#kill`, `Thread#raise`, `Timeout`, signals and
+  # {#close}; under a `Fiber.scheduler` other fibers run meanwhile. In a `trap` block only {#close}
+  # and {#closed?} work. **Fork**: in a child every method raises {ForkedError}; the parent's Beacon
+  # goes on. **Garbage collector**: it closes a Beacon without references. **Ractors**: a Beacon
+  # belongs to the Ractor that made it.
   #
-  # @see https://rfc.zeromq.org/spec/20/ ZRE, which puts its own payload into such beacons
+  # @see https://rfc.zeromq.org/spec/20/ ZRE, which defines a payload for such beacons
   # @see http://czmq.zeromq.org/manual:zbeacon zbeacon(3)
   class Beacon
     extend Keywords
     include Enumerable
 
-    # Bytes that a payload may have.
+    # Most bytes of a payload.
     MOST_BYTES = 255
-    # Beacons that are kept for a reader who is late, where nothing else is said.
+    # Default of the most payloads that are kept for {#recv}.
     LIMIT = 1000
-    # Seconds between two broadcasts, at least.
+    # Shortest interval in seconds.
     SHORTEST = 0.001
 
     class << self
-      undef_method :allocate # without initialize it is nothing
+      undef_method :allocate # initialize must run
 
-      # Opens one. With a block: yields it, closes it afterwards, and gives the block's value.
+      # Opens one. With a block: yields it, closes it afterwards, and returns the block's value.
+      # @param port [Integer] see {#initialize}
+      # @param options [Hash] see {#initialize}
       # @return [Beacon] or the block's value
       # @see #initialize
-      def new(...)
-        beacon = super
-        return beacon unless block_given?
-        begin
-          yield beacon
-        ensure
-          # A child that ends within the block leaves it to its parent.
-          beacon.close unless beacon.__send__(:forked?)
-        end
-      end
-
-      private
-
-      # Away from the Beacon, which the finalizer must not hold.
-      def finalizer(beacon_thread) = proc { beacon_thread.stop }
+      def new(*port, **options, &block) = AutoClose.with(super(*port, **options), &block)
     end
 
-    # @param port [Integer] UDP port, 1 to 65535, the same for all that are to hear each other;
-    #   others on this machine may have it too
+    # @param port [Integer] UDP port, 1 to 65535, the same for all peers; several programs on this
+    #   machine may share it
     # @param interface [String, nil] name, IPv4 address, or "*": 255.255.255.255 by the default
-    #   route. nil: what the environment's ZSYS_INTERFACE says, else the first that can broadcast
+    #   route. nil: the environment's ZSYS_INTERFACE, else the first that can broadcast
     # @param interval [Integer, Float] seconds between two broadcasts, 0.001 or more
-    # @param noecho [Boolean] whether what equals the own payload is not heard
-    # @param limit [Integer] most beacons that are kept for a reader who is late, 1 or more; the
-    #   oldest are dropped
+    # @param noecho [Boolean] whether payloads equal to its own are not received
+    # @param limit [Integer] most payloads that are kept for {#recv}, 1 or more; the oldest are
+    #   dropped
     # @raise [ArgumentTypeError, ArgumentValueError] when one of them is not allowed
     # @raise [InterfaceError] when there is no such interface, or none that can broadcast
     # @raise [AddressInUseError] when a program holds the port and does not share it
@@ -78,96 +66,94 @@ module Godwit
       Check.interface(interface)
       Check.limit(limit)
       wanted = interface || ENV["ZSYS_INTERFACE"]
-      @thread =
-        BeaconThread.new(
-          port, (wanted unless wanted.to_s.empty?), interval: Check.interval(interval),
-          noecho: noecho ? true : false, limit: limit
-        )
-      ObjectSpace.define_finalizer(self, self.class.__send__(:finalizer, @thread))
+      wanted = nil if wanted.to_s.empty?
+      @thread = BeaconThread.new(
+        port, wanted, interval: Check.interval(interval), noecho: noecho ? true : false,
+        limit: limit
+      )
+      ObjectSpace.define_finalizer(self, @thread.finalizer)
     end
 
-    # Broadcasts it at once, then at each interval, until {#silence}, {#close} or another call,
-    # which replaces it. What the network does not take is counted ({#failed}) and tried again at
-    # the next interval.
-    # @param payload [String] 1 to 255 bytes; they go as they are, whatever their encoding
+    # Broadcasts the payload at once, then at each interval, until {#silence}, {#close} or another
+    # call, which replaces it. A failed broadcast is counted ({#failed}), and the next interval
+    # tries again.
+    # @param payload [String] 1 to 255 bytes, sent as they are, whatever their encoding
     # @return [self]
     # @raise [ArgumentTypeError, ArgumentValueError] when the payload is not allowed
     # @raise [ClosedError, ForkedError]
     def publish(payload)
-      beacon_thread(:publish).publish(Check.payload(payload))
+      open_thread(:publish).publish(Check.payload(payload))
       self
     end
 
-    # Broadcasts no more.
+    # Ends the broadcasts.
     # @return [self]
     # @raise [ClosedError, ForkedError]
     def silence
-      beacon_thread(:silence).silence
+      open_thread(:silence).silence
       self
     end
 
-    # Hears from now on what starts with the prefix, instead of what it heard before. Nothing is
-    # heard before the first call.
+    # Receives from now on the payloads that start with the prefix, in place of an earlier prefix.
+    # Before the first call, nothing is received.
     # @param prefix [String] up to 255 bytes; "": everything
     # @return [self]
     # @raise [ArgumentTypeError, ArgumentValueError] when the prefix is not allowed
     # @raise [ClosedError, ForkedError]
     def subscribe(prefix = "")
-      beacon_thread(:subscribe).subscribe(Check.prefix(prefix))
+      open_thread(:subscribe).subscribe(Check.prefix(prefix))
       self
     end
 
-    # Hears nothing more; what was heard can still be received.
+    # Receives nothing from now on. {#recv} still returns what was received before.
     # @return [self]
     # @raise [ClosedError, ForkedError]
     def unsubscribe
-      beacon_thread(:unsubscribe).subscribe(nil)
+      open_thread(:unsubscribe).subscribe(nil)
       self
     end
 
-    # The next beacon; waits for one.
-    # @param timeout [Integer, Float, nil] seconds; nil: for ever
+    # Waits for the next payload.
+    # @param timeout [Integer, Float, nil] seconds; nil: without end
     # @param exception [Boolean] false: nil instead of TimeoutError
     # @return [Array(String, String)] IPv4 address of the sender, payload (binary); nil when time is
     #   up and `exception: false`
     # @raise [TimeoutError] when time is up
     # @raise [ClosedError, ForkedError]
     def recv(timeout: nil, exception: true)
-      take(:recv, timeout) ||
-        (raise late(:recv, "nothing was heard; subscribe says what is") if exception)
+      received = take(:recv, timeout)
+      return received if received || !exception
+      raise build(TimeoutError, :recv, "nothing was heard; subscribe says what is")
     end
 
-    # The next beacon, if there is one.
     # @param exception [Boolean] false: :wait_readable instead of an error
-    # @return [Array(String, String)] as {#recv}, or :wait_readable when there is none and
-    #   `exception: false`
+    # @return [Array(String, String)] the next payload as {#recv}, or :wait_readable when there is
+    #   none and `exception: false`
     # @raise [EAGAINWaitReadable] (an IO::WaitReadable) when there is none
     # @raise [ClosedError, ForkedError]
     def recv_nonblock(exception: true)
-      take(:recv_nonblock, 0) || begin
-        return :wait_readable unless exception
-        raise Errors.build(
-          EAGAINWaitReadable, :recv_nonblock, place, "nothing was heard; recv waits"
-        )
-      end
+      received = take(:recv_nonblock, 0)
+      return received if received
+      return :wait_readable unless exception
+      raise build(EAGAINWaitReadable, :recv_nonblock, "nothing was heard; recv waits")
     end
 
-    # Yields each beacon, until it is closed.
+    # Yields each payload, until the Beacon is closed.
     # @yieldparam address [String] IPv4 address of the sender
     # @yieldparam payload [String] binary
     # @return [self] or, without a block, an Enumerator
     # @raise [ForkedError]
     def each
       return to_enum(:each) unless block_given?
-      while (heard = take_or_end)
-        yield heard
+      while (received = take_until_closed)
+        yield received
       end
       self
     end
 
-    # Waits until so many were broadcast, since it was opened.
-    # @param count [Integer, nil] nil: for ever
-    # @param timeout [Integer, Float, nil] seconds; nil: for ever
+    # Waits for a number of broadcasts since the Beacon was opened.
+    # @param count [Integer, nil] nil: without end
+    # @param timeout [Integer, Float, nil] seconds; nil: without end
     # @param exception [Boolean] false: nil instead of TimeoutError
     # @return [self] or nil when time is up and `exception: false`
     # @raise [TimeoutError] when time is up
@@ -177,81 +163,74 @@ module Godwit
       unless count.nil? || count.is_a?(Integer)
         raise Errors.bad_type(:wait_sent, "the count", "an Integer, or nil", count)
       end
-      if wait(:wait_sent, timeout) { |beacon_thread, seconds|
-           beacon_thread.wait_sent(count, seconds)
-         }
-        return self
-      end
-      if exception
-        raise late(
-          :wait_sent,
-          "#{sent} were broadcast#{"; the last failure: #{last_error.message}" if last_error}"
-        )
-      end
+      return self if wait(:wait_sent, timeout) { |thread, left| thread.wait_sent(count, left) }
+      return unless exception
+      failure = "; the last failure: #{last_error.message}" if last_error
+      raise build(TimeoutError, :wait_sent, "#{sent} were broadcast#{failure}")
     end
 
     # @return [Float, Integer] seconds between two broadcasts
     # @raise [ForkedError]
-    def interval = own.interval
+    def interval = own_thread.interval
 
-    # @param seconds [Integer, Float] 0.001 or more; holds at once
+    # @param seconds [Integer, Float] 0.001 or more, from now on
     # @raise [ArgumentTypeError, ArgumentValueError] when they are not allowed
     # @raise [ClosedError, ForkedError]
     def interval=(seconds)
-      beacon_thread(:interval=).interval = Check.interval(seconds)
+      open_thread(:interval=).interval = Check.interval(seconds)
     end
 
-    # @return [Boolean] whether what equals the own payload is not heard; for a second longer than
-    #   it is published
+    # @return [Boolean] whether payloads equal to its own are not received; this holds for one more
+    #   second after the last broadcast
     # @raise [ForkedError]
-    def noecho? = own.noecho
+    def noecho? = own_thread.noecho
 
     # @param value [Boolean] see {#noecho?}
     # @raise [ClosedError, ForkedError]
     def noecho=(value)
-      beacon_thread(:noecho=).noecho = (value ? true : false)
+      open_thread(:noecho=).noecho = (value ? true : false)
     end
 
     # @return [String] IPv4 address that it sends from; "" with `interface: "*"`
     # @raise [ForkedError]
-    def hostname = own.interface.address
+    def hostname = own_thread.interface.address
 
     # @return [String] name of the interface that it sends by, or "*"
     # @raise [ForkedError]
-    def interface = own.interface.name
+    def interface = own_thread.interface.name
 
     # @return [Integer] UDP port
     # @raise [ForkedError]
-    def port = own.port
+    def port = own_thread.port
 
-    # @return [Integer] how many were broadcast
+    # @return [Integer] how many broadcasts were sent
     # @raise [ForkedError]
-    def sent = own.sent
+    def sent = own_thread.sent
 
-    # @return [Integer] how many could not be
+    # @return [Integer] how many broadcasts failed
     # @raise [ForkedError]
-    def failed = own.failed
+    def failed = own_thread.failed
 
-    # @return [SystemCallError, nil] why the last of these could not be, such as Errno::ENETUNREACH
+    # @return [SystemCallError, nil] why the last of them failed, such as Errno::ENETUNREACH
     # @raise [ForkedError]
-    def last_error = own.last_error
+    def last_error = own_thread.last_error
 
-    # @return [Integer] how many were heard and dropped, since nobody received them in time
+    # @return [Integer] how many payloads were dropped, since more than the limit waited for {#recv}
     # @raise [ForkedError]
-    def dropped = own.dropped
+    def dropped = own_thread.dropped
 
-    # Ends its thread and frees the port; waits end with ClosedError. A second call does nothing.
+    # Ends the thread and frees the port; waits end with ClosedError. A second call does nothing.
     # @return [nil]
     # @raise [ForkedError]
     def close
-      own.stop
+      own_thread.stop
       @thread.join
       nil
     end
 
     # @return [Boolean]
     # @raise [ForkedError]
-    def closed? = own.closed?
+    def closed? = own_thread.closed?
 
     # @return [String]
     def inspect
@@ -260,13 +239,46 @@ module Godwit
     end
     alias_method :to_s, :inspect
 
-    # dup and clone make no sense.
     # @private
     def initialize_copy(_original)
       raise Errors.build(
         UnsupportedError, :dup, nil, "a beacon cannot be copied: Beacon.new makes another"
       )
     end
+
+    # @private
+    def forked? = @thread.forked?
+
+    private
+
+    def own_thread(operation = nil)
+      raise Errors.build(ForkedError, operation, place) if forked?
+      @thread
+    end
+
+    def open_thread(operation)
+      raise closed(operation) if own_thread(operation).closed?
+      @thread
+    end
+
+    def take(operation, timeout) = wait(operation, timeout) { |thread, left| thread.take(left) }
+
+    def take_until_closed
+      take(:each, nil)
+    rescue ClosedError
+      nil
+    end
+
+    def wait(operation, timeout)
+      milliseconds = Timeout.milliseconds(timeout)
+      value = yield open_thread(operation), ((milliseconds == -1) ? nil : milliseconds / 1000.0)
+      raise closed(operation) if value.nil? && @thread.closed?
+      value
+    end
+
+    def closed(operation) = build(ClosedError, operation, "Beacon.new makes another")
+    def build(klass, operation, detail) = Errors.build(klass, operation, place, detail)
+    def place = "udp://#{@thread.interface.name}:#{@thread.port}"
   end
 end
 
@@ -274,4 +286,3 @@ require_relative "beacon/check"
 require_relative "beacon/interface"
 require_relative "beacon/udp_sockets"
 require_relative "beacon/beacon_thread"
-require_relative "beacon/calls"

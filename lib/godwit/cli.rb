@@ -4,31 +4,23 @@ require_relative "version"
 require_relative "cli/command"
 
 module Godwit
-  # The command `godwit`: finds the command's class, runs it, turns what happens into an exit
-  # status. Each command is a file in lib/godwit/cli/, loaded when it is called for; what it does
-  # stands in the library, it parses and prints.
+  # The command `godwit`: finds the command's class, runs it, and turns errors into an exit status.
+  # Each command is a file in lib/godwit/cli/, loaded on demand.
   #
-  # Not for use by several threads at once: a command owns the process, its standard streams and its
-  # signals.
+  # **Threads**: not for several, since a command owns the standard streams and signal handlers.
   module CLI
     # Exit statuses; `godwit help` prints them.
-    EXIT = {
-      ok: 0, failed: 1, usage: 2, timed_out: 124, interrupted: 130, output_closed: 141
-    }.freeze
+    EXIT = {ok: 0, failed: 1, usage: 2, timed_out: 124, interrupted: 130, output_closed: 141}.freeze
 
-    # What each status says to the user.
-    EXIT_MEANINGS = {
-      ok: "done", failed: "the operation failed; the reason is on standard error",
-      usage: "the command line was wrong", timed_out: "the time given with --timeout was up",
-      interrupted: "stopped by Ctrl-C",
-      output_closed: "the reader of the output went away (as in `godwit … | head`)"
-    }.freeze
+    # What each status means to the user.
+    EXIT_MEANINGS = {ok: "done", failed: "the operation failed; standard error has the reason",
+                     usage: "the command line was wrong", timed_out: "the time of --timeout was up",
+                     interrupted: "stopped by Ctrl-C",
+                     output_closed: "the output's reader closed it (as `godwit … | head`)"}.freeze
 
-    # Command to class name, in the order in which `godwit help` lists them. The file has the
-    # command's name.
-    COMMANDS = {
-      "log" => :Log, "sh" => :Sh, "beacon" => :Beacon, "keygen" => :Keygen, "cert" => :Cert,
-      "version" => :Version, "help" => :Help
+    # Command to class name, in the order of `godwit help`. The file has the command's name.
+    COMMANDS = %w[log sh beacon keygen cert version help].to_h { |name|
+      [name, name.capitalize.to_sym]
     }.freeze
 
     # The command line is wrong: the message goes to standard error, the status is 2.
@@ -38,17 +30,17 @@ module Godwit
       # Runs one command line.
       # @param arguments [Array<String>] such as ["version", "--json"]; not changed
       # @return [Integer] exit status, one of {EXIT}
-      def run(arguments)
-        guard(arguments) { dispatch(arguments.dup).tap { $stdout.flush } }
-      end
+      def run(arguments) = guard(arguments) { dispatch(arguments).tap { $stdout.flush } }
 
       # @param name [String] of a command
       # @return [Class] its subclass of {Command}
-      # @raise [UsageError] when there is none; names the nearest
+      # @raise [UsageError] for an unknown name; the message suggests the nearest
       def command(name)
-        constant = COMMANDS[name] or raise UsageError, unknown(name)
+        unless COMMANDS.key?(name)
+          raise UsageError, "no command #{name.inspect}#{nearest(name, COMMANDS.keys)}"
+        end
         require_relative "cli/#{name}"
-        const_get(constant)
+        const_get(COMMANDS[name])
       end
 
       # @param error [Exception] of the library
@@ -58,42 +50,34 @@ module Godwit
         operation ? error.message.sub(/\A#{Regexp.escape(operation.to_s)}:? /, "") : error.message
       end
 
-      # @param name [String] that nobody knows
+      # @param name [String] an unknown name
       # @param known [Array<String>]
-      # @return [String] a question that names the nearest; empty where there is none
+      # @return [String] a question that suggests the nearest known name; empty if none is near
       def nearest(name, known)
         require "did_you_mean"
         name = name.scrub
-        found = DidYouMean::SpellChecker.new(dictionary: known).correct(name).first
-        found ||=
-          known
-            .min_by { |one| DidYouMean::Levenshtein.distance(name, one) }
-            .then { |one| one if DidYouMean::Levenshtein.distance(name, one) < 3 }
+        distance = ->(one) { DidYouMean::Levenshtein.distance(name, one) }
+        found = DidYouMean::SpellChecker.new(dictionary: known).correct(name).first ||
+          known.select { |one| distance.call(one) < 3 }.min_by(&distance)
         found ? "; did you mean #{found.inspect}?" : ""
-      rescue LoadError # a Ruby started without it
-        ""
       end
 
       private
 
       def dispatch(arguments)
-        case (first = arguments.shift)
-        when nil
-          command("help").new.run([], io: $stderr)
-          EXIT[:usage]
-        when "--help", "-h" then command("help").new.run(arguments)
-        when "--version", "-V" then command("version").new.run(arguments)
-        else command(first).new.run(arguments)
-        end
+        name, *rest = arguments
+        name = {"--help" => "help", "-h" => "help", "--version" => "version", "-V" => "version"}
+          .fetch(name, name)
+        return command(name).new.run(rest) if name
+        command("help").new.run([], io: $stderr)
+        EXIT[:usage]
       end
 
-      # Errors that a user may meet end in one line and a status; others are bugs and keep their
-      # backtrace.
+      # Errors that a user can cause end in one line; others are bugs and keep their backtrace.
       def guard(arguments)
         yield
       rescue UsageError, OptionParser::ParseError => error
-        complain(error.message, where_to_look(arguments))
-        EXIT[:usage]
+        usage_error(error.message, arguments)
       rescue Interrupt
         EXIT[:interrupted]
       rescue LoadError => error
@@ -103,28 +87,25 @@ module Godwit
         drop_output
         EXIT[:output_closed]
       rescue => error
-        raise unless known?(error)
-        if error.is_a?(::ArgumentError) || endpoint?(error)
-          complain(words_of(error), where_to_look(arguments))
-          return EXIT[:usage]
+        raise unless error.is_a?(SystemCallError) || library?(error, :Error)
+        if error.is_a?(::ArgumentError) || library?(error, :EndpointError, :ProtocolError)
+          return usage_error(words_of(error), arguments)
         end
         complain(error.message)
         drop_output if error.is_a?(Errno::ENOSPC)
-        timed_out?(error) ? EXIT[:timed_out] : EXIT[:failed]
+        library?(error, :TimeoutError) ? EXIT[:timed_out] : EXIT[:failed]
       end
 
-      # The library may not be loaded: not every command needs it.
-      def known?(error)
-        error.is_a?(SystemCallError) || (defined?(Godwit::Error) && error.is_a?(Godwit::Error))
+      # Not every command loads the library and with it these classes.
+      def library?(error, *names)
+        defined?(Godwit::Error) && names.any? { |name| error.is_a?(Godwit.const_get(name)) }
       end
 
-      # What the library refuses of an endpoint stood on the command line.
-      def endpoint?(error)
-        defined?(Godwit::Error) &&
-          [Godwit::EndpointError, Godwit::ProtocolError].any? { |klass| error.is_a?(klass) }
+      def usage_error(message, arguments)
+        complain(message, where_to_look(arguments))
+        EXIT[:usage]
       end
 
-      # @return [String] which names the whole command, as far as it is one
       def where_to_look(arguments)
         command, part = arguments
         unless COMMANDS.key?(command)
@@ -132,23 +113,16 @@ module Godwit
         end
         family = command(command)
         words = [command, *(part if family.const_defined?(:PARTS) && family::PARTS.key?(part))]
-        "`godwit #{words.join(" ")} --help` tells its options."
+        "`godwit #{words.join(" ")} --help` lists its options."
       end
-
-      def timed_out?(error) = defined?(Godwit::TimeoutError) && error.is_a?(Godwit::TimeoutError)
 
       def complain(*lines)
         text = lines.map { |line| line.dup.force_encoding(Encoding::UTF_8).scrub }.join("\n")
         warn "godwit: #{text}"
       end
 
-      # Ruby would write what is still buffered at exit, and complain. Another IO object, as
-      # $stdout's own `reopen` flushes.
-      def drop_output
-        IO.for_fd(1, "w", autoclose: false).reopen(File::NULL, "w")
-      end
-
-      def unknown(name) = "no command #{name.inspect}#{nearest(name, COMMANDS.keys)}"
+      # Else Ruby fails to write its buffer at exit. `$stdout.reopen` itself would flush the buffer.
+      def drop_output = IO.for_fd(1, "w", autoclose: false).reopen(File::NULL, "w")
     end
   end
 end

@@ -1,16 +1,15 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Holds libzmq's I/O threads and the sockets that share them; `inproc` endpoints are known within
-  # one context. A process has a default one ({Godwit.context}), which is enough for most programs.
+  # Holds libzmq's I/O threads and the sockets that share them; `inproc` endpoints belong to one
+  # context. Most programs need only the default context ({Godwit.context}).
   #
-  # **Threads and fibers**: any may use it at any time. It is frozen; its options are kept in
-  # libzmq.
+  # **Threads and fibers**: any may use it at any time. It is frozen; libzmq holds its options.
   #
-  # **At exit** sockets still open are closed, and the process waits for what they have not sent
-  # yet, at most their longest linger and a second. `exit!` and a fatal signal wait for nothing.
+  # **At exit** open sockets are closed, and the process waits until they have sent their messages,
+  # at most their longest linger and a second. `exit!` and a fatal signal do not wait.
   #
-  # **Fork**: in a child every method of an inherited context raises {ForkedError}; the default
+  # **Fork**: in a child every method of an inherited context raises {ForkedError}, and the default
   # context is a new one.
   #
   # @see http://api.zeromq.org/4-3:zmq-ctx-new zmq_ctx_new(3)
@@ -18,33 +17,25 @@ module Godwit
     extend Keywords
     include Options::ContextAccessors
 
-    # Seconds that a closed socket goes on trying to deliver, where nothing else is said.
+    # Seconds that a closed socket goes on sending its messages, unless an option says otherwise.
     DEFAULT_LINGER = 5
-    # Seconds of linger for a socket that needs none: with 0, libzmq aborts the process when the
-    # connection breaks while a message of several frames is half sent ({file:docs/limits.md}).
+    # Seconds of linger for a socket that needs none. With 0 libzmq aborts the process when a
+    # connection breaks in the middle of a multipart message ({file:docs/limits.md}).
     BRIEF_LINGER = 0.05
 
     class << self
       # Makes a context. With a block: yields it, closes it afterwards, and gives the block's value.
+      # @param options [Hash] see {#initialize}
       # @return [Context] or the block's value
-      # @see #initialize
-      def new(...)
-        context = super
-        return context unless block_given?
-        begin
-          yield context
-        ensure
-          # A child that ends within the block leaves it to its parent.
-          context.close if context.__send__(:_own?)
-        end
+      def new(**options, &block)
+        AutoClose.with(super, &block)
       end
 
-      # The process's own, made when first asked for, and anew in a forked child or after it was
-      # closed.
+      # The process's default context. Made at the first call, and anew in a forked child or after
+      # it was closed.
       # @return [Context]
       def default
-        known = _default
-        return known if known
+        known = _default and return known
         mine = new
         winner = _propose(mine) # another thread may have been quicker
         mine.close unless winner.equal?(mine)
@@ -52,27 +43,23 @@ module Godwit
       end
     end
 
-    # @param linger [Integer, Float, nil] seconds that its sockets go on trying to deliver after
-    #   their close; nil: for ever. A SUB starts with 0 all the same: it has nothing that is worth a
-    #   wait
-    # @param socket_options [Hash{Symbol => Object}] options that each of its sockets starts with
+    # @param linger [Integer, Float, nil] seconds that its sockets go on sending after their close;
+    #   nil: for ever. A SUB always starts with 0
+    # @param socket_options [Hash{Symbol => Object}] initial options of its sockets
     # @param options [Hash{Symbol => Object}] options of the context: `io_threads:` (default 1),
     #   `max_sockets:` (1023), `ipv6:`, `thread_name_prefix:`, `thread_priority:`…
     #   ({file:docs/options.md})
-    # @raise [OptionError] when one is unknown or its value is not allowed
+    # @raise [OptionError] for an unknown option or a wrong value
     # @raise [ArgumentTypeError] when `socket_options:` is no Hash
     # @raise [TooManySocketsError] when the process has no descriptor left
     def initialize(linger: DEFAULT_LINGER, socket_options: {}, **options)
-      if frozen?
-        raise Errors.build(
-          StateError, :new, nil, "this context is open already; Context.new makes another"
-        )
-      end
+      raise Errors.open_already(:new, "context", "Context.new") if frozen?
       unless socket_options.is_a?(Hash)
         raise Errors.bad_type(:new, "socket_options:", "a Hash of options", socket_options)
       end
-      socket_options =
-        socket_options.to_h { |name, value| [name, value.is_a?(String) ? value.dup.freeze : value] }
+      socket_options = socket_options.transform_values do |value|
+        value.is_a?(String) ? value.dup.freeze : value
+      end
       socket_options.each { |name, value| Options.fetch(name).encode(value) }
       @socket_options =
         defined?(Ractor) ? Ractor.make_shareable(socket_options) : socket_options.freeze
@@ -85,24 +72,22 @@ module Godwit
       freeze
     end
 
-    # @return [Hash{Symbol => Object}] options that each of its sockets starts with
+    # @return [Hash{Symbol => Object}] initial options of its sockets
     attr_reader :socket_options
 
     # Makes a socket in this context.
     # @param type [Symbol, String] such as :REQ
     # @param options [Hash] of the socket
-    # @return [Socket] of the class of that name; with a block, what the block gives
+    # @return [Socket] of the class of that name; with a block, the block's value
     # @raise [ArgumentValueError] when there is no such type
     def socket(type, **options, &block)
       Socket.class_of(type).new(context: self, **options, &block)
     end
 
     # @return [Float, Integer, nil] seconds of linger that new sockets start with
-    def linger
-      Options.fetch(:linger).decode(_linger)
-    end
+    def linger = Options.fetch(:linger).decode(_linger)
 
-    # @param seconds [Float, Integer, nil] for sockets made from now on; nil: for ever
+    # @param seconds [Float, Integer, nil] for sockets that are made later; nil: for ever
     def linger=(seconds)
       _set_linger(Options.fetch(:linger).encode(seconds))
     end
@@ -119,7 +104,7 @@ module Godwit
     # @param name [Symbol] of an option; most take effect only before the first socket is made
     # @param value [Object]
     # @return [Object] the value
-    # @raise [OptionError] when it is unknown, cannot be set, or the value is not allowed
+    # @raise [OptionError] when it is unknown or cannot be set, or for a wrong value
     def set(name, value)
       option = Options.fetch(name, :context)
       raw = option.encode(value)
@@ -127,57 +112,46 @@ module Godwit
       value
     end
 
-    # Ends every use of its sockets: waiting calls and all later ones raise
-    # {ContextTerminatedError}. Does not wait, and may be called from any thread and from a signal
-    # handler. The sockets still have to be closed; {#close} does.
+    # Ends every use of its sockets: waiting and later calls raise {ContextTerminatedError}. Does
+    # not wait; works in a signal handler too. {#close} closes the sockets.
     # @return [nil]
-    def shutdown
-      _shutdown
-    end
+    def shutdown = _shutdown
 
-    # Closes all its sockets, then waits until they have sent what they hold, at most their longest
-    # linger and a second. Callers waiting on its sockets get {ClosedError}. The wait can be
-    # interrupted; sending goes on in the background. A second call does nothing new.
+    # Closes all its sockets, then waits until they have sent their messages, at most their longest
+    # linger and a second. Threads that wait on them get {ClosedError}. An interrupt ends the wait;
+    # libzmq goes on sending. A second call does nothing.
     # @return [nil]
-    def close
-      _close
-    end
+    def close = _close
 
     # @return [Boolean]
-    def closed?
-      _closed?
-    end
+    def closed? = _closed?
 
-    # @return [Boolean] whether sockets can be made: it is open, and of this very process
-    def usable?
-      !_closed? && _own?
-    end
+    # @return [Boolean] whether it is open and was made by this process
+    def usable? = !_closed? && _own?
 
-    # @return [Integer] address of libzmq's context, for other libraries that take one
-    def pointer
-      _pointer
+    # @return [Integer] address of libzmq's context, for other libraries
+    def pointer = _pointer
+
+    # @private
+    def forked? = !_own?
+
+    # @private
+    # Sets the linger at process exit; before the exit sockets linger for ever.
+    def exit_linger=(milliseconds)
+      _set_linger(-1, milliseconds)
     end
 
     # @return [String]
     def inspect
-      state =
-        if !_own? then "of another process"
-        elsif closed? then "closed"
-        else "io_threads=#{io_threads} max_sockets=#{max_sockets}"
-        end
-      "#<#{self.class} #{state}>"
+      return "#<#{self.class} of another process>" if forked?
+      return "#<#{self.class} closed>" if closed?
+      "#<#{self.class} io_threads=#{io_threads} max_sockets=#{max_sockets}>"
     end
 
-    # dup and clone make no sense.
     # @private
     def initialize_copy(_original)
-      raise Errors.build(
-        UnsupportedError,
-        :dup,
-        nil,
-        "a context cannot be copied: share this one, any thread may use it, or make " \
-        "another with Context.new"
-      )
+      fix = "share this one, any thread may use it, or make another with Context.new"
+      raise Errors.no_copy("context", fix)
     end
   end
 end

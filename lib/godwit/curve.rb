@@ -4,18 +4,18 @@ module Godwit
   # Keys of CURVE, ZeroMQ's encryption and authentication by public keys.
   #
   #   keys = Godwit::Curve.keypair
-  #   rep = Godwit::REP.bind("tcp://*:5555", curve: keys) # the server req =
-  #   Godwit::REQ.connect(url, curve: Godwit::Curve.keypair, server_key: keys.public_key)
+  #   rep = Godwit::REP.bind("tcp://*:5555", curve: keys) # the server
+  #   req = Godwit::REQ.connect(url, curve: Godwit::Curve.keypair, server_key: keys.public_key)
   #
   # @see http://api.zeromq.org/4-3:zmq-curve zmq_curve(7)
   # @see https://rfc.zeromq.org/spec/26/ RFC 26
   module Curve
     # A public key and its secret key. Frozen; `inspect` hides the secret.
     class Keypair
-      # @return [String] Z85, 40 characters; may be shown to anybody
+      # @return [String] Z85, 40 characters; may be public
       attr_reader :public_key
 
-      # @return [String] Z85, 40 characters; keep it to yourself
+      # @return [String] Z85, 40 characters; keep it secret
       attr_reader :secret_key
 
       # @param public_key [String, nil] Z85 (40 characters) or 32 bytes; nil derives it from the
@@ -29,14 +29,10 @@ module Godwit
       end
 
       # @return [String] 32 bytes
-      def raw_public_key
-        Z85.decode(public_key)
-      end
+      def raw_public_key = Z85.decode(public_key)
 
       # @return [String] 32 bytes
-      def raw_secret_key
-        Z85.decode(secret_key)
-      end
+      def raw_secret_key = Z85.decode(secret_key)
 
       # @param other [Object]
       # @return [Boolean] whether both keys are the same
@@ -45,9 +41,7 @@ module Godwit
       end
 
       # @return [String] without the secret
-      def inspect
-        "#<#{self.class} public_key=#{public_key} secret_key=[hidden]>"
-      end
+      def inspect = "#<#{self.class} public_key=#{public_key} secret_key=[hidden]>"
       alias_method :to_s, :inspect
     end
 
@@ -73,26 +67,24 @@ module Godwit
 
     # @param key [String] Z85 or raw
     # @return [String] the same key in Z85
-    # @raise [CurveKeyError] saying what a key looks like, never showing the key
+    # @raise [CurveKeyError] with the form of a key, without the key
     def z85(key)
       return Z85.encode(key) if key.is_a?(String) && key.bytesize == 32
       raise ArgumentError unless key.is_a?(String) && key.bytesize == 40
       Z85.decode(key)
       key.encode(Encoding::US_ASCII)
     rescue ArgumentError, EncodingError
+      got = key.is_a?(String) ? "#{key.bytesize} bytes that are neither" : key.class.name
       raise CurveKeyError.new(
-        "a CURVE key is a String of 40 characters of Z85 or of 32 bytes: got " +
-          (key.is_a?(String) ? "#{key.bytesize} bytes that are neither" : key.class.name),
+        "a CURVE key is a String of 40 characters of Z85 or of 32 bytes: got #{got}",
         operation: :curve
       )
     end
 
     # @private
     def unsupported(operation)
-      Errors.build(
-        UnsupportedError, operation, nil,
-        "this libzmq was built without CURVE: Godwit.has?(:curve) is false"
-      )
+      hint = "this libzmq was built without CURVE: Godwit.has?(:curve) is false"
+      Errors.build(UnsupportedError, operation, nil, hint)
     end
     private_class_method :unsupported
   end

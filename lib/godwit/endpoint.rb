@@ -1,41 +1,33 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Checks endpoints before libzmq sees them: it takes ports modulo 65536 and says no more than
-  # "Invalid argument".
+  # Checks endpoints before libzmq, which takes ports modulo 65536 and only says "Invalid argument".
   # @private
   module Endpoint
     TRANSPORTS = %w[tcp ipc inproc udp pgm epgm norm tipc vmci vsock hyperv ws wss].freeze
-    # Those that every libzmq has; for the rest zmq_has knows.
+    # Transports of every libzmq; zmq_has tells the others.
     ALWAYS = %w[tcp inproc].freeze
     WITH_PORT = %w[tcp ws wss udp].freeze
     PORTS = (0..65_535)
-    # Where libzmq asks its authenticator, and the types that may answer there (RFC 27).
+    # The endpoint of an authenticator, and its types (RFC 27).
     ZAP = "inproc://zeromq.zap.01"
     ZAP_TYPES = %i[REP ROUTER SERVER].freeze
 
     module_function
 
-    # @param endpoint [String]
     # @param operation [Symbol] :bind, :connect, :unbind or :disconnect
-    # @return [String] the endpoint
     # @raise [EndpointError, ProtocolError, EndpointTypeError] naming the fix
     def check(endpoint, operation)
       unless endpoint.is_a?(String)
-        raise EndpointTypeError.new(
-          "#{operation}: an endpoint is a String such as \"tcp://127.0.0.1:5555\": " \
-          "got #{endpoint.class}",
-          operation: operation
-        )
+        raise Errors.of(EndpointTypeError, operation,
+          "an endpoint is a String such as \"tcp://127.0.0.1:5555\": got #{endpoint.class}")
       end
       endpoint = endpoint.b # a path may have any bytes
       transport, address = endpoint.split("://", 2)
       if address.nil? || !transport.match?(/\A[a-z]+\z/) || endpoint.include?("\0")
-        refuse(
-          operation, endpoint,
+        refuse(operation, endpoint,
           "an endpoint is transport://address, such as tcp://127.0.0.1:5555, ipc:///tmp/name or " \
-          "inproc://name"
-        )
+          "inproc://name")
       end
       check_transport(transport, operation, endpoint)
       refuse(operation, endpoint, "nothing stands behind #{transport}://") if address.empty?
@@ -43,10 +35,8 @@ module Godwit
       endpoint
     end
 
-    # Fills in an empty host, which is 127.0.0.1 for the logger and on the command line, so that
-    # nothing listens to the network unless told to. With a source address
-    # (tcp://SOURCE:PORT;HOST:PORT) the host stands behind the semicolon.
-    # @return [String]
+    # Replaces an empty host by 127.0.0.1, for the logger and the command line, which bind no other
+    # interface by default. After a source address the host is behind the semicolon.
     def with_host(endpoint)
       transport, found, address = endpoint.partition("://")
       return endpoint if found.empty? || !(WITH_PORT - %w[udp]).include?(transport)
@@ -56,40 +46,27 @@ module Godwit
     # @raise [ArgumentValueError] when there is no endpoint at all
     def check_any(endpoints, operation)
       return unless endpoints.empty?
-      raise ArgumentValueError.new(
-        "#{operation}: #{operation} needs an endpoint, such as \"tcp://127.0.0.1:5555\"",
-        operation: operation
-      )
+      raise Errors.of(ArgumentValueError, operation,
+        "#{operation} needs an endpoint, such as \"tcp://127.0.0.1:5555\"")
     end
 
     # @return [Integer, nil] port of a resolved tcp endpoint
-    def port(endpoint)
-      endpoint.b[%r{\A(?:tcp|wss?)://.*:(\d+)(?:/.*)?\z}, 1]&.to_i
-    end
+    def port(endpoint) = endpoint.b[%r{\A(?:tcp|wss?)://.*:(\d+)(?:/.*)?\z}, 1]&.to_i
 
     # @return [Array<String>] transports that the running libzmq has
-    def transports
-      TRANSPORTS.select { |name| supported?(name) }
-    end
+    def transports = TRANSPORTS.select { |name| supported?(name) }
 
-    # zmq_has knows some of them; the others show only when they are tried, and then libzmq says so.
+    # zmq_has does not know all transports; libzmq refuses the others at bind or connect.
     def supported?(transport)
       ALWAYS.include?(transport) || Godwit.has?((transport == "epgm") ? "pgm" : transport.to_s)
     end
 
     def check_transport(transport, operation, endpoint)
       return if TRANSPORTS.include?(transport) && (supported?(transport) || transport == "udp")
-      why =
-        (
-          if TRANSPORTS.include?(transport)
-            "this libzmq was built without #{transport}"
-          else
-            "no transport is called #{transport}"
-          end
-        )
-      raise Errors.build(
-        ProtocolError, operation, endpoint, "#{why}; here are #{transports.join(", ")}"
-      )
+      known = TRANSPORTS.include?(transport)
+      why = known ? "this libzmq was built without" : "no transport is called"
+      raise Errors.build(ProtocolError, operation, endpoint,
+        "#{why} #{transport}; here are #{transports.join(", ")}")
     end
 
     def check_port(transport, address, operation, endpoint)
@@ -97,36 +74,60 @@ module Godwit
       address = address.split("/", 2).first.to_s if transport.start_with?("ws")
       host, colon, port = address.rpartition(":")
       binds = %i[bind unbind].include?(operation)
-      if colon.empty? || port.empty?
-        host = address.empty? ? "127.0.0.1" : address.delete_suffix(":")
-        refuse(operation, endpoint, "a port is missing: #{transport}://#{host}:5555")
-      elsif host.empty?
-        everywhere = binds ? ", or * for every interface" : ""
-        refuse(
-          operation, endpoint, "a host is missing: #{transport}://127.0.0.1:#{port}#{everywhere}"
-        )
+      problem =
+        if colon.empty? || port.empty?
+          host = address.empty? ? "127.0.0.1" : address.delete_suffix(":")
+          "a port is missing: #{transport}://#{host}:5555"
+        else
+          host_problem(transport, host, port, binds) ||
+            port_problem(transport, port, binds, operation)
+        end
+      refuse(operation, endpoint, problem) if problem
+    end
+
+    def host_problem(transport, host, port, binds)
+      if host.empty?
+        everywhere = ", or * for every interface" if binds
+        "a host is missing: #{transport}://127.0.0.1:#{port}#{everywhere}"
       elsif host.include?(":") && !host.match?(/\A\[.*\](%\w+)?\z/)
-        refuse(
-          operation, endpoint,
-          "an IPv6 address stands in brackets: #{transport}://[#{host}]:#{port}"
-        )
-      elsif transport == "udp" && (port == "*" || port.to_i.zero?)
-        refuse(
-          operation, endpoint,
-          "udp needs the number of a port: libzmq does not tell which one it took"
-        )
+        "an IPv6 address stands in brackets: #{transport}://[#{host}]:#{port}"
+      elsif host == "*" && !binds
+        "only bind takes * for a host: name the machine to connect to"
+      end
+    end
+
+    def port_problem(transport, port, binds, operation)
+      if transport == "udp" && (port == "*" || port.to_i.zero?)
+        "udp needs the number of a port: libzmq does not tell which one it took"
       elsif port == "*"
-        refuse(operation, endpoint, "only bind takes * for a port") unless binds
+        "only bind takes * for a port" unless binds
       elsif !port.match?(/\A\d+\z/) || !PORTS.cover?(port.to_i) ||
           (operation == :connect && port.to_i.zero?)
-        refuse(
-          operation, endpoint,
-          "a port is a number from #{binds ? "0 to 65535, or * for any free one" : "1 to 65535"}"
-        )
+        "a port is a number from #{binds ? "0 to 65535, or * for any free one" : "1 to 65535"}"
       end
-      if host == "*" && !binds
-        refuse(operation, endpoint, "only bind takes * for a host: name the machine to connect to")
-      end
+    end
+
+    # libzmq would abort the process for a wrong descriptor of the option `use_fd`.
+    # @raise [OptionError] unless it is a listening stream socket of the endpoint's family
+    def check_descriptor(number, endpoint)
+      require "socket"
+      return if endpoint.start_with?("inproc:")
+      problem = descriptor_problem(number, endpoint.start_with?("ipc:"))
+      return unless problem
+      raise OptionError.new(
+        "bind #{endpoint}: option use_fd takes the descriptor of a stream socket that is bound " \
+        "and listens (such as TCPServer#fileno), for tcp:// of TCP, for ipc:// of a UNIX socket: " \
+        "#{number} #{problem}", operation: :bind, endpoint: endpoint
+      )
+    end
+
+    def descriptor_problem(number, unix)
+      type, listens, family = Backend::IMPLEMENTATION.socket_facts(number)
+      return "is no open socket" unless type
+      return "is no stream socket" unless type == ::Socket::SOCK_STREAM
+      return "does not listen" unless listens
+      families = unix ? [::Socket::AF_UNIX] : [::Socket::AF_INET, ::Socket::AF_INET6]
+      "is of another family" unless families.include?(family)
     end
 
     def refuse(operation, endpoint, hint)

@@ -1,28 +1,27 @@
 # frozen_string_literal: true
 
 module Godwit
-  # In every error that Godwit raises: `rescue Godwit::Error` takes them all, `rescue
-  # Errno::EADDRINUSE` or `rescue ArgumentError` those that are one. Which class when:
-  # {file:docs/errors.md}.
+  # Every error of Godwit includes this module: `rescue Godwit::Error` takes them all. An error is
+  # also the Errno class or ArgumentError that fits. {file:docs/errors.md} lists the classes.
   module Error
-    # Defaults; each class that differs has its own.
+    # A class that differs has its own RETRIABLE and ERRNO.
     # @private
     RETRIABLE = false
     # @private
     ERRNO = nil
 
-    # @return [Symbol, nil] what was tried, such as :bind
+    # @return [Symbol, nil] the operation that failed, such as :bind
     attr_reader :operation
-    # @return [String, nil] the endpoint it was tried on
+    # @return [String, nil] its endpoint
     attr_reader :endpoint
-    # @return [Integer, nil] how many messages had gone when a batch failed
+    # @return [Integer, nil] messages of a batch that were sent before it failed
     attr_reader :sent
     # @private
     attr_writer :sent
 
     # @param message [String, nil] the whole message
-    # @param operation [String, Symbol, nil] what was tried
-    # @param endpoint [String, nil] on which endpoint
+    # @param operation [String, Symbol, nil] the operation that failed
+    # @param endpoint [String, nil] its endpoint
     # @param errno [Integer, nil] libzmq's errno
     def initialize(message = nil, operation: nil, endpoint: nil, errno: nil)
       @text = message&.to_s
@@ -32,19 +31,15 @@ module Godwit
       message.nil? ? super() : super(message)
     end
 
-    # @return [Integer, nil] libzmq's errno, nil where Godwit itself found the mistake
+    # @return [Integer, nil] libzmq's errno; nil where Godwit itself found the mistake
     def errno
-      # An errno class knows its own; the others are given theirs.
       defined?(super) ? super : (@errno || self.class::ERRNO)
     end
 
-    # @return [Boolean] whether the same call may go through later, with nothing changed
-    def retriable?
-      self.class::RETRIABLE
-    end
+    # @return [Boolean] whether the same call may succeed later, with nothing changed
+    def retriable? = self.class::RETRIABLE
 
-    # @return [String] the message; without the "words - " that Ruby puts before that of an errno
-    #   class
+    # @return [String] the message, without the "words - " that an Errno class puts before it
     def to_s
       @text || super
     end
@@ -72,46 +67,44 @@ module Godwit
     end
   end
 
-  # In what the nonblocking calls raise: a later try may go through.
+  # Included in the errors of nonblocking calls: a later call may succeed.
   module WouldBlock
     include Error
   end
 
-  # In the errors that have no class of their own: each is a subclass of its Errno class, such as
-  # Errno::ENOENT.
+  # Included in errors that have no class of their own: each is a subclass of its Errno class, such
+  # as Errno::ENOENT.
   module SystemError
     include Error
   end
 
-  # Makes errors. The C extension's one function that raises calls {.build}.
+  # Makes errors. The C extension's one function that raises calls {.build}. The texts of errnos and
+  # classes are in api/errors.yml; those that depend on the socket are in {ErrorHints}.
   # @private
   module Errors
-    # What the table says: of one class (with its errno, if it has one) or of one more errno.
+    # One row of api/errors.yml: the text and the fix of an error class or of an errno.
     Rule = Struct.new(:klass, :errno, :only, :text, :retriable, :fix, keyword_init: true) do
       def applies_to?(number, operation)
         errno == number && (only.nil? || only.any? { |start| operation.start_with?(start) })
       end
 
-      # @return [String, nil] the hint that fits the endpoint's transport
+      # @return [String, nil] the fix for the endpoint's transport
       def hint(endpoint)
         return fix unless fix.is_a?(Hash)
         fix[endpoint.to_s[/\A\w+(?=:\/\/)/]] || fix["default"]
       end
     end
 
-    # A user name and password have no place in an endpoint, but people try.
+    # An endpoint holds no user name and password, but users write them there.
     CREDENTIALS = %r{(?<=://)[^/@:]+:[^/@]*@}
     private_constant :CREDENTIALS
 
     module_function
 
-    # Makes the exception for an errno of libzmq, ready to raise.
-    # @param errno [Integer, Class] the errno, or the class of an error that Godwit found itself
-    # @param operation [String, Symbol, nil] such as :bind, :recv or :set; the errno may mean
-    #   different things
-    # @param endpoint [String, nil] the endpoint, if one was given
-    # @param detail [String, nil] what to do, instead of the table's hint; "" for no hint
-    # @return [Exception] including {Error}
+    # Makes an exception with the table's text, ready to raise.
+    # @param errno [Integer, Class] libzmq's errno, or the class of an error that Godwit found
+    # @param operation [String, Symbol, nil] such as :bind; the table may have a text for it
+    # @param detail [String, nil] the fix, instead of the table's; "" for none
     def build(errno, operation = nil, endpoint = nil, detail = nil)
       rule = find(errno, operation.to_s)
       klass = errno.is_a?(Class) ? errno : rule&.klass || system_class(errno, rule)
@@ -126,8 +119,13 @@ module Godwit
       klass.new(text, operation: operation, endpoint: endpoint, errno: number)
     end
 
-    # @return [Rule, nil] of a class, or of an errno; the first that fits, as the table has those
-    #   for some operations before the rest
+    # Makes an exception whose text the table does not hold.
+    # @param klass [Class] including {Error}
+    # @param text [String] cause and fix
+    def of(klass, operation, text) = klass.new("#{operation}: #{text}", operation: operation)
+
+    # The table has the rules for some operations before the rule for all others.
+    # @return [Rule, nil] the first that fits
     def find(errno, operation)
       return TABLE.find { |rule| rule.klass && errno <= rule.klass } if errno.is_a?(Class)
       TABLE.find { |rule| rule.applies_to?(errno, operation) }
@@ -135,28 +133,45 @@ module Godwit
 
     # @param argument [String] its name, such as "count:"
     # @param allowed [String] what it takes, in words
-    # @param value [Object] what came; not shown where `secret`
+    # @param value [Object] not shown where `secret`
     # @return [ArgumentValueError]
     def bad_value(operation, argument, allowed, value, secret: false)
-      ArgumentValueError.new(
-        "#{operation}: #{argument} takes #{allowed}: got #{secret ? value.class : shown(value)}",
-        operation: operation
-      )
-    end
-
-    # @param name [String] such as "in_bytes:"
-    # @raise [ArgumentValueError] unless the value is an Integer, 1 or more
-    def check_bytes(operation, name, value)
-      return if value.is_a?(Integer) && value.positive?
-      raise bad_value(operation, name, "bytes, 1 or more", value)
+      got = secret ? value.class : shown(value)
+      of(ArgumentValueError, operation, "#{argument} takes #{allowed}: got #{got}")
     end
 
     # @return [ArgumentTypeError]
     # @see bad_value
     def bad_type(operation, argument, allowed, value)
-      ArgumentTypeError.new(
-        "#{operation}: #{argument} takes #{allowed}: got #{shown(value)}", operation: operation
-      )
+      of(ArgumentTypeError, operation, "#{argument} takes #{allowed}: got #{shown(value)}")
+    end
+
+    # @raise [ArgumentValueError] unless the value is an Integer, 1 or more
+    def check_positive(operation, argument, allowed, value)
+      return if value.is_a?(Integer) && value.positive?
+      raise bad_value(operation, argument, allowed, value)
+    end
+
+    # @param name [String] such as "in_bytes:"
+    # @raise [ArgumentValueError] unless the value is an Integer, 1 or more
+    def check_bytes(operation, name, value)
+      check_positive(operation, name, "bytes, 1 or more", value)
+    end
+
+    # @raise [ArgumentTypeError] unless the value has `call`, or is nil
+    def check_callable(operation, argument, value)
+      return if value.nil? || value.respond_to?(:call)
+      raise bad_type(operation, argument, "what can be called, or nil", value)
+    end
+
+    # @return [StateError] for an `initialize` that was called twice
+    def open_already(operation, what, maker)
+      build(StateError, operation, nil, "this #{what} is open already; #{maker} makes another")
+    end
+
+    # @return [UnsupportedError] for `dup` and `clone`
+    def no_copy(what, fix)
+      build(UnsupportedError, :dup, nil, "a #{what} cannot be copied: #{fix}")
     end
 
     # @return [String] a value and its class, cut short
@@ -167,11 +182,9 @@ module Godwit
     end
 
     # @return [String] what the C library calls the errno
-    def words(errno)
-      errno ? SystemCallError.new(nil, errno).message : "Failed"
-    end
+    def words(errno) = errno ? SystemCallError.new(nil, errno).message : "Failed"
 
-    # Made once per errno and kept as a constant, since a Ractor may read that but no Hash of ours.
+    # A constant for each errno, since a Ractor may read a constant but not a Hash of ours.
     # @return [Class] the errno's class with {SystemError} in it
     def system_class(errno, rule)
       base = SystemCallError.new(nil, errno).class

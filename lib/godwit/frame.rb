@@ -1,22 +1,22 @@
 # frozen_string_literal: true
 
 module Godwit
-  # One frame of a message, looked at where libzmq keeps it and copied only on demand. A frame never
-  # changes. It ends by being sent or closed: then it is {#gone?}, and every other use raises
-  # {GoneError}. What is forgotten is collected; its bytes count as Ruby's own memory, so that large
-  # frames do not pile up.
+  # One frame of a message, read in libzmq's memory and copied only on demand. A frame never
+  # changes. Once it was sent or closed it is {#gone?}, and every other use raises {GoneError}. The
+  # garbage collector frees it, and counts its bytes as Ruby's own memory, so that large frames do
+  # not pile up.
   #
   #   frame = pull.recv_frame
   #   frame.size                        # no copy
   #   frame.unpack1("N", offset: 4)     # no copy
   #   frame.to_s                        # a copy
   #
-  # **Threads and fibers**: any may read it. Sending or closing it while another thread has a memory
-  # view of it open, or reads it in a block, raises {BusyError}.
+  # **Threads and fibers**: any may read it. Sending or closing it raises {BusyError} while another
+  # thread has a memory view of it open, or reads it in a block.
   #
-  # **Ractors**: a frozen frame (`frame.freeze`, or `Ractor.make_shareable`) can be read by several
-  # Ractors. It cannot be closed, and sending it shares its bytes instead of giving them away, so it
-  # never is gone.
+  # **Ractors**: several Ractors can read a frozen frame (`frame.freeze`, or
+  # `Ractor.make_shareable`). It cannot be closed, and sending it shares its bytes, so it is never
+  # gone.
   #
   # **MemoryView**: readable bytes, one dimension (`Fiddle::MemoryView.new(frame)`).
   #
@@ -25,15 +25,15 @@ module Godwit
     extend Keywords
     include Comparable
 
-    # From this size on (bytes) a frozen String is sent in place and not copied, where nothing else
-    # is said: bench/frames.rb shows where it pays.
+    # Bytes from which on a frozen String is sent in place and not copied, by default.
+    # bench/frames.rb measures it.
     COPY_THRESHOLD = 64 * 1024
 
     MOST = 1 << 62 # bytes
     private_constant :MOST
 
-    # @param data [String] its bytes. A frozen String of `copy_threshold` bytes or more is used
-    #   where it is, any other is copied
+    # @param data [String] its bytes. A frozen String of `copy_threshold` bytes or more is used in
+    #   place, any other is copied
     # @param copy_threshold [Integer, nil] bytes; nil copies always
     # @raise [ArgumentTypeError, ArgumentValueError]
     def initialize(data = "", copy_threshold: COPY_THRESHOLD)
@@ -42,7 +42,7 @@ module Godwit
     end
 
     # @private
-    # @return [Integer, nil] the threshold, if it is one
+    # @return [Integer, nil] the threshold, if it is allowed
     def self.threshold(operation, bytes)
       return bytes if bytes.nil? || (bytes.is_a?(Integer) && bytes.between?(0, MOST))
       raise Errors.bad_value(
@@ -103,8 +103,7 @@ module Godwit
 
     # @param format [String] as String#unpack takes it
     # @param offset [Integer] bytes from the start
-    # @yieldparam value [Object] with a block, each value, and the frame cannot be sent or closed
-    #   meanwhile
+    # @yieldparam value [Object] each value; meanwhile the frame cannot be sent or closed
     # @return [Array<Object>] nil with a block
     # @raise [ArgumentError] when the offset is outside of the frame
     # @see https://docs.ruby-lang.org/en/master/packed_data_rdoc.html
@@ -116,12 +115,10 @@ module Godwit
     # @param offset [Integer] bytes from the start
     # @return [Object] the first value
     # @raise [ArgumentError] when the offset is outside of the frame
-    def unpack1(format, offset: 0)
-      _in_place { |bytes| bytes.unpack1(format, offset: offset) }
-    end
+    def unpack1(format, offset: 0) = _in_place { |bytes| bytes.unpack1(format, offset: offset) }
 
     # @return [String] a copy of its bytes, in the encoding of the socket that received it, or of
-    #   the String it was made of
+    #   its original String
     def to_s = _string
 
     # @return [Encoding] of {#to_s}
@@ -131,16 +128,12 @@ module Godwit
     # @return [Boolean] whether its bytes begin with one of them
     # @raise [ArgumentTypeError] when one is no String
     def start_with?(*prefixes)
-      strange = prefixes.find { |prefix| !prefix.is_a?(String) }
-      if strange || prefixes.include?(nil)
-        raise Errors.bad_type(:start_with?, "a prefix", "a String", strange)
-      end
-      _in_place do |bytes|
-        prefixes.any? { |prefix| bytes.start_with?(prefix.b) }
-      end
+      wrong = prefixes.reject { |prefix| prefix.is_a?(String) }
+      raise Errors.bad_type(:start_with?, "a prefix", "a String", wrong[0]) unless wrong.empty?
+      _in_place { |bytes| prefixes.any? { |prefix| bytes.start_with?(prefix.b) } }
     end
 
-    # By bytes.
+    # Compares the bytes.
     # @param other [Frame, String]
     # @return [Integer, nil] -1, 0 or 1; nil for anything else
     def <=>(other)
@@ -157,9 +150,7 @@ module Godwit
 
     # @param other [Object]
     # @return [Boolean] whether it is a Frame of the same bytes, as a key of a Hash
-    def eql?(other)
-      other.is_a?(Frame) && self == other
-    end
+    def eql?(other) = other.is_a?(Frame) && self == other
 
     # @return [Integer] the same for frames of the same bytes
     def hash = _hash
@@ -170,11 +161,11 @@ module Godwit
     # @return [Boolean] whether it was sent or closed
     def gone? = _gone?
 
-    # A property of the peer that it was received from: "Peer-Address", "Socket-Type", "User-Id",
-    # "Routing-Id", or one that the peer set with the option `metadata` ("X-…").
+    # A property of its sender: "Peer-Address", "Socket-Type", "User-Id", "Routing-Id", or one that
+    # the sender set with the option `metadata` ("X-…").
     # @param name [String]
     # @return [String, nil] nil when there is none of that name
-    # @raise [ArgumentTypeError, ArgumentValueError] for what is no name
+    # @raise [ArgumentTypeError, ArgumentValueError] for a wrong name
     # @see http://api.zeromq.org/4-3:zmq-msg-gets zmq_msg_gets(3)
     def property(name)
       unless name.is_a?(String) || name.is_a?(Symbol)
@@ -201,14 +192,14 @@ module Godwit
       self
     end
 
-    # @return [Integer, nil] number of the peer it was received from, by a SERVER or PEER; what
-    #   `send(reply, routing_id:)` takes. nil: none
+    # @return [Integer, nil] its sender's number for `send(reply, routing_id:)`, when a SERVER or
+    #   PEER received it
     def routing_id = _routing_id
 
-    # @return [String, nil] group that it was sent to, when a DISH received it; nil: none
+    # @return [String, nil] its group, when a DISH received it
     def group = _group
 
-    # Gives its bytes back at once instead of when it is collected. A second call does nothing.
+    # Frees its bytes at once. A second call does nothing.
     # @return [nil]
     # @raise [BusyError] when a memory view of it is open
     # @raise [FrozenError] when it is frozen
@@ -226,14 +217,13 @@ module Godwit
     def check_place(start, length)
       return if start.is_a?(Integer) && (length.nil? || length.is_a?(Integer))
       places = start.is_a?(Range) ? [start.begin, start.end] : [start]
-      strange = [*places, length].find { |place| !place.is_a?(Integer) && !place.nil? }
-      return if strange.nil? && start
-      raise Errors.bad_type(
-        :byteslice, "a place in a frame", "an Integer, or a Range of them", strange
-      )
+      wrong = [*places, length].find { |place| !place.is_a?(Integer) && !place.nil? }
+      return if wrong.nil? && start
+      allowed = "an Integer, or a Range of them"
+      raise Errors.bad_type(:byteslice, "a place in a frame", allowed, wrong)
     end
 
-    # @return [Array(Integer, Integer)] start and length, as Ruby takes a Range
+    # @return [Array(Integer, Integer)] start and length of a Range
     def within(range, size)
       first = range.begin || 0
       first += size if first.negative?

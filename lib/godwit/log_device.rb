@@ -8,27 +8,28 @@ module Godwit
   #
   #   log = ::Logger.new(Godwit::LogDevice.new("tcp://loghost:7000", progname: "billing"))
   #
-  # Of a line that Ruby's formatter made, level, program and message are taken; of any other the
-  # line is the message, at level UNKNOWN.
+  # A line that Ruby's formatter made gives level, program and message. Any other line is the
+  # message, at level UNKNOWN.
   #
   # **Threads, fibers, trap handlers, fork, exit**: as {Logger}. (Ruby's Logger itself takes a lock,
   # so it cannot be used in a trap handler.)
   class LogDevice
-    # Label to level.
-    LEVELS = {"DEBUG" => 0, "INFO" => 1, "WARN" => 2, "ERROR" => 3, "FATAL" => 4, "ANY" => 5}.freeze
     LINE =
       /\A[DIWEFA], \[[^\]]* #\d+\] +(DEBUG|INFO|WARN|ERROR|FATAL|ANY) -- ([^\n]*?): (.*?)\n?\z/mn
+    Entry = Logger.const_get(:Entry)
+    Handle = Logger.const_get(:Handle)
+    Levels = Logger.const_get(:Levels)
     Text = Logger.const_get(:Text)
-    private_constant :LEVELS, :LINE, :Text
+    private_constant :LINE, :Entry, :Handle, :Levels, :Text
 
     # @param endpoint [String] such as "tcp://loghost:7000"
-    # @param progname [String, nil] of lines that name no program
+    # @param progname [String, nil] for lines that name no program
     # @param options [Hash] as {Logger#initialize} has them for an endpoint
     # @raise [ArgumentError] for a malformed endpoint, an unknown option, or a value that is not
     #   allowed
     def initialize(endpoint, progname: nil, **options)
       @progname = progname
-      Logger.__send__(:handle, endpoint, **options) { |handle| @handle = handle }
+      Handle.open(endpoint, **options) { |handle| @handle = handle }
     end
 
     # @param line [String]
@@ -36,7 +37,7 @@ module Godwit
     def write(line)
       line = Text.name(line)
       level, prog, text = parts(line)
-      @handle.raw(level, prog, text)
+      Entry.log_text(@handle, level, prog, text)
       line.bytesize
     end
 
@@ -51,7 +52,7 @@ module Godwit
     # Waits until what was written so far has been handed to libzmq.
     # @param timeout [Numeric, nil] seconds; nil: for ever
     # @return [Boolean] whether it has
-    # @raise [ArgumentTypeError, ArgumentValueError] when the timeout is none
+    # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration
     def flush(timeout: nil) = @handle.flush(timeout)
 
     # As {Logger#close}.
@@ -80,10 +81,10 @@ module Godwit
     private
 
     def parts(line)
-      return [Logger::UNKNOWN, @progname, line.chomp] if @handle.settings.plain?
-      match = LINE.match(line.b) or return [Logger::UNKNOWN, @progname, line.chomp]
+      match = LINE.match(line.b) unless @handle.settings.plain?
+      return [Logger::UNKNOWN, @progname, line.chomp] unless match
       prog, text = match.values_at(2, 3).map! { |part| part.force_encoding(line.encoding) }
-      [LEVELS.fetch(match[1]), prog.empty? ? @progname : prog, text]
+      [Levels::LABELS.index(match[1]), prog.empty? ? @progname : prog, text]
     end
   end
 end

@@ -4,11 +4,9 @@ require "logger"
 require_relative "../godwit"
 
 module Godwit
-  class Logger < ::Logger; end # else each file below would load this one again, by the autoload
+  class Logger < ::Logger; end # the files below must not autoload this one
 end
 
-require_relative "logger/levels"
-require_relative "logger/formatter"
 require_relative "logger/settings"
 require_relative "logger/handle"
 
@@ -16,24 +14,23 @@ module Godwit
   # Ruby's Logger, whose records go over ZeroMQ to a reader.
   #
   #   log = Godwit::Logger.new("tcp://loghost:7000", level: :info, progname: "billing")
-  #   log.warn("card refused", user: 42)            # what follows the text is data
+  #   log.warn("card refused", user: 42) # what follows the text is data
   #   log.tagged("req-9") { log.info { "lazy" } }
   #   log.error(exception) # class, message, backtrace and causes are data too
   #
-  # A String is always an endpoint; with nil, or an IO, it is Ruby's Logger, which shows data behind
+  # A String is always an endpoint. With nil or an IO it is Ruby's Logger, which shows data behind
   # the text.
   #
-  # **It never raises into the program and never stops it**: records go into a bounded queue, from
-  # which a thread of its own sends. When that is full, `overflow:` says what happens; whatever is
-  # dropped is counted, and one record (WARN, "dropped 12 in 0.5 s") tells readers of it when there
-  # is room again. What it has to say of itself goes to $stderr, one line in ten seconds at most.
+  # **It never raises into the program and never stops it**: a thread sends the records of a bounded
+  # queue. With the queue full, `overflow:` says what happens. Dropped records are counted, and one
+  # record (WARN, "dropped 12 in 0.5 s") reports them once there is room. The logger's own messages
+  # go to $stderr, at most one line in ten seconds.
   #
-  # **Threads, fibers, trap handlers**: any may log; the call takes no lock unless the queue is
-  # full. (In a trap handler `overflow: :block` drops.) **Fork**: a child logs on, with an id, a
-  # queue and a connection of its own; what the parent had in its queue stays the parent's. `exit!`
-  # loses what has not gone yet: {#close} first. **Exit**: what is queued goes, within linger; what
-  # does not is counted in one line on $stderr. **Garbage collector**: one that is dropped is
-  # closed. **Ractors**: the main one only.
+  # **Threads, fibers, trap handlers**: all may log. The call takes no lock unless the queue is full
+  # (in a trap handler a full queue drops). **Fork**: a child has an id, a queue and a connection of
+  # its own; the parent keeps what it had queued. `exit!` loses what is queued: {#close} first.
+  # **Exit**: sends what is queued, within linger, and one line on $stderr counts the rest.
+  # **Garbage collector**: it closes a collected logger. **Ractors**: the main one only.
   #
   # @see https://docs.ruby-lang.org/en/master/Logger.html Ruby's Logger
   class Logger < ::Logger
@@ -42,6 +39,7 @@ module Godwit
     autoload :Filter, "godwit/logger/filter"
     autoload :View, "godwit/logger/view"
     autoload :Native, "godwit/logger/native"
+    autoload :BoundedQueue, "godwit/logger/bounded_queue" # it loads Native
     autoload :Summary, "godwit/logger/summary"
     autoload :Broadcaster, "godwit/logger/broadcaster"
     autoload :Control, "godwit/logger/control"
@@ -49,76 +47,53 @@ module Godwit
     autoload :Receiver, "godwit/logger/receiver"
 
     # Integers: records `queued`, `sent` (handed to libzmq, with those of an earlier process's
-    # spool), `dropped` (by overflow, or since it was closed) and `spooled` (on disk). `last_error`:
-    # an Exception or nil, such as an address in use.
+    # spool), `dropped` (by overflow, or after the close) and `spooled` (on disk). `last_error`: an
+    # Exception or nil, such as an address in use.
     Stats = Struct.new(:queued, :sent, :dropped, :spooled, :last_error, keyword_init: true)
 
-    class << self
-      private
-
-      # Makes what a logger or a device with an endpoint holds: a folder, or a port, maybe. So an
-      # interrupt (`Timeout`) waits until the block has it, and then does not leave them to a logger
-      # that nobody has.
-      # @yieldparam handle [Handle]
-      def handle(endpoint, **options)
-        handle = nil
-        Keywords.check(Settings, options, Logger)
-        settings = Settings.new(endpoint, **options)
-        Thread.handle_interrupt(Object => :never) { yield(handle = Handle.new(settings)) }
-        done = true
-      ensure
-        handle&.abandon unless done
-      end
-    end
-
     # @param target [String, IO, #write, nil] an endpoint, such as "tcp://loghost:7000"; or what
-    #   Ruby's Logger takes, but no name of a file
-    # @param shift_age [Integer, String] of Ruby's Logger; an endpoint has no use for it
+    #   Ruby's Logger takes, but no file name
+    # @param shift_age [Integer, String] of Ruby's Logger; not for an endpoint
     # @param shift_size [Integer] of Ruby's Logger
     # @param level [Integer, Symbol, String] lowest that is logged: :debug, :info, :warn, :error,
     #   :fatal, :unknown
     # @param progname [String, nil] the program's name, by which readers choose
-    # @param formatter [#call, nil] as Ruby's; it is called in the thread that logs, and its line
-    #   without the line end is the record's text. One that raises: the message as it is, with the
-    #   error's class. nil: the message is the text
-    # @param datetime_format [String, nil] of lines that are made here (`wire: :plain`)
-    # @param options [Hash] all that follow are for an endpoint alone; any other is an option of the
-    #   PUSH socket (`send_hwm: 10_000`, `curve:`, `server_key:`, `auth:`…)
+    # @param formatter [#call, nil] as Ruby's. The thread that logs calls it, and its line without
+    #   the line end is the text. If it raises, or is nil, the message is the text
+    # @param datetime_format [String, nil] for lines made here (`wire: :plain`)
+    # @param options [Hash] for an endpoint only; all but those below are options of the PUSH socket
+    #   (`send_hwm: 10_000`, `curve:`, `server_key:`, `auth:`…)
     # @option options [Symbol] :overflow (:drop_new) with the queue full: :drop_new, :drop_old,
-    #   :block (the caller waits), :spool (to disk). While the socket accepts (it has taken
-    #   something within a second in which callers waited), a caller first gives the sender up to
-    #   half a second
+    #   :block (the caller waits), :spool (to disk). A caller first gives the sender up to half a
+    #   second, unless the socket took nothing in a second of such waits
     # @option options [Integer] :queue (100_000) bound in records
-    # @option options [Integer] :queue_bytes (16_777_216) bound in bytes of memory, about, with
-    #   libzmq's own queue
-    # @option options [Numeric, nil] :block_timeout (nil) seconds that `:block` waits at most; nil:
+    # @option options [Integer] :queue_bytes (16_777_216) bound in bytes of memory, about, including
+    #   libzmq's queue
+    # @option options [Numeric, nil] :block_timeout (nil) longest wait of `:block`, in seconds; nil:
     #   for ever
-    # @option options [Numeric] :linger (5) seconds in which {#close} and the process's end let
-    #   records go
-    # @option options [Symbol] :wire (:records) or :plain, one frame with the line, as rsyslog and
-    #   old readers want it
+    # @option options [Numeric] :linger (5) seconds in which {#close} and the process's exit send
+    # @option options [Symbol] :wire (:records) or :plain, one frame with the line, for rsyslog and
+    #   old readers
     # @option options [String] :host this machine's name, as readers see it
-    # @option options [Boolean] :bind (false) whether it binds the endpoint instead of connecting to
-    #   it; a forked child cannot then
-    # @option options [Context] :context nil: one of its own
-    # @option options [String] :spool folder for `overflow: :spool`: what the socket does not take
-    #   within 50 ms goes there, and is sent, in order, before newer records. What a process leaves
-    #   is sent by the next one that uses the folder. When it has its bytes, further records are
-    #   dropped
+    # @option options [Boolean] :bind (false) whether to bind the endpoint instead of connecting; a
+    #   forked child cannot then
+    # @option options [Context] :context nil: a context of its own
+    # @option options [String] :spool folder for `overflow: :spool`, for what the socket does not
+    #   take within 50 ms. It is sent, in order, before newer records. The next process that uses
+    #   the folder sends what is left. With the folder full, records are dropped
     # @option options [Integer] :spool_bytes (1 GiB) bound of the folder
-    # @option options [String] :durable folder in which each record stands before the call returns
-    #   (those of trap handlers a moment later); the endpoint is a {Receiver}'s, and in its file
-    #   each record stands once, whichever side is killed. The socket is a DEALER. A folder is one
-    #   logger's, and never copied; forked children have folders of their own within. `overflow:` is
-    #   :drop_new or :block then, and counts with the folder full; `sent` in {#stats} is what was
-    #   acknowledged
+    # @option options [String] :durable folder to which each record is written before the call
+    #   returns (in a trap handler, a moment later). The endpoint is a {Receiver}'s: its file has
+    #   each record once, whichever side is killed. The socket is a DEALER. A folder is for one
+    #   logger; never copy it. Forked children have folders within. `overflow:` is :drop_new or
+    #   :block, for a full folder. `sent` in {#stats} means acknowledged
     # @option options [Integer] :durable_bytes (1 GiB) bound of that folder
-    # @option options [Boolean] :fsync (false) fsync(2) of each record in it, against power cuts too
+    # @option options [Boolean] :fsync (false) whether each record in it must survive a power cut
     # @raise [BusyError] when another process, or logger, uses the folder of `durable:`
-    # @raise [ArgumentError] for an unknown level, a malformed endpoint, an unknown option, or a
-    #   value that is not allowed
+    # @raise [ArgumentError] for an unknown level or option, a malformed endpoint, or a value that
+    #   is not allowed
     # @raise [AddressInUseError] with `bind: true`
-    # @raise [UnsupportedError] in another Ractor than the main one
+    # @raise [UnsupportedError] in a Ractor other than the main one
     def initialize(
       target = nil, shift_age = 0, shift_size = 1_048_576, level: DEBUG, progname: nil,
       formatter: nil, datetime_format: nil, **options
@@ -129,7 +104,7 @@ module Godwit
         @default_formatter = Formatter.new
         @formatter = formatter || @default_formatter
         self.datetime_format = datetime_format
-        Logger.__send__(:handle, target, **options) { |handle| @handle = handle }
+        Handle.open(target, **options) { |handle| @handle = handle }
       else
         super
       end
@@ -137,34 +112,29 @@ module Godwit
 
     # Logs a message, if the level is high enough.
     # @param severity [Integer, nil] DEBUG to UNKNOWN; nil: UNKNOWN
-    # @param message [Object] a String is the text; an Exception also goes as data, and so does a
-    #   Hash; anything else is shown by `inspect`
-    # @param progname [Object, nil] nil: the logger's own. It is the message where there is neither
-    #   message nor block
+    # @param message [Object] a String is the text; an Exception or a Hash also goes as data;
+    #   anything else is shown by `inspect`
+    # @param progname [Object, nil] nil: the logger's own. Without message and block it is the
+    #   message
     # @param payload [Hash, nil] data to go with it
     # @param keywords [Hash] the same
-    # @yieldreturn [Object] the message, where none is given
-    # @return [true] with `durable:` whether the record is on the disk: false when it was refused,
-    #   for it came too late or found no room, and is counted; nil in a trap handler, whose record
-    #   is stored in a moment
+    # @yieldreturn [Object] the message, if none is given
+    # @return [true] with `durable:` whether the record is on the disk: false when it is refused and
+    #   counted (no room, or closed), nil in a trap handler, whose record is stored in a moment
     def add(severity, message = nil, progname = nil, payload = nil, **keywords, &block)
       handle = @handle
       unless handle
-        return super(severity, message, progname, &block) unless payload || !keywords.empty?
         payload = Text.merge(payload, keywords) unless keywords.empty?
-        unless NilClass === message && !block
-          return (
-            super(severity, nil, progname) do
-              Text.with((NilClass === message && block) ? yield : message, payload)
-            end
-          )
+        return super(severity, message, progname, &block) unless payload
+        return super(severity) { Text.with(progname, payload) } if NilClass === message && !block
+        return super(severity, nil, progname) do
+          Text.with((NilClass === message) ? yield : message, payload)
         end
-        return super(severity) { Text.with(progname, payload) }
       end
       severity ||= UNKNOWN
       return true if severity < level
       severity = UNKNOWN if Integer === severity && severity > UNKNOWN
-      progname = @progname if NilClass === progname # asks no object that has no such method
+      progname = @progname if NilClass === progname # calls no method of the program's object
       if NilClass === message
         if block
           message = yield
@@ -174,46 +144,33 @@ module Godwit
         end
       end
       payload = Text.merge(payload, keywords) unless keywords.empty?
-      handle.record(severity, progname, message, payload, @formatter)
+      Entry.log(handle, severity, progname, message, payload, @formatter)
     end
     alias_method :log, :add
 
+    # @!macro [new] add_at_level
+    #   @param progname [Object, nil] the message; with a block, the program's name
+    #   @param payload [Hash, nil] data to go with it
+    #   @param keywords [Hash] the same; alone, they are the message
+    #   @return [true] as {#add}
     # @!method debug(progname = nil, payload = nil, **keywords, &block)
     #   {#add} at level DEBUG.
-    #   @param progname [Object, nil] the message; with a block, the program's name
-    #   @param payload [Hash, nil] data to go with it
-    #   @param keywords [Hash] the same; alone, they are the message
-    #   @return [true] as {#add}
+    #   @!macro add_at_level
     # @!method info(progname = nil, payload = nil, **keywords, &block)
     #   {#add} at level INFO.
-    #   @param progname [Object, nil] the message; with a block, the program's name
-    #   @param payload [Hash, nil] data to go with it
-    #   @param keywords [Hash] the same; alone, they are the message
-    #   @return [true] as {#add}
+    #   @!macro add_at_level
     # @!method warn(progname = nil, payload = nil, **keywords, &block)
     #   {#add} at level WARN.
-    #   @param progname [Object, nil] the message; with a block, the program's name
-    #   @param payload [Hash, nil] data to go with it
-    #   @param keywords [Hash] the same; alone, they are the message
-    #   @return [true] as {#add}
+    #   @!macro add_at_level
     # @!method error(progname = nil, payload = nil, **keywords, &block)
     #   {#add} at level ERROR.
-    #   @param progname [Object, nil] the message; with a block, the program's name
-    #   @param payload [Hash, nil] data to go with it
-    #   @param keywords [Hash] the same; alone, they are the message
-    #   @return [true] as {#add}
+    #   @!macro add_at_level
     # @!method fatal(progname = nil, payload = nil, **keywords, &block)
     #   {#add} at level FATAL.
-    #   @param progname [Object, nil] the message; with a block, the program's name
-    #   @param payload [Hash, nil] data to go with it
-    #   @param keywords [Hash] the same; alone, they are the message
-    #   @return [true] as {#add}
+    #   @!macro add_at_level
     # @!method unknown(progname = nil, payload = nil, **keywords, &block)
     #   {#add} at level UNKNOWN.
-    #   @param progname [Object, nil] the message; with a block, the program's name
-    #   @param payload [Hash, nil] data to go with it
-    #   @param keywords [Hash] the same; alone, they are the message
-    #   @return [true] as {#add}
+    #   @!macro add_at_level
     %w[debug info warn error fatal unknown].each do |name|
       class_eval <<~RUBY, __FILE__, __LINE__ + 1
         def #{name}(progname = nil, payload = nil, **keywords, &block) # def info(…)
@@ -228,19 +185,19 @@ module Godwit
 
     # Logs a text as it is, at level UNKNOWN.
     # @param message [String]
-    # @return [Integer, nil] its bytes; as Ruby's where it is no endpoint
+    # @return [Integer, nil] its bytes; without an endpoint as Ruby's
     def <<(message)
       return super unless @handle
       text = Text.name(message)
-      @handle.raw(UNKNOWN, @progname, Text.line(text))
+      Entry.log_text(@handle, UNKNOWN, @progname, Text.line(text))
       text.bytesize
     end
 
-    # Has tags for the block, in this fiber. Without a block, gives a logger that always has them
-    # and shares all else.
+    # Adds tags during the block, in this fiber. Without a block it returns a logger that always has
+    # the tags, and shares all else.
     # @param tags [Array<Object>]
     # @yieldparam logger [Logger] this one
-    # @return [Object] what the block gives, or the other logger
+    # @return [Object] the block's value, or the other logger
     def tagged(*tags)
       if block_given?
         return yield(self) unless formatter.respond_to?(:tagged)
@@ -255,17 +212,17 @@ module Godwit
     end
 
     # Waits until what was logged so far has been handed to libzmq (with `overflow: :spool`, or is
-    # on the disk; with `durable:`, has been acknowledged). In a trap handler, which cannot wait but
-    # on JRuby, it only tells whether all has.
+    # on the disk; with `durable:`, has been acknowledged). A trap handler does not wait, except on
+    # JRuby.
     # @param timeout [Numeric, nil] seconds; nil: for ever
     # @return [Boolean] whether it has
-    # @raise [ArgumentTypeError, ArgumentValueError] when the timeout is none
+    # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration
     def flush(timeout: nil)
       @handle ? @handle.flush(timeout) : true
     end
 
-    # Sends what is queued, for at most linger, and ends; what could not go is told on $stderr.
-    # Records logged later are dropped and counted. In a forked child it leaves the parent's alone.
+    # Sends what is queued, for at most linger, and ends; a line on $stderr counts the rest. Later
+    # records are dropped and counted. In a forked child this does not affect the parent.
     # @return [nil]
     def close
       return super unless @handle
@@ -273,7 +230,7 @@ module Godwit
       nil
     end
 
-    # Begins anew after {#close}, or with another endpoint.
+    # Opens the logger again after {#close}, or with another endpoint.
     # @param target [String, nil] an endpoint, nil: the same
     # @return [self]
     def reopen(target = nil, **)
@@ -282,17 +239,14 @@ module Godwit
       self
     end
 
-    # @return [Stats, nil] of this process; nil where it is no endpoint
+    # @return [Stats, nil] of this process; nil without an endpoint
     def stats = @handle&.stats
 
     # @return [String] endpoint and level
     def inspect
-      if @handle
-        "#<#{self.class} #{@handle.settings.endpoint} " \
-        "level=#{level}#{" (closed)" if @handle.closed?}>"
-      else
-        super
-      end
+      return super unless @handle
+      closed = " (closed)" if @handle.closed?
+      "#<#{self.class} #{@handle.settings.endpoint} level=#{level}#{closed}>"
     end
   end
 end

@@ -6,8 +6,8 @@ require_relative "loop/registrations"
 require_relative "loop/fair_yield"
 
 module Godwit
-  # A reactor: one thread or fiber that waits for sockets, IOs and timers, and runs the callback of
-  # each that is ready.
+  # A reactor: one thread or fiber waits for sockets, IOs and timers, and calls the callback of each
+  # that is ready.
   #
   #   Godwit::Loop.run do |loop|
   #     loop.readable(pull) { |socket| puts socket.recv }
@@ -15,28 +15,27 @@ module Godwit
   #     loop.every(1) { puts "a second" }
   #   end
   #
-  # **Level-triggered**: a callback is called as long as its socket is ready, so it should receive,
-  # or send, what it was called for. In **one turn** each that is ready is called once, then the
-  # timers that are due (256 at most), then what was posted; so a peer that floods one socket
-  # starves neither the others nor the timers. A callback that receives several messages takes
-  # `recv_many`, or `recv_nonblock` a bounded number of times.
+  # **Level-triggered**: a callback is called as long as its socket is ready, so it should receive
+  # or send. **One turn** calls each ready callback once, then the timers that are due (256 at
+  # most), then what was posted; so a flooded socket starves neither other sockets nor timers. A
+  # callback that receives several messages calls `recv_many`, or `recv_nonblock` a limited number
+  # of times.
   #
   # **Callbacks** run in the thread and fiber that called {#run}. They may register, remove and
   # close anything, also their own socket or IO, and make and cancel timers. A callback that waits
-  # holds up all others.
+  # delays all others.
   #
-  # **Closed**: a socket or IO that is closed in its own callback is out of the loop. One that is
-  # closed elsewhere, or whose context is shut down, is taken out, and the {ClosedError} or
-  # {ContextTerminatedError} goes where errors of callbacks go. {#remove} it first, and nothing is
-  # said.
+  # **Closed**: the loop removes a socket or IO that is closed in its own callback. It also removes
+  # one that is closed elsewhere, or whose context is shut down, and reports the {ClosedError} or
+  # {ContextTerminatedError} like an error of a callback. {#remove} it first to avoid the error.
   #
-  # **Errors**: an exception of a callback comes out of {#run}, and {#run} may be called again. With
-  # {#on_error} that is told, and the loop goes on.
+  # **Errors**: {#run} raises the exception of a callback, and may be called again. With {#on_error}
+  # a block gets the exception, and the loop goes on.
   #
-  # **Threads and fibers**: any thread may call any method; what one registers holds for the loop
-  # that runs. {#run} ends on `Thread#kill`, `Thread#raise`, `Timeout` and signals at once while no
-  # callback runs; under a `Fiber.scheduler` other fibers run while it waits. In a `trap` block
-  # {#stop} and {#post} work; the rest raises {StateError}, for Ruby allows no lock there.
+  # **Threads and fibers**: any thread may call any method, also while the loop runs. {#run} ends on
+  # `Thread#kill`, `Thread#raise`, `Timeout` and signals at once while no callback runs; under a
+  # `Fiber.scheduler` other fibers run while it waits. In a `trap` block {#stop} and {#post} work;
+  # the rest raises {StateError}, since Ruby allows no lock there.
   #
   # **Fork**: in a child every method of an inherited loop that changes or runs it raises
   # {ForkedError}.
@@ -47,32 +46,24 @@ module Godwit
     include FairYield
 
     class << self
-      undef_method :allocate # without initialize it is nothing
+      undef_method :allocate # initialize must run
 
-      # Makes a loop. With a block: yields it, closes it afterwards, and gives the block's value.
+      # Makes a loop. With a block: yields it, closes it afterwards, and returns the block's value.
       # @yieldparam loop [Loop]
       # @return [Loop] or the block's value
       # @see #initialize
-      def new
-        made = super
-        return made unless block_given?
-        begin
-          yield made
-        ensure
-          made.close unless made.__send__(:forked?)
-        end
-      end
+      def new(&block) = AutoClose.with(super(), &block)
 
-      # Makes a loop, has the block register what it is to do, runs it, and closes it.
+      # Makes a loop, yields it to the block, which registers what the loop is to do, runs the loop,
+      # and closes it.
       # @param forever [Boolean] as in {#run}
       # @yieldparam loop [Loop]
       # @return [Symbol] as {#run}
       # @raise [Error] as {#run}
       def run(forever: false)
         unless block_given?
-          raise Errors.bad_value(
-            :run, "the call", "a block that registers what the loop is to do", nil
-          )
+          what = "a block that registers what the loop is to do"
+          raise Errors.bad_value(:run, "the call", what, nil)
         end
         new do |made|
           yield made
@@ -81,14 +72,10 @@ module Godwit
       end
     end
 
-    # A loop with nothing in it. It has file descriptors of its own: {#close} it.
+    # Makes an empty loop. It has file descriptors: {#close} it.
     # @raise [TooManySocketsError, SystemCallError] when the process has no descriptor left
     def initialize
-      if @poller
-        raise Errors.build(
-          StateError, :new, nil, "this loop is open already; Loop.new makes another"
-        )
-      end
+      refuse(StateError, :new, "this loop is open already; Loop.new makes another") if @poller
       @lock = Mutex.new
       @watches = {}.compare_by_identity
       @posted = Thread::Queue.new
@@ -111,25 +98,21 @@ module Godwit
     #   no block
     # @raise [StateError] in a trap block
     # @raise [ClosedError, ForkedError]
-    def readable(thing, &block)
-      watch(thing, :readable, block)
-    end
+    def readable(thing, &block) = watch(thing, :readable, block)
 
-    # Calls the block whenever a message, or bytes, can be sent. Most can most of the time:
-    # {#remove} it as soon as there is nothing to send.
+    # Calls the block whenever a message, or bytes, can be sent. That is most of the time: {#remove}
+    # it as soon as there is nothing to send.
     # @param thing [Socket, IO, #to_io]
     # @yieldparam thing [Socket, IO, #to_io]
     # @return [self]
     # @raise [Error] as {#readable}
-    def writable(thing, &block)
-      watch(thing, :writable, block)
-    end
+    def writable(thing, &block) = watch(thing, :writable, block)
 
-    # Takes a socket or IO out, or one of its two callbacks; also in a callback, and also one that
-    # is closed by now.
+    # Removes a socket or IO, or one of its two callbacks; also in a callback, and also one that is
+    # closed.
     # @param thing [Socket, IO, #to_io]
     # @param events [Array<Symbol>] :readable, :writable; none: both
-    # @return [Boolean] whether there was something to take out
+    # @return [Boolean] whether it was registered for one of them
     # @raise [ArgumentValueError] when an event is unknown
     # @raise [StateError] in a trap block
     # @raise [ClosedError, ForkedError] of the loop
@@ -139,27 +122,77 @@ module Godwit
         raise Errors.bad_value(:remove, "events", ":readable, :writable or nothing", unknown.first)
       end
       usable(:remove)
-      at_once do
+      without_interrupts do
         found = locked(:remove) do
           watch = @watches[thing] or next false
           events = watch.events & (events.empty? ? watch.events : events)
           unwatch(thing, watch, events)
           events.any?
         end
-        wake if @watches.empty? # it may have been the last
+        wake if @watches.empty? # the loop may have nothing left to do
         found
       end
     end
 
     # @param thing [Object]
-    # @return [Boolean] whether that very socket or IO has a callback
-    def registered?(thing)
-      @watches.key?(thing)
+    # @return [Boolean] whether this very socket or IO has a callback
+    def registered?(thing) = @watches.key?(thing)
+
+    # Calls the block once, after a time.
+    # @param seconds [Integer, Float] from now; 0: in the next turn
+    # @yieldparam timer [Timers::Timer] which can be cancelled and reset
+    # @return [Timers::Timer]
+    # @raise [ArgumentTypeError, ArgumentValueError] when the time is no duration, or there is no
+    #   block
+    # @raise [StateError] in a trap block
+    # @raise [ClosedError, ForkedError]
+    def after(seconds, &block)
+      usable(:after)
+      @timers.after(seconds, &block)
     end
 
-    # Runs callbacks until {#stop}, or until nothing is left to do: nothing registered, no timer,
-    # nothing posted.
-    # @param forever [Boolean] also goes on when nothing is left, for other threads may register or
+    # Calls the block at start + interval, start + 2 * interval…, without drift; calls missed in a
+    # stall are skipped (see {Timers}).
+    # @param seconds [Integer, Float] the interval; 0: in each turn
+    # @param times [Integer, nil] how many times, at least 1; nil: until it is cancelled
+    # @yieldparam timer [Timers::Timer] which can be cancelled, reset, and given another interval
+    # @return [Timers::Timer]
+    # @raise [Error] as {#after}
+    def every(seconds, times: nil, &block)
+      usable(:every)
+      @timers.every(seconds, times: times, &block)
+    end
+
+    # Runs the block in the loop's next turn, in the loop's thread. From any thread or `trap` block.
+    # @yieldparam loop [Loop]
+    # @return [self]
+    # @raise [ArgumentValueError] without a block
+    # @raise [ClosedError, ForkedError]
+    def post(&block)
+      raise Errors.bad_value(:post, "the call", "a block to run", nil) unless block
+      usable(:post)
+      without_interrupts do
+        @posted.push(block)
+        wake
+      end
+      self
+    end
+
+    # {#run} goes on after a StandardError of a callback, a timer or a posted block, or of what was
+    # closed elsewhere, and calls the block. It raises what the block raises. A later call replaces
+    # the block; without a block, {#run} raises the errors.
+    # @yieldparam error [StandardError]
+    # @yieldparam source [Socket, IO, #to_io, Timers::Timer, Loop] whose callback raised; the loop
+    #   for a posted block
+    # @return [self]
+    def on_error(&block)
+      @on_error = block
+      self
+    end
+
+    # Runs callbacks until {#stop}, or until nothing is left to do: nothing is registered, set or
+    # posted.
+    # @param forever [Boolean] goes on when nothing is left, since other threads may register or
     #   post something
     # @return [Symbol] `:stopped`, or `:empty`
     # @raise [StandardError] of a callback, unless there is {#on_error}
@@ -178,14 +211,14 @@ module Godwit
       end
     end
 
-    # Ends {#run} after the callback that runs now. From any thread, callback or `trap` block. When
-    # it does not run, the next {#run} returns at once, so that none comes too early.
+    # Ends {#run} after the callback that runs now. From any thread, callback or `trap` block. If
+    # the loop does not run, the next {#run} returns at once.
     # @return [self]
     # @raise [ForkedError]
     def stop
       return self if @closed
       usable(:stop)
-      at_once do
+      without_interrupts do
         @stopping = true
         wake
       end
@@ -193,14 +226,10 @@ module Godwit
     end
 
     # @return [Boolean] whether {#run} was called and has not returned, in this process
-    def running?
-      !forked? && claimed?
-    end
+    def running? = !forked? && claimed?
 
     # @return [Boolean] whether nothing is registered, no timer is set, and nothing is posted
-    def empty?
-      @watches.empty? && @timers.empty? && @posted.empty?
-    end
+    def empty? = @watches.empty? && @timers.empty? && @posted.empty?
 
     # Closes the loop, not what is registered in it. One that runs ends as by {#stop}. A second call
     # does nothing.
@@ -209,7 +238,7 @@ module Godwit
     def close
       return if @closed
       usable(:close)
-      at_once do
+      without_interrupts do
         @closed = @stopping = true
         [@poller, @wakeup, @silent].each(&:close)
       end
@@ -217,17 +246,13 @@ module Godwit
     end
 
     # @return [Boolean]
-    def closed?
-      @closed
-    end
+    def closed? = @closed
 
     # @return [String]
     def inspect
       state =
-        if forked?
-          "of another process"
-        elsif closed?
-          "closed"
+        if forked? then "of another process"
+        elsif closed? then "closed"
         else
           "#{running? ? "running" : "not running"}, #{@watches.size} registered, #{@timers.size} " \
           "timers"
@@ -236,48 +261,32 @@ module Godwit
     end
     alias_method :to_s, :inspect
 
-    # dup and clone make no sense.
     # @private
     def initialize_copy(_original)
-      raise Errors.build(
-        UnsupportedError, :dup, nil, "a loop cannot be copied: make another with Loop.new"
-      )
+      refuse(UnsupportedError, :dup, "a loop cannot be copied: make another with Loop.new")
     end
+
+    # @private
+    def forked? = @poller.forked?
 
     private
 
-    # Threads and fibers that wait for its next event: one at most.
-    def _waiters = @poller.__send__(:_waiters)
-
-    def forked?
-      @poller.__send__(:_forked?)
-    end
+    # Tests wait for it: how many threads and fibers wait for the loop's next event.
+    def _waiters = @poller.waiters
 
     def usable(operation)
       if forked?
-        raise Errors.build(
-          ForkedError, operation, nil, "this loop is the parent process's: make another here"
-        )
+        refuse(ForkedError, operation, "this loop is the parent process's: make another here")
       end
-      if @closed
-        raise Errors.build(
-          ClosedError, operation, nil, "this loop is closed: Loop.new makes another"
-        )
-      end
+      refuse(ClosedError, operation, "this loop is closed: Loop.new makes another") if @closed
     end
 
-    # No interrupt comes between a change and the wake-up that tells of it.
-    def at_once(&change) = Thread.handle_interrupt(Object => :never, &change)
-
-    def locked(operation, &block)
-      @lock.synchronize(&block)
-    rescue ThreadError => error
-      raise unless error.message.include?("trap context")
-      raise Errors.build(
-        StateError, operation, nil,
-        "Ruby allows no lock in a trap block: give this to Loop#post there"
-      )
+    def refuse(klass, operation, detail)
+      raise Errors.build(klass, operation, nil, detail)
     end
+
+    # No interrupt comes between a change and the wake-up of the running loop.
+    def without_interrupts(&change) = Thread.handle_interrupt(Object => :never, &change)
+    def locked(operation, &block) = Timers.locked(@lock, operation, &block)
   end
 end
-require_relative "loop/callbacks"

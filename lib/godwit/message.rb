@@ -1,17 +1,16 @@
 # frozen_string_literal: true
 
 module Godwit
-  # A message of ordered frames, sent and received whole without copying them:
-  # {Socket::Frames#recv_message}, and `send`. Once sent its frames are gone, unless it is frozen
-  # (`Ractor.make_shareable`).
+  # A message of ordered frames that is sent and received without copies:
+  # {Socket::Frames#recv_message}, and `send`. Once it was sent its frames are gone, unless it is
+  # frozen (`Ractor.make_shareable`).
   #
   #   message = router.recv_message
   #   client = message.unwrap
   #   message.push("done").wrap(client)
   #   router.send(message)
   #
-  # **Threads and fibers**: as an Array: any may read it; who changes it while others use it has to
-  # lock it.
+  # **Threads and fibers**: like an Array, any may read it; changing a shared one needs a lock.
   # @see https://rfc.zeromq.org/spec/37/ ZMTP 3.1
   class Message
     include Enumerable
@@ -24,13 +23,13 @@ module Godwit
 
     class << self
       # @private
-      # One that was allocated only is empty.
+      # A merely allocated message is empty.
       def allocate = super.tap { |message| message.instance_variable_set(:@frames, []) }
 
-      # Makes a message of what {#encode} gave.
+      # Decodes the output of {#encode}.
       # @param data [String, Frame]
       # @return [Message]
-      # @raise [MessageError] when it is cut short or no such encoding
+      # @raise [MessageError] when it is incomplete or malformed
       def decode(data)
         unless data.is_a?(String) || data.is_a?(Frame)
           raise Errors.bad_type(:decode, "the data", "a String or a Frame", data)
@@ -40,9 +39,8 @@ module Godwit
         offset = 0
         while offset < data.bytesize
           size, offset = size_at(data, offset)
-          if size > data.bytesize - offset
-            raise malformed("a frame of #{size} bytes ends after the data")
-          end
+          missing = size > data.bytesize - offset
+          raise malformed("a frame of #{size} bytes ends after the data") if missing
           parts << data.byteslice(offset, size)
           offset += size
         end
@@ -50,12 +48,8 @@ module Godwit
       end
 
       # @private
-      # @return [Message] of these frames, as they are
-      def of(frames)
-        message = new
-        message.instance_variable_set(:@frames, frames)
-        message
-      end
+      # @return [Message] of these frames
+      def of(frames) = new.tap { |message| message.instance_variable_set(:@frames, frames) }
 
       private
 
@@ -68,14 +62,12 @@ module Godwit
       end
 
       def malformed(what)
-        MessageError.new(
-          "decode: not an encoded message: #{what} (give what Message#encode made, whole)",
-          operation: :decode
-        )
+        Errors.of(MessageError, :decode,
+          "not an encoded message: #{what} (give what Message#encode made, whole)")
       end
     end
 
-    # First byte of a frame whose size follows in four.
+    # First byte of a frame whose size follows in four bytes.
     LONG = 0xff
     private_constant :LONG
 
@@ -89,14 +81,12 @@ module Godwit
     end
     alias_method :append, :push
 
-    # {#push} of one.
+    # {#push} of one part.
     # @param part [Frame, String]
     # @return [self]
-    def <<(part)
-      push(part)
-    end
+    def <<(part) = push(part)
 
-    # @return [Frame, nil] the last, which it takes out
+    # @return [Frame, nil] the last frame, which it removes
     def pop = @frames.pop
 
     # Adds at the start, in this order.
@@ -109,17 +99,15 @@ module Godwit
     end
     alias_method :prepend, :unshift
 
-    # @return [Frame, nil] the first, which it takes out
+    # @return [Frame, nil] the first frame, which it removes
     def shift = @frames.shift
 
-    # Puts an address and an empty frame in front, as a REQ or ROUTER has it.
+    # Prepends an address and an empty frame, the envelope of REQ and ROUTER.
     # @param address [Frame, String] such as a routing id
     # @return [self]
-    def wrap(address)
-      unshift(address, "")
-    end
+    def wrap(address) = unshift(address, "")
 
-    # Takes the first frame out, and the empty one after it, if there is one.
+    # Removes the first frame, and an empty frame after it.
     # @return [Frame, nil] the address
     def unwrap
       address = shift
@@ -127,12 +115,12 @@ module Godwit
       address
     end
 
-    # @param count [Integer] with it, an Array of as many
-    # @return [Frame, nil]
+    # @param count [Integer] none: one Frame; else an Array of so many
+    # @return [Frame, nil, Array<Frame>]
     def first(*count) = @frames.first(*count)
 
-    # @param count [Integer] with it, an Array of as many
-    # @return [Frame, nil]
+    # @param count [Integer] none: one Frame; else an Array of so many
+    # @return [Frame, nil, Array<Frame>]
     def last(*count) = @frames.last(*count)
 
     # @param index [Integer]
@@ -158,7 +146,7 @@ module Godwit
     # @raise [GoneError] when one was sent or closed
     def content_size = @frames.sum(&:size)
 
-    # @return [Array<String>] copies of its frames, as `recv_multipart` would have given them
+    # @return [Array<String>] copies of its frames, like the result of `recv_multipart`
     def to_a = @frames.map(&:to_s)
 
     # @return [Array<Frame>] its frames, not copied
@@ -182,8 +170,8 @@ module Godwit
       nil
     end
 
-    # The frames in one String, as CZMQ's zmsg_encode writes them: before each its size, in one
-    # byte, or from 255 bytes on 0xff and four bytes, highest first.
+    # Encodes the frames as CZMQ's zmsg_encode does: before each frame its size in one byte, or from
+    # 255 bytes on 0xff and the size in four bytes, big-endian.
     # @return [String]
     # @raise [MessageError] when a frame has 4 GiB or more
     # @see http://api.zeromq.org/czmq4-0:zmsg zmsg_encode
@@ -191,11 +179,8 @@ module Godwit
       @frames.each_with_object(+"".b) do |frame, data|
         size = frame.size
         if size >> 32 != 0
-          raise MessageError.new(
-            "encode: a frame has #{size} bytes, the encoding holds less than 4 GiB (send " \
-            "it as it is)",
-            operation: :encode
-          )
+          raise Errors.of(MessageError, :encode,
+            "a frame has #{size} bytes, the encoding holds less than 4 GiB (send it as it is)")
         end
         data << ((size < LONG) ? [size].pack("C") : [LONG, size].pack("CN")) << frame.to_s.b
       end
@@ -203,9 +188,7 @@ module Godwit
 
     # @param other [Object]
     # @return [Boolean] whether it is a Message of the same frames
-    def ==(other)
-      other.is_a?(Message) && @frames == other.frames
-    end
+    def ==(other) = other.is_a?(Message) && @frames == other.frames
     alias_method :eql?, :==
 
     # @return [Integer]
@@ -219,7 +202,7 @@ module Godwit
     # @return [Hash] `frames:` (Strings), `size:` (how many), `content_size:` (their bytes)
     def deconstruct_keys(_keys) = {frames: to_a, size: size, content_size: content_size}
 
-    # Bytes of a frame that {#inspect} shows.
+    # Most bytes of a frame in {#inspect}.
     SHOWN = 16
     private_constant :SHOWN
 
@@ -230,7 +213,7 @@ module Godwit
 
     private
 
-    # A copy has frames of its own, which share their bytes.
+    # The copy's frames share the bytes of the original's.
     def initialize_copy(original)
       @frames = original.frames.map(&:dup)
     end
@@ -245,10 +228,8 @@ module Godwit
     def frame(part, operation)
       return part if part.is_a?(Frame)
       return Frame.new(part) if part.is_a?(String)
-      raise MessageTypeError.new(
-        "#{operation}: a message has frames and Strings: got #{ErrorHints.name(part)}",
-        operation: operation
-      )
+      raise Errors.of(MessageTypeError, operation,
+        "a message has frames and Strings: got #{ErrorHints.name(part)}")
     end
   end
 end

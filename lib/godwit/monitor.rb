@@ -4,43 +4,40 @@ require_relative "monitor/table"
 require_relative "monitor/event"
 
 module Godwit
-  # Tells what happens to a socket's connections: who came, who was refused and why, who is gone.
-  # {Socket#monitor} makes one.
+  # The events of a socket's connections: connected, refused and why, disconnected. {Socket#monitor}
+  # makes one.
   #
   #   monitor = push.monitor(:connected, :disconnected)
   #   monitor.next_event(timeout: 1)   # => an Event, or TimeoutError
   #   monitor.each { |event| puts event }   # until the socket is closed
   #
-  # Any number of Monitors listen to one socket; each gets every event that it asked for from its
-  # making on. libzmq tells of tcp, ipc and the like, but nothing of inproc. {file:docs/monitor.md}
-  # is the guide.
+  # A socket may have any number of Monitors; each gets the later events of its kinds. libzmq tells
+  # nothing of inproc. {file:docs/monitor.md} is the guide. An unread Monitor blocks nothing: it
+  # keeps the last `limit` events and counts the {#dropped} ones.
   #
-  # **One that nobody reads** stops nothing: it keeps the last `limit` events and counts what it
-  # {#dropped}.
-  #
-  # **Threads and fibers**: any number may read one Monitor; each event goes to one of them. Every
-  # wait ends on `Thread#kill`, `Thread#raise`, `Timeout`, signals, {#close}, the socket's close and
-  # {Context#shutdown}. **Fork**: in a child it raises {ForkedError}.
+  # **Threads and fibers**: any number may read one Monitor; each event goes to one of them.
+  # {#close} and all that ends a wait of the {Socket} ends theirs. **Fork**: in a child it raises
+  # {ForkedError}.
   #
   # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor(3)
   class Monitor
     include Enumerable
 
-    # Events that a Monitor keeps where nothing else is said.
+    # Events that a Monitor keeps by default.
     LIMIT = 10_000
 
-    MOST = (1 << 62) - 1 # that fit a C long
+    MOST = (1 << 62) - 1 # fits a C long
     private_constant :MOST
 
     # @param socket [Socket]
     # @param events [Array<Symbol>] of {EVENTS}; none: all
-    # @param limit [Integer, nil] most events that it keeps for a reader who is late; the oldest are
-    #   dropped. nil: no limit
+    # @param limit [Integer, nil] most unread events that it keeps; older ones are dropped. nil: no
+    #   limit
     # @raise [ArgumentTypeError] when it is no Socket
-    # @raise [ArgumentValueError] when an event is unknown, or the limit not allowed
+    # @raise [ArgumentValueError] for an unknown event or a wrong limit
     # @raise [ClosedError, ContextTerminatedError, ForkedError]
-    # @raise [TooManySocketsError] when the context or the process has no room: it takes two
-    #   descriptors, whatever the number of Monitors
+    # @raise [TooManySocketsError] at the limit of the context or the process. All Monitors of a
+    #   socket take two descriptors
     def initialize(socket, *events, limit: LIMIT)
       unless socket.is_a?(Socket)
         raise Errors.bad_type(:monitor, "the socket", "a Godwit::Socket", socket)
@@ -50,26 +47,21 @@ module Godwit
           :monitor, "limit:", "a number of events, 1 or more, or nil for no limit", limit
         )
       end
-      if @socket
-        raise Errors.build(
-          StateError, :monitor, nil, "this monitor is open already; Socket#monitor makes another"
-        )
-      end
+      raise Errors.open_already(:monitor, "monitor", "Socket#monitor") if @socket
       bits = Monitor.bits(events.empty? ? EVENTS : events, :monitor)
       _open(socket, bits, limit || 0)
       @socket = socket
     end
 
-    # @return [Socket] the one it listens to
+    # @return [Socket] that it listens to
     attr_reader :socket
 
-    # The next event; waits for one. What came before the socket's close is still handed out after
-    # it.
+    # The next event; waits for one. Events before the socket's close can be read after it.
     # @param timeout [Integer, Float, nil] seconds; nil: for ever
     # @param exception [Boolean] false: nil instead of TimeoutError
     # @return [Event] nil when time is up and `exception: false`
     # @raise [TimeoutError] when time is up
-    # @raise [ClosedError] when it, or the socket, was closed and nothing is left
+    # @raise [ClosedError] when it, or the socket, was closed and no event is left
     # @raise [ContextTerminatedError, ForkedError]
     def next_event(timeout: nil, exception: true)
       event = take(Timeout.milliseconds(timeout))
@@ -78,7 +70,7 @@ module Godwit
     end
     alias_method :recv, :next_event
 
-    # The next event, if there is one.
+    # The next event, without waiting.
     # @param exception [Boolean] false: :wait_readable instead of an error
     # @return [Event] or :wait_readable when there is none and `exception: false`
     # @raise [EAGAINWaitReadable] (an IO::WaitReadable) when there is none
@@ -92,8 +84,8 @@ module Godwit
       end
     end
 
-    # Yields each event, until the Monitor, its socket or its context is closed; what came before
-    # that is handed out first.
+    # Yields each event, until the Monitor, its socket or its context is closed; earlier events come
+    # first.
     # @yieldparam event [Event]
     # @return [self] or, without a block, an Enumerator
     # @raise [ForkedError]
@@ -105,62 +97,47 @@ module Godwit
       self
     end
 
-    # Has libzmq tell how many messages wait in each connection's pipes: a :pipes_stats for each,
-    # with {Event#values} outbound and inbound.
+    # Asks libzmq for the number of messages in each connection's pipes: one :pipes_stats event per
+    # connection, with {Event#values} outbound and inbound.
     # @return [self]
     # @raise [UnsupportedError] when this libzmq has no drafts
     # @raise [ClosedError, ContextTerminatedError, ForkedError]
     # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor_pipes_stats, a draft
     def pipes_stats
-      if _pipes_stats.nil?
-        raise Errors.build(
-          UnsupportedError, :pipes_stats, nil, "it needs a libzmq built with ENABLE_DRAFTS"
-        )
-      end
-      self
+      return self unless _pipes_stats.nil?
+      raise Errors.build(
+        UnsupportedError, :pipes_stats, nil, "it needs a libzmq built with ENABLE_DRAFTS"
+      )
     end
 
-    # @return [Integer] events that went by since nobody read them in time
-    def dropped
-      _dropped
-    end
+    # @return [Integer] events that were dropped unread
+    def dropped = _dropped
 
-    # Stops listening; the socket goes on. What was not read is gone. A second call does nothing.
+    # Stops listening and drops unread events; the socket stays open. A second call does nothing.
     # @return [nil]
-    def close
-      _close
-    end
+    def close = _close
 
-    # @return [Boolean] whether nothing more comes: it, or its socket, was closed. What came before
-    #   that may still be there
-    def closed?
-      _closed?
-    end
+    # @return [Boolean] whether it, or its socket, was closed; earlier events may still be there
+    def closed? = _closed?
 
     # @return [String]
-    def inspect
-      "#<#{self.class} of #{@socket.inspect}#{" (closed)" if closed?}>"
-    end
+    def inspect = "#<#{self.class} of #{@socket.inspect}#{" (closed)" if closed?}>"
     alias_method :to_s, :inspect
 
-    # dup and clone make no sense.
     # @private
     def initialize_copy(_original)
-      raise Errors.build(
-        UnsupportedError, :dup, nil, "a monitor cannot be copied: Socket#monitor makes another"
-      )
+      raise Errors.no_copy("monitor", "Socket#monitor makes another")
     end
 
     private
 
-    def limit_allowed?(limit)
-      limit.nil? || (limit.is_a?(Integer) && limit.between?(1, MOST))
-    end
+    def limit_allowed?(limit) = limit.nil? || (limit.is_a?(Integer) && limit.between?(1, MOST))
 
     def take(milliseconds)
       bit, values, local, remote = _next(milliseconds)
-      bit &&
-        Event.new(bit, values, remote ? place(local, remote) : local, *([local, remote] if remote))
+      return unless bit
+      return Event.new(bit, values, local) unless remote
+      Event.new(bit, values, place(local, remote), local, remote)
     end
 
     # @return [Event, nil] nil at the end
@@ -170,15 +147,13 @@ module Godwit
       nil
     end
 
-    # libzmq 4.3's first version of events names the end that the socket was told of; the second
-    # names both.
+    # libzmq's first version of events names one end of the connection, the second both ends. This
+    # chooses the end that the first version would name.
     def place(local, remote)
       return local if remote.empty?
       (local.empty? || @socket.endpoints.none?(local)) ? remote : local
     end
 
-    def places
-      @socket.endpoints.empty? ? nil : @socket.endpoints.join(", ")
-    end
+    def places = @socket.endpoints.empty? ? nil : @socket.endpoints.join(", ")
   end
 end

@@ -3,14 +3,14 @@
 require_relative "errors"
 
 module Godwit
-  # The options of libzmq, from api/options.yml: {SOCKET} and {CONTEXT} hold them by name,
-  # {file:docs/options.md} lists them. Reading and setting is done by the accessors of Socket and
-  # Context, and by their `get` and `set`.
+  # The options of libzmq, from api/options.yml, which has their defaults too. {SOCKET} and
+  # {CONTEXT} hold them by name; {file:docs/options.md} lists them. Socket and Context read and set
+  # them by accessors, `get` and `set`.
   module Options
-    # One option: what it takes, how libzmq wants it, what comes back. Frozen and shareable between
-    # Ractors.
+    # One option: its facts, and the conversion of its values to and from libzmq's. Frozen and
+    # shareable between Ractors.
     class Option
-      # What every option has; those of the table give only what differs.
+      # The facts of every option; the table states only those that differ.
       DEFAULTS = {
         name: nil, const: nil, also: [], id: nil, scope: :socket, since: "2.0", type: :int,
         unit: nil, min: nil, max: nil, step: 1, format: nil, format_means: nil, values: nil,
@@ -18,12 +18,12 @@ module Godwit
         access: :rw, types: nil, live: false, fixed: false, draft: false, gated: false, needs: nil,
         secret: false, by_hand: false, doc: nil
       }.freeze
-      # @return [Object, nil] what api/options.yml says of it, under the same name
+      # @return [Object, nil] the fact of that name in api/options.yml
       attr_reader :name, :const, :also, :id, :scope, :since, :type, :unit, :min, :max, :step,
         :format, :format_means, :values, :none, :none_means, :none_reads, :default, :default_of,
         :godwit, :access, :types, :needs, :doc
 
-      # The releases that Godwit runs on start here; older options need no check.
+      # The oldest libzmq that Godwit runs on; options up to this version need no check.
       OLDEST = [4, 3, 0].freeze
 
       # @private
@@ -60,8 +60,8 @@ module Godwit
       # @return [Boolean] whether its methods are written by hand
       def by_hand? = @by_hand
 
-      # Checks a value and makes of it what the backend hands to libzmq.
-      # @param value [Object] what the user gave
+      # Checks a value and converts it for libzmq.
+      # @param value [Object]
       # @param socket_type [Symbol, nil] :REQ and so on; nil skips that check
       # @return [Integer, String, nil] Integer, or binary String, or nil for an empty value (NULL)
       # @raise [OptionError] when the option cannot be set, is not for the type, or does not take
@@ -76,11 +76,11 @@ module Godwit
       end
       alias_method :check_and_encode, :encode
 
-      # @param raw [Integer, String] what libzmq gave
-      # @return [Object] what the user gets
+      # @param raw [Integer, String] libzmq's value
+      # @return [Object] the user's value
       def decode(raw) = Values.decode(self, raw)
 
-      # To be called before libzmq is asked for the value.
+      # Checks that the option can be read.
       # @param socket_type [Symbol, nil] :REQ and so on; nil skips that check
       # @return [self]
       # @raise [OptionError] when the option cannot be read, or is not for the type
@@ -94,9 +94,7 @@ module Godwit
 
       # @param socket_type [Symbol, nil] :REQ and so on
       # @return [Boolean] whether sockets of the type take it
-      def for_type?(socket_type)
-        types.nil? || socket_type.nil? || types.include?(socket_type)
-      end
+      def for_type?(socket_type) = types.nil? || socket_type.nil? || types.include?(socket_type)
 
       # @param version [String] of the libzmq in question
       # @param features [#call] tells whether that libzmq was built with :draft, :curve and so on
@@ -104,16 +102,15 @@ module Godwit
       # @raise [UnsupportedError] when that libzmq does not have the option
       def check_supported(version = Godwit.libzmq_version, features = Godwit.method(:has?))
         return self unless gated? || needs || (@version <=> OLDEST).positive?
-        if (@version <=> version.split(".").map(&:to_i)).positive?
-          draft = gated? ? " built with drafts" : ""
-          raise unsupported("needs libzmq #{since} or newer#{draft}; this is #{version}")
-        elsif gated? && !features.call(:draft)
-          raise unsupported(
-                  "needs a libzmq built with drafts (since #{since}); this #{version} is not"
-                )
-        elsif needs && !features.call(needs)
-          raise unsupported("needs a libzmq built with #{needs}; this #{version} is not")
-        end
+        problem =
+          if (@version <=> version.split(".").map(&:to_i)).positive?
+            "libzmq #{since} or newer#{" built with drafts" if gated?}; this is #{version}"
+          elsif gated? && !features.call(:draft)
+            "a libzmq built with drafts (since #{since}); this #{version} is not"
+          elsif needs && !features.call(needs)
+            "a libzmq built with #{needs}; this #{version} is not"
+          end
+        raise error("needs #{problem}", UnsupportedError) if problem
         self
       end
 
@@ -125,7 +122,7 @@ module Godwit
         false
       end
 
-      # @return [String] what it takes, in words
+      # @return [String] the allowed values, in words
       def allowed = Values.allowed(self)
 
       # @return [String]
@@ -139,14 +136,14 @@ module Godwit
       end
 
       # @private
-      # @return [OptionError] that says what is allowed, and what came (of a secret its class alone)
+      # @return [OptionError] with the allowed values, and the value (of a secret only its class)
       def refusal(value)
         klass = (type == :key && value.is_a?(String)) ? CurveKeyError : OptionError
         error("takes #{allowed}, not #{describe(value)}", klass)
       end
 
       # @private
-      # Runs the block, which hands `value` to libzmq; if libzmq refuses it, the error names both.
+      # Yields to set `value` in libzmq. If libzmq refuses it, the error names option and value.
       def hand_over(value)
         yield
       rescue OptionError
@@ -160,15 +157,9 @@ module Godwit
         raise error("is for #{types.join(", ")} sockets, not for #{socket_type}")
       end
 
-      def unsupported(problem) = error(problem, UnsupportedError)
-
       def describe(value)
-        return "nil" if value.nil?
-        if (secret? || type == :key) && value.is_a?(String)
-          return "a String of #{value.bytesize} bytes"
-        end
-        return value.class.to_s if secret? || type == :key
-        Errors.shown(value)
+        return Errors.shown(value) if value.nil? || !(secret? || type == :key)
+        value.is_a?(String) ? "a String of #{value.bytesize} bytes" : value.class.to_s
       end
     end
 
@@ -177,7 +168,7 @@ module Godwit
     # @param name [Symbol, String] such as :send_hwm
     # @param scope [Symbol] :socket or :context
     # @return [Option] of that name
-    # @raise [OptionError] when there is none; it names the nearest and says where the list is
+    # @raise [OptionError] when there is none; it names the nearest, and the list of options
     def fetch(name, scope = :socket)
       table = (scope == :context) ? CONTEXT : SOCKET
       option = table[name] || (name.is_a?(String) && table[name.to_sym])
@@ -200,18 +191,21 @@ module Godwit
     # @see fetch
     def context(name) = fetch(name, :context)
 
-    # People know libzmq's own names too.
     # @private
+    # @return [Symbol, nil] the option with that name in libzmq, or with a similar name
     def nearest(table, name)
       const = name.upcase.delete_prefix("ZMQ_")
-      same =
-        table.each_value.find do |option|
-          option.const.delete("_") == const.delete("_") || option.also.include?(const)
-        end
-      return same.name if same
-      if defined?(DidYouMean::SpellChecker)
-        DidYouMean::SpellChecker.new(dictionary: table.keys).correct(name).first
+      same = table.each_value.find do |option|
+        option.const.delete("_") == const.delete("_") || option.also.include?(const)
       end
+      same ? same.name : spelled_like(name, table.keys)
+    end
+
+    # @private
+    # @return [Symbol, nil] the most similar of the names
+    def spelled_like(name, names)
+      return unless defined?(DidYouMean::SpellChecker)
+      DidYouMean::SpellChecker.new(dictionary: names).correct(name.to_s).first
     end
   end
 end

@@ -1,31 +1,37 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Counts the peers of a socket from what libzmq's monitor tells; ext/godwit/peers.c is its twin.
-  # libzmq does not say whose handshake succeeded or failed, only whose connection ended: that file
-  # tells how this guesses, and what it cannot tell.
+  # Counts the peers of a socket from the events of libzmq's monitor. ext/godwit/peers.c has the
+  # same algorithm for the extension, which reads the events in the midst of its own calls, where
+  # no Ruby code may run. That file says how the algorithm guesses, and what it cannot tell.
   # @private
   class PeerCounter
-    # What was told of anybody by the time a connection was opened; nil: nobody knows.
+    KINDS = {
+      connected: :opened, accepted: :opened, disconnected: :closed,
+      handshake_succeeded: :succeeded, handshake_failed_no_detail: :failed,
+      handshake_failed_protocol: :failed, handshake_failed_auth: :failed
+    }.freeze
+
+    # The handshakes that had succeeded and failed when a connection was opened; nil: unknown.
     Connection = Struct.new(:successes, :failures)
     private_constant :Connection
 
     # @return [Integer] connections, and those of them whose handshake is done
     attr_reader :open, :established
 
-    # @param unordered [Boolean] several I/O threads: a connection's opening may be told after what
-    #   became of it
-    def initialize(unordered: false)
-      @unordered = unordered
-      @known = {}
+    # @param io_threads [Integer] of the context; with several threads libzmq may report a
+    #   connection's opening after its handshake or its end
+    def initialize(io_threads)
+      @unordered = io_threads != 1
+      @known = Hash.new { |known, descriptor| known[descriptor] = [] }
       @gone = Hash.new(0)
       @open = @established = @successes = @failures = @failing = @doubtful = 0
     end
 
-    # @param kind [Symbol] :opened, :succeeded, :failed or :closed
+    # @param name [Symbol] of the event
     # @param descriptor [Integer, nil] of the connection that was opened or closed
-    def note(kind, descriptor)
-      case kind
+    def record(name, descriptor)
+      case KINDS[name]
       when :opened then opened(descriptor)
       when :closed then closed(descriptor)
       when :failed
@@ -42,15 +48,14 @@ module Godwit
     def opened(descriptor)
       @open += 1
       return @gone[descriptor] -= 1 if @gone[descriptor] > 0
-      (@known[descriptor] ||= []) << (
-        @unordered ? Connection.new : Connection.new(@successes, @failures)
-      )
+      seen = @unordered ? [] : [@successes, @failures]
+      @known[descriptor] << Connection.new(*seen)
     end
 
     def closed(descriptor)
       @open -= 1
-      connection = @known[descriptor]&.pop
-      @known.delete(descriptor) if @known[descriptor] && @known[descriptor].empty?
+      connection = @known[descriptor].pop
+      @known.delete(descriptor) if @known[descriptor].empty?
       @gone[descriptor] += 1 unless connection
       peer = connection&.successes != @successes
       failed = connection&.failures != @failures

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "poller/event"
-
 module Godwit
   # Waits for several sockets and IOs at once.
   #
@@ -9,37 +7,67 @@ module Godwit
   #   poller.register(push, :writable)
   #   poller.wait(1.5).each { |event| p event.object, event.readable?, event.writable? }
   #
-  # **Level-triggered**: what was reported and not dealt with is reported again by the next wait.
-  # Another thread may deal with it first; so an event says that a call would probably not wait, and
-  # `recv_nonblock` is the call to make where several receive.
+  # **Level-triggered**: each wait reports all that is ready. Another thread may receive first;
+  # where several threads receive, call `recv_nonblock`.
   #
-  # **Threads and fibers**: any number may use one poller at once, also to wait, and may use what is
-  # registered meanwhile. Each that waits is told of every event. What one registers, modifies or
-  # removes holds for those that wait already. With a `Fiber.scheduler`, waiting lets other fibers
-  # run (some 100 fibers at most can wait on one poller: Linux allows no more paths of wake-ups). A
-  # wait ends on `Thread#kill`, `Thread#raise`, `Timeout`, a signal, {#close} (with {ClosedError}),
-  # the close of a socket that is registered (with {ClosedError}, until it is removed), and
-  # {Context#shutdown} of one (with {ContextTerminatedError}).
+  # **Threads and fibers**: any number may use one poller and its sockets at once, also to wait.
+  # Each waiter gets every event; a change holds for waiters too. Linux lets about 100 fibers wait
+  # on one poller. A wait ends like that of a {Socket}; {#close}, and the close of a registered
+  # socket until it is removed, end it with {ClosedError}.
   #
   # **Fork**: in a child every method of an inherited poller raises {ForkedError}.
   #
   # @see http://api.zeromq.org/4-3:zmq-poll zmq_poll(3)
   class Poller
+    include AutoClose
     include Enumerable
+
+    # The state of one socket or IO at the end of a wait.
+    class Event
+      # @private
+      READABLE = 1
+      # @private
+      WRITABLE = 2
+      # @private
+      ERROR = 4
+      # @private
+      BITS = {readable: READABLE, writable: WRITABLE}.freeze
+
+      # @private
+      def initialize(object, bits)
+        @object = object
+        @bits = bits
+        freeze
+      end
+
+      # @return [Socket, IO, #to_io] the registered object
+      attr_reader :object
+
+      # @return [Boolean] a message is there; of an IO: data, a connection to accept, or its end
+      def readable? = @bits.anybits?(READABLE)
+
+      # @return [Boolean] a message can be sent; of an IO: bytes can be written
+      def writable? = @bits.anybits?(WRITABLE)
+
+      # @return [Boolean] an IO is broken, such as a pipe whose reader is gone; never of a socket
+      def error? = @bits.anybits?(ERROR)
+
+      # @return [Array<Symbol>] of :readable, :writable and :error
+      def events
+        [(:readable if readable?), (:writable if writable?), (:error if error?)].compact
+      end
+
+      # @return [String]
+      def inspect = "#<#{self.class} #{object.inspect} #{events.join(" ")}>"
+    end
 
     class << self
       # Makes a poller. With a block: yields it, closes it afterwards, and gives the block's value.
       # @param things [Array<Socket, IO, #to_io>] as {#initialize}
       # @return [Poller] or the block's value
       # @see #initialize
-      def new(*things)
-        poller = super
-        return poller unless block_given?
-        begin
-          yield poller
-        ensure
-          poller.close unless poller.__send__(:_forked?)
-        end
+      def new(*things, &block)
+        AutoClose.with(super, &block)
       end
     end
 
@@ -47,11 +75,7 @@ module Godwit
     # @raise [Error] see {#register}
     # @raise [TooManySocketsError] when the process has no descriptor left
     def initialize(*things)
-      unless closed?
-        raise Errors.build(
-          StateError, :new, nil, "this poller is open already; #{self.class}.new makes another"
-        )
-      end
+      raise Errors.open_already(:new, "poller", "#{self.class}.new") unless closed?
       @last = [].freeze
       _open
       begin
@@ -64,12 +88,12 @@ module Godwit
 
     # Adds a socket or IO. The poller keeps it from being collected.
     # @param thing [Socket, IO, #to_io]
-    # @param events [Array<Symbol>] :readable, :writable or both; none: :readable. What the type of
-    #   a socket never is does not count
+    # @param events [Array<Symbol>] :readable, :writable or both; none: :readable. Of both, the one
+    #   that the socket's type never becomes is ignored
     # @return [self]
-    # @raise [PollerError] when it is registered already, or another IO over its descriptor is
-    # @raise [UnsupportedError] when it never becomes what is asked for: a PUB readable, a PULL
-    #   writable, a pipe's other end
+    # @raise [PollerError] when it, or another IO over its descriptor, is registered already
+    # @raise [UnsupportedError] when it never becomes ready: a PUB readable, a PULL writable, the
+    #   wrong end of a pipe
     # @raise [ArgumentTypeError] when it is neither socket nor IO
     # @raise [ArgumentValueError] when an event is unknown
     # @raise [ClosedError, ForkedError]
@@ -78,13 +102,11 @@ module Godwit
       io = (Socket === thing) ? nil : io(thing)
       bits &= possible(:register, thing, bits)
       return self if _register(thing, io, bits)
-      raise Errors.build(
-        PollerError, :register, nil,
-        "#{Errors.shown(thing)} is registered already: modify changes its events"
-      )
+      raise Errors.build(PollerError, :register, nil,
+        "#{Errors.shown(thing)} is registered already: modify changes its events")
     end
 
-    # Changes what is waited for.
+    # Changes the events of a registered socket or IO.
     # @param thing [Socket, IO, #to_io] that is registered
     # @param events [Array<Symbol>] :readable, :writable or both
     # @return [self]
@@ -97,8 +119,8 @@ module Godwit
       raise unregistered(:modify, thing, "register it first")
     end
 
-    # Takes a socket or IO out, also one that is closed by now. Remove an IO before you close it:
-    # those that wait notice the close of another thread within half a second.
+    # Removes a socket or IO, also a closed one. Remove an IO before closing it: a waiting thread
+    # notices another thread's close only within half a second.
     # @param thing [Socket, IO, #to_io] that is registered
     # @return [self]
     # @raise [PollerError] when it is not registered
@@ -110,18 +132,17 @@ module Godwit
 
     # @param thing [Object]
     # @return [Boolean] whether that very object is registered
-    def registered?(thing)
-      !registered_events(thing).nil?
-    end
+    def registered?(thing) = !registered_events(thing).nil?
 
     # @param thing [Socket, IO, #to_io] that is registered
-    # @return [Array<Symbol>] what it is registered for, of :readable and :writable
+    # @return [Array<Symbol>] its events, of :readable and :writable
     # @raise [PollerError] when it is not registered
     def events(thing)
-      symbols(registered_events(thing) || raise(unregistered(:events, thing, "register it first")))
+      bits = registered_events(thing) or raise unregistered(:events, thing, "register it first")
+      Event::BITS.filter_map { |event, bit| event if bits.anybits?(bit) }
     end
 
-    # Yields each socket and IO that is registered, in the order in which they came.
+    # Yields each registered socket and IO, in the order of registration.
     # @yieldparam thing [Socket, IO, #to_io]
     # @return [self] or, without a block, an Enumerator
     def each(&block)
@@ -131,85 +152,81 @@ module Godwit
     end
 
     # @return [Integer] how many are registered
-    def size
-      _members(:size).size / 2
-    end
+    def size = _members(:size).size / 2
 
     # @return [Boolean] whether nothing is registered
-    def empty?
-      size.zero?
-    end
+    def empty? = size.zero?
 
-    # Waits until something that is registered is ready.
-    #
-    # It costs what is ready, not what is registered: of a socket that is idle libzmq is not even
-    # asked.
+    # Waits until a registered socket or IO is ready. Idle sockets cost nothing.
     # @param timeout [Integer, Float, nil] seconds; 0 looks and does not wait; nil: for ever
     # @yieldparam event [Event] with a block: each event
     # @return [Array<Event>] in no order; empty when time is up
-    # @raise [PollerError] when nothing is registered and it would wait for ever, or when too many
+    # @raise [PollerError] when nothing is registered and there is no timeout, or when too many
     #   fibers wait
-    # @raise [ClosedError] when the poller, or something that is registered, is closed; the message
+    # @raise [ClosedError] when the poller, or a registered socket or IO, is closed; the message
     #   names it
     # @raise [ContextTerminatedError] when the context of a socket was shut down
-    # @raise [ArgumentTypeError, ArgumentValueError] for what is no timeout
+    # @raise [ArgumentTypeError, ArgumentValueError] for a wrong timeout
     # @raise [ForkedError]
     def wait(timeout = nil, &block)
       @last = events = events_of(_wait(Timeout.milliseconds(timeout)))
       block ? events.each(&block) : events
     end
 
-    # @return [Array<Socket, IO, #to_io>] what the last wait found readable; where several threads
-    #   or fibers wait, that of the one that came back last: use the events that {#wait} returns
-    #   there
+    # @return [Array<Socket, IO, #to_io>] those that the last wait found readable; where several
+    #   threads or fibers wait, use the events that {#wait} returns
     def readable
       @last.filter_map { |event| event.object if event.readable? }
     end
 
-    # @return [Array<Socket, IO, #to_io>] what the last wait found writable
+    # @return [Array<Socket, IO, #to_io>] those that the last wait found writable
     # @see #readable
     def writable
       @last.filter_map { |event| event.object if event.writable? }
     end
 
-    # Closes the poller, not what is registered in it. Those that wait get {ClosedError}. A second
-    # call does nothing.
+    # Closes the poller, not its sockets and IOs. Waiters get {ClosedError}. A second call does
+    # nothing.
     # @return [nil]
-    def close
-      _close
-    end
+    def close = _close
 
     # @return [Boolean]
-    def closed?
-      _closed?
-    end
+    def closed? = _closed?
 
     # @return [String]
     def inspect
-      state =
-        if _forked? then "of another process"
-        elsif closed? then "closed"
-        else "#{size} registered"
-        end
-      "#<#{self.class} #{state}>"
+      return "#<#{self.class} of another process>" if forked?
+      "#<#{self.class} #{closed? ? "closed" : "#{size} registered"}>"
     end
     alias_method :to_s, :inspect
 
-    # dup and clone make no sense.
+    # @private
+    # @return [Integer] threads and fibers in {#wait}
+    def waiters = _waiters
+
+    # @private
+    # @return [Integer] the bits of `bits` that a socket of this type can become ready for
+    # @raise [UnsupportedError] when none is left
+    def possible(operation, thing, bits)
+      return bits unless Socket === thing
+      possible = bits
+      possible &= ~Event::READABLE if ErrorHints::SEND_ONLY.include?(thing.type)
+      possible &= ~Event::WRITABLE if ErrorHints::RECEIVE_ONLY.include?(thing.type)
+      return possible unless possible.zero?
+      never, fix = (bits == Event::READABLE) ? %i[readable writable] : %i[writable readable]
+      raise Errors.build(UnsupportedError, operation, thing.endpoints.first,
+        "a #{thing.type} is never #{never}: register(it, :#{fix})")
+    end
+
     # @private
     def initialize_copy(_original)
-      raise Errors.build(
-        UnsupportedError,
-        :dup,
-        nil,
-        "a poller cannot be copied: share this one, any thread may use it, or make another " \
-        "with Poller.new"
-      )
+      fix = "share this one, any thread may use it, or make another with Poller.new"
+      raise Errors.no_copy("poller", fix)
     end
 
     private
 
-    # With no object but the events: this runs for each wait.
+    # Allocates nothing but the events, since each wait calls it.
     def events_of(ready)
       events = []
       index = 0
@@ -222,34 +239,12 @@ module Godwit
 
     def bits(operation, events)
       events = events.flatten(1)
-      bits =
-        events.sum do |event|
-          Event::BITS[event] ||
-            raise(Errors.bad_value(operation, "events", ":readable, :writable or both", event))
-        end
-      return bits if events.any? && events.uniq.size == events.size
-      raise Errors.bad_value(operation, "events", ":readable, :writable or both", events)
-    end
-
-    def symbols(bits)
-      Event::BITS.filter_map { |event, bit| event if bits.anybits?(bit) }
-    end
-
-    # What the type can become; refuses where nothing is left.
-    def possible(operation, thing, bits)
-      return bits unless Socket === thing
-      possible = bits
-      possible &= ~Event::READABLE if ErrorHints::SEND_ONLY.include?(thing.type)
-      possible &= ~Event::WRITABLE if ErrorHints::RECEIVE_ONLY.include?(thing.type)
-      return possible unless possible.zero?
-      never = (bits == Event::READABLE) ? :readable : :writable
-      raise Errors.build(
-        UnsupportedError,
-        operation,
-        thing.endpoints.first,
-        "a #{thing.type} is never #{never}: " \
-        "register(it, #{(never == :readable) ? ":writable" : ":readable"})"
-      )
+      wrong = events.reject { |event| Event::BITS.key?(event) }
+      if wrong.empty? && events.any? && events.uniq.size == events.size
+        return events.sum { |event| Event::BITS[event] }
+      end
+      wrong = wrong.empty? ? events : wrong.first
+      raise Errors.bad_value(operation, "events", ":readable, :writable or both", wrong)
     end
 
     def io(thing)

@@ -4,65 +4,61 @@ require_relative "proxy/patterns"
 require_relative "proxy/statistics"
 
 module Godwit
-  # Moves messages between two sockets, both ways as far as their types allow, in C and without
-  # Ruby's lock. It does what libzmq's `zmq_proxy` does, and can be stopped, paused and asked at any
-  # time.
+  # Moves messages between two sockets, in each direction that their types allow, without Ruby's
+  # lock. Unlike libzmq's `zmq_proxy` it can be stopped, paused and asked for statistics.
   #
   #   proxy = Godwit::Proxy.new(router, dealer)
   #   proxy.run # until another thread calls stop, a signal comes, or one of the sockets is closed
   #
-  #   Godwit::Proxy.queue("tcp://127.0.0.1:5555", "ipc:///tmp/workers") do |proxy| # on a thread of
-  #   its own, till the block ends
-  #     proxy.statistics.frontend.received
+  #   Godwit::Proxy.queue("tcp://127.0.0.1:5555", "ipc:///tmp/workers") do |proxy|
+  #     proxy.statistics.frontend.received # the proxy runs until the block ends
   #   end
   #
-  # **Its sockets** are lent to it while it runs: every other use of them raises {BusyError}, but
-  # for `close`, `closed?`, `inspect` and `endpoints`. Set them up before. `close` of one of them,
-  # or of their context, ends the proxy.
+  # **Its sockets** belong to it while it runs: every other use of them raises {BusyError}, except
+  # `close`, `closed?`, `inspect` and `endpoints`. Set them up before. The proxy ends when one of
+  # them, or their context, is closed.
   #
-  # **High-water marks** hold: it takes no message while the other side has no room, so that senders
-  # wait and memory does not grow. At most one message each way is in its hand: one that found no
-  # room after all. It stays there over {#pause} and {#stop}, and goes first when the same proxy
-  # runs again. A ROUTER drops replies for a peer that is gone or at its high-water mark, as always
-  # in ZeroMQ; with `mandatory: true` it waits for the full one, and a reply to one that is gone is
-  # dropped and counted.
+  # **High-water marks** hold: the proxy receives nothing while the other side has no room. It keeps
+  # at most one message per direction, across {#pause} and {#stop}, and sends it first when it runs
+  # again. A ROUTER drops replies for a peer that is gone or at its high-water mark; with
+  # `mandatory: true` the proxy waits for a full peer, and counts the replies to a peer that is
+  # gone.
   #
-  # **Threads, fibers, signals**: any may call any method; {#stop}, {#pause} and {#resume} also work
-  # in a `trap` block. {#run} lets other threads run, and under a `Fiber.scheduler` other fibers,
-  # since the loop has a thread of its own; it ends within 0.1 s on signals, `Thread#kill`,
-  # `Thread#raise` and `Timeout`, and the sockets are usable again then.
+  # **Threads, fibers, signals**: any thread or fiber may call any method; {#stop}, {#pause} and
+  # {#resume} also work in a `trap` block. {#run} lets other threads and fibers run, and ends within
+  # 0.1 s on signals, `Thread#kill`, `Thread#raise` and `Timeout`.
   #
-  # **Fork**: in a child every method raises {ForkedError}; the parent's goes on.
+  # **Fork**: in a child every method raises {ForkedError}; the parent's proxy goes on.
   #
   # @see http://api.zeromq.org/4-3:zmq-proxy zmq_proxy(3)
   class Proxy
     extend Keywords
     extend Patterns
+    include AutoClose
 
-    # Types that speak in turn, which a proxy cannot.
+    # Types that send and receive in turn, and their replacements.
     IN_TURN = {REQ: "DEALER", REP: "ROUTER"}.freeze
     # Types that have no ZMQ_FD of their own, or no peers that a proxy could serve.
     UNFIT = %i[SERVER CLIENT RADIO DISH GATHER SCATTER DGRAM PEER CHANNEL].freeze
-    # Types that can take the copies.
     CAPTURING = %i[PUB XPUB PUSH PAIR DEALER].freeze
     private_constant :IN_TURN, :UNFIT, :CAPTURING
 
-    # @return [Socket] the two sides; the same one twice where there is one
+    # @return [Socket] the two sides; may be the same socket
     attr_reader :frontend, :backend
 
-    # @return [Socket, nil] which gets the copies
+    # @return [Socket, nil] receives the copies
     attr_reader :capture
 
-    # Nothing runs yet.
+    # Makes a proxy that does not run yet.
     # @param frontend [Socket] any type but REQ, REP (take DEALER, ROUTER) and the draft types
-    # @param backend [Socket] may be the same, which then gets back what it received: a REP may be
-    #   both, and echoes. A {PUB} keeps the subscriptions of its peers to itself: behind an XSUB
-    #   take an {XPUB}
+    # @param backend [Socket] may be the frontend itself, which then gets back what it received: a
+    #   REP may be both, and echoes. Behind an XSUB take an {XPUB}: a {PUB} does not pass its peers'
+    #   subscriptions on
     # @param capture [Socket, nil] a PUB, XPUB, PUSH, PAIR or DEALER that gets a copy of each
-    #   message, both ways. One that blocks makes the messages wait, the proxy can still be stopped;
-    #   nothing that it receives is read
+    #   message, in both directions. While it cannot send, the messages wait. Messages that it
+    #   receives are not read
     # @raise [ArgumentTypeError] when one is no socket
-    # @raise [ArgumentValueError] when a type does not fit, or nothing could go either way
+    # @raise [ArgumentValueError] when a type does not fit, or no message could pass
     # @raise [ClosedError, ForkedError, BusyError] when a socket cannot be used
     def initialize(frontend, backend, capture: nil)
       raise Errors.build(StateError, :proxy, nil, "Proxy.new makes another") if @frontend
@@ -78,12 +74,12 @@ module Godwit
       _open(frontend, backend, capture)
     end
 
-    # Runs until somebody calls {#stop}.
+    # Runs until {#stop} is called.
     # @return [Statistics]
     # @raise [ClosedError] when one of its sockets, or their context, is closed meanwhile
     # @raise [ContextTerminatedError] when their context is shut down
     # @raise [StateError] when it runs already
-    # @raise [BusyError] when a socket is lent to another proxy, or somebody waits on it
+    # @raise [BusyError] when another proxy uses a socket, or a thread waits on one
     # @raise [ForkedError]
     def run
       token = Object.new
@@ -97,22 +93,16 @@ module Godwit
       statistics
     end
 
-    # Runs on a thread of its own. That ends quietly when a socket or the context is closed.
-    # @return [self] with the sockets lent already
+    # Runs in the background. It ends without an error when a socket or the context is closed.
+    # @return [self] once the sockets belong to it
     # @raise [Error] as {#run}
-    def start
-      launch(Object.new)
-      self
-    end
+    def start = launch(Object.new)
 
-    # Ends it, with what is in its hand kept; does not wait for the end (see {#wait}). One that does
-    # not run stays as it is.
+    # Tells the proxy to end; it keeps the messages that it holds. Does not wait for the end (see
+    # {#wait}). Does nothing when it does not run.
     # @return [self]
     # @raise [ForkedError]
-    def stop
-      _control(:stop)
-      self
-    end
+    def stop = control(:stop)
     alias_method :terminate, :stop
 
     # Waits until it has ended and its sockets are the caller's again.
@@ -120,7 +110,7 @@ module Godwit
     # @return [self, nil] nil when time is up
     # @raise [Error] that ended it, unless its sockets or their context were closed
     def wait(timeout = nil)
-      Timeout.milliseconds(timeout) # refuses what is no duration
+      Timeout.milliseconds(timeout) # refuses a value that is no duration
       thread = @thread
       return self unless thread
       return unless thread.join(timeout)
@@ -129,36 +119,26 @@ module Godwit
     end
     alias_method :join, :wait
 
-    # Takes no message from now on, except one that it is just taking; those that come wait where
-    # high-water marks let them. Holds for the next {#run} too.
+    # Takes no message from now on, except one that it is just taking; new messages wait as
+    # high-water marks allow. Holds for the next {#run} too.
     # @return [self]
     # @raise [ForkedError]
-    def pause
-      _control(:pause)
-      self
-    end
+    def pause = control(:pause)
 
-    # Goes on.
+    # Ends {#pause}.
     # @return [self]
     # @raise [ForkedError]
-    def resume
-      _control(:resume)
-      self
-    end
+    def resume = control(:resume)
 
-    # @return [Boolean] whether its sockets are lent to it, in this process
-    def running?
-      _running?
-    end
+    # @return [Boolean] whether it runs, in this process
+    def running? = _running?
 
     # @return [Boolean] whether {#pause} was called last
     # @raise [ForkedError]
-    def paused?
-      _paused?
-    end
+    def paused? = _paused?
 
-    # What it moved, in all its runs. Exact when it is paused or stopped; else each number by itself
-    # is.
+    # Counts what it moved, in all its runs. While it runs, the numbers may be of slightly different
+    # moments.
     # @return [Statistics]
     # @raise [ForkedError]
     def statistics
@@ -167,8 +147,8 @@ module Godwit
       Statistics.new(*sides, counters.last).freeze
     end
 
-    # Stops it, waits for its end, and closes the sockets that it made itself ({Patterns#queue} and
-    # the others). A second call does nothing.
+    # Stops it, waits for its end, and closes the sockets that {Patterns#queue} and the others made.
+    # A second call does nothing.
     # @return [nil]
     # @raise [ForkedError]
     def close
@@ -186,16 +166,24 @@ module Godwit
     end
     alias_method :to_s, :inspect
 
-    # dup and clone make no sense.
+    # @private
+    # @param observer [#record] gets each message
+    # @return [self]
+    def observe(observer) = _observe(observer)
+
+    # @private
+    # @param bytes [Integer] most bytes of large frames in the sending side's queues; a message that
+    #   exceeds them is dropped
+    # @return [self]
+    def bound(bytes) = _bound(bytes)
+
     # @private
     def initialize_copy(_original)
-      raise Errors.build(
-        UnsupportedError, :dup, nil, "a proxy cannot be copied: make another with Proxy.new"
-      )
+      raise Errors.no_copy("proxy", "make another with Proxy.new")
     end
 
-    # Has {#close} close these too.
     # @private
+    # Makes {#close} close these sockets too.
     def own(sockets)
       @owned = sockets
       self
@@ -203,8 +191,13 @@ module Godwit
 
     private
 
-    # No interrupt may come between lending the sockets and having a thread that gives them back; it
-    # starts with the same mask.
+    def control(command)
+      _control(command)
+      self
+    end
+
+    # No interrupt may come between taking the sockets and having a thread that releases them; the
+    # thread starts with the same mask.
     def launch(token)
       Thread.handle_interrupt(Object => :never) do
         unless _acquire
@@ -220,6 +213,7 @@ module Godwit
         end
         @token = token
       end
+      self
     end
 
     def work
@@ -231,50 +225,34 @@ module Godwit
       _release
     end
 
-    # Whatever ended {#run}, the sockets are given back before it returns.
+    # The sockets are released before {#run} returns or raises.
     def end_run
-      return if _forked?
+      return if forked?
       Thread.handle_interrupt(Object => :never) do
         _control(:stop)
         @thread.join
       end
     end
 
-    def ending?(error)
-      error.is_a?(ClosedError) || error.is_a?(ContextTerminatedError)
-    end
+    def ending?(error) = error.is_a?(ClosedError) || error.is_a?(ContextTerminatedError)
 
     def check_side(name, socket, echo)
       raise Errors.bad_type(:proxy, name, "a Godwit::Socket", socket) unless socket.is_a?(Socket)
-      other = IN_TURN[socket.type] unless echo && socket.type == :REP
-      if other
-        raise Errors.bad_value(
-          :proxy, name, "no #{socket.type}, which speaks in turn: take a #{other}", socket
-        )
-      end
-      if UNFIT.include?(socket.type)
-        raise Errors.bad_value(:proxy, name, "no #{socket.type}", socket)
-      end
+      type = socket.type
+      other = IN_TURN[type] unless echo && type == :REP
+      allowed = "no #{type}, which speaks in turn: take a #{other}" if other
+      allowed ||= "no #{type}" if UNFIT.include?(type)
+      raise Errors.bad_value(:proxy, name, allowed, socket) if allowed
     end
 
     def check_directions(frontend, backend)
-      ways =
-        (
-          if frontend.equal?(backend)
-            [[frontend, backend]]
-          else
-            [[frontend, backend], [backend, frontend]]
-          end
-        )
-      if ways.any? { |from, to|
-           !ErrorHints::SEND_ONLY.include?(from.type) && !ErrorHints::RECEIVE_ONLY.include?(to.type)
-         }
-        return
-      end
-      raise Errors.bad_value(
-        :proxy, "backend", "a socket to which, or from which, a #{frontend.type}'s messages can go",
-        backend
-      )
+      return if passes?(frontend, backend) || passes?(backend, frontend)
+      raise Errors.bad_value(:proxy, "backend",
+        "a socket that sends to, or receives from, a #{frontend.type}", backend)
+    end
+
+    def passes?(from, to)
+      !ErrorHints::SEND_ONLY.include?(from.type) && !ErrorHints::RECEIVE_ONLY.include?(to.type)
     end
 
     def check_capture(capture, frontend, backend)

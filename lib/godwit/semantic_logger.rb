@@ -14,19 +14,19 @@ module SemanticLogger
     #     require "godwit/semantic_logger"
     #     SemanticLogger.add_appender(appender: :godwit, endpoint: "tcp://loghost:7000")
     #
-    # The program is the application, or else the name of the class that logs. Tags and an exception
-    # stay what they are. The payload has what was given, and `name`, `thread`, `duration_ms`,
-    # `named_tags`, `metric` where there are such. A message at level trace is one at debug. The
-    # time is that at which this gets the message, a moment after the call.
+    # The program is the application, or else the name of the class that logs. Tags and exceptions
+    # travel as such. The payload is the given one, with `name`, `thread`, `duration_ms`,
+    # `named_tags` and `metric` if present. Level trace becomes debug. The time is that at which the
+    # appender gets the message, a moment after the call.
     #
-    # **Threads**: semantic_logger calls it from one thread of its own. **Fork**: the child's first
-    # record begins a writer of its own.
+    # **Threads**: semantic_logger calls the appender from one thread of its own. **Fork**: the
+    # child's first record starts a writer of its own.
     class Godwit < Subscriber
       LEVELS = {
         trace: ::Logger::DEBUG, debug: ::Logger::DEBUG, info: ::Logger::INFO, warn: ::Logger::WARN,
         error: ::Logger::ERROR, fatal: ::Logger::FATAL
       }.freeze
-      # What semantic_logger's own Subscriber takes.
+      # Options of semantic_logger's Subscriber.
       OWN = %i[level formatter filter application environment metrics].freeze
       private_constant :LEVELS, :OWN
 
@@ -44,16 +44,13 @@ module SemanticLogger
 
       # @param log [SemanticLogger::Log]
       # @return [Boolean]
-      def log(log)
-        return add(log) if log.tags.empty?
-        @records.tagged(*log.tags) { add(log) }
-      end
+      def log(log) = @records.tagged(*log.tags) { add(log) }
 
       # Waits until all has been handed to libzmq.
       # @return [Boolean]
       def flush = @records.flush
 
-      # Lets what is there go, for linger.
+      # Sends what is queued, for linger seconds at most.
       # @return [nil]
       def close = @records.close
 

@@ -11,34 +11,34 @@ require_relative "socket/security"
 require_relative "socket/settings"
 
 module Godwit
-  # A ZeroMQ socket; its classes are the types: {REQ}, {REP}, {DEALER}, {ROUTER}, {PUB}, {SUB},
+  # A ZeroMQ socket. Its subclasses are the types: {REQ}, {REP}, {DEALER}, {ROUTER}, {PUB}, {SUB},
   # {XPUB}, {XSUB}, {PUSH}, {PULL}, {PAIR}, {STREAM}; and the draft types {CLIENT}, {SERVER},
   # {RADIO}, {DISH}, {SCATTER}, {GATHER}, {PEER}, {CHANNEL}, {DGRAM}.
   #
   #   rep = Godwit::REP.bind("tcp://127.0.0.1:5555")
   #   req = Godwit::REQ.connect("tcp://127.0.0.1:5555", linger: 0)
   #
-  # **Threads and fibers**: any number may use one socket at once; each message is sent and received
-  # whole. With a `Fiber.scheduler`, what waits lets other fibers run. Every waiting call ends on
-  # `Thread#kill`, `Thread#raise`, `Timeout`, a signal, {#close} (with {ClosedError}) and
-  # {Context#shutdown} (with {ContextTerminatedError}).
+  # **Threads and fibers**: any number may use one socket at once; messages stay whole. With a
+  # `Fiber.scheduler` a waiting call lets other fibers run. Every wait ends on `Thread#kill`,
+  # `Thread#raise`, `Timeout`, a signal, {#close} (with {ClosedError}) and {Context#shutdown} (with
+  # {ContextTerminatedError}).
   #
-  # **Enumerable**: by {Messages#each}, as long as it is open: `first(3)`, `lazy`, `each_slice`…;
+  # **Enumerable**: through {Messages#each}, until it is closed: `first(3)`, `lazy`, `each_slice`…;
   # without `to_a`, so that `[*socket]` is an Array of that socket.
   #
-  # **Kill**: CRuby may drop the result of a method when a kill arrives as it returns, and the
-  # message with it. Consumers that may be killed run under `Thread.handle_interrupt(Object =>
-  # :on_blocking)`: then an interrupt is taken while they wait, before a message is theirs, and
-  # nowhere else.
+  # **Kill**: CRuby may drop a method's result, and so a message, when a kill arrives as the method
+  # returns. Run consumers that may be killed under `Thread.handle_interrupt(Object =>
+  # :on_blocking)`: then only a wait takes interrupts, before it has a message.
   #
   # **Fork**: in a child every method of an inherited socket raises {ForkedError}.
   #
   # @see http://api.zeromq.org/4-3:zmq-socket zmq_socket(3)
   class Socket
     extend Keywords
+    include AutoClose
     include Enumerable
 
-    # By which `[*socket]` and `Array(socket)` would wait until it is closed.
+    # With these, `[*socket]` and `Array(socket)` would wait until it is closed.
     undef_method :to_a, :entries
     include Options::SocketAccessors
     include RoutingNames
@@ -60,42 +60,35 @@ module Godwit
       # @return [Socket] or the block's value
       def new(*arguments, **options, &block)
         raise NoMethodError, "#{self} is abstract: use Godwit::REQ, Godwit::PUB…" if equal?(Socket)
-        raise misplaced(arguments.first) if arguments.first.is_a?(String)
-        within(super, &block)
+        if arguments.first.is_a?(String)
+          raise Errors.of(
+            ArgumentValueError, :new, "an endpoint is given to #{self}.bind or #{self}.connect: " \
+            "#{self}.connect(#{arguments.first.inspect})"
+          )
+        end
+        AutoClose.with(super, &block)
       end
-
-      # @private
-      def misplaced(endpoint)
-        ArgumentValueError.new(
-          "new: an endpoint is given to #{self}.bind " \
-          "or #{self}.connect: #{self}.connect(#{endpoint.inspect})",
-          operation: :new
-        )
-      end
-      private :misplaced
 
       # Makes a socket and binds it.
-      # @param endpoints [Array<String>] one or several
+      # @param endpoints [Array<String>] one or more
       # @param ports [Range, nil] see {#bind}
       # @param options [Hash] see {#initialize}
       # @return [Socket] or the block's value
-      # @raise [Error] see {#initialize} and {#bind}; nothing stays open then
+      # @raise [Error] see {#initialize} and {#bind}; then nothing stays open
       def bind(*endpoints, ports: nil, **options, &block)
         attach(:bind, endpoints, options, {ports: ports}, &block)
       end
 
       # Makes a socket and connects it.
-      # @param endpoints [Array<String>] one or several
+      # @param endpoints [Array<String>] one or more
       # @param options [Hash] see {#initialize}
       # @return [Socket] or the block's value
-      # @raise [Error] see {#initialize} and {#connect}; nothing stays open then
-      def connect(*endpoints, **options, &block)
-        attach(:connect, endpoints, options, {}, &block)
-      end
+      # @raise [Error] see {#initialize} and {#connect}; then nothing stays open
+      def connect(*endpoints, **options, &block) = attach(:connect, endpoints, options, {}, &block)
 
       # @param type [Symbol, String] such as :REQ
       # @return [Class] the class of that name
-      # @raise [ArgumentValueError] when there is none; it names those there are
+      # @raise [ArgumentValueError] when there is none
       def class_of(type)
         name = type.to_s.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).upcase.to_sym
         return Godwit.const_get(name) if SOCKET_TYPES.key?(name)
@@ -104,15 +97,13 @@ module Godwit
       end
 
       # @return [Symbol] such as :REQ
-      def type
-        self::TYPE
-      end
+      def type = self::TYPE
 
       private
 
       def attach(how, endpoints, options, keywords, &block)
         Endpoint.check_any(endpoints, how)
-        endpoints.each { |endpoint| Endpoint.check(endpoint, how) } # before a socket is made for it
+        endpoints.each { |endpoint| Endpoint.check(endpoint, how) }
         socket = new(**options)
         begin
           socket.public_send(how, *endpoints, **keywords)
@@ -120,22 +111,12 @@ module Godwit
           socket.close
           raise
         end
-        within(socket, &block)
-      end
-
-      def within(socket)
-        return socket unless block_given?
-        begin
-          yield socket
-        ensure
-          # A child that ends within the block leaves it to its parent.
-          socket.close unless socket.__send__(:_forked?)
-        end
+        AutoClose.with(socket, &block)
       end
     end
 
-    # @param context [Context, nil] nil: the process's own
-    # @param encoding [Encoding, String, nil] of the Strings it receives; nil: binary
+    # @param context [Context, nil] nil: the process's default
+    # @param encoding [Encoding, String, nil] of the Strings that it receives; nil: binary
     # @param subscribe [String, Array<String>, nil] SUB: topics, as {#subscribe}
     # @param curve [Curve::Keypair, Cert, nil] its CURVE keys: those of a server, or, with
     #   `server_key:`, of a client
@@ -143,28 +124,22 @@ module Godwit
     # @param plain [Array(String, String), nil] PLAIN client: user name and password
     # @param auth [String, nil] a server: the domain for which the {Auth} of the context decides who
     #   may connect, 1 to 255 bytes. Without an Auth the socket refuses all clients
-    # @param copy_threshold [Integer, nil] bytes from which on frozen Strings are sent in place, see
-    #   {Frames#copy_threshold}
-    # @param count_peers [Boolean, nil] whether {#wait_connected} shall work; nil: for the types
-    #   with slow joiners
-    # @param options [Hash{Symbol => Object}] any socket option, such as `recv_hwm: 10_000`,
-    #   `linger: 0`, `mandatory: true`, `plain_server: true`, `relaxed: true`
-    #   ({file:docs/options.md})
-    # @raise [OptionError] when an option is unknown, or its value is not allowed
+    # @param copy_threshold [Integer, nil] bytes, see {Frames#copy_threshold}
+    # @param count_peers [Boolean, nil] whether {#wait_connected} works; nil: for the types with
+    #   slow joiners
+    # @param options [Hash{Symbol => Object}] any socket option, such as `recv_hwm: 10_000` or
+    #   `linger: 0` ({file:docs/options.md})
+    # @raise [OptionError] for an unknown option or a wrong value
     # @raise [CurveKeyError] for a malformed key
-    # @raise [ArgumentValueError, ArgumentTypeError] when another argument is not allowed
+    # @raise [ArgumentValueError, ArgumentTypeError] for another wrong argument
     # @raise [UnsupportedError] when the running libzmq lacks the type
-    # @raise [TooManySocketsError] when the context or the process has no room for one more
+    # @raise [TooManySocketsError] at the limit of the context or the process
     # @raise [ClosedError] when the context is closed
     def initialize(
       context: nil, encoding: nil, subscribe: nil, curve: nil, server_key: nil, plain: nil,
       auth: nil, count_peers: nil, copy_threshold: Frame::COPY_THRESHOLD, **options
     )
-      if @context
-        raise Errors.build(
-          StateError, :new, nil, "this socket is open already; #{self.class}.new makes another"
-        )
-      end
+      raise Errors.open_already(:new, "socket", "#{self.class}.new") if @context
       unless context.nil? || context.is_a?(Context)
         raise Errors.bad_type(
           :new, "context:", "a Godwit::Context, or nil for the process's own", context
@@ -182,10 +157,8 @@ module Godwit
       settings = starting_options(options, Array(subscribe))
       encoding &&= find_encoding(encoding)
       Frame.threshold(:new, copy_threshold)
-      _open(
-        @context, SOCKET_TYPES.fetch(type),
-        settings.any? { |option, raw| option.name == :conflate && raw == 1 }
-      )
+      conflates = settings.any? { |option, raw| option.name == :conflate && raw == 1 }
+      _open(@context, SOCKET_TYPES.fetch(type), conflates)
       begin
         settings.each { |option, raw, value| store(option, raw, value) }
         Authentication.apply(self, auth, settings)
@@ -206,32 +179,26 @@ module Godwit
         "`rake draft` in Godwit's sources makes")
     end
 
-    # @return [Context] the one it was made in
+    # @return [Context] that it belongs to
     attr_reader :context
 
     # @return [Symbol] such as :REQ
-    def type
-      self.class.type
-    end
+    def type = self.class.type
 
-    # ZeroMQ's descriptor, for event loops of other libraries. It is edge-triggered: readable means
-    # "ask {#events} now", and after every call on the socket ask again; never read from it, and do
-    # not hand it to `IO.select` with messages waiting. (libzmq's thread-safe draft types have none;
-    # theirs is that of a `zmq_poller`, and stays readable until {#events} is asked.)
+    # ZeroMQ's descriptor, for event loops of other libraries. It is edge-triggered: call {#events}
+    # when it is readable and after every call on the socket. Never read from it, and never call
+    # `IO.select` on it while messages wait. (A thread-safe draft type has the descriptor of a
+    # `zmq_poller`, which stays readable until {#events} is called.)
     # @return [Integer]
     # @see http://api.zeromq.org/4-3:zmq-getsockopt ZMQ_FD in zmq_getsockopt(3)
-    def zmq_fd
-      _fd
-    end
+    def zmq_fd = _fd
 
-    # @return [Integer] address of libzmq's socket, for other libraries that take one. A {PUB} is
-    #   libzmq's XPUB; in the C extension a {REP} is its ROUTER.
-    def pointer
-      _pointer
-    end
+    # @return [Integer] address of libzmq's socket, for other libraries. A {PUB} is libzmq's XPUB;
+    #   in the C extension a {REP} is its ROUTER.
+    def pointer = _pointer
 
-    # Closes it at once; what it has not sent yet goes on for linger in the background. Callers that
-    # wait on it get {ClosedError}. A second call does nothing.
+    # Closes it at once; libzmq goes on sending its messages for linger. Threads that wait on it get
+    # {ClosedError}. A second call does nothing.
     # @return [nil]
     def close
       @parts = nil
@@ -239,26 +206,22 @@ module Godwit
     end
 
     # @return [Boolean]
-    def closed?
-      _closed?
-    end
+    def closed? = _closed?
 
     # @return [String] type, endpoints and state; never a key
     def inspect
-      places =
-        (@endpoints || [])
-          .map { |how, _, endpoint| " #{(how == :bind) ? "bound to" : "connected to"} #{endpoint}" }
-          .join(",")
-      "#<#{self.class}#{places}#{" (closed)" if closed?}>"
+      places = (@endpoints || []).map do |how, _, endpoint|
+        " #{(how == :bind) ? "bound to" : "connected to"} #{endpoint}"
+      end
+      "#<#{self.class}#{places.join(",")}#{" (closed)" if closed?}>"
     end
     alias_method :to_s, :inspect
 
-    # dup and clone make no sense.
     # @private
     def initialize_copy(_original)
-      raise Errors.build(UnsupportedError, :dup, nil,
-        "a socket cannot be copied: share this one, any thread may use it, or make another " \
-        "with #{self.class}.new; a Ractor makes its own")
+      fix = "share this one, any thread may use it, or make another with #{self.class}.new; a " \
+        "Ractor makes its own"
+      raise Errors.no_copy("socket", fix)
     end
   end
 end

@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
 module Godwit
-  # From the seconds of the public API to the milliseconds of a backend.
+  # Converts the seconds of the public API to the milliseconds of a backend, and measures time.
   # @private
   module Timeout
-    # Stands for a keyword that was not given.
+    # The default of a keyword that was not given.
     UNSET = Object.new.freeze
 
-    # The longest wait that is told from "for ever": some 285,000 years.
+    # Seconds from which on a time-out counts as "for ever": about 285,000 years.
     MOST = 9e12
 
     class << self
-      # @return [#call, nil] gives the seconds in place of the monotonic clock: tests advance it
+      # @return [#call, nil] a test's clock, which gives seconds
       attr_accessor :clock
     end
 
@@ -19,7 +19,7 @@ module Godwit
 
     # @param seconds [Integer, Float, nil] nil is for ever
     # @return [Integer, nil] milliseconds, rounded up, -1 for ever; nil (the socket's own) for UNSET
-    # @raise [ArgumentTypeError, ArgumentValueError] naming what is allowed
+    # @raise [ArgumentTypeError, ArgumentValueError]
     def milliseconds(seconds)
       return nil if UNSET.equal?(seconds)
       return -1 if seconds.nil?
@@ -34,20 +34,17 @@ module Godwit
       (seconds >= MOST) ? -1 : (seconds * 1000).ceil
     end
 
-    # Every deadline and interval that Ruby code measures is measured by it.
+    # The clock of all deadlines and intervals in Ruby code.
     # @return [Float] seconds on the monotonic clock
     def now
       clock = Timeout.clock
       clock ? clock.call : Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
 
-    # @return [Float, nil] what is left of `seconds` since `start`, at least 0
-    def left(seconds, start)
-      seconds && [seconds - (now - start), 0].max
-    end
+    # @return [Float, nil] the rest of `seconds` since `start`, at least 0
+    def left(seconds, start) = seconds && [seconds - (now - start), 0].max
 
-    # A wait that is over at once, for what sees no interrupt that was put off until something
-    # waits. JRuby does not look for one in sleep(0).
+    # Takes pending interrupts that are masked until a wait. JRuby takes none in sleep(0).
     def take_interrupts = Kernel.sleep(1e-9)
   end
 end

@@ -4,8 +4,8 @@ require_relative "timers/heap"
 require_relative "timers/timer"
 
 module Godwit
-  # Timers without sockets: callbacks that run once, several times, or for ever, when {#fire} or
-  # {#wait} is called. {Loop} has them beside sockets and IOs.
+  # Timers without sockets: {#fire} and {#wait} call the callbacks that are due, once, several
+  # times, or without end. {Loop} has timers beside sockets and IOs.
   #
   #   timers = Godwit::Timers.new
   #   timers.after(0.5) { puts "once" }
@@ -13,29 +13,28 @@ module Godwit
   #   timers.wait until timers.empty?
   #
   # **No drift**: on the monotonic clock, the n-th firing of a periodic timer is due at start + n *
-  # interval, however late the ones before it were. **After a stall** it fires once; what was missed
-  # is skipped, not made up for in a burst, and does not count as one of its `times`. It is never
-  # early.
+  # interval, however late the ones before it were. **After a stall** it fires once; missed firings
+  # are skipped, and do not count as one of its `times`. It is never early.
   #
-  # **Order**: by deadline; of those with the same one, the one that was made first.
+  # **Order**: by deadline; timers with one deadline fire in the order in which they were made.
   #
-  # **Callbacks** may make, cancel and reset timers, also their own. One that raises ends the call
-  # of {#fire}; its timer is set for the next round already, and the others that are due stay so.
+  # **Callbacks** may make, cancel and reset timers, also their own. {#fire} raises the exception of
+  # a callback; its timer is set for the next round already, and other timers stay due.
   #
   # **Cost**: making, firing and cancelling one of n timers is O(log n).
   #
-  # **Threads and fibers**: any may call any method; callbacks run where {#fire} or {#wait} is
-  # called, each firing in one place only. {#wait} hears of timers that others make meanwhile. In a
-  # `trap` block no timer can be made or changed ({StateError}): Ruby allows no lock there;
-  # {Loop#post} works. **Fork**: a child has a copy of its own.
+  # **Threads and fibers**: any thread may call any method; callbacks run where {#fire} or {#wait}
+  # is called, each firing in one place only. A timer made by another thread shortens {#wait}. In a
+  # `trap` block no timer can be made or changed ({StateError}), since Ruby allows no lock there;
+  # {Loop#post} works. **Fork**: a child has its own copy.
   class Timers
     extend Keywords
 
-    singleton_class.undef_method(:allocate) # without initialize it is nothing
+    singleton_class.undef_method(:allocate) # initialize must run
 
-    # The longest time that {#wait} sleeps in one go: Ruby takes no number of any size.
+    # Longest ConditionVariable#wait, which does not take every number.
     LONGEST = 1e6
-    # The shortest that is not 0: the clock's own step.
+    # Shortest interval but 0: the clock's step.
     SHORTEST = 1e-9
     private_constant :LONGEST, :SHORTEST
 
@@ -45,13 +44,24 @@ module Godwit
         raise Errors.bad_type(operation, "the interval", "a number of seconds", value)
       end
       return value if value.zero? || (value.to_f.finite? && value >= SHORTEST)
-      raise Errors.bad_value(
-        operation, "the interval", "at least 0 seconds, and none between 0 and a nanosecond", value
+      allowed = "at least 0 seconds, and none between 0 and a nanosecond"
+      raise Errors.bad_value(operation, "the interval", allowed, value)
+    end
+
+    # @private
+    # @raise [StateError] in a trap block
+    def self.locked(lock, operation, &block)
+      lock.synchronize(&block)
+    rescue ThreadError => error
+      raise unless error.message.include?("trap context")
+      raise Errors.build(
+        StateError, operation, nil,
+        "Ruby allows no lock in a trap block: give this to Godwit::Loop#post, or to a Thread"
       )
     end
 
-    # @param clock [#call, nil] gives seconds that never go back; nil: the monotonic clock. For
-    #   tests and simulations, with {#fire}
+    # @param clock [#call, nil] returns seconds that never decrease, for tests and simulations with
+    #   {#fire}; nil: the monotonic clock
     def initialize(clock: nil)
       @clock = clock
       @heap = Heap.new
@@ -65,19 +75,18 @@ module Godwit
     # @param seconds [Integer, Float] from now; 0: in the next round
     # @yieldparam timer [Timer]
     # @return [Timer]
-    # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration, or without a block
+    # @raise [ArgumentTypeError, ArgumentValueError] when the time is no duration, or there is no
+    #   block
     # @raise [StateError] in a trap block
-    def after(seconds, &block)
-      add(:after, seconds, 1, block)
-    end
+    def after(seconds, &block) = add(:after, seconds, 1, block)
 
     # Makes a timer that fires at start + interval, start + 2 * interval…
     # @param seconds [Integer, Float] the interval; 0: in each round
     # @param times [Integer, nil] how many times, at least 1; nil: until it is cancelled
     # @yieldparam timer [Timer]
     # @return [Timer]
-    # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration, no number of times, or
-    #   without a block
+    # @raise [ArgumentTypeError, ArgumentValueError] when the interval is no duration, `times` no
+    #   number of times, or there is no block
     # @raise [StateError] in a trap block
     def every(seconds, times: nil, &block)
       unless times.nil? || times.is_a?(Integer)
@@ -89,10 +98,10 @@ module Godwit
       add(:every, seconds, times, block)
     end
 
-    # Runs the callbacks of those that are due, each once. What becomes due meanwhile is for the
+    # Calls the callbacks that are due, each once. A timer that becomes due meanwhile waits for the
     # next call.
     # @return [Integer] how many ran
-    # @raise [Exception] that of a callback
+    # @raise [Exception] of a callback
     def fire
       moment = now
       count = 0
@@ -103,12 +112,12 @@ module Godwit
       count
     end
 
-    # Waits until a timer is due, and fires.
+    # Waits until a timer is due, and calls {#fire}.
     # @param timeout [Integer, Float, nil] seconds; nil: as long as there are timers
     # @return [Integer] how many callbacks ran: 0 when time is up, or, without a timeout, when there
     #   is no timer
-    # @raise [ArgumentTypeError, ArgumentValueError] for what is no timeout
-    # @raise [Exception] that of a callback
+    # @raise [ArgumentTypeError, ArgumentValueError] when the timeout is no duration
+    # @raise [Exception] of a callback
     def wait(timeout = nil)
       Timeout.milliseconds(timeout) # refuses what is no duration
       deadline = timeout && now + timeout
@@ -131,16 +140,12 @@ module Godwit
     end
 
     # @return [Integer] how many will fire
-    def size
-      @heap.size
-    end
+    def size = @heap.size
 
     # @return [Boolean] whether none will fire
-    def empty?
-      @heap.empty?
-    end
+    def empty? = @heap.empty?
 
-    # Cancels all.
+    # Cancels all timers.
     # @return [self]
     # @raise [StateError] in a trap block
     def cancel_all
@@ -154,7 +159,6 @@ module Godwit
     end
     alias_method :to_s, :inspect
 
-    # dup and clone make no sense.
     # @private
     def initialize_copy(_original)
       raise Errors.build(
@@ -162,15 +166,12 @@ module Godwit
       )
     end
 
+    # @private
     # @return [Float]
-    # @private
-    def now
-      @clock ? @clock.call : Timeout.now
-    end
+    def now = @clock ? @clock.call : Timeout.now
 
-    # The next that is due; it is set for its next round, or has ended.
-    # @return [Timer, nil]
     # @private
+    # @return [Timer, nil] the next that is due; it is set for its next round, or has ended
     def take(moment)
       @lock.synchronize do
         timer = @heap.first
@@ -184,18 +185,14 @@ module Godwit
     end
 
     # @private
-    def disarm(timer)
-      change { stop(timer) && empty? }
-    end
+    def disarm(timer) = change { stop(timer) && empty? }
 
     # @private
-    def rearm(timer, interval)
-      change { start(timer, interval) }
-    end
+    def rearm(timer, interval) = change { start(timer, interval) }
 
-    # Called, in whatever thread, when the time until the next one may be shorter now, or there is
-    # none left.
     # @private
+    # The block is called, in any thread, when the time until the next timer may be shorter, or no
+    # timer is left.
     def on_change(&block)
       @on_change = block
     end
@@ -224,11 +221,11 @@ module Godwit
     # @return [Boolean] whether it was pending
     def stop(timer)
       found = @heap.delete(timer)
-      timer.ended(true)
+      timer.cancelled!
       found
     end
 
-    # Tells of it, if the block says so; no interrupt comes between the two.
+    # Wakes {#wait} and the loop if the block says so. No interrupt comes between the two.
     def change(&block)
       Thread.handle_interrupt(Object => :never) do
         next unless locked(&block)
@@ -237,17 +234,6 @@ module Godwit
       end
     end
 
-    def locked(&block)
-      @lock.synchronize(&block)
-    rescue ThreadError => error
-      raise unless error.message.include?("trap context")
-      raise Errors.build(
-        StateError,
-        :timers,
-        nil,
-        "Ruby allows no lock in a trap block: give this to Godwit::Loop#post there, or to " \
-        "a Thread"
-      )
-    end
+    def locked(&block) = Timers.locked(@lock, :timers, &block)
   end
 end

@@ -2,16 +2,13 @@
 
 module Godwit
   # Tells when libzmq no longer needs the Strings of one send: `tracker = socket.send(data, track:
-  # true)`. It says nothing of the peer. What was copied is done at once.
+  # true)`. It says nothing of the peer. A copied String is done at once.
   #
-  # **Threads and fibers**: any number may ask and wait; a wait ends on `Thread#kill`, `Timeout` and
-  # signals. It can be shared between Ractors when frozen. In a forked child, to which libzmq's
-  # threads do not come along, what was pending stays so.
+  # **Threads and fibers**: any number may wait; a wait ends on `Thread#kill`, `Timeout` and
+  # signals. Ractors can share a frozen tracker. In a forked child a pending tracker stays pending.
   class Tracker
     # @private
-    def initialize
-      _open
-    end
+    def initialize = _open
 
     # @return [Boolean] whether libzmq is done
     def done? = _done?
@@ -19,9 +16,7 @@ module Godwit
     # Waits until libzmq is done.
     # @param timeout [Integer, Float, nil] seconds; nil: for ever
     # @return [Boolean] false when time is up
-    def wait(timeout = nil)
-      _wait(Timeout.milliseconds(timeout))
-    end
+    def wait(timeout = nil) = _wait(Timeout.milliseconds(timeout))
 
     # @return [String]
     def inspect
@@ -30,13 +25,14 @@ module Godwit
       "#<#{self.class} of no send>"
     end
 
-    # dup and clone make no sense.
+    # @private
+    # Tells the tracker that the send has succeeded.
+    # @return [self]
+    def sent = _sent
+
     # @private
     def initialize_copy(_original)
-      raise Errors.build(
-        UnsupportedError, :dup, nil,
-        "a tracker cannot be copied: share this one, any thread may use it"
-      )
+      raise Errors.no_copy("tracker", "share this one, any thread may use it")
     end
   end
 end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Z85: 4 bytes as 5 printable characters, for keys in files and on command lines.
+  # Z85 writes 4 bytes as 5 printable characters, for keys in files and on command lines.
   #
   # @see https://rfc.zeromq.org/spec/32/ ZeroMQ RFC 32
   module Z85
@@ -30,27 +30,26 @@ module Godwit
 
     # @param text [String] a multiple of 5 characters
     # @return [String] binary, 4 bytes for each 5 characters
-    # @raise [ArgumentValueError] when the length is no multiple of 5, or a character or a group is
-    #   not of Z85
+    # @raise [ArgumentValueError] when the length is no multiple of 5, or the text is not Z85
     # @raise [ArgumentTypeError] when it is no String
     def decode(text)
       raise Errors.bad_type(:decode, "Z85", "a String", text) unless text.is_a?(String)
       unless (text.length % 5).zero?
         raise ArgumentValueError, "Z85 is a multiple of 5 characters: got #{text.length}"
       end
-      text.each_char.each_slice(5).map do |group|
-        number = group.inject(0) do |sum, character|
-          sum * 85 +
-            VALUES.fetch(character) do
-              raise ArgumentValueError, "no character of Z85: #{character.inspect}"
-            end
-        end
-        if number > 0xffffffff
-          raise ArgumentValueError,
-            "no group of Z85, it stands for more than 4 bytes: #{group.join.inspect}"
-        end
-        number
-      end.pack("N*")
+      text.each_char.each_slice(5).map { |group| number(group) }.pack("N*")
     end
+
+    def number(group)
+      number = group.inject(0) do |sum, character|
+        value = VALUES[character]
+        raise ArgumentValueError, "no character of Z85: #{character.inspect}" unless value
+        sum * 85 + value
+      end
+      return number if number <= 0xffffffff
+      raise ArgumentValueError,
+        "no group of Z85, it stands for more than 4 bytes: #{group.join.inspect}"
+    end
+    private_class_method :number
   end
 end

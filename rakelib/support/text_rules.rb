@@ -15,7 +15,7 @@ module TextRules
   PAGE_LINES = 60
   PAGE_COLUMNS = 160
   SECTIONS = %w[Context Decision Consequences].freeze
-  GENERATED = %r{/generated/|option_table\.h|drafts\.h}
+  GENERATED = %r{/generated/|option_table\.h|constants\.h}
   CODE = "{lib,ext,test,rakelib}/**/*.{rb,rake,c,h}"
   PAGES = "{README,CHANGELOG,CONTRIBUTING}.md"
 

@@ -38,7 +38,7 @@ class CLITest < Godwit::TestCase
      %w[log tal] => 'not "tal"; did you mean "tail"?',
      %w[sh pusch tcp://:1] => 'did you mean "push"?',
      %w[log tail tcp://:1 --conut
-       3] => "invalid option: --conut\nDid you mean?  count\n`godwit log tail --help` tells its " \
+       3] => "invalid option: --conut\nDid you mean?  count\n`godwit log tail --help` lists its " \
          "options."}.each do |arguments, says|
       result = godwit(*arguments)
       assert_equal 2, result.status.exitstatus
@@ -57,7 +57,7 @@ class CLITest < Godwit::TestCase
     assert_equal [
       2,
       "godwit: tcp://host:99999: Malformed endpoint (a port is a number from 1 to " \
-      "65535)\n`godwit log tail --help` tells its options.\n"
+      "65535)\n`godwit log tail --help` lists its options.\n"
     ],
       [result.status.exitstatus, result.stderr]
   end

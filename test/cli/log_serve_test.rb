@@ -5,7 +5,7 @@ require "godwit/cli"
 require "socket"
 require_relative "../logger/made_records"
 
-# `godwit log serve`, and those who ask it: `log stats`, `log tail --last`.
+# `godwit log serve`, and its clients: `log stats`, `log tail --last`.
 class CLILogServeTest < Godwit::TestCase
   include MadeRecords
 
@@ -122,7 +122,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal 130, again.finish.status.exitstatus
   end
 
-  test "nobody answers: status 124, and it says what to look at" do
+  test "without an answer: status 124, and a hint what to check" do
     {["stats", "ipc://#{scratch_dir}/nobody", "--timeout",
       0.1] => /no answer from ipc:.* in 0.1 s/,
      ["tail", "ipc://#{scratch_dir}/nobody", "--last", 1, "--control", "ipc://#{scratch_dir}/c",
@@ -214,7 +214,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_child(stop(child))
   end
 
-  test "durable writers: in the file once, and on to tail; kept when nobody is there" do
+  test "durable writers: in the file once, and on to tail; kept without a receiver" do
     child = serve("--file", file, "--durable-in", "tcp://#{own_host}:*")
     durable = child.stdout[/durable in (\S+?),/, 1]
     assert_child log("send", durable, "--durable", "#{scratch_dir}/kept", "one").finish
@@ -236,7 +236,7 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal %w[one two three], lines(3).map { |line| line.chomp.split(": ").last }
   end
 
-  test "SIGHUP opens the file anew" do
+  test "SIGHUP reopens the file" do
     child = serve("--file", file)
     sender = push
     sender.send(frames(1))
@@ -250,12 +250,12 @@ class CLILogServeTest < Godwit::TestCase
     assert_equal 0, stop(child).status.exitstatus
   end
 
-  test "a file that cannot be opened anew is told, and the old one written to" do
+  test "a file that cannot be reopened is reported, and the old one written to" do
     Dir.mkdir("#{scratch_dir}/logs")
     path = "#{scratch_dir}/logs/app.log"
     child = serve("--file", path)
     File.rename("#{scratch_dir}/logs", "#{scratch_dir}/moved")
-    child.signal(:HUP).wait_for(/the old file is written to$/)
+    child.signal(:HUP).wait_for(/it keeps writing to the old file$/)
     push.send(frames(1))
     eventually { File.size?("#{scratch_dir}/moved/app.log") }
     assert_equal 0, stop(child).status.exitstatus
@@ -264,7 +264,7 @@ class CLILogServeTest < Godwit::TestCase
   test "rotation by size, and how many are kept" do
     serve("--file", file, "--rotate", "1k", "--keep", 2)
     push.send_many(Array.new(100) { |index| frames(index + 1) })
-    # While it rotates, the path is nobody's now and then.
+    # During a rotation the path is missing for a moment.
     eventually { statistics["sink"]["written"] == 100 }
     assert File.read(file).end_with?(": text 100\n")
     assert_equal ["app.log", "app.log.0", "app.log.1"], Dir.children(scratch_dir).grep(/app/).sort
@@ -287,8 +287,8 @@ class CLILogServeTest < Godwit::TestCase
     child.wait_for(/^\{.*"seq":7.*\}$/)
   end
 
-  test "with a standard output that nobody reads it ends by itself, and what went and what did " \
-    "not is all that it took" do
+  test "with an unread standard output it ends by itself, and written and unwritten records are " \
+    "all that it received" do
     fifo = "#{scratch_dir}/fifo"
     File.mkfifo(fifo)
     reader = own(File.open(fifo, File::RDONLY | File::NONBLOCK))
@@ -325,7 +325,7 @@ class CLILogServeTest < Godwit::TestCase
     push.send_many([frames(1), frames(2)])
     child.wait_for(/No space left on device/)
     last = assert_child(log("stats", @control).finish).stdout.force_encoding("UTF-8").lines.last
-    assert_match(/file: written 0, failed [12] · the last trouble: .*No space left/, last)
+    assert_match(/file: written 0, failed [12] · the last error: .*No space left/, last)
     result = stop(child)
     assert_equal [1, "received 2 · lost 0 · 1 writer · 2 not written\n"],
       [result.status.exitstatus, result.stdout.force_encoding("UTF-8").lines.last]
@@ -407,7 +407,7 @@ class CLILogServeTest < Godwit::TestCase
     child.signal(:TERM).finish
     assert_equal "STOPPING=1", bell.recv(100)
     serve("--file", file, env: {"NOTIFY_SOCKET" => "#{path}/nosuch"}).wait_for(
-      "systemd was not told"
+      "systemd was not notified"
     )
   end
 
@@ -440,7 +440,7 @@ class CLILogServeTest < Godwit::TestCase
           .command("log")
           .const_get(:Serve)
           .new
-          .tap { |command| command.__send__(:parser).parse(options) }
+          .tap { |command| command.__send__(:parse, options) }
           .__send__(:control)
     end
   end

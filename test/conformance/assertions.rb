@@ -41,9 +41,9 @@ module Conformance
       assert_equal message, receiver.recv(timeout: 5)
     end
 
-    # Asks until a request has reached the server, which does not answer. One that waits for
-    # libzmq's thread when its time is up is dropped, with the socket that is made anew: that
-    # happens where the machine stalls.
+    # Repeats the request until it has reached the server, which does not answer. A request that
+    # still waits for libzmq's thread at its time-out is dropped with the recreated socket: that
+    # happens when the machine stalls.
     # @return [String, Array<String>] the request, as the server got it
     def ask_in_vain(client, server, request, timeout: 0.2)
       eventually("no request arrived", deadline: 15) do
@@ -78,7 +78,7 @@ module Conformance
       count
     end
 
-    # A tcp port that nobody listens on, nor will until the test does.
+    # A tcp port on which no socket listens until the test binds it.
     def free_port = Godwit::TestSupport::Ports.free
   end
 end

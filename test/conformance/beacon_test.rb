@@ -23,8 +23,7 @@ class BeaconTest < NetworkCase
     assert_nil here.last_error
   end
 
-  test "the interval is a second unless told, and is kept on the monotonic clock while nobody " \
-    "receives" do
+  test "the default interval is a second, on the monotonic clock, also without a receiver" do
     assert_equal 1.0, open_beacon.interval
     beacon = open_beacon(interval: 0.05)
     start = monotonic

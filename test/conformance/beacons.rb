@@ -4,7 +4,7 @@ require "socket"
 require "support/network"
 
 module Conformance
-  # Beacons that the test's end closes, each test's on a port that no other has heard on.
+  # Beacons that the test's end closes. Each test has its own port.
   module Beacons
     HERE = NetworkCase::Network::HERE
 
@@ -24,7 +24,7 @@ module Conformance
       super
     end
 
-    # Those that wait to be received, without taking them.
+    # The payloads that wait for recv.
     def heard_of(beacon) = beacon.instance_variable_get(:@thread).instance_variable_get(:@queue)
 
     # What its readers wait on, for until_waiting.
@@ -34,13 +34,12 @@ module Conformance
     #   dealt with it
     def dealt_with(beacon)
       Thread::Queue.new.tap do |queue|
-        beacon
-          .instance_variable_get(:@thread)
+        beacon.instance_variable_get(:@thread)
           .define_singleton_method(:keep) { |*datagram| super(*datagram).then { queue << true } }
       end
     end
 
-    # A strange sender: any datagram, from this machine.
+    # Sends any datagram from this machine.
     def shout(*payloads, to: "10.77.0.255")
       UDPSocket.open do |socket|
         socket.setsockopt(:SOCKET, :BROADCAST, true)

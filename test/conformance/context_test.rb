@@ -199,7 +199,7 @@ class ContextTest < Godwit::TestCase
     ) # standard:disable Style/RescueModifier
   end
 
-  test "the process's own context is made anew after its close" do
+  test "a closed default context is replaced by a new one" do
     first = Godwit.context
     assert_same first, Godwit.context
     assert_same first, Godwit::Context.default

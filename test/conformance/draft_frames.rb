@@ -95,7 +95,7 @@ module DraftFrames
     assert_equal [client], writing.wait(5).map(&:object)
   end
 
-  test "a poller beside blocked receivers of a thread-safe socket loses nobody" do
+  test "a poller beside blocked receivers of a thread-safe socket loses no wake-up" do
     server, client, _id = server_and_client(:tcp)
     poller = open_poller(server)
     got = Queue.new

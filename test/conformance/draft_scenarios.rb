@@ -133,7 +133,7 @@ module DraftScenarios
     end
   end
 
-  test "a ROUTER tells who comes and goes" do
+  test "a ROUTER reports the peers that connect and disconnect" do
     router, dealer =
       connected_pair(
         :ROUTER,
@@ -203,7 +203,7 @@ module DraftScenarios
     assert_flows(client, server)
   end
 
-  test "who sends to nobody is told how" do
+  test "a send without a routing id raises an error that names the fix" do
     server, _, id = server_and_client
     [-> { server << "x" }, -> { server.send("x") }, -> { server.send_many(["x"]) },
       -> { server.send_nonblock("x") }].each do |call|

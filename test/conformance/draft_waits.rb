@@ -156,7 +156,7 @@ module DraftWaits
     end
   end
 
-  test "one of two who wait is killed as messages come, and none is lost" do
+  test "one of two waiters is killed as messages arrive, and none is lost" do
     server, client, id = server_and_client
     20.times do
       got = Queue.new
@@ -230,7 +230,7 @@ module DraftWaits
     assert_equal "forked forked forked forked fresh still here", result.stdout
   end
 
-  test "sockets that nobody closes are collected" do
+  test "unclosed sockets are garbage-collected" do
     leaks_allowed!
     200.times { Godwit::CLIENT.new(context: context) }
     GC.start

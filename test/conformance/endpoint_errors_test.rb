@@ -72,7 +72,7 @@ class EndpointErrorsTest < Godwit::TestCase
 
   test "a transport that does not fit the type" do
     unharmed do |pull|
-      assert_named(Godwit::IncompatibleProtocolError, /take tcp:/, operation: :bind) do
+      assert_named(Godwit::IncompatibleProtocolError, /use tcp:/, operation: :bind) do
         pull.bind("udp://127.0.0.1:5555")
       end
     end
@@ -125,7 +125,7 @@ class EndpointErrorsTest < Godwit::TestCase
     unharmed(transport) do |pull, push|
       [pull, push].each do |socket|
         error =
-          assert_named(Godwit::AddressInUseError, /is bound.*take another/, operation: :bind) do
+          assert_named(Godwit::AddressInUseError, /is bound.*use another/, operation: :bind) do
             socket.bind(taken)
           end
         assert_kind_of Errno::EADDRINUSE, error
@@ -138,7 +138,7 @@ class EndpointErrorsTest < Godwit::TestCase
   test "a port that another program has" do
     server = TCPServer.new("127.0.0.1", 0)
     assert_refused Godwit::AddressInUseError,
-      /take another port, or \*/,
+      /use another port, or \*/,
       "tcp://127.0.0.1:#{server.local_address.ip_port}",
       :bind
   ensure
@@ -146,7 +146,7 @@ class EndpointErrorsTest < Godwit::TestCase
   end
 
   # libzmq removes the file that it finds (which may be a dead process's) and makes its own.
-  test "an ipc path in use is taken over: newcomers reach the second, those who were there stay " \
+  test "an ipc path in use is taken over: new peers reach the second socket, earlier peers stay " \
     "with the first" do
     endpoint = endpoint_for(:ipc_file)
     first = open_socket(:PULL).bind(endpoint)
@@ -158,7 +158,7 @@ class EndpointErrorsTest < Godwit::TestCase
   end
 
   test "an address of another machine" do
-    # 192.0.2.0/24 is nobody's (RFC 5737)
+    # 192.0.2.0/24 belongs to no machine (RFC 5737)
     assert_refused Godwit::AddressNotAvailableError,
       /address of this machine, or to \*/,
       "tcp://192.0.2.1:5555",
@@ -172,7 +172,7 @@ class EndpointErrorsTest < Godwit::TestCase
       names << "tcp://localhost:5555"
     end
     names.each do |bad|
-      assert_refused Godwit::InterfaceError, /takes \*, an IP address/, bad, :bind
+      assert_refused Godwit::InterfaceError, /accepts \*, an IP address/, bad, :bind
     end
   end
 
@@ -189,11 +189,11 @@ class EndpointErrorsTest < Godwit::TestCase
 
   test "an ipc path in a folder that is not there" do
     unharmed do |pull|
-      assert_system_error(Errno::ENOENT, /does not exist; make it first/, operation: :bind) do
+      assert_system_error(Errno::ENOENT, /does not exist; create it first/, operation: :bind) do
         pull.bind("ipc://#{scratch_dir}/none/x")
       end
       File.write("#{scratch_dir}/file", "")
-      assert_system_error(Errno::ENOTDIR, /no folder/, operation: :bind) do
+      assert_system_error(Errno::ENOTDIR, /not a folder/, operation: :bind) do
         pull.bind("ipc://#{scratch_dir}/file/x")
       end
     end

@@ -86,8 +86,8 @@ class ErrorsTableTest < Godwit::TestCase
 
   def test_the_message_names_operation_endpoint_words_and_fix
     error = Godwit::Errors.build(Errno::EACCES::Errno, "bind", "tcp://127.0.0.1:80", nil)
-    assert_equal "bind tcp://127.0.0.1:80: Permission denied (a port below 1024 needs root; take " \
-      "one above)",
+    assert_equal "bind tcp://127.0.0.1:80: Permission denied (a port below 1024 needs root; use " \
+      "a higher port)",
       error.message
     assert_includes Godwit::Errors.build(Errno::EACCES::Errno, :bind, "ipc:///etc/x").message,
       "folder"

@@ -89,7 +89,7 @@ class LibzmqScenariosTest < Godwit::TestCase
     assert_empty asked, "without a domain nobody is asked"
     assert_flows open_socket(:PUSH).connect(right.last_endpoint), right
     assert_equal %w[right NULL], asked.pop
-    # It may be refused before it sends, and then nobody is there to send to.
+    # It may be refused before it sends. Then it has no peer.
     open_socket(:PUSH, linger: 0).connect(wrong.last_endpoint).send(
       "hello", timeout: 0.5, exception: false
     )
@@ -192,8 +192,7 @@ class LibzmqScenariosTest < Godwit::TestCase
   end
 
   %i[DEALER PUSH].each do |type|
-    test "a #{type} has nobody to send to once it has disconnected, and somebody when it " \
-      "connects again" do
+    test "a #{type} has no peer after it has disconnected, and a peer after it reconnects" do
       receiver = open_socket((type == :PUSH) ? :PULL : :DEALER).bind(endpoint_for(:inproc))
       sender = open_socket(type).connect(receiver.last_endpoint)
       sender << "taken"

@@ -35,7 +35,7 @@ class LimitsTest < Godwit::TestCase
     ) # standard:disable Style/RescueModifier
   end
 
-  test "max_sockets: is how many sockets the user may have, whatever Godwit needs for itself" do
+  test "max_sockets: counts the user's sockets, not those that Godwit opens internally" do
     small = own(Godwit::Context.new(max_sockets: 4))
     sockets = Array.new(4) { own(small.socket(:PULL)).bind(endpoint_for(:tcp)) }
     sockets.each { |pull| assert_flows(open_socket(:PUSH).connect(pull.last_endpoint), pull) }

@@ -252,7 +252,7 @@ class LoopTest < Godwit::TestCase
     end
   end
 
-  test "thousands of posts and stops before it runs block nobody" do
+  test "thousands of posts and stops before run block no thread" do
     loop = open_loop
     count = rounds(3000, stressed: 100)
     poster = in_thread do

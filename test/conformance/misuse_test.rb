@@ -171,7 +171,7 @@ class MisuseTest < Godwit::TestCase
       )
     dealer << "before"
     error =
-      assert_named(Godwit::UnreachableError, /no such peer|named by the first frame/) do
+      assert_named(Godwit::UnreachableError, /no such peer|routing id of the first frame/) do
         router << %w[nobody x]
       end
     assert_kind_of Errno::EHOSTUNREACH, error
@@ -286,11 +286,11 @@ class MisuseTest < Godwit::TestCase
     assert_named(Godwit::TimeoutError, hint) { sub.recv(timeout: 0.01) }
     sub.subscribe("a", "a")
     sub.unsubscribe("a")
-    assert_named(Godwit::TimeoutError, /the peer may be away/) { sub.recv(timeout: 0.01) }
+    assert_named(Godwit::TimeoutError, /the peer may be absent/) { sub.recv(timeout: 0.01) }
     sub.unsubscribe("a")
     assert_named(Godwit::TimeoutError, hint) { sub.recv_many(timeout: 0.01) }
     chosen = open_socket(:SUB, subscribe: "a").connect(pub.last_endpoint)
-    assert_named(Godwit::TimeoutError, /the peer may be away/) { chosen.recv(timeout: 0.01) }
+    assert_named(Godwit::TimeoutError, /the peer may be absent/) { chosen.recv(timeout: 0.01) }
   end
 
   test "a PUB says that it waits for subscriptions" do

@@ -117,7 +117,7 @@ class MonitorFormsTest < Godwit::TestCase
     assert_match(/closed/, monitor.inspect)
   end
 
-  test "closing the socket ends those who wait, and one of them gets monitor_stopped" do
+  test "closing the socket ends all waits, and one waiter gets monitor_stopped" do
     pull, monitor = monitored(:PULL)
     threads = Array.new(3) { in_thread { monitor.next_event.name } }
     until_waiting(monitor, 3)
@@ -191,7 +191,7 @@ class MonitorFormsTest < Godwit::TestCase
     end
     assert_equal [:name], event.deconstruct_keys([:name, :unknown]).keys
     assert_equal event.deconstruct_keys(nil), event.to_h
-    assert_equal "listening #{endpoint}: it is bound", event.to_s
+    assert_equal "listening #{endpoint}: the socket is bound", event.to_s
     assert_match(/listening "tcp/, event.inspect)
     assert_equal event, Event.new(8, [fd], endpoint, event.local_endpoint, event.remote_endpoint)
     refute_equal event, Event.new(8, [fd + 1], endpoint)
@@ -213,8 +213,8 @@ class MonitorFormsTest < Godwit::TestCase
     event = Event.new(0x0004, [1500], "tcp://host:1")
     assert_equal 1.5, event.interval
     assert_nil event.fd
-    assert_equal "connect_retried tcp://host:1: there was no connection; the next try comes in " \
-      "1.5 s",
+    assert_equal "connect_retried tcp://host:1: the connection attempt failed; the next try " \
+      "comes in 1.5 s",
       event.to_s
     event = Event.new(0x0800, [Errno::ECONNRESET::Errno], "")
     assert_instance_of Errno::ECONNRESET, event.error

@@ -49,7 +49,7 @@ class MonitorTest < Godwit::TestCase
     assert_flows(push, again)
   end
 
-  test "nobody listens there" do
+  test "no socket is bound there" do
     push, monitor = monitored(:PUSH, reconnect_interval: 0.02)
     push.connect("tcp://127.0.0.1:#{free_port}")
     told = until_event(monitor, :connect_retried)
@@ -201,7 +201,7 @@ class MonitorTest < Godwit::TestCase
     assert_predicate Godwit::Monitor.allocate, :closed?
   end
 
-  test "it goes on with a REQ that request makes anew" do
+  test "it continues with a REQ that request recreates" do
     silent = open_socket(:REP).bind(endpoint_for(:tcp))
     req, monitor = monitored(:REQ)
     req.connect(silent.last_endpoint)

@@ -97,7 +97,7 @@ class PollerTest < Godwit::TestCase
     end
   end
 
-  test "a REQ that is made anew stays registered" do
+  test "a recreated REQ stays registered" do
     silent = open_socket(:REP).bind(endpoint_for(:tcp))
     req = open_socket(:REQ).connect(silent.last_endpoint)
     poller = open_poller(req)
@@ -125,7 +125,7 @@ class PollerTest < Godwit::TestCase
     stranger&.close
   end
 
-  test "a PUB is writable, and never readable, whatever its subscribers send up" do
+  test "a PUB is writable, and never readable, even when its subscribers send messages" do
     sub, pub = connected_pair(:PUB, :SUB, connect_options: {subscribe: "a"}).reverse
     poller = open_poller
     assert_named(Godwit::UnsupportedError, /a PUB is never readable/, operation: :register) do

@@ -131,7 +131,7 @@ class ProxyTest < Godwit::TestCase
     assert_equal 2, stopped(queue).statistics.capture.sent
   end
 
-  test "a capture that nobody reads holds the messages, and loses none" do
+  test "an unread capture holds the messages back, and loses none" do
     capture = open_socket(:PUSH, send_hwm: 1).bind(endpoint_for(:inproc))
     streamer = proxy(:PULL, :PUSH, capture: capture).start
     pull = peer(:PULL, streamer.backend)
@@ -190,7 +190,7 @@ class ProxyTest < Godwit::TestCase
     uses.each do |use|
       error = assert_raises(Godwit::BusyError, &use)
       assert_kind_of Errno::EBUSY, error
-      assert_match(/stop it first/, error.message)
+      assert_match(/stop the proxy first/, error.message)
     end
     refute_predicate front, :closed?
     assert_match(/PULL bound to/, front.inspect)
@@ -200,7 +200,7 @@ class ProxyTest < Godwit::TestCase
     assert_equal "direct", front.recv(timeout: 5)
   end
 
-  test "a socket that somebody waits on is not taken, and none of the others is lent then" do
+  test "a socket with a waiter is not acquired, and none of the others is then" do
     streamer = proxy(:PULL, :PUSH)
     begun = Queue.new
     waiter = in_thread { (begun << true) && streamer.frontend.recv }

@@ -86,7 +86,7 @@ class PubSubTest < Godwit::TestCase
     pubs = Array.new(2) { open_socket(:PUB).connect(sub.last_endpoint) }
     bound = open_socket(:PUB).bind(endpoint_for(transport))
     sub.connect(bound.last_endpoint)
-    # A SUB that is bound subscribes at a newcomer only while somebody uses it.
+    # A bound SUB sends its subscriptions to a new PUB only during a call on the SUB.
     heard = in_thread { take(sub, 3) }
     [*pubs, bound].each_with_index { |pub, i| pub.wait_connected(timeout: 5) << "from #{i}" }
     assert_equal ["from 0", "from 1", "from 2"], heard.value.sort

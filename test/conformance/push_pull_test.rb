@@ -78,7 +78,7 @@ class PushPullTest < Godwit::TestCase
     assert_equal 12, fill(push, filler: "", patience: 0)
   end
 
-  test "a PUSH with nobody there waits, and sends when somebody comes" do
+  test "a PUSH without a peer waits, and sends when a peer connects" do
     push = open_socket(:PUSH).bind(endpoint_for(:tcp))
     assert_raises(Godwit::TimeoutError) { push.send("too early", timeout: 0) }
     sender = in_thread { push.send("hello") }

@@ -232,9 +232,8 @@ class RequestTest < Godwit::TestCase
     )
   end
 
-  # Each number of descriptors left is tried: some suffice for waiting, and not for making the
-  # socket anew.
-  test "with no descriptor left to make the socket anew the time-out is still the error, and the " \
+  # Tries each number of free descriptors: some suffice for the wait, and not for a new socket.
+  test "with no descriptor left to recreate the socket the time-out is still the error, and the " \
     "next request says why, then works" do
     not_on :jruby, "Java itself fails where no descriptor is left"
     result = assert_child run_child(<<~RUBY, deadline: 20)

@@ -179,8 +179,8 @@ class PlainSecurityTest < Godwit::TestCase
     assert_refused server
   end
 
-  # libzmq has nobody to ask then, and refuses.
-  test "without a ZAP handler nobody is served" do
+  # libzmq then has no authenticator to ask, and refuses.
+  test "without a ZAP handler no client is served" do
     server = rep(plain_server: true)
     client = req(server, plain: %w[user secret])
     assert_raises(Godwit::TimeoutError) { client.request("hello", timeout: 0.3) }

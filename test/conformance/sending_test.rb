@@ -84,7 +84,7 @@ class SendingTest < Godwit::TestCase
     end
   end
 
-  test "send_many to nobody says that none went" do
+  test "send_many without a peer reports that no message was sent" do
     error =
       assert_named(Godwit::TimeoutError, /neither bound nor connected/) do
         open_socket(:PUSH).send_many(%w[a b], timeout: 0)

@@ -59,7 +59,7 @@ class StreamTest < Godwit::TestCase
     assert_equal [id, "bye"], stream.recv(timeout: 5)
     peer.close
     assert_equal [id, ""], stream.recv(timeout: 5)
-    assert_named(Godwit::UnreachableError, /peer named by the first frame/) do
+    assert_named(Godwit::UnreachableError, /routing id of the first frame/) do
       loop { stream << [id, "are you there?"] } # libzmq may take some before it lets go of the peer
     end
   end

@@ -237,7 +237,7 @@ class TimersTest < Godwit::TestCase
     assert_equal 0, timers.wait(0)
   end
 
-  test "who waits hears of a timer that another thread makes, resets and cancels" do
+  test "a wait takes account of a timer that another thread makes, resets and cancels" do
     timers = Godwit::Timers.new
     changed = count_waiters(timers, :@changed)
     far = timers.after(1000) { :far }
@@ -366,9 +366,7 @@ class TimersTest < Godwit::TestCase
       when 5
         at(@now - 1000 + random.rand(3)) do
           due =
-            pending
-              .keys
-              .select { |timer| timer.next_in.zero? }
+            pending.keys.select { |timer| timer.next_in.zero? }
               .sort_by { |timer| [timer.deadline, timer.serial] }
           @log.clear
           @timers.fire

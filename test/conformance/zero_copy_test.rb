@@ -93,7 +93,7 @@ class ZeroCopyTest < Godwit::TestCase
     assert_predicate tracker, :done?
   end
 
-  test "a frame that was received is nobody's String: done at once" do
+  test "a received frame uses no String of the caller: its tracker is done at once" do
     pull, push = connected_pair(:PULL, :PUSH, transport: :inproc)
     push.send(+"l" * LARGE)
     assert_predicate push.send(pull.recv_frame(timeout: 5), track: true), :done?

@@ -13,7 +13,7 @@ class ExamplesTest < Godwit::TestCase
   Page.all.flat_map(&:examples).each do |example|
     test "example #{example.name}" do
       skip "not run: #{example.reason}" if example.reason
-      gems = example.source.include?('require "async"')
+      gems = example.source.match?(/^require "(?:async|active_support)"/)
       network = example.needs == "network"
       skip Godwit::TestSupport::Network.missing if network && Godwit::TestSupport::Network.missing
       result =

@@ -35,16 +35,10 @@ class BadLuckTest < Godwit::TestCase
     "macOS", "brew install zeromq"
   ].freeze
 
-  # @return [Array<String>] what was said to each path
+  # @return [Array<String>] the output for each path
   def tried(ruby, paths, env = {})
-    command =
-      (
-        if ruby == :jruby
-          Godwit::JRuby.command(java: Godwit::JRuby.short)
-        else
-          [RbConfig.ruby, "-rbundler/setup"]
-        end
-      )
+    command = [RbConfig.ruby, "-rbundler/setup"]
+    command = Godwit::JRuby.command(java: Godwit::JRuby.short) if ruby == :jruby
     env = {
       "GODWIT_BACKEND" => "ffi", "BUNDLE_GEMFILE" => File.expand_path("../../Gemfile", __dir__),
       "GODWIT_LIBZMQ" => nil, **env
@@ -119,7 +113,7 @@ class BadLuckTest < Godwit::TestCase
     end
   end
 
-  # This machine has one, so the loader is deaf to its name.
+  # This machine has a libzmq, so the loader is made to refuse its name.
   test "none anywhere: what was looked for, and where" do
     deaf = <<~'RUBY'
       require "ffi"

@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# What nobody closed is released by finalizers, and libzmq's memory for dropped frames before it
-# fills the machine's. In children, whose memory and descriptors are theirs alone.
+# Finalizers release objects that were not closed, and libzmq's memory for dropped frames before it
+# fills the machine's. In child processes, which have memory and descriptors of their own.
 class FFICollectionTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     require "godwit"
@@ -13,7 +13,7 @@ class FFICollectionTest < Godwit::TestCase
     def collected
       until yield
         collect_garbage
-        Array.new(1000) { +"" } # what a stack still points to is written over
+        Array.new(1000) { +"" } # overwrites stale references on the stack
         sleep(POLL)
       end
     end
@@ -49,8 +49,7 @@ class FFICollectionTest < Godwit::TestCase
     end
   end
 
-  # 2,000 frames of 1 MiB; without a word to the collector there were 1.2 GiB on CRuby, 2 GiB on
-  # JRuby.
+  # 2,000 frames of 1 MiB. Without the Collector they took 1.2 GiB on CRuby, 2 GiB on JRuby.
   {
     "received frames" => "PUSH << DATA_SENT; PULL.recv_frame",
     "received batches of frames" => "PUSH << DATA_SENT; PULL.recv_frames",

@@ -52,7 +52,7 @@ class FFIDraftWaitsTest < Godwit::TestCase
       assert_operator count.call, :<, before + 30
     end
 
-    test "a String that is sent to somebody leaves nothing of its message behind" do
+    test "a String that is sent to a routing id leaves nothing of its message behind" do
       server = Godwit::SERVER.bind("tcp://127.0.0.1:*", context: context)
       own(server)
       client = own(Godwit::CLIENT.connect(server.last_endpoint, context: context)) << "x"

@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# An errno is that of the call that failed, though a trap handler or a finalizer makes calls before
-# it is read.
+# The errno that is read is that of the call that failed, though a trap handler or a finalizer makes
+# calls in between.
 class FFIErrnoTest < Godwit::TestCase
   PRELUDE = <<~RUBY
     require "godwit"

@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# On JRuby a waiting thread leaves nothing to the threads that IO.select has for such descriptors:
-# after an interrupt one of them could read from a descriptor whose number was another's by then.
+# On JRuby a waiting thread does not use the threads that IO.select has for such descriptors: after
+# an interrupt one of them could read from a number that belongs to another object by then.
 class FFIInterruptibleTest < Godwit::TestCase
   def setup
     super
@@ -26,7 +26,7 @@ class FFIInterruptibleTest < Godwit::TestCase
     end
   end
 
-  test "who waits polls by himself, and is interrupted" do
+  test "a waiting thread polls by itself, and is interrupted" do
     waits = {
       "recv" => -> { @pull.recv }, "a poller" => -> { open_poller(@pull).wait },
       "with a time-out" => -> { @pull.recv(timeout: 60) }
@@ -49,7 +49,7 @@ class FFIInterruptibleTest < Godwit::TestCase
     proxy&.close
   end
 
-  test "a wait whose bell rang too late for the one before only looks once more" do
+  test "a wake-up that was meant for the wait before ends no wait" do
     poll = Godwit::Backend::FFI::InterruptiblePoll.new
     out, into = pipe
     poll.wakeup(nil, nil)

@@ -2,7 +2,7 @@
 
 require "test_helper"
 
-# Which backend is taken, and what is said when its libzmq cannot be had.
+# The choice of the backend, and the errors when its libzmq cannot be loaded.
 class LoadingTest < Godwit::TestCase
   PROGRAM = <<~RUBY
     begin

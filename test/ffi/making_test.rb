@@ -24,9 +24,8 @@ class FFIMakingTest < Godwit::TestCase
     puts "done" if closing.join(20)
   RUBY
 
-  # It had taken its place in the context, which closed what was none, and counted it twice: Java
-  # and Ruby crashed.
-  test "one that libzmq refuses to make just then is nobody's to close" do
+  # The context closed a socket that was never made, and counted it twice: Java and Ruby crashed.
+  test "the context does not close a socket that libzmq refuses to make just then" do
     result = assert_child(run_child(PROGRAM, gems: true, env: {"GODWIT_BACKEND" => "ffi"}))
     assert_equal "refused\ndone\n", result.stdout
   end

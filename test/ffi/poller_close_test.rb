@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# A poller that another thread closes while a call on it has begun: it takes out all, and who finds
-# nothing then is told why.
+# Another thread closes a poller while a call on it has begun. That empties the poller, and the call
+# raises ClosedError.
 class FFIPollerCloseTest < Godwit::TestCase
   CALLS = {
     wait: ->(poller, _) { poller.wait }, remove: ->(poller, io) { poller.remove(io) },
@@ -18,15 +18,15 @@ class FFIPollerCloseTest < Godwit::TestCase
       poller = open_poller(io)
       looked = 0
       poller.define_singleton_method(:handle!) do
-        # The other thread's, right after the look whether it is open.
+        # The other thread closes right after the check that it is open.
         super().tap { close if (looked += 1) == 1 }
       end
       assert_raises(Godwit::ClosedError) { call.call(poller, io) }
     end
   end
 
-  # What JRuby's select says of an IO that another thread closes just then, between two looks at it.
-  test "an IO whose descriptor is closed during a wait is told of as one that is closed" do
+  # On JRuby another thread may close the IO between two looks at it.
+  test "an IO whose descriptor is closed during a wait raises ClosedError" do
     io, = pipe
     quiet, = pipe
     twin = IO.for_fd(io.fileno, autoclose: false)

@@ -3,7 +3,7 @@
 require "test_helper"
 require "timeout"
 
-# The one wait of the FFI backend: it sleeps until there is a reason, and believes no early return.
+# The wait of the FFI backend sleeps until there is a reason, and goes on after an early return.
 class FFIWaitsTest < Godwit::TestCase
   # Counts in `thread[:returns]` how often a watched thread's poll or IO.select returned, and gives
   # it nothing, at once, so many times first.
@@ -44,7 +44,7 @@ class FFIWaitsTest < Godwit::TestCase
     test "#{name} wakes for a reason only" do
       pull = open_socket(:PULL).bind(endpoint_for(:tcp))
       watching_waits do
-        # Before the thread is there, which may be long in its wait when this one goes on.
+        # Before the thread begins: it may have waited long when this thread goes on.
         start = monotonic
         thread = watched_thread do
           call.call(pull, 1)
@@ -59,8 +59,8 @@ class FFIWaitsTest < Godwit::TestCase
     end
   end
 
-  # poll(2) looks at the descriptor again before it returns: who comes to that late sees nothing of
-  # what another call has taken from libzmq's mailbox meanwhile.
+  # poll(2) looks at the descriptor again before it returns. A late look misses a command that
+  # another call has taken from libzmq's mailbox meanwhile.
   def late_for_the_socket(&block)
     libc = Godwit::Backend::FFI::LibC
     real = libc.method(:wait_poll)
@@ -81,7 +81,7 @@ class FFIWaitsTest < Godwit::TestCase
     "bind" => ->(push) { push.bind("inproc://late") },
     "wait_connected" => ->(push) { push.wait_connected(timeout: 0) }
   }.each do |name, call|
-    test "a call that is told of libzmq's end tells those who wait: #{name}" do
+    test "a call that gets ETERM wakes the waiters: #{name}" do
       not_on :jruby, "its waits look at the descriptor again by themselves"
       context = own(Godwit::Context.new)
       push = own(context.socket(:PUSH)).bind("tcp://127.0.0.1:*")

@@ -20,7 +20,7 @@ class GuideBrokerTest < GuideCase
     assert_equal "150 requests, 150 replies", interrupt(broker).last
   end
 
-  test "request-reply: who starts first does not matter" do
+  test "request-reply: the order of the starts does not matter" do
     front, back = ipc("front"), ipc("back")
     client = example("request_reply/client", front, 5, "Ann")
     worker = example("request_reply/worker", back)
@@ -38,9 +38,10 @@ class GuideBrokerTest < GuideCase
       assert_equal messages.map { |message| "subscriber: #{message}" }, said.grep(/\Asubscriber/)
 
       heard = said.grep(/\Alistener/).map { |line| line.delete_prefix("listener:   ") }
-      assert_equal ["somebody wants A", "somebody wants B"], heard.first(2).sort
+      assert_equal ["subscription to A", "subscription to B"], heard.first(2).sort
       assert_equal messages, heard[2, 5]
-      assert_equal ["nobody wants A any more", "nobody wants B any more"], heard[7..].sort
+      assert_equal ["end of the subscription to A", "end of the subscription to B"],
+        heard[7..].sort
       assert_equal "5 messages went through", said.last
     end
   end

@@ -21,7 +21,7 @@ module GuidePrograms
     child.wait_for(/^ready at .+\n/).stdout[/^ready at .+/].scan(%r{(?:tcp|ipc)://[^\s,]+})
   end
 
-  # For what is bound anew after a restart: a tcp port could be another's by then.
+  # For endpoints that are bound again after a restart: another program could have a tcp port then.
   def ipc(name) = "ipc://#{scratch_dir}/#{name}"
 
   # Waits for its end, which must be a good one without a word on standard error.

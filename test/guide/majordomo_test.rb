@@ -67,11 +67,11 @@ class GuideMajordomoTest < GuideCase
     said = interrupt(client).drop(1)
     assert_equal Array.new(said.size) { |number| "square of #{number} is #{number**2}" },
       said.map { |line| line[/\A[^,]+/] }
-    assert_includes first.stdout + interrupt(first).join("\n"), "connecting anew"
+    assert_includes first.stdout + interrupt(first).join("\n"), "reconnecting"
     [second, broker].each { |child| interrupt(child) }
   end
 
-  test "a service that nobody offers" do
+  test "a service without a worker" do
     broker, endpoint = start_broker
     # The broker, which does answer the first question, may be slow.
     result = client(endpoint, "reverse", 1, timeout: 0.1, retries: 59).finish

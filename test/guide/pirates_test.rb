@@ -91,7 +91,7 @@ class GuidePiratesTest < GuideCase
     client = example("lazy_pirate/client", front, FOREVER, 0.5, 50).wait_for("says A")
     crash queue
     # A reply on its way would tell a new queue of the worker.
-    worker.wait_for("the queue is silent: connecting anew")
+    worker.wait_for("the queue is silent: reconnecting")
     queue = example("paranoid_pirate/queue", front, back, HEARTBEAT)
     assert_equal squares(5, "A"), lines(example("lazy_pirate/client", front, 5, 0.5, 50))
     check_squares(interrupt(client))

@@ -4,7 +4,7 @@ require_relative "guide_case"
 
 # examples/guide/load_balancing and async_server.
 class GuideWorkersTest < GuideCase
-  test "load balancing: a slow worker holds nobody up" do
+  test "load balancing: a slow worker delays no other request" do
     broker = example("load_balancing/broker", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*")
     front, back = endpoints(broker)
     slow, quick =

@@ -116,7 +116,7 @@ class InteropBeaconTest < NetworkCase
     assert_nil beacon.recv(timeout: 0.1, exception: false)
   end
 
-  test "noecho is zbeacon's: a payload that equals the own is not heard, whoever sent it" do
+  test "noecho as in zbeacon: a payload equal to the own is dropped, from any sender" do
     beacon = open_beacon(interval: 0.01).subscribe.publish("same")
     child = zbeacon(payload: "same", interval: 10)
     beacon.wait_sent(beacon.sent + 10, timeout: PATIENCE)

@@ -19,8 +19,8 @@ module Godwit
           there ? nil : "CZMQ is not there: pkg-config knows no libczmq (Debian: libczmq-dev)"
       end
 
-      # Builds it anew in each test process, under another name first: two runs at once must not run
-      # half of it.
+      # Builds the program in each test process, under another name first: of two simultaneous runs
+      # none must start an incomplete file.
       # @param name [String] of its source here, without .c
       # @return [String] its path
       # @param libraries [Array<String>] that pkg-config knows

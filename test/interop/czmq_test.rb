@@ -230,7 +230,7 @@ class InteropCzmqTest < InteropCase
 
   test "PLAIN: a REP of Godwit that speaks ZAP decides about CZMQ's clients" do
     zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
-    # libzmq's client gives up for good once it is refused: what it sends later has nobody to go to
+    # A refused client of libzmq gives up for good: its later messages have no peer.
     sent = Queue.new
     in_thread do
       zap.serve do |version, id, _domain, _address, _identity, _mechanism, name, password|

@@ -100,8 +100,8 @@ class InteropPatternsTest < InteropCase
     end
   end
 
-  # A bound SUB sends its subscriptions to who connected only while its process is in a call on it:
-  # libzmq's way. Calls it until the block no longer times out.
+  # A bound SUB sends its subscriptions to a connected PUB only during a call on the SUB. Calls it
+  # until the block no longer times out.
   def tended(theirs)
     eventually("pyzmq's subscriptions never came") do
       theirs.recv(timeout: 0)

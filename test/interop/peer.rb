@@ -53,7 +53,7 @@ module Godwit
         def unsubscribe(topic) = set(:UNSUBSCRIBE, topic)
 
         # Receives a message.
-        # @return [String, nil] who sent it, as the authenticator says
+        # @return [String, nil] the sender's user id from the authenticator
         def user_id = ask(:user_id)
 
         # Has pyzmq record the socket's events from now on.

@@ -50,7 +50,7 @@ class InteropSecurityTest < InteropCase
     end
   end
 
-  # Both sides may notice; who is second only sees the connection end.
+  # Both sides may notice; the second one only sees the end of the connection.
   def assert_no_handshake(theirs)
     event =
       theirs.event(
@@ -107,7 +107,7 @@ class InteropSecurityTest < InteropCase
     assert_talks rep, good
   end
 
-  test "who speaks another mechanism is refused, by either side" do
+  test "a peer with another mechanism is refused, by either side" do
     rep = python.socket(:REP).monitor
     req =
       open_socket(:REQ, curve: Godwit::Curve.keypair, server_key: Godwit::Curve.keypair.public_key)
@@ -179,7 +179,7 @@ class InteropSecurityTest < InteropCase
     assert_nil rep.recv(timeout: 0)
   end
 
-  test "PLAIN: without an authenticator a server of Godwit refuses pyzmq, whatever the password" do
+  test "PLAIN: without an authenticator a server of Godwit refuses pyzmq with any password" do
     rep = open_socket(:REP, plain_server: true).bind(endpoint_for(:tcp))
     req = python.socket(:REQ, **plain_client("anna", "secret")).monitor.connect(rep.last_endpoint)
     req.send "question"
@@ -190,7 +190,7 @@ class InteropSecurityTest < InteropCase
   # ZAP is a REP at a well-known name of the server's context: RFC 27.
   test "PLAIN: a REP of Godwit that speaks ZAP decides about pyzmq's clients" do
     zap = open_socket(:REP).bind("inproc://zeromq.zap.01")
-    # libzmq's client gives up for good once it is refused: what it sends later has nobody to go to
+    # A refused client of libzmq gives up for good: its later messages have no peer.
     sent = Queue.new
     in_thread do
       zap.serve do |version, id, _domain, _address, _identity, mechanism, name, password|

@@ -163,7 +163,7 @@ class LoggerDurableTest < Godwit::TestCase
     lock =
       log
         .instance_variable_get(:@handle)
-        .writer
+        .current
         .instance_variable_get(:@store)
         .instance_variable_get(:@lock)
     own(lock.instance_variable_get(:@file).dup)
@@ -235,7 +235,7 @@ class LoggerDurableTest < Godwit::TestCase
 
   # Waits until so many callers wait for room on the disk.
   def until_full(log, callers = 1)
-    writer = log.instance_variable_get(:@handle).writer
+    writer = log.instance_variable_get(:@handle).current
     eventually { writer.instance_variable_get(:@waiting) >= callers }
   end
 
@@ -264,7 +264,7 @@ class LoggerDurableTest < Godwit::TestCase
     log = open_log
     log.info("first")
     assert_flushed(log)
-    writer = log.instance_variable_get(:@handle).writer
+    writer = log.instance_variable_get(:@handle).current
     test = self
     looked = Thread::Queue.new
     writer.instance_variable_get(:@store).segments.define_singleton_method(:release) do |seq|
@@ -314,7 +314,7 @@ class LoggerDurableTest < Godwit::TestCase
     log = open_log
     log.info("first")
     assert_flushed(log)
-    lock = log.instance_variable_get(:@handle).writer.instance_variable_get(:@lock)
+    lock = log.instance_variable_get(:@handle).current.instance_variable_get(:@lock)
     storing = Thread::Queue.new
     lock.define_singleton_method(:synchronize) { |&block| (storing << true) && super(&block) }
     thread = nil
@@ -338,7 +338,7 @@ class LoggerDurableTest < Godwit::TestCase
     FileUtils.rm_r(folder)
     open_receiver(nowhere)
     _, said = capture_io do
-      eventually { !log.instance_variable_get(:@handle).writer.alive? } # it has come to read
+      eventually { !log.instance_variable_get(:@handle).current.alive? } # it has come to read
       log.info("after")
       assert_flushed(log)
     end

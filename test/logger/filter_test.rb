@@ -64,7 +64,7 @@ class LoggerFilterTest < Godwit::TestCase
     refute fits?(record("a"), exclude: "a") || fits?(record("card"), grep: "c.rd") ||
       fits?(record("card"), grep: "cards")
     assert_match(
-      /grep: takes a Regexp, or a String/,
+      /grep: takes a Regexp or a String/,
       assert_raises(Godwit::ArgumentTypeError) { Filter.new(grep: [/a/, 5]) }.message
     )
   end

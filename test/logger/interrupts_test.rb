@@ -86,11 +86,11 @@ class LoggerInterruptsTest < Godwit::TestCase
       log = silent(kind, linger: 10)
       log.info("x")
       closing = in_thread { log.close }
-      eventually { log.instance_variable_get(:@handle).writer.instance_variable_get(:@closing) }
+      eventually { log.instance_variable_get(:@handle).current.instance_variable_get(:@closing) }
       closing.raise(Stop)
       assert_raises(Stop) { closing.value }
       # As the process's end does.
-      _, said = capture_io { log.instance_variable_get(:@handle).writer.close(monotonic, 0) }
+      _, said = capture_io { log.instance_variable_get(:@handle).current.close(monotonic, 0) }
       assert_match((kind == :durable) ? /1 record.* kept in/ : /1 record not sent/, said)
       assert_equal 1, log.stats.to_h.values_at(:queued, :dropped).sum
       capture_io { silent(kind, linger: 0).close } # the folder is free again

@@ -26,7 +26,7 @@ class LoggerLogQueueTest < Godwit::TestCase
 
   each_kind "entries come out in the order in which they went in, and as many as are asked for" do
     one = queue
-    700.times { |number| assert one.push(entry(number), 0) }
+    700.times { |number| assert one.append(entry(number)) }
     taken = [one.take(100), one.take(300), one.take(1000)]
     assert_equal [100, 300, 300], taken.map(&:size)
     assert_equal [*0...700], taken.flatten(1).map(&:first)
@@ -34,9 +34,9 @@ class LoggerLogQueueTest < Godwit::TestCase
 
   each_kind "none goes in once it is closed; what is in comes out" do
     one = queue
-    one.push(entry(1), 0)
+    one.append(entry(1))
     one.close
-    assert_equal false, one.push(entry(2), 0)
+    assert_equal false, one.append(entry(2))
     assert_predicate one, :closed?
     assert_equal [entry(1)], one.take(5)
     assert_nil one.take(5)
@@ -49,7 +49,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     pull = open_socket(:PULL).bind("tcp://127.0.0.1:*")
     log = own(Godwit::Logger.new(pull.last_endpoint, wire: :plain))
     2.times { log.info("before") && pull.recv(timeout: 5) }
-    writer = log.instance_variable_get(:@handle).writer
+    writer = log.instance_variable_get(:@handle).current
     refused = 0
     writer.define_singleton_method(:spawn) do
       ((refused += 1) == 1) ? raise(ThreadError, "can't create Thread") : super()
@@ -64,17 +64,17 @@ class LoggerLogQueueTest < Godwit::TestCase
     one = queue(records: 8)
     8.times do |number|
       refute_predicate one, :full?
-      one.push(entry(number), 0)
+      one.append(entry(number))
     end
     assert_predicate one, :full?
     one.shift
     refute_predicate one, :full?
     assert_predicate one.tap(&:shift), :roomy?
     one = queue(bytes: 20_000)
-    one.push(entry(1, "x" * 19_000), 19_000)
+    one.append(entry(1, "x" * 19_000))
     refute_predicate one, :full?
     refute_predicate one, :roomy?
-    one.push(entry(2, "x" * 600), 600)
+    one.append(entry(2, "x" * 600))
     assert_predicate one, :full?
     assert_equal [1, 1], [all(one).size, one.size] # a quarter of the bytes at once, or one entry
     all(one)
@@ -94,7 +94,7 @@ class LoggerLogQueueTest < Godwit::TestCase
       taken
     end
     count.times do |number|
-      one.push(entry(number), 0)
+      one.append(entry(number))
       until_waiting(one) if (number % 100).zero?
     end
     until_waiting(one)
@@ -109,11 +109,11 @@ class LoggerLogQueueTest < Godwit::TestCase
       until_waiting(one)
       sleeper.kill
       assert sleeper.join(5)
-      one.push(entry(number), 0)
+      one.append(entry(number))
       assert_equal [entry(number)], one.take(1)
       sleeper = in_thread { one.take(1) }
       until_waiting(one)
-      one.push(entry(-1), 0)
+      one.append(entry(-1))
       assert_equal [entry(-1)], sleeper.value
     end
   end
@@ -123,7 +123,7 @@ class LoggerLogQueueTest < Godwit::TestCase
     4.times { GC.start } # it is old, and what comes into it is young
     count = rounds(2_000, stressed: 50)
     count.times do |number|
-      one.push(entry(Object.new, "n#{number}"), 4)
+      one.append(entry(Object.new, "n#{number}"))
       one.shift if number < 100
     end
     GC.start(full_mark: false)
@@ -147,10 +147,10 @@ class LoggerLogQueueTest < Godwit::TestCase
     end
     one.open(10, 1000, 256)
     assert_raises(Godwit::StateError) { one.open(10, 1000, 256) }
-    assert_raises(TypeError) { one.push(entry(1), nil) }
+    assert_raises(TypeError) { one.append(nil) }
     require "objspace"
     full = NATIVE.new.open(10_000, 1 << 24, 256)
-    10_000.times { |number| full.push(entry(number), 4) }
+    10_000.times { |number| full.append(entry(number)) }
     assert_operator ObjectSpace.memsize_of(full), :>, 160_000
   end
 end

@@ -83,9 +83,9 @@ module Godwit
         end
       end
 
-      # Waits until a caller waits for room in the queue.
+      # Waits until a caller waits for room in the queue, or for its records to be sent.
       def until_full(log)
-        room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@queue)
+        room = log.instance_variable_get(:@handle).current.queue
         eventually { room.instance_variable_get(:@waiters).positive? }
       end
 

@@ -24,7 +24,7 @@ class LoggerOverflowTest < Godwit::TestCase
   # Callers wait for the socket in vain for a second of a clock that goes quickly.
   def impatient(&block) = with_clock(Godwit::TestSupport::ManualClock.new(tick: 0.1), &block)
 
-  def room(log) = log.instance_variable_get(:@handle).writer.instance_variable_get(:@queue)
+  def room(log) = log.instance_variable_get(:@handle).current.queue
 
   test "drop_new keeps the oldest, counts the others, and says so when there is room again" do
     endpoint = nowhere

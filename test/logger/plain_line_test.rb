@@ -8,8 +8,11 @@ require "godwit/logger"
 class LoggerPlainLineTest < Godwit::TestCase
   TEXTS = ["x", "", "two\nlines", "an end\n", "a return\r", "ü", "\xFF".b, "100 %"].freeze
 
-  def encoder
-    Godwit::Logger.const_get(:Encoder).new(
+  Entry = Godwit::Logger.const_get(:Entry)
+  private_constant :Entry
+
+  def sequence
+    Godwit::Logger.const_get(:SequenceCounter).new(
       Godwit::Logger.const_get(:Settings).new("tcp://127.0.0.1:9", wire: :plain)
     )
   end
@@ -29,7 +32,8 @@ class LoggerPlainLineTest < Godwit::TestCase
   end
 
   test "each line is what Ruby's formatter makes of it, without its end" do
-    one = encoder
+    one = sequence
+    lines = Godwit::Logger.const_get(:Lines).new
     formatter = Logger::Formatter.new
     times.each_with_index do |t_ns, index|
       level = index % 6
@@ -39,7 +43,8 @@ class LoggerPlainLineTest < Godwit::TestCase
         formatter.call(
           %w[DEBUG INFO WARN ERROR FATAL ANY][level], Time.at(0, t_ns, :nsec), prog, utf8(text)
         ).delete_suffix("\n")
-      assert_equal [wanted], one.encode([one.stream(level, prog), t_ns, 0, 0, text, nil, nil, nil])
+      entry = [one.stream(level, prog), t_ns, 0, 0, text, nil, nil, nil]
+      assert_equal wanted, Entry.line(entry, lines)
     end
   end
 

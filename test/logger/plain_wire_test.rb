@@ -323,7 +323,7 @@ class LoggerPlainWireTest < Godwit::TestCase
   # Has the sender hold the first line.
   def stall(log)
     log.info("held")
-    room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@queue)
+    room = log.instance_variable_get(:@handle).current.queue
     eventually { log.stats.queued == 1 && room.empty? }
   end
 

@@ -76,11 +76,11 @@ class LoggerThreadsTest < Godwit::TestCase
 
   test "somebody kills it in the midst of its work: each record arrives once" do
     log = logger
-    encoder = log.instance_variable_get(:@handle).writer.encoder
+    sender = log.instance_variable_get(:@handle).current
     kills = 0
-    encoder.define_singleton_method(:encode) do |entry|
-      sender = Thread.current
-      Thread.new { sender.kill }.join if (kills += 1) % 100 == 50
+    sender.define_singleton_method(:encode) do |entry|
+      thread = Thread.current
+      Thread.new { thread.kill }.join if (kills += 1) % 100 == 50
       super(entry)
     end
     2_000.times { log.info("x") }
@@ -103,7 +103,7 @@ class LoggerThreadsTest < Godwit::TestCase
   test "somebody kills it just before the logger is closed: its follower has linger, too" do
     log = logger(nowhere, linger: 10)
     log.info("kept")
-    writer = log.instance_variable_get(:@handle).writer
+    writer = log.instance_variable_get(:@handle).current
     # JRuby's Queue#pop may lose what a killed thread just took.
     eventually { writer.instance_variable_get(:@pending).any? }
     dying, go = held_at(writer, :spawn)
@@ -120,7 +120,7 @@ class LoggerThreadsTest < Godwit::TestCase
     may_lose
     log = logger(nowhere, linger: 0)
     log.info("x")
-    ending, go = held_at(log.instance_variable_get(:@handle).writer, :tell_rest)
+    ending, go = held_at(log.instance_variable_get(:@handle).current, :tell_rest)
     _, said = capture_io do
       first = in_thread { log.close }
       ending.pop
@@ -138,7 +138,7 @@ class LoggerThreadsTest < Godwit::TestCase
     "none behind" do
     may_lose
     log = logger(nowhere, linger: 0)
-    writer = log.instance_variable_get(:@handle).writer
+    writer = log.instance_variable_get(:@handle).current
     beginning, go = held_at(writer, :spawn)
     first = in_thread { log.info("x") }
     beginning.pop
@@ -162,9 +162,8 @@ class LoggerThreadsTest < Godwit::TestCase
     other = logger(nowhere, linger: 0)
     other.info("x")
     assert_equal false, other.flush(timeout: 0.05)
-    mark = next_made(Godwit::Logger.const_get(:FlushToken))
     waiter = in_thread { other.flush }
-    mark.pop
+    until_full(other)
     capture_io { other.close }
     assert_equal false, waiter.value
     assert_equal false, other.flush, "after it was closed in vain"

@@ -104,7 +104,7 @@ class LoggerTrapTest < Godwit::TestCase
       log =
         Godwit::Logger.new("ipc://#{scratch_dir}/nobody", queue: 2, overflow: :drop_old, linger: 0)
       log.info("first")
-      room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@queue)
+      room = log.instance_variable_get(:@handle).current.queue
       Thread.pass until room.empty? # the sender has that one, and waits
       flushing = Thread.new { log.flush }
       Thread.pass until room.size == 1

@@ -135,7 +135,7 @@ module Godwit
         File.read(@log)[/^\d+ runs, .*$/] || "did not come to its end: #{@log}"
       end
 
-      # @return [Boolean] whether tests ran to the end, with whatever result: some are too slow
+      # @return [Boolean] whether tests ran to the end, with any result: some are too slow
       #   under valgrind to pass
       def ended? = File.read(@log).match?(/^[1-9]\d* runs, [1-9]/)
 

@@ -5,7 +5,7 @@ require "native/shim/shim"
 
 # How a process ends: it neither hangs nor loses what linger allows (law 7).
 class ExitTest < Godwit::TestCase
-  test "what was sent and nobody has taken yet is delivered when the peer appears within linger" do
+  test "unsent messages are delivered when the peer connects within linger" do
     endpoint = endpoint_for(:ipc) # a free port could be somebody else's by then
     child = start_child(<<~RUBY, [endpoint])
       require "godwit"
@@ -41,7 +41,7 @@ class ExitTest < Godwit::TestCase
     assert_equal [0, ""], [result.status.exitstatus, result.stderr], result.to_s
   end
 
-  test "linger of 0 waits for nobody" do
+  test "linger of 0 waits for no peer" do
     assert_ends(unsent("linger: 0, context: Godwit::Context.new(linger: 1000)"))
   end
 
@@ -205,7 +205,7 @@ class ExitTest < Godwit::TestCase
     RUBY
   end
 
-  test "contexts that nobody refers to any more are ended in the background" do
+  test "unreferenced contexts are terminated in the background" do
     assert_child(run_child(<<~RUBY))
       require "godwit"
       def leave_behind

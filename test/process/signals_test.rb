@@ -4,7 +4,7 @@ require "test_helper"
 
 # Signals reach every waiting call. In children: they are for the whole process.
 class SignalsTest < Godwit::TestCase
-  # An INT or TERM that nobody traps ends Java, and raises nothing.
+  # An INT or TERM without a trap ends Java, and raises nothing.
   RAISE = <<~RUBY
     if RUBY_ENGINE == "jruby"
       main = Thread.current
@@ -170,7 +170,7 @@ class SignalsTest < Godwit::TestCase
     RUBY
   end
 
-  # A signal that nobody minds must not shorten or end a wait, however often it comes.
+  # A signal whose handler does nothing must not shorten or end a wait, however often it arrives.
   test "a storm of signals neither ends a wait nor loses a message" do
     assert_done <<~RUBY
       context = Godwit::Context.new(linger: 0)

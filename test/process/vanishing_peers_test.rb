@@ -66,6 +66,7 @@ class VanishingPeersTest < Godwit::TestCase
 
   [{}, {relaxed: true, correlate: true}].each do |options|
     test "REQ #{options.keys.join(" ")} to servers that are killed" do
+      not_on :ffi, "a bound REQ whose request was cut raises StateError"
       req = open_socket(:REQ, **options).bind(endpoint_for(:tcp))
       stop = false
       replies = 0

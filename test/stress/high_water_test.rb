@@ -4,8 +4,8 @@
 
 require_relative "stress_case"
 
-# Senders blocked at the high-water mark, receivers that trickle: each room that opens must wake one
-# who waits for it.
+# Senders blocked at the high-water mark, slow receivers: each free place in a queue must wake a
+# waiting sender.
 class HighWaterTest < Godwit::StressCase
   THREADS = 6
   FIBERS = 4
@@ -35,7 +35,7 @@ class HighWaterTest < Godwit::StressCase
     end
   end
 
-  # A ROUTER says "writable" when any of its peers is: whom it serves, only a try can tell.
+  # A ROUTER reports "writable" if any of its peers is: only a send can tell which peer has space.
   test "senders of a ROUTER to several full peers all get through" do
     router = open_socket(:ROUTER, mandatory: true, **LOW).bind(endpoint_for(:tcp))
     peers =

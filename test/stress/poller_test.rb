@@ -72,7 +72,7 @@ class PollerStressTest < Godwit::StressCase
     feed(messages(3_000))
   end
 
-  # Only fibers, one scheduler: who is told and gone must not keep the others from being told.
+  # Only fibers, one scheduler: a stopped fiber must not keep the others from getting the event.
   test "fibers alone, stopped at any time" do
     not_on :jruby, "JRuby has no fiber scheduler"
     in_thread do
@@ -101,7 +101,7 @@ class PollerStressTest < Godwit::StressCase
     end
   end
 
-  # Finds each message until somebody else has taken it; lets them.
+  # Sees each message until another thread has received it.
   def look(poller)
     until @stop
       poller.wait { |event| event.object.events }

@@ -114,7 +114,7 @@ class SharedSocketsTest < Godwit::StressCase
     end
   end
 
-  # ---- who does it ----
+  # ---- the threads ----
 
   def start_thread(role)
     in_thread { Thread.handle_interrupt(MASK) { work(role) } }

@@ -6,7 +6,7 @@ require_relative "watchdog"
 
 module Godwit
   module TestSupport
-    # Child processes with a deadline: whatever may crash, hang, fork or catch signals runs in one.
+    # Child processes with a deadline, for tests that may crash, hang, fork or catch signals.
     module Children
       ROOT = File.expand_path("../..", __dir__)
       # The command that runs this Ruby; JRuby from its jars does not know it.

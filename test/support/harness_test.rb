@@ -48,8 +48,8 @@ class HarnessTest < Godwit::TestCase
     RUBY
   end
 
-  test "the tiny scheduler keeps a fiber that is blocked, which nobody else knows, from the " \
-    "garbage collector" do
+  test "the tiny scheduler keeps a blocked fiber without other references from the garbage " \
+    "collector" do
     not_on :jruby, "JRuby has no fiber scheduler"
     outcome(<<~RUBY)
       require "support/tiny_scheduler"
@@ -95,7 +95,7 @@ class HarnessTest < Godwit::TestCase
     )
   end
 
-  test "a thread that raised, which nobody joined" do
+  test "a thread that raised, and was not joined" do
     assert_fails(
       /a thread raised.*oh no/m,
       "t = in_thread { raise 'oh no' }; eventually { !t.alive? }; assert true"
@@ -122,7 +122,7 @@ class HarnessTest < Godwit::TestCase
     assert_equal 1, @report["failed"]
   end
 
-  test "who never waits is told; what waits is found, also on what a method makes for itself" do
+  test "a missing wait is reported; a waiter is found, also on an object that a method creates" do
     queue = Thread::Queue.new
     assert_match(
       /fewer than 1 wait/,

@@ -67,7 +67,7 @@ module Godwit
         # @return [Array<String>] the command line that runs a command on it
         def there(pid, *command) = ["nsenter", "--target", pid.to_s, "--net", *command]
 
-        # @raise [RuntimeError] outside such a network, whose interfaces are nobody's to change
+        # @raise [RuntimeError] outside such a network, whose interfaces must not change
         def run(*command)
           raise "not in a network of the tests' own" unless inside?
           system(*command, exception: true)

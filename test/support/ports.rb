@@ -4,8 +4,8 @@ require "socket"
 
 module Godwit
   module TestSupport
-    # Ports of this machine that are free, and stay so: the system hands none of them out to those
-    # who bind to port 0 or connect, as the tests of other stages do at the same moment.
+    # Ports of this machine that are free and stay free: the system gives none of them to sockets
+    # that bind to port 0 or connect, as the tests of other stages do at the same moment.
     module Ports
       # What Linux hands out begins here, unless it was told otherwise.
       USUAL = 32_768

@@ -11,8 +11,7 @@ module Godwit
     class Report < Minitest::AbstractReporter
       # Tests whose time is told.
       SLOWEST = 20
-      # Characters of a failure that bin/test repeats at its end, where it may be all that somebody
-      # sees.
+      # Characters of a failure that bin/test repeats at its end.
       TEXT = 1500
 
       def initialize(options)

@@ -147,7 +147,7 @@ module Godwit
         ours = [*@open_before, *@owned, @context]
         left = [Godwit::Socket, Godwit::Context].flat_map { |klass| Sockets.open_ones(klass) }
         left.reject! { |one| ours.any? { |other| other.equal?(one) } }
-        # The process's own context is nobody's leak.
+        # The process's default context is no leak.
         left.reject! { |one| one.equal?(Godwit.context) } if left.any?(Godwit::Context)
         left.map do |one|
           what = "left open: #{one.inspect}"

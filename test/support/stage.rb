@@ -196,7 +196,7 @@ module Godwit
 
       def running = File.exist?(@now.to_s) ? File.read(@now) : "unknown"
 
-      # What the kernel tells of a process that does not answer: who waits where.
+      # What the kernel knows of a process that does not answer: where its threads wait.
       def describe_processes
         family.each do |pid|
           @out.puts "process #{pid}: #{File.read("/proc/#{pid}/cmdline").tr("\0", " ")[0, 120]}"

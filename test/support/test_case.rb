@@ -52,7 +52,7 @@ module Godwit
         define_method("test_#{sentence.tr(" ", "_")}", &body)
       end
 
-      # A test whose name is taken or misspelt would never run, and nobody would know.
+      # Without this check a test with a used or misspelt name would silently never run.
       def method_added(name)
         super
         @seen ||= {}

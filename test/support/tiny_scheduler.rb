@@ -27,7 +27,7 @@ module Godwit
         @waiting = {}
         @timers = {}
         @ready = []
-        # A blocked fiber is known to nobody else: Ruby's own waiters do not keep it from the
+        # No other object refers to a blocked fiber: Ruby's own waiters do not keep it from the
         # garbage collector.
         @blocked = {}
         @lock = Thread::Mutex.new

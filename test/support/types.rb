@@ -38,7 +38,7 @@ module Godwit
 
         def value(value, type)
           return true if Timeout::UNSET.equal?(value)
-          # RBS looks both up anew for each value, which costs more than all the rest.
+          # RBS looks both up again for each value, which costs more than all the rest.
           if type.is_a?(RBS::Types::Alias)
             return (
               super(value, @aliases[type] ||= builder.expand_alias2(type.name.absolute!, type.args))

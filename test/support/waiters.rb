@@ -87,7 +87,7 @@ module Godwit
       end
 
       # For a wait on what a method makes for itself.
-      # @return [Thread::Queue] that gets the next object that somebody makes of the class
+      # @return [Thread::Queue] that gets the next object created of the class
       def next_made(type)
         type.singleton_class.prepend(Made)
         type.made = Thread::Queue.new

@@ -11,7 +11,7 @@ module Godwit
       include Waiters
       include ManualClock::Use
 
-      # A thread that knows whether somebody was told how it ended.
+      # A thread that records whether a caller has observed its end.
       class OwnedThread < Thread
         def join(*seconds) = observed { super(*seconds) }
 
@@ -19,7 +19,7 @@ module Godwit
 
         def observed? = @observed
 
-        # Whether somebody is about to be told.
+        # Whether a caller is about to observe its end.
         def awaited? = @joiners.to_i.positive?
 
         private
@@ -58,8 +58,8 @@ module Godwit
         queue.close
       end
 
-      # Runs the block in a thread. The test's end joins it (after closing the sockets), raises what
-      # it raised unless somebody has joined it, and fails when it does not end.
+      # Runs the block in a thread. The test's end joins it after closing the sockets, raises its
+      # exception unless the test has joined it, and fails if it does not end.
       def in_thread(&block)
         thread = OwnedThread.new(&block)
         thread.report_on_exception = false

@@ -33,7 +33,7 @@ class CLITimingTest < Godwit::TestCase
     end
   end
 
-  test "SIGTERM ends serve within a second, too, when nobody reads its standard output" do
+  test "SIGTERM ends serve within a second, also if its standard output is not read" do
     fifo = "#{scratch_dir}/fifo"
     File.mkfifo(fifo)
     own(File.open(fifo, File::RDONLY | File::NONBLOCK))

@@ -81,7 +81,7 @@ class ExitTimingTest < Godwit::TestCase
     assert_includes 0.2..0.2 + 1 + 0.1, Float(result.stdout)
   end
 
-  test "Ctrl-C ends a program whose message nobody takes at once, without linger" do
+  test "Ctrl-C ends a program with an undeliverable message at once, without linger" do
     child =
       start_child(
         "examples/guide/pipeline/ventilator.rb", %w[tcp://127.0.0.1:* tcp://127.0.0.1:1]
@@ -120,7 +120,7 @@ class ExitTimingTest < Godwit::TestCase
     "push = Godwit::PUSH.connect('tcp://127.0.0.1:1', #{options})\npush.send('never delivered')"
   end
 
-  # @param linger [Numeric, nil] of a message that nobody takes; nil: there is none
+  # @param linger [Numeric, nil] of an undeliverable message; nil: there is none
   def context_with(linger)
     own(Godwit::Context.new).tap do |home|
       push = own(home.socket(:PUSH, **{linger: linger}.compact)).connect("tcp://127.0.0.1:1")

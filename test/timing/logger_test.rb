@@ -12,7 +12,7 @@ class LoggerTimingTest < Godwit::TestCase
   QUIET = "$stderr.reopen(File::NULL)\n"
   MOST_SECONDS = 50e-6
 
-  test "with nobody there a process ends within linger and 0.3 s, durable or not" do
+  test "without a reader a process ends within linger and 0.3 s, durable or not" do
     ["", ", durable: '#{scratch_dir}/durable'"].each do |options|
       assert_ends_within(
         0.49..0.5 + 0.3, "#{QUIET}Godwit::Logger.new('#{nowhere}', linger: 0.5#{options}).info('x')"
@@ -20,7 +20,7 @@ class LoggerTimingTest < Godwit::TestCase
     end
   end
 
-  test "several loggers, nobody there: one linger for all" do
+  test "several loggers without a reader: one linger for all" do
     assert_ends_within(
       0.99..1 + 0.5,
       "#{QUIET}5.times { |number| Godwit::Logger.new('#{nowhere}' + number.to_s, linger: " \
@@ -36,8 +36,7 @@ class LoggerTimingTest < Godwit::TestCase
     RUBY
   end
 
-  test "block_timeout: and linger: are what a caller waits, whether nobody comes or the reader " \
-    "is stuck" do
+  test "a caller waits for block_timeout: and linger:, without a reader and with a stalled one" do
     stuck =
       open_socket(:PULL, recv_hwm: 1, recv_buffer_size: 4096).bind(endpoint_for(:tcp)).last_endpoint
     [nowhere, stuck].each do |endpoint|
@@ -50,7 +49,7 @@ class LoggerTimingTest < Godwit::TestCase
     end
   end
 
-  test "a call costs little while nobody reads and the queue is full" do
+  test "a call costs little without a reader and with a full queue" do
     result = assert_child(run_child(<<~RUBY))
       require "godwit"
       log = Godwit::Logger.new("#{nowhere}", linger: 0).tagged("req-9")
@@ -70,7 +69,7 @@ class LoggerTimingTest < Godwit::TestCase
     pull = open_socket(:PULL, recv_hwm: 10).bind(endpoint_for(:inproc))
     log = logger(pull.last_endpoint, queue: 10, send_hwm: 10, context: context, linger: 0)
     may_lose
-    room = log.instance_variable_get(:@handle).writer.instance_variable_get(:@queue)
+    room = log.instance_variable_get(:@handle).current.queue
     longest = 0
     call = -> { longest = [longest, seconds { log.info("x") }].max }
     call.call until log.stats.dropped.positive?

@@ -51,7 +51,7 @@ class ProcessorTimingTest < Godwit::TestCase
     relay.stop
   end
 
-  test "a wait sleeps, whatever was seen before" do
+  test "a wait sleeps, also after earlier events" do
     pull, push = connected_pair(:PULL, :PUSH)
     push.send("x")
     pull.recv(timeout: HANG)
@@ -69,9 +69,9 @@ class ProcessorTimingTest < Godwit::TestCase
     assert_operator cpu { assert_raises(RuntimeError) { thread.value } }, :<, MOST
   end
 
-  # libzmq's signal to a thread-safe socket stays until somebody takes it. A wait that leaves it
-  # there would be woken for ever.
-  test "draft sockets that wait sleep, whatever was seen before" do
+  # libzmq's signal to a thread-safe socket stays until a call reads it. A wait that does not read
+  # it would wake again and again.
+  test "waits of draft sockets sleep, also after earlier events" do
     library = ENV["GODWIT_DRAFT_LIBRARY"] or
       skip("the stage brings a libzmq with drafts: bin/test timing")
     result = assert_child(run_child(<<~RUBY, env: {"LD_LIBRARY_PATH" => library}))

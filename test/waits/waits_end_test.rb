@@ -213,7 +213,7 @@ class WaitsEndTest < Godwit::TestCase
     assert_closes(call)
   end
 
-  # With nobody left inside, the context ends at once.
+  # Without a waiter left the context ends at once.
   def assert_closes(call)
     call.socket.close
     assert call.socket.closed?

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Sends a request every INTERVAL seconds, COUNT in all, and takes the replies as they come.
+# Sends a request every INTERVAL seconds, COUNT in all, and receives replies as they arrive.
 #
 #   ruby -Ilib examples/guide/async_server/client.rb [ENDPOINT [COUNT [INTERVAL]]]
 require "godwit"

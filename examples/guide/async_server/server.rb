@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Many clients, each with many requests on their way; WORKERS threads that answer each with several messages, as they are done.
+# Serves many clients, each with many requests in flight. WORKERS threads answer each request with several messages.
 #
 #   ruby -Ilib examples/guide/async_server/server.rb [ENDPOINT [WORKERS]]
 require "godwit"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Holds a copy of the server's map, or of a SUBTREE such as /fruit/, and prints its changes, until one has the number LAST.
+# Keeps a copy of the server's map, or of a SUBTREE such as /fruit/, and prints its changes until change number LAST.
 #
 #   ruby -Ilib examples/guide/clone/client.rb [SNAPSHOTS [UPDATES [LAST [SUBTREE]]]]
 require "godwit"
@@ -15,7 +15,7 @@ $stdout.sync = true
 
 number = ->(bytes) { bytes.unpack1("Q>") }
 
-# The map as it is now, and the number of its last change.
+# The current map and the number of its last change.
 take_snapshot = lambda do
   Godwit::DEALER.connect(snapshots, recv_hwm: 0, linger: 0) do |dealer|
     dealer << ["ICANHAZ?", subtree]
@@ -34,8 +34,8 @@ Godwit::SUB.connect(updates, subscribe: [subtree, "HUGZ"].uniq, recv_hwm: 0) do 
     key, bytes, _, _, value = sub.recv(timeout: silence)
     change = number[bytes] # 0: a sign of life
 
-    # Whatever comes first shows that the subscription stands; a snapshot from before might lack changes that were not sent to us
-    # either. A gap later on (the connection was broken) is mended in the same way; of a subtree the numbers do not tell.
+    # The first message shows that the subscription is active. A snapshot from before could lack changes that this client did not
+    # get either. A later gap (the connection broke) needs a new snapshot too. The numbers of a subtree do not show gaps.
     copy, known = take_snapshot.call if known.nil? || (subtree.empty? && change > known + 1)
     next unless change > known # the snapshot had it
 

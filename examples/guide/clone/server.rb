@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# A map of keys and values that any number of clients hold a copy of (RFC 12/CHP). The server puts a number on each change, so that
-# a client can join its snapshot and the changes that come meanwhile without a gap.
+# Serves a map of keys and values, of which any number of clients keep a copy (RFC 12/CHP). The server numbers each change, so a
+# client can combine its snapshot with the later changes without a gap.
 #
 #   ruby -Ilib examples/guide/clone/server.rb [SNAPSHOTS [UPDATES [COLLECTOR [HEARTBEAT]]]]
 require "godwit"
@@ -21,7 +21,7 @@ packed = ->(integer) { [integer].pack("Q>") }
 Godwit::Loop.run do |loop|
   %w[INT TERM].each { |signal| trap(signal) { loop.stop } }
 
-  # A sign of life when nothing else was sent: it also tells a new client that its subscription stands.
+  # A heartbeat if no change was sent. It also shows a new client that its subscription is active.
   hugz = loop.every(heartbeat) { updates << ["HUGZ", packed[0], "", "", ""] }
 
   change = lambda do |key, uuid, properties, value|

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Makes changes: KEY=VALUE sets, KEY= deletes, COUNT*KEY=VALUE does it COUNT times, with -1, -2, … behind the value.
+# Makes changes: KEY=VALUE sets, KEY= deletes, COUNT*KEY=VALUE sets COUNT keys, with -1, -2, … appended.
 #
 #   ruby -Ilib examples/guide/clone/writer.rb COLLECTOR CHANGE…
 #   ruby -Ilib examples/guide/clone/writer.rb tcp://127.0.0.1:5558 /fruit/apple=red 100*/fruit/pear=green /fruit/apple=
 #
-# TTL=5 in the environment has the server delete the keys after 5 seconds.
+# With TTL=5 in the environment the server deletes the keys after 5 seconds.
 require "godwit"
 require "securerandom"
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Finds a service by its beacon and has COUNT numbers squared. When the service is gone it looks for another one.
+# Finds a service by its beacon and sends COUNT numbers to be squared. If the service is gone, it searches for another one.
 #
 #   ruby -Ilib examples/guide/discovery/client.rb [UDP_PORT [COUNT [TIMEOUT [INTERFACE]]]]
 require "godwit"
@@ -11,7 +11,7 @@ timeout = Float(ARGV[2] || 1)
 %w[INT TERM].each { |signal| trap(signal) { exit } }
 $stdout.sync = true
 
-# A new beacon each time: what an older one had heard may be long gone.
+# A new Beacon for each search: the services that an older one has received may no longer exist.
 find = lambda do
   address, payload = Godwit::Beacon.new(port, interface: ARGV[3]) { |beacon| beacon.subscribe("square ").recv(timeout: 20) }
   endpoint = "tcp://#{address}:#{payload.split.last}"

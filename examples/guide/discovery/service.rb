@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Squares numbers at an address that nobody has to know: a beacon tells the local network where.
+# Squares numbers at any free port. A beacon announces the port on the local network.
 #
 #   ruby -Ilib examples/guide/discovery/service.rb [UDP_PORT [NAME [INTERFACE]]]
 require "godwit"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Publishes the weather of three cities, each message in an envelope: the first frame is the topic, which subscribers filter by.
+# Publishes the weather of three cities, each message in an envelope: the first frame is the topic, by which subscribers filter.
 #
 #   ruby -Ilib examples/guide/envelopes/publisher.rb [ENDPOINT [COUNT [SUBSCRIPTIONS]]]
 require "godwit"
@@ -13,7 +13,7 @@ $stdout.sync = true
 
 Godwit::PUB.bind(endpoint) do |pub|
   puts "ready at #{pub.last_endpoint}"
-  pub.wait_connected(count: subscriptions) # a PUB counts subscriptions; what it sends before is for nobody
+  pub.wait_connected(count: subscriptions) # a PUB counts subscriptions, and drops earlier messages
 
   count.times do |number|
     %w[lagos. lagos-island. quito.].each { |city| pub << [city, number.to_s, "#{20 + number % 10} degrees"] }

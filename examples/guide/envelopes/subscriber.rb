@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Prints the weather of some cities. A topic is a prefix: the dot at its end keeps "lagos." from being "lagos-island." too.
+# Prints the weather of some cities. A topic is a prefix: because of its final dot "lagos." does not match "lagos-island.".
 #
 #   ruby -Ilib examples/guide/envelopes/subscriber.rb [ENDPOINT [TOPIC…]]
 require "godwit"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Stands between publishers and subscribers, and gives each new subscriber the last value of what it asks for at once.
+# Forwards messages from publishers to subscribers, and sends each new subscriber the last value of its topic at once.
 #
 #   ruby -Ilib examples/guide/last_value_cache/cache.rb [FRONTEND [BACKEND]]
 #
@@ -8,7 +8,7 @@
 require "godwit"
 
 frontend = Godwit::SUB.bind(ARGV[0] || "tcp://127.0.0.1:5557", subscribe: "")
-# verbose: it tells us of every subscription, also of one to a topic that others have asked for before
+# verbose: the XPUB receives every subscription, also to a topic with earlier subscribers
 backend = Godwit::XPUB.bind(ARGV[1] || "tcp://127.0.0.1:5558", xpub_verbose: true)
 $stdout.sync = true
 puts "ready at #{frontend.last_endpoint} for publishers, #{backend.last_endpoint} for subscribers"
@@ -27,7 +27,7 @@ Godwit::Loop.run do |loop|
   loop.readable(backend) do
     subscribe, prefix = backend.recv_string.unpack("Ca*")
     next if subscribe.zero?
-    # Whoever has asked for these before gets them once more: a last value may come twice.
+    # Earlier subscribers of the topic get the value again: a last value may arrive twice.
     values.each { |topic, value| backend << [topic, *value] if topic.start_with?(prefix) }
   end
 end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Asks for one topic, prints the first COUNT values that come, and ends.
+# Subscribes to one topic, prints the first COUNT values, and ends.
 #
 #   ruby -Ilib examples/guide/last_value_cache/subscriber.rb [BACKEND [TOPIC [COUNT]]]
 require "godwit"

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Has COUNT numbers squared by a server that may be gone for a while: what gets no reply in TIMEOUT seconds is asked again on a
-# new connection, RETRIES times, before the client gives up.
+# Sends COUNT numbers to a server that may be absent for a while. A request without a reply in TIMEOUT seconds is repeated on a new
+# connection, RETRIES times; then the client gives up.
 #
 #   ruby -Ilib examples/guide/lazy_pirate/client.rb [ENDPOINT [COUNT [TIMEOUT [RETRIES]]]]
 #
-# The client of the simple and the paranoid pirate too: give it their queue's FRONTEND.
+# This is also the client of the simple and the paranoid pirate: pass their queue's FRONTEND.
 require "godwit"
 
 count = Integer(ARGV[1] || 20)

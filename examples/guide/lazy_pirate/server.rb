@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Squares numbers; WORK is how many seconds one takes. End it, or kill it, while client.rb runs, and start it again.
+# Squares numbers; one takes WORK seconds. Stop or kill it while client.rb runs, and restart it.
 #
 #   ruby -Ilib examples/guide/lazy_pirate/server.rb [ENDPOINT [NAME [WORK]]]
 require "godwit"

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Majordomo (RFC 7/MDP): clients ask for a service by name, workers say which one they offer, and the broker brings them together. A
-# request whose worker dies goes to another one.
+# Majordomo (RFC 7/MDP): clients ask for a service by name, workers register the service that they offer, and the broker
+# connects them. It sends the request of a dead worker to another worker.
 #
 #   ruby -Ilib examples/guide/majordomo/broker.rb [ENDPOINT [HEARTBEAT [EXPIRY]]]
 #
-# HEARTBEAT is in seconds, and the workers' must be the same; EXPIRY is how many seconds a request waits for a worker.
+# HEARTBEAT is in seconds, and the same as the workers'. A request waits for a worker at most EXPIRY seconds.
 require "godwit"
 require_relative "mdp"
 
@@ -13,7 +13,7 @@ require_relative "mdp"
 class Broker
   Request = Struct.new(:client, :body, :deadline)
   Worker = Struct.new(:address, :service, :timer, :request)
-  # Both oldest first.
+  # Both lists have the oldest first.
   Service = Struct.new(:requests, :free)
 
   def initialize(loop, router, heartbeat, expiry)
@@ -59,7 +59,7 @@ class Broker
     puts "a worker for #{name} is here"
   end
 
-  # It has said what it may not: it shall start anew.
+  # The worker has broken the protocol: it has to register again.
   def dismiss(address)
     forget(@workers[address])
     command(address, MDP::DISCONNECT)

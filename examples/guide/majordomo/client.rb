@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Asks the Majordomo broker COUNT times for a service, and prints the replies.
+# Sends COUNT requests for a service to the Majordomo broker, and prints the replies.
 #
 #   ruby -Ilib examples/guide/majordomo/client.rb [ENDPOINT [SERVICE [COUNT [TIMEOUT [RETRIES]]]]]
 require "godwit"

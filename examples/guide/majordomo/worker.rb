@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Offers a service to the Majordomo broker: "square" or "reverse". It works in a thread, so that its heart beats meanwhile; WORK is
-# how many seconds a request takes.
+# Offers a service to the Majordomo broker: "square" or "reverse". It runs each request in a thread, so it can send heartbeats
+# meanwhile. A request takes WORK seconds.
 #
 #   ruby -Ilib examples/guide/majordomo/worker.rb [ENDPOINT [SERVICE [NAME [WORK [HEARTBEAT]]]]]
 require "godwit"
@@ -49,7 +49,7 @@ Godwit::Loop.run do |loop|
   loop.readable(broker, &receive)
   loop.every(heartbeat) { broker << ["", MDP::WORKER, MDP::HEARTBEAT] }
   silence = loop.every(MDP::PATIENCE * heartbeat) do
-    puts "connecting anew"
+    puts "reconnecting"
     loop.remove(broker)
     broker.close
     broker = connect.call

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# A simple pirate's queue that also notices workers that hang, or whose network is gone: both sides send heartbeats (RFC 6/PPP), and a
-# worker that was silent for three of them gets no more requests.
+# A simple pirate's queue that also detects workers that hang or have lost their network: both sides send heartbeats (RFC 6/PPP). A
+# worker that is silent for three intervals gets no further requests.
 #
 #   ruby -Ilib examples/guide/paranoid_pirate/queue.rb [FRONTEND [BACKEND [HEARTBEAT]]]
 #
-# The clients are lazy_pirate/client.rb. HEARTBEAT is in seconds, and the workers' must be the same.
+# The clients are lazy_pirate/client.rb. HEARTBEAT is in seconds, and the same as the workers'.
 require "godwit"
 
 READY, ALIVE = "\x01", "\x02"

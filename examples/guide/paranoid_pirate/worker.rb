@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Squares numbers for the queue. When it hears nothing from the queue for three heartbeats it connects anew, and waits twice as
-# long for the next sign of life.
+# Squares numbers for the queue. If the queue is silent for three heartbeats, the worker reconnects, and doubles its wait for the
+# next heartbeat.
 #
 #   ruby -Ilib examples/guide/paranoid_pirate/worker.rb [BACKEND [NAME [WORK [HEARTBEAT]]]]
 require "godwit"
@@ -30,13 +30,13 @@ Godwit::Loop.run do |loop|
       sleep work
       socket << [*envelope, "#{Integer(number)**2}, says #{name}"]
     end
-    silence.interval = PATIENCE * heartbeat # and starts anew
+    silence.interval = PATIENCE * heartbeat # and restarts
   end
 
   loop.readable(queue, &receive)
   loop.every(heartbeat) { queue << ALIVE }
   silence = loop.every(PATIENCE * heartbeat) do |timer|
-    puts "the queue is silent: connecting anew"
+    puts "the queue is silent: reconnecting"
     timer.interval = [timer.interval * 2, LONGEST].min
     loop.remove(queue)
     queue.close

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Gathers the results of a batch, then tells the workers to end.
+# Gathers the results of a batch, then stops the workers.
 #
 #   ruby -Ilib examples/guide/pipeline/sink.rb [SINK [CONTROL [WORKERS]]]
 require "godwit"

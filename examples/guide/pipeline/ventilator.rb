@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# Deals COUNT tasks out to the workers. It begins when all of them are there, since the first would get the most otherwise.
+# Distributes COUNT tasks among the workers. It begins when all are connected; otherwise the first worker would get most of the tasks.
 #
 #   ruby -Ilib examples/guide/pipeline/ventilator.rb [TASKS [SINK [COUNT [WORKERS]]]]
 #
-# Start sink.rb, the workers (worker.rb) and this, in any order.
+# Start sink.rb, the workers (worker.rb) and this program in any order.
 require "godwit"
 
 tasks = ARGV[0] || "tcp://127.0.0.1:5557"
@@ -17,7 +17,7 @@ $stdout.sync = true
 Godwit::PUSH.bind(tasks) do |push|
   puts "ready at #{push.last_endpoint}"
   Godwit::PUSH.connect(sink) do |to_sink|
-    to_sink.wait_connected # else what was said to nobody would be gone with linger
+    to_sink.wait_connected # without a connection the message would be dropped after linger
     to_sink << ["batch", count.to_s]
   end
 

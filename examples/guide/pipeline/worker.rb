@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Takes tasks from the ventilator, pushes results to the sink, and ends when the sink says that all is done.
+# Receives tasks from the ventilator, sends results to the sink, and ends when the sink tells it to.
 #
 #   ruby -Ilib examples/guide/pipeline/worker.rb [TASKS [SINK [CONTROL]]]
 require "godwit"

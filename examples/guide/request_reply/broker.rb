@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Request-reply with a broker: clients and workers know its two addresses, and nothing of each other.
+# Request-reply with a broker: clients and workers know only the broker's two addresses, not each other's.
 #
 #   ruby -Ilib examples/guide/request_reply/broker.rb [FRONTEND [BACKEND]]
 #

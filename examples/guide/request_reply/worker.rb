@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Answers what the broker hands it.
+# Answers the requests that the broker forwards.
 #
 #   ruby -Ilib examples/guide/request_reply/worker.rb [BACKEND]
 require "godwit"

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Lazy pirate clients, and workers any of which may die: a request goes to the worker that has been free for longest, and to the next
-# when that one is gone. What dies with a worker the client asks again.
+# Serves lazy pirate clients with workers that may die. A request goes to the worker that has been idle longest, and to the next one if
+# that worker is gone. If a worker dies with a request, the client repeats the request.
 #
 #   ruby -Ilib examples/guide/simple_pirate/queue.rb [FRONTEND [BACKEND]]
 #

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Squares numbers for the queue; WORK is how many seconds one takes. Kill it while it works: another gets its request.
+# Squares numbers for the queue; one takes WORK seconds. Kill it while it works: another worker gets its request.
 #
 #   ruby -Ilib examples/guide/simple_pirate/worker.rb [BACKEND [NAME [WORK]]]
 require "godwit"

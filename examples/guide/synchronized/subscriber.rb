@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Counts what the publisher sends, and says whether anything was missing.
+# Counts the publisher's messages, and prints whether any was missing.
 #
 #   ruby -Ilib examples/guide/synchronized/subscriber.rb [ENDPOINT]
 require "godwit"

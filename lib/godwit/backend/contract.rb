@@ -2,16 +2,12 @@
 
 module Godwit
   module Backend
-    # The primitives that a backend supplies. Arguments are positional, durations milliseconds (-1:
-    # for ever, nil: the socket's own), nil says "would have blocked until time was up", options are
-    # numbers. Each raises through Errors.build. Above this line stands all the rest: keywords,
-    # seconds, checks, documentation.
+    # The primitives that a backend supplies. Arguments are positional. Durations are milliseconds:
+    # -1 is for ever, nil the socket's own. A primitive gives nil when time is up. Options are
+    # numbers. Each raises through Errors.build. Keywords, seconds and checks are above.
     #
-    # _waiters counts the threads and fibers that wait on a socket, poller or monitor, and a proxy's
-    # sleeping loop: the tests wait for it.
-    #
-    # A backend may also take over a public method of Socket::Messages, in a module Takeover, where
-    # a benchmark shows the gain.
+    # _waiters counts the waiting threads and fibers, and a proxy's sleeping loop, for the tests. A
+    # backend may also take over a public method in a module Takeover.
     # @private
     module Contract
       MODULE = %i[libzmq_version has draft? curve_keypair socket_facts].freeze
@@ -65,20 +61,16 @@ module Godwit
       # @raise [LoadError] when the backend lacks a primitive
       def self.check(backend)
         missing = MODULE.reject { |name| backend.respond_to?(name) }
-        missing +=
-          CONTEXT_CLASS
-            .reject { |name| Context.respond_to?(name, true) }
-            .map { |name| "Context.#{name}" }
+        CONTEXT_CLASS.each do |name|
+          missing << "Context.#{name}" unless Context.respond_to?(name, true)
+        end
         CLASSES.each do |name, primitives|
-          missing +=
-            primitives
-              .reject { |primitive| Godwit.const_get(name).private_method_defined?(primitive) }
-              .map { |primitive| "#{name}##{primitive}" }
+          lacking = primitives - Godwit.const_get(name).private_instance_methods
+          missing.concat(lacking.map { |primitive| "#{name}##{primitive}" })
         end
         return if missing.empty?
-        raise LoadError,
-          "the backend #{backend} lacks #{missing.join(", ")}: rebuild the extension (rake " \
-          "compile)"
+        raise LoadError, "the backend #{backend} lacks #{missing.join(", ")}: rebuild the " \
+          "extension (rake compile)"
       end
     end
   end

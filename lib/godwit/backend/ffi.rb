@@ -36,20 +36,24 @@ module Godwit
       EINTR = Errno::EINTR::Errno
       ENOTSUP = Errno::EOPNOTSUPP::Errno
 
+      # Whether this Ruby has fiber schedulers. JRuby has none, and cannot fork.
+      SCHEDULERS = Fiber.respond_to?(:current_scheduler)
+
       # A try that would have blocked.
       AGAIN = Object.new.freeze
-      # A try that would have blocked before something came: no reason to wait yet.
+      # A try that would have blocked before a signal came: no reason to wait yet.
       ONCE_MORE = Object.new.freeze
 
-      # For what may run between another call of this thread and the look at its errno: finalizers,
-      # and all that a trap handler may call.
+      # @return [SocketHandle, FrameHandle, nil] of a Socket or a Frame
+      def self.handle_of(object) = object.instance_variable_get(:@handle)
+
+      # For calls that may run between another call of this thread and the look at its errno:
+      # finalizers, and all that a trap handler may call.
       def self.keep_errno
         errno = ::FFI.errno
-        begin
-          yield
-        ensure
-          put_back(errno)
-        end
+        yield
+      ensure
+        put_back(errno) if errno
       end
 
       if RUBY_ENGINE == "jruby"
@@ -57,8 +61,8 @@ module Godwit
         def self.put_back(_errno)
         end
       else
-        # `FFI.errno=` sets libc's alone, and FFI's own is taken from that after each call: so the
-        # call itself writes it.
+        # `FFI.errno=` sets libc's errno alone, and FFI's own is taken from that after each call: so
+        # a call writes it.
         def self.put_back(errno)
           return if ::FFI.errno == errno
           LibC.memcpy(LibC.__errno_location, [errno].pack("i"), 4)
@@ -82,20 +86,32 @@ require_relative "ffi/context"
 require_relative "ffi/option_kinds"
 require_relative "ffi/frame"
 require_relative "ffi/socket_handle"
+require_relative "ffi/transfer"
 require_relative "ffi/drafts"
-require_relative "ffi/proxied"
 require_relative "ffi/sender"
 require_relative "ffi/receiver"
 require_relative "ffi/fast_path"
 require_relative "ffi/monitor_pump"
-require_relative "ffi/peer_count"
 require_relative "ffi/socket"
 require_relative "ffi/messages"
-require_relative "ffi/takeover"
 require_relative "ffi/monitor"
 require_relative "ffi/poller_handle"
 require_relative "ffi/poller"
+require_relative "ffi/poller_members"
 require_relative "ffi/proxy_direction"
 require_relative "ffi/proxy_handle"
 require_relative "ffi/proxy"
-require_relative "ffi/no_copy"
+
+module Godwit
+  # Ruby copies finalizers and handles: both go before a copy is refused.
+  no_copy = Module.new do
+    private
+
+    def initialize_copy(original)
+      ObjectSpace.undefine_finalizer(self)
+      @handle = @queue = nil
+      super
+    end
+  end
+  [Context, Socket, Monitor, Poller, Proxy].each { |klass| klass.prepend(no_copy) }
+end

@@ -2,7 +2,7 @@
 
 module Godwit
   module Backend
-    # What is said when libzmq cannot be had, whichever backend looks for it.
+    # The errors about an absent or old libzmq, for both backends.
     # @private
     module Libzmq
       OLDEST = [4, 3, 0].freeze
@@ -14,29 +14,27 @@ module Godwit
       module_function
 
       # @param names [Array<String>] what was looked for
-      # @param where [String] where
-      # @param complaints [Array<String>] what the loader said to each
-      # @param instead [String] how to have another one taken
-      # @return [LoadError] with the loader's own words; those about files that are not there only
-      #   when there are no others
+      # @param complaints [Array<String>] what the loader said to each; words about absent files
+      #   appear in the error only when there are no others
+      # @param instead [String] how to choose another libzmq
+      # @return [LoadError]
       def not_found(names, where, complaints, instead)
         telling = complaints.grep_v(ABSENT).uniq
         what = telling.empty? ? "was not found" : "could not be loaded"
         telling = complaints.first(1) if telling.empty?
         LoadError.new("libzmq #{what}: looked for #{names.join(", ")} in #{where}\n" \
-          "  install it: #{PACKAGES}\n  #{instead}\n  the loader " \
-          "said: #{telling.join("\n                   ")}")
+          "  install it: #{PACKAGES}\n  #{instead}\n" \
+          "  the loader said: #{telling.join("\n                   ")}")
       end
 
       # @raise [LoadError] when this libzmq is too old
       def check_version(version, path, instead)
         return if (version <=> OLDEST) >= 0
-        raise LoadError,
-          "Godwit needs libzmq 4.3 or newer: #{path} is #{version.join(".")}\n  install " \
-          "it: #{PACKAGES}\n  #{instead}"
+        raise LoadError, "Godwit needs libzmq 4.3 or newer: #{path} is #{version.join(".")}\n" \
+          "  install it: #{PACKAGES}\n  #{instead}"
       end
 
-      # @return [String] the environment's own folders, as the loader looks there first
+      # @return [String] where the loader looks
       def folders
         "LD_LIBRARY_PATH (#{ENV["LD_LIBRARY_PATH"].inspect}), the system's library folders"
       end

@@ -10,9 +10,8 @@ module Godwit
 
       module_function
 
-      # Loads the extension and looks at its libzmq; what the loader says of either is passed on
-      # with what to do about it.
-      # @raise [LoadError]
+      # Loads the extension and checks its libzmq.
+      # @raise [LoadError] with what the loader said, and what to do about it
       def load_extension
         begin
           require "godwit/godwit_ext"
@@ -25,50 +24,41 @@ module Godwit
       def explained(error)
         said = error.message.lines.first.to_s.strip
         if error.path == "godwit/godwit_ext"
-          return (
-            LoadError.new(
-              "Godwit's C extension is not there (#{said})\n  the gem: gem pristine godwit; a " \
-              "checkout: bin/setup\n  " \
-                "without a compiler: gem install ffi, then GODWIT_BACKEND=ffi"
-            )
-          )
+          return LoadError.new("Godwit's C extension is not there (#{said})\n" \
+            "  the gem: gem pristine godwit; a checkout: bin/setup\n" \
+            "  without a compiler: gem install ffi, then GODWIT_BACKEND=ffi")
         end
         if said.match?(%r{(?:\A|[ /])libzmq\S*: })
           return Libzmq.not_found(["libzmq.so.5"], Libzmq.folders, [said], INSTEAD)
         end
-        LoadError.new(
-          "Godwit's C extension cannot be loaded\n  build it anew for this Ruby and this libzmq: " \
-          "gem pristine godwit; a checkout: " \
-            "bin/setup --force\n  the loader said: #{said}"
-        )
+        LoadError.new("Godwit's C extension cannot be loaded\n" \
+          "  build it anew for this Ruby and this libzmq: gem pristine godwit; a checkout: " \
+          "bin/setup --force\n  the loader said: #{said}")
       end
 
-      # Type, whether it listens, family: numbers of <sys/socket.h>; nil when it is no open socket.
+      # @return [Array, nil] type, whether it listens, family: numbers of <sys/socket.h>; nil when
+      #   it is no open socket
       def socket_facts(number)
         socket = ::BasicSocket.for_fd(number)
         socket.autoclose = false
-        [
-          socket.getsockopt(:SOCKET, :TYPE).int, socket.getsockopt(:SOCKET, :ACCEPTCONN).bool,
-          socket.local_address.afamily
-        ]
+        type, listens = %i[TYPE ACCEPTCONN].map { |option| socket.getsockopt(:SOCKET, option) }
+        [type.int, listens.bool, socket.local_address.afamily]
       rescue ::SystemCallError, ::ArgumentError
         nil
       end
 
       load_extension
 
-      # There is no lock: a trap handler may do all of this too.
+      # Ruby's own lock keeps other threads out of the extension.
       # @private
-      module Alone
+      module Exclusive
         private
 
-        # Runs the block while no other thread is in a call of libzmq on this socket: Ruby's own
-        # lock sees to it.
+        # Runs the block while no other thread is in a libzmq call on this socket.
         def _exclusive(_operation) = yield
 
-        # Notes what the block makes of an instance variable's value. Ruby may let another thread
-        # have its turn after any method, those written in C too; where that one has noted something
-        # meanwhile the block is asked again.
+        # Sets an instance variable to what the block makes of its value. The block is called again
+        # when another thread has set the variable meanwhile.
         def _record(variable)
           loop do
             known = instance_variable_get(variable)
@@ -76,7 +66,7 @@ module Godwit
           end
         end
       end
-      Socket.include(Alone)
+      Socket.include(Exclusive)
     end
   end
 end

@@ -2,17 +2,17 @@
 
 module Godwit
   class Beacon
-    # The thread that publishes and hears, and what it shares with the callers. It does not know its
-    # {Beacon}, so that the garbage collector can take that and end the thread.
+    # The thread that sends and receives, with the state that it shares with callers. It does not
+    # refer to its {Beacon}, so that the garbage collector can free that and end the thread.
     # @private
     class BeaconThread
-      # Heard in one go; then it is looked whether something is to be sent.
+      # Most datagrams received in a row before the next broadcast may go out.
       BATCH = 64
-      # Seconds in which a payload that is published no more may still come back to us.
+      # Seconds after the last broadcast in which a payload still counts as an echo.
       ECHO = 1.0
-      # Seconds that `close` waits for the thread, which only a trap block can hold up.
+      # Seconds that `close` waits for the thread, which a trap block can hold up.
       PATIENCE = 1.0
-      # Seconds of one wait, in a long one.
+      # Seconds of one ConditionVariable#wait; longer waits repeat it.
       LONGEST = 1e6
 
       def initialize(port, wanted, interval:, noecho:, limit:)
@@ -24,33 +24,29 @@ module Godwit
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @queue = []
-        @own = {} # payload to the time until which it is taken for our own
+        @own = {} # own payload => time until which it counts as an echo
         @sent = @failed = @dropped = 0
+        @last_error = nil
         @stopping = @closed = false
-        # Nothing may come between the sockets and the thread that closes them.
+        # An interrupt between opening the sockets and starting the thread would leak them.
         Thread.handle_interrupt(Object => :never) { start(wanted) }
       end
 
       attr_reader :port
 
-      # With the lock held: what was heard was counted before.
+      # The thread sends with the lock held, so a payload counts as sent before a peer has it.
       def sent = @lock.synchronize { @sent }
-
       def failed = @lock.synchronize { @failed }
-
       def last_error = @lock.synchronize { @last_error }
-
       def dropped = @lock.synchronize { @dropped }
-
       def interval = @lock.synchronize { @interval }
-
       def noecho = @lock.synchronize { @noecho }
-
       def interface = @sockets.interface
-
       def forked? = @pid != Process.pid
-
       def closed? = @stopping || @closed
+
+      # @return [Proc] which does not refer to the Beacon
+      def finalizer = proc { stop }
 
       def publish(payload)
         change do
@@ -61,14 +57,10 @@ module Godwit
         end
       end
 
-      def silence
-        change { retire }
-      end
+      def silence = change { retire }
 
-      # @param prefix [String, nil] nil: nothing is heard
-      def subscribe(prefix)
-        change { @prefix = prefix }
-      end
+      # @param prefix [String, nil] nil: receives nothing
+      def subscribe(prefix) = change { @prefix = prefix }
 
       def interval=(seconds)
         change do
@@ -82,22 +74,17 @@ module Godwit
       end
 
       # @return [Array(String, String), nil] nil when time is up
-      def take(seconds)
-        await(seconds) { @queue.shift }
-      end
+      def take(seconds) = await(seconds) { @queue.shift }
 
       # @return [true, nil] nil when time is up
-      def wait_sent(count, seconds)
-        await(seconds) { count && @sent >= count }
-      end
+      def wait_sent(count, seconds) = await(seconds) { count && @sent >= count }
 
-      # Takes no lock, since it may be called in a trap block and by the garbage collector.
+      # Takes no lock, since a trap block and the garbage collector may call it.
       def stop
-        return if forked? # the pipe is the parent's
-        at_once { @stopping = true }
+        return if forked? # the parent process uses the same pipe
+        without_interrupts { @stopping = true }
       end
 
-      # Waits for its end.
       def join
         @thread.join(PATIENCE) unless Thread.current.equal?(@thread)
       end
@@ -116,18 +103,18 @@ module Godwit
       end
 
       def change
-        at_once { @lock.synchronize { yield unless @closed } }
+        without_interrupts { @lock.synchronize { yield unless @closed } }
       end
 
-      # No interrupt comes between a change and the bell that tells of it.
-      def at_once
+      # No interrupt comes between a change and the wake-up of the thread.
+      def without_interrupts
         Thread.handle_interrupt(Object => :never) do
           yield
           wake
         end
       end
 
-      # The payload is published no more; its last echo may be under way.
+      # Ends the broadcasts of the payload. Its last echo may still arrive.
       def retire
         now = Timeout.now
         @own.delete_if { |_, time| time < now }
@@ -158,7 +145,7 @@ module Godwit
       def work
         Thread.handle_interrupt(Object => :immediate) { turn until @stopping }
       rescue IOError, Errno::EBADF
-        # JRuby closes all IOs when it exits, before it ends the threads.
+        # JRuby closes all IOs at exit before it ends the threads.
         raise unless [@wakeup_reader, @sockets.receiver].any?(&:closed?)
       ensure
         @lock.synchronize do
@@ -176,15 +163,15 @@ module Godwit
         BATCH.times { break unless receive }
       end
 
-      # With the lock held, so that nothing goes out once `silence` has returned.
-      # @return [Float, nil] seconds until the next is due
+      # Runs with the lock held, so that nothing is sent once `silence` has returned.
+      # @return [Float, nil] seconds until the next broadcast
       def send_what_is_due
         return unless @payload
         now = Timeout.now
         if @due <= now
           broadcast
           @due += @interval
-          @due = now + @interval if @due < now # it was held up for longer than that
+          @due = now + @interval if @due < now # the thread was late by more than an interval
         end
         [@due - Timeout.now, 0].max
       end
@@ -206,11 +193,11 @@ module Godwit
         @lock.synchronize { keep(address, payload) }
         true
       rescue SystemCallError
-        true # the network's trouble; the next one tells nothing of this
+        true # of one datagram: the next one may succeed
       end
 
       def keep(address, payload)
-        return unless @prefix && payload.bytesize.between?(1, Beacon::MOST_BYTES)
+        return unless @prefix && payload.bytesize.between?(1, MOST_BYTES)
         return unless payload.start_with?(@prefix)
         return if @noecho && @own.fetch(payload, 0) > Timeout.now
         @queue << [address, payload]

@@ -2,24 +2,21 @@
 
 module Godwit
   class Beacon
-    # What the arguments may be.
+    # Refuses wrong arguments.
     # @private
     module Check
       module_function
 
       def port(value)
         raise Errors.bad_type(:beacon, "the port", "an Integer", value) unless value.is_a?(Integer)
-        unless value.between?(1, 65_535)
-          raise Errors.bad_value(:beacon, "the port", "1 to 65535", value)
-        end
+        return if value.between?(1, 65_535)
+        raise Errors.bad_value(:beacon, "the port", "1 to 65535", value)
       end
 
       def interface(value)
         return if value.nil? || (value.is_a?(String) && !value.empty?)
-        raise Errors.bad_type(
-          :beacon, "interface:",
-          "a name such as eth0, an IPv4 address of this machine, \"*\", or nil", value
-        )
+        allowed = "a name such as eth0, an IPv4 address of this machine, \"*\", or nil"
+        raise Errors.bad_type(:beacon, "interface:", allowed, value)
       end
 
       def limit(value)
@@ -38,26 +35,17 @@ module Godwit
       end
 
       # @return [String] a frozen copy, binary
-      def payload(value)
-        unless value.is_a?(String)
-          raise Errors.bad_type(
-            :publish, "the payload", "a String of 1 to #{MOST_BYTES} bytes", value
-          )
-        end
-        return value.b.freeze if value.bytesize.between?(1, MOST_BYTES)
-        raise Errors.bad_value(:publish, "the payload", "1 to #{MOST_BYTES} bytes", value.bytesize)
-      end
+      def payload(value) = bytes(:publish, "the payload", "1 to #{MOST_BYTES} bytes", 1, value)
 
       # @return [String] a frozen copy, binary
-      def prefix(value)
+      def prefix(value) = bytes(:subscribe, "the prefix", "up to #{MOST_BYTES} bytes", 0, value)
+
+      def bytes(operation, name, allowed, least, value)
         unless value.is_a?(String)
-          raise Errors.bad_type(:subscribe, "the prefix", "a String", value)
+          raise Errors.bad_type(operation, name, "a String of #{allowed}", value)
         end
-        return value.b.freeze if value.bytesize <= MOST_BYTES
-        raise Errors.bad_value(
-          :subscribe, "the prefix", "up to #{MOST_BYTES} bytes, since no beacon is longer",
-          value.bytesize
-        )
+        return value.b.freeze if value.bytesize.between?(least, MOST_BYTES)
+        raise Errors.bad_value(operation, name, allowed, value.bytesize)
       end
     end
   end

@@ -2,13 +2,13 @@
 
 module Godwit
   class Beacon
-    # The two UDP sockets: one hears on all addresses, the other sends from the interface's own, so
-    # that the address that others see is one that they can connect to. Used by one thread at a
-    # time.
+    # Two UDP sockets. The receiver is bound to all addresses. The sender is bound to the
+    # interface's address, so that peers see an address that they can connect to. One thread at a
+    # time uses them.
     # @private
     class UdpSockets
-      # One more than a beacon may have, to tell those that are longer.
-      MOST = Beacon::MOST_BYTES + 1
+      # One byte more than a payload has, to recognise longer datagrams.
+      MOST = MOST_BYTES + 1
 
       # @param wanted [String, nil] see {Interface.choose}
       # @raise [InterfaceError, AddressInUseError, AccessError, TooManySocketsError]
@@ -25,14 +25,11 @@ module Godwit
 
       # @return [Interface]
       attr_reader :interface
-
-      # @return [UDPSocket] readable when there is something to hear
+      # @return [UDPSocket]
       attr_reader :receiver
 
       # @raise [SystemCallError]
-      def broadcast(payload)
-        @sender.send(payload, 0, @target)
-      end
+      def broadcast(payload) = @sender.send(payload, 0, @target)
 
       # @return [Array(String, String), nil] address of the sender, payload; nil when there is none
       # @raise [SystemCallError]
@@ -41,25 +38,23 @@ module Godwit
         [from.last, payload] unless payload == :wait_readable || payload.nil?
       end
 
-      # After a failure: the interface may be there again with another address.
+      # After a failure: the interface may have another address now.
       def recreate
         fresh = Interface.choose(@wanted)
-        return if fresh.same?(@interface)
+        return if fresh == @interface
         old = @sender
         @sender = sender(fresh)
         @interface = fresh
         old.close unless old.equal?(@receiver)
       rescue Error, SystemCallError
-        nil # not there now, not yet ready, or no descriptor left
+        nil # the interface is gone or not ready yet, or there is no descriptor left
       end
 
-      def close
-        [@receiver, @sender].each { |socket| socket&.close }
-      end
+      def close = [@receiver, @sender].each { |socket| socket&.close }
 
       private
 
-      # The receiver itself sends where no address is chosen.
+      # With "*" the receiver sends too.
       def sender(interface)
         sender = interface.address.empty? ? @receiver : socket_at(interface.address)
         @target = ::Socket.sockaddr_in(@port, interface.broadcast).freeze

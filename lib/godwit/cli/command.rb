@@ -4,24 +4,23 @@ require "optparse"
 
 module Godwit
   module CLI
-    # What a command of the command line looks like: a subclass says {.summary} and {.usage} and
-    # does its work in {#call}. A command runs once, in the main thread.
+    # A command of the command line. A subclass declares {.summary} and {.usage}, adds its options
+    # in `define` and does its work in `call`, which takes the arguments that are no options and
+    # returns the exit status. A command object runs once, in the main thread.
     class Command
       class << self
-        # One line for `godwit help`; with an argument, sets it.
+        # One line for `godwit help`; an argument sets it.
         # @param text [String, nil]
         # @return [String]
-        def summary(text = nil)
-          @summary = text if text
-          @summary
+        def summary(text = @summary)
+          @summary = text
         end
 
-        # The arguments, as `godwit COMMAND --help` shows them; with an argument, sets them.
+        # The arguments, as `godwit COMMAND --help` shows them; an argument sets them.
         # @param text [String, nil]
         # @return [String]
-        def usage(text = nil)
-          @usage = text if text
-          @usage
+        def usage(text = @usage)
+          @usage = text
         end
       end
 
@@ -32,14 +31,10 @@ module Godwit
       # @raise [UsageError, OptionParser::ParseError] when the arguments are wrong
       def run(arguments, io: $stdout)
         @io = io
-        @help_asked = false
-        # OptionParser bears no broken text.
-        rest =
-          parser.parse(
-            arguments.map { |argument| argument.valid_encoding? ? argument : argument.b }
-          )
-        return help if @help_asked
-        call(rest)
+        rest = parse(arguments)
+        return call(rest) unless options[:help]
+        io.puts help_text
+        EXIT[:ok]
       end
 
       # The text that --help prints.
@@ -47,9 +42,9 @@ module Godwit
       def help_text = parser.to_s
 
       # What `godwit help COMMAND` prints.
-      # @param words [Array<String>] that follow the command's name
+      # @param words [Array<String>] that follow the command's name; the first may name a part
       # @return [String]
-      # @raise [UsageError] when it has no such part
+      # @raise [UsageError] for a part that it does not have
       def help_for(words)
         no_arguments(words)
         help_text
@@ -57,42 +52,65 @@ module Godwit
 
       private
 
-      attr_reader :io
+      # options: values by name, such as {in_bytes: 1024} for `--in-bytes 1k`.
+      attr_reader :io, :options
 
-      # A subclass's work.
-      # @param arguments [Array<String>] those that are no options
-      # @return [Integer] exit status
-      def call(arguments)
-        raise NotImplementedError, "#{self.class} does nothing yet"
-      end
-
-      # A subclass adds its options here.
-      # @param options [OptionParser]
-      def define(options)
+      # A subclass adds its options here. `options` keeps the value that a block returns.
+      def define(parser)
       end
 
       def parser
-        OptionParser.new do |options|
-          options.banner = "usage: godwit #{self.class.usage}"
-          options.separator self.class.summary
-          options.separator ""
-          define(options)
-          options.on("-h", "--help", "this text") { @help_asked = true }
+        OptionParser.new do |parser|
+          parser.banner = "usage: godwit #{self.class.usage}"
+          parser.separator "#{self.class.summary}\n\n"
+          define(parser)
+          parser.on("-h", "--help", "this text")
         end
       end
 
-      def help
-        io.puts help_text
-        EXIT[:ok]
+      def parse(arguments)
+        @options = {}
+        # OptionParser raises on text whose encoding is broken.
+        arguments = arguments.map { |argument| argument.valid_encoding? ? argument : argument.b }
+        rest = parser.parse(arguments, into: @options)
+        @options.transform_keys! { |name| name.to_s.tr("-", "_").to_sym }
+        rest
+      end
+
+      # An option that may be repeated: its values become an Array.
+      def list_option(parser, spec, *text)
+        name = spec[/[a-z]+/].to_sym
+        parser.on(spec, *text) { |value| [*options[name], block_given? ? yield(value) : value] }
+      end
+
+      def count_option(parser, name, *text)
+        parser.on("#{name} N", OptionParser::DecimalInteger, *text) { |n| positive(n, name) }
+      end
+
+      def seconds_option(parser, name, *text)
+        parser.on("#{name} SECONDS", Float, *text) { |seconds| not_negative(seconds, name) }
+      end
+
+      def timeout_option(parser)
+        seconds_option(parser, "--timeout", "ends after this time, with status #{EXIT[:timed_out]}")
+      end
+
+      def positive(number, option)
+        raise UsageError, "#{option} is 1 or more" unless number.positive?
+        number
+      end
+
+      def not_negative(number, option)
+        raise UsageError, "#{option} is 0 or more" if number.negative?
+        number
       end
 
       def no_arguments(arguments)
-        if arguments.any?
-          raise UsageError, "unexpected: #{arguments.map { |argument| text(argument) }.join(" ")}"
-        end
+        return if arguments.empty?
+        raise UsageError, "unexpected: #{arguments.map { |argument| text(argument) }.join(" ")}"
       end
 
-      # @return [String] an argument that is no path: UTF-8, what is none shows as U+FFFD
+      # @return [String] an argument as UTF-8, with U+FFFD for invalid bytes; not for paths
       def text(argument) = argument.dup.force_encoding(Encoding::UTF_8).scrub
     end
   end

@@ -4,13 +4,13 @@ require_relative "../endpoint"
 
 module Godwit
   module CLI
-    # Endpoints as they are typed in a shell.
+    # Endpoints as users type them in a shell.
     module Endpoint
       module_function
 
-      # Fills in what may be left out: an empty host is 127.0.0.1, for bind and for connect, so that
-      # nothing listens to the network unless told to (`tcp://*:5555`). All else is left as it is;
-      # libzmq and {Godwit::Socket} judge it.
+      # An empty host becomes 127.0.0.1, for bind and for connect, so that nothing listens to the
+      # network by default (`tcp://*:5555` does). The rest stays: libzmq and {Godwit::Socket} check
+      # it.
       #
       # @param text [String] such as "tcp://:5555"
       # @return [String] such as "tcp://127.0.0.1:5555"
@@ -18,9 +18,8 @@ module Godwit
       def expand(text)
         transport, found, address = text.partition("://")
         unless found && transport.match?(/\A[a-z][a-z0-9+]*\z/) && !address.empty?
-          raise UsageError,
-            "#{text.inspect} is no endpoint: type tcp://HOST:PORT, tcp://:PORT, ipc://PATH " \
-            "or inproc://NAME"
+          raise UsageError, "#{text.inspect} is no endpoint: type tcp://HOST:PORT, tcp://:PORT, " \
+            "ipc://PATH or inproc://NAME"
         end
         Godwit::Endpoint.with_host(text)
       end

@@ -7,45 +7,33 @@ require_relative "keys"
 module Godwit
   module CLI
     # A command whose first argument names the part that does the work, as in `godwit log tail`. A
-    # subclass has PARTS, name to class name in the order in which the help lists them, each in a
-    # file of a folder that has the command's name.
+    # subclass has PARTS: name to class name, in the order of the help.
     class Family < Command
-      # What all parts have in common: a command whose first argument is mostly an endpoint, and
-      # CURVE keys.
+      # A part: a command that takes an endpoint and CURVE keys.
       class Part < Command
         include Keys
 
         private
 
-        def positive(number, option)
-          raise UsageError, "#{option} is 1 or more" unless number.positive?
-          number
-        end
-
-        def not_negative(number, option)
-          raise UsageError, "#{option} is 0 or more" if number.negative?
-          number
+        # @return [String] the first argument
+        def endpoint(arguments)
+          first = arguments.first
+          raise UsageError, "which endpoint? type #{self.class.usage}" unless first
+          Endpoint.expand(first)
         end
       end
 
-      # @param arguments [Array<String>] as {Command#run}; the first names the part
-      # @param io [IO] where it prints
-      # @return [Integer] exit status
-      # @raise [UsageError, OptionParser::ParseError] when the arguments are wrong
+      # (see Command#run)
       def run(arguments, io: $stdout)
         name, *rest = arguments
         if name == "help"
           io.puts help_for(rest)
           return EXIT[:ok]
         end
-        part = parts[name] or return super
-        part.new.run(rest, io: io)
+        parts.key?(name) ? parts[name].new.run(rest, io: io) : super
       end
 
-      # As {Command#help_for}; a part's name has that explained.
-      # @param words [Array<String>]
-      # @return [String]
-      # @raise [UsageError] when there is no such part
+      # (see Command#help_for)
       def help_for(words)
         return super if words.empty?
         part = parts[words.first] or call(words)
@@ -56,14 +44,10 @@ module Godwit
 
       def parts = self.class::PARTS.transform_values { |name| self.class.const_get(name) }
 
-      def define(options)
-        parts.each_value do |part|
-          options.separator("  godwit #{part.usage}\n      #{part.summary}")
-        end
-        options.separator ""
-        options.separator "`godwit #{self.class.usage.split.first} #{parts.keys.first} --help` " \
-          "and so on tell the options."
-        options.separator ""
+      def define(parser)
+        parts.each_value { |one| parser.separator("  godwit #{one.usage}\n      #{one.summary}") }
+        command = "#{self.class.usage.split.first} #{parts.keys.first}"
+        parser.separator "\n`godwit #{command} --help` and so on list the options.\n\n"
       end
 
       def call(arguments)

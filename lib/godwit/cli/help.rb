@@ -16,32 +16,21 @@ module Godwit
       end
 
       def overview
+        width = COMMANDS.keys.map(&:size).max
+        list = COMMANDS.each_key.map { |one| "  #{one.ljust(width)}  #{CLI.command(one).summary}" }
+        statuses = EXIT.map { |name, status| format("  %3d  %s", status, EXIT_MEANINGS[name]) }
         <<~TEXT
           usage: godwit COMMAND [options]
 
-          Commands (`godwit COMMAND --help` tells more):
-          #{commands}
+          Commands (`godwit COMMAND --help` explains one):
+          #{list.join("\n")}
 
           Endpoints: tcp://HOST:PORT, ipc://PATH, ipc://@NAME, inproc://NAME…
           An empty host is 127.0.0.1: tcp://:5555.
 
           Exit status:
-          #{statuses}
+          #{statuses.join("\n")}
         TEXT
-      end
-
-      def commands
-        width = COMMANDS.keys.map(&:size).max
-        COMMANDS
-          .keys
-          .map { |name| "  #{name.ljust(width)}  #{CLI.command(name).summary}" }
-          .join("\n")
-      end
-
-      def statuses
-        EXIT
-          .map { |name, status| format("  %3d  %s", status, EXIT_MEANINGS.fetch(name)) }
-          .join("\n")
       end
     end
   end

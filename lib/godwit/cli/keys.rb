@@ -2,8 +2,8 @@
 
 module Godwit
   module CLI
-    # CURVE on the command line: `--keys`, `--server-key` and `--clients`. A secret never stands
-    # there, where every user of the machine could read it; it comes from a file.
+    # CURVE on the command line: `--keys`, `--server-key` and `--clients`. A secret key comes from a
+    # file, since every user of the machine can read a command line.
     module Keys
       # A key by itself on a line, or `public-key = "…"` as CZMQ's certificates have it.
       FORM = /^\s*(?:(?<name>public|secret)-key\s*=\s*)?"?(?<key>[!-~]{40})"?\s*$/
@@ -12,10 +12,7 @@ module Godwit
       private_constant :FORM, :DOMAIN
 
       # Ends the Auth of `--clients` with the command.
-      # @param arguments [Array<String>] as {Command#run}
-      # @param io [IO] where it prints
-      # @return [Integer] exit status
-      # @raise [UsageError, OptionParser::ParseError] when the arguments are wrong
+      # (see Command#run)
       def run(arguments, io: $stdout)
         super
       ensure
@@ -24,55 +21,48 @@ module Godwit
 
       private
 
-      # @param server [Boolean] whether it is the server in any case
+      # @param server [Boolean] whether the command is the server in any case
       # @param clients [Boolean] whether it may be a server
-      def define_keys(options, server: false, clients: true)
-        options.on(
-          "--keys FILE",
-          "CURVE: own secret key: a certificate (`godwit keygen`), or the key alone in a file"
-        ) { |path| @keys = path }
+      def define_keys(parser, server: false, clients: true)
+        parser.on("--keys FILE",
+          "CURVE: own secret key: a certificate (`godwit keygen`), or the key alone in a file")
         if clients
-          options.on(
-            "--clients DIR",
-            "CURVE server: only clients with a certificate in DIR may connect; needs --keys"
-          ) { |path| @clients = path }
+          parser.on("--clients DIR",
+            "CURVE server: only clients with a certificate in DIR may connect; needs --keys")
         end
         return if server
-        options.on(
-          "--server-key KEY", "CURVE: the server's public key, or a file that holds it"
-        ) { |key| @server_key = key }
+        parser.on("--server-key KEY", "CURVE: the server's public key, or a file that holds it")
       end
 
-      # @return [Hash] options of a socket that is CURVE's server; {} without --keys
+      # @return [Hash] socket options; {} without --keys
       def server_security
-        raise UsageError, "--server-key is for those that are not the server" if @server_key
-        raise UsageError, "--clients needs --keys FILE" if @clients && !@keys
-        return {} unless @keys
-        {curve: pair, **(@clients ? {auth: authenticate} : {})}
+        raise UsageError, "--server-key is only for a CURVE client" if options[:server_key]
+        raise UsageError, "--clients needs --keys FILE" if options[:clients] && !options[:keys]
+        return {} unless options[:keys]
+        {curve: pair, **(options[:clients] ? {auth: authenticate} : {})}
       end
 
-      # @return [Hash] options of a socket that is its client; {} without --server-key
+      # @return [Hash] socket options; {} without --server-key
       def client_security
-        raise UsageError, "--clients is for the server, which binds" if @clients
-        raise UsageError, "--keys needs --server-key KEY" if @keys && !@server_key
-        @server_key ? {curve: client_pair, server_key: server_key} : {}
+        raise UsageError, "--clients is for the server, which binds" if options[:clients]
+        server_key = options[:server_key]
+        unless server_key
+          raise UsageError, "--keys needs --server-key KEY" if options[:keys]
+          return {}
+        end
+        # Without --keys, a new key pair, for servers that admit all clients with their public key.
+        {curve: options[:keys] ? pair : Curve.keypair,
+         server_key: File.file?(server_key) ? key_in(server_key, "public") : Curve.z85(server_key)}
       end
 
       # @return [String] the domain
       def authenticate
         @auth = Godwit::Auth.new
-        @auth.curve(dir: @clients, domain: DOMAIN)
+        @auth.curve(dir: options[:clients], domain: DOMAIN)
         DOMAIN
       end
 
-      def pair = Curve::Keypair.new(secret_key: key_in(@keys, "secret"))
-
-      # Without --keys one for this run: the server may let in everybody who knows its public key.
-      def client_pair = @keys ? pair : Curve.keypair
-
-      def server_key
-        File.file?(@server_key) ? key_in(@server_key, "public") : Curve.z85(@server_key)
-      end
+      def pair = Curve::Keypair.new(secret_key: key_in(options[:keys], "secret"))
 
       # A file without names may hold either key.
       def key_in(path, name)
@@ -83,9 +73,8 @@ module Godwit
         end
         key = keys[name] || keys[nil]
         return Curve.z85(key) if key
-        raise CurveKeyError.new(
-          "#{path} holds no #{name} key: 40 characters of Z85 on a line", operation: :curve
-        )
+        raise CurveKeyError.new("#{path} holds no #{name} key: 40 characters of Z85 on a line",
+          operation: :curve)
       end
 
       # @return [Hash{String, nil => String}] by "public" and "secret"; nil: without a name

@@ -4,8 +4,7 @@ require_relative "family"
 
 module Godwit
   module CLI
-    # `godwit log serve|tail|stats|send`: records of many processes in one place. Each of the four
-    # is a class in log/.
+    # `godwit log serve|tail|stats|send`: records of many processes in one place.
     class Log < Family
       summary "Takes records of many processes, hands them on, shows them."
       usage "log serve|tail|stats|send [options]"
@@ -13,12 +12,10 @@ module Godwit
       # What the four have in common.
       class Part < Family::Part
         UNITS = {"" => 1, "k" => 1 << 10, "M" => 1 << 20, "G" => 1 << 30}.freeze
-        private_constant :UNITS
+        PATIENCE = 5 # seconds that an answer of `log serve` may take
+        private_constant :UNITS, :PATIENCE
 
-        # @param arguments [Array<String>] as {Command#run}
-        # @param io [IO] where it prints
-        # @return [Integer] exit status
-        # @raise [UsageError, OptionParser::ParseError] when the arguments are wrong
+        # (see Command#run)
         def run(arguments, io: $stdout)
           super
         rescue Errno::EADDRINUSE => error
@@ -29,30 +26,22 @@ module Godwit
 
         private
 
-        def load_library
-          require "godwit"
-          Godwit::Logger
-        end
-
-        # @return [String] the one argument
-        def endpoint(arguments)
-          first, *rest = arguments
-          raise UsageError, "which endpoint? type #{self.class.usage}" unless first
-          no_arguments(rest)
-          Endpoint.expand(first)
+        def only_endpoint(arguments)
+          no_arguments(arguments.drop(1))
+          endpoint(arguments)
         end
 
         # Asks a `log serve`.
         # @yieldparam control [Logger::Control]
-        # @param told [Boolean] whether these seconds are those of --timeout
-        def ask(endpoint, seconds, told:)
-          control = Godwit::Logger::Control.new(endpoint, timeout: seconds, **client_security)
+        # @raise [TimeoutError] after --timeout; else StateError, after {PATIENCE} seconds
+        def ask(endpoint, seconds)
+          control = Logger::Control.new(endpoint, timeout: seconds, **client_security)
           yield control
-        rescue Godwit::TimeoutError
-          text =
-            "no answer from #{endpoint} in #{seconds} s: a `godwit log serve` has its --control " \
-            "there?"
-          raise (told ? Godwit::TimeoutError : Godwit::StateError).new(text, operation: :control)
+        rescue TimeoutError
+          error = (seconds == options[:timeout]) ? TimeoutError : StateError
+          text = "no answer from #{endpoint} in #{seconds} s: a `godwit log serve` has its " \
+            "--control there?"
+          raise error.new(text, operation: :control)
         ensure
           control&.close
         end
@@ -63,9 +52,15 @@ module Godwit
           "#{start}#{Integer(port, 10) + 1}" if port && Integer(port, 10).between?(1, 65_534)
         end
 
-        def size(text, option)
-          bytes(text) ||
-            raise(UsageError, "#{option} takes a size such as 10M (k, M, G): got #{text.inspect}")
+        def endpoint_option(parser, name, *text)
+          parser.on("#{name} ENDPOINT", *text) { |endpoint| Endpoint.expand(endpoint) }
+        end
+
+        def size_option(parser, name, *text)
+          parser.on("#{name} SIZE", *text) do |size|
+            bytes(size) or
+              raise UsageError, "#{name} takes a size such as 10M (k, M, G): got #{size.inspect}"
+          end
         end
 
         # @return [Integer, nil] nil: that is no size
@@ -74,24 +69,14 @@ module Godwit
           Integer(digits, 10) * UNITS.fetch(unit) if digits
         end
 
-        # @param message [Array<String>, String] that is neither record nor line; nothing in it
-        #   steers a terminal
-        def tell_foreign(message)
-          warn(
-            "godwit: no " \
-            "record: #{Array(message).map { |frame| frame.byteslice(0, 200).dump }.join(" ")}"
-          )
-        end
-
-        # What the library calls an argument error is here a wrong command line.
-        def check(option)
-          yield
-        rescue ArgumentError, RegexpError => error
-          raise UsageError, "#{option}: #{CLI.words_of(error)}"
+        # Prints with escaped control characters.
+        def print_foreign(message)
+          frames = Array(message).map { |frame| frame.byteslice(0, 200).dump }
+          warn "godwit: no record: #{frames.join(" ")}"
         end
       end
 
-      # In the order in which the help lists them.
+      # In the order of the help.
       PARTS = {"serve" => :Serve, "tail" => :Tail, "stats" => :Stats, "send" => :Send}.freeze
       PARTS.each_key { |name| require_relative "log/#{name}" }
     end

@@ -4,60 +4,229 @@ require_relative "family"
 
 module Godwit
   module CLI
-    # `godwit sh push|pull`: the rows of a command on one machine are the input of another's. Each
-    # of the two is a class in sh/.
+    # `godwit sh push|pull`: the rows of a command on one machine are another machine's input.
     class Sh < Family
       summary "Sends the rows of a command to another machine, where `sh pull` prints them."
       usage "sh push|pull ENDPOINT [options]"
 
-      # What the two have in common.
+      # What push and pull have in common.
       class Part < Family::Part
-        ESCAPES = {
-          "\\n" => "\n", "\\r" => "\r", "\\t" => "\t", "\\0" => "\0", "\\\\" => "\\"
-        }.freeze
+        ESCAPES = {"n" => "\n", "r" => "\r", "t" => "\t", "0" => "\0", "\\" => "\\"}.freeze
         private_constant :ESCAPES
 
         private
 
-        def define_common(options)
-          options.on(
-            "--count N", OptionParser::DecimalInteger, "ends after so many rows"
-          ) { |count| @count = positive(count, "--count") }
-          options.on(
-            "--timeout SECONDS", Float, "ends after this time, with status #{EXIT[:timed_out]}"
-          ) { |seconds| @timeout = not_negative(seconds, "--timeout") }
-          options.on(
-            "--hwm N", OptionParser::DecimalInteger,
-            "high-water mark: rows that may wait here; 1000 unless told"
-          ) { |count| @hwm = positive(count, "--hwm") }
-          options.on(
-            "--keep", "for workers: neither side ends when the other leaves; give it to both"
-          ) { @keep = true }
-          define_keys(options)
+        def define_common(parser)
+          count_option(parser, "--count", "ends after N rows")
+          timeout_option(parser)
+          count_option(parser, "--hwm", "high-water mark: rows that may wait here (1000)")
+          parser.on("--keep", "for workers: neither side ends with the other; give it to both")
+          define_keys(parser)
         end
 
-        # @return [String] a separator, as it is typed in a shell
         def separator(text)
           raise UsageError, "--sep needs a separator, such as ';' or '\\t'" if text.empty?
-          text.gsub(/\\[nrt0\\]/, ESCAPES)
+          text.gsub(/\\([nrt0\\])/) { ESCAPES[$1] }
         end
 
-        def endpoint(text)
-          raise UsageError, "which endpoint? type #{self.class.usage}" unless text
-          raise UsageError, "inproc:// is for one process alone" if text.start_with?("inproc:")
-          Endpoint.expand(text)
+        def endpoint(arguments)
+          if arguments.first&.start_with?("inproc:")
+            raise UsageError, "inproc:// connects threads of one process only"
+          end
+          super
         end
 
-        # Tells where, if only the system knows.
+        # The side that binds is CURVE's server.
+        def open_socket(type, hwm, bind)
+          security = bind ? server_security : client_security
+          type.new(**{hwm => options[:hwm]}.compact, **security)
+        end
+
+        # Prints the endpoint if the system chose the port.
         def attach(socket, endpoint, bind)
           bind ? socket.bind(endpoint) : socket.connect(endpoint)
           warn "godwit: #{socket.last_endpoint}" if endpoint.end_with?("*")
         end
       end
 
-      # In the order in which the help lists them.
+      # In the order of the help.
       PARTS = {"push" => :Push, "pull" => :Pull}.freeze
-      PARTS.each_key { |name| require_relative "sh/#{name}" }
+
+      # `godwit sh push`: sends the rows of a command to those that pull.
+      class Push < Part
+        summary "Runs a command, and sends its rows to those that pull."
+        usage "sh push ENDPOINT [options] -- COMMAND [ARGUMENT…]"
+
+        # Bytes of a message; a longer row goes as several.
+        LIMIT = 65_536
+
+        # (see Command#run)
+        def run(arguments, io: $stdout)
+          super
+        rescue OptionParser::ParseError => error
+          raise if arguments.include?("--") || arguments.size < 2
+          endpoint, *command = arguments
+          raise UsageError, "#{error.message.lines.first.chomp}: an option of COMMAND? Then -- " \
+            "goes before it: godwit sh push #{endpoint} -- #{command.join(" ")}"
+        end
+
+        private
+
+        def define(parser)
+          parser.on("--connect", "connects to a `pull --bind`; default: binds")
+          parser.on("--sep TEXT", "where a row ends; default: a newline (\\t is known)") do |text|
+            separator(text)
+          end
+          parser.on("-0", "--null", "rows end with NUL (`find -print0`)") { options[:sep] = "\0" }
+          parser.on("--chomp", "leaves out what ends a row, for readers other than `sh pull`")
+          parser.on("--shell", "COMMAND is one text for /bin/sh")
+          parser.on("--err", "sends standard error, too: `pull` prints it to its own")
+          count_option(parser, "--pulls", "starts when N pull")
+          define_common(parser)
+          parser.separator <<~TEXT
+
+            An empty host is 127.0.0.1: to serve the network type tcp://*:7100. Several `sh pull`
+            share the rows; the high-water marks are the back-pressure. When COMMAND ends, every
+            `sh pull` and this command end with its status. When all leave before (as in `pull |
+            head`), COMMAND is stopped: status #{EXIT[:output_closed]}. COMMAND reads this command's
+            standard input.
+
+          TEXT
+        end
+
+        def call(arguments)
+          target = endpoint(arguments)
+          command = arguments.drop(1)
+          raise UsageError, "which command? type #{self.class.usage}" if command.empty?
+          require "godwit"
+          stream = rows(command)
+          bind = !options[:connect]
+          socket = open_socket(PUSH, :send_hwm, bind)
+          options[:keep] ? keep(socket, target, bind, stream) : push(socket, target, bind, stream)
+        ensure
+          socket&.close
+        end
+
+        # A wrong argument of Shell.rows comes from the command line.
+        def rows(command)
+          command = [command.join(" ")] if options[:shell]
+          input = $stdin unless $stdin.closed? || $stdin.tty?
+          Shell.rows(*command, shell: options[:shell], chomp: options.fetch(:chomp, false),
+            sep: options.fetch(:sep, "\n"), long: :split, limit: LIMIT, encoding: Encoding::BINARY,
+            err: options[:err] ? :rows : :inherit, input: input, timeout: options[:timeout])
+        rescue ArgumentError => error
+          raise UsageError, CLI.words_of(error)
+        end
+
+        def push(socket, target, bind, stream)
+          push = Shell::Push.new(socket)
+          attach(socket, target, bind)
+          status = push.run(stream, **limits)
+          push.left? ? EXIT[:output_closed] : ended(status)
+        end
+
+        # With a brief linger while the command runs: an interrupt does not wait for slow pullers.
+        def keep(socket, target, bind, stream)
+          socket.linger = Godwit::Context::BRIEF_LINGER
+          attach(socket, target, bind)
+          status = stream.into(socket, **limits)
+          socket.linger = nil
+          socket.close
+          ended(status)
+        end
+
+        # Also waits for those that --pulls asks for.
+        def attach(socket, target, bind)
+          super
+          return unless options[:pulls]
+          socket.wait_connected(count: options[:pulls], timeout: options[:timeout])
+        end
+
+        def limits = {timeout: options[:timeout], count: options[:count]}
+
+        def ended(status)
+          return EXIT[:timed_out] if status.timed_out?
+          Shell::Push.exitstatus(status) || EXIT[:failed]
+        end
+      end
+
+      # `godwit sh pull`: the rows of a command that runs elsewhere.
+      class Pull < Part
+        summary "Prints the rows that a `sh push` sends, and ends as its command did."
+        usage "sh pull ENDPOINT [options]"
+
+        private
+
+        def define(parser)
+          @ending = ""
+          parser.on("--bind", "binds, for `push --connect`; default: connects")
+          parser.on("--sep TEXT", "adds TEXT to each row, for senders that omit it (`push " \
+            "--chomp`)") { |text| @ending = separator(text) }
+          parser.on("--lines", "adds a newline to each row") { @ending = "\n" }
+          parser.on("-0", "--null", "adds a NUL to each row") { @ending = "\0" }
+          define_common(parser)
+          parser.separator <<~TEXT
+
+            A single `sh pull` prints byte for byte what the command wrote. Its status is the
+            command's (128 and the signal's number if a signal ended it), or #{EXIT[:failed]} when
+            the sender disconnected before the end.
+
+          TEXT
+        end
+
+        def call(arguments)
+          target = endpoint(arguments)
+          no_arguments(arguments.drop(1))
+          @count = options[:count]
+          bind = options[:bind] || target.match?(%r{\A\w+://\*:})
+          require "godwit"
+          socket = open_socket(PULL, :recv_hwm, bind)
+          options[:keep] ? keep(socket, target, bind) : pull(socket, target, bind)
+        ensure
+          socket&.close
+        end
+
+        def pull(socket, target, bind)
+          pull = Shell::Pull.new(socket)
+          attach(socket, target, bind)
+          pull.each_batch(timeout: options[:timeout]) { |rows| break if print(rows) }
+          warn "godwit: #{pull.foreign} messages were no rows" if pull.foreign.positive?
+          return EXIT[:ok] if done?
+          warn "godwit: the other side went away before its end" unless pull.complete?
+          return EXIT[:timed_out] if pull.ends.any? { |facts| facts[:timed_out] }
+          pull.complete? ? pull.exitstatus || EXIT[:failed] : EXIT[:failed]
+        end
+
+        # Rows of every pusher, until Ctrl-C.
+        def keep(socket, target, bind)
+          attach(socket, target, bind)
+          start = Timeout.now
+          until done?
+            messages = socket.recv_many(256, timeout: Timeout.left(options[:timeout], start))
+            print(messages.filter_map { |message| Shell::Pull.row(message) })
+          end
+          EXIT[:ok]
+        end
+
+        def done? = @count&.zero?
+
+        # @return [Boolean] whether --count is reached
+        def print(rows)
+          if @count
+            rows = rows.first(@count)
+            @count -= rows.size
+          end
+          out = rows.flat_map do |row|
+            kind, text = row.is_a?(Array) ? row : [:out, row]
+            next [text, @ending] unless kind == :err
+            $stderr.write(text, @ending)
+            []
+          end
+          io.write(*out)
+          io.flush
+          done?
+        end
+      end
     end
   end
 end

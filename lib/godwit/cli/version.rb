@@ -2,47 +2,39 @@
 
 module Godwit
   module CLI
-    # `godwit version`: the versions of all that takes part, and what libzmq was built with.
+    # `godwit version`: the versions of godwit, libzmq and Ruby, and libzmq's features.
     class Version < Command
       summary "Prints the versions of godwit, libzmq and Ruby, and what libzmq was built with."
       usage "version [--json]"
 
-      # What zmq_has(3) can be asked for.
+      # The features that zmq_has(3) knows.
       FEATURES = %w[ipc curve gssapi draft WS WSS pgm norm tipc vmci].freeze
 
       private
 
-      def define(options)
-        options.on("--json", "as one JSON object") { @json = true }
-      end
+      def define(parser) = parser.on("--json", "as one JSON object")
 
       def call(arguments)
         no_arguments(arguments)
         require "godwit"
-        @json ? print_json : print_text
+        features = FEATURES.to_h { |name| [name.downcase, Godwit.has?(name)] }
+        io.puts options[:json] ? json(features) : text_of(features)
         EXIT[:ok]
       end
 
-      def facts
-        {
-          godwit: VERSION, backend: BACKEND, libzmq: Godwit.libzmq_version,
-          features: FEATURES.to_h { |name| [name.downcase, Godwit.has?(name)] }, ruby: RUBY_VERSION,
-          engine: RUBY_ENGINE, platform: RUBY_PLATFORM
-        }
-      end
-
-      def print_json
+      def json(features)
         require "json"
-        io.puts JSON.pretty_generate(facts)
+        JSON.pretty_generate(godwit: VERSION, backend: BACKEND, libzmq: Godwit.libzmq_version,
+          features: features, ruby: RUBY_VERSION, engine: RUBY_ENGINE, platform: RUBY_PLATFORM)
       end
 
-      def print_text
-        facts => {features:}
-        with, without = features.keys.partition { |name| features[name] }
-        io.puts "godwit #{VERSION} (#{BACKEND} backend)"
-        io.puts "libzmq #{Godwit.libzmq_version} with #{with.join(" ")}; " \
-          "without #{without.join(" ")}"
-        io.puts RUBY_DESCRIPTION
+      def text_of(features)
+        with, without = features.keys.partition { |name| features[name] }.map { |n| n.join(" ") }
+        <<~TEXT
+          godwit #{VERSION} (#{BACKEND} backend)
+          libzmq #{Godwit.libzmq_version} with #{with}; without #{without}
+          #{RUBY_DESCRIPTION}
+        TEXT
       end
     end
   end

@@ -1,58 +1,51 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Programs written for another gem, run unchanged. `godwit/compat/rbczmq` and
-  # `godwit/compat/ffi_rzmq` each open one door.
+  # The compatibility layers run programs that were written for rbczmq or ffi-rzmq, unchanged.
   # @private
   module Compat
-    # A door is a folder that goes in front of the load path: what an old program requires is found
-    # there.
+    # A layer's folder goes in front of the load path, so that `require "zmq"` finds it there.
+    # Both layers define module ZMQ: a process can load one of them.
     # @private
     module LoadPath
       FOLDERS = File.expand_path("load_path", __dir__)
 
       class << self
-        # Opens a door. The same one may be opened again; the gems behind the doors share the name
-        # ZMQ, so only one can be.
-        # @param name [Symbol] of its folder
-        # @raise [LoadError] when the other one is open, or such a gem itself is loaded
-        def open(name)
-          only(name)
-          folder = File.join(FOLDERS, name.to_s)
+        # A second call does nothing.
+        # @param layer [Symbol] name of the layer and its folder
+        # @param constant [String] a constant that tells whether such a gem is loaded
+        # @raise [LoadError] when the other layer or such a gem is loaded
+        def add(layer, constant)
+          refuse_other_layer(layer)
+          folder = File.join(FOLDERS, layer.to_s)
           return if $LOAD_PATH.include?(folder)
-          taken(name) if defined?(::ZMQ)
+          raise taken(layer) if Object.const_defined?(constant)
           $LOAD_PATH.unshift(folder)
         end
 
-        # @raise [LoadError] when another door is open, or another gem's ZMQ has been loaded since
-        def enter(name)
-          only(name)
-          if defined?(::ZMQ::Context) &&
-              !Object
-                  .const_source_location("ZMQ::Context")
-                  .first
-                  .to_s
-                  .start_with?(File.join(__dir__, name.to_s, ""))
-            taken(name)
-          end
-        end
-
-        # @raise [LoadError] when another door is open
-        def only(name)
-          folders = $LOAD_PATH.map(&:to_s).select { |path| File.dirname(path) == FOLDERS }
-          other = folders.map { |path| File.basename(path) }.find { |one| one != name.to_s } or
-            return
-          raise LoadError,
-            "godwit/compat/#{other} is loaded: #{name} defines module ZMQ too, so a process " \
-            "has one of them"
+        # @raise [LoadError] when the other layer, or another gem's ZMQ, has been loaded since {add}
+        def check(layer)
+          refuse_other_layer(layer)
+          return unless defined?(::ZMQ::Context)
+          file = Object.const_source_location("ZMQ::Context").first.to_s
+          raise taken(layer) unless file.start_with?(File.join(__dir__, layer.to_s, ""))
         end
 
         private
 
-        def taken(name)
-          raise LoadError,
-            "module ZMQ is there already, from another gem: require godwit/compat/#{name} " \
-            "before it, or take it out of the Gemfile"
+        def refuse_other_layer(layer)
+          layers = $LOAD_PATH.map(&:to_s).select { |path| File.dirname(path) == FOLDERS }
+          other = layers.map { |path| File.basename(path) }.find { |name| name != layer.to_s }
+          return unless other
+          raise LoadError, "godwit/compat/#{other} is loaded: #{layer} defines module ZMQ too, " \
+            "so a process can load only one of them"
+        end
+
+        def taken(layer)
+          LoadError.new(
+            "another gem has defined module ZMQ already: require godwit/compat/#{layer} before " \
+            "it (ruby -rgodwit/compat/#{layer}, or the first line of the Gemfile)"
+          )
         end
       end
     end

@@ -40,14 +40,14 @@ module Godwit
         set(:routing_id, value)
       end
 
-      # The most that a multicast transport sends or receives, in kilobits a second.
+      # Maximum rate at which a multicast transport sends or receives, in kilobits a second.
       # (ZMQ_RATE; since libzmq 2.0; for later binds and connects.)
       # @return [Integer] kbit/s, from 1; default 100
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def multicast_rate = get(:multicast_rate)
 
-      # The most that a multicast transport sends or receives, in kilobits a second.
+      # Maximum rate at which a multicast transport sends or receives, in kilobits a second.
       # (ZMQ_RATE; since libzmq 2.0; for later binds and connects.)
       # @param value [Integer] kbit/s, from 1; default 100
       # @raise [OptionError] when the value is not allowed
@@ -57,14 +57,14 @@ module Godwit
         set(:multicast_rate, value)
       end
 
-      # How long a multicast receiver may be away before data is lost; the sender keeps that much in memory.
+      # How long a multicast receiver may be absent without losing data; the sender keeps the data of that time in memory.
       # (ZMQ_RECOVERY_IVL; since libzmq 3.0; for later binds and connects.)
       # @return [Float] seconds, from 0; default 10
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def multicast_recovery_interval = get(:multicast_recovery_interval)
 
-      # How long a multicast receiver may be away before data is lost; the sender keeps that much in memory.
+      # How long a multicast receiver may be absent without losing data; the sender keeps the data of that time in memory.
       # (ZMQ_RECOVERY_IVL; since libzmq 3.0; for later binds and connects.)
       # @param value [Float, Integer] seconds, from 0; default 10
       # @raise [OptionError] when the value is not allowed
@@ -108,14 +108,14 @@ module Godwit
         set(:recv_buffer_size, value)
       end
 
-      # How long unsent messages are kept trying after close; 0 drops them at once.
+      # How long libzmq continues to send unsent messages after close; 0 drops them at once.
       # (ZMQ_LINGER; since libzmq 2.1; takes effect at once.)
       # @return [Float, nil] seconds, from 0; nil: forever; default nil (0 on SUB, Godwit sets 5)
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def linger = get(:linger)
 
-      # How long unsent messages are kept trying after close; 0 drops them at once.
+      # How long libzmq continues to send unsent messages after close; 0 drops them at once.
       # (ZMQ_LINGER; since libzmq 2.1; takes effect at once.)
       # @param value [Float, Integer, nil] seconds, from 0; nil: forever; default nil (0 on SUB, Godwit sets 5)
       # @raise [OptionError] when the value is not allowed
@@ -125,14 +125,14 @@ module Godwit
         set(:linger, value)
       end
 
-      # Pause before a lost connection is tried again; libzmq adds some chance to it.
+      # Pause before libzmq reconnects a lost connection; libzmq adds a random time.
       # (ZMQ_RECONNECT_IVL; since libzmq 2.1; for later binds and connects.)
       # @return [Float, nil] seconds, from 0; nil: never reconnect; default 0.1
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def reconnect_interval = get(:reconnect_interval)
 
-      # Pause before a lost connection is tried again; libzmq adds some chance to it.
+      # Pause before libzmq reconnects a lost connection; libzmq adds a random time.
       # (ZMQ_RECONNECT_IVL; since libzmq 2.1; for later binds and connects.)
       # @param value [Float, Integer, nil] seconds, from 0; nil: never reconnect; default 0.1
       # @raise [OptionError] when the value is not allowed
@@ -278,7 +278,7 @@ module Godwit
         set(:send_timeout, value)
       end
 
-      # The old opposite of `ipv6`; use that.
+      # The old opposite of `ipv6`; use `ipv6`.
       # (ZMQ_IPV4ONLY; since libzmq 3.0; for later binds and connects.)
       # @return [Boolean] default true
       # @raise [ClosedError] after close
@@ -286,7 +286,7 @@ module Godwit
       def ipv4_only = get(:ipv4_only)
       alias_method :ipv4_only?, :ipv4_only
 
-      # The old opposite of `ipv6`; use that.
+      # The old opposite of `ipv6`; use `ipv6`.
       # (ZMQ_IPV4ONLY; since libzmq 3.0; for later binds and connects.)
       # @param value [Boolean] default true
       # @raise [OptionError] when the value is not allowed
@@ -296,7 +296,7 @@ module Godwit
         set(:ipv4_only, value)
       end
 
-      # A message for a peer that is not there raises UnreachableError instead of vanishing.
+      # A message for a peer that is not connected raises UnreachableError; otherwise it is dropped.
       # (ZMQ_ROUTER_MANDATORY; ROUTER only; since libzmq 3.2; takes effect at once.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
@@ -324,14 +324,14 @@ module Godwit
         set(:tcp_keepalive, value)
       end
 
-      # Unanswered probes after which TCP gives a connection up.
+      # Unanswered probes after which TCP closes a connection.
       # (ZMQ_TCP_KEEPALIVE_CNT; since libzmq 3.2; for later binds and connects.)
       # @return [Integer, nil] probes, from 0; nil: the operating system's own; default nil
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def tcp_keepalive_count = get(:tcp_keepalive_count)
 
-      # Unanswered probes after which TCP gives a connection up.
+      # Unanswered probes after which TCP closes a connection.
       # (ZMQ_TCP_KEEPALIVE_CNT; since libzmq 3.2; for later binds and connects.)
       # @param value [Integer, nil] probes, from 0; nil: the operating system's own; default nil
       # @raise [OptionError] when the value is not allowed
@@ -375,7 +375,7 @@ module Godwit
         set(:tcp_keepalive_interval, value)
       end
 
-      # Add an address or CIDR block that may connect over TCP (old; ZAP does this better).
+      # Add an address or CIDR block that may connect over TCP (old; use ZAP).
       # (ZMQ_TCP_ACCEPT_FILTER; since libzmq 3.2; for later binds and connects.)
       # @param value [String, nil] 1 to 255 bytes, an IP address or CIDR block such as 10.0.0.0/8; nil: drop all filters
       # @raise [OptionError] when the value is not allowed
@@ -385,7 +385,7 @@ module Godwit
         set(:tcp_accept_filter, value)
       end
 
-      # Queue messages for completed connections only, so none waits for a peer that may never come.
+      # Queue messages only for completed connections, so no message waits for a peer that may never connect.
       # (ZMQ_IMMEDIATE; since libzmq 4.0; for later binds and connects.)
       # @return [Boolean] default false
       # @raise [ClosedError] after close
@@ -393,7 +393,7 @@ module Godwit
       def immediate = get(:immediate)
       alias_method :immediate?, :immediate
 
-      # Queue messages for completed connections only, so none waits for a peer that may never come.
+      # Queue messages only for completed connections, so no message waits for a peer that may never connect.
       # (ZMQ_IMMEDIATE; since libzmq 4.0; for later binds and connects.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
@@ -403,7 +403,7 @@ module Godwit
         set(:immediate, value)
       end
 
-      # Pass on every subscription, duplicates too; it also turns `xpub_verboser` off.
+      # Pass on every subscription, also duplicates; this turns `xpub_verboser` off.
       # (ZMQ_XPUB_VERBOSE; XPUB only; since libzmq 3.2; takes effect at once.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
@@ -441,7 +441,7 @@ module Godwit
         set(:ipv6, value)
       end
 
-      # The security mechanism that the options set so far lead to.
+      # The security mechanism that results from the options.
       # (ZMQ_MECHANISM; since libzmq 4.0.)
       # @return [Symbol] `:null`, `:plain`, `:curve`, `:gssapi`; default `:null`
       # @raise [ClosedError] after close
@@ -552,14 +552,14 @@ module Godwit
         set(:curve_secret_key, value)
       end
 
-      # Public key of the server that this client trusts; setting it makes the socket a client, whatever `curve_server` said.
+      # Public key of the server that this client trusts; setting it makes the socket a client, even after `curve_server`.
       # (ZMQ_CURVE_SERVERKEY; since libzmq 4.0; in builds with curve only; for later binds and connects.)
       # @return [String, nil] 40 characters of Z85 or 32 raw bytes; nil: not set; default nil
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def curve_server_key = get(:curve_server_key)
 
-      # Public key of the server that this client trusts; setting it makes the socket a client, whatever `curve_server` said.
+      # Public key of the server that this client trusts; setting it makes the socket a client, even after `curve_server`.
       # (ZMQ_CURVE_SERVERKEY; since libzmq 4.0; in builds with curve only; for later binds and connects.)
       # @param value [String] 40 characters of Z85 or 32 raw bytes; default nil
       # @raise [CurveKeyError] when the value is not allowed
@@ -569,7 +569,7 @@ module Godwit
         set(:curve_server_key, value)
       end
 
-      # Send an empty message on each new connection, so that a ROUTER learns of this peer at once.
+      # Send an empty message on each new connection, so that a ROUTER knows this peer at once.
       # (ZMQ_PROBE_ROUTER; REQ, DEALER, ROUTER only; since libzmq 4.0; takes effect at once.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
@@ -579,7 +579,7 @@ module Godwit
         set(:probe_router, value)
       end
 
-      # Number the requests, and drop replies to any but the latest.
+      # Number the requests, and drop every reply except the one to the latest request.
       # (ZMQ_REQ_CORRELATE; REQ only; since libzmq 4.0; takes effect at once.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
@@ -589,7 +589,7 @@ module Godwit
         set(:correlate, value)
       end
 
-      # Allow a new request before the reply to the last; set `correlate` with it.
+      # Allow a new request before the reply to the last one; set `correlate` as well.
       # (ZMQ_REQ_RELAXED; REQ only; since libzmq 4.0; takes effect at once.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
@@ -599,7 +599,7 @@ module Godwit
         set(:relaxed, value)
       end
 
-      # Keep only the newest message; high-water marks no longer count, and messages must be of one frame.
+      # Keep only the newest message. High-water marks have no effect, and messages must have one frame.
       # (ZMQ_CONFLATE; DEALER, PUB, PULL, PUSH, SUB only; since libzmq 4.0; for later binds and connects.)
       # @return [Boolean] default false
       # @raise [ClosedError] after close
@@ -607,7 +607,7 @@ module Godwit
       def conflate = get(:conflate)
       alias_method :conflate?, :conflate
 
-      # Keep only the newest message; high-water marks no longer count, and messages must be of one frame.
+      # Keep only the newest message. High-water marks have no effect, and messages must have one frame.
       # (ZMQ_CONFLATE; DEALER, PUB, PULL, PUSH, SUB only; since libzmq 4.0; for later binds and connects.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
@@ -634,7 +634,7 @@ module Godwit
         set(:zap_domain, value)
       end
 
-      # A newcomer with a routing id in use takes it over; else it is refused.
+      # A new peer with a routing id in use takes it over; otherwise it is refused.
       # (ZMQ_ROUTER_HANDOVER; ROUTER, REP only; since libzmq 4.1; takes effect at once.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
@@ -661,7 +661,7 @@ module Godwit
         set(:tos, value)
       end
 
-      # Add a process that may connect over ipc (old; ZAP does this better).
+      # Add a process that may connect over ipc (old; use ZAP).
       # (ZMQ_IPC_FILTER_PID; since libzmq 4.1; for later binds and connects.)
       # @param value [Integer, nil] process id; nil: drop all filters
       # @raise [OptionError] when the value is not allowed
@@ -671,7 +671,7 @@ module Godwit
         set(:ipc_filter_pid, value)
       end
 
-      # Add a user that may connect over ipc (old; ZAP does this better).
+      # Add a user that may connect over ipc (old; use ZAP).
       # (ZMQ_IPC_FILTER_UID; since libzmq 4.1; for later binds and connects.)
       # @param value [Integer, nil] user id; nil: drop all filters
       # @raise [OptionError] when the value is not allowed
@@ -681,7 +681,7 @@ module Godwit
         set(:ipc_filter_uid, value)
       end
 
-      # Add a group that may connect over ipc (old; ZAP does this better).
+      # Add a group that may connect over ipc (old; use ZAP).
       # (ZMQ_IPC_FILTER_GID; since libzmq 4.1; for later binds and connects.)
       # @param value [Integer, nil] group id; nil: drop all filters
       # @raise [OptionError] when the value is not allowed
@@ -691,7 +691,7 @@ module Godwit
         set(:ipc_filter_gid, value)
       end
 
-      # The name that the peer of the next `connect` gets here, so that it can be written to at once. Each name once in a socket's life; on a ROUTER only before any `bind`, and before any `connect` without one.
+      # The routing id of the peer of the next `connect`, so that messages can be sent to it at once. A socket may use each name once; on a ROUTER it must precede every `bind`, and every `connect` without a name.
       # (ZMQ_CONNECT_ROUTING_ID; ROUTER, STREAM only; since libzmq 4.1; for later binds and connects.)
       # @param value [String] 1 to 255 bytes, first byte not zero
       # @raise [OptionError] when the value is not allowed
@@ -736,14 +736,14 @@ module Godwit
         set(:gssapi_principal, value)
       end
 
-      # Principal of the GSSAPI server that a client means to reach.
+      # Principal of the GSSAPI server to which a client connects.
       # (ZMQ_GSSAPI_SERVICE_PRINCIPAL; since libzmq 4.1; in builds with gssapi only; for later binds and connects.)
       # @return [String, nil] 1 to 255 bytes; nil: not set; default nil
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def gssapi_service_principal = get(:gssapi_service_principal)
 
-      # Principal of the GSSAPI server that a client means to reach.
+      # Principal of the GSSAPI server to which a client connects.
       # (ZMQ_GSSAPI_SERVICE_PRINCIPAL; since libzmq 4.1; in builds with gssapi only; for later binds and connects.)
       # @param value [String] 1 to 255 bytes; default nil
       # @raise [OptionError] when the value is not allowed
@@ -771,14 +771,14 @@ module Godwit
         set(:gssapi_plaintext, value)
       end
 
-      # A connection whose handshake takes longer is dropped. 0 means no limit.
+      # libzmq drops a connection whose handshake takes longer. 0 means no limit.
       # (ZMQ_HANDSHAKE_IVL; since libzmq 4.1; for later binds and connects.)
       # @return [Float, nil] seconds, from 0; nil: forever; default 30
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def handshake_timeout = get(:handshake_timeout)
 
-      # A connection whose handshake takes longer is dropped. 0 means no limit.
+      # libzmq drops a connection whose handshake takes longer. 0 means no limit.
       # (ZMQ_HANDSHAKE_IVL; since libzmq 4.1; for later binds and connects.)
       # @param value [Float, Integer, nil] seconds, from 0; nil: forever; default 30
       # @raise [OptionError] when the value is not allowed
@@ -845,7 +845,7 @@ module Godwit
         set(:stream_notify, value)
       end
 
-      # Deliver what does not match a subscription; publisher and subscribers must agree.
+      # Deliver messages that match no subscription; publisher and subscribers must have the same setting.
       # (ZMQ_INVERT_MATCHING; PUB, XPUB, SUB only; since libzmq 4.2; for later binds and connects.)
       # @return [Boolean] default false
       # @raise [ClosedError] after close
@@ -853,7 +853,7 @@ module Godwit
       def invert_matching = get(:invert_matching)
       alias_method :invert_matching?, :invert_matching
 
-      # Deliver what does not match a subscription; publisher and subscribers must agree.
+      # Deliver messages that match no subscription; publisher and subscribers must have the same setting.
       # (ZMQ_INVERT_MATCHING; PUB, XPUB, SUB only; since libzmq 4.2; for later binds and connects.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
@@ -880,14 +880,14 @@ module Godwit
         set(:heartbeat_interval, value)
       end
 
-      # After this long without traffic the peer shall drop the connection; tenths of a second.
+      # Time without traffic after which the peer drops the connection; tenths of a second.
       # (ZMQ_HEARTBEAT_TTL; since libzmq 4.2; for later binds and connects.)
       # @return [Float, nil] seconds, 0 to 6553.5; nil: the peer decides; default nil
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def heartbeat_ttl = get(:heartbeat_ttl)
 
-      # After this long without traffic the peer shall drop the connection; tenths of a second.
+      # Time without traffic after which the peer drops the connection; tenths of a second.
       # (ZMQ_HEARTBEAT_TTL; since libzmq 4.2; for later binds and connects.)
       # @param value [Float, Integer, nil] seconds, 0 to 6553.5; nil: the peer decides; default nil
       # @raise [OptionError] when the value is not allowed
@@ -897,14 +897,14 @@ module Godwit
         set(:heartbeat_ttl, value)
       end
 
-      # A connection silent for so long after a ping is dropped. Once set it cannot be unset.
+      # Time without traffic after a ping, after which libzmq drops the connection. Once set, it cannot be unset.
       # (ZMQ_HEARTBEAT_TIMEOUT; since libzmq 4.2; for later binds and connects.)
       # @return [Float, nil] seconds, from 0; nil: the same as heartbeat_interval; default nil
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def heartbeat_timeout = get(:heartbeat_timeout)
 
-      # A connection silent for so long after a ping is dropped. Once set it cannot be unset.
+      # Time without traffic after a ping, after which libzmq drops the connection. Once set, it cannot be unset.
       # (ZMQ_HEARTBEAT_TIMEOUT; since libzmq 4.2; for later binds and connects.)
       # @param value [Float, Integer] seconds, from 0; default nil
       # @raise [OptionError] when the value is not allowed
@@ -914,7 +914,7 @@ module Godwit
         set(:heartbeat_timeout, value)
       end
 
-      # Pass on every subscription and unsubscription, duplicates too.
+      # Pass on every subscription and unsubscription, also duplicates.
       # (ZMQ_XPUB_VERBOSER; XPUB only; since libzmq 4.2; takes effect at once.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
@@ -924,14 +924,14 @@ module Godwit
         set(:xpub_verboser, value)
       end
 
-      # How long one TCP connection attempt may take. 0 means no limit but the operating system's own.
+      # How long one TCP connection attempt may take. 0 means the operating system's own limit.
       # (ZMQ_CONNECT_TIMEOUT; since libzmq 4.2; for later binds and connects.)
       # @return [Float, nil] seconds, from 0; nil: the operating system's own; default nil
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def connect_timeout = get(:connect_timeout)
 
-      # How long one TCP connection attempt may take. 0 means no limit but the operating system's own.
+      # How long one TCP connection attempt may take. 0 means the operating system's own limit.
       # (ZMQ_CONNECT_TIMEOUT; since libzmq 4.2; for later binds and connects.)
       # @param value [Float, Integer, nil] seconds, from 0; nil: the operating system's own; default nil
       # @raise [OptionError] when the value is not allowed
@@ -958,7 +958,7 @@ module Godwit
         set(:tcp_max_retransmit_time, value)
       end
 
-      # Whether libzmq itself locks this socket type (some draft types); Godwit's sockets may be shared in any case.
+      # Whether libzmq itself locks this socket type (some draft types). Threads may share all of Godwit's sockets.
       # (ZMQ_THREAD_SAFE; since libzmq 4.2.)
       # @return [Boolean] default false
       # @raise [ClosedError] after close
@@ -983,7 +983,7 @@ module Godwit
         set(:multicast_max_tpdu, value)
       end
 
-      # Buffer size of a VMCI connection (libzmq documents a getter, but has none).
+      # Buffer size of a VMCI connection. (libzmq documents a getter, but does not have it.)
       # (ZMQ_VMCI_BUFFER_SIZE; since libzmq 4.2; in builds with vmci only; for later binds and connects.)
       # @param value [Integer] bytes
       # @raise [OptionError] when the value is not allowed
@@ -1023,14 +1023,14 @@ module Godwit
         set(:vmci_connect_timeout, value)
       end
 
-      # A stream socket that listens already, for `bind` to take connections from (systemd socket activation). libzmq gets a duplicate; close yours when you need it no more.
+      # A listening stream socket, from which `bind` accepts connections (systemd socket activation). libzmq gets a duplicate; close your descriptor when you no longer need it.
       # (ZMQ_USE_FD; since libzmq 4.2; for later binds and connects.)
       # @return [Integer, nil] descriptor, from 0; nil: open one; default nil
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def use_fd = get(:use_fd)
 
-      # A stream socket that listens already, for `bind` to take connections from (systemd socket activation). libzmq gets a duplicate; close yours when you need it no more.
+      # A listening stream socket, from which `bind` accepts connections (systemd socket activation). libzmq gets a duplicate; close your descriptor when you no longer need it.
       # (ZMQ_USE_FD; since libzmq 4.2; for later binds and connects.)
       # @param value [Integer, nil] descriptor, from 0; nil: open one; default nil
       # @raise [OptionError] when the value is not allowed
@@ -1040,14 +1040,14 @@ module Godwit
         set(:use_fd, value)
       end
 
-      # How `gssapi_principal` is to be read.
+      # The name type of `gssapi_principal`.
       # (ZMQ_GSSAPI_PRINCIPAL_NAMETYPE; since libzmq 4.3; in builds with gssapi only; for later binds and connects.)
       # @return [Symbol] `:host_based`, `:user_name`, `:krb5_principal`; default `:host_based`
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def gssapi_principal_name_type = get(:gssapi_principal_name_type)
 
-      # How `gssapi_principal` is to be read.
+      # The name type of `gssapi_principal`.
       # (ZMQ_GSSAPI_PRINCIPAL_NAMETYPE; since libzmq 4.3; in builds with gssapi only; for later binds and connects.)
       # @param value [Symbol] `:host_based`, `:user_name`, `:krb5_principal`; default `:host_based`
       # @raise [OptionError] when the value is not allowed
@@ -1057,14 +1057,14 @@ module Godwit
         set(:gssapi_principal_name_type, value)
       end
 
-      # How `gssapi_service_principal` is to be read.
+      # The name type of `gssapi_service_principal`.
       # (ZMQ_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE; since libzmq 4.3; in builds with gssapi only; for later binds and connects.)
       # @return [Symbol] `:host_based`, `:user_name`, `:krb5_principal`; default `:host_based`
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def gssapi_service_principal_name_type = get(:gssapi_service_principal_name_type)
 
-      # How `gssapi_service_principal` is to be read.
+      # The name type of `gssapi_service_principal`.
       # (ZMQ_GSSAPI_SERVICE_PRINCIPAL_NAMETYPE; since libzmq 4.3; in builds with gssapi only; for later binds and connects.)
       # @param value [Symbol] `:host_based`, `:user_name`, `:krb5_principal`; default `:host_based`
       # @raise [OptionError] when the value is not allowed
@@ -1091,7 +1091,7 @@ module Godwit
         set(:bind_to_device, value)
       end
 
-      # Refuse ZAP without a `zap_domain`, as RFC 27 says.
+      # Refuse ZAP without a `zap_domain`, as RFC 27 requires.
       # (ZMQ_ZAP_ENFORCE_DOMAIN; since libzmq 4.3; draft; for later binds and connects.)
       # @return [Boolean] default false
       # @raise [ClosedError] after close
@@ -1099,7 +1099,7 @@ module Godwit
       def zap_enforce_domain = get(:zap_enforce_domain)
       alias_method :zap_enforce_domain?, :zap_enforce_domain
 
-      # Refuse ZAP without a `zap_domain`, as RFC 27 says.
+      # Refuse ZAP without a `zap_domain`, as RFC 27 requires.
       # (ZMQ_ZAP_ENFORCE_DOMAIN; since libzmq 4.3; draft; for later binds and connects.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
@@ -1109,7 +1109,7 @@ module Godwit
         set(:zap_enforce_domain, value)
       end
 
-      # Faster TCP over loopback on Windows; of no effect elsewhere.
+      # Faster TCP over loopback on Windows; no effect elsewhere.
       # (ZMQ_LOOPBACK_FASTPATH; since libzmq 4.3; draft; for later binds and connects.)
       # @return [Boolean] default false
       # @raise [ClosedError] after close
@@ -1117,7 +1117,7 @@ module Godwit
       def loopback_fast_path = get(:loopback_fast_path)
       alias_method :loopback_fast_path?, :loopback_fast_path
 
-      # Faster TCP over loopback on Windows; of no effect elsewhere.
+      # Faster TCP over loopback on Windows; no effect elsewhere.
       # (ZMQ_LOOPBACK_FASTPATH; since libzmq 4.3; draft; for later binds and connects.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
@@ -1216,14 +1216,14 @@ module Godwit
         set(:socks_password, value)
       end
 
-      # Most that one system call of the I/O thread reads; best left alone.
+      # Maximum number of bytes that one system call of the I/O thread reads; keep the default.
       # (ZMQ_IN_BATCH_SIZE; since libzmq 4.3.3; draft, in builds with drafts only; for later binds and connects.)
       # @return [Integer] bytes, from 1; default 8192
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def in_batch_size = get(:in_batch_size)
 
-      # Most that one system call of the I/O thread reads; best left alone.
+      # Maximum number of bytes that one system call of the I/O thread reads; keep the default.
       # (ZMQ_IN_BATCH_SIZE; since libzmq 4.3.3; draft, in builds with drafts only; for later binds and connects.)
       # @param value [Integer] bytes, from 1; default 8192
       # @raise [OptionError] when the value is not allowed
@@ -1233,14 +1233,14 @@ module Godwit
         set(:in_batch_size, value)
       end
 
-      # Most that one system call of the I/O thread writes; best left alone.
+      # Maximum number of bytes that one system call of the I/O thread writes; keep the default.
       # (ZMQ_OUT_BATCH_SIZE; since libzmq 4.3.3; draft, in builds with drafts only; for later binds and connects.)
       # @return [Integer] bytes, from 1; default 8192
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def out_batch_size = get(:out_batch_size)
 
-      # Most that one system call of the I/O thread writes; best left alone.
+      # Maximum number of bytes that one system call of the I/O thread writes; keep the default.
       # (ZMQ_OUT_BATCH_SIZE; since libzmq 4.3.3; draft, in builds with drafts only; for later binds and connects.)
       # @param value [Integer] bytes, from 1; default 8192
       # @raise [OptionError] when the value is not allowed
@@ -1310,14 +1310,14 @@ module Godwit
         set(:only_first_subscribe, value)
       end
 
-      # What ends the attempts to reconnect; `after_disconnect` needs libzmq 4.3.5.
+      # The events that end the attempts to reconnect; `after_disconnect` needs libzmq 4.3.5.
       # (ZMQ_RECONNECT_STOP; since libzmq 4.3.3; draft; for later binds and connects.)
       # @return [Array<Symbol>] `:connection_refused`, `:handshake_failed`, `:after_disconnect`; default []
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def reconnect_stop = get(:reconnect_stop)
 
-      # What ends the attempts to reconnect; `after_disconnect` needs libzmq 4.3.5.
+      # The events that end the attempts to reconnect; `after_disconnect` needs libzmq 4.3.5.
       # (ZMQ_RECONNECT_STOP; since libzmq 4.3.3; draft; for later binds and connects.)
       # @param value [Array<Symbol>] `:connection_refused`, `:handshake_failed`, `:after_disconnect`; default []
       # @raise [OptionError] when the value is not allowed
@@ -1337,7 +1337,7 @@ module Godwit
         set(:hello_message, value)
       end
 
-      # A message received here when a peer that connected to us goes.
+      # A message that this socket receives when a peer that connected to it disconnects.
       # (ZMQ_DISCONNECT_MSG; ROUTER, SERVER, PEER only; since libzmq 4.3.3; draft, in builds with drafts only; for later binds and connects.)
       # @param value [String, nil] 1 to 1048576 bytes; nil: none
       # @raise [OptionError] when the value is not allowed
@@ -1374,7 +1374,7 @@ module Godwit
         set(:busy_poll, value)
       end
 
-      # A message received here when a peer that we connected to is lost for a while.
+      # A message that this socket receives when the connection to a peer is lost temporarily.
       # (ZMQ_HICCUP_MSG; DEALER, CLIENT, PEER only; since libzmq 4.3.5; draft, in builds with drafts only; for later binds and connects.)
       # @param value [String, nil] 1 to 1048576 bytes; nil: none
       # @raise [OptionError] when the value is not allowed
@@ -1384,7 +1384,7 @@ module Godwit
         set(:hiccup_message, value)
       end
 
-      # Send every unsubscription upstream, not only the last of a topic.
+      # Send every unsubscription upstream, not only the last one of a topic.
       # (ZMQ_XSUB_VERBOSE_UNSUBSCRIBE; XSUB only; since libzmq 4.3.5; draft, in builds with drafts only; takes effect at once.)
       # @param value [Boolean] default false
       # @raise [OptionError] when the value is not allowed
@@ -1487,14 +1487,14 @@ module Godwit
         set(:norm_block_size, value)
       end
 
-      # Most parity segments that a NORM sender computes for one block.
+      # Maximum number of parity segments that a NORM sender computes for one block.
       # (ZMQ_NORM_NUM_PARITY; since libzmq 4.3.5; draft, in builds with drafts only; in builds with norm only; for later binds and connects.)
       # @return [Integer] segments, 0 to 254; default 4
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def norm_parity = get(:norm_parity)
 
-      # Most parity segments that a NORM sender computes for one block.
+      # Maximum number of parity segments that a NORM sender computes for one block.
       # (ZMQ_NORM_NUM_PARITY; since libzmq 4.3.5; draft, in builds with drafts only; in builds with norm only; for later binds and connects.)
       # @param value [Integer] segments, 0 to 254; default 4
       # @raise [OptionError] when the value is not allowed
@@ -1504,14 +1504,14 @@ module Godwit
         set(:norm_parity, value)
       end
 
-      # Parity segments that a NORM sender adds to each block unasked.
+      # Parity segments that a NORM sender adds to each block without a request.
       # (ZMQ_NORM_NUM_AUTOPARITY; since libzmq 4.3.5; draft, in builds with drafts only; in builds with norm only; for later binds and connects.)
       # @return [Integer] segments, 0 to 254; default 0
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_getsockopt.html
       def norm_auto_parity = get(:norm_auto_parity)
 
-      # Parity segments that a NORM sender adds to each block unasked.
+      # Parity segments that a NORM sender adds to each block without a request.
       # (ZMQ_NORM_NUM_AUTOPARITY; since libzmq 4.3.5; draft, in builds with drafts only; in builds with norm only; for later binds and connects.)
       # @param value [Integer] segments, 0 to 254; default 0
       # @raise [OptionError] when the value is not allowed
@@ -1542,14 +1542,14 @@ module Godwit
 
     # Readers and writers of the context options; all call `get` and `set`. Usable from any thread or fiber.
     module ContextAccessors
-      # Number of I/O threads; 0 is enough for inproc alone.
+      # Number of I/O threads; 0 is enough if all sockets use inproc.
       # (ZMQ_IO_THREADS; since libzmq 3.2; set it before the first socket.)
       # @return [Integer] threads, 0 to 256; default 1
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_ctx_get.html
       def io_threads = get(:io_threads)
 
-      # Number of I/O threads; 0 is enough for inproc alone.
+      # Number of I/O threads; 0 is enough if all sockets use inproc.
       # (ZMQ_IO_THREADS; since libzmq 3.2; set it before the first socket.)
       # @param value [Integer] threads, 0 to 256; default 1
       # @raise [OptionError] when the value is not allowed
@@ -1576,14 +1576,14 @@ module Godwit
         set(:max_sockets, value)
       end
 
-      # How many sockets this libzmq allows, those that Godwit opens for itself included.
+      # How many sockets this libzmq allows, including those that Godwit opens internally.
       # (ZMQ_SOCKET_LIMIT; since libzmq 4.1.)
       # @return [Integer] sockets; default 65535
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_ctx_get.html
       def socket_limit = get(:socket_limit)
 
-      # Scheduling priority of the I/O threads; what counts depends on `thread_sched_policy`.
+      # Scheduling priority of the I/O threads; its meaning depends on `thread_sched_policy`.
       # (ZMQ_THREAD_PRIORITY; since libzmq 4.1; set it before the first socket.)
       # @param value [Integer] from 0
       # @raise [OptionError] when the value is not allowed
@@ -1610,14 +1610,14 @@ module Godwit
         set(:thread_sched_policy, value)
       end
 
-      # Largest message that may be sent through the context.
+      # Size of the largest message that the context's sockets may send.
       # (ZMQ_MAX_MSGSZ; since libzmq 4.2; set it before the first socket.)
       # @return [Integer] bytes, from 0; default 2147483647
       # @raise [ClosedError] after close
       # @see https://libzmq.readthedocs.io/en/latest/zmq_ctx_get.html
       def max_message_size = get(:max_message_size)
 
-      # Largest message that may be sent through the context.
+      # Size of the largest message that the context's sockets may send.
       # (ZMQ_MAX_MSGSZ; since libzmq 4.2; set it before the first socket.)
       # @param value [Integer] bytes, from 0; default 2147483647
       # @raise [OptionError] when the value is not allowed
@@ -1634,7 +1634,7 @@ module Godwit
       # @see https://libzmq.readthedocs.io/en/latest/zmq_ctx_get.html
       def message_struct_size = get(:message_struct_size)
 
-      # Let the I/O threads run on this CPU (and others added); none added means any.
+      # Let the I/O threads run on this CPU (and on others added). Without any, they run on all CPUs.
       # (ZMQ_THREAD_AFFINITY_CPU_ADD; since libzmq 4.3; set it before the first socket.)
       # @param value [Integer] CPU, 0 to 1023
       # @raise [OptionError] when the value is not allowed
@@ -1644,7 +1644,7 @@ module Godwit
         set(:thread_affinity_add, value)
       end
 
-      # Take back a CPU that was added.
+      # Remove an added CPU.
       # (ZMQ_THREAD_AFFINITY_CPU_REMOVE; since libzmq 4.3; set it before the first socket.)
       # @param value [Integer] CPU, 0 to 1023
       # @raise [OptionError] when the value is not allowed
@@ -1664,7 +1664,7 @@ module Godwit
         set(:thread_name_prefix, value)
       end
 
-      # Received messages share the I/O thread's buffer instead of being copied; false saves memory with many small ones.
+      # Received messages share the I/O thread's buffer and are not copied; false saves memory with many small messages.
       # (ZMQ_ZERO_COPY_RECV; since libzmq 4.3; draft; set it before the first socket.)
       # @return [Boolean] default true
       # @raise [ClosedError] after close
@@ -1672,7 +1672,7 @@ module Godwit
       def zero_copy_recv = get(:zero_copy_recv)
       alias_method :zero_copy_recv?, :zero_copy_recv
 
-      # Received messages share the I/O thread's buffer instead of being copied; false saves memory with many small ones.
+      # Received messages share the I/O thread's buffer and are not copied; false saves memory with many small messages.
       # (ZMQ_ZERO_COPY_RECV; since libzmq 4.3; draft; set it before the first socket.)
       # @param value [Boolean] default true
       # @raise [OptionError] when the value is not allowed
@@ -1700,7 +1700,7 @@ module Godwit
         set(:ipv6, value)
       end
 
-      # False gives new sockets a linger of 0, where libzmq's own default is forever; Godwit sets linger itself.
+      # False gives new sockets a linger of 0; libzmq's own default is forever. Godwit sets linger itself.
       # (ZMQ_BLOCKY; since libzmq 4.2; set it before the first socket.)
       # @return [Boolean] default true
       # @raise [ClosedError] after close
@@ -1708,7 +1708,7 @@ module Godwit
       def blocky = get(:blocky)
       alias_method :blocky?, :blocky
 
-      # False gives new sockets a linger of 0, where libzmq's own default is forever; Godwit sets linger itself.
+      # False gives new sockets a linger of 0; libzmq's own default is forever. Godwit sets linger itself.
       # (ZMQ_BLOCKY; since libzmq 4.2; set it before the first socket.)
       # @param value [Boolean] default true
       # @raise [OptionError] when the value is not allowed

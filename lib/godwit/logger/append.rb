@@ -4,14 +4,12 @@ require_relative "folder"
 
 module Godwit
   class Logger < ::Logger
-    # Appends to a file whole or not at all: {Sink}, {SegmentedLog} and a receiver's journal.
+    # Writes to the files of {Sink}, {SegmentedLog} and {Journal}; the caller removes torn bytes.
     # @private
     module Append
       class << self
-        # @param bytes [String]
         # @param fsync [Boolean] fdatasync(2) afterwards
-        # @yieldparam error [SystemCallError]
-        # @yieldparam done [Integer] bytes that are in the file: the block takes them back
+        # @yieldparam done [Integer] bytes that are in the file, which the block has to remove
         # @raise [SystemCallError] after the block, unless that raises another
         def write(file, bytes, fsync:)
           done = 0

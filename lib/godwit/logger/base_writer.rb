@@ -2,12 +2,12 @@
 
 module Godwit
   class Logger < ::Logger
-    # What {Writer} and {DurableWriter} have in common: whose they are, and how they end.
+    # What {Sender} and {DurableWriter} have in common: their process, and how they end.
     # @private
     class BaseWriter
-      # @param warnings [#call]
       def initialize(settings, warnings)
         @settings = settings
+        @plain = settings.plain?
         @warnings = warnings
         @pid = Process.pid
         @starting = Mutex.new
@@ -16,61 +16,61 @@ module Godwit
         @last_error = nil
       end
 
-      attr_reader :encoder, :last_error
-
+      # @return [BoundedQueue, DurableWriter] takes entries
+      attr_reader :queue
+      attr_reader :sequence
+      def plain? = @plain
       def own? = @pid == Process.pid
-
-      # @return [Boolean] whether it is this process's, and not closed
       def at_work? = own? && !@closing
-
-      # @return [Boolean] whether linger was over before all had gone, or was acknowledged
+      # @return [Boolean] whether linger ended before all records were sent or acknowledged
       def incomplete? = @incomplete
-
-      # Goes on for one that had to end.
-      def inherit(writer)
-      end
-
+      # Opens what may fail at once, such as an address in use.
+      def open = nil
+      # Takes over the counts of a writer that had to end.
+      def inherit(_writer) = nil
       # A record came after the close.
       def count_late = @drops.late
 
-      # Callers, without a lock.
-      # @param entry [Array] see {Encoder}
-      def drop(entry) = @drops.drop(entry[0])
-
-      # @return [Boolean] whether there is nothing left to do for it in this process: another thread
-      #   may be about to end it, or an interrupt have cut that short
+      # @return [Boolean] whether nothing is left to do in this process: not yet while another
+      #   thread closes it, or after an interrupted close
       def ended? = !own? || (@finished && !@ending.locked?)
 
-      # Lets what is there go, or be acknowledged, for linger; tells what did not, or is kept for
-      # the next start. One thread does, others wait for it. After an interrupt the next call goes
-      # on.
-      # @param start [Float] from when linger counts
-      # @param most [Numeric] seconds, where they are less than linger
+      # Sends what is there for linger seconds at most, and warns of the rest. Other threads wait
+      # for the first that closes. After an interrupt the next call goes on.
+      # @param start [Float] when linger begins
+      # @param most [Numeric] seconds, if less than linger
       def close(start = Timeout.now, most = @settings.linger)
         return if !own? || Thread.current.equal?(@thread)
         stop
-        alone do
-          # A thread that is about to begin must not come after the end.
+        ended = first_with(@ending) do
+          # A thread that is about to start must not come after the end.
           Thread.pass while @starting.locked? && !@starting.owned?
           finish(start + [@settings.linger, most].min) unless @finished
         end
+        @ending.synchronize { nil } unless ended
       rescue ThreadError
-        nil # a trap handler, in the midst of another's close
+        nil # a trap handler that interrupted another close
+      end
+
+      # Remembers an error, or a text that tells one, and warns of it.
+      def trouble(error)
+        text = error
+        if error.is_a?(Exception)
+          text = "#{error.message} (#{error.class})"
+        else
+          error = StateError.new(text, operation: :log, endpoint: @settings.endpoint)
+        end
+        @last_error = error
+        @warnings.call(text)
       end
 
       private
 
-      # One thread ends it, others wait for that.
-      # @raise [ThreadError] in a trap handler, in the midst of another's end
-      def alone(&block)
-        first_with(@ending, &block) or @ending.synchronize { nil }
-      end
-
-      # Runs the block unless another thread has the lock, also in a trap handler. An interrupt
-      # between the two must not leave it locked.
+      # Runs the block unless another thread has the lock. A trap handler may do this too.
       # @return [Boolean] whether it ran
       def first_with(lock)
         mine = false
+        # An interrupt between the two must not leave the lock locked.
         Thread.handle_interrupt(Object => :never) { mine = lock.try_lock }
         yield if mine
         mine

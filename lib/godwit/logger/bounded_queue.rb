@@ -2,156 +2,171 @@
 
 module Godwit
   class Logger < ::Logger
-    # The bounded queue between callers and the sender, and what callers do when it is full. Callers
-    # take no lock unless it is: then they wait, which a trap handler cannot.
+    # The queue between callers and the sender, and what callers do when it is full. Callers take a
+    # lock only to wait, which a trap handler cannot.
     # @private
-    class BoundedQueue
-      # Entries after which a caller lets the sender have its turn. With Ruby's own time slices tens
-      # of thousands pile up, grow old and go through the collector: 11 microseconds a record
-      # instead of 7.
+    class BoundedQueue < Native::LogQueue
+      # Entries after which a caller yields to the sender. With Ruby's own time slices tens of
+      # thousands pile up, grow old and go through the collector: 11 us a record instead of 7.
       PASS_EVERY = 256
-      # Seconds that a caller gives the sender while the socket accepts; again if it took something
-      # meanwhile, which other callers were quicker to make up for, and while the first connection
-      # is being made, but not more often than that.
+      # Seconds that a caller gives the sender, and how often: it waits again if the socket took
+      # something and other callers used the room, or while the first connection is being made.
       YIELD = 0.05
       YIELDS = 10
-      # Seconds in which callers give way in vain before they take the socket for mute. One reader
-      # of eight writers that flood it takes nothing of one of them for longer than YIELD, again and
-      # again.
+      # Seconds of such waits in vain until the socket counts as unresponsive. A reader that eight
+      # writers flood leaves one of them without progress for longer than YIELD.
       LONGEST_WAIT = 1.0
 
-      # @param records [Integer] bound
-      # @param bytes [Integer] bound
-      def initialize(records, bytes)
-        @queue = Native::LogQueue.new.open(records, bytes, PASS_EVERY)
-        @waiters = 0
+      def initialize(settings, drops)
+        self.open(settings.queue, settings.queue_byte_limit, PASS_EVERY)
+        @overflow = settings.overflow
+        @block_timeout = settings.block_timeout
+        @drops = drops
+        @waiters = @steps = @unresponsive_from = 0
         @stalled = @unresponsive = false
-        @unresponsive_from = @steps = 0
         @lock = Mutex.new
-        @freed = ConditionVariable.new
+        @changed = ConditionVariable.new
       end
 
-      # @return [Integer] entries
-      def size = @queue.size
-
-      def empty? = @queue.size.zero?
-
-      def full? = @queue.full?
+      def empty? = size.zero?
 
       # Callers.
-      # @return [Boolean] false: closed
-      def push(entry, bytes) = @queue.push(entry, bytes)
-
-      # Callers: has the sender tell when it has sent all that was pushed before.
-      # @return [Boolean] false: closed
-      def mark(mark)
-        push([nil, mark, nil, nil, "", nil, nil, nil], 0)
+      # @param entry [Array] see {Entry}
+      # @return [true, Symbol] :closed: nothing was done. true also for a record that was dropped
+      #   and counted
+      def push(entry)
+        return overflow(entry) if full?
+        append(entry) || :closed
       end
 
-      # Callers: gives up the oldest.
-      # @return [Array, nil] an entry
-      def shift
-        while (entry = @queue.shift)
-          return entry if entry[0]
-          entry[1].tell(true)
+      # Callers: wait until the sender has sent all earlier entries. Their token, an entry without a
+      # stream, gets the answer.
+      # @return [Boolean] false: not sent, or not in time
+      # @raise [ThreadError] in a trap handler
+      def flush(seconds)
+        token = [nil, nil]
+        @lock.synchronize do
+          return false unless append(token)
+          wait_until(seconds) { !token[1].nil? }
         end
+        token[1] || false
       end
 
-      # The sender: waits for one, takes what else is there.
+      # Tells the callers of {#flush} whether their entries were sent.
+      def answer(token, sent)
+        token[1] = sent
+        wake
+      end
+
+      # The sender: waits for an entry, and takes those that are there.
       # @return [Array<Array>, nil] nil: closed, and empty
       def take(most)
-        @queue.take(most)
+        super
       ensure
-        tell if @waiters.positive? && @queue.roomy?
+        wake if @waiters.positive? && roomy?
       end
 
       # The sender: the socket took something.
       def progress
         @steps += 1
-        @stalled = @unresponsive = @queue.stalled = false
+        @stalled = @unresponsive = self.stalled = false
         @waited_from = nil
       end
 
-      # The sender: it has to wait for the socket. Callers who see that it took nothing while they
-      # gave way take it for unresponsive, but not before that time. (How long the sender has waited
-      # tells nothing: it may have waited for Ruby's lock, which such callers hold.)
-      def stalled(unresponsive_from = 0)
+      # The sender has to wait for the socket, which callers may call unresponsive from that time
+      # on. How long the sender has waited does not count: it may wait for the GVL.
+      def stall(unresponsive_from = 0)
         @unresponsive_from = unresponsive_from
-        @stalled = @queue.stalled = true
+        @stalled = self.stalled = true
       end
 
-      # @return [Boolean] whether callers need not give way, since the socket takes nothing
+      # @return [Boolean] whether callers need not wait, since the socket takes nothing
       def unresponsive? = @unresponsive
 
-      # Callers: gives way to the sender while the socket accepts.
-      # @return [Boolean] whether there is room
-      def yield_turn
-        YIELDS.times do
-          return false if unresponsive?
-          before = @steps
-          return true if wait(YIELD, unresponsive: false)
-          break if @steps == before && unresponsive?
-        end
-        false
-      end
-
-      # Callers: waits until there is room.
-      # @param seconds [Numeric, nil] nil: for ever
-      # @param unresponsive [Boolean] whether also while the socket is unresponsive
-      # @return [Boolean] whether there is
-      def wait(seconds, unresponsive:)
-        before = @steps
-        finish = seconds && Timeout.now + seconds
-        @lock.synchronize do
-          @waiters += 1
-          until @queue.roomy? || @queue.closed?
-            left = finish && finish - Timeout.now
-            break if left && left <= 0 || !unresponsive && unresponsive?
-            @freed.wait(@lock, left)
-          end
-        ensure
-          @waiters -= 1
-        end
-        !@queue.full? || still_full(before)
-      rescue ThreadError # in a trap handler, which may not sleep
-        pass(before)
-      end
-
       def close
-        @queue.close
-        Thread.new { tell } if @waiters.positive? # who closes may be in a trap handler
+        super
+        wake if @waiters.positive?
       end
 
-      def closed? = @queue.closed?
-
-      # Once closed, and without a sender.
+      # Empties a closed queue that has no sender.
       # @return [Integer] how many records were still there
       def clear
         left = 0
-        while (entry = @queue.shift)
-          entry[0] ? left += 1 : entry[1].tell(false)
+        while (entry = shift)
+          entry[0] ? left += 1 : answer(entry, false)
         end
         left
       end
 
       private
 
-      def pass(before)
-        finish = Timeout.now + YIELD
-        Thread.pass while @queue.full? && !unresponsive? && Timeout.now < finish
-        !@queue.full? || still_full(before)
+      def overflow(entry)
+        return :closed if closed?
+        has_room = (@overflow == :block) ? room?(@block_timeout, patient: true) : yield_turn
+        return append(entry) || :closed if has_room || (@overflow == :drop_old && drop_oldest)
+        @drops.drop(entry[0])
+        true
       end
 
-      # Somebody gave way, and there is no room.
-      def still_full(before)
-        now = Timeout.now
-        return false if @steps != before
-        from = (@waited_from ||= now - YIELD)
-        @unresponsive = true if @stalled && now > @unresponsive_from && now - from > LONGEST_WAIT
+      def drop_oldest
+        while (entry = shift)
+          next answer(entry, true) unless entry[0]
+          @drops.drop(entry[0])
+          break
+        end
+        true
+      end
+
+      # Yields to the sender while the socket accepts.
+      def yield_turn
+        YIELDS.times do
+          before = @steps
+          return false if unresponsive?
+          return true if room?(YIELD, patient: false)
+          note_wait if @steps == before
+        end
         false
       end
 
-      def tell = @lock.synchronize { @freed.broadcast }
+      # Waits until there is room.
+      # @param patient [Boolean] whether to wait also while the socket is unresponsive
+      def room?(seconds, patient:)
+        @lock.synchronize do
+          wait_until(seconds) { roomy? || closed? || !patient && unresponsive? }
+        end
+        !full?
+      rescue ThreadError
+        false # a trap handler
+      end
+
+      # Needs the lock. A waiting caller counts itself before it looks, since the sender wakes
+      # callers only while some wait.
+      # @return [Boolean, nil] nil when time is up
+      def wait_until(seconds)
+        finish = seconds && Timeout.now + seconds
+        @waiters += 1
+        until yield
+          left = finish && finish - Timeout.now
+          return if left && left <= 0
+          @changed.wait(@lock, left)
+        end
+        true
+      ensure
+        @waiters -= 1
+      end
+
+      # A caller has waited, and the socket took nothing.
+      def note_wait
+        now = Timeout.now
+        from = (@waited_from ||= now - YIELD)
+        @unresponsive = true if @stalled && now > @unresponsive_from && now - from > LONGEST_WAIT
+      end
+
+      def wake
+        @lock.synchronize { @changed.broadcast }
+      rescue ThreadError # a trap handler
+        Thread.new { wake }
+      end
     end
     private_constant :BoundedQueue
   end

@@ -13,59 +13,50 @@ module Godwit
     #   control.statistics["lost"]
     #   control.last(100, level: "error+").each { |record| puts record }
     #
-    # **On the wire**, for other clients: a REQ (or a DEALER) sends one frame of JSON, of 65,536
-    # bytes at most, and gets
+    # **Wire format**, for other clients: a REQ (or a DEALER) sends one frame of JSON, of 65,536
+    # bytes at most, and receives
     #
-    #   {"ask":"stats"} # one frame: Broadcaster#statistics as JSON
-    #   {"ask":"last","n":100,"level":"error+","prog":["a","b"],"host":"web1","tag":"req-9"} #
-    #   {"frames":[3,1]}, then three frames of a record, one of a line # anything else #
-    #   {"error":"why"}
+    #   {"ask":"stats"}
+    #     # one frame: Broadcaster#statistics as JSON
+    #   {"ask":"last","n":100,"level":"error+","prog":["a","b"],"host":"web1","tag":"req-9"}
+    #     # {"frames":[3,1]}, then the three frames of a record, the one of a line
+    #   anything else
+    #     # {"error":"why"}
     #
-    # **Threads, fibers**: any may ask; one question at a time, others wait for their turn. Waits
-    # end as those of {Socket}. **Fork**: in a child every method raises {ForkedError}.
+    # **Threads, fibers**: any may ask; one question at a time, the others wait. Waits end as those
+    # of {Socket}. **Fork**: in a child every method raises {ForkedError}.
     class Control
       extend Keywords
 
-      # Makes one; it connects in the background.
+      # Connects in the background.
       # @param endpoint [String]
       # @param timeout [Integer, Float, nil] seconds that an answer may take; nil: for ever
-      # @param options [Hash] options of its socket, as {Socket#initialize}: `curve:`,
-      #   `server_key:`…
+      # @param options [Hash] of its socket, as {Socket#initialize}: `curve:`, `server_key:`…
       # @raise [Error] as {Socket.connect}
       def initialize(endpoint, timeout: 5, **options)
-        Timeout.milliseconds(timeout) # refuses what is no duration
+        Timeout.milliseconds(timeout) # checks the argument
         @timeout = timeout
         @socket = REQ.connect(endpoint, linger: 0, **options)
       end
 
       # @return [Hash{String => Object}] as {Broadcaster#statistics}
       # @raise [TimeoutError] when no answer comes
-      # @raise [StateError] when it is not a broadcaster that answers, or one that refuses
+      # @raise [StateError] when the broadcaster refuses, or something else answers
       # @raise [ClosedError, ForkedError]
-      def statistics = ask({"ask" => "stats"}).first
+      def statistics = ask({ask: "stats"}).first
 
-      # The last records that passed.
-      # @param count [Integer] at most so many
-      # @param level [String, Symbol, Integer, Array, nil] as {Reader.subscribe} takes it; so are
-      #   prog, host and tag
-      # @param prog [String, Array<String>, nil]
-      # @param host [String, Array<String>, nil]
-      # @param tag [String, Array<String>, nil]
+      # The last records that passed, as {Broadcaster#last}.
+      # @param (see Broadcaster#last)
       # @return [Array<Record>] the oldest first
-      # @raise [ArgumentError] for a level that there is not
+      # @raise [ArgumentError] for an unknown level
       # @raise [Error] as {#statistics}
       def last(count = 100, level: nil, prog: nil, host: nil, tag: nil)
         filter = Filter.new(level: level, prog: prog, host: host, tag: tag)
-        question = {
-          "ask" => "last", "n" => count, "level" => filter.levels, "prog" => filter.progs,
-          "host" => filter.hosts, "tag" => filter.tags
-        }
-        head, *frames = ask(question.compact)
+        choice = {level: filter.levels, prog: filter.progs, host: filter.hosts, tag: filter.tags}
+        head, *frames = ask({ask: "last", n: count, **choice.compact})
         sizes = head["frames"]
-        unless sizes.is_a?(Array) && sizes.all? { |size| size.is_a?(Integer) && size.positive? } &&
-            sizes.sum == frames.size
-          raise refused("an answer without its frames")
-        end
+        valid = sizes.is_a?(Array) && sizes.all?(Integer) && sizes.all?(&:positive?)
+        raise refused("an answer without its frames") unless valid && sizes.sum == frames.size
         sizes.filter_map { |size| Record.parse(frames.shift(size)) }
       end
 

@@ -4,27 +4,24 @@ require_relative "text"
 
 module Godwit
   class Logger < ::Logger
-    # Counts the records that will never be sent, and makes the record that tells readers of them.
+    # Counts the records that will never be sent, and makes the record that reports them to readers.
     # Any thread may count, also in a trap handler: no method takes a lock.
     # @private
     class DropCounter
-      # @param encoder [Encoder] counts the drops of each stream
-      def initialize(encoder)
-        @encoder = encoder
+      # @param sequence [SequenceCounter] counts the drops of each stream
+      def initialize(sequence)
+        @sequence = sequence
         @failed = @late = @reported = 0
         @first = @last_stream = nil
       end
 
-      # @return [Integer] dropped and failed
-      def count = @encoder.dropped + @failed
-
-      # @return [Integer] {#count}, and those that came after the close
+      # @return [Integer] all that are counted here
       def total = count + @late
 
-      # A full queue refused or removed the record.
+      # The full queue refused or removed a record.
       def drop(stream)
         remember(stream)
-        @encoder.drop(stream)
+        @sequence.drop(stream)
       end
 
       # A record could not be stored.
@@ -33,15 +30,13 @@ module Godwit
         @failed += 1
       end
 
-      # @param records [Integer] that an earlier writer had stored, and lost
+      # @param records [Integer] stored by an earlier writer, and lost
       def inherit(records) = @failed += records
-
       # A record came after the close.
       def late = @late += 1
-
       def unreported? = count != @reported
 
-      # @yieldparam entry [Array] one that closes the gaps which readers see (see {Encoder})
+      # @yieldparam entry [Array] a record "dropped 12 in 0.5 s" (see {Entry})
       def report(now)
         dropped = count
         yield entry(dropped - @reported, now - (@first || now))
@@ -51,6 +46,8 @@ module Godwit
 
       private
 
+      def count = @sequence.dropped + @failed
+
       def remember(stream)
         @first ||= Timeout.now
         @last_stream = stream
@@ -58,7 +55,7 @@ module Godwit
 
       def entry(count, seconds)
         [
-          @encoder.stream(::Logger::WARN, @last_stream&.prog),
+          @sequence.stream(::Logger::WARN, @last_stream&.prog),
           Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond),
           Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond), Thread.current.object_id,
           format("dropped %d in %.1f s", count, seconds), nil,

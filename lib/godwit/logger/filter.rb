@@ -6,15 +6,14 @@ require_relative "view"
 
 module Godwit
   class Logger < ::Logger
-    # Chooses records: by level, program, host and tag exactly, by words in what a {View} shows of
-    # them. What is left out or nil chooses all; with several values one of them must fit, and each
-    # keyword must.
+    # Chooses records by level, program, host and tag, and by patterns in what a {View} shows of
+    # them. A record must match each given keyword, and of several values of a keyword one.
     #
     #   filter = Godwit::Logger::Filter.new(level: "error+", prog: "billing", grep: /refused/)
     #   filter.fits?(record)
     #   records.select(&filter)
     #
-    # Frozen; any number of threads, fibers and Ractors may use one.
+    # **Threads**: a filter is frozen; any number of threads, fibers and Ractors may use it.
     class Filter
       extend Keywords
 
@@ -28,11 +27,11 @@ module Godwit
       # @param level [String, Symbol, Integer, Array, nil] "warn", "error+" (and above),
       #   "debug,error+", :info, 3
       # @param prog [String, Array<String>, nil] progname
-      # @param host [String, Array<String>, nil] as the writer says it
+      # @param host [String, Array<String>, nil] as the writer sends it
       # @param tag [String, Array<String>, nil] at least one of these is among the record's tags
       # @param grep [Regexp, String, Array<Regexp, String>, nil] tags, text and payload as
-      #   {View.message} gives them must match one of these; a String is words that stand there
-      # @param exclude [Regexp, String, Array<Regexp, String>, nil] and none of these
+      #   {View.message} gives them must match one of these; a String must occur literally
+      # @param exclude [Regexp, String, Array<Regexp, String>, nil] they must match none of these
       # @raise [ArgumentError] "invalid log level: foo"
       # @raise [ArgumentTypeError] when a pattern is neither Regexp nor String
       def initialize(level: nil, prog: nil, host: nil, tag: nil, grep: nil, exclude: nil)
@@ -43,11 +42,11 @@ module Godwit
         freeze
       end
 
-      # @return [Boolean] whether it lets everything through
+      # @return [Boolean] whether every record matches
       def everything? = !(@levels || @progs || @hosts || @tags || @grep.any? || @exclude.any?)
 
       # @private
-      # @return [Array<String>] what a SUB subscribes to: a bit more than what fits
+      # @return [Array<String>] a SUB's subscriptions; they may let through more than {#fits?}
       def subscriptions = Topic.subscriptions(levels: @levels, progs: @progs)
 
       # @param record [Record]
@@ -70,13 +69,10 @@ module Godwit
           @exclude.none? { |pattern| pattern.match?(message) }
       end
 
-      # A String of its own would have the record for its pattern.
       def patterns(name, given)
         Array(given).map do |one|
           next one if one.is_a?(Regexp)
-          unless one.is_a?(String)
-            raise Errors.bad_type(:filter, name, "a Regexp, or a String", one)
-          end
+          raise Errors.bad_type(:filter, name, "a Regexp or a String", one) unless one.is_a?(String)
           Regexp.new(Regexp.escape(one))
         end.freeze
       end

@@ -4,26 +4,38 @@ require "logger"
 
 module Godwit
   class Logger < ::Logger
-    # What survives a power cut.
+    # Files and folders: what survives a power cut, and checks.
     # @private
     module Folder
       module_function
+
+      # @param argument [String] the name of the argument that has the path
+      # @return [String]
+      # @raise [ArgumentTypeError, ArgumentValueError] when that is no path
+      def checked_path(path, operation, argument)
+        path = path.to_path if path.respond_to?(:to_path)
+        unless path.is_a?(String)
+          raise Errors.bad_type(operation, argument, "the path of a file", path)
+        end
+        return path unless path.empty? || path.include?("\0")
+        raise Errors.bad_value(operation, argument, "the path of a file", path)
+      end
 
       # A file's name survives a power cut once its folder is on the disk.
       def sync(folder)
         File.open(folder, File::RDONLY, &:fsync)
       rescue SystemCallError, IOError
-        nil # a system that cannot
+        nil # not every system can sync a folder
       end
 
-      # @return [Integer, nil] of a file; nil where it has just gone, or is a link to nothing
+      # @return [Integer, nil] nil when the file was just deleted, or is a dangling link
       def inode(path)
         File.stat(path).ino
       rescue SystemCallError
         nil
       end
 
-      # Its content is on the disk. JRuby has no fdatasync.
+      # JRuby has no fdatasync.
       def sync_file(file) = file.respond_to?(:fdatasync) ? file.fdatasync : file.fsync
     end
     private_constant :Folder

@@ -4,14 +4,14 @@ require_relative "text"
 
 module Godwit
   class Logger < ::Logger
-    # The formatter that a logger with an endpoint starts with. Its line is that of Ruby's own; over
-    # the wire go the message as it is and the tags beside it, and who reads makes the line. It
-    # keeps tags as ActiveSupport's do, by fiber.
+    # The default formatter of a logger with an endpoint. Its line is that of Ruby's formatter. Over
+    # the wire go the message and, beside it, the tags: readers make the line. It keeps tags by
+    # fiber, as ActiveSupport's formatters do.
     #
-    # **Threads and fibers**: each fiber has its own tags. **Fork**: a child goes on with those of
-    # the fiber that forked.
+    # **Threads and fibers**: each fiber has its own tags. **Fork**: a child keeps the tags of the
+    # fiber that forked.
     class Formatter < ::Logger::Formatter
-      # Arrays within Arrays of tags that are taken apart.
+      # Levels of nested Arrays of tags that are flattened.
       DEPTH = 10
       private_constant :DEPTH
 
@@ -35,7 +35,7 @@ module Godwit
       end
 
       # @param tags [Array<Object>] nil and what is empty is left out
-      # @return [Array<Object>] those that were added
+      # @return [Array<Object>] the added tags
       def push_tags(*tags)
         tags = flat(tags).reject { |tag| Text.empty?(tag) }
         Thread.current[@key] = [
@@ -44,8 +44,8 @@ module Godwit
         tags
       end
 
-      # @param count [Integer] how many of the last
-      # @return [Array<Object>] those that were taken away
+      # @param count [Integer] how many to remove from the end
+      # @return [Array<Object>] the removed tags
       def pop_tags(count = 1)
         left = current_tags.dup
         taken = left.pop(count)
@@ -53,14 +53,27 @@ module Godwit
         taken
       end
 
-      # Takes all away.
+      # Removes all tags.
       # @return [Array]
       def clear_tags!
         Thread.current[@key] = [].freeze
       end
 
-      # @return [Array<Object>] those of this fiber; frozen
+      # @return [Array<Object>] the tags of this fiber; frozen
       def current_tags = Thread.current[@key] || @tags
+
+      # @private
+      # @return [String, nil] the tags as a field of a record's header, made once for each frozen
+      #   Array of tags
+      def tags_field
+        tags = current_tags
+        return if tags.empty?
+        known, field = @field
+        return field if known.equal?(tags)
+        field = Text.field("tags", tags)
+        @field = [tags, field].freeze if tags.frozen? # ActiveSupport changes its Array in place
+        field
+      end
 
       # @return [String, nil] such as "[req-9] "
       def tags_text
@@ -81,8 +94,8 @@ module Godwit
 
       private
 
-      # Array#flatten asks each object whether it is one, which not all can bear, and refuses an
-      # Array that contains itself.
+      # Array#flatten calls methods of each object, which may raise, and refuses an Array that
+      # contains itself.
       def flat(tags, depth = 0, into = [])
         tags.each do |tag|
           (::Array === tag && depth < DEPTH) ? flat(tag, depth + 1, into) : into << tag

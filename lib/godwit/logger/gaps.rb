@@ -2,12 +2,11 @@
 
 module Godwit
   class Logger < ::Logger
-    # The numbers of one writer's records that have not come, for records that come after a later
-    # one: a spool's, say, beside what its socket still sends. It remembers {MOST} ranges;
-    # ext/godwit/logger_statistics.c does the same.
+    # The missing numbers of one writer's records, at most {MOST} ranges. Records of a spool, for
+    # example, may arrive after later ones. ext/godwit/logger_statistics.c does the same.
     # @private
     class Gaps
-      MOST = 8
+      MOST = Constants::LOG_GAPS
 
       def initialize
         @ranges = [] # [first, last], ascending
@@ -18,7 +17,7 @@ module Godwit
         @ranges << [first, last]
       end
 
-      # @return [Boolean] whether the number was missing; now it is not
+      # @return [Boolean] whether the number was missing; it is not any more
       def fill?(number)
         index = @ranges.index { |first, last| number.between?(first, last) } or return false
         first, last = @ranges.delete_at(index)

@@ -4,48 +4,38 @@ require "logger"
 
 module Godwit
   class Logger < ::Logger
-    # Names and numbers of the levels: those of Ruby's Logger. On the wire a level is the label that
-    # Ruby's lines show (`ANY` for unknown), and a number that Ruby does not know is shown as `ANY`
-    # too.
+    # Names and numbers of the levels, as in Ruby's Logger. On the wire a level is the label of
+    # Ruby's lines: `ANY` for unknown, and for a number that Ruby does not know.
     # @private
     module Levels
       # Number to label.
-      LABELS = %w[DEBUG INFO WARN ERROR FATAL ANY].freeze
-      # Label or name, in small letters, to number.
-      NUMBERS =
-        LABELS
-          .each_with_index
-          .to_h { |label, number| [label.downcase, number] }
-          .merge("unknown" => 5)
-          .freeze
+      LABELS = Constants::LOG_LABELS
+      # Label or name, in lower case, to number.
+      NUMBERS = {**LABELS.map(&:downcase).each_with_index.to_h, "unknown" => 5}.freeze
 
       module_function
 
-      # @param number [Integer]
-      # @return [String] frozen
       def label(number) = (number.negative? ? nil : LABELS[number]) || "ANY"
 
-      # @param line [String] as Ruby's Logger writes it: "E, [2026…"
-      # @return [Integer] 5 when it begins otherwise
+      # @return [Integer] of a line of Ruby's Logger, "E, [2026…"; 5 for any other
       def of_line(line)
         LABELS.index { |label| line.start_with?(label[0]) && line.byteslice(1, 3) == ", [" } || 5
       end
 
       # @param level [Integer, String, Symbol] 1, "info", :INFO
-      # @return [Integer]
-      # @raise [ArgumentError] "invalid log level: foo", as Ruby's Logger says it
+      # @raise [ArgumentError] "invalid log level: foo", the message of Ruby's Logger
       def number(level)
         return level if level.is_a?(Integer)
         NUMBERS[level.to_s.downcase] or raise ArgumentError, "invalid log level: #{level}"
       end
 
-      # A choice of levels as one types it: "error+" (and above), "warn", "debug,error+", :info, an
-      # Array of such.
+      # @param text [String, Symbol, Integer, Array] "error+" (and above), "warn", "debug,error+",
+      #   :info, 1, or an Array of such
       # @return [Array<Integer>] ascending, never empty
-      # @raise [ArgumentError] "invalid log level: foo"
       def choose(text)
-        words =
-          Array(text).flat_map { |word| word.is_a?(Integer) ? [word] : word.to_s.split(",", -1) }
+        words = Array(text).flat_map do |word|
+          word.is_a?(Integer) ? [word] : word.to_s.split(",", -1)
+        end
         raise ArgumentError, "invalid log level: #{text}" if words.empty?
         words.flat_map do |word|
           next [word.clamp(0, 5)] if word.is_a?(Integer)

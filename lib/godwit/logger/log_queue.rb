@@ -2,14 +2,14 @@
 
 module Godwit
   class Logger < ::Logger
-    # What a logger's callers have given and its sender has not yet taken. ext/godwit/logger_queue.c
-    # does the same.
+    # The entries between a logger's callers and its sender, in Ruby. ext/godwit/logger_queue.c does
+    # the same.
     # @private
     class LogQueue
-      # That an entry takes besides its texts: an Array of eight, and the slots and the slack of up
-      # to four Strings.
-      ENTRY_BYTES = 448
+      # Memory of an entry besides its texts: an Array of eight, and the objects of four Strings.
+      ENTRY_BYTES = Constants::LOG_ENTRY_BYTES
 
+      # @param pass_every [Integer] entries after which a caller yields to other threads
       def open(records, bytes, pass_every)
         @queue = Thread::Queue.new
         @records = records
@@ -17,19 +17,19 @@ module Godwit
         @pass_every = pass_every
         @bytes = 0
         @stalled = false
-        @lock = Mutex.new
+        @counting = Mutex.new
         self
       end
 
-      # @return [Boolean] whether callers let others run now and then
+      # @return [Boolean] whether callers need not yield, since the sender can send nothing
       attr_writer :stalled
 
-      def push(entry, bytes)
-        count(bytes + ENTRY_BYTES)
+      # @return [Boolean] false: closed
+      def append(entry)
+        count(weight(entry))
         begin
           @queue << entry
-        # JRuby: an interrupt that is put off has ended the wait for the queue's own lock.
-        rescue ThreadError
+        rescue ThreadError # JRuby: a deferred interrupt ended the wait for the queue's own lock
           retry
         end
         Thread.pass if (@queue.size % @pass_every).zero? && !@stalled
@@ -38,6 +38,7 @@ module Godwit
         false
       end
 
+      # @return [Array, nil] the oldest entry
       def shift
         entry = @queue.pop(true)
         count(-weight(entry))
@@ -46,8 +47,9 @@ module Godwit
         nil
       end
 
+      # @return [Array<Array>, nil] nil: closed, and empty
       def take(most)
-        count_nothing if @queue.empty? # races of those who counted cannot add up
+        count_nothing if @queue.empty? # a kill between count and push leaves a difference
         entry = Thread.handle_interrupt(Object => :on_blocking) { @queue.pop } or return
         bytes = weight(entry)
         batch = [entry]
@@ -57,20 +59,16 @@ module Godwit
           batch << entry
         end
         batch
-      rescue ThreadError # a caller gave that one up
+      rescue ThreadError # a caller removed that entry first
         batch
       ensure
         count(-bytes) if bytes
       end
 
       def close = @queue.close
-
       def closed? = @queue.closed?
-
       def size = @queue.size
-
       def full? = @queue.size >= @records || @bytes >= @most_bytes
-
       def roomy? = @queue.size <= @records * 7 / 8 && @bytes <= @most_bytes * 7 / 8
 
       private
@@ -79,18 +77,16 @@ module Godwit
       def _waiters = @queue.num_waiting
 
       def weight(entry)
-        ENTRY_BYTES + entry[4].bytesize + (entry[5]&.bytesize || 0) + (entry[6]&.bytesize || 0) +
-          (entry[7]&.size || 0)
+        ENTRY_BYTES + (entry[4]&.bytesize || 0) + (entry[5]&.bytesize || 0) +
+          (entry[6]&.bytesize || 0) + (entry[7]&.size || 0)
       end
 
       if RUBY_ENGINE == "jruby"
-        def count(bytes) = @lock.synchronize { @bytes += bytes }
-
-        def count_nothing = @lock.synchronize { @bytes = 0 if @queue.empty? }
+        def count(bytes) = @counting.synchronize { @bytes += bytes }
+        def count_nothing = @counting.synchronize { @bytes = 0 if @queue.empty? }
       else
-        # CRuby changes threads in no such addition.
+        # CRuby switches threads in neither.
         def count(bytes) = @bytes += bytes
-
         def count_nothing = @bytes = 0
       end
     end

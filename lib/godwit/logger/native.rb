@@ -4,8 +4,8 @@ require_relative "packing"
 
 module Godwit
   class Logger < ::Logger
-    # What the extension does for the logger, where it is loaded. Elsewhere {Statistics}, {LogQueue}
-    # and {Packing} in Ruby do the same.
+    # The extension's accelerators of the logger. Without the extension {Statistics}, {LogQueue} and
+    # {Packing} in Ruby do the same.
     # @private
     module Native
       if BACKEND == :native
@@ -14,7 +14,7 @@ module Godwit
         Packing = Backend::Native::Packing
 
         LogQueue.class_eval do
-          # Waits for an entry, and is interrupted only where it waits.
+          # Only the wait for an entry takes interrupts.
           def take(most) = Thread.handle_interrupt(Object => :on_blocking) { _take(most) }
         end
       else

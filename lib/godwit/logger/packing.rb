@@ -2,23 +2,20 @@
 
 module Godwit
   class Logger < ::Logger
-    # Records as one String each, and several of them as one message. ext/godwit/logger_packing.c
-    # does the same.
+    # Packs a record into one String, and several such Strings into one message.
+    # ext/godwit/logger_packing.c does the same.
     # @private
     module Packing
       # The first frame of a batch.
-      BATCH = "godwit-log-batch".b.freeze
+      BATCH = Constants::LOG_BATCH_MARK.b.freeze
 
       module_function
 
-      # @return [String] a packed record
       def pack(topic, header, text)
         [topic.bytesize, header.bytesize].pack("nN") << topic.b << header.b << text.b
       end
 
-      # The header is one JSON object; tags, payload and error stand in it with key and comma, or
-      # are nil.
-      # @return [String] a packed record
+      # Makes the header, one JSON object, of an {Entry}'s fields.
       def record(
         head, seq, tseq, topic, before_thread, after_thread, t_ns, mono_ns, thread, text, tags,
         payload, error
@@ -28,8 +25,7 @@ module Godwit
         pack(topic, header, text)
       end
 
-      # @param records [Array<String>] packed records; it stops at what is no String
-      # @param from [Integer] index of the first
+      # @param records [Array<String>] packed records; the batch ends before what is no String
       # @param most [Integer] bytes; one record may be longer
       # @return [Array(String, Integer)] the second frame of a batch, and how many records are in it
       def join(records, from, most)
@@ -45,8 +41,7 @@ module Godwit
         [batch, count]
       end
 
-      # @param message [Array<String>, String] as a socket gives it
-      # @return [Array<Array<String>>, nil] the frames of each record; nil: it is no batch
+      # @return [Array<Array<String>>, nil] the frames of each record; nil: no batch
       def split(message)
         return unless message.is_a?(Array) && message.size == 2 && message[0] == BATCH
         batch = message[1].b
@@ -61,8 +56,7 @@ module Godwit
         records unless records.empty?
       end
 
-      # @param record [String] packed
-      # @return [Array<String>, nil] topic, header, text; nil: it is none
+      # @return [Array<String>, nil] topic, header, text; nil: no packed record
       def frames(record)
         return if record.bytesize < 6
         topic, header = record.unpack("nN")

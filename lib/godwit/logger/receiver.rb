@@ -10,55 +10,47 @@ require_relative "packing"
 
 module Godwit
   class Logger < ::Logger
-    # Takes the records of durable writers (`Godwit::Logger.new(endpoint, durable: folder)`) into a
-    # file: each once, in order per writer, whatever is killed in between. `godwit log serve
-    # --durable-in` has one.
+    # Writes the records of durable writers (`Godwit::Logger.new(endpoint, durable: folder)`) into a
+    # file: each record once, in order per writer, even if processes are killed in between. `godwit
+    # log serve --durable-in` runs one.
     #
     #   file = Godwit::Logger::Sink.new("app.log", rotate: :daily, keep: 14)
     #   receiver = Godwit::Logger::Receiver.new("tcp://127.0.0.1:7003", file)
     #   receiver.sink.write(records)          # other records for the same file go through here
     #   receiver.close
     #
-    # A record is acknowledged once it is in the file, and a journal beside it (app.log.journal)
-    # says so. At the start the file is cut where the journal says; what was not acknowledged then
-    # comes again. That holds against kill -9 of either side; against a power cut with `fsync: true`
-    # on both. What holds not: who deletes the journal, or takes a copy of it back, gets records
-    # twice or not at all.
+    # The receiver acknowledges a record when it is in the file and in a journal beside the file
+    # (app.log.journal). At the start it truncates the file to the journal's position;
+    # unacknowledged records come again. This holds against kill -9 of either side, and against a
+    # power cut with `fsync: true` on both. Records are duplicated or lost if the journal is
+    # deleted, or replaced by an older copy.
     #
-    # Its thread runs from {#initialize} to {#close}. **Threads**: any may call. **Fork**: a child
-    # has no part in it.
+    # Its thread runs from {#initialize} to {#close}. **Threads**: any may call. **Fork**: the
+    # receiver stays with the parent.
     class Receiver
       extend Keywords
 
       BATCH = 64
-      # Bytes of one frame: a writer's chunk, and a record that is longer.
-      MOST_FRAME = 1 << 20
-      # Messages of each writer that wait; it sends 256 KiB at once.
-      HWM = 256
-      # Bytes that are written in one go, about.
-      MOST_BYTES = 4 << 20
-      # Records that wait to be handed on.
-      FORWARD_HWM = 256
-      # Seconds that a slow taker has when so many wait. Then the rest is left out, until it takes
-      # one again.
+      MOST_FRAME = 1 << 20 # bytes of one frame: a writer's chunk, or a longer record
+      HWM = 256 # queued messages of each writer, which sends up to 256 KiB at once
+      MOST_BYTES = 4 << 20 # bytes after which a batch is written
+      FORWARD_HWM = 256 # records queued for `forward:`
+      # Seconds to wait when that queue is full; then records are skipped until it takes one again.
       PATIENCE = 0.5
-      SLICE = 0.05
+      SLICE = 0.05 # seconds between two looks for close
       private_constant :BATCH, :MOST_FRAME, :HWM, :MOST_BYTES, :FORWARD_HWM, :PATIENCE, :SLICE
 
       # Integers: records `written`, come `again`, `foreign`, `forwarded` and `not_forwarded`; bytes
-      # that the start `cut` off the file. `last_error`: Exception or nil.
-      Stats =
-        Struct.new(
-          :written, :again, :foreign, :forwarded, :not_forwarded, :cut, :last_error,
-          keyword_init: true
-        )
+      # `cut` off the file at the start. `last_error`: Exception or nil.
+      Stats = Struct.new(:written, :again, :foreign, :forwarded, :not_forwarded, :cut, :last_error,
+        keyword_init: true)
 
-      # Binds the endpoint and begins.
+      # Binds the endpoint and starts the thread.
       # @param endpoint [String] to bind
-      # @param sink [Sink] a regular file, which is the receiver's from now on
+      # @param sink [Sink] a regular file, owned by the receiver from now on
       # @param forward [String, #send_nonblock, nil] an endpoint or socket that gets each record
-      #   once more, as three frames, after it was written: a broadcaster's input. What that does
-      #   not take within half a second is left out there
+      #   after it was written, as three frames: a broadcaster's input. It misses records that it
+      #   does not take within half a second
       # @param context [Context, nil] nil: the process's own
       # @param options [Hash] of the ROUTER socket (`curve:`…); of each writer's messages
       #   `recv_hwm:` (256) wait, each of `max_message_size:` (1 MiB) at most
@@ -66,25 +58,14 @@ module Godwit
       # @raise [BusyError] when another process has the file's journal
       # @raise [ArgumentValueError] when the sink is no regular file
       def initialize(endpoint, sink, forward: nil, context: nil, **options)
-        unless sink.is_a?(Sink)
-          raise Errors.bad_type(:receiver, "the sink", "a Godwit::Logger::Sink", sink)
-        end
+        raise Errors.bad_type(:receiver, "the sink", "a Logger::Sink", sink) unless sink.is_a?(Sink)
         @pid = Process.pid
         @written = @again = @foreign = @forwarded = @not_forwarded = 0
         @warnings = Warnings.new(sink.path)
-        @context = context || Godwit.context
-        @socket =
-          ROUTER.new(
-            context: @context, linger: Context::BRIEF_LINGER, max_message_size: MOST_FRAME,
-            recv_hwm: HWM, **options
-          )
+        common = {context: context || Godwit.context, linger: Context::BRIEF_LINGER}
+        @socket = ROUTER.new(**common, max_message_size: MOST_FRAME, recv_hwm: HWM, **options)
         @socket.bind(endpoint)
-        if forward.is_a?(::String)
-          @own_forward =
-            PUSH.new(
-              context: @context, linger: Context::BRIEF_LINGER, send_hwm: FORWARD_HWM
-            )
-        end
+        @own_forward = PUSH.new(**common, send_hwm: FORWARD_HWM) if forward.is_a?(::String)
         @forward = @own_forward ? @own_forward.connect(forward) : forward
         @sink = Journal.new(sink)
         Thread.handle_interrupt(Object => :never) { @thread = Worker.new { run } }
@@ -95,28 +76,25 @@ module Godwit
         raise
       end
 
-      # Where records that are not durable are written into the same file: it has `write(records)`,
-      # `reopen` and `close`. Records of durable writers that come back here from a broadcaster are
-      # left out.
+      # Writes other records into the same file: it has `write(records)`, `reopen` and `close`. It
+      # skips records of durable writers that come back from a broadcaster.
       # @return [#write, #reopen, #close]
       attr_reader :sink
 
       # @return [String]
       def last_endpoint = @socket.last_endpoint
 
-      # @return [Integer, nil] port that it listens on
+      # @return [Integer, nil] the bound port
       def port = @socket.port
 
       # @return [Stats]
       def stats
-        Stats.new(
-          written: @written, again: @again, foreign: @foreign, forwarded: @forwarded,
-          not_forwarded: @not_forwarded, cut: @sink.cut, last_error: @last_error
-        )
+        Stats.new(written: @written, again: @again, foreign: @foreign, forwarded: @forwarded,
+          not_forwarded: @not_forwarded, cut: @sink.cut, last_error: @last_error)
       end
 
-      # Ends; what has come and was not written comes again when one is started anew. The sink stays
-      # open: `sink.close` closes it. A second call does nothing.
+      # Ends the thread. The writers send unacknowledged records again to the next receiver. The
+      # sink stays open: `sink.close` closes it. A second call does nothing.
       # @return [nil]
       def close
         return if @pid != Process.pid
@@ -144,29 +122,29 @@ module Godwit
         nil
       end
 
-      # It outlives every error: what was not acknowledged comes again.
+      # The thread survives every other error: unacknowledged records come again.
       def take(messages)
-        messages.each { |message| hear(message) }
+        messages.each { |message| handle(message) }
         commit
       rescue ClosedError, ContextTerminatedError
         raise
       rescue => error
-        trouble(error)
+        report(error)
       end
 
       def begin_batch
         @entries = []
-        @heard = {}
+        @peers = {}
         @lasts = {}
         @bytes = 0
       end
 
-      def trouble(error)
+      def report(error)
         @last_error = error
         @warnings.call("#{error.message} (#{error.class})")
       end
 
-      def hear(message)
+      def handle(message)
         peer, verb, key, value, rest = message
         number = Wire.value(value)
         if !message.is_a?(Array) || key&.bytesize != 16 || number.nil?
@@ -187,22 +165,21 @@ module Godwit
         SegmentedLog.each_entry(bytes) do |seq, record|
           next @again += 1 if seq <= last
           last = seq
-          @entries << [
-            key, seq, Record.parse(Packing.frames(record) || record) || Record.parse(record)
-          ]
+          record = Record.parse(Packing.frames(record) || record) || Record.parse(record)
+          @entries << [key, seq, record]
         end
         @lasts[key] = last
-        @heard[key] = peer
+        @peers[key] = peer
         @bytes += bytes.bytesize
         commit if @bytes > MOST_BYTES
       end
 
-      # Nothing is acknowledged before it is in the file, and the journal says so.
+      # Acknowledges records after they are in the file and the journal.
       def commit
-        return if @heard.empty?
+        return if @peers.empty?
         write
-        @heard.each { |key, peer| answer(peer, Wire::ACK, key, Wire.number(@sink.last(key))) }
-        hand_on if @forward
+        @peers.each { |key, peer| answer(peer, Wire::ACK, key, Wire.number(@sink.last(key))) }
+        forward_entries if @forward
       ensure
         begin_batch
       end
@@ -213,33 +190,29 @@ module Godwit
         @written += @entries.size
       rescue Error => error
         raise if error.is_a?(ClosedError)
-        trouble(error)
-        @heard.each { |key, peer| answer(peer, Wire::TROUBLE, key, error.message.b) }
+        report(error)
+        @peers.each { |key, peer| answer(peer, Wire::TROUBLE, key, error.message.b) }
         @entries = @entries.first(@sink.sink.written - before)
         @written += @entries.size
       end
 
-      # To one that is gone it goes nowhere.
       def answer(peer, verb, key, value)
         @socket.send_nonblock([peer, verb, key, value], exception: false)
       rescue UnreachableError
-        nil
+        nil # the writer has disconnected
       end
 
-      def hand_on
+      def forward_entries
         @entries.each_with_index do |(_, _, record), index|
-          unless handed_on?(record.frames)
-            @not_forwarded += @entries.size - index
-            break
-          end
+          return @not_forwarded += @entries.size - index unless forwarded?(record.frames)
           @forwarded += 1
         end
       rescue Error => error
         raise if closed?
-        trouble(error)
+        report(error)
       end
 
-      def handed_on?(frames)
+      def forwarded?(frames)
         while @forward.send_nonblock(frames, exception: false) == :wait_writable
           finish ||= Timeout.now + (@unresponsive ? 0 : PATIENCE)
           @unresponsive = Timeout.now >= finish

@@ -9,25 +9,22 @@ module Godwit
     # One record, as a reader gets it: three frames, or one line of a plain writer (Ruby's Logger
     # over a socket, rbczmq's `ZMQ::Logger`, rsyslog).
     #
-    # The frames are topic, header, text. The header is one JSON object in UTF-8; {KEYS} names what
-    # is in it, in the order in which Godwit writes it, and what is nil or empty is left out. Level,
-    # program and host are read from the topic, and the numbers at the header's head without a JSON
-    # parser; all else parses it once, when it is first asked for.
+    # The frames are topic, header, text. The header is one JSON object in UTF-8 with {KEYS}, in the
+    # order in which Godwit writes them, without nil and empty values. Level, program and host come
+    # from the topic, the numbers at the header's beginning need no JSON parser. The first call of
+    # any other method parses the header.
     #
-    # Several threads may read one record; it never changes.
+    # **Threads**: several may read one record; it never changes.
     class Record
       # v: 1; writer: 32 hexadecimal digits; seq, tseq: from 1, see {#seq} and {#tseq}; t_ns:
       # nanoseconds since 1970; mono_ns: of the writer's monotonic clock; error: an object of class,
       # message, backtrace, causes.
       KEYS = %w[v writer seq tseq t_ns mono_ns level pid thread host prog tags payload error].freeze
-      # How each header of Godwit's own begins. It costs no MatchData; what is in it is cut out
-      # where it is asked for.
+      # How each header of Godwit's own begins. The methods cut their values out of it.
       HEAD = /\A\{"v":1,"writer":"\h{32}","seq":[1-9]\d{0,18},"tseq":[1-9]\d{0,18},"t_ns":\d{1,19},/
-      # Where the writer's id and the seq stand in it.
-      WRITER_AT = 17
-      SEQ_AT = 57
-      # Digits of the largest number in it.
-      DIGITS = 19
+      WRITER_AT = 17 # offset of the writer's id in it
+      SEQ_AT = 57 # offset of the seq
+      DIGITS = Constants::LOG_DIGITS # digits of the largest number in it
       # A line as Ruby's Logger formats it.
       LINE =
         /\A([DIWEFA]), \[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}) #(\d+)\] +[A-Z]+ -- (.*?): (.*)\z/m
@@ -36,8 +33,7 @@ module Godwit
       class << self
         # @param frames [Array<String>, String] a message of one record as {Godwit::Socket#recv}
         #   gives it; see {parse_all}
-        # @param topics [Hash, nil] what `Topic.memory` gave, for use within Godwit: spares who
-        #   parses many records most of the work
+        # @param topics [Hash, nil] within Godwit: a `Topic.memory`, for parsing many records faster
         # @return [Record, nil] nil when it is neither a record nor a line
         def parse(frames, topics = nil)
           return new([frames], nil, false) if frames.is_a?(String)
@@ -47,8 +43,8 @@ module Godwit
           return unless where
           return new(frames, where, true) if HEAD.match?(frames[1])
           record = new(frames, where, false)
-          record if record.__send__(:head)
-        # A socket with another `encoding:` than binary, and bytes that are not in it.
+          record if record.head
+        # The socket's `encoding:` is not binary, and the bytes are invalid in it.
         rescue ArgumentError, Encoding::CompatibilityError
           parse(frames.map(&:b), topics)
         end
@@ -61,16 +57,13 @@ module Godwit
         end
 
         # @private
-        # Spares {parse} where only the writer matters.
+        # Faster than {parse} where only the writer matters.
         # @param frames [Array<String>, String] as {parse} takes them
         # @return [String, nil] as {#writer}; nil when it is no record
         def writer_of(frames)
           return unless frames.is_a?(Array) && frames.size == 3
-          if frames[1].encoding == Encoding::BINARY && HEAD.match?(frames[1])
-            frames[1].byteslice(WRITER_AT, 32)
-          else
-            parse(frames)&.writer
-          end
+          ours = frames[1].encoding == Encoding::BINARY && HEAD.match?(frames[1])
+          ours ? frames[1].byteslice(WRITER_AT, 32) : parse(frames)&.writer
         end
       end
 
@@ -81,8 +74,8 @@ module Godwit
         @ours = ours # the header begins as HEAD says
       end
 
-      # @return [Boolean] a line of a plain writer: there is no {#seq}, and level, program and time
-      #   are what the line tells in the format of Ruby's Logger, if it does
+      # @return [Boolean] whether it is a line of a plain writer: it has no {#seq}; level, program
+      #   and time come from the line, if that has the format of Ruby's Logger
       def plain? = @frames.size == 1
 
       # @private
@@ -92,10 +85,10 @@ module Godwit
       # @return [String, nil] id of the writer, 32 hexadecimal digits; each process has its own
       def writer = @ours ? @frames[1].byteslice(WRITER_AT, 32) : head && head[0]
 
-      # @return [Integer, nil] counts the writer's records from 1; one that it dropped is counted
+      # @return [Integer, nil] number of the writer's record, from 1; dropped records count too
       def seq = @ours ? @frames[1].byteslice(SEQ_AT, DIGITS).to_i : head && head[1]
 
-      # @return [Integer, nil] counts the writer's records of this topic, so that who subscribes to
+      # @return [Integer, nil] number of the writer's record in this topic, so that a subscriber of
       #   some topics sees gaps in them
       def tseq = @ours ? after(',"tseq":') : head && head[2]
 
@@ -111,20 +104,15 @@ module Godwit
       # @return [String, nil]
       def host = where[2]
 
-      # @return [String] the message, in UTF-8; bytes that are none are replaced
+      # @return [String] the message, in UTF-8; invalid bytes are replaced
       def text = @shown ||= utf8((plain? && line) ? line[5] : @frames.last)
 
       # @return [Time, nil] when it was written, by the writer's clock, in this process's time zone
       def time
         return @time if defined?(@time)
-        @time =
-          (
-            if plain?
-              line && line_time
-            else
-              (ns = t_ns) && Time.at(ns / 1_000_000_000, ns % 1_000_000_000, :nsec)
-            end
-          )
+        return @time = line && line_time if plain?
+        ns = t_ns
+        @time = ns && Time.at(ns / 1_000_000_000, ns % 1_000_000_000, :nsec)
       end
 
       # @return [Integer, nil] nanoseconds since 1970
@@ -136,59 +124,48 @@ module Godwit
       # @return [Integer, nil] process id
       def pid = plain? ? line && line[3].to_i : integer("pid")
 
-      # @return [Integer, String, nil] thread id, or what another writer says
+      # @return [Integer, String, nil] thread id, or what a foreign writer sent
       def thread = data["thread"]
 
       # @return [Array] such as ["req-9"]
       def tags = data["tags"].is_a?(Array) ? data["tags"] : []
 
-      # @return [Hash, Object, nil] what was given besides the text; keys are Strings
+      # @return [Hash, Object, nil] the payload besides the text; keys are Strings
       def payload = data["payload"]
 
-      # @return [Hash, nil] class, message, backtrace (Array of Strings), causes (Array of such
-      #   Hashes)
+      # @return [Hash, nil] class, message, backtrace (Array of Strings), causes (Array of Hashes)
       def error = data["error"].is_a?(Hash) ? data["error"] : nil
 
-      # The whole header.
-      # @return [Hash] empty for a plain line
+      # @return [Hash] the whole header; empty for a plain line
       def data
         @data ||= plain? ? {} : parsed
       end
 
-      # The line that Ruby's Logger would have written, with its line end; a plain line as it came.
+      # The line that Ruby's Logger would have written, with a newline; a plain line as it came.
       # @return [String] UTF-8
       def to_s
         return "#{utf8(@frames.first).chomp}\n" if plain?
-        format(
-          "%s, [%s #%d] %5s -- %s: %s\n", label[0], time.strftime("%Y-%m-%dT%H:%M:%S.%6N"),
-          pid || 0, label, prog, text
-        )
+        format("%s, [%s #%d] %5s -- %s: %s\n",
+          label[0], time.strftime("%Y-%m-%dT%H:%M:%S.%6N"), pid || 0, label, prog, text)
       end
 
       # @return [Hash] the header and `text`, as `--json` prints them
       def to_h
-        if plain?
-          return (
-            {
-              "plain" => true, "level" => level, "prog" => prog, "pid" => pid, "text" => text
-            }.compact
-          )
-        end
-        data.merge("text" => text)
+        return data.merge("text" => text) unless plain?
+        {"plain" => true, "level" => level, "prog" => prog, "pid" => pid, "text" => text}.compact
       end
 
       # @param arguments [Array] of JSON's generator
       # @return [String] a JSON object
       def to_json(*arguments) = to_h.to_json(*arguments)
 
-      # @return [Array<String>] as it came
+      # @return [Array<String>] the frames as received
       attr_reader :frames
 
-      # For pattern matching.
-      # @return [Array] label, program, text
+      # @return [Array] label, program, text, for pattern matching
       def deconstruct = [label, prog, text]
 
-      # What a pattern may name.
+      # Keys of {#deconstruct_keys}.
       NAMES = %i[level label prog host pid thread time text tags payload error writer seq].freeze
       private_constant :NAMES
 
@@ -202,6 +179,18 @@ module Godwit
       def inspect
         id = plain? ? "plain" : "#{writer}:#{seq}"
         "#<#{self.class.name} #{id} #{label} #{prog.inspect} #{text.inspect}>"
+      end
+
+      # @private
+      # @return [Array, nil] writer, seq, tseq, t_ns of a header in another order; nil for a line
+      def head
+        return if plain?
+        @head ||= begin
+          values = data.values_at("writer", "seq", "tseq", "t_ns")
+          writer, *numbers = values
+          numbered = numbers.all?(Integer) && numbers.first(2).all?(&:positive?)
+          values if numbered && writer.is_a?(String)
+        end
       end
 
       private
@@ -219,18 +208,6 @@ module Godwit
         header.byteslice(header.index(key, SEQ_AT) + key.size, DIGITS).to_i
       end
 
-      # [writer, seq, tseq, t_ns] of a header whose keys stand in another order; nil for a line.
-      def head
-        return if plain?
-        @head ||= begin
-          values = data.values_at("writer", "seq", "tseq", "t_ns")
-          if values.first.is_a?(String) && values.drop(1).all?(Integer) &&
-              values[1..2].all?(&:positive?)
-            values
-          end
-        end
-      end
-
       def line
         return @line if defined?(@line)
         @line = (LINE.match(utf8(@frames.first).chomp) if plain?)
@@ -243,7 +220,7 @@ module Godwit
       end
 
       def parsed
-        value = JSON.parse(utf8(@frames[1]), max_nesting: 100)
+        value = JSON.parse(utf8(@frames[1]), max_nesting: Constants::LOG_NESTING)
         value.is_a?(Hash) ? value : {}
       rescue JSON::ParserError
         {}

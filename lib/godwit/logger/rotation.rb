@@ -5,9 +5,8 @@ require "zlib"
 
 module Godwit
   class Logger < ::Logger
-    # Where a {Sink} puts its file when that is full or its day is over: names, how many are kept,
-    # compression. Names are those of Ruby's Logger: app.log.20261120 for a day, app.log.0 (the
-    # newest), app.log.1… by size.
+    # Renames, deletes and compresses the old files of a {Sink}. Names are those of Ruby's Logger:
+    # app.log.20261120 for a day, app.log.0 (the newest), app.log.1… by size.
     # @private
     class Rotation
       PERIODS = %i[daily weekly monthly].freeze
@@ -15,7 +14,6 @@ module Godwit
       NUMBERED = /\.(\d{1,7})(?:\.gz)?\z/
       CHUNK = 1 << 18
 
-      # @param path [String] of the file in use
       # @param period [Symbol, nil] nil: by size
       # @param keep [Integer, nil] old files; nil: all
       def initialize(path, period, keep, gzip, warnings)
@@ -28,15 +26,13 @@ module Godwit
         clear_up
       end
 
-      # @param base [Time] from which the running period is counted
-      # @return [Time, nil] when the file is to be put away
+      # @return [Time, nil] the end of the period that has `base` in it
       def due(base) = @period && ::Logger::Period.next_rotate_time(base, @period.to_s)
 
-      # Renames the file in use; afterwards there is none.
-      # @param now [Time]
+      # Renames the file in use.
       def rotate(now)
         @names.synchronize do
-          name = @period ? dated_name(now) : make_room
+          name = @period ? dated_name(now) : shift_numbers
           File.rename(@path, name)
           compress(name) if @jobs
           drop_surplus
@@ -46,13 +42,12 @@ module Godwit
       # @return [Array<String>] old files, the newest first
       def files
         pattern = @period ? DATED : NUMBERED
-        found =
-          siblings.filter_map { |name| (match = suffix(name).match(pattern)) && [match, name] }
-        return found.sort_by { |match, _| match[1].to_i }.map(&:last) unless @period
-        found.sort_by { |match, _| [match[1], match[2].to_i] }.map(&:last).reverse
+        found = siblings.to_h { |name| [name, suffix(name).match(pattern)] }.compact
+        return found.keys.sort_by { |name| found[name][1].to_i } unless @period
+        found.keys.sort_by { |name| [found[name][1], found[name][2].to_i] }.reverse
       end
 
-      # Waits a little for what is being compressed; the rest stays as it is until the next time.
+      # Waits a second for the compression. The next {Sink} compresses the remaining files.
       def close
         return unless @worker
         @jobs.close
@@ -66,30 +61,25 @@ module Godwit
       def siblings
         folder = File.dirname(@path)
         start = "#{File.basename(@path)}."
-        Dir
-          .children(folder)
-          .select { |name| name.start_with?(start) }
-          .map { |name| File.join(folder, name) }
+        names = Dir.children(folder).select { |name| name.start_with?(start) }
+        names.map { |name| File.join(folder, name) }
       end
 
       def suffix(name) = File.basename(name)[File.basename(@path).size..]
 
       def dated_name(now)
-        name =
-          "#{@path}.#{::Logger::Period.previous_period_end(now, @period.to_s).strftime("%Y%m%d")}"
+        day = ::Logger::Period.previous_period_end(now, @period.to_s).strftime("%Y%m%d")
+        name = "#{@path}.#{day}"
         return name unless taken?(name)
-        number = 1
-        number += 1 while taken?("#{name}.#{number}")
-        "#{name}.#{number}"
+        (1..).lazy.map { |number| "#{name}.#{number}" }.find { |one| !taken?(one) }
       end
 
       def taken?(name) = File.exist?(name) || File.exist?("#{name}.gz")
 
       # app.log.0 becomes app.log.1, and so on up to the first number that is free.
-      def make_room
-        number = 0
-        number += 1 while taken?("#{@path}.#{number}")
-        (number - 1).downto(0) do |old|
+      def shift_numbers
+        free = (0..).find { |number| !taken?("#{@path}.#{number}") }
+        (free - 1).downto(0) do |old|
           ["", ".gz"].each do |ending|
             name = "#{@path}.#{old}#{ending}"
             File.rename(name, "#{@path}.#{old + 1}#{ending}") if File.exist?(name)
@@ -105,16 +95,16 @@ module Godwit
         @warnings.call("#{error.message} (#{error.class})")
       end
 
-      # What an earlier process did not get done.
+      # Finishes the compression of an earlier process.
       def clear_up
         siblings.each { |name| File.unlink(name) if name.end_with?(".gz.part") }
         return unless @jobs
         files.each { |name| compress(name) unless name.end_with?(".gz") }
       rescue Errno::ENOENT
-        nil # the folder does not exist: opening the file tells
+        nil # the folder does not exist: opening the file raises that
       end
 
-      # Opened here, since the name may change.
+      # Opens the file before its name can change.
       def compress(name)
         @jobs << [File.open(name, "rb"), File.stat(name).ino]
         @worker ||= Worker.new { work }.tap { |worker| worker.name = "godwit log gzip" }
@@ -132,7 +122,7 @@ module Godwit
         end
       end
 
-      # By its inode, since JRuby's File.identical? goes by the name that the file was opened with.
+      # Finds the file's new name by its inode: JRuby's File.identical? compares the old name.
       def pack(file, inode)
         part = "#{file.path}.#{Process.pid}.gz.part"
         Zlib::GzipWriter.open(part) do |out|
@@ -143,7 +133,7 @@ module Godwit
         end
         @names.synchronize do
           name = siblings.find { |one| Folder.inode(one) == inode } unless @stopping
-          next unless name # it is surplus meanwhile
+          next unless name # the file has been deleted
           File.rename(part, "#{name}.gz")
           File.unlink(name)
         end

@@ -9,27 +9,25 @@ require_relative "segmented_log/recovery"
 module Godwit
   class Logger < ::Logger
     # Records in numbered files of a folder, until they are released: append at the end, read from
-    # anywhere; a file goes once all in it is released. An entry is [u32 length, u32 CRC-32 of the
-    # rest, u64 seq, record], big-endian; seq grows within a folder.
+    # anywhere. A file is deleted when all its records are released. An entry is [u32 length, u32
+    # CRC-32 of the rest, u64 seq, record], big-endian; seq grows within a folder.
     #
-    # Each file begins with an entry of seq 0: the last seq before the file, and the note, which is
-    # what its owner must know again after a crash. The last file stays for that, even with all
-    # released. What a crash tore off is cut at the next start, which then begins a new file.
+    # Each file begins with an entry of seq 0: the last seq before the file, and the owner's note
+    # for recovery after a crash. The last file always stays, for its note. The next start truncates
+    # entries that a crash tore, and then begins a new file.
     #
-    # Any number of threads may append, one reads. A kill waits until an entry is whole. Its user
-    # has the folder locked ({Lock}).
+    # Any number of threads may append, one reads. A kill waits until an entry is whole. The owner
+    # holds the folder's {Lock}.
     # @private
     class SegmentedLog
       HEAD = "NNQ>"
       HEAD_BYTES = 16
-      # A longer entry is none: the length of a torn one may be anything.
-      LONGEST = 1 << 28
+      LONGEST = 1 << 28 # a greater length is torn bytes
       FILE = /\A\h{16}\.seg\z/
 
       include Recovery
 
-      # One file. prev: last seq before it; last: that of its last entry, or prev without any; size:
-      # bytes.
+      # One file. prev: last seq before it; last: its last seq, or prev; size: bytes.
       Segment = Struct.new(:number, :path, :prev, :last, :size)
       # A place between two entries.
       Cursor = Struct.new(:number, :offset)
@@ -41,9 +39,7 @@ module Godwit
           [record.bytesize, Zlib.crc32(rest)].pack("NN") << rest
         end
 
-        # Yields the entries at the beginning of a String that are whole.
-        # @yieldparam seq [Integer]
-        # @yieldparam record [String]
+        # Yields seq and record of the whole entries at the beginning of a String.
         # @return [Integer] offset of the first byte that is no whole entry
         def each_entry(bytes)
           offset = 0
@@ -64,11 +60,11 @@ module Godwit
         end
       end
 
-      # @param folder [String] it is there
-      # @param segment_bytes [Integer] a file that has as many is followed by a new one
+      # @param folder [String] an existing folder
+      # @param segment_bytes [Integer] size at which a new file begins
       # @param fsync [Boolean] fdatasync(2) after each append
       # @param note [#call] gives the note for a new file
-      # @yield [seq, record] the last note that there is as seq 0, then the entries after it
+      # @yield [seq, record] the last note as seq 0, then the entries after it
       def initialize(folder, segment_bytes: 4 << 20, fsync: false, note: -> { "" }, &block)
         @folder = folder
         @segment_bytes = segment_bytes
@@ -81,17 +77,16 @@ module Godwit
         @next = (@segments.last&.number || 0) + 1
       end
 
-      # @return [Integer] bytes that were no whole entries: torn off by a crash, or spoilt by the
-      #   disk
+      # @return [Integer] bytes that were no whole entries, torn by a crash or corrupted by the disk
       attr_reader :cut
 
-      # @return [Integer] up to this seq all is released
+      # @return [Integer] all up to this seq is released
       def released = look { @released }
 
-      # @return [Integer] the last seq that was appended, as far as one knows
+      # @return [Integer] the last seq known to be appended
       def last = look { last_one }
 
-      # @return [Integer] of all files
+      # @return [Integer] size of all files
       def bytes = look { @total }
 
       # @return [Boolean] whether all is released
@@ -103,32 +98,29 @@ module Godwit
       # @raise [SystemCallError] none of them was appended
       # @raise [ClosedError]
       def append(entries, last)
-        Thread.handle_interrupt(Object => :never) do
-          @lock.synchronize do
-            roll if @file.nil? || @segments.last.size >= @segment_bytes
-            put(entries, @segments.last)
-            @segments.last.last = last
-          end
+        exclusive do
+          roll if @file.nil? || @segments.last.size >= @segment_bytes
+          put(entries, @segments.last)
+          @segments.last.last = last
         end
       end
 
-      # Up to this seq nothing is needed any more.
+      # Entries up to this seq are no longer needed.
       def release(seq)
-        Thread.handle_interrupt(Object => :never) do
-          @lock.synchronize do
-            next if seq <= @released
-            @released = seq
-            drop_released
-            write_released
-          end
+        exclusive do
+          next if seq <= @released
+          @released = seq
+          drop_released
+          write_released
         end
       end
 
       # @return [Cursor] before the first entry whose seq is greater
       def after(seq)
-        segment, finish =
-          @lock.synchronize { [@segments.find { |one| one.last > seq }&.dup, the_end] }
-        return finish unless segment
+        segment, newest = @lock.synchronize do
+          [@segments.find { |one| one.last > seq }&.dup, @segments.last&.dup]
+        end
+        return Cursor.new(newest&.number || 0, newest&.size || 0) unless segment
         bytes = pread(segment, segment.size, 0)
         offset = 0
         while (number, stop = SegmentedLog.whole_entry(bytes, offset)) && number <= seq
@@ -137,16 +129,15 @@ module Godwit
         Cursor.new(segment.number, offset)
       end
 
-      # Entries from a place on, as they are in the file.
+      # Entries after a place, as they are in the file.
       # @param most [Integer] bytes; one entry may be larger
       # @return [Array(String, Integer, Cursor), nil] entries, seq of the last, the place after
-      #   them; nil when there is none
+      #   them; nil when there are none
       def read(cursor, most)
         loop do
-          segment, newest =
-            @lock.synchronize do
-              [@segments.find { |one| one.number >= cursor.number }&.dup, @segments.last]
-            end
+          segment, newest = @lock.synchronize do
+            [@segments.find { |one| one.number >= cursor.number }&.dup, @segments.last]
+          end
           return unless segment
           offset = (segment.number == cursor.number) ? cursor.offset : 0
           entries, last, finish = slice(segment, offset, most)
@@ -156,7 +147,7 @@ module Godwit
         end
       end
 
-      # Nothing is appended afterwards. A second call does nothing.
+      # Later appends raise ClosedError. A second call does nothing.
       def close
         @lock.synchronize do
           close_files
@@ -164,8 +155,7 @@ module Godwit
         end
       end
 
-      # In a forked child: its copies of the descriptors. Without the lock, which another thread may
-      # have held.
+      # For a forked child too: without the lock, which another thread may have held.
       def close_files
         [@file, @reader, @released_file].each { |file| file&.close }
         @file = @reader = @released_file = nil
@@ -173,28 +163,27 @@ module Godwit
 
       private
 
-      # A trap handler can wait for no lock: it sees what is there.
+      # A trap handler cannot lock a mutex: it reads without.
       def look(&block)
         @lock.synchronize(&block)
       rescue ThreadError
         yield
       end
 
-      def last_one = [@segments.last&.last || 0, @released].max
-
-      def the_end
-        (segment = @segments.last) ? Cursor.new(segment.number, segment.size) : Cursor.new(0, 0)
+      # A kill waits for the end of the block.
+      def exclusive(&block)
+        Thread.handle_interrupt(Object => :never) { @lock.synchronize(&block) }
       end
+
+      def last_one = [@segments.last&.last || 0, @released].max
 
       def roll
         raise Errors.build(ClosedError, :append, @folder) if @closed
         path = File.join(@folder, format("%016x.seg", @next))
-        file =
-          File.open(
-            path, File::WRONLY | File::APPEND | File::CREAT | File::TRUNC | File::BINARY, 0o600
-          )
+        flags = File::WRONLY | File::APPEND | File::CREAT | File::TRUNC | File::BINARY
+        file = File.open(path, flags, 0o600)
         segment = Segment.new(@next, path, last_one, last_one, 0)
-        @next += 1 # the number is used up, whatever happens
+        @next += 1 # even if the new file fails
         old, @file = @file, file
         put(SegmentedLog.entry(0, [segment.prev].pack("Q>") << @note.call), segment)
         Folder.sync(@folder) if @fsync
@@ -211,11 +200,8 @@ module Godwit
 
       def put(bytes, segment)
         Append.write(@file, bytes, fsync: @fsync) do
-          # A reader stops at a torn entry: if it cannot be cut off, the next goes into a new file.
-          unless Append.truncate(@file, segment.size)
-            @file.close
-            @file = nil
-          end
+          # A reader stops at a torn entry: unless it can be truncated, the next needs a new file.
+          @file = @file.close unless Append.truncate(@file, segment.size)
         end
         segment.size += bytes.bytesize
         @total += bytes.bytesize
@@ -246,8 +232,8 @@ module Godwit
           stop = finish
         end
         return [bytes.byteslice(first...stop), last, offset + stop] if first
-        return slice(segment, offset + stop, most) if stop.positive? # nothing but the note
-        larger_entry(segment, bytes, offset) || spoilt(segment, offset)
+        return slice(segment, offset + stop, most) if stop.positive? # only the note
+        larger_entry(segment, bytes, offset) || give_up(segment, offset)
       end
 
       def larger_entry(segment, bytes, offset)
@@ -256,8 +242,8 @@ module Godwit
         slice(segment, offset, length)
       end
 
-      # The disk's doing: the rest of the file is given up, and nothing more goes into it.
-      def spoilt(segment, offset)
+      # Skips the rest of a file that the disk has corrupted; no entry is appended to it.
+      def give_up(segment, offset)
         last = segment.prev
         SegmentedLog.each_entry(pread(segment, offset, 0)) { |seq, _| last = seq unless seq.zero? }
         @lock.synchronize do

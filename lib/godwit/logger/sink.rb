@@ -9,30 +9,26 @@ require_relative "rotation"
 
 module Godwit
   class Logger < ::Logger
-    # A file that records are appended to, the way Ruby's Logger would have written them; `godwit
-    # log serve --file` has one.
+    # Appends records to a file in the format of Ruby's Logger, as `godwit log serve --file` does.
     #
     #   sink = Godwit::Logger::Sink.new("app.log", rotate: :daily, keep: 14, gzip: true)
     #   reader.each_slice(256) { |records| sink.write(records) }
     #
-    # Lines are whole: where the disk is full in mid-line, that line is taken back and the call
-    # raises. A newline within a record stays, as Ruby's Logger leaves it. There is no "Logfile
-    # created" line at the head: each line is a record.
+    # Lines are whole: if the disk is full in mid-line, the file is truncated to the line's
+    # beginning and the call raises. A newline within a record stays, as in Ruby's Logger. The file
+    # does not begin with a "Logfile created" line: each line is a record.
     #
-    # The file is locked (`flock`): two processes do not write to one. A path that is no regular
-    # file (a FIFO, /dev/stdout) is written to as it is, and never rotated.
+    # The file is locked (`flock`), so that only one process writes to it. A path that is no regular
+    # file (a FIFO, /dev/stdout) is never rotated.
     #
-    # Any number of threads may write; each call's records stay together. A kill or `Timeout` waits
-    # until the file is whole. After a fork the child must open its own.
+    # **Threads**: any number may write; the records of a call stay together. A kill or `Timeout`
+    # waits until the file is whole. **Fork**: the child must open its own.
     class Sink
       extend Keywords
 
-      # Bytes of one write(2), about.
-      CHUNK = 1 << 20
-      # Bytes at the file's end by which it is known again.
-      TAIL = 64
-      # Seconds after a failed rotation until the next try.
-      AGAIN = 60
+      CHUNK = 1 << 20 # bytes of one write(2), about
+      TAIL = 64 # bytes at the file's end whose checksum identifies it
+      AGAIN = 60 # seconds between a failed rotation and the next try
       private_constant :CHUNK, :TAIL, :AGAIN
 
       # @return [String]
@@ -42,23 +38,22 @@ module Godwit
       # @return [Boolean] whether each write is followed by fsync(2)
       attr_reader :fsync
 
-      # Opens the file, or makes it.
+      # Opens the file, or creates it.
       # @param path [String]
       # @param rotate [:daily, :weekly, :monthly, Integer, nil] Integer: bytes that a file may have,
-      #   1 or more (a longer line has one of its own); nil: never. Names are those of Ruby's
+      #   1 or more (a longer line gets a file of its own); nil: never. Names are those of Ruby's
       #   Logger: app.log.20261120, or app.log.0 (the newest), app.log.1…
-      # @param keep [Integer, nil] old files that are kept, 1 or more; nil: all
-      # @param gzip [Boolean] compress the old ones, in a thread
+      # @param keep [Integer, nil] old files to keep, 1 or more; nil: all
+      # @param gzip [Boolean] compress old files, in a thread
       # @param fsync [Boolean] fsync(2) after each {#write}
       # @param format [#call, :json, nil] makes a record's line; nil: {Record#to_s}
-      # @param clock [#now] gives the Time by which is rotated
+      # @param clock [#now] gives the Time for the rotation
       # @raise [ArgumentValueError, ArgumentTypeError] when an option is not allowed
       # @raise [BusyError] when another process writes to it
       # @raise [SystemError] when it cannot be opened: Errno::ENOENT, Errno::EACCES…
-      def initialize(
-        path, rotate: nil, keep: nil, gzip: false, fsync: false, format: nil, clock: Time
-      )
-        @path = checked_path(path)
+      def initialize(path, rotate: nil, keep: nil, gzip: false, fsync: false, format: nil,
+        clock: Time)
+        @path = Folder.checked_path(path, :sink, "path")
         period, @limit = checked_rotation(rotate)
         keep = checked_keep(keep)
         @format = checked_format(format)
@@ -71,28 +66,26 @@ module Godwit
         open_file
       end
 
-      # Appends records. With a block, yields the number of those that are in the file so far,
-      # whenever a place in it is to be noted: before the first record in a file, and after each
-      # write.
+      # Appends records. A block gets the number of records that are in the file so far: before the
+      # first record in a file, and after each write.
       # @param records [Array<Record, #to_s>]
       # @yieldparam count [Integer]
       # @return [self]
       # @raise [SystemError] when the file cannot be written: Errno::ENOSPC, Errno::EFBIG…; the
-      #   error's `sent` is the number of records that are in the file, whole
+      #   error's `sent` is the number of records that are in the file
       # @raise [ClosedError] after {#close}
       def write(records, &noted)
         lines = records.map { |record| line(record) }
         @lock.synchronize do
-          Thread.handle_interrupt(Object => @regular ? :never : :on_blocking) do
-            append(lines, noted)
-          end
+          interrupts = @regular ? :never : :on_blocking
+          Thread.handle_interrupt(Object => interrupts) { append(lines, noted) }
         end
         self
       end
 
-      # Opens the path anew, for a file that was moved away (logrotate, SIGHUP).
+      # Reopens the path, for a file that was moved away (logrotate, SIGHUP).
       # @return [self]
-      # @raise [SystemError] when it cannot be opened; the old one is written to as before
+      # @raise [SystemError] when it cannot be opened; the sink keeps writing to the old file
       # @raise [ClosedError] after {#close}
       def reopen
         @lock.synchronize do
@@ -104,7 +97,7 @@ module Godwit
         self
       end
 
-      # Closes the file; waits a second for what is being compressed. A second call does nothing.
+      # Closes the file; waits a second for the compression. A second call does nothing.
       # @return [nil]
       def close
         @lock.synchronize do
@@ -116,9 +109,8 @@ module Godwit
         nil
       end
 
-      # What is closed with it.
       # @private
-      attr_writer :journal
+      attr_writer :journal # released by close
 
       # @return [Boolean]
       def closed? = @file.nil?
@@ -129,11 +121,9 @@ module Godwit
       # @return [String]
       def inspect = "#<#{self.class.name} #{@path}#{" (closed)" if closed?}>"
 
-      # Where the file ends: its inode, its size, and a checksum of the last bytes. Called from the
-      # block of {#write}.
+      # Identifies the file's end. Called from the block of {#write}.
       # @private
-      # @return [Array(Integer, Integer, Integer, Integer)] inode, size, number and CRC-32 of its
-      #   last bytes
+      # @return [Array<Integer>] inode, size, number and CRC-32 of its last bytes
       def place
         size = @file.size
         length = [size, TAIL].min
@@ -149,45 +139,34 @@ module Godwit
         index = 0
         while index < lines.size
           raise closed if closed?
-          @size = @file.size if @regular # it may have been truncated
+          @size = @file.size if @regular # another program may have truncated it
           rotate if due?(lines[index])
-          note(noted, index) unless @noted
+          noted&.call(index) unless @noted
+          @noted = true
           count, = Lines.part(lines, index, @limit ? [@limit - @size, CHUNK].min : CHUNK)
-          index += put(lines[index, count], index, noted)
+          part = lines[index, count]
+          Append.write(@file, part.join, fsync: @fsync && @regular) do |error, done|
+            raise taken_back(error, part, done, index, noted)
+          end
+          in_file(count, index, noted)
+          index += count
         end
       end
 
-      def note(noted, count)
-        noted&.call(count)
-        @noted = true
-      end
-
-      def put(lines, before, noted)
-        Append.write(@file, lines.join, fsync: @fsync && @regular) do |error, done|
-          raise taken_back(error, lines, done, before, noted)
-        end
-        in_file(lines.size, before, noted)
-      end
-
-      # What cannot be noted is not in the file.
+      # Takes the lines back if the block raises.
       def in_file(count, before, noted)
         noted&.call(before + count)
         @written += count
-        count
       rescue
         @file.truncate(@size) if @regular
         raise
       end
 
-      # What is not a whole line goes.
+      # Truncates the file to its last whole line.
       # @return [Error]
       def taken_back(error, lines, done, before, noted)
-        done = 0 if @fsync # who knows what of it is on the disk
-        whole = count = 0
-        while count < lines.size && whole + lines[count].bytesize <= done
-          whole += lines[count].bytesize
-          count += 1
-        end
+        done = 0 if @fsync # how much of it is on the disk is unknown
+        count, whole = (done < lines.first.bytesize) ? [0, 0] : Lines.part(lines, 0, done)
         @file.truncate(@size + whole) if @regular
         in_file(count, before, noted) if count.positive?
         Errors.build(error.errno, :write, @path).tap { |failure| failure.sent = before + count }
@@ -203,21 +182,18 @@ module Godwit
         now = @clock.now
         @again = nil
         old = @file
-        @rotation.rotate(now) if in_place? # else somebody has moved it
+        @rotation.rotate(now) if in_place? # else another program has moved the file
         open_file
         old.close
       rescue SystemCallError => error
         @warnings.call("#{error.message} (#{error.class})")
-        @again = now + AGAIN # the records are what counts
+        @again = now + AGAIN # the old file gets the records
       end
 
       def open_file
         regular = !File.exist?(@path) || File.file?(@path)
-        file =
-          File.open(
-            @path,
-            (regular ? File::RDWR | File::CREAT : File::WRONLY) | File::APPEND | File::BINARY, 0o666
-          )
+        mode = regular ? File::RDWR | File::CREAT : File::WRONLY
+        file = File.open(@path, mode | File::APPEND | File::BINARY, 0o666)
         claim(file) if regular
         @file = file
         @regular = regular
@@ -232,24 +208,18 @@ module Godwit
         raise Errors.build(error.errno, :open, @path)
       end
 
-      # Not by File.identical?, which on JRuby goes by the name that the file was opened with.
-      def in_place?
-        File.stat(@path).ino == @inode
-      rescue Errno::ENOENT
-        false
-      end
+      # JRuby's File.identical? compares the names that the files were opened with.
+      def in_place? = Folder.inode(@path) == @inode
 
       def claim(file)
         return if file.flock(File::LOCK_EX | File::LOCK_NB)
-        raise Errors.build(
-          BusyError, :open, @path, "another process writes to it: give each a file of its own"
-        )
+        raise Errors.build(BusyError, :open, @path,
+          "another process writes to it: each process needs its own file")
       rescue Errno::ENOLCK, Errno::EOPNOTSUPP, Errno::EINVAL
         nil # a file system without locks
       end
 
-      # A record that nobody can format is written all the same: it must not stand in the way of the
-      # others.
+      # A record that cannot be formatted must not hold up the others.
       def line(record)
         text = @format.call(record).to_s
         text.end_with?("\n") ? text.b : "#{text}\n".b
@@ -258,8 +228,26 @@ module Godwit
         "#{record.inspect}\n".b
       end
 
+      # @return [Array(Symbol, Integer)] period and limit; one of them or both are nil
+      def checked_rotation(rotate)
+        return [rotate, nil] if rotate.nil? || Rotation::PERIODS.include?(rotate)
+        return [nil, rotate] if rotate.is_a?(Integer) && rotate.positive?
+        raise Errors.bad_value(:sink, "rotate:", ":daily, :weekly, :monthly or bytes", rotate)
+      end
+
+      def checked_keep(keep)
+        return keep if keep.nil? || (keep.is_a?(Integer) && keep.positive?)
+        raise Errors.bad_value(:sink, "keep:", "a number of files, 1 or more, or nil for all", keep)
+      end
+
+      def checked_format(format)
+        return Lines.new if format.nil?
+        return ->(record) { record.to_json } if format == :json
+        return format if format.respond_to?(:call)
+        raise Errors.bad_type(:sink, "format:", "an object with call, :json or nil", format)
+      end
+
       def closed = Errors.build(ClosedError, :write, @path, "the file was closed")
     end
   end
 end
-require_relative "sink/arguments"

@@ -1,34 +1,37 @@
 # frozen_string_literal: true
 
+require "forwardable"
 require_relative "durable/store"
 require_relative "packing"
 require_relative "push_transport"
 
 module Godwit
   class Logger < ::Logger
-    # A {PushTransport} that puts on the disk what the socket does not take, and sends that, in
-    # order, before anything newer. What a process leaves there is sent by the next that uses the
-    # folder, as it is: under its own id and numbers. Each process has a folder of its own within.
+    # A {PushTransport} that writes to the disk what the socket does not take, and sends that, in
+    # order, before newer records. Each process has a folder within the spool. The next process that
+    # uses the spool sends what is left there, with its writer id and numbers.
     #
-    # What libzmq took stays on the disk until it must have left libzmq: it comes again after a
-    # kill, rather than never.
+    # What libzmq took stays on the disk until libzmq must have sent it. After a kill a record may
+    # therefore come twice, rather than never.
     # @private
     class SpoolTransport
       BYTES = 1 << 30
       SEGMENT_BYTES = 1 << 20
-      # Bytes that are sent in one go: more than a batch of new ones has, so that the rest shrinks.
+      # Bytes sent in one go: more than a batch of new records has, so that the backlog shrinks.
       CHUNK = 1 << 18
-      # Seconds that the socket has, before records go to the disk.
+      # Seconds that the socket has before records go to the disk.
       PATIENCE = 0.05
       LINE = "L"
       FRAMES = "F"
+
+      extend Forwardable
 
       # A store, and the number up to which libzmq has taken its records.
       Part = Struct.new(:store, :taken) do
         # @return [Integer] records that libzmq has not taken
         def left = [store.segments.last - taken, 0].max
       end
-      # Taken up to a number, when the socket had been given so many messages in all.
+      # libzmq has taken the part's records up to a number, as so many messages in all.
       Taken = Struct.new(:part, :number, :messages)
       private_constant :Part, :Taken
 
@@ -39,12 +42,6 @@ module Godwit
         @lost = 0
         @folder = settings.spool
         @most = settings.spool_bytes || BYTES
-        unless @folder.is_a?(::String)
-          raise Errors.bad_type(:logger, "spool:", "the path of a folder", @folder)
-        end
-        unless @most.is_a?(Integer) && @most.positive?
-          raise Errors.bad_value(:logger, "spool_bytes:", "an Integer, 1 or more", @most)
-        end
         make_folder
         @parts = [] # the oldest first
         @taken = [] # what libzmq may still hold
@@ -52,23 +49,18 @@ module Godwit
         @unresponsive = true # until the socket has taken something
       end
 
-      # @return [Integer] records that were here, until somebody deleted the folder
+      # @return [Integer] records in folders that were deleted
       attr_reader :lost
 
-      # @raise [Error]
       def open
         @kept = nil
         @push.open
         @parts = Store.leftovers(@folder).map { |store| part_of(store) } if @parts.empty?
       end
 
-      # @return [Integer] records that libzmq took
-      def sent = @push.sent
+      def_delegators :@push, :sent, :held
 
-      # @return [Integer] records that libzmq may hold in its queue
-      def held = @push.held
-
-      # As {PushTransport#deliver}; what goes to the disk has gone.
+      # As {PushTransport#deliver}; records on the disk count as gone.
       def deliver(messages, from)
         @push.open
         replay
@@ -77,20 +69,17 @@ module Godwit
         @unresponsive = false if sent.positive?
         release
         return sent if sent.positive?
-        return 0 unless @unresponsive # it has {PATIENCE}
-        put(messages, from)
+        @unresponsive ? put(messages, from) : 0
       end
 
       # Waits until some may go, or {PATIENCE} is over.
-      def wait(seconds = PATIENCE)
-        @unresponsive = !@push.wait(seconds)
+      def wait
+        @unresponsive = !@push.wait(PATIENCE)
       end
 
-      # @return [Boolean] whether something is on the disk
       def backlog? = !first.nil?
 
-      # Sends some of it, once that is possible.
-      # @param seconds [Numeric] to wait for the socket
+      # Sends some of the backlog as soon as that is possible.
       def replay_soon(seconds)
         Thread.handle_interrupt(Object => :immediate) { @push.wait(seconds) } && replay
       end
@@ -100,7 +89,7 @@ module Godwit
       def spooled = @kept || @parts.sum(&:left)
 
       # @param seconds [Numeric] in which what libzmq holds, and what is on the disk, may still go
-      # @return [Boolean, Integer] whether it all went; how many are kept on the disk
+      # @return [Boolean, Integer] whether all went; an Integer: records kept on the disk
       def close(seconds)
         finish = Timeout.now + seconds
         replay_soon([finish - Timeout.now, 0].max) while backlog? && Timeout.now < finish
@@ -112,9 +101,6 @@ module Godwit
         @parts = []
         @kept.zero? ? all : @kept
       end
-
-      # @return [String, nil]
-      def last_endpoint = @push.last_endpoint
 
       private
 
@@ -132,26 +118,23 @@ module Godwit
         make_folder unless File.directory?(@folder)
         count = messages.size - from
         until append(messages[from, count])
-          return 0 if (count /= 2).zero? # as with its own bound
+          return 0 if (count /= 2).zero? # fewer may fit on a full disk
         end
         count
       rescue Errno::ENOSPC, Errno::EDQUOT, Errno::EFBIG
         0 # no room for a folder
       end
 
-      # @return [Boolean] whether there was room
       def append(messages)
         segments = own.store.segments
         number = segments.last
-        segments.append(
-          messages.map { |message| SegmentedLog.entry(number += 1, pack(message)) }.join, number
-        )
+        entries = messages.map { |message| SegmentedLog.entry(number += 1, pack(message)) }
+        segments.append(entries.join, number)
         true
       rescue Errno::ENOSPC, Errno::EDQUOT, Errno::EFBIG
         false
       end
 
-      # @return [Part] this process's
       def own
         return @own if @parts.include?(@own)
         @own = part_of(Store.within(@folder, segment_bytes: [SEGMENT_BYTES, @most / 8 + 1].min))
@@ -160,19 +143,16 @@ module Godwit
       end
 
       def part_of(store) = Part.new(store, store.segments.released)
-
       # @return [Part, nil] the first of which libzmq has not taken all
       def first = @parts.find { |part| part.left.positive? }
-
       def pack(record) = record.is_a?(::String) ? FRAMES + record : LINE + record.first.b
 
-      # @return [String, Array<String>, nil] nil: the disk has spoilt it
       def unpack(bytes)
         record = bytes.byteslice(1..)
-        bytes.start_with?(LINE) ? [record] : (record if Packing.frames(record))
+        bytes.start_with?(LINE) ? [record] : record
       end
 
-      # Hands over what goes without waiting, but no more than {CHUNK}.
+      # Sends what goes without waiting, at most {CHUNK}.
       def replay
         forget_deleted
         fetch if @ready.empty?
@@ -199,16 +179,12 @@ module Godwit
         @parts.reject { |part| File.directory?(part.store.folder) }.each { |part| forget(part) }
       end
 
-      # Its records are gone; another is begun when one is needed.
+      # The part's folder was deleted; {#own} makes another when it is needed.
       def forget(part)
         count = part.left
         @ready = [] if part.equal?(first)
         @lost += count
-        if count.positive?
-          @warnings.call(
-            "#{Text.count(count, "was", "were")} in #{part.store.folder}, which is gone"
-          )
-        end
+        @warnings.gone(count, part.store.folder)
         remove(part)
       end
 
@@ -223,11 +199,10 @@ module Godwit
         segments = part.store.segments
         entries, last = segments.read(segments.after(part.taken), CHUNK)
         if entries
-          SegmentedLog.each_entry(entries) do |number, bytes|
-            (message = unpack(bytes)) && @ready << [number, message]
-          end
+          SegmentedLog.each_entry(entries) { |number, bytes| @ready << [number, unpack(bytes)] }
         end
-        part.taken = entries ? last : segments.last if @ready.empty? # the disk has spoilt them
+        # All that was read is damaged: skip it.
+        part.taken = entries ? last : segments.last if @ready.empty?
       rescue Errno::ENOENT
         forget(part)
       end

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "record"
-require_relative "gaps"
+require_relative "reader"
 require_relative "packing"
 
 module Godwit
@@ -10,19 +9,12 @@ module Godwit
     # ext/godwit/logger_statistics.c does the same.
     # @private
     class Statistics
-      # id, prog, host, first, last, received, lost, late, bytes, lag, longest lag (ns), when it was
-      # heard (ms), records of each level.
-      WriterStatistics =
-        Struct.new(
-          :writer, :prog, :host, :first, :last, :received, :lost, :late, :bytes, :lag, :longest_lag,
-          :heard, :levels, :gaps
-        )
-      # Bytes of a program or host; a longer one is cut.
-      NAME = 63
+      # A writer's counts, its bytes, lags (ns), and records of each level.
+      Writer = Struct.new(:counts, :bytes, :lag, :longest_lag, :levels)
+      NAME = Constants::LOG_NAME_BYTES # bytes of a program or host; a longer one is cut
       TOTALS = %i[messages bytes records plain foreign lost late].freeze
-      MOST_NUMBER = 10**19
-      MOST_TIME = (1 << 63) - 1
-      private_constant :WriterStatistics, :NAME, :TOTALS, :MOST_NUMBER, :MOST_TIME
+      MOST_NUMBER = 10**Constants::LOG_DIGITS # limit of seq and tseq in C
+      MOST_TIME = (1 << 63) - 1 # limit of t_ns in C
 
       # @param most [Integer] records to keep
       # @param bytes [Integer] for them
@@ -32,20 +24,18 @@ module Godwit
         @most = most
         @most_bytes = bytes
         @most_writers = writers
-        @writers = {} # in the order in which they were heard
+        @writers = {} # the one that sent last is the last
         @kept = []
         @kept_bytes = @forgotten = 0
         @totals = TOTALS.to_h { |name| [name, 0] }
         @levels = [0] * 6
         @memory = Topic.memory
-        @of_line = Levels.method(:of_line)
         @pid = Process.pid
         @lock = Mutex.new
         self
       end
 
-      # As the proxy does it.
-      # @param frames [Array<String>] of a message
+      # Called by the proxy with the frames of each message.
       def record(frames)
         guarded(:record) do
           bytes = frames.sum(&:bytesize)
@@ -56,19 +46,21 @@ module Godwit
         self
       end
 
-      # @return [Array<Array<String>>, nil] what a proxy passes on instead of a batch; nil: the
-      #   message as it is
+      # @return [Array<Array<String>>, nil] what a proxy passes on for a batch; nil: no batch
       def split(frames) = Packing.split(frames)
 
       # @return [Array<Array<String>>] the last ones, the oldest first
       def messages(most) = guarded(:last) { @kept.last(most).map(&:dup) }
 
-      # @return [Array<Array>] of the writers that were heard last, the newest first
+      # @return [Array<Array>] of the latest writers, the newest first: id, prog, host, first,
+      #   last, received, lost, late, bytes, lag, longest lag (ns), idle (ms), records of each level
       def writers(most)
         now = milliseconds
         guarded(:writers) { @writers.each_value.to_a.last(most).reverse }.map do |one|
-          values = one.to_a
-          [*values[0, 11], now - one.heard, *one.levels]
+          values = %i[writer prog host first last received lost late].map do |name|
+            one.counts.public_send(name)
+          end
+          [*values, one.bytes, one.lag, one.longest_lag, now - one.counts.time, *one.levels]
         end
       end
 
@@ -80,7 +72,7 @@ module Godwit
 
       private
 
-      # In a forked child the lock may be one that nobody will release.
+      # In a forked child no thread would release a locked mutex.
       def guarded(operation, &block)
         raise "these statistics were never opened" unless @lock
         raise Errors.build(ForkedError, operation) if @pid != Process.pid
@@ -90,16 +82,19 @@ module Godwit
       def milliseconds = Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond)
 
       def take(record, frames, bytes)
-        if record.nil? || !(record.plain? || record.ours? || within_bounds?(record))
-          @totals[:foreign] += 1
-          return
+        if record&.plain?
+          @totals[:plain] += 1
+          level = Levels.of_line(frames.first)
+        elsif record && (record.ours? || within_bounds?(record))
+          count(record, bytes)
+          level = record.level
+        else
+          return @totals[:foreign] += 1
         end
-        record.plain? ? @totals[:plain] += 1 : count(record, bytes)
-        @levels[record.plain? ? @of_line.call(record.frames.first) : record.level] += 1
+        @levels[level] += 1
         keep(frames, bytes)
       end
 
-      # SequenceCounter of the width that C has for them, and an id.
       def within_bounds?(record)
         record.writer.match?(/\A\h{32}\z/) &&
           [record.seq, record.tseq].all? { |number| number < MOST_NUMBER } &&
@@ -107,56 +102,43 @@ module Godwit
       end
 
       def count(record, bytes)
+        one = writer(record)
+        counts = one.counts
+        lost, late = counts.lost, counts.late
+        counts.record(record.seq, milliseconds)
         @totals[:records] += 1
-        one = statistics_of(record)
-        seq = record.seq
-        if seq > one.last
-          lost = seq - one.last - 1
-          one.gaps.add(one.last + 1, seq - 1) if lost.positive?
-          one.lost += lost
-          @totals[:lost] += lost
-          one.last = seq
-          one.received += 1
-        else
-          one.late += 1
-          @totals[:late] += 1
-          if one.gaps.fill?(seq)
-            one.lost -= 1
-            @totals[:lost] -= 1
-            one.received += 1
-          end
-        end
+        @totals[:lost] += counts.lost - lost
+        @totals[:late] += counts.late - late
         one.bytes += bytes
         one.levels[record.level] += 1
         one.lag = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond) - record.t_ns
         one.longest_lag = one.lag if one.lag > one.longest_lag
-        one.heard = milliseconds
       end
 
-      def statistics_of(record)
-        writer = record.writer.downcase
-        one = @writers.delete(writer)
-        unless one
-          if @writers.size >= @most_writers
-            @writers.shift
-            @forgotten += 1
-          end
-          _, prog, host = record.frames.first.split(".", 3)
-          one =
-            WriterStatistics.new(
-              writer, prog.b.byteslice(0, NAME), host.delete_suffix(".").b.byteslice(0, NAME),
-              record.seq, record.seq - 1, 0, 0, 0, 0, 0, 0, 0, [0] * 6, Gaps.new
-            )
+      def writer(record)
+        id = record.writer.downcase
+        one = @writers.delete(id) || begin_writer(id, record)
+        @writers[id] = one
+      end
+
+      def begin_writer(id, record)
+        if @writers.size >= @most_writers
+          @writers.shift
+          @forgotten += 1
         end
-        @writers[one.writer] = one
+        _, prog, host = record.frames.first.split(".", 3)
+        prog, host = [prog, host.delete_suffix(".")].map { |name| name.b.byteslice(0, NAME) }
+        counts = Reader::WriterStatistics.new(id, record.seq, prog: prog, host: host)
+        Writer.new(counts, 0, 0, 0, [0] * 6)
       end
 
       def keep(frames, bytes)
         return if @most.zero? || bytes > @most_bytes / 4
         @kept << frames
         @kept_bytes += bytes
-        @kept_bytes -= @kept.shift.sum(&:bytesize) while @kept.size > @most ||
-            @kept_bytes > @most_bytes
+        while @kept.size > @most || @kept_bytes > @most_bytes
+          @kept_bytes -= @kept.shift.sum(&:bytesize)
+        end
       end
     end
     private_constant :Statistics

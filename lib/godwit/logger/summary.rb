@@ -5,17 +5,15 @@ require_relative "record"
 
 module Godwit
   class Logger < ::Logger
-    # What a reader says at its end: `received 120,000 · lost 0 · 4 writers · 48,311/s · lag p99 1.2
-    # ms`. Memory is bounded, and so is its care: the lag is good to a tenth.
+    # A reader's summary: `received 120,000 · lost 0 · 4 writers · 48,311/s · lag p99 1.2 ms`. Its
+    # memory is bounded; the lag is exact to a tenth.
     #
-    # The lag is from the call in the writer to here: by the monotonic clock where both are on one
-    # machine (by name), else by the clocks on the wall, as far as they agree.
+    # The lag is the time from the call in the writer to {#add}: by the monotonic clock for a writer
+    # on this machine (by name), else by the wall clocks.
     # @private
     class Summary
-      # Buckets to a doubling of the lag.
-      STEPS = 8
+      STEPS = 8 # buckets to a doubling of the lag
       UNITS = [[1_000_000_000, "s"], [1_000_000, "ms"], [1_000, "µs"]].freeze
-      private_constant :STEPS, :UNITS
 
       class << self
         # @param number [Integer] @return [String] 120,000
@@ -29,61 +27,44 @@ module Godwit
         end
       end
 
-      # @param host [String] this machine's name, as a writer here says it
+      # @param host [String] this machine's name, as its writers send it
       def initialize(host: nil)
         @host = host
         @lags = Hash.new(0)
         @count = 0
       end
 
-      # @param record [Record] that has just come
       # @param wall [Integer] nanoseconds since 1970
       # @param mono [Integer] nanoseconds of the monotonic clock
       # @return [self]
-      def add(
-        record, wall: Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond),
-        mono: Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
-      )
+      def add(record, wall: clock(Process::CLOCK_REALTIME), mono: clock(Process::CLOCK_MONOTONIC))
         @first ||= mono
         @last = mono
         @count += 1
-        written = record.t_ns
-        lag =
-          (
-            if @host && record.host == @host && (ticks = record.mono_ns)
-              mono - ticks
-            else
-              written && wall - written
-            end
-          )
+        here = @host && record.host == @host && record.mono_ns
+        lag = here ? mono - here : (wall - record.t_ns if record.t_ns)
         @lags[bucket(lag)] += 1 if lag
         self
       end
       alias_method :<<, :add
 
-      # @param received [Integer]
-      # @param lost [Integer]
-      # @param writers [Integer]
-      # @param foreign [Integer] told where there are any
+      # @param foreign [Integer] shown unless 0
       # @return [String]
       def line(received:, lost:, writers:, foreign: 0)
         lag = percentile(0.99)
-        [
-          "received #{Summary.number(received)}", "lost #{Summary.number(lost)}",
+        ["received #{Summary.number(received)}", "lost #{Summary.number(lost)}",
           "#{Summary.number(writers)} #{(writers == 1) ? "writer" : "writers"}",
           ("#{Summary.number(foreign)} foreign" if foreign.positive?),
-          ("#{Summary.number(rate)}/s" if rate), ("lag p99 #{Summary.duration(lag)}" if lag)
-        ].compact.join(" · ")
+          ("#{Summary.number(rate)}/s" if rate),
+          ("lag p99 #{Summary.duration(lag)}" if lag)].compact.join(" · ")
       end
 
-      # @return [Integer, nil] records a second, between the first and the last that came; nil
-      #   before there are two
+      # @return [Integer, nil] records a second; nil before the second record
       def rate
         ((@count - 1) * 1_000_000_000 / (@last - @first)) if @count > 1 && @last > @first
       end
 
-      # @param share [Float]
-      # @return [Numeric, nil] nanoseconds that no more than the rest exceed; nil when nothing tells
+      # @return [Numeric, nil] nanoseconds; nil without lags
       def percentile(share)
         left = (@lags.each_value.sum * share).ceil
         @lags.sort.each { |bucket, count| return 2**bucket.fdiv(STEPS) if (left -= count) <= 0 }
@@ -92,7 +73,9 @@ module Godwit
 
       private
 
-      # Clocks that disagree: 0.
+      def clock(id) = Process.clock_gettime(id, :nanosecond)
+
+      # 0 for a negative lag, of wall clocks that disagree.
       def bucket(lag) = (lag > 1) ? (Math.log2(lag) * STEPS).ceil : 0
     end
   end

@@ -4,42 +4,34 @@ require_relative "levels"
 
 module Godwit
   class Logger < ::Logger
-    # The first frame of a record, `ERROR.billing.web1.`: level, program and host, each ended by a
-    # dot, so that a prefix never takes `billing2` for `billing`. `.` and `%` in a part are written
-    # %2E and %25.
+    # The first frame of a record, `ERROR.billing.web1.`: level, program and host. Each ends with a
+    # dot, so that the prefix of `billing` does not match `billing2`. `.` and `%` in a part are
+    # written %2E and %25.
     # @private
     module Topic
       ESCAPED = {"." => "%2E", "%" => "%25"}.freeze
       PLAIN = ESCAPED.invert.freeze
-      # A record's topic; anything else is none of ours.
+      # The form of a record's topic.
       FORM = /\A(DEBUG|INFO|WARN|ERROR|FATAL|ANY)\.([^.]*)\.([^.]*)\.\z/
 
       module_function
 
-      # @param level [Integer]
-      # @param prog [String, nil]
-      # @param host [String]
       # @return [String] binary
       def build(level, prog, host)
         "#{Levels.label(level)}.#{escape(prog.to_s)}.#{escape(host)}.".b
       end
 
-      # @return [Array(String, String, String), nil] level's label, program, host, in UTF-8; nil
-      #   when it is no topic of ours
-      def parse(topic)
-        match = FORM.match(topic) or return
-        [match[1], unescape(match[2]), unescape(match[3])]
-      end
-
-      # @return [Array(String, String, String, Integer), nil] the same and the level's number,
-      #   frozen
+      # @return [Array(String, String, String, Integer), nil] the level's label, program and host,
+      #   in UTF-8, and the level's number; frozen. nil for another form
       def where(topic)
-        parts = parse(topic) or return
-        [*parts.each(&:freeze), Levels::LABELS.index(parts.first)].freeze
+        label, prog, host = FORM.match(topic)&.captures
+        return unless label
+        names = [label, unescape(prog), unescape(host)].each(&:freeze)
+        [*names, Levels::LABELS.index(label)].freeze
       end
 
-      # Remembers what {where} said, for as many topics.
-      # @return [Hash] ask it with []
+      # @param most [Integer] topics
+      # @return [Hash] a cache of {where}
       def memory(most = 1000)
         Hash.new do |known, topic|
           known.clear if known.size >= most
@@ -47,18 +39,15 @@ module Godwit
         end
       end
 
-      # What a SUB subscribes to. Lines of plain writers (Ruby's Logger, rbczmq's) begin with a
-      # letter for the level instead.
-      # @param levels [Array<Integer>, nil] nil: all
-      # @param progs [Array<String>, nil] nil: all
-      # @return [Array<String>] prefixes; [""] for everything
+      # The prefixes that a SUB subscribes to. Plain lines (Ruby's Logger, rbczmq's) begin with the
+      # level's letter.
+      # @return [Array<String>] [""] for everything
       def subscriptions(levels: nil, progs: nil)
         return [""] unless levels || progs
         (levels || (0..5)).flat_map do |level|
           label = Levels.label(level)
-          (
-            progs ? progs.map { |prog| "#{label}.#{escape(prog)}.".b } : ["#{label}."]
-          ) << "#{label[0]}, ["
+          own = progs ? progs.map { |prog| "#{label}.#{escape(prog)}.".b } : ["#{label}."]
+          own << "#{label[0]}, ["
         end
       end
 

@@ -12,32 +12,27 @@ module Godwit
     #   reader.each { |record| print view.line(record) }
     #   # 12:31:07.123456 ERROR web1 billing[4242] [req-9] card refused  user=42
     #
-    # **What is in a record cannot pass for another, nor steer the terminal**: control characters,
-    # and those that turn the direction of text, show as `\e`, `\x07`, `\u202e`; a text of several
-    # lines shows its later lines behind four spaces. Bytes that are not UTF-8 show as U+FFFD.
+    # **Escaping**: a record can neither look like another record nor control the terminal. Control
+    # characters and marks of text direction show as `\e`, `\x07`, `\u202e`. Later lines of a text
+    # are indented by four spaces. Bytes that are not UTF-8 show as U+FFFD.
     #
-    # Any number of threads and fibers may use one.
+    # **Threads**: any number of threads and fibers may use one view.
     class View
       extend Keywords
 
-      # What a format may name.
+      # The names that a format may use.
       FIELDS = %i[date time level host prog pid thread writer seq tags text payload message].freeze
-      # What shows as an escape sequence: C0 but tab and newline, DEL, C1, line separators, marks of
-      # direction.
+      # Shown as escape sequences: C0 except tab and newline, DEL, C1, line and direction marks.
       UNSAFE =
         /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
       # The same in JSON, which escapes C0 itself.
       UNSAFE_IN_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
-      # A String that needs no quotes behind `key=`.
-      BARE = /\A[[:alnum:]_.:\/@%+-]+\z/
+      BARE = /\A[[:alnum:]_.:\/@%+-]+\z/ # a String that needs no quotes after `key=`
       INDENT = "\n    "
       NO_TIME = "--:--:--.------"
       NO_DATE = "----------"
 
-      STYLES = {
-        "DEBUG" => "2", "INFO" => "32", "WARN" => "33", "ERROR" => "31", "FATAL" => "1;31",
-        "ANY" => "35"
-      }.freeze
+      STYLES = Levels::LABELS.zip(%w[2 32 33 31 1;31 35]).to_h.freeze
       PROG_STYLES = %w[36 34 35 32 33 96 94 95 92 93].freeze
       FAINT = "2"
       MATCH = "1;7"
@@ -45,8 +40,8 @@ module Godwit
         :PROG_STYLES, :FAINT, :MATCH
 
       class << self
-        # Tags, text and payload in one String: `[req-9] card refused user=42`; of a text of several
-        # lines the payload ends the first. This is what {Filter} searches.
+        # Tags, text and payload in one String: `[req-9] card refused user=42`. The payload follows
+        # the first line of the text. {Filter} searches this String.
         # @param record [Record]
         # @return [String] UTF-8, valid, nothing escaped
         def message(record)
@@ -63,10 +58,11 @@ module Godwit
 
         # @param text [String]
         # @param lines [Boolean] whether newlines and tabs stay
-        # @return [String] with nothing in it that steers a terminal
+        # @return [String] without characters that control a terminal
         def escape(text, lines: false)
-          text = text.dup.force_encoding(Encoding::UTF_8).scrub unless text.encoding ==
-            Encoding::UTF_8 && text.valid_encoding?
+          unless text.encoding == Encoding::UTF_8 && text.valid_encoding?
+            text = text.dup.force_encoding(Encoding::UTF_8).scrub
+          end
           text = text.gsub(UNSAFE) { |character| sequence(character) } if text.match?(UNSAFE)
           text = text.gsub(/[\n\t]/, "\n" => '\n', "\t" => '\t') if !lines && text.match?(/[\n\t]/)
           text
@@ -82,8 +78,7 @@ module Godwit
           payload.map { |key, value| "#{string(key)}=#{value(value)}" }.join(" ")
         end
 
-        # JSON of anything that came out of JSON, where a lone surrogate makes a String that is no
-        # UTF-8.
+        # JSON of a parsed JSON value, in which a lone surrogate makes a String invalid in UTF-8.
         # @private
         def json(value)
           text = begin
@@ -123,12 +118,11 @@ module Godwit
       end
 
       # @param format [String, Symbol, nil] nil: the line above; `:json`: one JSON object a line; a
-      #   String: as Kernel#format takes it, with the names of {FIELDS}, such as "%<date>s %<time>s
-      #   %-5<level>s %<message>s". All are Strings, "" where the record has none
-      # @param color [Boolean] ANSI colours: levels, programs, what `highlight:` found
-      # @param highlight [Regexp, Array<Regexp>, nil] with `color:`, what of tags, text and payload
-      #   shows inverse
-      # @raise [ArgumentValueError] when the format is none; says why
+      #   String as for Kernel#format, with the names of {FIELDS}, such as "%<date>s %<time>s
+      #   %-5<level>s %<message>s". All are Strings, "" where the record has no value
+      # @param color [Boolean] ANSI colours for levels, programs and matches of `highlight:`
+      # @param highlight [Regexp, Array<Regexp>, nil] shows matches inverse, with `color:`
+      # @raise [ArgumentValueError] when the format is invalid; says why
       def initialize(format: nil, color: false, highlight: nil)
         @format = format
         @color = color
@@ -153,17 +147,18 @@ module Godwit
         raise TypeError, "got #{@format.class}" unless @format.is_a?(String)
         format(@format, FIELDS.to_h { |name| [name, ""] })
       rescue KeyError, ArgumentError, TypeError => error
-        raise ArgumentValueError.new(
-          "format: takes a String with names such as %{time} or %-5<level>s, " \
-          "of #{FIELDS.join(", ")}: #{error.message}",
-          operation: :new
-        )
+        text = "format: takes a String with names such as %{time} or %-5<level>s, of " \
+          "#{FIELDS.join(", ")}: #{error.message}"
+        raise ArgumentValueError.new(text, operation: :new)
       end
 
       def standard(record)
+        host = record.host.to_s
         prog = record.prog.to_s
         pid = record.pid
-        head = [paint(clock(record, "%H:%M:%S.%6N", NO_TIME), FAINT), level(record), *host(record)]
+        head = [paint(clock(record, "%H:%M:%S.%6N", NO_TIME), FAINT)]
+        head << paint(record.label.ljust(5), STYLES[record.label])
+        head << View.escape(host) unless host.empty?
         unless prog.empty? && pid.nil?
           head << "#{prog.empty? ? "-" : program(prog)}#{"[#{pid}]" if pid}"
         end
@@ -171,33 +166,20 @@ module Godwit
       end
 
       def fields(record)
-        {
-          date: clock(record, "%Y-%m-%d", NO_DATE),
-          time: clock(record, "%H:%M:%S.%6N", NO_TIME),
-          level: record.label,
-          **%i[host prog pid thread writer seq].to_h do |name|
-            [name, View.escape(record.public_send(name).to_s)]
-          end,
-          tags: View.escape(View.tags(record.tags)),
-          text: shown(record.text.chomp),
-          payload: View.escape(View.payload(record.payload)),
-          message: message(record)
-        }
+        %i[host prog pid thread writer seq].to_h do |name|
+          [name, View.escape(record.public_send(name).to_s)]
+        end.merge(date: clock(record, "%Y-%m-%d", NO_DATE),
+          time: clock(record, "%H:%M:%S.%6N", NO_TIME), level: record.label,
+          tags: View.escape(View.tags(record.tags)), text: shown(record.text.chomp),
+          payload: View.escape(View.payload(record.payload)), message: message(record))
       end
 
-      # A record of another's making may tell a time that is none.
+      # A foreign record may hold an invalid time.
       def clock(record, pattern, none)
         time = record.time
         time&.year&.between?(0, 9999) ? time.strftime(pattern) : none
       rescue RangeError, ArgumentError
         none
-      end
-
-      def level(record) = paint(record.label.ljust(5), STYLES[record.label])
-
-      def host(record)
-        host = record.host.to_s
-        host.empty? ? [] : [View.escape(host)]
       end
 
       def program(prog) = paint(View.escape(prog), PROG_STYLES[prog.sum % PROG_STYLES.size])
@@ -210,20 +192,17 @@ module Godwit
         message.scan(@highlight) do
           first, last = $~.offset(0)
           next if first == last
-          result << shown(message[at...first]) <<
-            message[first...last].split("\n", -1).map { |part| found(part) }.join(INDENT)
+          parts = message[first...last].split("\n", -1).map { |part| highlight(part) }
+          result << shown(message[at...first]) << parts.join(INDENT)
           at = last
         end
         result << shown(message[at..])
       end
 
-      def found(part) = part.empty? ? "" : paint(View.escape(part, lines: true), MATCH)
+      def highlight(part) = part.empty? ? "" : paint(View.escape(part, lines: true), MATCH)
 
-      # Later lines behind spaces, so that none passes for a record's beginning.
-      def shown(text)
-        text = View.escape(text, lines: true)
-        text.include?("\n") ? text.gsub("\n", INDENT) : text
-      end
+      # Indents later lines, so that they do not look like a record's beginning.
+      def shown(text) = View.escape(text, lines: true).gsub("\n", INDENT)
 
       def paint(text, style) = @color ? "\e[#{style}m#{text}\e[0m" : text
     end

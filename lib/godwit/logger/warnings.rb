@@ -2,16 +2,17 @@
 
 require "io/wait"
 require_relative "../worker"
+require_relative "text"
 
 module Godwit
   class Logger < ::Logger
-    # What a logger has to say of itself goes to $stderr, and there not more than once in a while.
+    # A logger's own messages on $stderr, at most one line in {PERIOD} seconds.
     # @private
     class Warnings
       PERIOD = 10 # seconds
-      # What a pipe that can be written to takes without waiting.
+      # A writable pipe takes so many bytes without waiting.
       MOST_BYTES = 4096
-      # Seconds that the last words wait for who reads $stderr.
+      # Seconds that a last message waits for the reader of $stderr.
       PATIENCE = 0.1
 
       def initialize(endpoint)
@@ -19,50 +20,53 @@ module Godwit
         @held = 0
       end
 
-      # @param text [String]
-      # @param always [Boolean] whether it is said in any case
+      # @param always [Boolean] whether it may follow another line at once
       def call(text, always: false)
         now = Timeout.now
         return @held += 1 if !always && @last && now - @last < PERIOD
-        return @held += 1 unless taken?(always ? PATIENCE : 0)
+        return @held += 1 unless writable?(always ? PATIENCE : 0)
         @last = now
         more = " (and #{@held} more since the last such line)" if @held.positive?
         @held = 0
-        # One write, of which a trap handler takes no lock.
+        # One write, for which a trap handler takes no lock.
         line = "godwit: log to #{@endpoint}: #{text}#{more}\n"
-        write(
-          (
-            if line.bytesize > MOST_BYTES
-              "#{line.byteslice(0, MOST_BYTES - 4).scrub("")}...\n"
-            else
-              line
-            end
-          )
-        )
+        if line.bytesize > MOST_BYTES
+          line = "#{line.byteslice(0, MOST_BYTES - 4).scrub("")}...\n"
+        end
+        write(line)
       rescue
-        nil # there is nobody left to tell
+        nil # $stderr is closed
+      end
+
+      def kept(count, folder)
+        call("#{Text.count(count, "is", "are")} kept in #{folder} for the next start", always: true)
+      end
+
+      def gone(count, folder, always: false)
+        return unless count.positive?
+        call("#{Text.count(count, "was", "were")} in #{folder}, which is gone", always: always)
       end
 
       private
 
-      # A pipe that nobody reads would hold up the program.
+      # A write to a pipe without a reader would block the program.
       if RUBY_ENGINE == "jruby"
-        # Java does not tell whether it takes something, so one thread may hang in it.
-        def taken?(_seconds) = @writing.nil? || !@writing.join(0).nil?
+        # Java cannot tell whether a write would block, so a thread writes, and may hang.
+        def writable?(_seconds) = @writing.nil? || !@writing.join(0).nil?
 
         def write(line)
           stderr = $stderr
           return stderr.write(line) unless stderr.is_a?(::IO)
-          writing = Worker.detached do
+          @writing = Worker.detached do
             stderr.write(line)
           rescue
             nil
           end
-          @writing = writing unless writing.join(PATIENCE)
+          @writing.join(PATIENCE)
         end
       else
-        # In a fiber of its own, since a scheduler may not know how to wait for a file.
-        def taken?(seconds)
+        # In a blocking fiber, since a scheduler may not know how to wait for a file.
+        def writable?(seconds)
           stderr = $stderr
           !stderr.is_a?(::IO) ||
             !Fiber.new(blocking: true) { stderr.wait_writable(seconds) }.resume.nil?

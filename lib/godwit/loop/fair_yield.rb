@@ -2,24 +2,22 @@
 
 module Godwit
   class Loop
-    # What {Loop#run} does, turn by turn: wait, call each callback whose socket or IO is ready once,
-    # fire timers, run what was posted.
+    # {Loop#run}, turn by turn: wait, call the callbacks of what is ready, fire timers, run what was
+    # posted.
     # @private
     module FairYield
-      # More wait for the next turn, so that sockets come in between.
+      # More timers wait for the next turn, so that sockets come in between.
       TIMERS_PER_TURN = 256
       NOTHING = [].freeze
       private_constant :TIMERS_PER_TURN, :NOTHING
 
       private
 
-      # One thread or fiber runs it at a time.
+      # One thread or fiber runs the loop at a time.
       def claim(token)
         locked(:run) do
           if claimed?
-            raise Errors.build(
-              StateError, :run, nil, "this loop runs already: stop it first, or make another"
-            )
+            refuse(StateError, :run, "this loop runs already: stop it first, or make another")
           end
           @runner = Thread.current
           @calling = false
@@ -27,15 +25,12 @@ module Godwit
         end
       end
 
-      # Not by a thread that was killed while its fibers waited: Ruby drops those, and runs no
-      # `ensure` of theirs.
-      def claimed?
-        !@token.nil? && @runner.alive?
-      end
+      # A killed thread runs no `ensure` of its waiting fibers, so its claim ends with the thread.
+      def claimed? = !@token.nil? && @runner.alive?
 
-      # A {Loop#stop} holds for one run.
+      # Also ends the effect of {Loop#stop}.
       def release(token)
-        at_once do
+        without_interrupts do
           next unless @token.equal?(token)
           @calling = false
           @stopping = false
@@ -49,20 +44,15 @@ module Godwit
           events = ready
           @calling = true
           @turn += 1
-          one_turn(events)
+          events.each { |event| dispatch(event) unless @stopping }
+          fire_timers
+          run_posted unless @stopping
           @calling = false
         end
         :stopped
       end
 
-      def one_turn(events)
-        events.each { |event| dispatch(event) unless @stopping }
-        fire_timers
-        run_posted unless @stopping
-      end
-
-      # What a callback changes comes before this look at what there is to do; what others change
-      # wakes the loop.
+      # Callbacks have made their changes before this wait; a change by another thread wakes it.
       def ready
         @poller.wait((@posted.empty? && !@stopping) ? @timers.next_in : 0)
       rescue ClosedError, ContextTerminatedError => error
@@ -70,32 +60,26 @@ module Godwit
         NOTHING
       end
 
-      # Takes one out that is closed, or whose context has ended, and tells of it; the next turn
-      # finds the next one.
+      # Removes one that is closed, or whose context has ended, and reports it. The next turn finds
+      # the next one.
       def sweep(error)
         ended = error.is_a?(ClosedError) ? :closed? : :terminated?
         object, watch = locked(:run) { @watches.find { |_, watch| watch.public_send(ended) } }
         raise error unless watch
         drop(object, watch)
-        tell(closed_elsewhere(error, object), object)
+        report(closed_elsewhere(error, object), object)
       end
 
       def closed_elsewhere(error, object)
-        what, fix =
-          (
-            if error.is_a?(ClosedError)
-              ["was closed", "remove it before that, or close it in its own callback"]
-            else
-              ["has lost its context", "close it"]
-            end
-          )
-        Errors.build(
-          error.class,
-          :run,
-          nil,
-          "#{Errors.shown(object)} #{what} while it was registered in a loop, which has taken it " \
-          "out: #{fix}"
-        )
+        what = "has lost its context"
+        fix = "close it"
+        if error.is_a?(ClosedError)
+          what = "was closed"
+          fix = "remove it before that, or close it in its own callback"
+        end
+        words = "#{Errors.shown(object)} #{what} while it was registered in a loop, which has " \
+          "taken it out: #{fix}"
+        Errors.build(error.class, :run, nil, words)
       end
 
       def dispatch(event)
@@ -105,8 +89,8 @@ module Godwit
         call_for(object, :writable) if event.writable? && !@stopping
       end
 
-      # An earlier callback of this turn may have taken it out, or closed it; of that the next wait
-      # tells.
+      # An earlier callback of this turn may have removed it, or closed it; the next wait reports
+      # that.
       def call_for(object, event)
         watch = @lock.synchronize { @watches[object] } or return disown(object)
         callback = watch.callback(event, @turn)
@@ -121,10 +105,10 @@ module Godwit
       def call(callback, argument)
         callback.call(argument)
       rescue => error
-        tell(error, argument)
+        report(error, argument)
       end
 
-      def tell(error, source)
+      def report(error, source)
         raise error unless @on_error
         @on_error.call(error, source)
       end
@@ -139,7 +123,7 @@ module Godwit
         end
       end
 
-      # What is posted meanwhile waits for the next turn.
+      # Blocks posted meanwhile wait for the next turn.
       def run_posted
         @posted.size.times do
           call(@posted.pop(true), self)
@@ -147,18 +131,18 @@ module Godwit
         end
       end
 
-      # The bell is one end of a pair of sockets to which nobody writes: never readable, always
-      # writable. Which of the two the poller looks for says whether it rings; so ringing is a
-      # change of state and nothing that may be full, and works in a trap block.
+      # The pair of sockets behind @wakeup has no traffic: always writable, never readable. Watching
+      # it for writability wakes the poller. This needs no buffer that could be full, and works in a
+      # trap block.
       def wake
         return if @calling && Thread.current.equal?(@runner)
-        @poller.modify(@wakeup, :writable)
-      rescue ClosedError
-        raise unless @closed
+        watch_wakeup(:writable)
       end
 
-      def silence
-        @poller.modify(@wakeup, :readable)
+      def silence = watch_wakeup(:readable)
+
+      def watch_wakeup(event)
+        @poller.modify(@wakeup, event)
       rescue ClosedError
         raise unless @closed
       end

@@ -2,8 +2,8 @@
 
 module Godwit
   class Loop
-    # What is registered: in the poller, and with its callbacks here. Each step leaves the two in a
-    # state that the next call can put right, since an interrupt may come between them.
+    # Registers sockets and IOs in the poller, and their callbacks in @watches. An interrupt may
+    # come between the two; each step leaves a state that the next call can repair.
     # @private
     module Registrations
       private
@@ -22,16 +22,13 @@ module Godwit
 
       def extend_to(watch, thing, event)
         if watch.has?(event)
-          raise Errors.build(
-            PollerError, event, nil,
-            "#{Errors.shown(thing)} has such a callback already: remove it first"
-          )
+          words = "#{Errors.shown(thing)} has such a callback already: remove it first"
+          refuse(PollerError, event, words)
         end
-        @poller.__send__(:possible, event, thing, Poller::Event::BITS[event])
+        @poller.possible(event, thing, Poller::Event::BITS[event])
         @poller.modify(thing, *watch.events, event)
       end
 
-      # Whatever ends it: what is in the poller is also here.
       def enter(thing, event)
         @poller.register(thing, event)
         @watches[thing] = Watch.new(thing)
@@ -58,7 +55,7 @@ module Godwit
         end
       end
 
-      # Out of the poller: also what an interrupt in the midst of a registration has left there.
+      # Removes it from the poller, also after an interrupt in the middle of a registration.
       # @return [nil]
       def disown(object)
         @poller.remove(object)

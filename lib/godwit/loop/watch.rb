@@ -5,37 +5,30 @@ module Godwit
     # The callbacks of one socket or IO.
     # @private
     class Watch
-      Entry = Struct.new(:callback, :since)
-      private_constant :Entry
-
       def initialize(object)
         @io = (Socket === object) ? object : IO.try_convert(object)
-        @entries = {}
+        @entries = {} # event => callback, and the turn in which it was registered
       end
 
       def has?(event) = @entries.key?(event)
 
-      # @param turn [Integer] in which it is registered
       def add(event, callback, turn)
-        @entries[event] = Entry.new(callback, turn)
+        @entries[event] = [callback, turn]
       end
 
-      def remove(event)
-        @entries.delete(event)
-      end
+      def remove(event) = @entries.delete(event)
 
-      # An event that was seen before the callback was registered is old.
-      # @return [Proc, nil]
+      # @return [Proc, nil] nil when the callback was registered in this turn, after the event was
+      #   seen
       def callback(event, turn)
-        entry = @entries[event]
-        entry.callback if entry && entry.since != turn
+        callback, since = @entries[event]
+        callback unless since == turn
       end
 
       def events = @entries.keys
-
       def closed? = @io.closed?
 
-      # The context of a socket was shut down.
+      # @return [Boolean] whether the context of a socket was shut down
       def terminated?
         @io.events if Socket === @io
         false

@@ -2,35 +2,33 @@
 
 module Godwit
   class Monitor
-    # One thing that happened to a socket's connections. Frozen, and shareable between Ractors.
+    # One event of a socket's connections. Frozen, and shareable between Ractors.
     #
     #   case event
-    #   in {name: :handshake_failed_protocol, protocol_error: :zmtp_cryptographic} then warn "wrong
-    #   key" in {name: :disconnected, endpoint:} then warn "lost #{endpoint}" else puts event end
+    #   in {name: :handshake_failed_auth} then warn "refused"
+    #   in {name: :disconnected, endpoint:} then warn "lost #{endpoint}"
+    #   else puts event
+    #   end
     #
     # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor(3)
     class Event
       # @return [Symbol] one of {Monitor::EVENTS}
       attr_reader :name
-      # @return [String] where it happened: for a connection of ours, where it leads; else where we
-      #   are bound; "" where libzmq names none
+      # @return [String] of a connection that this socket makes, the peer's endpoint; else the bound
+      #   one; "" when libzmq names none
       attr_reader :endpoint
-      # @return [Integer] what libzmq gave with it: a descriptor, an errno, milliseconds, a code;
-      #   see {file:docs/monitor.md}
+      # @return [Integer] libzmq's value: a descriptor, an errno, milliseconds, a code; see
+      #   {file:docs/monitor.md}
       attr_reader :value
-      # @return [Array<Integer>] all that libzmq gave with it: one, but for :pipes_stats
+      # @return [Array<Integer>] libzmq's values: one, but two of a :pipes_stats
       attr_reader :values
-      # @return [String, nil] our end of the connection; nil where libzmq has no drafts
+      # @return [String, nil] this end of the connection; nil on a libzmq without drafts
       attr_reader :local_endpoint
-      # @return [String, nil] the peer's end of the connection; nil where libzmq has no drafts
+      # @return [String, nil] the peer's end of the connection; nil on a libzmq without drafts
       attr_reader :remote_endpoint
 
       # @private
-      # @param bit [Integer] the event's, in libzmq
-      # @param values [Array<Integer>]
-      # @param endpoint [String]
-      # @param local_endpoint [String, nil]
-      # @param remote_endpoint [String, nil]
+      # @param bit [Integer] libzmq's number of the event
       def initialize(bit, values, endpoint, local_endpoint = nil, remote_endpoint = nil)
         kind = Monitor.kind(bit)
         @name = kind ? kind.name : :"event_#{bit}"
@@ -65,15 +63,14 @@ module Godwit
         value / 1000.0 if @kind == :interval
       end
 
-      # The number of the connection's descriptor: good for telling connections apart, for nothing
-      # else. It may be closed already, and be another's.
+      # The descriptor of the connection, only to tell connections apart. It may be closed already,
+      # or be another file's.
       # @return [Integer, nil]
       def fd
         value if @kind == :fd
       end
 
-      # @return [String, nil] what the value means, in words: of an errno, a protocol error, a
-      #   status code
+      # @return [String, nil] the meaning of an errno, a protocol error or a status code
       def reason
         case @kind
         when :errno then error&.message
@@ -82,10 +79,8 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether something is wrong: one of {Monitor::FAILURES}
-      def failure?
-        FAILURES.include?(name)
-      end
+      # @return [Boolean] whether it is one of {Monitor::FAILURES}
+      def failure? = FAILURES.include?(name)
 
       # @return [String] one line
       def to_s
@@ -101,30 +96,24 @@ module Godwit
       end
 
       # For pattern matching.
-      # @param keys [Array<Symbol>, nil] those that are asked for; nil: all
+      # @param keys [Array<Symbol>, nil] nil: all
       # @return [Hash{Symbol => Object}]
       def deconstruct_keys(keys)
         names = keys ? KEYS & keys : KEYS
         names.to_h { |key| [key, public_send(key)] }
       end
 
-      # @param keys [Array<Symbol>, nil] those that are asked for; nil: all
+      # @param keys [Array<Symbol>, nil] nil: all
       # @return [Hash{Symbol => Object}]
-      def to_h(keys = nil)
-        deconstruct_keys(keys)
-      end
+      def to_h(keys = nil) = deconstruct_keys(keys)
 
       # @param other [Object]
       # @return [Boolean] whether it is the same event at the same place with the same values
-      def ==(other)
-        other.is_a?(Event) && state == other.state
-      end
+      def ==(other) = other.is_a?(Event) && state == other.state
       alias_method :eql?, :==
 
       # @return [Integer]
-      def hash
-        state.hash
-      end
+      def hash = state.hash
 
       KEYS = %i[
         name endpoint value values local_endpoint remote_endpoint error protocol_error status
@@ -134,9 +123,7 @@ module Godwit
 
       protected
 
-      def state
-        [name, endpoint, values, local_endpoint, remote_endpoint]
-      end
+      def state = [name, endpoint, values, local_endpoint, remote_endpoint]
     end
   end
 end

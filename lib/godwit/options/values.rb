@@ -2,7 +2,7 @@
 
 module Godwit
   module Options
-    # Values of options, between what Ruby sees and what libzmq sees.
+    # Converts option values between Ruby and libzmq.
     # @private
     module Values
       INT_MAX = 2**31 - 1
@@ -14,7 +14,7 @@ module Godwit
 
       module_function
 
-      # @return [Integer, String, nil] raises OptionError when the option does not take the value
+      # @raise [OptionError] when the option does not take the value
       def encode(option, value)
         if value.nil?
           raise option.refusal(value) if option.none.nil? || option.none_reads
@@ -22,29 +22,21 @@ module Godwit
         end
         raw =
           case option.type
-          when :bool
-            encode_bool(value)
-          when :duration
-            encode_duration(option, value)
+          when :bool then {true => 1, false => 0}[value]
+          when :duration then encode_duration(option, value)
           when :enum
             option.values[value.to_s.to_sym] if value.is_a?(Symbol) || value.is_a?(String)
-          when :flags
-            encode_flags(option, value)
-          when :text, :bytes
-            encode_string(option, value)
-          when :key
-            encode_key(value)
+          when :flags then encode_flags(option, value)
+          when :text, :bytes then encode_string(option, value)
+          when :key then encode_key(value)
           when :prefix
             value.is_a?(String) ? encode_prefix(option, value) : encode_integer(option, value)
-          when :id32
-            encode_integer(option, value)&.then { |id| [id].pack("L") }
-          else
-            encode_integer(option, value)
+          when :id32 then encode_integer(option, value)&.then { |id| [id].pack("L") }
+          else encode_integer(option, value)
           end
         raw.nil? ? raise(option.refusal(value)) : raw
       end
 
-      # @return [Object]
       def decode(option, raw)
         case option.type
         when :text, :bytes then decode_string(option, raw)
@@ -61,7 +53,6 @@ module Godwit
         end
       end
 
-      # @return [String]
       def allowed(option)
         words = case option.type
         when :bool then "true or false"
@@ -77,27 +68,18 @@ module Godwit
         (option.none.nil? || option.none_reads) ? words : "#{words}, or nil (#{option.none_means})"
       end
 
-      # @return [Integer] the largest number that the option takes, as libzmq sees it
+      # @return [Integer] the largest value in libzmq
       def max(option) = ((option.type == :prefix) ? nil : option.max) || MAX.fetch(option.type)
 
-      def encode_bool(value)
-        return 1 if value.equal?(true)
-        0 if value.equal?(false)
-      end
-
       def encode_integer(option, value)
-        if value.is_a?(Integer) &&
-            value.between?((option.type == :prefix) ? 0 : option.min || 0, max(option))
-          value
-        end
+        min = (option.type == :prefix) ? 0 : option.min || 0
+        value if value.is_a?(Integer) && value.between?(min, max(option))
       end
 
-      # Rounded to what libzmq can tell apart, but what is more than nothing never becomes nothing.
+      # Rounds to libzmq's unit and step, but a positive value never to 0.
       def encode_duration(option, value)
-        unless value.is_a?(Numeric) && value.real? && value.finite? && !value.negative? &&
-            value <= MAX.fetch(:duration)
-          return
-        end
+        return unless value.is_a?(Numeric) && value.real? && value.finite?
+        return unless value.between?(0, MAX.fetch(:duration))
         raw = (value * ((option.unit == "s") ? 1 : 1000)).round
         raw = (Rational(raw, option.step).round * option.step) if option.step > 1
         raw = option.step if raw.zero? && value.positive?
@@ -118,10 +100,10 @@ module Godwit
         bytes
       end
 
-      # libzmq takes any value of four bytes for an int, so such a String gets a NUL.
+      # A NUL follows a String of four bytes, which libzmq would take for an int.
       def encode_prefix(option, value)
         return unless value.bytesize.between?(option.min, option.max) && !value.b.include?("\0")
-        # Only zmq_ctx_set_ext takes Strings, and only builds with drafts export it.
+        # Only zmq_ctx_set_ext takes Strings; only a libzmq with drafts has it.
         unless Godwit.has?(:draft)
           raise option.error(
             "takes a String only with a libzmq built with drafts, else an Integer", UnsupportedError
@@ -145,7 +127,7 @@ module Godwit
         text.valid_encoding? ? text : text.b
       end
 
-      # A key that was never set reads as zeros.
+      # libzmq gives zeros for a key that was never set.
       def decode_key(raw)
         Z85.encode(raw) unless raw.nil? || raw.count("\0") == raw.bytesize
       end

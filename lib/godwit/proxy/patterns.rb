@@ -2,30 +2,27 @@
 
 module Godwit
   class Proxy
-    # The three proxies of the Guide. Each makes the sockets for the endpoints that it is given and
-    # binds them; {Proxy#close} closes those. Instead of endpoints either side may be a socket of
-    # the caller's, which stays open.
+    # The three proxies of the Guide. Each makes sockets and binds them to the given endpoints;
+    # {Proxy#close} closes them. Either side may be the caller's socket instead, which stays open.
     #
     # With a block: starts the proxy, yields it, closes it afterwards, and gives the block's value.
-    # Without: nothing runs yet.
+    # Without a block it does not run yet.
     module Patterns
-      # A ROUTER for clients (REQ, DEALER), a DEALER for workers (REP, ROUTER): requests are dealt
-      # out, replies find back.
+      # A ROUTER for clients (REQ, DEALER), a DEALER for workers (REP, ROUTER): the workers share
+      # the requests, and each reply goes to its client.
       # @param frontend [String, Array<String>, Socket] endpoints to bind, or a socket
       # @param backend [String, Array<String>, Socket]
-      # @param capture [String, Array<String>, Socket, nil] gets the copies; endpoints: a PUB is
-      #   bound there
-      # @param context [Context, nil] of the sockets that it makes; nil: the process's own
+      # @param capture [String, Array<String>, Socket, nil] gets the copies; endpoints are for a PUB
+      # @param context [Context, nil] of the sockets that it makes; nil: the process's default
       # @param options [Hash] of the sockets that it makes for the two sides, such as `send_hwm: 10`
       # @yieldparam proxy [Proxy]
       # @return [Proxy] or the block's value
-      # @raise [Error] as {Socket.bind} and {Proxy#initialize}; nothing stays open then
+      # @raise [Error] as {Socket.bind} and {Proxy#initialize}; then nothing stays open
       def queue(frontend, backend, capture: nil, context: nil, **options, &block)
         build([ROUTER, frontend], [DEALER, backend], capture, context, options, &block)
       end
 
-      # An XSUB for publishers, an XPUB for subscribers: messages go one way, subscriptions the
-      # other.
+      # An XSUB for publishers, an XPUB for subscribers.
       # @param (see #queue)
       # @yieldparam proxy [Proxy]
       # @return [Proxy] or the block's value
@@ -34,7 +31,7 @@ module Godwit
         build([XSUB, frontend], [XPUB, backend], capture, context, options, &block)
       end
 
-      # A PULL for those who push, a PUSH for those who pull; one way.
+      # A PULL for PUSH peers, a PUSH for PULL peers.
       # @param (see #queue)
       # @yieldparam proxy [Proxy]
       # @return [Proxy] or the block's value
@@ -56,20 +53,12 @@ module Godwit
           owned.each(&:close)
           raise
         end
-        block ? within(proxy, &block) : proxy
+        block ? AutoClose.with(proxy) { block.call(proxy.start) } : proxy
       end
 
       def side(type, where, context, options, owned)
         return where if where.is_a?(Socket)
         type.bind(*where, context: context, **options).tap { |socket| owned << socket }
-      end
-
-      def within(proxy)
-        proxy.start
-        yield proxy
-      ensure
-        # A child that ends within the block leaves it to its parent.
-        proxy.close unless proxy.__send__(:_forked?)
       end
     end
   end

@@ -2,20 +2,19 @@
 
 module Godwit
   class Proxy
-    # What went through one socket of a proxy: messages (of one frame or several), and the bytes of
-    # their frames.
+    # The messages that went through one socket of a proxy, and the bytes of their frames.
     #
     # @!attribute [r] received
-    #   @return [Integer] messages taken from it
+    #   @return [Integer] messages received from it
     # @!attribute [r] received_bytes
     #   @return [Integer]
     # @!attribute [r] sent
-    #   @return [Integer] messages given to it; a ROUTER, PUB or XPUB may have dropped some
+    #   @return [Integer] messages sent to it; a ROUTER, PUB or XPUB may have dropped some
     # @!attribute [r] sent_bytes
     #   @return [Integer]
     Traffic = Struct.new(:received, :received_bytes, :sent, :sent_bytes)
 
-    # What a proxy moved; frozen.
+    # The traffic of a proxy; frozen.
     #
     # @!attribute [r] frontend
     #   @return [Traffic]

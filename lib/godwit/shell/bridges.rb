@@ -2,26 +2,22 @@
 
 module Godwit
   module Shell
-    # From a command's rows to a socket or a log.
+    # Hands a command's rows to a socket or a log.
     module Bridges
       SEVERITIES = {out: 1, err: 2}.freeze # ::Logger's INFO and WARN
       private_constant :SEVERITIES
 
       # Runs the command and hands its rows on.
       #
-      # * To a **socket**: each row is a message of one frame, with `err: :rows` one of two
-      #   (`["out", row]`, `["err", row]`). A socket that takes no more makes this wait, and with it
-      #   the command: the high-water mark is the back-pressure. What is there goes in one batch;
-      #   nothing waits for a batch to fill.
-      # * To a **logger** (Godwit's, Ruby's, or what has `add` like it): a record a row, stdout at
-      #   INFO, stderr at WARN; the standard error that `err:` says nothing of is taken too. Its tag
-      #   is the program and its pid, `make[4242]`, where the logger knows tags (`tagged`), else
-      #   that is its progname.
+      # * To a **socket**: each row is a message, with `err: :rows` of two frames (`["out", row]`,
+      #   `["err", row]`). At the socket's high-water mark this call waits, and the command with it.
+      # * To a **logger** (Godwit's, Ruby's, or an object with `add` like it): each row is a record,
+      #   stdout at INFO, stderr at WARN; without `err:`, stderr is taken too. The program and its
+      #   pid, `make[4242]`, are the tag where the logger has `tagged`, else the progname.
       #
       #     Godwit::Shell.rows("find", "/").into(push)
       #     Godwit::Shell.rows("make").into(log).success?
       #
-      # Interrupted by whatever ends `each`; the command is stopped then.
       # @param target [Socket, ::Logger]
       # @param count [Integer, nil] stops the command after so many rows, 1 or more
       # @param timeout [Integer, Float, nil] seconds that a socket may make a batch wait
@@ -32,12 +28,11 @@ module Godwit
       # @raise [Error] of the socket, such as ClosedError
       def into(target, count: nil, timeout: nil)
         Bridges.check_count(:into, count)
-        case target
-        when Socket
+        if target.is_a?(Socket)
           batches(count: count) do |rows|
             target.send_many(Bridges.messages(rows), timeout: timeout)
           end
-        when ->(logger) { logger.respond_to?(:add) && logger.respond_to?(:info) }
+        elsif target.respond_to?(:add) && target.respond_to?(:info)
           into_log(target, count)
         else
           raise Errors.bad_type(
@@ -47,8 +42,7 @@ module Godwit
         end
       end
 
-      # Runs the command, and yields what is there at once: for targets that take many rows cheaper
-      # than each on its own.
+      # Runs the command, and yields all the rows that are there at once.
       # @yieldparam rows [Array<String>] one or more; with `err: :rows` Arrays of a Symbol and a
       #   String
       # @return [Status, self] self without a block
@@ -56,20 +50,10 @@ module Godwit
       def each_batch(&block) = block ? batches(&block) : self
 
       # @private
-      # @return [Array<String, Array<String>>] messages of a socket
-      def self.messages(rows)
-        rows.first.is_a?(Array) ? rows.map { |kind, row| [kind.name, row] } : rows
-      end
-
-      # @private
-      def self.check_count(operation, count)
-        return if count.nil? || (count.is_a?(Integer) && count.positive?)
-        raise Errors.bad_value(operation, "count:", "a number of rows, 1 or more, or nil", count)
-      end
-
-      private
-
       # @param started [#call, nil] called once the command runs, with its job
+      # @param count [Integer, nil] most rows
+      # @yieldparam rows [Array] as {#each_batch}
+      # @return [Status]
       def batches(started: nil, count: nil)
         job = nil
         pending = 0
@@ -91,15 +75,24 @@ module Godwit
         @status
       end
 
+      # @private
+      # @return [Array<String, Array<String>>] messages of a socket
+      def self.messages(rows)
+        rows.first.is_a?(Array) ? rows.map { |kind, row| [kind.name, row] } : rows
+      end
+
+      # @private
+      def self.check_count(operation, count)
+        return if count.nil?
+        Errors.check_positive(operation, "count:", "a number of rows, 1 or more, or nil", count)
+      end
+
+      private
+
       def into_log(logger, count)
         if @plan.err == :inherit && !@plan.pty
-          return (
-            self
-              .class
-              .new(@plan.with(err: :rows))
-              .into(logger, count: count)
-              .tap { |status| @status = status }
-          )
+          both = self.class.new(@plan.with(err: :rows))
+          return @status = both.into(logger, count: count)
         end
         tag = nil
         batches(started: ->(job) { tag = job.tag }, count: count) do |rows|

@@ -2,7 +2,7 @@
 
 module Godwit
   module Shell
-    # The two questions about a child process that Ruby has no method for.
+    # {Native}'s system calls, through the gem ffi.
     # @private
     module Children
       extend ::FFI::Library
@@ -18,18 +18,19 @@ module Godwit
       attach_function :waitid, %i[int uint buffer_out int], :int
       attach_function :syscall, %i[long varargs], :long
 
-      # True: it ended, and nobody has taken its status; false: it runs; nil: it is no child of
-      # ours, or no longer.
+      # @see Native.exited?
       def exited?(pid)
         Backend::FFI.keep_errno do
           info = ::FFI::MemoryPointer.new(SIGINFO_SIZE)
-          code = Children.waitid(P_PID, pid, info, WNOHANG_WEXITED_WNOWAIT) until code == 0 ||
-              (code && ::FFI.errno != Errno::EINTR::Errno)
-          (code == 0) ? info.read_int != 0 : nil # the signal's number: 0 for none
+          loop do
+            code = Children.waitid(P_PID, pid, info, WNOHANG_WEXITED_WNOWAIT)
+            return info.read_int != 0 if code == 0 # si_signo is 0 while it runs
+            return if ::FFI.errno != Errno::EINTR::Errno
+          end
         end
       end
 
-      # A descriptor that is readable once the process has ended; nil where the kernel has none.
+      # @see Native.pidfd
       def pidfd(pid)
         Backend::FFI.keep_errno do
           number = Children.syscall(SYS_PIDFD_OPEN, :int, pid, :uint, 0)

@@ -2,7 +2,7 @@
 
 module Godwit
   module Shell
-    # The times of one run: `timeout:`, `idle:`, `drain:`.
+    # The time limits of one run: `timeout:`, `idle:`, `drain:`.
     # @private
     class Clock
       # @return [Integer] of the whole run, ms on the monotonic clock; -1: none
@@ -12,29 +12,26 @@ module Godwit
 
       def initialize(plan)
         @start = @quiet = @silent = Timeout.now
-        timeout, @idle, @drain =
-          [plan.timeout, plan.idle, plan.drain].map do |seconds|
-            seconds if seconds && seconds < Timeout::MOST
-          end
-        @timeout = timeout && @start + timeout
+        @idle = plan.idle
+        @drain = plan.drain
+        @timeout = plan.timeout && @start + plan.timeout
         @deadline = @timeout ? (@timeout * 1000).ceil : -1
         @rows = @bytes = 0
       end
 
-      # @return [Boolean] whether it was given up to wait for the end of the output
+      # @return [Boolean] whether `drain:` ended the wait for the end of the output
       def truncated? = @truncated || false
 
-      # @return [Float] seconds
       def spent = Timeout.now - @start
 
-      # The caller wants rows again: the time until now was its own.
+      # The caller asks for rows again: `idle:` does not count the time until now.
       def resume
         @quiet = Timeout.now if @idle
       end
 
       # @param sources [Array<Source>] that are open
       # @param ended [Boolean] whether all processes have exited
-      # @return [Boolean] whether a time is up
+      # @return [Boolean] whether a limit is reached
       def over?(sources, ended:)
         @waits_for = nil
         return false unless @timeout || @idle || ended
@@ -49,7 +46,7 @@ module Godwit
         true
       end
 
-      # @return [Float, nil] seconds until the first of them is up
+      # @return [Float, nil] seconds until the first limit
       def left = @waits_for && [@waits_for - Timeout.now, 0].max
 
       private
@@ -61,7 +58,7 @@ module Godwit
         @quiet
       end
 
-      # The processes' end counts as a sign of life.
+      # The end of the processes counts as output.
       def silent_since(sources, now)
         bytes = sources.sum(&:bytes)
         @silent = now if bytes != @bytes || !@draining

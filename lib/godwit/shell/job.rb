@@ -2,19 +2,19 @@
 
 module Godwit
   module Shell
-    # One run of a plan: reads as its caller asks for rows, and waits for all its pipes and
-    # processes at once. One that nobody holds any more has its processes ended by a finalizer.
+    # One run of a plan: reads as its caller asks for rows, and waits for all pipes and processes at
+    # once. When a job is collected, a finalizer ends its processes.
     # @private
     class Job
-      # Reads without a wait, or rows, after which other fibers, and the processes, are looked at.
+      # After so many reads or rows without a wait, other fibers run and the processes are checked.
       TURNS = 16
       ROWS = 2_000
 
-      # Seconds between two looks for a child that was stopped, which no descriptor tells.
+      # Seconds between two checks for a stopped child, which no descriptor tells.
       LOOK_FOR_STOPPED = 0.5
 
-      # The signals that a terminal or the system sends to end a program: the command gets the one
-      # that ended its caller.
+      # Signals of a terminal or the system that end a program. A command gets the signal that ended
+      # its caller.
       FORWARDED = %w[INT TERM HUP QUIT].to_h { |name| [Signal.list[name], name.to_sym] }.freeze
 
       # @return [Status, nil] once finished
@@ -37,15 +37,10 @@ module Godwit
         @processes.children.each { |child| await_exit(child) }
         @input = launch.input
         if @input
-          @stdin_writer =
-            StdinWriter.new(plan.input, @input, @processes, terminal: plan.pty)
+          @stdin_writer = StdinWriter.new(plan.input, @input, @processes, terminal: plan.pty)
         end
-        ObjectSpace.define_finalizer(
-          self,
-          Reaper.finalizer(
-            @processes, @stdin_writer, [@poller, *@all.map(&:io), *@exits.keys.grep(IO)]
-          )
-        )
+        open = [@poller, *@all.map(&:io), *@exits.keys.grep(IO)]
+        ObjectSpace.define_finalizer(self, Reaper.finalizer(@processes, @stdin_writer, open))
         ready = true
       ensure
         abandon(launch) unless ready
@@ -59,7 +54,6 @@ module Godwit
       end
 
       # Yields rows until all is read and all have exited.
-      # @raise [RowTooLongError]
       def each(&block)
         turn(&block) until over?
       end
@@ -81,32 +75,28 @@ module Godwit
 
       # @return [String] the programs and their pids, such as `make[4242]`
       def tag
-        @processes
-          .children
-          .map { |child| "#{File.basename(child.words.first)}[#{child.pid}]" }
-          .join("|")
+        @processes.children
+          .map { |child| "#{File.basename(child.words.first)}[#{child.pid}]" }.join("|")
       end
 
       # Sends a signal to all that was started.
       def signal(name) = @processes.signal(name)
 
-      # Ends the run, from any thread: who waits for its rows is told that they are at an end.
+      # Ends the run, from any thread: a thread that waits for rows finds them at an end.
       # @param pending [Integer] as {#finish}
-      # @return [Status]
       def close(pending: 0)
         @closed = true
         finish(pending: pending)
       end
 
-      # Closes the pipes, ends the processes, reaps them.
+      # Closes the pipes, ends and reaps the processes.
       # @param pending [Integer] rows that were read and not handed out
-      # @return [Status]
       def finish(pending: 0)
         return @status if @status
         Thread.handle_interrupt(Object => :never) do
           first = forwarded
           @stdin_writer&.kill
-          # Before the pipes: who waits for them is to see them no more.
+          # First the poller: a waiting thread must not look at pipes that are closed.
           @poller.close unless @processes.foreign?
           @all.each(&:close)
           @processes.stop(first)
@@ -122,7 +112,7 @@ module Godwit
 
       private
 
-      # Not all of it could be made.
+      # The constructor failed.
       def abandon(launch)
         [launch&.out, launch&.err, launch&.input, *@exits&.keys&.grep(IO)].compact.each(&:close)
         @stdin_writer&.finish
@@ -132,13 +122,9 @@ module Godwit
 
       def over? = @over || @closed
 
-      # Each stream is read once, at most. Waits if there was nothing.
+      # Reads each pipe at most once. Waits if there was nothing.
       def turn(&block)
-        if @processes.foreign?
-          raise ForkedError,
-            "#{@plan.operation}: the command was started before fork: start it anew in this " \
-            "process"
-        end
+        refuse_child if @processes.foreign?
         busy = false
         @sources.delete_if do |source|
           answer = source.take(@clock.deadline, &block)
@@ -156,6 +142,11 @@ module Godwit
         wait(0)
       end
 
+      def refuse_child
+        raise ForkedError, "#{@plan.operation}: the command was started before fork: start it " \
+          "anew in this process"
+      end
+
       def few?
         rows = @all.sum(&:rows)
         return true if rows - @looked < ROWS
@@ -163,7 +154,7 @@ module Godwit
         false
       end
 
-      # A wait that finds something at once does so only now and then.
+      # A poller's wait that finds something at once seldom lets other fibers run.
       def let_others_run
         sleep(0) if Fiber.respond_to?(:current_scheduler) && Fiber.current_scheduler
       end
@@ -174,7 +165,7 @@ module Godwit
         true
       end
 
-      # What close takes away under our hands is no error.
+      # Another thread's close of the pipes is no error.
       def unless_closed
         yield
       rescue ClosedError, IOError, Errno::EBADF
@@ -197,9 +188,8 @@ module Godwit
         @terminal_seen = Timeout.now
         child = @processes.wanting_terminal or return
         raise StateError.new(
-          "#{@plan.operation} #{Plan.shown(child.words)}: it uses the terminal, and was " \
-          "stopped since it does not have it: " \
-            "give it the terminal by foreground: true",
+          "#{@plan.operation} #{Plan.shown(child.words)}: it uses the terminal, and was stopped " \
+          "since it does not have it: give it the terminal by foreground: true",
           operation: @plan.operation
         )
       end
@@ -225,45 +215,39 @@ module Godwit
       end
 
       def sources(launch, reuse)
-        sources = []
         if launch.out
-          sources << (
-            @out = Source.new(launch.out, @plan, kind: (:out if @plan.err == :rows), reuse: reuse)
-          )
+          @out = Source.new(launch.out, @plan, kind: (:out if @plan.err == :rows), reuse: reuse)
         end
-        sources << error_source(launch.err, reuse) if launch.err
-        sources
+        [@out, *(error_source(launch.err, reuse) if launch.err)].compact
       end
 
       def error_source(io, reuse)
-        err = @plan.err
-        return Source.new(io, @plan, kind: :err, reuse: reuse) if err == :rows
-        unless err == :tail
-          return (
-            Source.new(io, @plan, reuse: reuse) do |row|
-              err.respond_to?(:call) ? err.call(row) : err.write(row, "\n")
-            end
-          )
-        end
-        tail = @tail = Tail.new
-        Source.new(io, @plan, sep: :chunk, encoding: Encoding::BINARY, reuse: true) do |chunk|
-          tail << chunk
+        case err = @plan.err
+        when :rows then Source.new(io, @plan, kind: :err, reuse: reuse)
+        when :tail
+          @tail = Tail.new
+          Source.new(io, @plan, sep: :chunk, encoding: Encoding::BINARY, reuse: true) do |chunk|
+            @tail << chunk
+          end
+        else
+          Source.new(io, @plan, reuse: reuse) do |row|
+            err.respond_to?(:call) ? err.call(row) : err.write(row, "\n")
+          end
         end
       end
 
-      # The signal that ends the caller is the one that the command gets first.
+      # @return [Symbol] the first signal for the command: the one that ends the caller
       def forwarded
         cause = $! # standard:disable Style/SpecialGlobalVars -- English is one more library
         (cause.is_a?(SignalException) && FORWARDED[cause.signo]) || :TERM
       end
 
       def report(pending)
-        Report.new(@plan, @processes.children).status(
+        Status.of(@plan, @processes.children,
           rows: @all.sum { |source| source.yields? ? source.rows : 0 } - pending,
           bytes: @out ? @out.bytes : 0, seconds: @clock.spent,
           stderr_tail: @tail&.to_s(@plan.encoding), timed_out: @clock.timed_out,
-          truncated: @clock.truncated?, stopped: !@over
-        )
+          truncated: @clock.truncated?, stopped: !@over)
       end
     end
   end

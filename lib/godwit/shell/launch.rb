@@ -2,10 +2,13 @@
 
 module Godwit
   module Shell
-    # Starts the commands of a plan, with pipes between them and to us. Keeps our ends of the pipes;
-    # on failure no pipe is left, and the caller stops the processes.
+    # Starts the commands of a plan, with pipes between them and to this process. On failure it
+    # closes its pipes; the caller stops the processes.
     # @private
     class Launch
+      NO_DESCRIPTOR = "this process has no file descriptor left: close some, or raise ulimit -n"
+      private_constant :NO_DESCRIPTOR
+
       # @return [IO, nil] to read from; nil where the plan wants none
       attr_reader :out, :err
       # @return [IO, nil] to write the input to
@@ -34,7 +37,8 @@ module Godwit
         error = error_output
         *upstream, last = @plan.commands
         upstream.each do |words|
-          following, out = pipe { |both| @theirs.concat(both) }
+          following, out = pipe
+          @theirs << following << out
           spawn(words, in: from, out: out, err: (error == :merge) ? to : error)
           from = following
         end
@@ -42,98 +46,73 @@ module Godwit
       end
 
       def spawn(words, **streams)
-        pid =
-          starting(words) do
-            Process.spawn(
-              *environment, [words.first, words.first], *words.drop(1), **@plan.place, **streams
-            )
-          end
+        pid = starting(words) { Process.spawn(*command(words), **@plan.place, **streams) }
         @processes.add(Child.new(pid, words, group: !@plan.foreground))
       end
 
       def start_in_terminal
         if RUBY_ENGINE == "jruby"
-          raise Errors.build(
-            UnsupportedError, @plan.operation, nil,
-            "JRuby gives a child no terminal: leave pty: out"
-          )
+          raise Errors.build(UnsupportedError, @plan.operation, nil,
+            "JRuby gives a child no terminal: leave pty: out")
         end
         words = @plan.commands.first
-        # It has a session of its own.
-        options = @plan.place.reject { |name, _| name == :pgroup || name == :close_others }
-        @out, terminal, pid =
-          starting(words) do
-            PTY.spawn(*environment, [words.first, words.first], *words.drop(1), **options)
-          end
+        # PTY.spawn makes a session of its own.
+        options = @plan.place.except(:pgroup, :close_others)
+        @out, terminal, pid = starting(words) { PTY.spawn(*command(words), **options) }
         @processes.add(Child.new(pid, words))
         @plan.input ? @input = terminal : terminal.close
+      end
+
+      # @return [Array] for Process.spawn
+      def command(words)
+        variables = @plan.env&.to_h { |name, value| [name.to_s, value&.to_s] }
+        [variables, [words.first, words.first], *words.drop(1)].compact
       end
 
       def starting(words)
         yield
       rescue SystemCallError => error
-        raise Errors.build(error.errno, @plan.operation, words.first, hint(error, words)),
-          cause: nil
+        raise Errors.build(error.errno, @plan.operation, words.first, fix(error, words)), cause: nil
       end
 
-      def hint(error, words)
+      def fix(error, words)
         case error
         when Errno::ENOENT
           if words.size == 1 && words.first.b.match?(/\s/)
-            return (
-              "a command line as one String needs shell: true; else give program and arguments " \
+            "a command line as one String needs shell: true; else give program and arguments " \
               "one by one"
-            )
+          else
+            "no such program on PATH, or no interpreter for the script"
           end
-          "no such program on PATH, or no interpreter for the script"
-        when Errno::EACCES
-          "it is not executable"
-        when Errno::EMFILE
-          "this process has no file descriptor left: close some, or raise ulimit -n"
-        when Errno::E2BIG
-          "too many arguments: give them as input:, or by xargs"
+        when Errno::EACCES then "it is not executable"
+        when Errno::EMFILE then NO_DESCRIPTOR
+        when Errno::E2BIG then "too many arguments: give them as input:, or by xargs"
         end
       end
 
-      # Ruby's own error may name the program instead, and JRuby has none.
+      # Ruby's own error may name the program instead of the folder, and JRuby raises none.
       def check_folder
         place = @plan.chdir&.to_s or return
         stat = File.stat(place)
-        errno = stat.directory? ? Errno::EACCES::Errno : Errno::ENOTDIR::Errno
-        raise SystemCallError.new(nil, errno) unless stat.directory? && stat.executable?
+        raise SystemCallError.new(nil, Errno::ENOTDIR::Errno) unless stat.directory?
+        raise SystemCallError.new(nil, Errno::EACCES::Errno) unless stat.executable?
       rescue SystemCallError => error
         raise Errors.build(
           error.errno, @plan.operation, place, "chdir: takes a folder that this user may enter"
-        ),
-          cause: nil
-      end
-
-      def environment
-        @plan.env ? [@plan.env.to_h { |name, value| [name.to_s, value&.to_s] }] : []
+        ), cause: nil
       end
 
       def first_input
         return @plan.foreground ? :in : File::NULL if @plan.input.nil?
         io = opened(:input) and return io
-        pipe do |(reading, writing)|
-          @theirs << reading
-          @input = writing
-        end.first
+        reading, @input = pipe
+        theirs(reading)
       end
 
       def last_output
         return :out if @plan.outward
-        pipe do |(reading, writing)|
-          @out = reading
-          @theirs << writing
-        end.last
-      end
-
-      # @return [IO, nil] that the option gives
-      def opened(option)
-        io = IO.try_convert(@plan.public_send(option))
-        return io unless io&.closed?
-        raise Errors.bad_value(@plan.operation, "#{option}:", "an IO that is open", io)
+        @out, writing = pipe
+        theirs(writing)
       end
 
       def error_output
@@ -143,21 +122,28 @@ module Godwit
         when :discard then File::NULL
         else
           return opened(:err) unless @plan.err_piped?
-          pipe do |(reading, writing)|
-            @err = reading
-            @theirs << writing
-          end.last
+          @err, writing = pipe
+          theirs(writing)
         end
       end
 
+      # @return [IO, nil] that the option gives
+      def opened(option)
+        io = IO.try_convert(@plan.public_send(option))
+        return io unless io&.closed?
+        raise Errors.bad_value(@plan.operation, "#{option}:", "an IO that is open", io)
+      end
+
+      # @return [IO] the child's, closed in this process once it has started
+      def theirs(io)
+        @theirs << io
+        io
+      end
+
       def pipe
-        IO.pipe.each(&:binmode).each { |io| io.sync = true }.tap { |both| yield both }
+        IO.pipe.each(&:binmode).each { |io| io.sync = true }
       rescue SystemCallError => error
-        raise Errors.build(
-          error.errno, @plan.operation, nil,
-          "this process has no file descriptor left: close some, or raise ulimit -n"
-        ),
-          cause: nil
+        raise Errors.build(error.errno, @plan.operation, nil, NO_DESCRIPTOR), cause: nil
       end
     end
   end

@@ -2,8 +2,8 @@
 
 module Godwit
   module Shell
-    # What the extension does for the shell, where it is loaded: {Rows}, and two questions about a
-    # child process that Ruby has no method for.
+    # The extension's accelerators, or their equivalents in Ruby: {Rows} splits output into rows;
+    # `exited?` and `pidfd` are system calls for which Ruby has no method.
     # @private
     module Native
       if BACKEND == :native
@@ -16,8 +16,7 @@ module Godwit
         CHILDREN = Shell.const_get(:Children)
       end
 
-      # @return [Boolean, nil] true: it ended, and nobody has taken its status; nil: it is no child
-      #   of ours, or no longer
+      # @return [Boolean, nil] whether it ended and has not been reaped; nil: it is not our child
       def self.exited?(pid) = CHILDREN.exited?(pid)
 
       # @return [Integer, nil] a descriptor that is readable once the process has ended; nil where

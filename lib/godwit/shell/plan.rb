@@ -2,7 +2,7 @@
 
 module Godwit
   module Shell
-    # What was asked for: the commands and the options, checked before anything starts.
+    # The commands and options of a call, checked before anything starts.
     # @private
     class Plan
       DEFAULTS = {
@@ -11,14 +11,16 @@ module Godwit
         encoding: nil, reuse: false, timeout: nil, idle: nil, grace: 2, drain: 1, ok: [0].freeze,
         umask: nil
       }.freeze
-      LONGER = {raise: 0, split: 1, cut: 2}.freeze
+      LONGER = {
+        raise: Constants::LONG_RAISES, split: Constants::LONG_IS_SPLIT, cut: Constants::LONG_IS_CUT
+      }.freeze
       STREAMS = %i[inherit merge discard tail rows].freeze
 
       # @return [Array<Array<String>>] of each stage, with its program
       attr_reader :commands
-      # @return [Symbol] the public method, for messages
+      # @return [Symbol] the public method, for error messages
       attr_reader :operation
-      # @return [Boolean] nobody wants the rows: they go where the process's own output goes
+      # @return [Boolean] whether the command inherits this process's stdout
       attr_reader :outward
 
       # @param commands [Array<Array>] each with its arguments
@@ -26,23 +28,12 @@ module Godwit
         @operation = operation
         check_ractor
         @outward = outward
-        unknown = options.keys - DEFAULTS.keys
-        unless unknown.empty?
-          raise ArgumentValueError.new(
-            "#{operation}: no option #{unknown.map { |name| "#{name}:" }.join(", ")}; " \
-            "there are " \
-              "#{DEFAULTS.keys.map { |name| "#{name}:" }.join(", ")}",
-            operation: operation
-          )
-        end
+        check_names(options.keys)
         @options = DEFAULTS.merge(options)
         @options[:ok] = Array(@options[:ok])
         commands = with_environment(commands)
-        if commands.empty?
-          raise value(
-            "the commands", "one Array for each, with its program and arguments", commands
-          )
-        end
+        check(commands.any?,
+          "the commands", "one Array for each, with program and arguments", commands)
         @commands = commands.map { |command| words(command).freeze }.freeze
         check_places
         check_framing
@@ -59,13 +50,12 @@ module Godwit
         dup.tap { |plan| plan.instance_variable_set(:@options, @options.merge(options)) }
       end
 
-      # @return [Encoding] of the rows
       def encoding = @encoding ||= found_encoding
 
-      # @return [String] as a person would type it
+      # @return [String] as a user would type it
       def name = @commands.map { |words| Plan.shown(words, shell) }.join(" | ")
 
-      # @return [Hash] of Process.spawn
+      # @return [Hash] options of Process.spawn
       def place
         {
           pgroup: (true unless foreground), close_others: true,
@@ -80,27 +70,32 @@ module Godwit
           (IO.try_convert(err).nil? && err.respond_to?(:write))
       end
 
-      # @return [String] a command line; words of several encodings are bytes to a program, and so
-      #   to this
+      # @return [String] a command line; the words may have different encodings
       def self.shown(words, shell = false)
         words = words.map { |word| word.b.force_encoding(Encoding::UTF_8).scrub("?") }
         return words.last if shell
-        words
-          .map do |word|
-            word.match?(%r{\A[\w@%+=:,./-]+\z}) ? word : "'#{word.gsub("'", "'\\\\''")}'"
-          end
-          .join(" ")
+        quoted = words.map do |word|
+          word.match?(%r{\A[\w@%+=:,./-]+\z}) ? word : "'#{word.gsub("'", "'\\\\''")}'"
+        end
+        quoted.join(" ")
       end
 
       private
 
-      # What ends commands at exit is the main Ractor's.
+      def check_names(names)
+        unknown = names - DEFAULTS.keys
+        return if unknown.empty?
+        unknown, known = [unknown, DEFAULTS.keys].map { |list| list.map { "#{_1}:" }.join(", ") }
+        raise Errors.of(ArgumentValueError, operation, "no option #{unknown}; there are #{known}")
+      end
+
+      # {Reaper}, which ends commands at exit, belongs to the main Ractor.
       def check_ractor
         return if !defined?(Ractor) || Ractor.current == Ractor.main
         raise Errors.build(UnsupportedError, operation, nil, "commands run in the main Ractor only")
       end
 
-      # A Hash before the first command holds variables, as with Process.spawn.
+      # A Hash before the first command holds variables, as for Process.spawn.
       def with_environment(commands)
         first, *rest = commands
         return commands unless first.is_a?(Array) && first.first.is_a?(Hash)
@@ -112,98 +107,92 @@ module Godwit
 
       def words(command)
         command = command.first if command.size == 1 && command.first.is_a?(Array)
-        raise value("a command", "a program and its arguments", command) if command.empty?
-        if shell
-          text = command.first
-          unless command.size == 1 && text.is_a?(String)
-            raise value(
-              "shell: true",
-              "one String for the shell; without it, program and arguments one by one", command
-            )
-          end
-          return ["/bin/sh", "-c", checked(text)]
-        end
-        command
-          .map { |word| checked(word) }
-          .tap do |words|
-            raise value("a command", "the name of a program", command.first) if words.first.empty?
-          end
+        check(!command.empty?, "a command", "a program and its arguments", command)
+        return shell_words(command) if shell
+        words = command.map { |word| checked(word) }
+        check(!words.first.empty?, "a command", "the name of a program", command.first)
+        words
+      end
+
+      def shell_words(command)
+        check(command.size == 1 && command.first.is_a?(String), "shell: true",
+          "one String for the shell; without it, program and arguments one by one", command)
+        text = checked(command.first)
+        check(!text.b.strip.empty?, "a command", "a String that is not empty", text)
+        ["/bin/sh", "-c", text]
       end
 
       def checked(word)
         text = word.respond_to?(:to_path) ? word.to_path : word
         text = text.to_s if text.is_a?(Symbol) || text.is_a?(Integer)
-        raise type("a command", "Strings, one for each argument", word) unless text.is_a?(String)
-        raise value("a command", "Strings without a NUL byte", text) if text.b.include?("\0")
-        raise value("a command", "a String that is not empty", text) if shell && text.b.strip.empty?
+        check_type(text.is_a?(String), "a command", "Strings, one for each argument", word)
+        check(!text.b.include?("\0"), "a command", "Strings without a NUL byte", text)
         text
       end
 
       def check_environment
-        raise type("env:", "a Hash of Strings", env) unless env.nil? || env.is_a?(Hash)
+        check_type(env.nil? || env.is_a?(Hash), "env:", "a Hash of Strings", env)
       end
 
       def check_places
         check_environment
-        if ok.empty? || ok.any? { |one| !number?(one, 0..255) }
-          raise value("ok:", "exit statuses, each 0 to 255", ok)
-        end
-        if umask && !number?(umask, 0..0o777)
-          raise value("umask:", "a number from 0 to 0777", umask)
-        end
-        if env&.any? { |name, text| name.to_s.match?(/[=\0]|\A\z/) || text.to_s.include?("\0") }
-          raise value("env:", "names without \"=\" and NUL, values without NUL", env)
-        end
-        raise value("chdir:", "a path without NUL", chdir) if chdir.to_s.include?("\0")
-        raise value("pty: true", "one command", name) if pty && @commands.size > 1
-        if pty && foreground
-          raise value("foreground: true", "no pty: (which is a terminal of its own)", pty)
-        end
-        if pty && err != :inherit
-          raise value("err: with pty: true", ":inherit (a terminal has one output)", err)
-        end
-        takers = %i[call write].select { |name| err.respond_to?(name) }
-        if takers.empty? && !STREAMS.include?(err)
-          raise value("err:", "#{STREAMS.map(&:inspect).join(", ")}, a Proc, an IO", err)
-        end
-        if input.nil? || input.is_a?(String) || input.respond_to?(:each) || input.respond_to?(:read)
-          return
-        end
-        raise type("input:", "a String, an IO, or what has each", input)
+        check(ok.any? && ok.all? { |one| number?(one, 0..255) },
+          "ok:", "exit statuses, each 0 to 255", ok)
+        check(umask.nil? || number?(umask, 0..0o777), "umask:", "a number from 0 to 0777", umask)
+        wrong = env&.any? { |key, text| key.to_s.match?(/[=\0]|\A\z/) || text.to_s.include?("\0") }
+        check(!wrong, "env:", "names without \"=\" and NUL, values without NUL", env)
+        check(!chdir.to_s.include?("\0"), "chdir:", "a path without NUL", chdir)
+        check_terminal if pty
+        check_streams
       end
 
-      def number?(value, range) = value.is_a?(Integer) && range.cover?(value)
+      def check_terminal
+        check(@commands.one?, "pty: true", "one command", name)
+        check(!foreground, "foreground: true", "no pty: (which is a terminal of its own)", pty)
+        check(err == :inherit, "err: with pty: true", ":inherit (a terminal has one output)", err)
+      end
+
+      def check_streams
+        check(STREAMS.include?(err) || err.respond_to?(:call) || err.respond_to?(:write),
+          "err:", "#{STREAMS.map(&:inspect).join(", ")}, a Proc, an IO", err)
+        readable = input.nil? || input.is_a?(String) || input.respond_to?(:each)
+        check_type(readable || input.respond_to?(:read),
+          "input:", "a String, an IO, or what has each", input)
+      end
 
       def check_framing
-        separates = sep.is_a?(String) ? !sep.empty? : sep == :chunk
-        raise value("sep:", "a String that is not empty, or :chunk", sep) unless separates
-        unless limit.is_a?(Integer) && limit.between?(1, (1 << 62) - 1)
-          raise value("limit:", "a number of bytes from 1 on", limit)
-        end
-        raise value("long:", LONGER.keys.map(&:inspect).join(", "), long) unless LONGER.key?(long)
-        return if encoding.ascii_compatible? || sep == :chunk
-        raise value("encoding:", "one that has ASCII in it (for others take sep: :chunk)", encoding)
+        check(sep.is_a?(String) ? !sep.empty? : sep == :chunk,
+          "sep:", "a String that is not empty, or :chunk", sep)
+        check(number?(limit, 1...(1 << 62)), "limit:", "a number of bytes from 1 on", limit)
+        check(LONGER.key?(long), "long:", LONGER.keys.map(&:inspect).join(", "), long)
+        check(encoding.ascii_compatible? || sep == :chunk,
+          "encoding:", "one that has ASCII in it (for others take sep: :chunk)", encoding)
       end
 
       def check_seconds(name, optional:)
         seconds = @options[name]
         return if seconds.nil? && optional
-        unless seconds.is_a?(Numeric) && seconds.real?
-          raise type("#{name}:", "a number of seconds#{", or nil" if optional}", seconds)
-        end
-        raise value("#{name}:", "at least 0 seconds", seconds) unless seconds >= 0
+        check_type(seconds.is_a?(Numeric) && seconds.real?,
+          "#{name}:", "a number of seconds#{", or nil" if optional}", seconds)
+        check(seconds >= 0, "#{name}:", "at least 0 seconds", seconds)
       end
+
+      def number?(value, range) = value.is_a?(Integer) && range.cover?(value)
 
       def found_encoding
         wanted = @options[:encoding] || Encoding.default_external
         Encoding.find(wanted)
       rescue ArgumentError, TypeError
-        raise value("encoding:", "an Encoding or its name", wanted)
+        check(false, "encoding:", "an Encoding or its name", wanted)
       end
 
-      def value(argument, allowed, got) = Errors.bad_value(operation, argument, allowed, got)
+      def check(holds, argument, allowed, got)
+        raise Errors.bad_value(operation, argument, allowed, got) unless holds
+      end
 
-      def type(argument, allowed, got) = Errors.bad_type(operation, argument, allowed, got)
+      def check_type(holds, argument, allowed, got)
+        raise Errors.bad_type(operation, argument, allowed, got) unless holds
+      end
     end
   end
 end

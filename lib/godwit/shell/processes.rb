@@ -2,15 +2,18 @@
 
 module Godwit
   module Shell
-    # The processes of one run, and their end: TERM to the groups, time to go, KILL, and only then
-    # are the leaders reaped, so that no signal reaches a number that has become another's. Knows
-    # nothing of pipes and rows: it outlives a stream that nobody holds.
+    # When a command is killed: {Processes#stop} sends TERM to its process group, and KILL after
+    # `grace:`. {Job#finish} calls it when the block is left, at the command's end, at a time-out
+    # and at `close`; {Reaper} calls it at the exit of the process and for a Stream that was
+    # collected.
+    #
+    # The leaders are reaped after the last signal: no signal reaches a number that has become
+    # another process's. A Processes outlives the Stream that was collected.
     # @private
     class Processes
-      # Seconds for the kernel to end what was killed, before a thread of its own waits on.
+      # Seconds for the kernel to end killed processes; a thread goes on waiting after them.
       KILLED = 5
 
-      # @return [Array<Child>]
       attr_reader :children
 
       # @param grace [Numeric] seconds between TERM and KILL
@@ -26,13 +29,11 @@ module Godwit
 
       def add(child) = @lock.synchronize { @children << child }
 
-      # @return [Boolean] whether all leaders have ended
       def exited? = @lock.synchronize { @children.all?(&:exited?) }
 
-      # @return [Boolean] whether all leaders have been reaped
       def settled? = @lock.synchronize { @children.all?(&:settled?) }
 
-      # @return [Child, nil] one that waits to be given the terminal
+      # @return [Child, nil] one that the system stopped since it lacks the terminal
       def wanting_terminal = @lock.synchronize { @children.find(&:wants_terminal?) }
 
       # Sends a signal to all groups.
@@ -40,17 +41,17 @@ module Godwit
         @lock.synchronize { @children.each { |child| child.signal(name) } } unless foreign?
       end
 
-      # Ends all groups. An interrupt is taken while it waits; then a thread of its own goes on.
-      # @param first [Symbol] the signal that they get first
+      # Ends all groups. When an interrupt ends the wait, the {Reaper} stops them on its thread.
+      # @param first [Symbol] the first signal
       def stop(first = :TERM)
         return if foreign? || settled?
         Thread.handle_interrupt(Object => :never) do
           signals(first).each do |name, seconds|
             signal(name)
-            signal(:CONT) unless name == :KILL # one that is stopped takes no other
+            signal(:CONT) unless name == :KILL # a stopped process handles no other signal
             break if ended_within?(seconds)
           end
-          reap
+          @lock.synchronize { @children.each(&:reap) }
         ensure
           settled? ? Reaper.forget(self) : Reaper.take(self)
         end
@@ -58,13 +59,10 @@ module Godwit
 
       private
 
+      # @return [Hash{Symbol => Numeric}] each signal, and the seconds to wait after it
       def signals(first)
         return {TERM: @grace, KILL: KILLED} if first == :TERM
         {first => @grace / 2.0, :TERM => @grace / 2.0, :KILL => KILLED}
-      end
-
-      def reap
-        @lock.synchronize { @children.each(&:reap) }
       end
 
       def ended_within?(seconds)
@@ -85,6 +83,134 @@ module Godwit
           return leaders unless leaders.empty?
           groups = @children.reject(&:settled?).map(&:pid)
           groups.empty? ? [] : Members.living(groups)
+        end
+      end
+    end
+
+    # One started process, the leader of a process group unless it is in the foreground. Its number
+    # stays its own until {#reap}. Used under the lock of {Processes}.
+    # @private
+    class Child
+      attr_reader :pid
+      attr_reader :words
+      # @return [Process::Status, nil] nil before {#reap}, and when other code took it
+      attr_reader :status
+
+      # Signals that stop a process which uses a terminal that it does not have.
+      TERMINAL = %w[TTIN TTOU].map { |name| Signal.list.fetch(name) }.freeze
+
+      # @param group [Boolean] whether it leads a group
+      def initialize(pid, words, group: true)
+        @pid = pid
+        @words = words
+        @group = group
+      end
+
+      # @return [Boolean] whether it has ended, or is no longer our child
+      def exited?
+        return true if @settled || @ended
+        case Native.exited?(@pid)
+        when true then @ended = true
+        when nil then @settled = true
+        else false
+        end
+      end
+
+      # @return [Boolean] whether its number may be another process's by now
+      def settled? = @settled
+
+      # @return [Boolean] whether the system stopped it since it lacks the terminal
+      def wants_terminal?
+        return false if @settled || !Members.stopped?(@pid)
+        _, status = Unscheduled.call { Process.wait2(@pid, Process::WNOHANG | Process::WUNTRACED) }
+        return TERMINAL.include?(status&.stopsig) if status.nil? || status.stopped?
+        @settled = true # it has ended meanwhile
+        @status = status
+        false
+      rescue Errno::ECHILD
+        false
+      end
+
+      # Sends a signal to the whole group, unless the number may be another's.
+      def signal(name)
+        return if exited? && @settled
+        Process.kill(name, @group ? -@pid : @pid)
+      rescue Errno::ESRCH, Errno::EPERM
+        nil # no process is left, or only those that changed their user
+      end
+
+      # Takes its status if it has exited.
+      def reap
+        return if !exited? || @settled
+        _, @status = Unscheduled.call { Process.wait2(@pid, Process::WNOHANG) }
+        @settled = !@status.nil?
+      rescue Errno::ECHILD
+        @settled = true
+      end
+    end
+
+    # Stops commands that still run at process exit, and commands whose Stream was collected.
+    # @private
+    module Reaper
+      @running = {}.compare_by_identity # Processes => true
+      @lock = Mutex.new
+
+      class << self
+        # @return [Array<Processes>] those of this process that are not settled
+        def running = @lock.synchronize { @running.keys }.reject(&:foreign?)
+
+        # Sends a signal to all of them.
+        # @raise [ThreadError] in a trap handler
+        def signal(number)
+          running.each { |processes| processes.signal(number) }
+          nil
+        end
+
+        # @param processes [Processes] stopped at exit
+        def watch(processes)
+          @lock.synchronize do
+            @running.delete_if { |other, _| other.foreign? }
+            @running[processes] = true
+            next if @at_exit == Process.pid
+            @at_exit = Process.pid
+            at_exit { stop_all }
+          end
+        end
+
+        def forget(processes) = @lock.synchronize { @running.delete(processes) }
+
+        # Stops them on a thread. Finalizers call this: it takes no lock and does not wait.
+        # @param open [Array<#close>] closed first
+        def take(processes, open = [])
+          Thread.new do
+            Thread.current.name = "godwit shell reaper"
+            # The thread inherits a mask that may put off kills.
+            Thread.handle_interrupt(Object => :immediate) do
+              open.each(&:close)
+              processes.stop
+            end
+          end
+        rescue ThreadError
+          nil # the process is ending
+        end
+
+        # @param open [Array<#close>] what the job has open; none of it may refer to the job
+        def finalizer(processes, stdin_writer, open)
+          proc do
+            unless processes.foreign?
+              stdin_writer&.kill
+              take(processes, open)
+            end
+          end
+        end
+
+        private
+
+        # Commands that later at_exit blocks start register this anew.
+        def stop_all
+          return unless @at_exit == Process.pid
+          @at_exit = nil
+          running.filter_map { |processes| take(processes) }.each(&:join)
         end
       end
     end

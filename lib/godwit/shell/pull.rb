@@ -4,20 +4,20 @@ require "json"
 
 module Godwit
   module Shell
-    # The rows that a {Push} sends, up to its end: what `godwit sh pull` does.
+    # The rows that a {Push} sends, up to its end: `godwit sh pull` uses it.
     #
     #     socket = Godwit::PULL.new
-    #     pull = Godwit::Shell::Pull.new(socket) # before connect or bind: it counts who comes
+    #     pull = Godwit::Shell::Pull.new(socket) # before connect or bind: it counts the peers
     #     socket.connect("tcp://host:7100")
     #     pull.each { |row| puts row }
     #     pull.exitstatus                                 # => 0; the command's
     #
-    # It may be another command's `input:`. Several Pulls share the rows of one Push; one Pull that
-    # is bound takes those of several Pushes, and ends when all have ended. One that goes away
-    # without an end ends it too, and {#complete?} is false then.
+    # It may be another command's `input:`. Several Pulls share the rows of one Push; a bound Pull
+    # takes the rows of several Pushes, and ends when all have ended. A Push that leaves without an
+    # end ends it too; {#complete?} is false then.
     #
-    # One thread may use it. Other messages of several frames than a Push's are left out, and
-    # counted ({#foreign}).
+    # Only one thread may use a Pull. It drops and counts ({#foreign}) messages of several frames
+    # that are not a Push's.
     class Pull
       include Enumerable
 
@@ -31,10 +31,7 @@ module Godwit
       # @raise [ArgumentTypeError] when it is no PULL
       # @raise [StateError] when it has endpoints
       def initialize(socket)
-        unless socket.is_a?(Socket) && socket.type == :PULL
-          raise Errors.bad_type(:pull, "the socket", "a PULL", socket)
-        end
-        Push.check_new(:pull, socket)
+        Push.check_socket(:pull, :PULL, socket)
         @socket = socket
         @foreign = @came = @gone = 0
         @ends = []
@@ -44,7 +41,7 @@ module Godwit
       end
 
       # Yields the rows as they come, until the end; then closes the socket, which tells the Push
-      # that all has been taken.
+      # that this Pull has received the end.
       # @param timeout [Integer, Float, nil] seconds for all of it
       # @yieldparam row [String, Array(Symbol, String)] binary; of a Push with `err: :rows` an Array
       #   of `:out` or `:err` and a String
@@ -56,17 +53,17 @@ module Godwit
         each_batch(timeout: timeout) { |rows| rows.each(&block) }
       end
 
-      # As {#each}, many at a time: those that are there.
+      # As {#each}, many rows at a time: all that are there.
       # @param most [Integer] rows, 1 or more
       # @param timeout [Integer, Float, nil] seconds for all of it
       # @yieldparam rows [Array<String, Array(Symbol, String)>] one or more
       # @return [self] or, without a block, an Enumerator
       # @raise [TimeoutError] when time is up
-      # @raise [UnsupportedError] over inproc, where libzmq does not tell who comes and goes
+      # @raise [UnsupportedError] over inproc, where libzmq does not tell of its connections
       # @raise [Error] of the socket
       def each_batch(most = 256, timeout: nil)
         return to_enum(:each_batch, most, timeout: timeout) unless block_given?
-        check_transport
+        Push.check_transport(:pull, @socket, "Socket#each")
         Timeout.milliseconds(timeout)
         @until = timeout && Timeout.now + timeout
         poller = Poller.new(@socket, @wake)
@@ -80,25 +77,25 @@ module Godwit
         close if @over || block_given?
       end
 
-      # @return [Boolean] whether every Push that came said that it had ended
+      # @return [Boolean] whether every Push told of its end
       def complete? = !@ends.empty? && !@broken
 
       # @return [Integer, nil] the command's exit status, or 128 and the number of the signal that
-      #   ended it; of several commands the first that is not 0; nil when that is not known
+      #   ended it; of several commands the first that is not 0; nil when it is unknown
       def exitstatus
         all = @ends.map { |facts| facts[:exitstatus] }
         all.find { |status| status != 0 } || (all.first if all.none?(nil))
       end
 
       # @private
-      # @return [String, Array(Symbol, String), nil] the row in a message; nil when it is none
+      # @return [String, Array(Symbol, String), nil] the row in a message; nil for other messages
       def self.row(message)
         return message if message.is_a?(String)
         kind, row, *rest = message
         [kind.to_sym, row] if rest.empty? && %w[out err].include?(kind)
       end
 
-      # Closes the socket: the Push finds that nobody pulls.
+      # Closes the socket: the Push finds that this Pull has left.
       # @return [nil]
       def close
         @socket.close
@@ -109,23 +106,15 @@ module Godwit
 
       private
 
-      def check_transport
-        return if @socket.endpoints.none? { |endpoint| endpoint.start_with?("inproc:") }
-        raise Errors.build(
-          UnsupportedError, :pull, @socket.endpoints.first,
-          "over inproc libzmq does not tell who comes and goes: take Socket#each"
-        )
-      end
-
       def note(change)
         change.positive? ? @came += 1 : @gone += 1
         @waker.write_nonblock(".") if change.negative?
       rescue IO::WaitWritable, IOError, Errno::EPIPE
-        nil # it is awake, or closed
+        nil # the pipe is full, or closed
       end
 
-      # Those that are there; waits when there are none. What one had sent that went away is there
-      # before that is told.
+      # The rows that are there; waits when there are none. libzmq hands over the rows of a peer
+      # that left before it tells that the peer has left.
       def take(most, poller)
         gone = @gone
         here = @came - gone
@@ -143,15 +132,13 @@ module Godwit
       def wait(poller)
         left = @until && [@until - Timeout.now, 0].max
         raise TimeoutError, "pull: time is up" if left&.zero?
-        poller
-          .wait(left)
-          .each { |event| @wake.read_nonblock(64, exception: false) if event.object == @wake }
+        poller.wait(left).each do |event|
+          @wake.read_nonblock(64, exception: false) if event.object == @wake
+        end
       end
 
       def rows_of(messages)
-        messages.filter_map do |message|
-          Pull.row(message) || note_end(*message)
-        end
+        messages.filter_map { |message| Pull.row(message) || note_end(*message) }
       end
 
       def note_end(kind, text, *rest)

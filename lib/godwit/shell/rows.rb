@@ -2,15 +2,20 @@
 
 module Godwit
   module Shell
-    # The rows of what comes out of a pipe. ext/godwit/shell_rows.c does the same. Nothing here
-    # waits, and nothing asks a fiber scheduler.
+    # Splits the output of a pipe into rows, as ext/godwit/shell_rows.c does. It never waits and
+    # never calls a fiber scheduler.
     # @private
     class Rows
-      PIPE = 65_536
-      MORE, WAIT, ENDED, LATE, TOO_LONG = 0, 1, 2, 3, 4
-      RAISES, CUT = 0, 2
+      PIPE = Constants::PIPE_BYTES
+      MORE = Constants::ROWS_MORE
+      WAIT = Constants::ROWS_WAIT
+      ENDED = Constants::ROWS_ENDED
+      LATE = Constants::ROWS_LATE
+      TOO_LONG = Constants::ROWS_TOO_LONG
+      RAISES = Constants::LONG_RAISES
+      CUT = Constants::LONG_IS_CUT
 
-      # @return [Integer] read, yielded
+      # @return [Integer] bytes that were read, rows that were yielded
       attr_reader :bytes, :rows
 
       def open(io, separator, limit, longer, chomp, encoding, reuse)
@@ -24,7 +29,7 @@ module Godwit
         @reused = String.new(encoding: encoding) if reuse
         @buffer = String.new(encoding: Encoding::BINARY)
         @start = @scanned = @bytes = @rows = 0
-        @lock = Mutex.new # the descriptor's number may be another's once it is closed
+        @lock = Mutex.new # no read after the close: the descriptor may be another file's
       end
 
       def take(deadline)
@@ -46,9 +51,7 @@ module Godwit
         end
       end
 
-      def close
-        @lock.synchronize { @closed = true }
-      end
+      def close = @lock.synchronize { @closed = true }
 
       private
 
@@ -57,7 +60,7 @@ module Godwit
         Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond) >= deadline
       end
 
-      # WAIT when more has to be read, ENDED, TOO_LONG, or the bytes of a row.
+      # @return [Integer, String] WAIT when more has to be read, ENDED, TOO_LONG, or a row
       def next_row
         return chunk unless @separator
         loop do
@@ -75,12 +78,11 @@ module Godwit
           return too_long if known - @start - part - carriage > @limit
           return row_until(known, carriage, known + @separator.bytesize) if found
           return WAIT unless @over
-          return (known > @start) ? rest(known) : ENDED
+          return (known > @start) ? row_until(known, 0, known) : ENDED
         end
       end
 
-      # Bytes of "\r" that are a part of what ends the row, or may be one, where no more was read
-      # yet.
+      # @return [Integer] 1 for a "\r" that belongs to the row's end, or may belong to it
       def carriage_before(known, found)
         return 0 if @over && !found
         (@chomp && @carriage && known > @start && @buffer.getbyte(known - 1) == 13) ? 1 : 0
@@ -90,12 +92,6 @@ module Godwit
         from = @start
         @start = @scanned = following
         @buffer.byteslice(from, (@chomp ? known - carriage : following) - from)
-      end
-
-      def rest(known)
-        row = @buffer.byteslice(@start, known - @start)
-        @start = @scanned = known
-        row
       end
 
       def too_long
@@ -109,7 +105,7 @@ module Godwit
 
       def chunk
         left = @buffer.bytesize - @start
-        return @over ? ENDED : WAIT if left == 0
+        return @over ? ENDED : WAIT if left.zero?
         size = @over ? left : whole(@start, left)
         size = whole(@start, @limit) if size > @limit
         return WAIT if size == left && !@over && beginning_only?(left)
@@ -117,7 +113,7 @@ module Godwit
         @buffer.byteslice(@start - size, size)
       end
 
-      # How many bytes of these to take so that the last character is whole.
+      # @return [Integer] at most `size` bytes, so that the last character is whole
       def whole(from, size)
         return size unless @encoding == Encoding::UTF_8
         (1..[3, size].min).each do |back|

@@ -2,32 +2,25 @@
 
 module Godwit
   module Shell
-    # One stream that is read from: its pipe, its rows, and who gets them.
+    # One pipe of a command, its rows, and the block that gets them.
     # @private
     class Source
-      # What Rows#take answers.
-      MORE = 0
-      WAIT = 1
-      ENDED = 2
-      LATE = 3
-      TOO_LONG = 4
+      # The values of Rows#take.
+      MORE = Constants::ROWS_MORE
+      WAIT = Constants::ROWS_WAIT
+      ENDED = Constants::ROWS_ENDED
+      LATE = Constants::ROWS_LATE
+      TOO_LONG = Constants::ROWS_TOO_LONG
 
-      # @return [IO]
       attr_reader :io
 
-      # @return [Boolean] whether its rows are the caller's
+      # @return [Boolean] whether the caller gets its rows
       def yields? = @taker.nil?
 
       # @param kind [Symbol, nil] yields [kind, row] instead of row
-      # @param taker [Proc, nil] what becomes of each row; nil: they are yielded
+      # @param taker [Proc, nil] gets each row instead of the caller
       def initialize(
-        io,
-        plan,
-        kind: nil,
-        sep: plan.sep,
-        encoding: plan.encoding,
-        reuse: plan.reuse,
-        &taker
+        io, plan, kind: nil, sep: plan.sep, encoding: plan.encoding, reuse: plan.reuse, &taker
       )
         @io = io
         @kind = kind
@@ -47,15 +40,44 @@ module Godwit
         @rows.take(deadline) { |row| block.call([@kind, row]) }
       end
 
-      # @return [Integer] yielded
       def rows = @rows.rows
 
-      # @return [Integer] read
       def bytes = @rows.bytes
 
       def close
         @rows.close
         @io.close
+      end
+    end
+
+    # The last bytes of a stream, in two buffers: when the newer one is full, the older one is freed
+    # at once and not by the garbage collector.
+    # @private
+    class Tail
+      MOST = 65_536
+
+      def initialize
+        @older = String.new(encoding: Encoding::BINARY)
+        @newer = String.new(encoding: Encoding::BINARY)
+      end
+
+      def <<(chunk)
+        if @newer.bytesize + chunk.bytesize > MOST
+          @older.clear
+          @older, @newer = @newer, @older
+        end
+        @newer << chunk
+        self
+      end
+
+      # @return [String] begins with a whole character
+      def to_s(encoding)
+        text = @older + @newer
+        text = text.byteslice(-MOST, MOST) if text.bytesize > MOST
+        text.force_encoding(encoding)
+        return text unless encoding == Encoding::UTF_8
+        text = text.byteslice(1..) while text.getbyte(0).to_i & 0xc0 == 0x80
+        text
       end
     end
   end

@@ -4,9 +4,9 @@ module Godwit
   module Shell
     # How a command ended, and what it gave.
     class Status
-      # @return [String] the command, as one would type it
+      # @return [String] the command, as a user would type it
       attr_reader :command
-      # @return [Integer, nil] its exit status; nil when a signal ended it or nobody knows
+      # @return [Integer, nil] its exit status; nil when a signal ended it, or when it is unknown
       attr_reader :exitstatus
       # @return [Symbol, nil] the signal that ended it, such as :TERM
       attr_reader :signal
@@ -20,35 +20,61 @@ module Godwit
       attr_reader :stderr_tail
       # @return [Symbol, nil] `:timeout` or `:idle`: the option whose time was up
       attr_reader :timed_out
-      # @return [Array<Status>] of each command of a pipeline, in their order; of a single command
-      #   this one alone
+      # @return [Array<Status>] one for each command of a pipeline, in their order; of a single
+      #   command this one alone
       attr_reader :stages
 
       # @private
-      def initialize(command:, process: nil, stages: nil, ok: [0], **facts)
+      # @param children [Array<Child>] that were reaped
+      # @return [Status] of a run
+      def self.of(plan, children, **facts)
+        if children.size > 1
+          stages = children.map do |child|
+            new(command: Plan.shown(child.words), process: child.status, ok: plan.ok,
+              seconds: facts[:seconds])
+          end.freeze
+        end
+        process = decisive(children.map(&:status), plan.ok)
+        new(command: plan.name, process: process, stages: stages, ok: plan.ok, **facts)
+      end
+
+      # As with a shell's pipefail, the last stage that failed. A stage that ended by SIGPIPE did
+      # not fail, unless it is the last.
+      def self.decisive(statuses, ok)
+        *upstream, last = statuses
+        upstream.reject! { |status| status&.termsig == Signal.list["PIPE"] }
+        [*upstream, last].reverse.find { |status| !ok.include?(status&.exitstatus) } || last
+      end
+      private_class_method :decisive
+
+      # @private
+      def initialize(
+        command:, process: nil, stages: nil, ok: [0], rows: 0, bytes: 0, seconds: 0.0,
+        stderr_tail: nil, timed_out: nil, stopped: false, truncated: false
+      )
         @command = command
         @ok = ok
         @exitstatus = process&.exitstatus
         @signal =
           process&.termsig && (Signal.signame(process.termsig) || process.termsig.to_s).to_sym
         @unknown = process.nil?
-        @rows = facts.fetch(:rows, 0)
-        @bytes = facts.fetch(:bytes, 0)
-        @seconds = facts.fetch(:seconds, 0.0)
-        @stderr_tail = facts[:stderr_tail]
-        @timed_out = facts[:timed_out]
-        @stopped = facts[:stopped] || false
-        @truncated = facts[:truncated] || false
+        @rows = rows
+        @bytes = bytes
+        @seconds = seconds
+        @stderr_tail = stderr_tail
+        @timed_out = timed_out
+        @stopped = stopped
+        @truncated = truncated
         @stages = stages || [self]
         freeze
       end
 
       # @return [Boolean] whether it ended by itself with exit status 0, or one of `ok:`; of a
-      #   pipeline every stage (one that ended by SIGPIPE, since nobody read on, is no failure)
+      #   pipeline every stage (a stage that ended by SIGPIPE did not fail)
       def success? = !@stopped && !timed_out? && !@unknown && @ok.include?(@exitstatus)
 
-      # @return [Boolean] whether {Shell.run} raises for it: it failed, and not because it was
-      #   stopped on purpose
+      # @return [Boolean] whether {Shell.run} raises for it: it failed, and was not stopped on
+      #   purpose
       def failed? = timed_out? || !(@stopped || @unknown || success?)
 
       # @return [Boolean] whether `timeout:` or `idle:` ended it; {#timed_out} says which
@@ -61,8 +87,8 @@ module Godwit
       #   took it
       def unknown? = @unknown
 
-      # @return [Boolean] whether something still held its output open `drain:` seconds after its
-      #   end, and what that may have written later is missing
+      # @return [Boolean] whether another process still held its output open `drain:` seconds after
+      #   its end; later output of that process is missing
       def truncated? = @truncated
 
       # @param _keys [Array<Symbol>, nil]
@@ -87,6 +113,28 @@ module Godwit
       def inspect
         "#<#{self.class} #{command}: #{self}, #{rows} rows, #{bytes} bytes, #{seconds.round(3)} s>"
       end
+    end
+  end
+
+  class CommandError
+    LINES = 10
+    private_constant :LINES
+
+    # @return [Shell::Status] how the command ended
+    attr_reader :status
+
+    # @private
+    attr_writer :status
+
+    # @private
+    # @return [CommandError] with the last lines of stderr, if the status has them
+    def self.of(status)
+      text = "run #{status.command}: #{status}"
+      last = status.stderr_tail.to_s.scrub("?").lines.last(LINES).join.chomp
+      unless last.empty?
+        text << "\n" << last.encode(text.encoding, invalid: :replace, undef: :replace)
+      end
+      new(text, operation: :run).tap { |error| error.status = status }
     end
   end
 end

@@ -2,35 +2,30 @@
 
 module Godwit
   module Shell
-    # Writes a command's input on a thread of its own, so that neither waits for the other. A
-    # command that does not read on is no error.
+    # Writes a command's input on a thread. A command that stops reading is no error.
     # @private
     class StdinWriter
       PIECE = 65_536
       END_OF_INPUT = "\x04" # typed at a terminal
 
-      # @return [Exception, nil] what the input's own `each` or `read` raised
+      # @return [Exception, nil] that the input's own `each` or `read` raised
       attr_reader :error
 
-      # @param input [String, #read, #each]
-      # @param pipe [IO] closed by this
-      # @param processes [Processes] which an error of the input ends
+      # @param pipe [IO] closed at the end
+      # @param processes [Processes] stopped by an error of the input
       def initialize(input, pipe, processes, terminal: false)
         @pipe = pipe
-        # Started where kills are put off.
-        @thread =
-          Thread.new do
-            Thread.handle_interrupt(Object => :immediate) { feed(input, pipe, processes, terminal) }
-          end
+        @thread = Thread.new do
+          # The thread inherits a mask that puts off kills.
+          Thread.handle_interrupt(Object => :immediate) { feed(input, pipe, processes, terminal) }
+        end
         @thread.name = "godwit shell input"
         @thread.report_on_exception = false
       end
 
-      def kill
-        @thread.kill
-      end
+      def kill = @thread.kill
 
-      # Ends the thread, if the input lets it.
+      # Ends the thread, unless the input goes on for over a second.
       def finish
         @thread.kill
         @thread.join(1) unless @thread == Thread.current
@@ -48,7 +43,7 @@ module Godwit
         close(pipe) unless terminal
       end
 
-      # @return [Boolean] false when nobody reads on: the command closed its end, or the run is over
+      # @return [Boolean] false when the command closed its end, or the run is over
       def write(pipe, piece)
         pipe.write(piece)
         true
@@ -59,14 +54,14 @@ module Godwit
         false
       end
 
-      # Java itself closes the pipe of a thread that is killed as it writes.
+      # Java closes the pipe when the thread is killed while it writes.
       def close(pipe)
         pipe.close
       rescue SystemCallError, IOError
         nil
       end
 
-      # A message is a line, its frames with tabs between them.
+      # @return [String] a message as a line, with tabs between its frames
       def line(message)
         text = message.is_a?(Array) ? message.join("\t") : message
         text.end_with?("\n", "\0") ? text : "#{text}\n"

@@ -2,18 +2,18 @@
 
 module Godwit
   module Shell
-    # The rows of a command, as an Enumerator: `each`, `lazy`, `first`, `next`… start the command
-    # when the first row is asked for, and read as rows are asked for: a command whose output nobody
-    # takes waits. Each `each` runs the command anew. It is stopped when `each` is left (`break`, an
-    # exception, `first(n)`), by {#close}, when the stream is collected, and at exit.
+    # The rows of a command, as an Enumerator. `each`, `lazy`, `first`, `next`… start the command
+    # for the first row, and read as rows are asked for: meanwhile the command waits. Each `each`
+    # runs the command anew. It is stopped when `each` is left (`break`, an exception, `first(n)`),
+    # by {#close}, when the stream is collected, and at exit.
     #
     # @example
     #   stream = Godwit::Shell.rows("find", "/")
     #   stream.lazy.grep(/test/).first(10)
     #   stream.status.stopped? # => true
     #
-    # Threads and fibers may share one: rows of `next` go to one of them each. Made in the parent,
-    # it may be used in a forked child, where it starts a command of its own.
+    # Threads and fibers may share a stream: each row of `next` goes to one of them. A forked child
+    # may use its parent's stream, which starts a command of its own there.
     class Stream < Enumerator
       include Bridges
 
@@ -51,15 +51,11 @@ module Godwit
 
       # @return [String, Array(Symbol, String)] the next row; the first call starts the command
       # @raise [StopIteration] at its end, again and again until {#rewind}
-      def next
-        @turn.synchronize { upcoming && @pending.shift }
-      end
+      def next = @turn.synchronize { upcoming && @pending.shift }
 
-      # @return [String, Array(Symbol, String)] the row that {#next} will give
+      # @return [String, Array(Symbol, String)] the row that {#next} gives next
       # @raise [StopIteration]
-      def peek
-        @turn.synchronize { upcoming && @pending.first }
-      end
+      def peek = @turn.synchronize { upcoming && @pending.first }
 
       # @return [Array(String)] the next row
       # @raise [StopIteration]
@@ -77,8 +73,8 @@ module Godwit
         self
       end
 
-      # Stops what runs: a thread in `each` or `next` of this stream finds that the rows are at an
-      # end. `each` may be called again, and `next` after {#rewind}.
+      # Stops the running commands: a thread in `each` or `next` finds the rows at an end. `each`
+      # may be called again, and `next` after {#rewind}.
       #
       # @return [Status, nil] of the run that ended last
       def close
@@ -88,7 +84,7 @@ module Godwit
         @status
       end
 
-      # Sends a signal to the process groups of all that runs.
+      # Sends a signal to the process groups of the running commands.
       #
       # @param name [Symbol, String, Integer] such as :INT
       # @return [self]
@@ -102,24 +98,20 @@ module Godwit
       # @return [Boolean] whether a command of this stream runs
       def running? = !jobs.empty?
 
-      # @return [nil] nobody knows before the end
+      # @return [nil] it is unknown before the end
       def size = nil
 
       # @return [String]
       def inspect = "#<#{self.class} #{@plan.name}#{" (runs)" if running?}>"
       alias_method :to_s, :inspect
 
-      # @param _original [Stream]
-      # @return [void]
-      # @raise [UnsupportedError] a stream cannot be copied
+      # @private
       def initialize_copy(_original)
-        raise Errors.build(
-          UnsupportedError, :dup, nil, "a stream cannot be copied: make another with Shell.rows"
-        )
+        raise Errors.no_copy("stream", "make another with Shell.rows")
       end
 
       # @private
-      # @return [String] a row with what ended it, for another command's input
+      # @return [String] a row with its separator, for another command's input
       def written(row)
         text = (row.is_a?(Array) ? row.last : row).b
         (@plan.chomp && @plan.sep != :chunk) ? text << @plan.sep.b : text
@@ -127,7 +119,7 @@ module Godwit
 
       private
 
-      # No interrupt, and no close, comes between the start and the place where its end is sure.
+      # No interrupt and no close may come before the job is in `@jobs`.
       def start(**options)
         Thread.handle_interrupt(Object => :never) do
           @lock.synchronize do
@@ -138,15 +130,12 @@ module Godwit
         end
       rescue ThreadError => error
         raise unless error.message.include?("trap context") # where Ruby allows no lock
-        raise Errors.build(
-          StateError, @plan.operation, nil,
-          "a trap handler cannot run commands: have it wake a thread that does"
-        ),
-          cause: nil
+        raise Errors.build(StateError, @plan.operation, nil,
+          "a trap handler cannot run commands: have it wake a thread that does"), cause: nil
       end
 
-      # No interrupt comes before its end is sure, nor does one have it forgotten before. In an
-      # `ensure` nothing may stand before this: not even an `if`; so there may be no job.
+      # Ends a job. An `ensure` calls this first, without even an `if`, so that no interrupt comes
+      # before the mask; so the job may be nil.
       def done(job, **options, &end_it)
         Thread.handle_interrupt(Object => :never) { settle(job, **options, &end_it) if job }
       end
@@ -172,7 +161,7 @@ module Godwit
         raise
       end
 
-      # Ruby lets nobody else give a StopIteration its result.
+      # Only Ruby's own Enumerator can set the result of a StopIteration.
       def ending(status)
         Enumerator.new { status }.next
       rescue StopIteration => stop

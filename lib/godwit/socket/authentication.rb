@@ -132,8 +132,9 @@ module Godwit
         end
 
         def check_endpoint(endpoint, operation)
-          super
+          checked = super
           Authentication.check_transport(endpoint, operation)
+          checked
         end
       end
     end

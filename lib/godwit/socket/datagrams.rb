@@ -3,19 +3,19 @@
 module Godwit
   class Socket
     module Drafts
-      # {DGRAM}: a message is an Array of address and body.
+      # {DGRAM}: a message has two frames, address and body.
       module Datagrams
-        ADDRESS = /\A\d{1,3}(?:\.\d{1,3}){3}:(\d{1,5})\z/
+        ADDRESS = /\A\d{1,3}(?:\.\d{1,3}){3}:\d{1,5}\z/
         private_constant :ADDRESS
 
-        # Sends a datagram; nobody tells whether it arrives.
+        # Sends a datagram, which may be lost without notice.
         # @param message [Array(String, String), Message] address, such as "127.0.0.1:5555", and
         #   body, of at most 8,192 bytes
         # @param timeout [Integer, Float, nil] seconds
         # @param exception [Boolean] false: nil instead of a TimeoutError
         # @param track [Boolean] whether to give a {Tracker}, as {Messages#send}
         # @return [self, Tracker] or nil when time is up and `exception: false`
-        # @raise [MessageError] for a message of another form, or an address that is none
+        # @raise [MessageError] for a message of another form, or a malformed address
         # @raise [Errno::EMSGSIZE] (a {SystemError}) when the body is too large
         # @raise [Error] as {Messages#send}
         def send(message, timeout: UNSET, exception: true, track: false)
@@ -23,26 +23,16 @@ module Godwit
           super
         end
 
-        # {#send}, for chains.
-        # @param message [Array(String, String)] address and body
-        # @return [self]
+        # (see Messages#<<)
         def <<(message) = send(message)
 
-        # As {Messages#send_nonblock}.
-        # @param message [Array(String, String)] address and body
-        # @param exception [Boolean] false: :wait_writable instead of an error
-        # @return [self] or :wait_writable
-        # @raise [Error] as {#send}
+        # (see Messages#send_nonblock)
         def send_nonblock(message, exception: true)
           check_address(message, :send_nonblock)
           super
         end
 
-        # As {Messages#send_many}.
-        # @param messages [Array<Array(String, String)>] addresses and bodies
-        # @param timeout [Integer, Float, nil] seconds for all of them
-        # @return [self]
-        # @raise [Error] as {#send}
+        # (see Messages#send_many)
         def send_many(messages, timeout: UNSET)
           messages.each { |message| check_address(message, :send_many) } if messages.is_a?(Array)
           super
@@ -50,24 +40,19 @@ module Godwit
 
         private
 
-        # libzmq would drop it without a word.
+        # libzmq would drop a malformed address without an error.
         def check_address(message, operation)
           message = message.frames if message.is_a?(Message)
-          return unless message.is_a?(Array) && message.size == 2 # others are refused for that
+          return unless message.is_a?(Array) && message.size == 2 # super refuses other forms
           return unless message.first.is_a?(String) || message.first.is_a?(Frame)
-          address = message.first.to_s.b.delete_suffix("\0") # a frame that was received has one
-          port = address[ADDRESS, 1]
-          if port&.to_i&.between?(1, 65_535) &&
-              address.split(/[.:]/).first(4).all? { |byte| byte.to_i < 256 }
-            return
-          end
-          raise MessageError.new(
-            "#{operation}: the first frame is an IPv4 address with its port, such as " \
-            "\"127.0.0.1:5555\": " \
-              "got #{Errors.shown(address)}",
-            operation: operation
-          )
+          address = message.first.to_s.b.delete_suffix("\0") # libzmq ends a received one with NUL
+          return if address.match?(ADDRESS) && in_range?(*address.split(/[.:]/).map(&:to_i))
+          raise Errors.of(MessageError, operation,
+            "the first frame is an IPv4 address with its port, such as \"127.0.0.1:5555\": " \
+            "got #{Errors.shown(address)}")
         end
+
+        def in_range?(*bytes, port) = bytes.all? { |byte| byte < 256 } && port.between?(1, 65_535)
       end
     end
   end

@@ -2,17 +2,15 @@
 
 module Godwit
   class Socket
-    # What the draft types do beside {Messages}. Their messages have one frame; a group or a routing
-    # id stands beside it, not in it. A libzmq without drafts has none of them: `new` raises
-    # {UnsupportedError} then.
+    # The methods of the draft types beside {Messages}. Their messages have one frame; a group or a
+    # routing id stands beside it. On a libzmq without drafts `new` raises {UnsupportedError}.
     module Drafts
-      # A group's name has at most so many bytes; over udp {UDP_GROUP_LIMIT}.
+      # Most bytes of a group's name; over udp {UDP_GROUP_LIMIT}.
       GROUP_LIMIT = 255
-      # libzmq's receiver dies of a longer one.
-      UDP_GROUP_LIMIT = 127
-      # Bytes of a message over udp. Of a {RADIO}'s, the group's name and one more byte are part of
-      # it.
-      UDP_LIMIT = 8192
+      # libzmq's receiver crashes at a longer one.
+      UDP_GROUP_LIMIT = Constants::UDP_GROUP_BYTES
+      # Most bytes of a message over udp; of a {RADIO} with the group's name and one more byte.
+      UDP_LIMIT = Constants::UDP_BYTES
 
       UNSET = Timeout::UNSET
       private_constant :UNSET
@@ -24,78 +22,67 @@ module Godwit
       def group(name, operation)
         raise Errors.bad_type(operation, "a group", "a String", name) unless name.is_a?(String)
         return name if name.bytesize <= GROUP_LIMIT && !name.include?("\0")
-        raise GroupError.new(
-          "#{operation}: a group's name has at most #{GROUP_LIMIT} bytes, none of them " \
-          "NUL: got #{Errors.shown(name)}",
-          operation: operation
-        )
+        raise Errors.of(GroupError, operation,
+          "a group's name has at most #{GROUP_LIMIT} bytes, none of them NUL: " \
+          "got #{Errors.shown(name)}")
       end
 
       # @private
       # @return [Integer] the number of a peer
       def routing_id(id, operation)
         return id if id.is_a?(Integer) && id.between?(1, 0xFFFF_FFFF)
-        raise RoutingIdError.new(
-          "#{operation}: routing_id: takes the number of a peer, as recv_from gives it: " \
-          "got #{Errors.shown(id)}",
-          operation: operation
-        )
+        raise Errors.of(RoutingIdError, operation,
+          "routing_id: takes the number of a peer, as recv_from gives it: got #{Errors.shown(id)}")
       end
 
-      # {DISH}: which groups it takes.
+      # {DISH}: the groups that it receives.
       module Groups
-        # Receives what is sent to these groups from now on. A RADIO learns of it some time later
-        # and drops what it sends before.
+        # Receives messages to these groups from now on. A RADIO drops messages until it has heard
+        # of it.
         # @param groups [Array<String>] each of at most 255 bytes without NUL; "" is a group too
         # @return [self]
         # @raise [GroupError] when it is in that group already, or for a name that is too long
-        # @raise [ArgumentTypeError] for what is no String
+        # @raise [ArgumentTypeError] when one is no String
         # @see http://api.zeromq.org/4-3:zmq-join zmq_join(3)
-        def join(*groups)
-          groups.each { |name| Drafts.group(name, :join) }
-          groups.each do |name|
-            _exclusive(:join) do
-              _set_group(name, true)
-              _record(:@groups) { |known| known + [name.dup.freeze] }
-            end
-          end
-          self
-        end
+        def join(*groups) = change(:join, groups, true) { |known, name| known + [name.dup.freeze] }
 
         # Takes back {#join}.
         # @param groups [Array<String>]
         # @return [self]
         # @raise [GroupError] when it is not in that group
-        # @raise [ArgumentTypeError] for what is no String
+        # @raise [ArgumentTypeError] when one is no String
         # @see http://api.zeromq.org/4-3:zmq-leave zmq_leave(3)
         def leave(*groups)
-          groups.each { |name| Drafts.group(name, :leave) }
-          groups.each do |name|
-            _exclusive(:leave) do
-              _set_group(name, false)
-              _record(:@groups) { |known| known.reject { |one| one.b == name.b } }
-            end
-          end
-          self
+          change(:leave, groups, false) { |known, name| known.reject { |one| one.b == name.b } }
         end
 
-        # @return [Array<String>] those that it has joined, in order
-        def groups
-          @groups.dup
-        end
+        # @return [Array<String>] the groups that it has joined, in order
+        def groups = @groups.dup
 
-        # {Messages#recv}, with the group that the message was sent to.
-        # @param timeout [Integer, Float, nil] seconds
-        # @param exception [Boolean] false: nil instead of a TimeoutError
+        # {Messages#recv}, with the message's group.
+        # @param (see Messages#recv)
         # @return [Array(String, String)] group and message; nil when time is up and `exception:
         #   false`
         # @raise [Error] as {Messages#recv}
         def recv_with_group(timeout: UNSET, exception: true)
           _recv_from(Timeout.milliseconds(timeout)) || timed_out(:recv_with_group, exception)
         end
+
+        private
+
+        def change(operation, groups, joins)
+          groups.each { |name| Drafts.group(name, operation) }
+          groups.each do |name|
+            _exclusive(operation) do
+              _set_group(name, joins)
+              _record(:@groups) { |known| yield known, name }
+            end
+          end
+          self
+        end
       end
 
-      # Sending with an address beside the message.
+      # Sends with an address beside the message.
       module Addressed
         private
 
@@ -110,35 +97,23 @@ module Godwit
 
         def send_to(message, to, timeout, exception, track)
           tracker = Tracker.new if track
-          unless _send_to(frame(message, :send), to, Timeout.milliseconds(timeout), tracker)
-            return timed_out(:send, exception)
-          end
-          track ? tracker.__send__(:_sent) : self
+          sent = _send_to(frame(message, :send), to, Timeout.milliseconds(timeout), tracker)
+          return timed_out(:send, exception) unless sent
+          track ? tracker.sent : self
         end
 
         def send_to_nonblock(message, to, exception)
           return self if _send_to(frame(message, :send_nonblock), to, 0, nil)
-          return :wait_writable unless exception
-          raise Errors.build(EAGAINWaitWritable, :send_nonblock, endpoints.first)
+          would_block(:send_nonblock, exception)
         end
 
         def send_many_to(messages, to, timeout)
           raise ErrorHints.bad_batch(messages) unless messages.is_a?(Array)
-          sent = 0
-          frames = messages.map { |message| frame(message, :send_many) }
-          Timeout.milliseconds(timeout) # refuses what is no duration
-          start = Timeout.now unless UNSET.equal?(timeout)
-          frames.each do |message|
-            left = start ? Timeout.left(timeout, start) : timeout
-            unless _send_to(message, to, Timeout.milliseconds(left), nil)
-              raise timeout_error(:send_many)
-            end
-            sent += 1
+          frames = nil
+          send_all(messages.size, timeout) do |sent, milliseconds|
+            frames ||= messages.map { |message| frame(message, :send_many) }
+            _send_to(frames[sent], to, milliseconds, nil) ? 1 : 0
           end
-          self
-        rescue Error => error
-          error.sent = sent
-          raise
         end
       end
 
@@ -146,7 +121,7 @@ module Godwit
       module Grouped
         include Addressed
 
-        # Sends a message to all who joined a group; it is dropped where nobody did.
+        # Sends a message to all peers that joined a group; libzmq drops it when none has.
         # @param message [String, Frame, Message, Array(String)] of one frame; over udp, message and
         #   group have at most 8,191 bytes
         # @param group [String] at most 255 bytes without NUL; over udp 127
@@ -156,39 +131,31 @@ module Godwit
         # @return [self, Tracker] or nil when time is up and `exception: false`
         # @raise [GroupError] without a group, or for a name that is too long
         # @raise [MessageError] when it has several frames
-        # @raise [Errno::EMSGSIZE, Errno::ENAMETOOLONG] (each a {SystemError}) when it is too large
-        #   for udp, or its group is
+        # @raise [Errno::EMSGSIZE, Errno::ENAMETOOLONG] (each a {SystemError}) when it, or its
+        #   group, is too large for udp
         # @raise [Error] as {Messages#send}
         def send(message, group: UNSET, timeout: UNSET, exception: true, track: false)
-          # Which says what is missing.
+          # super raises an error that names the missing keyword.
           return super(message, timeout: timeout, exception: exception) if UNSET.equal?(group)
           send_to(message, Drafts.group(group, :send), timeout, exception, track)
         end
 
-        # As {Messages#send_nonblock}, to a group.
-        # @param message [String, Array(String)] of one frame
+        # (see Messages#send_nonblock)
         # @param group [String] as {#send}
-        # @param exception [Boolean] false: :wait_writable instead of an error
-        # @return [self] or :wait_writable
-        # @raise [Error] as {#send}
         def send_nonblock(message, group: UNSET, exception: true)
           return super(message, exception: exception) if UNSET.equal?(group)
           send_to_nonblock(message, Drafts.group(group, :send_nonblock), exception)
         end
 
-        # As {Messages#send_many}, all to one group.
-        # @param messages [Array<String, Array(String)>]
-        # @param group [String] as {#send}
-        # @param timeout [Integer, Float, nil] seconds for all of them
-        # @return [self]
-        # @raise [Error] as {#send}; the error's `sent` says how many went
+        # (see Messages#send_many)
+        # @param group [String] as {#send}, for all of them
         def send_many(messages, group: UNSET, timeout: UNSET)
           return super(messages, timeout: timeout) if UNSET.equal?(group)
           send_many_to(messages, Drafts.group(group, :send_many), timeout)
         end
       end
 
-      # {SERVER} and {PEER}: each message comes from, and goes to, the peer of a number.
+      # {SERVER} and {PEER}: a number beside each message names the peer.
       module Routed
         include Addressed
 
@@ -205,37 +172,27 @@ module Godwit
         # @raise [MessageError] when the message has several frames
         # @raise [Error] as {Messages#send}
         def send(message, routing_id: UNSET, timeout: UNSET, exception: true, track: false)
-          # Which says what is missing.
+          # super raises an error that names the missing keyword.
           return super(message, timeout: timeout, exception: exception) if UNSET.equal?(routing_id)
           send_to(message, Drafts.routing_id(routing_id, :send), timeout, exception, track)
         end
 
-        # As {Messages#send_nonblock}, to one peer.
-        # @param message [String, Array(String)] of one frame
+        # (see Messages#send_nonblock)
         # @param routing_id [Integer] as {#send}
-        # @param exception [Boolean] false: :wait_writable instead of an error
-        # @return [self] or :wait_writable
-        # @raise [Error] as {#send}
         def send_nonblock(message, routing_id: UNSET, exception: true)
           return super(message, exception: exception) if UNSET.equal?(routing_id)
           send_to_nonblock(message, Drafts.routing_id(routing_id, :send_nonblock), exception)
         end
 
-        # As {Messages#send_many}, all to one peer.
-        # @param messages [Array<String, Array(String)>]
-        # @param routing_id [Integer] as {#send}
-        # @param timeout [Integer, Float, nil] seconds for all of them
-        # @return [self]
-        # @raise [Error] as {#send}; the error's `sent` says how many went
+        # (see Messages#send_many)
+        # @param routing_id [Integer] as {#send}, for all of them
         def send_many(messages, routing_id: UNSET, timeout: UNSET)
           return super(messages, timeout: timeout) if UNSET.equal?(routing_id)
           send_many_to(messages, Drafts.routing_id(routing_id, :send_many), timeout)
         end
 
-        # {Messages#recv}, with the number of the peer that sent it: what `send(reply, routing_id:
-        # number)` takes.
-        # @param timeout [Integer, Float, nil] seconds
-        # @param exception [Boolean] false: nil instead of a TimeoutError
+        # {Messages#recv}, with the number of its sender for `send(reply, routing_id: number)`.
+        # @param (see Messages#recv)
         # @return [Array(Integer, String)] routing id and message; nil when time is up and
         #   `exception: false`
         # @raise [Error] as {Messages#recv}
@@ -244,24 +201,20 @@ module Godwit
         end
       end
 
-      # {PEER}: knows a peer by its number before it has written.
+      # {PEER}: knows a peer's number before its first message.
       module Connecting
-        # Connects, as {Endpoints#connect}, and tells the number of the peer there, so that it can
-        # be written to first.
-        # @param endpoint [String] one
+        # Connects, as {Endpoints#connect}, and gives the number of the peer there, so that this
+        # side can send first.
+        # @param endpoint [String]
         # @return [Integer] its routing id, for `send(message, routing_id:)`
-        # @raise [OptionError] on a socket with `immediate: true`, which has no peer before it is
-        #   there
+        # @raise [OptionError] with `immediate: true`: then there is no number before the connection
         # @raise [Error] as {Endpoints#connect}
         # @see http://api.zeromq.org/4-3:zmq-connect-peer zmq_connect_peer(3)
         def connect_peer(endpoint)
           Endpoint.check(endpoint, :connect)
           if @settings[Options.fetch(:immediate).id] == 1
-            raise OptionError.new(
-              "connect_peer: there is no number before the peer is there: set immediate: " \
-              "false",
-              operation: :connect_peer
-            )
+            raise Errors.of(OptionError, :connect_peer,
+              "there is no number before the peer is there: set immediate: false")
           end
           endpoint = endpoint.dup.freeze # the caller may change its own
           _exclusive(:connect_peer) do

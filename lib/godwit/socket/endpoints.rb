@@ -2,21 +2,21 @@
 
 module Godwit
   class Socket
-    # Binding and connecting.
+    # Binds and connects.
     module Endpoints
-      # Takes connections at one or several endpoints.
+      # Accepts connections at one or several endpoints.
       # @param endpoints [Array<String>] such as `tcp://127.0.0.1:5555`, `tcp://*:*`,
       #   `ipc:///tmp/name`, `ipc://@name`, `inproc://name`
-      # @param ports [Range<Integer>, nil] tcp: the first free port of these stands in for a `*`
-      # @return [self] {#port} and {#last_endpoint} tell what a wildcard became
+      # @param ports [Range<Integer>, nil] tcp: for the port `*` takes the first free one of these
+      # @return [self] {#port} and {#last_endpoint} have the values for wildcards
       # @raise [ArgumentValueError] when none is given, or for such `ports:`
       # @raise [EndpointError] when it is malformed
       # @raise [ProtocolError] when there is no such transport
-      # @raise [AddressInUseError] when somebody listens there. Not for the path of an ipc endpoint:
-      #   who binds there later takes it over without a word, and the file stays after the close
-      # @raise [OptionError] when `use_fd` is no socket that listens
-      # @raise [InterfaceError, AddressNotAvailableError] when it is no
-      #   address of this machine; @raise [AccessError] when it is not permitted
+      # @raise [AddressInUseError] when the address is in use; not for the path of an ipc endpoint,
+      #   which a later bind takes over. The file stays after the close
+      # @raise [OptionError] when `use_fd` is no listening socket
+      # @raise [InterfaceError, AddressNotAvailableError] when it is no address of this machine
+      # @raise [AccessError] when it is not permitted
       # @see http://api.zeromq.org/4-3:zmq-bind zmq_bind(3)
       def bind(*endpoints, ports: nil)
         Endpoint.check_any(endpoints, :bind)
@@ -24,21 +24,20 @@ module Godwit
         self
       end
 
-      # Connects to one or several endpoints, now or as soon as somebody listens there. A host name
-      # is resolved in the background.
-      # @param endpoints [Array<String>] such as `tcp://host:5555`; `tcp://source:0;host:5555` names
-      #   the source address too
+      # Connects to one or several endpoints in the background, as soon as a peer listens there. A
+      # host name is resolved in the background too.
+      # @param endpoints [Array<String>] such as `tcp://host:5555`, or with the source address
+      #   `tcp://source:0;host:5555`
       # @return [self]
       # @raise [ArgumentValueError] when none is given
       # @raise [EndpointError] when it is malformed
       # @raise [ProtocolError] when there is no such transport
-      # @raise [OptionError] when a `connect_routing_id` is set that cannot be given any more
+      # @raise [OptionError] when the `connect_routing_id` cannot be given any more
       # @see http://api.zeromq.org/4-3:zmq-connect zmq_connect(3)
       def connect(*endpoints)
         Endpoint.check_any(endpoints, :connect)
         endpoints.each do |endpoint|
-          check_endpoint(endpoint, :connect)
-          endpoint = endpoint.dup.freeze # the caller may change its own
+          endpoint = check_endpoint(endpoint, :connect)
           _exclusive(:connect) do
             give_name { _connect(endpoint) }
             note_endpoint(:connect, endpoint)
@@ -47,31 +46,25 @@ module Godwit
         self
       end
 
-      # Stops listening there; peers that are connected lose their connection.
+      # Stops listening there; connected peers lose their connection.
       # @param endpoint [String] as given to {#bind}, or as {#endpoints} shows it
       # @return [self]
       # @raise [NoEndpointError] when it is not bound there
-      def unbind(endpoint)
-        detach(:bind, :unbind, endpoint)
-      end
+      def unbind(endpoint) = detach(:bind, :unbind, endpoint)
 
-      # Ends a connection. Messages not sent yet go on for linger.
+      # Ends all connections to an endpoint. libzmq goes on sending pending messages for linger.
       # @param endpoint [String] as given to {#connect}
-      # @return [self] of several connections to one endpoint, all are ended
+      # @return [self]
       # @raise [NoEndpointError] when it is not connected there
-      def disconnect(endpoint)
-        detach(:connect, :disconnect, endpoint)
-      end
+      def disconnect(endpoint) = detach(:connect, :disconnect, endpoint)
 
       # @return [Array<String>] where it is bound (wildcards replaced) and connected, in order
       def endpoints
-        @endpoints ? @endpoints.map(&:last) : [] # a subclass may have forgotten super
+        @endpoints ? @endpoints.map(&:last) : [] # a subclass may not have called super
       end
 
       # @return [String, nil] the endpoint last bound or connected, wildcards replaced
-      def last_endpoint
-        @endpoints&.last&.last
-      end
+      def last_endpoint = @endpoints&.last&.last
 
       # @return [Integer, nil] port of the tcp endpoint last bound
       def port
@@ -85,8 +78,7 @@ module Godwit
       private
 
       def bind_one(endpoint)
-        check_endpoint(endpoint, :bind)
-        endpoint = endpoint.dup.freeze # the caller may change its own
+        endpoint = check_endpoint(endpoint, :bind)
         _exclusive(:bind) do
           check_given_descriptor(endpoint)
           resolved = _bind(endpoint).freeze
@@ -95,7 +87,8 @@ module Godwit
         end
       end
 
-      # libzmq aborts the process for what this refuses.
+      # Refuses endpoints for which libzmq would abort the process.
+      # @return [String] a frozen copy
       def check_endpoint(endpoint, operation)
         Endpoint.check(endpoint, operation)
         if type == :STREAM && endpoint.start_with?("inproc:")
@@ -105,38 +98,33 @@ module Godwit
         elsif endpoint == Endpoint::ZAP && operation == :bind && !Endpoint::ZAP_TYPES.include?(type)
           Endpoint.refuse(operation, endpoint, "a ZAP handler is a REP, ROUTER or SERVER")
         elsif plain_without_domain?
-          raise OptionError.new(
-            "#{operation}: zap_enforce_domain needs a domain for a PLAIN server: give " \
-            "zap_domain: \"name\"",
-            operation: operation
-          )
+          raise Errors.of(OptionError, operation,
+            "zap_enforce_domain needs a domain for a PLAIN server: give zap_domain: \"name\"")
         end
+        endpoint.dup.freeze
       end
 
       def plain_without_domain?
-        # Hardly ever given
         return false unless @settings&.key?(Options.fetch(:zap_enforce_domain).id)
         get(:plain_server) && get(:zap_enforce_domain) && get(:zap_domain).to_s.empty?
       end
 
-      # A new Array, since others may be reading the old one.
+      # Makes a new Array, since another thread may read the old one.
       def note_endpoint(how, given, resolved = given)
         _record(:@endpoints) { |known| known + [[how, given, resolved]] }
       end
 
       def check_given_descriptor(endpoint)
         number = @settings && @settings[Options.fetch(:use_fd).id]
-        Descriptor.check(number, endpoint) if number && !number.negative?
+        Endpoint.check_descriptor(number, endpoint) if number && !number.negative?
       end
 
       def bind_in(endpoint, ports)
         Endpoint.check(endpoint, :bind)
-        unless endpoint.match?(%r{\A(tcp|wss?)://.*:\*}) && ports.is_a?(Range) &&
-            ports.begin.is_a?(Integer) && ports.any?
-          raise Errors.bad_value(
-            :bind, "ports:",
-            "a Range of numbers that is not empty, for an endpoint that ends in :*", ports
-          )
+        numbers = ports.is_a?(Range) && ports.begin.is_a?(Integer) && ports.any?
+        unless numbers && endpoint.match?(%r{\A(tcp|wss?)://.*:\*})
+          raise Errors.bad_value(:bind, "ports:",
+            "a Range of numbers that is not empty, for an endpoint that ends in :*", ports)
         end
         ports.each do |port|
           return bind_one(endpoint.sub(":*", ":#{port}"))
@@ -146,7 +134,7 @@ module Godwit
         raise Errors.build(AddressInUseError, :bind, endpoint, "no port of #{ports} is free")
       end
 
-      # libzmq would unbind a connection and disconnect a bind: it does not tell the two apart.
+      # `how` matters: libzmq would unbind a connection and disconnect a bind.
       def detach(how, operation, endpoint)
         Endpoint.check(endpoint, operation)
         _exclusive(operation) { detach_one(how, operation, endpoint) }
@@ -160,17 +148,14 @@ module Godwit
         unless resolved
           raise Errors.build(closed? ? ClosedError : NoEndpointError, operation, endpoint)
         end
-        # libzmq ends all that are alike at once
+        # libzmq ends all endpoints of that name
         gone = known.select { |kind, _, other| kind == how && other == resolved }
         (operation == :unbind) ? _unbind(resolved) : _disconnect(resolved)
         _record(:@endpoints) { |now| now - gone }
       rescue NoEndpointError
         raise unless resolved&.start_with?("udp://")
-        raise Errors.build(
-          UnsupportedError, operation, endpoint,
-          "libzmq does not find an endpoint of udp again: close the socket"
-        ),
-          cause: nil
+        raise Errors.build(UnsupportedError, operation, endpoint,
+          "libzmq does not find an endpoint of udp again: close the socket"), cause: nil
       end
     end
   end

@@ -4,22 +4,22 @@ module Godwit
   class Socket
     # Messages without copies ({Frame}, {Message}), and frame by frame.
     #
-    # Frame by frame, messages stay whole: {#send_frame} holds the parts of a message back until its
-    # last, per fiber, and {#recv_frame} hands out the rest of a message to the fiber that began it.
-    # So any number of threads and fibers may do so on one socket.
+    # Messages stay whole for any number of threads and fibers: {#send_frame} buffers the frames of
+    # a message per fiber until the last, and {#recv_frame} hands out the rest of a message only to
+    # the fiber that began to read it.
     module Frames
       UNSET = Timeout::UNSET
-      # What a fiber has of messages on a socket: the parts that it holds back, the rest of what it
-      # reads. Both go with either.
+      # One fiber's frames on one socket: those that it buffers to send, and the rest of the message
+      # that it reads.
       Parts = Struct.new(:fiber, :held, :rest)
       private_constant :UNSET, :Parts
 
-      # Receives the next frame: of the message that this fiber has begun to read, else the first of
-      # a new one.
-      # @param timeout [Integer, Float, nil] seconds, where a new message is waited for
+      # Receives the next frame of the message that this fiber has begun to read, else the first of
+      # a new message.
+      # @param timeout [Integer, Float, nil] seconds to wait for a new message
       # @param exception [Boolean] false: nil instead of a TimeoutError
-      # @return [Frame] nil when time is up and `exception: false`. Its `more?` tells whether the
-      #   message goes on; that rest is handed out to this fiber only, and forgotten with it
+      # @return [Frame] nil when time is up and `exception: false`. Its `more?` tells whether more
+      #   frames follow, which only this fiber can receive
       # @raise [Error] as {Messages#recv}
       def recv_frame(timeout: UNSET, exception: true)
         mine = parts
@@ -31,26 +31,23 @@ module Godwit
         frame.shift
       end
 
-      # Receives what has come, as the frames of whole messages one after the other (`more?` tells
-      # where one ends); waits for the first message only. It makes one object for each frame, and
+      # Receives the messages that are there, as one Array of their frames (`more?` is false at the
+      # end of each message); waits for the first message only. Allocates one object per frame, and
       # the Array.
-      # @param max [Integer] frames, 1 or more; the last message is given whole all the same. One
-      #   call gives about 1,024 frames or 64 MiB at most
+      # @param max [Integer] frames, 1 or more; the last message is whole all the same. One call
+      #   gives about 1,024 frames or 64 MiB at most
       # @param timeout [Integer, Float, nil] seconds, for the first
       # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [Array<Frame>] nil when time is up and `exception: false`
       # @raise [Error] as {Messages#recv_many}
       def recv_frames(max = 256, timeout: UNSET, exception: true)
-        unless max.is_a?(Integer) && max.positive?
-          raise Errors.bad_value(:recv_frames, "max", "1 frame or more", max)
-        end
+        Errors.check_positive(:recv_frames, "max", "1 frame or more", max)
         _recv_frames([max, 1 << 30].min, Timeout.milliseconds(timeout)) ||
           timed_out(:recv_frames, exception)
       end
 
       # Receives a whole message without copying it.
-      # @param timeout [Integer, Float, nil] seconds
-      # @param exception [Boolean] false: nil instead of a TimeoutError
+      # @param (see Messages#recv)
       # @return [Message] nil when time is up and `exception: false`
       # @raise [Error] as {Messages#recv}
       def recv_message(timeout: UNSET, exception: true)
@@ -59,12 +56,12 @@ module Godwit
         Message.of(frames.is_a?(Array) ? frames : [frames])
       end
 
-      # Sends a message frame by frame. With `more: true` the frame is held back for this fiber; the
-      # call without sends all that it holds as one message. When that fails (its time is up, say)
-      # what was held stays held, and the same call can be made again.
-      # @param data [String, Frame] a String is held as it is now
-      # @param more [Boolean] whether the message goes on
-      # @param timeout [Integer, Float, nil] seconds, where it is sent
+      # Sends a message frame by frame. With `more: true` this fiber buffers the frame; the call
+      # without sends the buffered frames and this one as one message. When that call fails, the
+      # buffer stays, and the call can be repeated.
+      # @param data [String, Frame] a later change of a buffered String has no effect
+      # @param more [Boolean] whether more frames follow
+      # @param timeout [Integer, Float, nil] seconds to send the message
       # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [self] nil when time is up and `exception: false`
       # @raise [Error] as {Messages#send}
@@ -80,8 +77,8 @@ module Godwit
         self
       end
 
-      # Forgets the frames that {#send_frame} holds back for this fiber, and the rest of a message
-      # that {#recv_frame} has begun.
+      # Drops the frames that {#send_frame} buffers for this fiber, and the rest of the message that
+      # {#recv_frame} reads.
       # @return [self]
       def discard_frames
         mine = parts
@@ -89,9 +86,9 @@ module Godwit
         self
       end
 
-      # From this size on frozen Strings are sent where they are and not copied; any other String is
-      # copied. libzmq then reads them after `send` has returned, and they stay in memory until it
-      # has (`send(data, track: true)` tells when).
+      # From this size on frozen Strings are sent in place; other Strings are copied. A String that
+      # is sent in place stays in memory until libzmq has read it (`send(data, track: true)` tells
+      # when).
       # @return [Integer, nil] bytes; nil: all are copied. {Frame::COPY_THRESHOLD} unless set
       def copy_threshold = _copy_threshold
 
@@ -109,10 +106,10 @@ module Godwit
         @parts && @parts[fiber.__id__]
       end
 
-      # Thread#[] is the fiber's own, and goes with it. What other fibers left is swept here.
+      # Thread#[] belongs to the fiber. This also drops the entries of fibers that have ended.
       def new_parts
         fiber = Thread.current[:godwit_fiber] ||= Object.new
-        # A WeakRef is not for Ractors.
+        # Not a WeakRef, which a Ractor cannot use.
         mine = Parts.new(ObjectSpace::WeakMap.new.tap { |weak| weak[:fiber] = fiber })
         _exclusive(:frames) do
           _record(:@parts) do |known|

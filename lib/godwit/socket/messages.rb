@@ -2,35 +2,34 @@
 
 module Godwit
   class Socket
-    # Sending and receiving. A message is a String (one frame) or an Array of Strings (several), the
-    # same shape both ways.
+    # Sends and receives messages. A message is a String (one frame) or an Array of Strings
+    # (several frames), in both directions.
     #
-    # Timeouts are seconds (Integer or Float), nil is for ever; where none is given, the socket's
+    # Timeouts are seconds (Integer or Float), nil is for ever; without one the socket's
     # `send_timeout` or `recv_timeout` holds (for ever, unless set). With `exception: false` a call
     # gives nil instead of raising TimeoutError.
     #
-    # All of it may be called from any thread and fiber; see {Socket} on kills and interrupts.
+    # Any thread or fiber may call these methods; see {Socket} on kills and interrupts.
     module Messages
       UNSET = Timeout::UNSET
       private_constant :UNSET
 
-      READABLE = 1
-      WRITABLE = 2
+      READABLE = Header::POLLIN
+      WRITABLE = Header::POLLOUT
       private_constant :READABLE, :WRITABLE
 
-      # Sends a message; waits while no peer can take it. Its bytes go as they are, whatever their
-      # encoding. Frames are gone afterwards, unless they are frozen; when the call fails they are
-      # still there.
+      # Sends a message; waits while no peer can take it. A String's encoding does not matter.
+      # Frames are gone afterwards, unless they are frozen or the call fails.
       # @param message [String, Frame, Array<String, Frame>, Message]
       # @param timeout [Integer, Float, nil] seconds
-      # @param track [Boolean] whether to give a {Tracker}, which tells when libzmq is done with
-      #   Strings that it sends in place (see {Frames#copy_threshold})
+      # @param track [Boolean] whether to give a {Tracker} of the Strings that are sent in place
+      #   (see {Frames#copy_threshold})
       # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [self, Tracker] or nil when time is up and `exception: false`
       # @raise [TimeoutError] when time is up
       # @raise [GoneError] when a frame of it was sent or closed
       # @raise [BusyError] when a memory view of a frame is open
-      # @raise [MessageTypeError] when it is not a String or an Array of Strings
+      # @raise [MessageTypeError] when it is no message
       # @raise [MessageError] when it has no frame
       # @raise [StateError] REQ, REP: out of turn
       # @raise [UnsupportedError] when the type only receives
@@ -39,20 +38,17 @@ module Godwit
       # @see http://api.zeromq.org/4-3:zmq-msg-send zmq_msg_send(3)
       def send(message, timeout: UNSET, exception: true, track: false)
         tracker = Tracker.new if track
-        unless _send(message, Timeout.milliseconds(timeout), tracker)
-          return timed_out(:send, exception)
-        end
-        track ? tracker.__send__(:_sent) : self
+        sent = _send(message, Timeout.milliseconds(timeout), tracker)
+        return timed_out(:send, exception) unless sent
+        track ? tracker.sent : self
       end
 
       # {#send}, for chains: `socket << "a" << ["b", "c"]`.
       # @param message [String, Frame, Array<String, Frame>, Message]
       # @return [self]
-      def <<(message)
-        send(message)
-      end
+      def <<(message) = send(message)
 
-      # Sends a message if that needs no waiting.
+      # Sends a message without waiting.
       # @param message [String, Frame, Array<String, Frame>, Message]
       # @param exception [Boolean] false: :wait_writable instead of an error
       # @return [self] or :wait_writable when it would wait and `exception: false`
@@ -60,33 +56,22 @@ module Godwit
       # @raise [Error] as {#send}
       def send_nonblock(message, exception: true)
         return self if _send(message, 0, nil)
-        return :wait_writable unless exception
-        raise Errors.build(EAGAINWaitWritable, :send_nonblock, endpoints.first)
+        would_block(:send_nonblock, exception)
       end
 
-      # Sends many messages, with one crossing into libzmq for each thousand or so.
+      # Sends many messages, about a thousand in one native call.
       # @param messages [Array<String, Frame, Array<String, Frame>, Message>] all are checked before
-      #   the first goes
+      #   the first is sent
       # @param timeout [Integer, Float, nil] seconds for all of them; not given: `send_timeout` for
       #   each wait
       # @return [self]
-      # @raise [Error] as {#send}; the error's `sent` says how many went, and those went whole. (An
-      #   interrupt such as `Timeout` cannot tell: use `timeout:`.)
+      # @raise [Error] as {#send}; the error's `sent` is the number of messages that were sent, each
+      #   whole. (An interrupt such as `Timeout` cannot tell it: use `timeout:`.)
       def send_many(messages, timeout: UNSET)
         raise ErrorHints.bad_batch(messages) unless messages.is_a?(Array)
-        sent = 0
-        Timeout.milliseconds(timeout) # refuses what is no duration
-        start = Timeout.now unless UNSET.equal?(timeout)
-        while sent < messages.size
-          left = start ? Timeout.left(timeout, start) : timeout
-          count = _send_many(messages, sent, Timeout.milliseconds(left))
-          raise timeout_error(:send_many) if count.zero?
-          sent += count
+        send_all(messages.size, timeout) do |sent, milliseconds|
+          _send_many(messages, sent, milliseconds)
         end
-        self
-      rescue Error => error
-        error.sent = sent
-        raise
       end
 
       # Receives a message; waits for one.
@@ -104,8 +89,7 @@ module Godwit
       end
 
       # {#recv}, always as an Array of frames.
-      # @param timeout [Integer, Float, nil] seconds
-      # @param exception [Boolean] false: nil instead of a TimeoutError
+      # @param (see #recv)
       # @return [Array<String>] or nil when time is up and `exception: false`
       # @raise [Error] as {#recv}
       def recv_multipart(timeout: UNSET, exception: true)
@@ -114,8 +98,7 @@ module Godwit
       end
 
       # {#recv}, for messages of one frame.
-      # @param timeout [Integer, Float, nil] seconds
-      # @param exception [Boolean] false: nil instead of a TimeoutError
+      # @param (see #recv)
       # @return [String] or nil when time is up and `exception: false`
       # @raise [MultipartError] when it has several frames; the error's `frames` are the message
       # @raise [Error] as {#recv}
@@ -125,21 +108,16 @@ module Godwit
         message
       end
 
-      # Receives a message if there is one.
+      # Receives a message without waiting.
       # @param exception [Boolean] false: :wait_readable instead of an error
       # @return [String, Array<String>] or :wait_readable when there is none and `exception: false`
       # @raise [EAGAINWaitReadable] (an IO::WaitReadable) when there is none
       # @raise [Error] as {#recv}
-      def recv_nonblock(exception: true)
-        _recv(0) || begin
-          return :wait_readable unless exception
-          raise Errors.build(EAGAINWaitReadable, :recv_nonblock, endpoints.first)
-        end
-      end
+      def recv_nonblock(exception: true) = _recv(0) || would_block(:recv_nonblock, exception)
 
-      # Receives what has come, up to `max` messages; waits for the first only.
-      # @param max [Integer] 1 or more; one call gives at most 1,024 messages, and stops at about 64
-      #   MiB
+      # Receives the messages that are there; waits for the first only.
+      # @param max [Integer] most messages, 1 or more; one call gives at most 1,024 messages, and
+      #   stops at about 64 MiB
       # @param timeout [Integer, Float, nil] seconds, for the first
       # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [Array<String, Array<String>>] at least one; nil when time is up and `exception:
@@ -147,22 +125,20 @@ module Godwit
       # @raise [ArgumentValueError] when `max` is not allowed
       # @raise [Error] as {#recv}
       def recv_many(max = 256, timeout: UNSET, exception: true)
-        unless max.is_a?(Integer) && max.positive?
-          raise Errors.bad_value(:recv_many, "max", "1 message or more", max)
-        end
+        Errors.check_positive(:recv_many, "max", "1 message or more", max)
         _recv_many([max, 1 << 30].min, Timeout.milliseconds(timeout)) ||
           timed_out(:recv_many, exception)
       end
 
-      # Receives a message of one frame into a String of yours, which allocates nothing when it is
-      # large enough.
+      # Receives a message of one frame into a String of the caller's. Allocates nothing when that
+      # is large enough.
       # @param buffer [String] its content is replaced
       # @param timeout [Integer, Float, nil] seconds
       # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [Integer] bytes received; nil when time is up and `exception: false`
       # @raise [MultipartError] when it has several frames; the error's `frames` are the message
-      # @raise [FrozenError, ArgumentTypeError] when the buffer is frozen, or no String; no message
-      #   is taken then
+      # @raise [FrozenError, ArgumentTypeError] when the buffer is frozen, or no String; then no
+      #   message is lost
       # @raise [Error] as {#recv}
       def recv_into(buffer, timeout: UNSET, exception: true)
         unless buffer.is_a?(String)
@@ -176,7 +152,7 @@ module Godwit
       # Yields each message, until the socket or its context is closed.
       # @yieldparam message [String, Array<String>]
       # @return [self] or, without a block, an Enumerator
-      # @raise [Error] as {#recv}, but for ClosedError and ContextTerminatedError
+      # @raise [Error] as {#recv}, except ClosedError and ContextTerminatedError
       def each
         return to_enum(:each) unless block_given?
         while (message = next_message)
@@ -185,7 +161,7 @@ module Godwit
         self
       end
 
-      # Whether it can send or receive without waiting.
+      # Tells whether it can send or receive without waiting.
       # @return [Array<Symbol>] of :readable and :writable
       # @see http://api.zeromq.org/4-3:zmq-getsockopt ZMQ_EVENTS in zmq_getsockopt(3)
       def events
@@ -194,14 +170,10 @@ module Godwit
       end
 
       # @return [Boolean] whether a message is there
-      def readable?
-        !_wait(READABLE, 0).nil?
-      end
+      def readable? = !_wait(READABLE, 0).nil?
 
       # @return [Boolean] whether a message can be sent without waiting
-      def writable?
-        !_wait(WRITABLE, 0).nil?
-      end
+      def writable? = !_wait(WRITABLE, 0).nil?
 
       # Waits until a message is there; another thread may still take it first.
       # @param timeout [Integer, Float, nil] seconds
@@ -221,14 +193,64 @@ module Godwit
         _wait(WRITABLE, Timeout.milliseconds(timeout)) && self
       end
 
+      # @private
+      # Sends the messages from an index on until one would wait longer than the time.
+      # @return [Integer] how many went
+      def send_from(messages, index, milliseconds) = _send_many(messages, index, milliseconds)
+
+      # @private
+      # @param events [Integer] bits, see {Poller::Event}
+      # @return [Integer, nil] the bits that are ready; nil when time is up
+      def wait_for(events, milliseconds) = _wait(events, milliseconds)
+
+      # @private
+      # As {#send}, with milliseconds; nil: the socket's own time-out.
+      # @return [Object, nil] nil when time is up
+      def send_within(message, milliseconds) = _send(message, milliseconds, nil)
+
+      # @private
+      # As {#recv}, with milliseconds; nil: the socket's own time-out.
+      # @return [String, Array<String>, nil] nil when time is up
+      def recv_within(milliseconds) = _recv(milliseconds)
+
+      # @private
+      # @return [Frame, Array<Frame>, nil] nil when time is up
+      def recv_frames_within(milliseconds) = _recv_frame(milliseconds)
+
       private
 
-      # What it would wait for never comes.
+      # The socket's type never becomes ready.
       def refuse_to_wait(operation)
-        _wait(READABLE | WRITABLE, 0) # a socket that is closed says so
+        _wait(READABLE | WRITABLE, 0) # a closed socket raises ClosedError instead
         raise Errors.build(
           UnsupportedError, operation, endpoints.first, ErrorHints.direction(operation, self)
         )
+      end
+
+      # @yieldparam sent [Integer] messages that were sent
+      # @yieldreturn [Integer] messages that this call sent; 0 when time is up
+      def send_all(size, timeout)
+        sent = 0
+        Timeout.milliseconds(timeout) # refuses a value that is no duration
+        start = Timeout.now unless UNSET.equal?(timeout)
+        while sent < size
+          left = start ? Timeout.left(timeout, start) : timeout
+          count = yield sent, Timeout.milliseconds(left)
+          raise timeout_error(:send_many) if count.zero?
+          sent += count
+        end
+        self
+      rescue Error => error
+        error.sent = sent
+        raise
+      end
+
+      # @return [Symbol] without `exception`
+      def would_block(operation, exception)
+        sends = operation == :send_nonblock
+        return sends ? :wait_writable : :wait_readable unless exception
+        klass = sends ? EAGAINWaitWritable : EAGAINWaitReadable
+        raise Errors.build(klass, operation, endpoints.first)
       end
 
       def timed_out(operation, exception)
@@ -236,21 +258,14 @@ module Godwit
       end
 
       def timeout_error(operation)
-        Errors.build(
-          TimeoutError, operation, endpoints.empty? ? nil : endpoints.join(", "),
-          ErrorHints.patience(self, operation)
-        )
-      end
-
-      def timeout_or(timeout, option)
-        UNSET.equal?(timeout) ? get(option) : timeout
+        Errors.build(TimeoutError, operation, endpoints.empty? ? nil : endpoints.join(", "),
+          ErrorHints.patience(self, operation))
       end
 
       def multipart(operation, frames)
         MultipartError.new(
           "#{operation}: the message has #{frames.size} frames (use recv, or take them from this " \
-          "error's frames)",
-          operation: operation, frames: frames
+          "error's frames)", operation: operation, frames: frames
         )
       end
 

@@ -2,42 +2,34 @@
 
 module Godwit
   class Socket
-    # Counting peers, against slow joiners: a PUB drops what it sends before anybody has subscribed,
-    # and the first worker of a PUSH that is there before the others gets all the work.
+    # Counts peers, against slow joiners: a PUB drops messages that have no subscriber, and the
+    # first worker of a PUSH gets all the messages that are sent before the second connects.
     #
-    # A PUB counts the subscriptions that have reached it. The other types listen to libzmq's
-    # monitor from their first endpoint until their first message; that costs two descriptors, so
-    # REQ, REP, DEALER, ROUTER, PAIR, STREAM and most draft types do it only with `count_peers:
-    # true`. (A RADIO hears of a DISH's groups some time after its handshake.)
+    # A PUB counts subscriptions. The other types listen to libzmq's monitor from their first
+    # endpoint until their first message. That costs two descriptors, so REQ, REP, DEALER, ROUTER,
+    # PAIR, STREAM and most draft types do it only with `count_peers: true`. (A RADIO learns a
+    # DISH's groups some time after the handshake.)
     module Peers
       COUNTING = %i[PUB XPUB SUB XSUB PUSH PULL SCATTER GATHER].freeze
       private_constant :COUNTING
 
-      # Waits until peers are connected (their handshake is done); on a PUB, until there are
-      # subscriptions; a topic that a peer asks for twice counts twice. (A SUB that is bound
-      # subscribes at a new peer when it is next used itself: while it receives, or in its own
-      # `wait_connected`.) Any number of threads and fibers may wait.
+      # Waits until peers have done their handshake; on a PUB, until there are subscriptions (a
+      # second one of a peer to a topic counts too). A bound SUB subscribes at a new peer in its
+      # next `recv` or `wait_connected`. Any number of threads and fibers may wait.
       #
-      # libzmq tells which connection opened or ended, but not whose handshake was done or failed,
-      # and nothing of a connection that the socket itself ends. So peers count on that were lost by
-      # {#disconnect} or {#unbind}, a PAIR's second peer counts, and so does one that a ROUTER
-      # refuses, since its routing id is taken. A peer that leaves while another is refused may
-      # count until that one is gone too; a stranger that breaks off its handshake with a malformed
-      # frame, while others' are done, may count as a peer that left. A PUB, which counts
-      # subscriptions, knows no such cases.
-      # @param count [Integer] how many at least
+      # Except on a PUB the count may be wrong, since libzmq does not tell whose handshake succeeded
+      # or failed. It includes peers lost by {#disconnect} or {#unbind}, a PAIR's second peer, and a
+      # peer that a ROUTER refuses for its routing id. A refused peer, or a malformed handshake, may
+      # hide or imitate a peer that left.
+      # @param count [Integer] least number of peers
       # @param timeout [Integer, Float, nil] seconds; nil: for ever
       # @return [self]
       # @raise [TimeoutError] when time is up
       # @raise [StateError] when peers were not counted: after the first message, or without
       #   `count_peers: true`
-      # @raise [UnsupportedError] when all its endpoints are inproc, of which libzmq's monitor tells
-      #   nothing (a PUB counts there too)
-      # @see http://api.zeromq.org/4-3:zmq-socket-monitor zmq_socket_monitor(3)
+      # @raise [UnsupportedError] when all its endpoints are inproc, except on a PUB
       def wait_connected(count: 1, timeout: nil)
-        unless count.is_a?(Integer) && count.positive?
-          raise Errors.bad_value(:wait_connected, "count:", "a number of peers, 1 or more", count)
-        end
+        Errors.check_positive(:wait_connected, "count:", "a number of peers, 1 or more", count)
         milliseconds = Timeout.milliseconds(timeout)
         raise untold if untold?
         now = _wait_peers(count, milliseconds) or raise not_counted
@@ -70,11 +62,10 @@ module Godwit
       end
 
       def not_counted
-        StateError.new(
-          "wait_connected: peers are counted from the first endpoint to the first message " \
-            "(call it before any send or " \
-            "recv#{"; a #{type} counts with count_peers: true" unless @counts})",
-          operation: :wait_connected
+        also = "; a #{type} counts with count_peers: true" unless @counts
+        Errors.of(
+          StateError, :wait_connected, "peers are counted from the first endpoint to the first " \
+          "message (call it before any send or recv#{also})"
         )
       end
     end

@@ -2,38 +2,34 @@
 
 module Godwit
   class Socket
-    # One question, one answer.
+    # A request and its reply in one call.
     module Request
-      # Sends a message and receives its reply. Unlike `send` and `recv`, it leaves the socket
-      # usable when no reply comes: the socket is made anew in its place, so that a late reply is
-      # dropped (the Guide's Lazy Pirate). One exchange at a time: other threads and fibers that
-      # call it wait for their turn.
+      # Sends a message and receives its reply. When no reply comes the socket stays usable:
+      # libzmq's socket is replaced, so that a late reply is dropped (the Guide's Lazy Pirate). A
+      # REQ that is bound, or is `relaxed: true, correlate: true`, sends again without that. Other
+      # threads and fibers that call it wait for the end of this exchange.
       #
       #   req.request("hello", timeout: 0.5, retries: 3)
       #
-      # A REQ that is bound, or is `relaxed: true, correlate: true`, stays as it is and just sends
-      # again.
-      #
       # @param message [String, Frame, Array<String, Frame>, Message] frames are gone once they were
-      #   sent; another try sends copies, which share their bytes
-      # @param timeout [Integer, Float, nil] seconds for each try, sending included; nil: for ever;
-      #   not given: `recv_timeout`
-      # @param retries [Integer] how often to try again after the first time-out
+      #   sent; a retry sends copies, which share their bytes
+      # @param timeout [Integer, Float, nil] seconds for each try; nil: for ever; not given:
+      #   `recv_timeout`
+      # @param retries [Integer] tries after the first time-out
       # @param exception [Boolean] false: nil instead of a TimeoutError
       # @return [String, Array<String>] the reply; nil when the last try got none and `exception:
       #   false`
       # @raise [TimeoutError] when the last try got no reply
-      # @raise [ArgumentValueError, ArgumentTypeError] when `retries:` or `timeout:` is not allowed
-      # @raise [UnsupportedError] in a trap handler, where it could not wait for its turn: start a
-      #   Thread there
+      # @raise [ArgumentValueError, ArgumentTypeError] for wrong `retries:` or `timeout:`
+      # @raise [UnsupportedError] in a trap handler, which cannot wait for another exchange
       # @raise [Error] as {Messages#send} and {Messages#recv}
       # @see https://zguide.zeromq.org/docs/chapter4/#Client-Side-Reliability-Lazy-Pirate-Pattern
       def request(message, timeout: Timeout::UNSET, retries: 0, exception: true)
         unless retries.is_a?(Integer) && !retries.negative?
           raise Errors.bad_value(:request, "retries:", "a number, 0 or more", retries)
         end
-        limit = timeout_or(timeout, :recv_timeout)
-        Timeout.milliseconds(limit) # refuses what is no duration
+        limit = Timeout::UNSET.equal?(timeout) ? recv_timeout : timeout
+        Timeout.milliseconds(limit) # refuses a value that is no duration
         in_turn { try_often(message, limit, retries) }
       rescue TimeoutError
         raise if exception
@@ -49,42 +45,34 @@ module Godwit
         end
       rescue ThreadError
         raise if mine
-        raise Errors.build(
-          UnsupportedError, :request, endpoints.first,
-          "a trap handler cannot wait for its turn: start a Thread there"
-        )
+        raise Errors.build(UnsupportedError, :request, endpoints.first,
+          "a trap handler cannot wait for its turn: start a Thread there")
       end
 
       def try_often(message, limit, retries)
-        renew if @renewal_due
+        recreate if @recreate_first
         tries = 0
         kept = again(message) if retries.positive? && !spent?(message)
         begin
           exchange(message, limit)
         rescue TimeoutError
-          raise if (tries += 1) > retries || @renewal_due
+          raise if (tries += 1) > retries || @recreate_first
           message = again(kept) if spent?(message)
           retry
         end
       end
 
       def again(message)
-        case message
-        when Frame, Message then message.dup
-        when Array then message.map { |part| part.is_a?(Frame) ? part.dup : part }
-        else message
-        end
+        return message.map { |part| again(part) } if message.is_a?(Array)
+        message.respond_to?(:gone?) ? message.dup : message
       end
 
       def spent?(message)
-        case message
-        when Frame, Message then message.gone?
-        when Array then message.any? { |part| part.is_a?(Frame) && part.gone? }
-        else false
-        end
+        return message.any? { |part| spent?(part) } if message.is_a?(Array)
+        message.respond_to?(:gone?) && message.gone?
       end
 
-      # Interrupts are taken only where it waits, and never while the socket is made anew.
+      # Only the waits take interrupts, not the replacement of the socket.
       def exchange(message, limit)
         Thread.handle_interrupt(Object => :on_blocking) do
           start = Timeout.now
@@ -97,33 +85,35 @@ module Godwit
           end
           reply = recv(timeout: Timeout.left(limit, start))
         ensure
-          clear_away if begun && reply.nil? && !closed?
+          drop_reply if begun && reply.nil? && !closed?
         end
       end
 
-      # Also when it was interrupted: the next request shall not find it waiting for this one's
-      # reply. What goes wrong here must not take the place of the error on its way; the next
-      # request tries again first, and says it.
-      def clear_away
-        renew
+      # Also after an interrupt, so that the next request gets no late reply. An error here must not
+      # replace the first error; the next request recreates the socket first, and raises it.
+      def drop_reply
+        recreate
       rescue Error
         nil
       end
 
-      def renew
-        @renewal_due = true
-        return @renewal_due = false if %i[relaxed correlate].all? { |name|
-          @settings[Options.fetch(name).id] == 1
-        }
-        # Relaxed alone would take a late reply for the next.
-        _recreate || %i[relaxed correlate].each { |name| set(name, true) }
-        @renewal_due = false
+      def recreate
+        @recreate_first = true
+        unless matches_replies?
+          # Relaxed alone would take a late reply for the next.
+          _recreate || %i[relaxed correlate].each { |name| set(name, true) }
+        end
+        @recreate_first = false
       rescue ContextTerminatedError
-        nil # there is nothing to be made anew; the caller hears of it
+        nil # the caller's next call raises it
       end
 
-      # Makes the socket anew in its place, unless it is bound: its peers would lose it. The
-      # extension calls this too, when a peer vanished in mid-message.
+      def matches_replies?
+        %i[relaxed correlate].all? { |name| @settings[Options.fetch(name).id] == 1 }
+      end
+
+      # Replaces libzmq's socket, unless it is bound: its peers would lose it. The extension calls
+      # this too, when a peer vanished in the middle of a message.
       # @return [Boolean] whether it did
       def _recreate
         _exclusive(:request) do
@@ -136,36 +126,29 @@ module Godwit
       end
     end
 
-    # Answering.
+    # Answers requests.
     module Serve
-      # Receives messages and sends back what the block makes of each, until the socket or its
-      # context is closed.
+      # Receives messages and replies with the block's values, until the socket or its context is
+      # closed.
       #
       #   rep.serve { |message| message.upcase }
       #
-      # A block that raises does not end it: `on_error` makes the reply then; by default the error
-      # is warned of, the client of a REP receives an empty message, and that of a ROUTER nothing.
-      # (Interrupts such as `Thread#kill` do end it.) A block that gives a REP nil, or what is no
-      # message, counts as one that raised: a REP has to reply before it receives again, and its
-      # client waits. With a ROUTER the message and the reply begin with the peer's routing id.
+      # When the block raises, `on_error` makes the reply, and serving goes on; without `on_error`
+      # it warns, a REP replies with an empty message, and a ROUTER does not reply. (Interrupts such
+      # as `Thread#kill` end it.) For a REP a value that is no message counts as an error, since its
+      # client waits for a reply. A ROUTER's message and reply begin with the peer's routing id.
       #
-      # @param on_error [#call, nil] takes the error and the message, gives the reply; nil: no reply
-      #   (ROUTER)
+      # @param on_error [#call, nil] takes the error and the message, gives the reply
       # @param messages [Boolean] whether the block gets a {Message}, which has {Message#user_id}
       # @yieldparam message [String, Array<String>, Message]
-      # @yieldreturn [String, Array<String>] the reply; a ROUTER may give nil for none
+      # @yieldreturn [String, Array<String>] the reply; of a ROUTER nil for none
       # @return [self]
       # @raise [ArgumentValueError] without a block
       # @raise [ArgumentTypeError] when `on_error` cannot be called
       def serve(on_error: nil, messages: false)
-        unless block_given?
-          raise ArgumentValueError.new(
-            "serve needs a block that makes the reply", operation: :serve
-          )
-        end
-        unless on_error.nil? || on_error.respond_to?(:call)
-          raise Errors.bad_type(:serve, "on_error:", "what can be called, or nil", on_error)
-        end
+        text = "serve needs a block that makes the reply"
+        raise Errors.of(ArgumentValueError, :serve, text) unless block_given?
+        Errors.check_callable(:serve, "on_error:", on_error)
         while (message = messages ? next_whole : next_message)
           begin
             reply(yield(message))
@@ -197,8 +180,7 @@ module Godwit
       rescue ClosedError, ContextTerminatedError
         nil
       rescue => again
-        warn "#{inspect}: no reply could be sent after an " \
-          "error: #{again.full_message(highlight: false)}"
+        warn "#{inspect}: no reply was sent after an error: #{again.full_message(highlight: false)}"
         send("") if type == :REP && !closed?
       end
     end

@@ -2,10 +2,10 @@
 
 module Godwit
   class Socket
-    # The names that `connect_routing_id` gives to peers. libzmq ends the process when there is a
-    # peer of that name already: also one that was disconnected and has not quite gone, or one that
-    # named itself, of which libzmq tells nobody. So each name goes once, and a ROUTER gives none
-    # once its peers may name themselves.
+    # The names that `connect_routing_id` gives to peers. libzmq ends the process when a peer has
+    # that name already: even one that is disconnecting, or one that chose its own routing id, which
+    # libzmq does not tell. So each name is given once, and a ROUTER gives none once its peers may
+    # have chosen their own.
     # @private
     module RoutingNames
       private
@@ -17,22 +17,17 @@ module Godwit
       end
 
       def check_name(name)
-        if @names_given[name]
-          raise name_error(
-                  "takes each name once in a socket's life, and #{name.inspect} was given " \
-                  "before: take another, or a new socket"
-                )
-        elsif @peers_name_themselves && type == :ROUTER
-          raise name_error(
-                  "is for a ROUTER before any bind, any connect without a name and immediate: " \
-                  "true: its peers may have " \
-                    "given themselves #{name.inspect}, and libzmq allows no two of one name: " \
-                    "take another ROUTER for it"
-                )
-        end
+        problem =
+          if @names_given[name]
+            "takes each name once in a socket's life, and #{name.inspect} was given before: " \
+              "take another, or a new socket"
+          elsif @peers_name_themselves && type == :ROUTER
+            "is for a ROUTER before any bind, any connect without a name and immediate: true: " \
+              "its peers may have given themselves #{name.inspect}, and libzmq allows no two of " \
+              "one name: take another ROUTER for it"
+          end
+        raise Options.fetch(:connect_routing_id).error(problem) if problem
       end
-
-      def name_error(problem) = Options.fetch(:connect_routing_id).error(problem)
 
       def note_name(option, raw)
         @next_name = raw if option.name == :connect_routing_id
@@ -43,7 +38,7 @@ module Godwit
         @peers_name_themselves = true
       end
 
-      # The block connects; libzmq gives the name to the peer there.
+      # Yields to connect; libzmq gives the name to the peer there.
       def give_name
         name = @next_name
         check_name(name) if name

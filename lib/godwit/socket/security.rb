@@ -2,19 +2,15 @@
 
 module Godwit
   class Socket
-    # Makes options of the keywords that switch on CURVE and PLAIN.
+    # The options for the keywords of CURVE and PLAIN.
     # @private
     module Security
       module_function
 
-      # @return [Hash{Symbol => Object}] options
       def options(curve, server_key, plain)
         if server_key && !curve
-          raise ArgumentValueError.new(
-            "new: server_key: goes with curve:, the client's own keys " \
-            "(Godwit::Curve.keypair)",
-            operation: :new
-          )
+          raise Errors.of(ArgumentValueError, :new,
+            "server_key: goes with curve:, the client's own keys (Godwit::Curve.keypair)")
         end
         {**curve_options(curve, server_key), **plain_options(plain)}
       end
@@ -23,27 +19,19 @@ module Godwit
         return {} unless keys
         keys = pair(keys)
         both = {curve_public_key: keys.public_key, curve_secret_key: keys.secret_key}
-        if server_key
-          server_key = server_key.public_key if server_key.is_a?(Cert)
-          {**both, curve_server_key: Curve.z85(server_key)}
-        else
-          {curve_server: true, **both}
-        end
+        return {curve_server: true, **both} unless server_key
+        server_key = server_key.public_key if server_key.is_a?(Cert)
+        {**both, curve_server_key: Curve.z85(server_key)}
       end
 
       # @return [Curve::Keypair]
       def pair(keys)
         return keys if keys.is_a?(Curve::Keypair)
         return keys.keypair if keys.is_a?(Cert) && keys.secret?
-        wrong =
-          if keys.is_a?(Cert)
-            "a certificate without its secret key: load the file NAME.key_secret"
-          else
-            keys.class
-          end
-        raise CurveKeyError.new(
-          "curve: takes a Godwit::Curve::Keypair or a Godwit::Cert: got #{wrong}", operation: :curve
-        )
+        public_one = "a certificate without its secret key: load the file NAME.key_secret"
+        got = keys.is_a?(Cert) ? public_one : keys.class
+        text = "takes a Godwit::Curve::Keypair or a Godwit::Cert: got #{got}"
+        raise Errors.of(CurveKeyError, :curve, text)
       end
 
       def plain_options(plain)

@@ -2,10 +2,10 @@
 
 module Godwit
   class Socket
-    # Options, subscriptions, encoding.
+    # Options, subscriptions and the encoding of received Strings.
     module Settings
-      # Asks for messages that start with these topics.
-      # @param topics [Array<String>] "" for all; several are joined by "or"
+      # Subscribes to messages that start with one of these topics.
+      # @param topics [Array<String>] "" for all messages
       # @return [self]
       # @raise [OptionError] on other types than SUB
       def subscribe(*topics)
@@ -13,7 +13,7 @@ module Godwit
         self
       end
 
-      # Takes back {#subscribe}; each as often as it was asked for.
+      # Takes back {#subscribe}: a topic that was subscribed to twice has to be taken back twice.
       # @param topics [Array<String>]
       # @return [self]
       def unsubscribe(*topics)
@@ -40,9 +40,7 @@ module Godwit
       end
 
       # @return [Encoding] of the Strings that it receives
-      def encoding
-        _encoding
-      end
+      def encoding = _encoding
 
       # @param encoding [Encoding, String]
       # @raise [ArgumentValueError, ArgumentTypeError] when it is unknown
@@ -50,10 +48,34 @@ module Godwit
         _set_encoding(find_encoding(encoding))
       end
 
+      # @private
+      # @return [Boolean] whether a SUB has subscribed to a topic
+      def subscribed? = !@topics.nil? && !@topics.empty?
+
+      # @private
+      # @param id [Integer] of an option
+      # @return [Integer, String] its value as libzmq gives it
+      def raw_option(id) = _get_option(id)
+
+      # @private
+      # @param option [Options::Option]
+      # @param raw [Integer, String] its value for libzmq
+      # @param value [Object] its value in an error message
+      def store(option, raw, value)
+        _exclusive(:set) do
+          check_name(raw) if option.name == :connect_routing_id
+          option.hand_over(value) { _set_option(option.id, raw) }
+          note_name(option, raw)
+          note_topic(option.name, raw)
+          # REQ#request sets them again when it makes the socket anew.
+          _record(:@settings) { |settings| settings.merge(option.id => raw) }
+        end
+      end
+
       private
 
-      # All are checked before libzmq makes a socket, whose place in the context would be free again
-      # only some time later.
+      # Checks all options before libzmq makes a socket: a closed socket's place in the context
+      # becomes free only some time later.
       def starting_options(options, topics)
         defaults =
           @context.socket_options.to_h.select { |name, _| Options.fetch(name).for_type?(type) }
@@ -72,18 +94,7 @@ module Godwit
         store(option, option.encode(value, type), value)
       end
 
-      def store(option, raw, value)
-        _exclusive(:set) do
-          check_name(raw) if option.name == :connect_routing_id
-          option.hand_over(value) { _set_option(option.id, raw) }
-          note_name(option, raw)
-          note_topic(option.name, raw)
-          # For REQ#request, which may have to make the socket anew.
-          _record(:@settings) { |settings| settings.merge(option.id => raw) }
-        end
-      end
-
-      # How often a SUB asked for each topic.
+      # Counts the subscriptions to each topic.
       def note_topic(name, topic)
         return unless name == :subscribe || name == :unsubscribe
         _record(:@topics) do |known|
@@ -92,19 +103,15 @@ module Godwit
         end
       end
 
-      # @return [Boolean] whether it asked for something
-      def subscribed? = !@topics.nil? && !@topics.empty?
-
       def find_encoding(encoding)
         Encoding.find(encoding) || raise(::ArgumentError)
       rescue ::ArgumentError
         raise Errors.bad_value(
           :encoding, "encoding:", "an Encoding that Ruby knows, such as \"UTF-8\"", encoding
-        ),
-          cause: nil
+        ), cause: nil
       rescue ::TypeError
-        raise Errors.bad_type(:encoding, "encoding:", "an Encoding or its name", encoding),
-          cause: nil
+        allowed = "an Encoding or its name"
+        raise Errors.bad_type(:encoding, "encoding:", allowed, encoding), cause: nil
       end
     end
   end

@@ -2,12 +2,10 @@
 
 module Godwit
   class Timers
-    # A binary heap whose items know their place, so that any of them is moved or taken out in O(log
-    # n).
+    # A binary heap whose items know their index, so that moving or deleting one is O(log n).
     #
     # An interrupt (`Thread#kill`, `Timeout`, Ctrl-C) may end a change anywhere. Each step swaps two
-    # items, so that none is ever lost or there twice; the order, which may be torn then, is mended
-    # by the next change.
+    # items, so that none is lost or doubled; the next change repairs the order.
     # @private
     class Heap
       def initialize
@@ -16,13 +14,11 @@ module Godwit
       end
 
       def size = @items.size
-
       def empty? = @items.empty?
-
       def to_a = @items.dup
 
       def first
-        mend if @torn
+        repair if @torn
         @items.first
       end
 
@@ -56,20 +52,20 @@ module Godwit
       end
 
       def include?(item)
-        mend if @torn
+        repair if @torn
         !item.index.nil?
       end
 
       private
 
       def change
-        mend if @torn
+        repair if @torn
         @torn = true
         yield
         @torn = false
       end
 
-      def mend
+      def repair
         @items.uniq!(&:object_id)
         @items.sort! { |one, other| one.before?(other) ? -1 : 1 }
         @items.each_with_index { |item, index| item.index = index }

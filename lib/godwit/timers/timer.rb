@@ -2,13 +2,13 @@
 
 module Godwit
   class Timers
-    # One timer, made by {Timers#after}, {Timers#every} and those of a {Loop}. Any thread may call
-    # any of its methods; its callback runs where the timers are fired.
+    # Made by {Timers#after}, {Timers#every}, {Loop#after} and {Loop#every}. Any thread may call any
+    # of its methods; its callback runs where the timers are fired.
     class Timer
       # @return [Integer, Float] seconds before it fires, and between one firing and the next
       attr_reader :interval
 
-      # @return [Integer, nil] how many times it fires in all; nil: until it is cancelled
+      # @return [Integer, nil] how many times it fires; nil: until it is cancelled
       attr_reader :times
 
       # @return [Integer] how many times it has fired since it was made or {#reset}
@@ -29,15 +29,15 @@ module Godwit
         @cancelled = false
       end
 
-      # Stops it: it does not fire any more, also not in the round of callbacks that calls this. A
-      # second call does nothing.
+      # Stops it: it does not fire any more, not even in the current round of callbacks. A second
+      # call does nothing.
       # @return [self]
       def cancel
         @timers.disarm(self)
         self
       end
 
-      # Starts it anew, from now and with all its {#times}, also one that has ended or was
+      # Starts it again, from now and with all its {#times}, also after it has ended or was
       # cancelled.
       # @return [self]
       def reset
@@ -45,33 +45,25 @@ module Godwit
         self
       end
 
-      # Changes the interval and starts it anew.
+      # Changes the interval and starts it again.
       # @param seconds [Integer, Float] at least 0
-      # @raise [ArgumentTypeError, ArgumentValueError] for what is no duration
+      # @raise [ArgumentTypeError, ArgumentValueError] when it is no duration
       def interval=(seconds)
         @timers.rearm(self, Timers.seconds(:interval=, seconds))
       end
 
       # @return [Boolean] whether {#cancel} was called, and not {#reset} since
-      def cancelled?
-        @cancelled
-      end
+      def cancelled? = @cancelled
 
       # @return [Boolean] whether it will fire again
-      def pending?
-        !index.nil?
-      end
+      def pending? = !index.nil?
 
       # @return [Float, nil] seconds until it fires, 0 when it is due; nil when it will not
-      def next_in
-        pending? ? [@deadline - @timers.now, 0.0].max : nil
-      end
+      def next_in = pending? ? [@deadline - @timers.now, 0.0].max : nil
 
-      # Runs its callback now; its next firing and what {#fired} says stay as they are.
+      # Calls the callback now; {#fired} and its next firing stay as they are.
       # @return [Object] the callback's value
-      def call
-        @callback.call(self)
-      end
+      def call = @callback.call(self)
 
       # @return [String]
       def inspect
@@ -84,7 +76,6 @@ module Godwit
       end
       alias_method :to_s, :inspect
 
-      # Of two with one deadline that which was made first.
       # @private
       def before?(other)
         return @deadline < other.deadline unless @deadline == other.deadline
@@ -104,10 +95,9 @@ module Godwit
         due_at(now + interval, horizon)
       end
 
-      # It fires now.
-      # @return [Boolean] whether it will again; then its deadline is the first of its rounds that
-      #   is to come
       # @private
+      # Counts a firing, and sets the deadline to its first round in the future.
+      # @return [Boolean] whether it fires again
       def advance(now)
         @fired += 1
         return false if @times && @fired >= @times
@@ -118,14 +108,14 @@ module Godwit
       end
 
       # @private
-      def ended(cancelled)
-        @cancelled = cancelled
+      def cancelled!
+        @cancelled = true
       end
 
       private
 
-      # Later than what is being fired: so each round of callbacks ends, though they make timers
-      # that are due at once.
+      # A deadline is later than the round that is being fired: so each round ends, though its
+      # callbacks make timers that are due at once.
       def due_at(deadline, horizon)
         @deadline = (deadline > horizon) ? deadline : horizon.to_f.next_float
       end

@@ -6,10 +6,10 @@ module Godwit
   # JRuby's own Thread#join looks for interrupts every 0.2 s, and its exit joins all threads of
   # Ruby.
   class Worker
-    # Tells of an end.
+    # The end of a thread, to wait for.
     # @private
     class Ending
-      LOOK_EVERY = 1 # second: a thread that is killed before it has begun tells nobody
+      LOOK_EVERY = 1 # second: a thread that is killed before it has begun runs no ensure
 
       def initialize
         @lock = Mutex.new
@@ -17,7 +17,7 @@ module Godwit
         @over = false
       end
 
-      def tell
+      def reached
         @lock.synchronize do
           @over = true
           @changed.broadcast
@@ -46,7 +46,7 @@ module Godwit
         @thread = java.lang.Thread.new do
           yield
         ensure
-          ending.tell
+          ending.reached
         end
         @thread.daemon = true
         @thread.start
@@ -61,7 +61,7 @@ module Godwit
       super do
         yield
       ensure
-        @ending.tell
+        @ending.reached
       end
     end
 

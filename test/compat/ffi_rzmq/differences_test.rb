@@ -5,7 +5,7 @@ require "timeout"
 require "godwit/compat/ffi_rzmq"
 require "ffi-rzmq"
 
-# Where the door differs from the gem, or goes beyond it: docs/ffi-rzmq.md.
+# Where the layer differs from the gem, or does more: docs/ffi-rzmq.md.
 class FFIRzmqDifferencesTest < Godwit::TestCase
   def old_context
     @old_context ||= ZMQ::Context.new
@@ -43,7 +43,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     poller = ZMQ::Poller.new
     poller.register_readable(pull)
     context = @old_context
-    # A wait for them would look at the clock for 5 s of its time.
+    # A wait for the sockets would look at the clock for 5 s.
     with_clock(Godwit::TestSupport::ManualClock.new(tick: 1)) do |clock|
       start = clock.now
       assert_equal 0, context.terminate
@@ -106,7 +106,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
           socket.recv_string(+"")
         end
         ready << ZMQ::Util.errno
-        go.pop # works on for a while
+        go.pop # goes on with its work
         assert_equal(-1, socket.setsockopt(ZMQ::LINGER, 0))
         closed << socket.close
       end
@@ -118,7 +118,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
       end
     end
     terminating = in_thread { context.terminate }
-    mine.use # this thread's, which is alive: it is waited for too
+    mine.use # terminate waits for this thread too, since it is alive
     assert_equal [ZMQ::ETERM] * 3, Array.new(3) { ready.pop }
     assert_predicate terminating, :alive?
     3.times { go << true }
@@ -419,8 +419,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
   {
     "Device.new(rep, rep)" => ->(rep) { ZMQ::Device.new(rep, rep) },
     "zmq_proxy(rep.socket, rep.socket, nil)" => ->(rep) {
-      LibZMQ.zmq_proxy(rep.socket, rep.socket,
-        nil)
+      LibZMQ.zmq_proxy(rep.socket, rep.socket, nil)
     }
   }.each do |name, echo|
     test "#{name} echoes until the context is terminated, as Jupyter's heartbeat wants it" do
@@ -450,7 +449,7 @@ class FFIRzmqDifferencesTest < Godwit::TestCase
     assert_equal [-1, ZMQ::EFAULT], [LibZMQ.zmq_proxy(nil, back.socket), ZMQ::Util.errno]
   end
 
-  # What a program has of its own.
+  # Objects of the program.
   class Numbered
     attr_reader :posix_fileno
     attr_writer :closed

@@ -3,9 +3,9 @@
 require "socket"
 require_relative "ffi_rzmq_case"
 
-# examples/ffi-rzmq: programs for that gem, which run unchanged with it and through the door.
+# examples/ffi-rzmq: programs for that gem, which run unchanged with it and through the layer.
 class FFIRzmqExamplesTest < FFIRzmqCase
-  # Each runtime talks to itself, and the door to the gem.
+  # Each runtime talks to itself, and the layer to the gem.
   PAIRS =
     [:gem, *RUNTIMES.keys].zip([:gem, *RUNTIMES.keys]) +
     [%i[native gem], *([%i[gem ffi]] if RUNTIMES.key?(:ffi))]
@@ -75,9 +75,8 @@ class FFIRzmqExamplesTest < FFIRzmqCase
     start_old("examples/ffi-rzmq/#{name}.rb", args, on: on)
   end
 
-  # tcp: over ipc libzmq itself loses what a sender that closes had queued. On an address of this
-  # process's own: on 127.0.0.1 another test may be given the port before the program, which takes
-  # seconds to start, binds it.
+  # Over ipc libzmq loses what a sender had queued when it closes, so this takes tcp. The address
+  # belongs to this process: on 127.0.0.1 another test may get the port before the program binds it.
   def endpoint
     @endpoint ||=
       TCPServer.open(own_host, 0) { |server| "tcp://#{server.addr[3]}:#{server.addr[1]}" }

@@ -9,18 +9,15 @@ class FFIRzmqCase < Godwit::TestCase
 
   NO_JRUBY = defined?(Godwit::JRuby) ? Godwit::JRuby.missing : "this checkout has no JRuby"
 
-  # Where the layer is tried, and why not: the gate tries the C extension alone.
+  # Runtime => why it is missing. The gate tests the C extension alone.
   RUNTIMES =
     Godwit::TestSupport::Length.of(
-      {native: nil},
-      long: {
-        native: nil, ffi: nil, jruby: NO_JRUBY
-      }
+      {native: nil}, long: {native: nil, ffi: nil, jruby: NO_JRUBY}
     ).freeze
 
-  DOOR = "-rgodwit/compat/ffi_rzmq"
+  LAYER = "-rgodwit/compat/ffi_rzmq"
 
-  # Starts an old program, with the gem itself (:gem) or through the door.
+  # Starts an old program, with the gem itself (:gem) or through the layer.
   # @param on [Symbol] :gem, or one of {RUNTIMES}
   def start_old(program, args = [], on:)
     source = program.include?("\n") ? ["-e", program] : [program]
@@ -29,10 +26,10 @@ class FFIRzmqCase < Godwit::TestCase
       when :gem
         [[RbConfig.ruby, "-rbundler/setup"], {}]
       when :native, :ffi
-        [[RbConfig.ruby, "-Ilib", "-rbundler/setup", DOOR], {"GODWIT_BACKEND" => on.to_s}]
+        [[RbConfig.ruby, "-Ilib", "-rbundler/setup", LAYER], {"GODWIT_BACKEND" => on.to_s}]
       when :jruby
         [
-          Godwit::JRuby.command("-Ilib", DOOR, java: Godwit::JRuby.short),
+          Godwit::JRuby.command("-Ilib", LAYER, java: Godwit::JRuby.short),
           {**Godwit::JRuby::ENVIRONMENT, "GODWIT_BACKEND" => nil}
         ]
       end

@@ -2,7 +2,7 @@
 
 require_relative "ffi_rzmq_case"
 
-# A child process neither uses nor ends what its parent has open.
+# A child process neither uses nor closes its parent's sockets.
 class FFIRzmqForkTest < FFIRzmqCase
   PROGRAM = <<~RUBY
     require "ffi-rzmq"

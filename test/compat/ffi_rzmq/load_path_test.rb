@@ -4,8 +4,8 @@ require "json"
 require "timeout"
 require_relative "ffi_rzmq_case"
 
-# When the door opens, what it shows, and that without it nothing is shadowed.
-class FFIRzmqDoorTest < FFIRzmqCase
+# When the layer loads, what it offers, and that without it nothing is shadowed.
+class FFIRzmqLoadPathTest < FFIRzmqCase
   SHOWN = <<~RUBY
     require "json"
     require "ffi-rzmq"
@@ -15,34 +15,21 @@ class FFIRzmqDoorTest < FFIRzmqCase
     ]
     methods = classes.to_h do |name|
       klass = ZMQ.const_get(name)
-      [
-        name,
-        [
-          klass.public_instance_methods - Object.public_instance_methods,
-          klass.singleton_methods(false)
-        ]
-      ]
+      instance_methods = klass.public_instance_methods - Object.public_instance_methods
+      [name, [instance_methods, klass.singleton_methods(false)]]
     end
-    numbers =
-      ZMQ
-        .constants
-        .select { |name| ZMQ.const_get(name).is_a?(Integer) }
-        .to_h { |name| [name, ZMQ.const_get(name)] }
+    numbers = ZMQ.constants.to_h { |name| [name, ZMQ.const_get(name)] }
+    numbers.select! { |_, value| value.is_a?(Integer) }
     arities = {
-      "Socket" => %i[
-        setsockopt getsockopt send_string recv_string recv_multipart recvmsgs sendmsgs
-      ],
-      "Poller" => %i[poll register deregister]
-    }
-    arities =
-      arities.to_h do |name, list|
-        [name, list.map { |method| ZMQ.const_get(name).instance_method(method).arity }]
-      end
+      Socket: %i[setsockopt getsockopt send_string recv_string recv_multipart recvmsgs sendmsgs],
+      Poller: %i[poll register deregister]
+    }.to_h do |name, list|
+      [name, list.map { |method| ZMQ.const_get(name).instance_method(method).arity }]
+    end
     puts JSON.generate([methods, numbers, arities, ZMQ.singleton_methods])
   RUBY
 
-  # What the door leaves out: pointers into libzmq's own structs, and what the gem needs for loading
-  # itself.
+  # The layer leaves out pointers into libzmq's structs, and methods that the gem's loading needs.
   LEFT_OUT = {
     "PollItem" => [%w[pointer poll_item poll_item= socket= fd=], %w[from_pointer]],
     "PollItems" => [%w[address], []], "Socket" => [[], %w[close]], "Context" => [[], %w[close]],
@@ -68,7 +55,7 @@ class FFIRzmqDoorTest < FFIRzmqCase
     end
   end
 
-  test "without the door the gem is the gem" do
+  test "without the layer the gem is the gem" do
     program = <<~RUBY
       require "godwit"
       require "ffi-rzmq"
@@ -78,7 +65,7 @@ class FFIRzmqDoorTest < FFIRzmqCase
     assert_match(%r{/ffi-rzmq-[\d.]+/lib/ffi-rzmq\.rb\nnil\n\z}, result.stdout)
   end
 
-  test "the door wins over the gem, also when the program sets Bundler up itself" do
+  test "the layer wins over the gem, also when the program sets Bundler up itself" do
     program = <<~RUBY
       ENV["BUNDLE_GEMFILE"] ||= File.expand_path("Gemfile")
       require "bundler/setup"
@@ -94,10 +81,8 @@ class FFIRzmqDoorTest < FFIRzmqCase
       "/lib/godwit/compat/load_path/ffi_rzmq/ffi-rzmq-core.rb\n" \
       "/lib/godwit/compat/load_path/ffi_rzmq/ffi-rzmq.rb\ngodwit\n"
     [[], ["-rbundler/setup"]].each do |first|
-      assert_equal expected,
-        assert_child(
-          start_command([RbConfig.ruby, "-Ilib", *first, DOOR, "-e", program]).finish
-        ).stdout
+      child = start_command([RbConfig.ruby, "-Ilib", *first, LAYER, "-e", program])
+      assert_equal expected, assert_child(child.finish).stdout
     end
   end
 
@@ -111,11 +96,7 @@ class FFIRzmqDoorTest < FFIRzmqCase
       end
       message = ZMQ::Message.new("h\\0llo")
       data = message.data.put_bytes(1, "e")
-      p data.read_string(5),
-        data.read_string,
-        data.read_bytes(2),
-        data.get_bytes(3, 2),
-        data.null?,
+      p data.read_string(5), data.read_string, data.read_bytes(2), data.get_bytes(3, 2), data.null?,
         message.copy_out_string
       [
         -> { data.get_bytes(4, 2) }, -> { data.put_bytes(5, "x") }, -> { message.address.to_ptr },
@@ -126,15 +107,8 @@ class FFIRzmqDoorTest < FFIRzmqCase
         puts error.message
       end
     RUBY
-    result =
-      assert_child(
-        start_command(
-          [RbConfig.ruby, "--disable-gems", "-Ilib", DOOR, "-e", program],
-          env: {
-            "GODWIT_BACKEND" => nil
-          }
-        ).finish
-      )
+    command = [RbConfig.ruby, "--disable-gems", "-Ilib", LAYER, "-e", program]
+    result = assert_child(start_command(command, env: {"GODWIT_BACKEND" => nil}).finish)
     assert_equal ["no ffi", '"hello"', '"hello"', '"he"', '"lo"', "false", '"hello"'],
       result.stdout.lines(chomp: true).first(7)
     ["2 bytes from 4 on, of 5", "1 bytes from 5 on, of 5", "install it", "no zmq_ctx_get"].zip(
@@ -143,42 +117,40 @@ class FFIRzmqDoorTest < FFIRzmqCase
   end
 
   test "the gem ffi is there for programs that name it" do
-    program =
-      "require 'ffi-rzmq'\nputs FFI::MemoryPointer.new(:int).write_int(7).read_int\nmodule ZMQ; " \
-      "puts FFI::Pointer.new(5).address; end\n"
+    program = <<~RUBY
+      require "ffi-rzmq"
+      puts FFI::MemoryPointer.new(:int).write_int(7).read_int
+      module ZMQ; puts FFI::Pointer.new(5).address; end
+    RUBY
     [:gem, *RUNTIMES.reject { |_, why_not| why_not }.keys].each do |runtime|
       assert_equal "7\n5\n", assert_child(run_old(program, on: runtime)).stdout, runtime
     end
   end
 
-  test "a door that comes after the gem says so" do
-    result =
-      run_old(
-        "require 'ffi-rzmq'\n$LOAD_PATH.unshift 'lib'\nrequire 'godwit/compat/ffi_rzmq'\n", on: :gem
-      )
+  test "a layer that comes after the gem says so" do
+    result = run_old(<<~RUBY, on: :gem)
+      require "ffi-rzmq"
+      $LOAD_PATH.unshift "lib"
+      require "godwit/compat/ffi_rzmq"
+    RUBY
     refute result.success?
-    assert_match(/the gem ffi-rzmq is loaded already: .*before it/m, result.stderr)
+    assert_match(/another gem has defined module ZMQ already: .*before it/m, result.stderr)
   end
 
   test "twice is once" do
-    result =
-      run_old(
-        "require 'godwit/compat/ffi_rzmq'\nload 'godwit/compat/ffi_rzmq.rb'\nrequire " \
-        "'ffi-rzmq'\nload 'godwit/compat/ffi_rzmq.rb'\nputs " \
-        "$LOAD_PATH.grep(%r{compat/load_path}).size\n",
-        on: :native
-      )
+    result = run_old(<<~RUBY, on: :native)
+      require "godwit/compat/ffi_rzmq"
+      load "godwit/compat/ffi_rzmq.rb"
+      require "ffi-rzmq"
+      load "godwit/compat/ffi_rzmq.rb"
+      puts $LOAD_PATH.grep(%r{compat/load_path}).size
+    RUBY
     assert_equal "1\n", assert_child(result).stdout
   end
 
   test "an old program ends with no warning" do
-    result =
-      start_command(
-        [
-          RbConfig.ruby, "-W", "-Ilib", DOOR, "-e",
-          "require 'ffi-rzmq'; require 'ffi-rzmq-core'; ZMQ::Poller.new; LibZMQ.version"
-        ]
-      ).finish
-    assert_empty assert_child(result).stderr
+    program = "require 'ffi-rzmq'; require 'ffi-rzmq-core'; ZMQ::Poller.new; LibZMQ.version"
+    child = start_command([RbConfig.ruby, "-W", "-Ilib", LAYER, "-e", program])
+    assert_empty assert_child(child.finish).stderr
   end
 end

@@ -2,13 +2,11 @@
 
 require_relative "ffi_rzmq_case"
 
-# Programs for ffi-rzmq do the same with the gem and with Godwit's door: all that they print is
+# Programs for ffi-rzmq do the same with the gem and with Godwit's layer: all that they print is
 # compared.
 class FFIRzmqScenariosTest < FFIRzmqCase
   SCENARIOS =
-    Dir
-      .children("#{__dir__}/scenarios")
-      .grep_v(/prelude|run/)
+    Dir.children("#{__dir__}/scenarios").grep_v(/prelude|run/)
       .map { |file| File.basename(file, ".rb") }
       .sort
       .freeze

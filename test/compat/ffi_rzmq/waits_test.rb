@@ -6,9 +6,8 @@ require_relative "ffi_rzmq_case"
 require "godwit/compat/ffi_rzmq"
 require "ffi-rzmq"
 
-# Every call of the layer that waits ends on all that shall end it: none is a blocking call of
-# libzmq's. Each ending is tested on each kind of wait, and each call with one ending, which the
-# seed chooses.
+# Kill, raise, Timeout, Ctrl-C, close and terminate end every call that waits. Each ending is tested
+# on each kind of wait, and each call with one ending, which the seed chooses.
 class FFIRzmqWaitsTest < FFIRzmqCase
   extend Godwit::TestSupport::Endings
 
@@ -33,7 +32,7 @@ class FFIRzmqWaitsTest < FFIRzmqCase
   }.freeze
 
   KINDS = %w[recv_string send_string poll Device.new].freeze
-  # What the call makes for itself and waits on.
+  # The object that the call makes and waits on.
   WAITED_ON = {"poll" => Godwit::Poller, "Device.new" => Godwit::Proxy}.freeze
 
   ending "ends on Thread#kill" do |name|

@@ -14,8 +14,16 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
       @heard = Queue.new
     end
 
-    %i[publish silence subscribe unsubscribe interval= noecho=].each do |name|
+    %i[silence unsubscribe noecho=].each do |name|
       define_method(name) { |*arguments| (@calls << [name, *arguments]) && self }
+    end
+
+    # These check their argument, as Godwit::Beacon does.
+    {:publish => :payload, :subscribe => :prefix, :interval= => :interval}.each do |name, check|
+      define_method(name) do |value|
+        @calls << [name, Godwit::Beacon::Check.public_send(check, value)]
+        self
+      end
     end
 
     def hostname = "10.0.0.7"
@@ -68,8 +76,8 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     [1, :x].each { |wrong| assert_raises(TypeError) { @beacon.subscribe(wrong) } }
     assert_misuse(/1 to 255 bytes/) { @beacon.publish("") }
     assert_misuse(/1 to 255 bytes/) { @beacon.publish("x" * 256) }
-    assert_misuse(/1 ms or more/) { @beacon.interval = 0 }
-    assert_misuse(/1 ms or more/) { @beacon.interval = -1 }
+    assert_misuse(/0.001 seconds or more/) { @beacon.interval = 0 }
+    assert_misuse(/0.001 seconds or more/) { @beacon.interval = -1 }
     assert_empty @fake.calls
     assert_nil @beacon.publish("x" * 255)
   end
@@ -120,13 +128,13 @@ class RbczmqBeaconTest < Godwit::RbczmqCase
     @beacon = beacon
     waiting = in_thread { @beacon.pipe.recv }
     pipe = eventually { @beacon.instance_variable_get(:@pipe) }
-    until_waiting(pipe.inner)
+    until_waiting(pipe.socket.godwit)
     elsewhere { @beacon.destroy }
     assert_nil waiting.value
   end
 end
 
-# On a network of the test's own, in a namespace: no interface of this machine is broadcast to.
+# In a network namespace of the test: no interface of this machine gets a broadcast.
 class RbczmqBeaconOnTheWireTest < Godwit::TestCase
   HEAD = %(require "godwit/compat/rbczmq"; require "zmq"\n)
   WIRE =
@@ -211,7 +219,7 @@ class RbczmqBeaconOnTheWireTest < Godwit::TestCase
   test "one that is forgotten ends its thread" do
     not_on :jruby, "GC.start collects nothing there"
     assert_equal ["true"], lines(<<~RUBY, WIRE)
-      ZMQ::Beacon.new(9999).tap(&:pipe).destroy # the process's own context may have a thread too
+      ZMQ::Beacon.new(9999).tap(&:pipe).destroy # the default context may start a thread
       before = Thread.list.size
       make = -> { 3.times { ZMQ::Beacon.new(9999).pipe } }
       Thread.new(&make).join

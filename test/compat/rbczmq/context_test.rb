@@ -69,7 +69,7 @@ class RbczmqContextTest < Godwit::RbczmqCase
       waiting.recv
     end
     eventually { waiting }
-    until_waiting(waiting.inner)
+    until_waiting(waiting.godwit)
     assert_nil ctx.destroy
     assert_nil other.value
     assert_misuse(/ZMQ::Socket instance \w* has been destroyed by the ZMQ framework/) { mine.recv }
@@ -120,7 +120,7 @@ class RbczmqContextTest < Godwit::RbczmqCase
   test "the linger of the context beats the socket's own" do
     push = ctx.socket(:PUSH)
     push.linger = 2_000 * HANG
-    push.connect("tcp://127.0.0.1:9") # nobody is there
+    push.connect("tcp://127.0.0.1:9") # no peer
     push.sndtimeo = 0
     push.send("never delivered")
     ctx.linger = 1

@@ -2,7 +2,7 @@
 
 require_relative "rbczmq_case"
 
-# What rbczmq had that its door has not: a crash, a leak, or an end of the process each.
+# Defects of rbczmq that its layer does not have: crashes, leaks, and ends of the process.
 class RbczmqDefectsTest < Godwit::RbczmqCase
   under_gc_stress
 
@@ -44,7 +44,7 @@ class RbczmqDefectsTest < Godwit::RbczmqCase
   end
 
   test "a monitor whose socket goes in the midst ends" do
-    ctx # with the first context of a process the FFI backend starts a thread that stays
+    ctx # the FFI backend starts a thread with a process's first context
     before = live_threads
     5.times do
       rep = ctx.socket(:REP)

@@ -5,7 +5,7 @@ require_relative "rbczmq_case"
 class RbczmqEndpointsTest < Godwit::RbczmqCase
   under_gc_stress
 
-  # Answers as a name server would.
+  # A name server's answers.
   class Resolver
     attr_reader :asked
 
@@ -27,7 +27,7 @@ class RbczmqEndpointsTest < Godwit::RbczmqCase
     )
   end
 
-  # Has ZMQ.resolver give these.
+  # Makes ZMQ.resolver return these.
   def resolving(*answers)
     resolver = Resolver.new(answers.first.is_a?(Exception) ? answers.first : answers)
     ZMQ.stub(:resolver, resolver) { yield resolver }

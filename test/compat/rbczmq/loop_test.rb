@@ -5,7 +5,7 @@ require_relative "rbczmq_case"
 class RbczmqLoopTest < Godwit::RbczmqCase
   under_gc_stress
 
-  # Keeps what it reads, and does what it is told.
+  # Keeps what it reads, and calls a block.
   class Reader < ZMQ::Handler
     attr_reader :seen, :args
 
@@ -31,7 +31,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     end
   end
 
-  # Swallows what is raised.
+  # Rescues exceptions.
   class Forgiving < Reader
     def on_readable
       recv
@@ -119,9 +119,7 @@ class RbczmqLoopTest < Godwit::RbczmqCase
     endpoint = spot
     result = ZMQ::Loop.run do
       assert_equal 0,
-        ZL.bind(
-          pull, endpoint, Reader, ->(handler) { (reader = handler) && false }, :two
-        )
+        ZL.bind(pull, endpoint, Reader, ->(handler) { (reader = handler) && false }, :two)
       assert_equal true, ZL.connect(push, endpoint, nil)
       ZL.remove(push)
       push.send("message")

@@ -296,7 +296,7 @@ class RbczmqMessagesTest < Godwit::RbczmqCase
     client.write("hello")
     identity = stream.recv
     refute_empty identity
-    assert_equal "hello", stream.recv # no empty message told of the connection
+    assert_equal "hello", stream.recv # no empty message for the connection
     stream.sendm(identity)
     stream.send("world")
     assert_equal "world", client.readpartial(100)

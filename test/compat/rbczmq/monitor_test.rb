@@ -29,13 +29,12 @@ class RbczmqMonitorTest < Godwit::RbczmqCase
       @seen = Queue.new
     end
 
-    ZMQ::Monitor
-      .public_instance_methods(false)
+    ZMQ::Monitor.public_instance_methods(false)
       .each { |name| define_method(name) { |*arguments| @seen << [name, *arguments] } }
   end
 
-  # Binds where the system finds a free port. `*` would try one port after the other, as CZMQ does,
-  # and each that another process has tells the monitor of a socket that closed.
+  # Binds to a free port that the system chooses. `*` would try one port after the other, as CZMQ
+  # does, and the monitor would report a closed socket for each port in use.
   # @return [String] the endpoint
   def bind_at_once(socket)
     socket.bind("tcp://127.0.0.1:0")

@@ -32,11 +32,11 @@ class RbczmqOptionsTest < Godwit::RbczmqCase
     assert_nil socket.__send__(:linger=, 10)
     assert_equal(-1, socket.linger)
     assert_raises(TypeError) { socket.linger = nil }
-    assert_equal 0.01, socket.inner.linger
+    assert_equal 0.01, socket.godwit.linger
   end
 
   test "the linger of a socket is Godwit's unless it is set" do
-    assert_equal Godwit::Context::DEFAULT_LINGER, ctx.socket(:PUSH).inner.linger
+    assert_equal Godwit::Context::DEFAULT_LINGER, ctx.socket(:PUSH).godwit.linger
   end
 
   test "ipv4only" do

@@ -8,9 +8,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
   test "an empty one" do
     poller = ZMQ::Poller.new
     assert_equal [0, 0, 0, [], []],
-      [
-        poller.poll, poller.poll(0), poller.poll_nonblock, poller.readables, poller.writables
-      ]
+      [poller.poll, poller.poll(0), poller.poll_nonblock, poller.readables, poller.writables]
     assert_equal 0, poller.poll(-1)
     assert_equal false, poller.remove($stdin)
     [:invalid, "1", true].each { |wrong| assert_raises(TypeError) { poller.poll(wrong) } }
@@ -64,9 +62,7 @@ class RbczmqPollerTest < Godwit::RbczmqCase
     item = ZMQ::Pollitem(reader)
     item.handler = ZMQ::DefaultHandler.new(item)
     assert_equal "\"message\"\n",
-      printed {
-        ZMQ::Loop.run { ZL.register(item) && ZL.add_oneshot_timer(0.05) { false } }
-      }
+      printed { ZMQ::Loop.run { ZL.register(item) && ZL.add_oneshot_timer(0.05) { false } } }
   ensure
     [reader, writer].each(&:close)
   end

@@ -4,8 +4,8 @@ require_relative "rbczmq_case"
 
 # Signals, forks, exits: in child processes.
 class RbczmqProcessesTest < Godwit::RbczmqCase
-  # A signal may come before the wait has begun, when nobody is to be told: so it is sent again
-  # until the block is done.
+  # A signal that comes before the wait has begun ends nothing, so this sends it until the block is
+  # done.
   HEAD = <<~RUBY
     require "godwit/compat/rbczmq"
     require "zmq"
@@ -20,7 +20,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     end
   RUBY
 
-  # Runs a script, and gives what it printed, line by line.
+  # Runs a script. Returns the lines that it printed.
   def lines(script, **options)
     assert_child(run_child(HEAD + script, **options)).stdout.lines.map(&:chomp)
   end
@@ -68,8 +68,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       seen
   end
 
-  # Where a signal comes between two steps of a wait, or while that holds a lock: Ruby runs the
-  # handler there too.
+  # Ruby runs a handler also between two steps of a wait, and while the wait holds a lock.
   test "handled signals, one upon another, end waits and leave nothing behind" do
     seen = lines(<<~RUBY, deadline: 30)
       trap(:USR1) {}
@@ -115,7 +114,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
     assert_equal ["0", "[nil]", "nil", "[nil]", "nil", "[nil]", "nil", "ZMQ::Error"], seen
   end
 
-  # As scripts do that end on Ctrl-C: ZL.remove, ZL.stop and Context#destroy in a trap.
+  # Scripts end on Ctrl-C with ZL.remove, ZL.stop and Context#destroy in a trap.
   test "a handler that takes out of a loop and puts into it, makes timers and cancels them" do
     not_on :jruby, "its handlers run in a thread of their own, which may lock"
     seen = lines(<<~RUBY)
@@ -147,7 +146,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       p loop.start, told.size, pull.recv.class
 
       loop.cancel_timer(clock)
-      loop.register(item) # as if it had been taken out anywhere
+      loop.register(item) # works though a trap block removed it
       change = -> do
         p push.monitor("inproc://m") &&
             loop.register_timer(late = ZMQ::Timer.new(0.001, 1) { false })
@@ -254,7 +253,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       pull = context.bind(:PULL, "inproc://a")
       begin
         # One signal: on JRuby the handlers of two signals run side by side.
-        when_waiting(pull.inner) { Process.kill(:USR1, $$) }
+        when_waiting(pull.godwit) { Process.kill(:USR1, $$) }
         pull.recv
       rescue => error
         p error
@@ -276,7 +275,7 @@ class RbczmqProcessesTest < Godwit::RbczmqCase
       Thread.pass until port
       pull = context.connect(:PULL, "tcp://127.0.0.1:\#{port}")
       signals = Thread.new { loop { Process.kill(:USR1, $$); Thread.pass } }
-      Thread.pass until count > 0 # else all may have come before the first signal
+      Thread.pass until count > 0 # or all messages may come before the first signal
       received = []
       nils = 0
       while received.size < 5_000

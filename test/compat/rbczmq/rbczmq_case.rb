@@ -5,7 +5,7 @@ require "godwit/compat/rbczmq"
 require "zmq"
 
 module Godwit
-  # Tests of rbczmq's door: module ZMQ in this very process, whose context each test makes by ctx.
+  # Tests of rbczmq's layer: module ZMQ in this process. ctx makes the test's context.
   class RbczmqCase < TestCase
     # @return [ZMQ::Context] the test's
     def ctx
@@ -31,7 +31,7 @@ module Godwit
       $stdout = old
     end
 
-    # What libzmq refuses is told on the standard output as well.
+    # An error of libzmq is also printed on the standard output.
     def assert_refused(errno, &block)
       error = nil
       out = printed { error = assert_raises(errno, &block) }
@@ -46,7 +46,7 @@ module Godwit
       error
     end
 
-    # In a thread of its own.
+    # Runs the block in another thread.
     def elsewhere
       in_thread do
         Thread.current.report_on_exception = false # before it raises

@@ -33,9 +33,7 @@ class RbczmqSocketTest < Godwit::RbczmqCase
 
   test "states" do
     assert_equal [1, 2, 4, 8],
-      [
-        ZMQ::Socket::PENDING, ZMQ::Socket::BOUND, ZMQ::Socket::CONNECTED, ZMQ::Socket::DISCONNECTED
-      ]
+      [ZMQ::Socket::PENDING, ZMQ::Socket::BOUND, ZMQ::Socket::CONNECTED, ZMQ::Socket::DISCONNECTED]
     rep = ctx.socket(:REP)
     assert_equal ZMQ::Socket::PENDING, rep.state
     rep.bind(endpoint = spot)

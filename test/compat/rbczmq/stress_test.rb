@@ -21,7 +21,7 @@ class RbczmqStressTest < Godwit::RbczmqCase
         end
       opened += sockets.size
       sockets.each(&:close)
-      eventually { descriptors < before + 500 } # libzmq gives their places back some time later
+      eventually { descriptors < before + 500 } # libzmq frees them later
     end
     assert_equal SOCKETS, opened
     # Java keeps some of its own until it collects.
@@ -64,7 +64,7 @@ class RbczmqStressTest < Godwit::RbczmqCase
     end
   end
 
-  # libzmq gives a closed socket's place back some time later.
+  # libzmq frees a closed socket's descriptor later.
   def make_and_close(context)
     context.socket(:SUB).close
   rescue Errno::EMFILE

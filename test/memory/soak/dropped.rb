@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
-# Received frames of 1 MiB that nobody closes: the collector knows what they hold. 3,000, in both
-# forms.
+# Unclosed received frames of 1 MiB: the garbage collector knows their size. 3,000, in both forms.
 require_relative "soak"
 
 pull = Godwit::PULL.bind("tcp://127.0.0.1:*", recv_hwm: 1)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Sockets that are opened, used and closed: by the block form, by close, with somebody waiting, with
+# Sockets that are opened, used and closed: by the block form, by close, with a waiter, with
 # peers counted. 10,000 in the long form.
 require_relative "soak"
 
@@ -25,7 +25,7 @@ Soak.flat("sockets", rounds: Soak.rounds(long: 2000, short: 400), limit: 1, desc
     push.send("x")
     pull.recv
   end
-  # One with nobody there.
+  # A socket without a peer.
   Godwit::SUB.connect("tcp://127.0.0.1:1", context: context, subscribe: "a", &:type)
   waits = Godwit::PULL.new(context: context) # one that is closed under a thread
   thread = Thread.new { waits.recv }

@@ -38,62 +38,34 @@ static _Thread_local void *begun; /* the socket whose last frame had more to com
 static _Thread_local unsigned seed = 1;
 static _Thread_local long looks, sends;
 
-static long
-microseconds(const char *name)
-{
+static long microseconds(const char *name) {
     const char *value = getenv(name);
     return value ? atol(value) : 0;
 }
 
-static void
-pass_time(long us)
-{
+static void pass_time(long us) {
     int error = errno;
     struct timespec time = {us / 1000000, us % 1000000 * 1000};
     if (us > 0) nanosleep(&time, NULL);
     errno = error;
 }
 
-static void
-pass_any(void)
-{
+static void pass_any(void) {
     long most = microseconds("WINDOW_ANY");
     if (most > 0 && rand_r(&seed) % 4 == 0) pass_time(rand_r(&seed) % (most + 1));
 }
 
-long
-windows_mid_message(void)
-{
-    return mid_message;
-}
+long windows_mid_message(void) { return mid_message; }
 
-long
-windows_looks(void)
-{
-    return looks;
-}
+long windows_looks(void) { return looks; }
 
-long
-windows_sends(void)
-{
-    return sends;
-}
+long windows_sends(void) { return sends; }
 
-long
-windows_closed_under_wait(void)
-{
-    return closed_under_wait;
-}
+long windows_closed_under_wait(void) { return closed_under_wait; }
 
-void
-windows_signal(int number)
-{
-    signal_to_get = number;
-}
+void windows_signal(int number) { signal_to_get = number; }
 
-int
-zmq_getsockopt(void *socket, int option, void *value, size_t *size)
-{
+int zmq_getsockopt(void *socket, int option, void *value, size_t *size) {
     static int (*next)(void *, int, void *, size_t *);
     if (!next) next = dlsym(RTLD_NEXT, "zmq_getsockopt");
     if (option == ZMQ_EVENTS) {
@@ -106,9 +78,7 @@ zmq_getsockopt(void *socket, int option, void *value, size_t *size)
     return rc;
 }
 
-int
-zmq_msg_recv(zmq_msg_t *message, void *socket, int flags)
-{
+int zmq_msg_recv(zmq_msg_t *message, void *socket, int flags) {
     static int (*next)(zmq_msg_t *, void *, int);
     if (!next) next = dlsym(RTLD_NEXT, "zmq_msg_recv");
     pass_any();
@@ -119,9 +89,7 @@ zmq_msg_recv(zmq_msg_t *message, void *socket, int flags)
     return size;
 }
 
-int
-zmq_msg_send(zmq_msg_t *message, void *socket, int flags)
-{
+int zmq_msg_send(zmq_msg_t *message, void *socket, int flags) {
     static int (*next)(zmq_msg_t *, void *, int);
     if (!next) next = dlsym(RTLD_NEXT, "zmq_msg_send");
     pass_any();
@@ -133,10 +101,8 @@ zmq_msg_send(zmq_msg_t *message, void *socket, int flags)
     return sent;
 }
 
-int
-getaddrinfo(
-    const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **found)
-{
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+        struct addrinfo **found) {
     static int (*next)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
     if (!next) next = dlsym(RTLD_NEXT, "getaddrinfo");
     if (node && strstr(node, ".invalid"))
@@ -144,9 +110,7 @@ getaddrinfo(
     return next(node, service, hints, found);
 }
 
-int
-epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
-{
+int epoll_wait(int fd, struct epoll_event *events, int most, int timeout) {
     static int (*next)(int, struct epoll_event *, int, int);
     if (!next) next = dlsym(RTLD_NEXT, "epoll_wait");
     looks++;
@@ -154,9 +118,7 @@ epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
 }
 
 /* libzmq wakes a thread by writing a number to its eventfd. */
-ssize_t
-write(int fd, const void *data, size_t size)
-{
+ssize_t write(int fd, const void *data, size_t size) {
     static ssize_t (*next)(int, const void *, size_t);
     if (!next) next = dlsym(RTLD_NEXT, "write");
     ssize_t written = next(fd, data, size);
@@ -166,9 +128,7 @@ write(int fd, const void *data, size_t size)
     return written;
 }
 
-int
-ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
-{
+int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask) {
     static int (*next)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
     if (!next) next = dlsym(RTLD_NEXT, "ppoll");
     int fd = count > 0 ? fds[0].fd : -1;
@@ -181,15 +141,13 @@ ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const si
     return ready;
 }
 
-int
-zmq_close(void *socket)
-{
+int zmq_close(void *socket) {
     static int (*next)(void *);
     if (!next) next = dlsym(RTLD_NEXT, "zmq_close");
     int fd = -1;
     size_t size = sizeof fd;
     if (zmq_getsockopt(socket, ZMQ_FD, &fd, &size) == 0 && fd >= 0 && fd < DESCRIPTORS &&
-        sleepers[fd] > 0)
+            sleepers[fd] > 0)
         closed_under_wait++;
     return next(socket);
 }

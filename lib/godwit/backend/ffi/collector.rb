@@ -1,84 +1,74 @@
 # frozen_string_literal: true
 
+require "jruby" if RUBY_ENGINE == "jruby"
+
 module Godwit
-  module Backend
-    module FFI
-      # The runtime's garbage collector does not see what libzmq holds for frames, so dropped ones
-      # would fill the memory before it comes (3,000 of 1 MiB: 2 GB). So their bytes are counted:
-      # when many have come since it last ran, and were neither closed nor sent, it is called.
-      # @private
-      module Collector
-        STEP = 64 << 20 # bytes
-        SMALL = 512 # frames below are not worth a count: their Ruby objects are as large
+  module Backend::FFI
+    # Ruby's garbage collector does not see the memory that libzmq holds for frames: 3,000 dropped
+    # frames of 1 MiB filled 2 GB. So the bytes of frames that were neither closed nor sent are
+    # counted, and many of them run the collector.
+    module Collector
+      STEP = 64 << 20 # bytes
+      SMALL = 512 # bytes of a frame that is not counted: its Ruby objects are as large
 
-        if RUBY_ENGINE == "jruby"
-          require "jruby"
+      if RUBY_ENGINE == "jruby"
+        Count = java.util.concurrent.atomic.AtomicLong
 
-          # JRuby's own GC.start does nothing.
-          def self.run = ::JRuby.gc
+        # JRuby's own GC.start does nothing.
+        def self.run = ::JRuby.gc
+      else
+        # CRuby switches no thread and runs no finalizer between reading and writing.
+        class Count
+          attr_reader :get
 
-          # A number that threads count up and down, side by side.
-          class Count
-            def initialize
-              @value = java.util.concurrent.atomic.AtomicLong.new
-            end
-
-            def add(number) = @value.add_and_get(number)
-
-            def value = @value.get
-
-            # Gives it and begins anew.
-            def take = @value.get_and_set(0)
+          def initialize
+            @get = 0
           end
-        else
-          def self.run = GC.start
 
-          # The same under CRuby's lock: no switch of threads, and no finalizer, comes between
-          # reading and writing it.
-          class Count
-            attr_reader :value
+          def add_and_get(number) = @get += number
 
-            def initialize
-              @value = 0
-            end
-
-            def add(number) = @value += number
-
-            def take
-              value = @value
-              @value = 0
-              value
-            end
-          end
+          def get_and_set(number) = @get.tap { @get = number }
         end
 
-        @round = 0
-        @fresh = Count.new # bytes of frames made in this round, neither closed nor sent
-        @all = Count.new # bytes of all frames
+        def self.run = GC.start
+      end
 
-        class << self
-          # @return [Integer] the round that it was made in
-          def made(bytes)
-            return @round if bytes < SMALL
-            @all.add(bytes)
-            @fresh.add(bytes)
-            @round
-          end
+      @round = 0
+      @fresh = Count.new # bytes of frames made in this round, neither closed nor sent
+      @all = Count.new # bytes of all frames
 
-          # @param used whether it was closed or sent, not collected
-          def gone(bytes, round, used:)
-            return if bytes < SMALL
-            @all.add(-bytes)
-            @fresh.add(-bytes) if used && round == @round
-          end
+      class << self
+        # @return [Integer] the round that the frame was made in
+        def made(bytes)
+          return @round if bytes < SMALL
+          @all.add_and_get(bytes)
+          @fresh.add_and_get(bytes)
+          @round
+        end
 
-          # Called with no lock held. A program that keeps many frames has it run seldom.
-          def relieve
-            most = [STEP, @all.value / 2].max
-            return if @fresh.value <= most || @fresh.take <= most # only one of several threads
-            @round += 1
-            run
-          end
+        # @param used [Boolean] whether the frame was closed or sent, not collected
+        def gone(bytes, round, used:)
+          return if bytes < SMALL
+          @all.add_and_get(-bytes)
+          @fresh.add_and_get(-bytes) if used && round == @round
+        end
+
+        # Called without a lock. A program that keeps many frames runs the collector seldom.
+        def relieve
+          most = [STEP, @all.get / 2].max
+          return if @fresh.get <= most || @fresh.get_and_set(0) <= most # of several threads one
+          @round += 1
+          run
+        end
+
+        # Runs the block; when no descriptor is left it collects and runs the block once more, as
+        # Ruby does for its files.
+        def free_descriptors
+          yield
+        rescue Failed => failed
+          raise unless failed.descriptors?
+          run
+          yield
         end
       end
     end

@@ -1,72 +1,77 @@
 # frozen_string_literal: true
 
 module Godwit
-  module Backend
-    module FFI
-      # What went wrong while a lock was held: an errno, or the class of an error that libzmq has no
-      # errno for. What is raised in the end is built without the lock, since its hints ask the
-      # socket for options.
-      # @private
-      class Failed < StandardError
-        attr_reader :what, :detail, :object
+  module Backend::FFI
+    # A failure while a lock is held: an errno, or the class of an error that has no errno. The
+    # public error is built later without the lock, since its hints ask the socket for options.
+    class Failed < StandardError
+      attr_reader :what, :detail, :object
 
-        # The lock is held by the very call that a trap handler interrupted: see {Lock}.
-        # @param name [String] what is locked
-        def self.in_handler(name)
-          new(BusyError, "a trap handler interrupted a call on this #{name}: start a Thread there")
-        end
+      # @param name [String] what is locked
+      def self.in_handler(name)
+        new(BusyError, "a trap handler interrupted a call on this #{name}: start a Thread there")
+      end
 
-        # @param object what it is about, when not the one that was called
-        def initialize(what, detail = nil, object: nil)
-          @what = what
-          @detail = detail
-          @object = object
-          super("errno #{what}")
+      # @param object what it is about, when not the object that was called
+      def initialize(what, detail = nil, object: nil)
+        @what = what
+        @detail = detail
+        @object = object
+        super("errno #{what}")
+      end
+
+      # Whether no descriptor was left.
+      def descriptors? = what == Errno::EMFILE::Errno || what == Errno::ENFILE::Errno
+    end
+
+    # All public errors of the backend are raised here. Their classes, messages and hints are in
+    # api/errors.yml and lib/godwit/errors.rb.
+    module Failures
+      # Runs the block; a Failed is raised as the public error of this operation. The errno is
+      # kept for a call that a trap handler interrupted. At exit closed contexts end the other
+      # threads quietly.
+      def self.with_error_translation(operation, object, endpoint = nil)
+        errno = ::FFI.errno
+        begin
+          yield
+        rescue Failed => failed
+          if failed.what == ClosedError && ProcessEnd.over? && !Thread.current.equal?(Thread.main)
+            Thread.exit
+          end
+          raise error(failed, operation, object, endpoint), cause: nil
+        ensure
+          Backend::FFI.put_back(errno)
         end
       end
 
-      # The one place that raises. The classes, their messages and hints are in api/errors.yml and
-      # lib/godwit/errors.rb.
-      # @private
-      module Failures
-        module_function
-
-        # Runs the block; what fails in it is raised as the public error of this operation. The
-        # errno is kept for the call that a trap handler has interrupted (keep_errno, without its
-        # block: this is on every path). At the end of the process Ruby kills all threads but the
-        # main one; those that the closing of contexts wakes a little earlier go the same direction,
-        # and nothing is reported of them.
-        def with_error_translation(operation, object, endpoint = nil)
-          errno = ::FFI.errno # an interrupt that comes here finds nothing to put back
-          begin
-            yield
-          rescue Failed => failed
-            if failed.what == ClosedError && ProcessEnd.over? && !Thread.current.equal?(Thread.main)
-              Thread.exit
-            end
-            raise error(failed, operation, object, endpoint), cause: nil
-          ensure
-            FFI.put_back(errno)
-          end
+      def self.error(failed, operation, object, endpoint)
+        object = failed.object || object
+        return ErrorHints.bad_message(failed.detail, operation, object) if failed.what == :message
+        return Errors.build(failed.what, operation, nil, failed.detail) if failed.detail
+        if endpoint.nil? && object.is_a?(Socket)
+          endpoint = object.endpoints.join(", ") unless object.endpoints.empty?
         end
+        hint = ErrorHints.for(failed.what, operation, object, endpoint)
+        Errors.build(failed.what, operation, endpoint, hint)
+      end
+      private_class_method :error
 
-        def raise_for(what, operation, object, endpoint = nil)
-          raise error(Failed.new(what), operation, object, endpoint), cause: nil
-        end
+      private
 
-        def error(failed, operation, object, endpoint)
-          object = failed.object || object
-          return ErrorHints.bad_message(failed.detail, operation, object) if failed.what == :message
-          return Errors.build(failed.what, operation, nil, failed.detail) if failed.detail
-          if endpoint.nil? && object.is_a?(Socket)
-            places = object.endpoints
-            endpoint = places.join(", ") unless places.empty?
-          end
-          Errors.build(
-            failed.what, operation, endpoint,
-            ErrorHints.for(failed.what, operation, object, endpoint)
-          )
-        end
+      # In a class of primitives: the object is self.
+      def with_error_translation(operation, endpoint = nil, &block)
+        Failures.with_error_translation(operation, self, endpoint, &block)
+      end
+
+      def raise_failed(what, operation)
+        with_error_translation(operation) { raise Failed, what }
+      end
+
+      # @return [Boolean] whether there is something to close, in this process
+      def closes?(handle)
+        return false if handle.nil? || (_closed? && handle.forked?)
+        raise_failed(ForkedError, :close) if handle.forked?
+        true
       end
     end
   end

@@ -3,58 +3,51 @@
 require "jruby"
 
 module Godwit
-  module Backend
-    module FFI
-      # On JRuby: poll(2) that Thread#raise, #kill and the like end. IO.select has threads of a pool
-      # look at descriptors such as ours, and who is interrupted there closes what such a thread
-      # still has in hand: the pool's thread then reads a byte from the descriptor that has the
-      # number by now: another object's data or wake-up.
-      # @private
-      class InterruptiblePoll
-        include Java::OrgJruby::RubyThread::Task
+  module Backend::FFI
+    # On JRuby: poll(2) that Thread#raise, #kill and the like end. IO.select has a pool's threads
+    # look at descriptors such as ours. After an interrupt such a thread may read a byte from a
+    # number that belongs to another object by then.
+    class InterruptiblePoll
+      include Java::OrgJruby::RubyThread::Task
 
-        POLLFD = 8 # bytes
-        POLLIN = 1
-        @spare = []
-        @lock = Lock.new
+      POLLFD = 8 # bytes
+      POLLIN = 1
+      @spare = []
+      @lock = Lock.new("poll")
 
-        # @param ios [Array<IO>] at least one
-        # @param seconds [Numeric, nil] nil: for ever
-        # @return [Boolean] whether there is reason to look; false: time is up
-        # @raise [Failed] when no descriptor is left
-        def self.wait(ios, seconds)
-          poll = nil
-          # No interrupt comes before it is known here.
-          @lock.synchronize { poll = @spare.pop || new }
-          poll.wait(ios, seconds)
-        ensure
-          # Its bell stays open: who interrupts a wait may ring it a little later.
-          @lock.synchronize { @spare << poll } if poll
-        end
-
-        def initialize
-          @wakeup = LibC.event_io
-        end
-
-        # One thread at a time. See {.wait}.
-        def wait(ios, seconds)
-          LibC.empty(@wakeup) # of what rang for the wait before
-          polled = [@wakeup, *ios].flat_map { |io| [io.fileno, POLLIN, 0] }
-          @count = polled.size / 3
-          @polled =
-            ::FFI::MemoryPointer.new(@count * POLLFD).put_bytes(0, polled.pack("iss" * @count))
-          @milliseconds = LibC.poll_milliseconds(seconds)
-          ::JRuby.reference(Thread.current).executeTaskBlocking(
-            ::JRuby.runtime.current_context, nil, self
-          ) != 0
-        end
-
-        # What JRuby calls.
-        def run(_context, _data) = LibC.wait_poll(@polled, @count, @milliseconds)
-
-        # What JRuby calls in the thread that interrupts.
-        def wakeup(_thread, _data) = LibC.eventfd_write(@wakeup.fileno, 1)
+      # @param ios [Array<IO>] at least one
+      # @param seconds [Numeric, nil] nil: for ever
+      # @return [Boolean] whether there is reason to look; false: time is up
+      # @raise [Failed] when no descriptor is left
+      def self.wait(ios, seconds)
+        poll = @lock.synchronize { @spare.pop } || new
+        poll.wait(ios, seconds)
+      ensure
+        # Its eventfd stays open: the interrupting thread may write to it a little later.
+        @lock.synchronize { @spare << poll } if poll
       end
+
+      def initialize
+        @wakeup = LibC.event_io
+      end
+
+      # For one thread at a time. See {.wait}.
+      def wait(ios, seconds)
+        LibC.empty(@wakeup) # of a late interrupt of the wait before
+        polled = [@wakeup, *ios].flat_map { |io| [io.fileno, POLLIN, 0] }
+        @count = polled.size / 3
+        @polled = ::FFI::MemoryPointer.new(@count * POLLFD)
+        @polled.put_bytes(0, polled.pack("iss" * @count))
+        @milliseconds = LibC.poll_milliseconds(seconds)
+        thread = ::JRuby.reference(Thread.current)
+        thread.executeTaskBlocking(::JRuby.runtime.current_context, nil, self) != 0
+      end
+
+      # What JRuby calls.
+      def run(_context, _data) = LibC.wait_poll(@polled, @count, @milliseconds)
+
+      # What JRuby calls in the thread that interrupts.
+      def wakeup(_thread, _data) = LibC.eventfd_write(@wakeup.fileno, 1)
     end
   end
 end

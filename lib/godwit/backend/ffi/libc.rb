@@ -1,134 +1,117 @@
 # frozen_string_literal: true
 
 module Godwit
-  module Backend
-    module FFI
-      # The few calls of Linux's libc that Ruby has no method for.
-      # @private
-      module LibC
-        extend ::FFI::Library
+  module Backend::FFI
+    # The few calls of Linux's libc that Ruby has no method for.
+    module LibC
+      extend ::FFI::Library
 
-        ffi_lib ::FFI::Library::LIBC
+      ffi_lib ::FFI::Library::LIBC
 
-        EPOLLIN = 1
-        EPOLLOUT = 4
-        EPOLLET = 1 << 31
-        EPOLL_CTL_ADD = 1
-        EPOLL_CTL_DEL = 2
-        EPOLL_CTL_MOD = 3
-        CLOEXEC = 0o2000000
-        NONBLOCK = 0o4000
-        F_DUPFD_CLOEXEC = 1030
-        SOL_SOCKET = 1
-        SO_TYPE = 3
-        SO_ACCEPTCONN = 30
-        SO_DOMAIN = 39
-        # struct epoll_event is packed on x86-64 alone.
-        EVENT = (::FFI::Platform::ARCH == "x86_64") ? "LQ" : "Lx4Q"
-        EVENT_SIZE = [0, 0].pack(EVENT).bytesize
+      EPOLLIN = 1
+      EPOLLOUT = 4
+      EPOLLET = 1 << 31
+      EPOLL_CTL_ADD = 1
+      EPOLL_CTL_DEL = 2
+      EPOLL_CTL_MOD = 3
+      CLOEXEC = 0o2000000
+      NONBLOCK = 0o4000
+      F_DUPFD_CLOEXEC = 1030
+      SOL_SOCKET = 1
+      SO_TYPE = 3
+      SO_ACCEPTCONN = 30
+      SO_DOMAIN = 39
+      # struct epoll_event is packed on x86-64 alone.
+      EVENT = (::FFI::Platform::ARCH == "x86_64") ? "LQ" : "Lx4Q"
+      EVENT_SIZE = [0, 0].pack(EVENT).bytesize
 
-        attach_function :eventfd, %i[uint int], :int
-        attach_function :eventfd_write, %i[int uint64], :int
-        attach_function :epoll_create1, %i[int], :int
-        attach_function :epoll_ctl, %i[int int int buffer_in], :int
-        attach_function :epoll_wait, %i[int buffer_out int int], :int
-        attach_function :poll, %i[pointer ulong int], :int
-        attach_function :wait_poll, :poll, %i[pointer ulong int], :int, blocking: true
-        attach_function :eventfd_read, %i[int buffer_out], :int
-        attach_function :getsockopt, %i[int int int buffer_out buffer_inout], :int
-        attach_function :fcntl, %i[int int varargs], :int
-        attach_function :dup2, %i[int int], :int
-        attach_function :close, %i[int], :int
-        attach_function :mmap, %i[pointer size_t int int int long], :pointer
-        attach_function :madvise, %i[pointer size_t int], :int
-        attach_function :__errno_location, [], :pointer
-        attach_function :memcpy, %i[pointer buffer_in size_t], :pointer
+      {
+        eventfd: %i[uint int], eventfd_read: %i[int buffer_out], eventfd_write: %i[int uint64],
+        epoll_create1: %i[int], epoll_ctl: %i[int int int buffer_in],
+        epoll_wait: %i[int buffer_out int int], poll: %i[pointer ulong int],
+        getsockopt: %i[int int int buffer_out buffer_inout], fcntl: %i[int int varargs],
+        close: %i[int]
+      }.each { |name, arguments| attach_function name, arguments, :int }
+      attach_function :wait_poll, :poll, %i[pointer ulong int], :int, blocking: true
+      attach_function :__errno_location, [], :pointer
+      attach_function :memcpy, %i[pointer buffer_in size_t], :pointer
 
-        class << self
-          # @return [IO] over a new eventfd, which it closes
-          # @raise [Failed]
-          def event_io
-            io_of(eventfd(0, CLOEXEC | NONBLOCK))
-          end
+      class << self
+        # @return [IO] over a new eventfd, which it closes
+        # @raise [Failed]
+        def event_io = io_of(eventfd(0, CLOEXEC | NONBLOCK))
 
-          # @return [IO] over a new epoll descriptor, which it closes
-          def epoll_io
-            io_of(epoll_create1(CLOEXEC))
-          end
+        # @return [IO] over a new epoll descriptor, which it closes
+        # @raise [Failed]
+        def epoll_io = io_of(epoll_create1(CLOEXEC))
 
-          LONGEST = 1_000_000 # seconds that one poll waits
+        LONGEST = 1_000_000 # seconds that one poll waits
 
-          # @param seconds [Numeric, nil] nil: for ever
-          # @return [Integer]
-          def poll_milliseconds(seconds) = seconds ? ([seconds, LONGEST].min * 1000).ceil : -1
+        # @param seconds [Numeric, nil] nil: for ever
+        # @return [Integer]
+        def poll_milliseconds(seconds) = seconds ? ([seconds, LONGEST].min * 1000).ceil : -1
 
-          # Takes what was written to an eventfd. Not by read_nonblock, which asks a fiber
-          # scheduler, and that may run other fibers.
-          def empty(io)
-            @counter ||= ::FFI::MemoryPointer.new(8)
-            eventfd_read(io.fileno, @counter)
-          end
+        # Takes what was written to an eventfd. (IO#read_nonblock asks a fiber scheduler, which may
+        # run other fibers.)
+        def empty(io)
+          @counter ||= ::FFI::MemoryPointer.new(8)
+          eventfd_read(io.fileno, @counter)
+        end
 
-          # @return [Integer] of <fcntl.h>
-          def flags(fd)
-            fcntl(fd, Fcntl::F_GETFL).tap { |flags| raise Failed, ::FFI.errno if flags < 0 }
-          end
+        # @return [Integer] of <fcntl.h>
+        def flags(fd)
+          fcntl(fd, Fcntl::F_GETFL).tap { |flags| raise Failed, ::FFI.errno if flags < 0 }
+        end
 
-          # A duplicate that does not block.
-          # @return [Integer]
-          # @raise [Failed]
-          def duplicate(fd)
-            copy = fcntl(fd, F_DUPFD_CLOEXEC, :int, 0)
-            raise Failed, ::FFI.errno if copy < 0
-            fcntl(copy, Fcntl::F_SETFL, :int, flags(copy) | NONBLOCK)
-            copy
-          end
+        # A duplicate that does not block.
+        # @return [Integer]
+        # @raise [Failed]
+        def duplicate(fd)
+          copy = fcntl(fd, F_DUPFD_CLOEXEC, :int, 0)
+          raise Failed, ::FFI.errno if copy < 0
+          fcntl(copy, Fcntl::F_SETFL, :int, flags(copy) | NONBLOCK)
+          copy
+        end
 
-          # What poll says of one descriptor at once.
-          # @return [Integer] its bits
-          def look(fd, events)
-            entry = ::FFI::MemoryPointer.new(8).put_bytes(0, [fd, events, 0].pack("iss"))
-            poll(entry, 1, 0)
-            entry.get_int16(6)
-          end
+        # @return [Integer] poll's bits of one descriptor, at once
+        def look(fd, events)
+          entry = ::FFI::MemoryPointer.new(8).put_bytes(0, [fd, events, 0].pack("iss"))
+          poll(entry, 1, 0)
+          entry.get_int16(6)
+        end
 
-          # @return [Integer, nil] a socket's option of SOL_SOCKET, nil when it is no open socket
-          def socket_option(fd, option)
-            value = ::FFI::MemoryPointer.new(:int)
-            if getsockopt(
-              fd, SOL_SOCKET, option, value, ::FFI::MemoryPointer.new(:int).write_int(value.size)
-            ).zero?
-              value.read_int
-            end
-          end
+        # @return [Integer, nil] a socket's option of SOL_SOCKET, nil when it is no open socket
+        def socket_option(fd, option)
+          value = ::FFI::MemoryPointer.new(:int)
+          size = ::FFI::MemoryPointer.new(:int).write_int(value.size)
+          value.read_int if getsockopt(fd, SOL_SOCKET, option, value, size).zero?
+        end
 
-          # Has the epoll watch a descriptor.
-          def watch(epoll, fd, events, operation: EPOLL_CTL_ADD, data: 0)
-            if epoll_ctl(epoll.fileno, operation, fd, [events, data].pack(EVENT)) != 0
-              raise Failed, ::FFI.errno
-            end
-          end
+        # Has the epoll watch a descriptor.
+        # @raise [Failed]
+        def watch(epoll, fd, events, operation: EPOLL_CTL_ADD, data: 0)
+          code = epoll_ctl(epoll.fileno, operation, fd, [events, data].pack(EVENT))
+          raise Failed, ::FFI.errno if code != 0
+        end
 
-          # Whether so many descriptors are to be had: out of them libzmq aborts the process. So
-          # look before it leaps.
-          # @raise [Failed]
-          def check_descriptors(needed)
-            fds = []
-            needed.times do
-              fd = eventfd(0, CLOEXEC)
-              raise Failed, ::FFI.errno if fd < 0
-              fds << fd
-            end
-          ensure
-            fds.each { |fd| close(fd) }
-          end
-
-          private
-
-          def io_of(fd)
+        # Without a descriptor left libzmq would abort the process.
+        # @raise [Failed] when so many descriptors are not to be had
+        def check_descriptors(needed)
+          fds = []
+          needed.times do
+            fd = eventfd(0, CLOEXEC)
             raise Failed, ::FFI.errno if fd < 0
-            IO.for_fd(fd)
+            fds << fd
           end
+        ensure
+          fds.each { |fd| close(fd) }
+        end
+
+        private
+
+        def io_of(fd)
+          raise Failed, ::FFI.errno if fd < 0
+          IO.for_fd(fd)
         end
       end
     end

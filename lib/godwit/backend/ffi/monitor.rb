@@ -1,145 +1,128 @@
 # frozen_string_literal: true
 
 module Godwit
-  module Backend
-    module FFI
-      # The queue of one Monitor, guarded by its socket's lock.
-      # @private
-      class MonitorQueue
-        attr_reader :dropped
+  module Backend::FFI
+    # The queue of one Monitor. Its socket's lock guards it.
+    class MonitorQueue
+      attr_reader :dropped
 
-        def initialize(wanted, limit)
-          @wanted = wanted
-          @limit = limit
-          @events = []
-          @dropped = 0
-          @attached = true
+      def initialize(socket, wanted, limit)
+        @socket = socket
+        @wanted = wanted
+        @limit = limit
+        @events = []
+        @dropped = 0
+        @attached = true
+      end
+
+      # A full queue drops its oldest event: recent events matter more.
+      def put(event, values, *endpoints)
+        return unless @wanted.anybits?(event)
+        endpoints = endpoints.map { |one| one&.dup&.force_encoding(Encoding::UTF_8) }
+        @events << [event, values, *endpoints]
+        return if @limit.zero? || @events.size <= @limit
+        @events.shift
+        @dropped += 1
+      end
+
+      def take = @events.shift
+
+      def empty? = @events.empty?
+
+      def attached? = @attached
+
+      def detach
+        @attached = false
+      end
+
+      # The Monitor was closed or collected.
+      def collected
+        detach
+        return if @socket.forked?
+        @socket.locked do
+          @events.clear
+          @socket.monitor_pump&.remove(self)
+          @socket.monitor_waiters.wake
+          @socket.leave_monitor if @socket.state == :open
         end
-
-        # The oldest makes room, as what is going on now matters more.
-        def put(event, values, local, remote)
-          return unless @wanted.anybits?(event)
-          @events << [
-            event, values,
-            *[local, remote].map { |endpoint| endpoint&.dup&.force_encoding(Encoding::UTF_8) }
-          ]
-          return if @limit.zero? || @events.size <= @limit
-          @events.shift
-          @dropped += 1
-        end
-
-        def take = @events.shift
-
-        def empty? = @events.empty?
-
-        def clear = @events.clear
-
-        def attached? = @attached
-
-        def detach
-          @attached = false
-        end
+      rescue Failed # a trap handler interrupted a call on the socket
+        nil
       end
     end
-  end
 
-  # The primitives of a monitor over FFI; the rest is in lib/godwit/monitor.rb.
-  class Monitor
-    private
+    # The primitives of a monitor.
+    module MonitorPrimitives
+      include Failures
 
-    def _open(socket, events, limit)
-      raise "this monitor is open already" if @queue
-      handle = Socket::FFIPrimitives.handle_of(socket)
-      Backend::FFI::Failures.with_error_translation(:monitor, socket) do
-        raise Backend::FFI::Failed, ClosedError unless handle
-        handle.use do
-          handle.listen(Backend::FFI::MonitorPump.all)
-          @queue = Backend::FFI::MonitorQueue.new(events, limit)
-          handle.monitor_pump.add(@queue)
+      private
+
+      def _open(socket, events, limit)
+        raise "this monitor is open already" if @queue
+        handle = Backend::FFI.handle_of(socket)
+        Failures.with_error_translation(:monitor, socket) do
+          raise Failed, ClosedError unless handle
+          handle.use do
+            handle.listen
+            @queue = MonitorQueue.new(handle, events, limit)
+            handle.monitor_pump.add(@queue)
+          end
         end
+        @handle = handle
+        ObjectSpace.define_finalizer(self, ProcessEnd.finalizer(@queue))
+        self
       end
-      @handle = handle
-      ObjectSpace.define_finalizer(self, Monitor.__send__(:finalizer, @queue, handle))
-      self
-    end
 
-    # It hands over and never waits, and does not hold the Monitor.
-    def self.finalizer(queue, handle)
-      Backend::FFI::ProcessEnd.finalizer(Backend::FFI::MonitorEnd.new(queue, handle))
-    end
-    private_class_method :finalizer
-
-    # [event, values, local endpoint, remote endpoint or nil], or nil when time is up. What came
-    # before the socket's close is handed out first.
-    def _next(timeout)
-      deadline = Backend::FFI::Clock.deadline(timeout)
-      Backend::FFI::Failures.with_error_translation(:next_event, self) do
-        raise Backend::FFI::Failed, ClosedError if !@queue || @closed
-        begin
+      # Events from before the socket's close come first.
+      # @return [Array, nil] event, values, local and remote endpoint; nil when time is up
+      def _next(timeout)
+        deadline = Clock.deadline(timeout)
+        with_error_translation(:next_event) do
+          raise Failed, ClosedError if !@queue || @closed
           outcome = @handle.attempt(deadline, 0, @handle.monitor_waiters, in_proxy: true) do
-            raise Backend::FFI::Failed, ClosedError if @closed
+            raise Failed, ClosedError if @closed
             @handle.monitor_pump&.drain if @queue.empty? && @queue.attached?
             event = @queue.take
-            raise Backend::FFI::Failed, ClosedError unless event || @queue.attached?
-            event || Backend::FFI::AGAIN
+            raise Failed, ClosedError unless event || @queue.attached?
+            event || AGAIN
           end
-          Backend::FFI::AGAIN.equal?(outcome) ? nil : outcome
-        rescue Backend::FFI::Failed => failed
-          raise if failed.what != ClosedError || @closed
+          AGAIN.equal?(outcome) ? nil : outcome
+        rescue Failed => failed
+          raise if failed.what != ClosedError || @closed || !@queue
           @handle.locked { @queue.take } || raise
         end
       end
-    end
 
-    def _close
-      return if !@queue || @closed
-      Backend::FFI::Failures.raise_for(ForkedError, :close, self) if @handle.forked?
-      @closed = true
-      Backend::FFI.keep_errno { Backend::FFI::MonitorEnd.new(@queue, @handle).collected }
-      nil
-    end
+      def _close
+        return if !@queue || @closed
+        raise_failed(ForkedError, :close) if @handle.forked?
+        @closed = true
+        with_error_translation(:close) { @queue.collected }
+        nil
+      end
 
-    def _closed? = !@queue || !@queue.attached?
+      def _closed? = !@queue || !@queue.attached?
 
-    def _waiters = @handle ? @handle.monitor_waiters.size : 0
+      def _waiters = @handle ? @handle.monitor_waiters.size : 0
 
-    def _dropped = @queue ? @queue.dropped : 0
+      def _dropped = @queue ? @queue.dropped : 0
 
-    # Has libzmq tell of the pipes of each connection; true: it will. nil where it has no such
-    # thing.
-    def _pipes_stats
-      Backend::FFI::Failures.with_error_translation(:pipes_stats, self) do
-        raise Backend::FFI::Failed, ClosedError if _closed?
-        @handle.use do
-          next unless Backend::FFI::Drafts.found?(:zmq_socket_monitor_pipes_stats)
-          code = Backend::FFI::Drafts.zmq_socket_monitor_pipes_stats(@handle.zmq)
-          error = ::FFI.errno
-          @handle.settle
-          raise Backend::FFI::Failed, error if code != 0 && error != Backend::FFI::EAGAIN
-          code.zero?
+      # Has libzmq report the pipes of each connection.
+      # @return [Boolean, nil] whether it will; nil: this libzmq cannot
+      def _pipes_stats
+        with_error_translation(:pipes_stats) do
+          raise Failed, ClosedError if _closed?
+          @handle.use do
+            next unless Drafts.found?(:zmq_socket_monitor_pipes_stats)
+            code = Zmq.result(Drafts.zmq_socket_monitor_pipes_stats(@handle.zmq))
+            raise Failed, -code if code < 0 && code != -EAGAIN
+            code.zero?
+          end
         end
       end
     end
   end
 
-  module Backend
-    module FFI
-      # Takes a Monitor's queue out of its socket.
-      # @private
-      MonitorEnd = Struct.new(:queue, :handle) do
-        def collected
-          return if handle.forked?
-          handle.locked do
-            queue.detach
-            queue.clear
-            handle.monitor_pump&.remove(queue)
-            handle.monitor_waiters.wake
-            handle.leave_feed if handle.state == :open
-          end
-        rescue Failed # a trap handler within a call on the socket
-          queue.detach
-        end
-      end
-    end
+  class Monitor
+    include Backend::FFI::MonitorPrimitives
   end
 end

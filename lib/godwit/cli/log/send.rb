@@ -10,106 +10,76 @@ module Godwit
 
         # What --level takes.
         LEVELS = %w[debug info warn error fatal unknown].freeze
-        # What a value of --payload is when it is no text.
+        # Values of --payload that are no text.
         LITERAL = /\A(?:-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null)\z/
-        # A line without end is no reason to fill the memory.
+        # Bytes; a longer line is sent as several records, so that it does not fill the memory.
         LONGEST_LINE = 1 << 20
         private_constant :LITERAL, :LONGEST_LINE
 
         private
 
-        def define(options)
-          @level = "info"
-          @tags = []
-          @payload = {}
-          @patience = 5
-          options.on("--level LEVEL", "#{LEVELS.join(", ")}; info unless told") do |level|
-            @level = known_level(level.downcase)
-          end
-          options.on("--prog NAME", "the record's program; the user's name unless told") do |name|
-            @prog = text(name)
-          end
-          options.on("--host NAME", "the record's host; this machine's name unless told") do |name|
-            @host = text(name)
-          end
-          options.on("--tag TAG", "any number of times") { |tag| @tags << text(tag) }
-          options.on(
-            "--payload KEY=VALUE",
-            "any number of times; numbers, true, false and null are what they are in JSON"
-          ) { |pair| add_payload(text(pair)) }
-          options.on(
-            "--timeout SECONDS", Float,
-            "how long the other side may make the records wait; 5 unless told"
-          ) { |seconds| @patience = not_negative(seconds, "--timeout") }
-          options.on(
-            "--durable DIR", "keeps them in DIR until `log serve --durable-in` has written them"
-          ) { |dir| @durable = dir }
-          define_keys(options, clients: false)
-          options.separator ""
-          options.separator "Without MESSAGE it reads standard input, as fast as the other side " \
-            "takes it. The status is"
-          options.separator "#{EXIT[:failed]} when a record could not be handed over."
-          options.separator ""
+        def define(parser)
+          parser.on("--level LEVEL", "#{LEVELS.join(", ")} (info)") { |name| level(name) }
+          parser.on("--prog NAME", "the program; default: the user's name") { |name| text(name) }
+          parser.on("--host NAME", "the host; default: this machine's name") { |name| text(name) }
+          list_option(parser, "--tag TAG", "may be repeated") { |tag| text(tag) }
+          list_option(parser, "--payload KEY=VALUE", "may be repeated; numbers, true, false and " \
+            "null are what they are in JSON") { |pair| payload(text(pair)) }
+          seconds_option(parser, "--timeout", "how long the other side may delay the records (5)")
+          parser.on("--durable DIR", "keeps them in DIR until `log serve --durable-in` wrote them")
+          define_keys(parser, clients: false)
+          parser.separator <<~TEXT
+
+            Without MESSAGE it reads standard input, as fast as the other side takes it. The
+            status is #{EXIT[:failed]} when a record could not be handed over.
+
+          TEXT
         end
 
         def call(arguments)
-          target = endpoint(arguments.first(1))
-          load_library
-          log =
-            Godwit::Logger.new(
-              target, level: 0, progname: @prog || ENV["USER"] || "shell", linger: @patience,
-              **settings
-            )
-          log.tagged(*@tags) { write(log, arguments.drop(1)) }
-          log.close # which tells what could not be sent
+          target = endpoint(arguments)
+          require "godwit"
+          @patience = options.fetch(:timeout, PATIENCE)
+          log = Logger.new(target, level: 0,
+            progname: options[:prog] || ENV["USER"] || "shell", linger: @patience, overflow: :block,
+            block_timeout: @patience, **options.slice(:host, :durable), **client_security)
+          log.tagged(*options[:tag]) { write(log, arguments.drop(1)) }
+          log.close # which prints what could not be sent
           all_sent?(log.stats) ? EXIT[:ok] : EXIT[:failed]
         ensure
           log&.close
         end
 
-        # What a durable writer had to say does not matter once all is acknowledged.
+        # A durable writer's last error does not matter once all is acknowledged.
         def all_sent?(stats)
-          stats.dropped.zero? && stats.queued.zero? && (@durable || stats.last_error.nil?)
-        end
-
-        def known_level(level)
-          unless LEVELS.include?(level)
-            raise UsageError, "--level takes #{LEVELS.join(", ")}: got #{level.inspect}"
-          end
-          level
-        end
-
-        def settings
-          {
-            overflow: :block, block_timeout: @patience, host: @host, durable: @durable,
-            **client_security
-          }.compact
+          stats.dropped.zero? && stats.queued.zero? && (options[:durable] || stats.last_error.nil?)
         end
 
         def write(log, words)
+          level = options.fetch(:level, "info")
+          payload = options.fetch(:payload, []).to_h
           if words.any?
-            return log.public_send(@level, words.map { |word| text(word) }.join(" "), **@payload)
+            return log.public_send(level, words.map { |word| text(word) }.join(" "), **payload)
           end
           $stdin.each_line(LONGEST_LINE, chomp: true) do |line|
-            log.public_send(@level, line, **@payload)
-            if log.stats.dropped.positive?
-              break(
-                warn(
-                  "godwit: nothing was taken for #{@patience} s, so the rest of the input is not " \
-                  "read"
-                )
-              )
-            end
+            log.public_send(level, line, **payload)
+            next unless log.stats.dropped.positive?
+            warn "godwit: no record was taken for #{@patience} s; the rest of the input is not read"
+            break
           end
         end
 
-        def add_payload(pair)
-          key, equal, value = pair.partition("=")
-          if equal.empty? || key.empty?
-            raise UsageError, "--payload takes KEY=VALUE: got #{pair.inspect}"
-          end
+        def level(name)
+          level = name.downcase
+          return level if LEVELS.include?(level)
+          raise UsageError, "--level takes #{LEVELS.join(", ")}: got #{level.inspect}"
+        end
+
+        def payload(pair)
+          key, value = pair.split("=", 2)
+          raise UsageError, "--payload takes KEY=VALUE: got #{pair.inspect}" if !value || key.empty?
           require "json"
-          @payload[key.to_sym] = value.match?(LITERAL) ? JSON.parse(value) : value
+          [key.to_sym, value.match?(LITERAL) ? JSON.parse(value) : value]
         end
       end
     end

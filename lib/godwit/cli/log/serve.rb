@@ -1,186 +1,188 @@
 # frozen_string_literal: true
 
-require_relative "output"
 require_relative "service"
 
 module Godwit
   module CLI
     class Log
-      # `godwit log serve`: takes records, writes them to a file, hands them on to those who tail.
+      # `godwit log serve`: takes records, writes them to a file, hands them on to `log tail`.
       class Serve < Part
         summary "Takes records, writes them to a file, hands them on to `log tail`."
         usage "log serve --in ENDPOINT [--out ENDPOINT] [--file FILE] [options]"
 
         ROTATIONS = {"daily" => :daily, "weekly" => :weekly, "monthly" => :monthly}.freeze
-        # Where records of durable writers join the others, once they are in the file.
+        # Through it the receiver sends records to the broadcaster after it has written them.
         FORWARDED = "inproc://godwit-log-durable"
         private_constant :ROTATIONS, :FORWARDED
 
         private
 
-        def define(options)
-          define_sides(options)
-          define_file(options)
-          define_bounds(options)
-          define_keys(options, server: true)
-          options.on("--verbose", "tells who comes and goes, and what is no record") do
-            @verbose = true
-          end
-          options.separator ""
-          options.separator "An empty host is 127.0.0.1: to take records from the network say " \
-            "tcp://*:7000. SIGTERM and Ctrl-C end it,"
-          options.separator "with what was received written; SIGHUP opens the file anew."
-          options.separator ""
+        def define(parser)
+          define_endpoints(parser)
+          define_file(parser)
+          define_bounds(parser)
+          define_keys(parser, server: true)
+          parser.on("--verbose", "prints connections, disconnections and foreign messages")
+          parser.separator <<~TEXT
+
+            An empty host is 127.0.0.1: to take records from the network type tcp://*:7000. SIGTERM
+            and Ctrl-C end it after it has written what it received. SIGHUP reopens the file.
+
+          TEXT
         end
 
-        def define_sides(options)
-          options.on(
-            "--in ENDPOINT", "where writers send to (Godwit::Logger.new); any number of times"
-          ) { |input| (@in ||= []) << Endpoint.expand(input) }
-          options.on("--out ENDPOINT", "where `log tail` listens") do |output|
-            @out = Endpoint.expand(output)
-          end
-          options.on(
-            "--control ENDPOINT",
-            "where `log stats` and `log tail --last` ask; one port above --out unless told"
-          ) { |control| @control = Endpoint.expand(control) }
-          options.on("--no-control", "answers nobody") { @no_control = true }
-          options.on(
-            "--durable-in ENDPOINT", "where writers with `durable:` send to; needs --file"
-          ) { |input| @durable_in = Endpoint.expand(input) }
-          options.on(
-            "--last N", OptionParser::DecimalInteger,
-            "how many records it keeps for `log tail --last`; 1000 unless told"
-          ) { |count| @last = not_negative(count, "--last") }
+        def define_endpoints(parser)
+          list_option(parser, "--in ENDPOINT", "where writers (Godwit::Logger.new) connect; may be",
+            "repeated") { |input| Endpoint.expand(input) }
+          endpoint_option(parser, "--out", "where `log tail` connects")
+          endpoint_option(parser, "--control",
+            "where `log stats` and `log tail --last` ask; default: one port above --out")
+          parser.on("--no-control", "answers no questions")
+          endpoint_option(parser, "--durable-in", "for writers with `durable:`; needs --file")
+          parser.on("--last N", OptionParser::DecimalInteger,
+            "records kept for `log tail --last` (1000)") { |count| not_negative(count, "--last") }
         end
 
-        def define_file(options)
-          options.on(
-            "--file FILE",
-            "writes each record as the line that Ruby's Logger writes; - is standard output"
-          ) { |path| @file = path }
-          options.on(
-            "--format FORM", %w[plain json],
+        def define_file(parser)
+          parser.on("--file FILE",
+            "writes each record as the line that Ruby's Logger writes; - is standard output")
+          parser.on("--format FORM", %w[plain json],
             "plain: Ruby's line, without host, writer, number, thread, tags, payload and error;",
-            "json: an object on a line, with all of them"
-          ) { |form| @form = form.to_sym }
-          options.on("--rotate WHEN", "daily, weekly, monthly, or a size: 10M") do |text|
-            @rotate = rotation(text)
-          end
-          options.on(
-            "--keep N", OptionParser::DecimalInteger, "keeps so many old files; all unless told"
-          ) { |count| @keep = positive(count, "--keep") }
-          options.on("--gzip", "packs old files") { @gzip = true }
-          options.on("--fsync", "has each batch on the disk before it is acknowledged") do
-            @fsync = true
-          end
+            "json: an object on a line, with all of them")
+          parser.on("--rotate WHEN", "daily, weekly, monthly, or a size: 10M") { |w| rotation(w) }
+          count_option(parser, "--keep", "keeps N old files; default: all")
+          parser.on("--gzip", "compresses old files")
+          parser.on("--fsync", "has each batch on the disk before it is acknowledged")
         end
 
-        def define_bounds(options)
-          options.on(
-            "--max-frame SIZE",
-            "what --in takes in one frame (256k); a writer that sends more is disconnected"
-          ) { |text| @max_frame = size(text, "--max-frame") }
-          options.on(
-            "--in-bytes SIZE",
-            "what waits of each writer while the file is busy (64M); then the writer waits"
-          ) { |text| @in_bytes = size(text, "--in-bytes") }
-          options.on(
-            "--out-bytes SIZE",
-            "what waits for tails that do not read, in frames over 4k (64M); then such records",
-            "are skipped, which `log stats` counts"
-          ) { |text| @out_bytes = size(text, "--out-bytes") }
-          options.on(
-            "--answer-bytes SIZE",
-            "what waits for one that asks --control and does not read (64M); then it gets",
-            "no answer, which `log stats` counts"
-          ) { |text| @answer_bytes = size(text, "--answer-bytes") }
+        def define_bounds(parser)
+          size_option(parser, "--max-frame",
+            "the largest frame that --in takes (256k); a writer that sends more is disconnected")
+          size_option(parser, "--in-bytes",
+            "what may wait of each writer while the file is busy (64M); then the writer waits")
+          size_option(parser, "--out-bytes", "what may wait for slow tails, in frames over 4k",
+            "(64M); then such records are skipped, which `log stats` counts")
+          size_option(parser, "--answer-bytes", "what may wait for a --control client that does",
+            "not read (64M); then it gets no answer, which `log stats` counts")
         end
 
         def call(arguments)
           no_arguments(arguments)
-          check_choice
-          load_library
-          Service.new(verbose: @verbose).run { |signals| build(server_security, signals) }
+          check_options
+          require "godwit"
+          Service.new(options[:verbose]).run { |signals| build(server_security, signals) }
         end
 
-        # @return [Array(Logger::Broadcaster, Logger::Sink, Logger::Receiver)]
         def build(security, signals)
-          file = open_file(signals) if @file
-          if @durable_in
-            receiver =
-              Godwit::Logger::Receiver.new(
-                @durable_in, file, forward: FORWARDED, **security
-              )
+          file = open_file(signals) if options[:file]
+          if options[:durable_in]
+            receiver = Logger::Receiver.new(options[:durable_in], file,
+              forward: FORWARDED, **security)
           end
-          inputs = [*@in, *(FORWARDED if receiver)]
-          [
-            Godwit::Logger::Broadcaster.new(
-              inputs, @out, control: control, last: @last || 1000,
-              sink: receiver ? receiver.sink : file,
-              on_foreign: (method(:tell_foreign) if @verbose), **bounds, **security
-            ),
-            file,
-            receiver
-          ]
+          bounds = options.slice(:last, :in_bytes, :out_bytes, :answer_bytes)
+          bounds[:max_message_size] = options[:max_frame] if options[:max_frame]
+          broadcaster = Logger::Broadcaster.new([*options[:in], *(FORWARDED if receiver)],
+            options[:out], control: control, sink: receiver ? receiver.sink : file,
+            on_foreign: (method(:print_foreign) if options[:verbose]), **bounds, **security)
+          [broadcaster, file, receiver]
         rescue
           receiver&.close
           file.close if file.respond_to?(:close)
           raise
         end
 
-        def bounds
-          {
-            max_message_size: @max_frame, in_bytes: @in_bytes, out_bytes: @out_bytes,
-            answer_bytes: @answer_bytes
-          }.compact
-        end
-
         def open_file(signals)
-          json = :json if @form == :json
-          return Output.new(io, json) { |error| signals << error } if @file == "-"
-          Godwit::Logger::Sink.new(
-            @file, rotate: @rotate, keep: @keep, gzip: @gzip || false, fsync: @fsync || false,
-            format: json
-          )
+          json = :json if options[:format] == "json"
+          return Output.new(io, json) { |error| signals << error } if options[:file] == "-"
+          Logger::Sink.new(options[:file],
+            format: json, **options.slice(:rotate, :keep, :gzip, :fsync))
         end
 
         def control
-          return if @no_control
-          @control ||
-            (
-              @out &&
-                (
-                  next_port(@out) ||
-                    @out[%r{\A(?:tcp|wss?)://.*:(?=[*0]\z)}]&.then { |start| "#{start}*" }
-                )
-            )
+          out = options[:out]
+          return if options.key?(:no_control)
+          return options[:control] if options[:control] || out.nil?
+          next_port(out) || out[%r{\A(?:tcp|wss?)://.*:(?=[*0]\z)}]&.then { |start| "#{start}*" }
         end
 
-        def check_choice
-          raise UsageError, "log serve needs --in ENDPOINT" unless @in || @durable_in
-          unless @out || @file
-            raise UsageError, "log serve needs --out ENDPOINT, --file FILE, or both"
+        def check_options
+          file = options[:file]
+          raise UsageError, "log serve needs --in ENDPOINT" unless any?(:in, :durable_in)
+          raise UsageError, "log serve needs --out ENDPOINT or --file FILE" unless any?(:out, :file)
+          raise UsageError, "--durable-in needs --file FILE" if any?(:durable_in) && !file
+          if file == "-" && any?(:durable_in, :rotate, :keep, :gzip, :fsync)
+            raise UsageError, "--file - is standard output: --durable-in, --rotate, --keep, " \
+              "--gzip and --fsync need a file"
           end
-          raise UsageError, "--durable-in needs --file FILE" if @durable_in && !@file
-          if @file == "-" && (@durable_in || @rotate || @keep || @gzip || @fsync)
-            raise UsageError,
-              "--file - is standard output: --durable-in, --rotate, --keep, --gzip and " \
-              "--fsync need a file"
-          end
-          if !@file && (@rotate || @keep || @gzip || @fsync || @form)
+          if !file && any?(:rotate, :keep, :gzip, :fsync, :format)
             raise UsageError, "--rotate, --keep, --gzip, --fsync and --format need --file FILE"
           end
-          raise UsageError, "--keep and --gzip need --rotate" if !@rotate && (@keep || @gzip)
+          return if any?(:rotate)
+          raise UsageError, "--keep and --gzip need --rotate" if any?(:keep, :gzip)
         end
 
+        def any?(*names) = options.values_at(*names).any?
+
         def rotation(text)
-          ROTATIONS.fetch(text) do
-            bytes(text) or
-              raise UsageError,
-                "--rotate takes daily, weekly, monthly, or a size such as 10M (k, M, G): " \
-                "got #{text.inspect}"
+          ROTATIONS[text] || bytes(text) or
+            raise UsageError, "--rotate takes daily, weekly, monthly, or a size such as 10M " \
+              "(k, M, G): got #{text.inspect}"
+        end
+      end
+
+      # Standard output as a broadcaster's sink, for `log serve --file -`.
+      # @private
+      class Output
+        PIPE_BUF = 4096 # bytes that a pipe takes whole or not at all
+
+        # @param form [:json, nil] nil: the lines of a file
+        # @yield when the reader of the output has closed it
+        def initialize(io, form = nil, &closed)
+          require_relative "../../logger/lines"
+          @io = io
+          @form = form
+          @closed = closed
+          @terminal = io.tty?
+          @written = 0
+        end
+
+        # @return [Integer] records written
+        attr_reader :written
+
+        # @return [Float] seconds at the end; a blocked pipe must not delay the process's exit
+        def patience = 0.4
+
+        def path = "standard output"
+
+        # @raise [SystemCallError] as IO#syswrite
+        def write(records)
+          lines = records.map { |record| line(record) }
+          index = 0
+          while index < lines.size
+            count, bytes = Logger.const_get(:Lines).part(lines, index, PIPE_BUF)
+            text = lines[index, count].join
+            index += count
+            done = 0
+            # syswrite leaves nothing in Ruby's buffer.
+            done += @io.syswrite(text.byteslice(done..)) while done < bytes
+            @written += count
           end
+        rescue Errno::EPIPE => error
+          @closed.call(error)
+          raise
+        end
+
+        # Standard output has no path to reopen.
+        def reopen = nil
+
+        private
+
+        # Escaped for a terminal. A record that cannot be formatted must not hold up the others.
+        def line(record)
+          text = (@form == :json) ? "#{record.to_json}\n" : record.to_s
+          (@terminal ? Logger::View.escape(text.scrub, lines: true) : text).b
+        rescue
+          "#{record.inspect}\n".b
         end
       end
     end

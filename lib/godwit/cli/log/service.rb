@@ -3,28 +3,28 @@
 module Godwit
   module CLI
     class Log
-      # A broadcaster and its file as a process: says where it listens, obeys signals, ends with
-      # what was received written.
+      # Runs a broadcaster and its file as a process: prints its endpoints, obeys signals, and
+      # writes what was received before it ends.
       # @private
       class Service
         SIGNALS = %w[INT TERM HUP].freeze
 
-        # @param verbose [Boolean] whether to tell who comes and goes
-        def initialize(verbose: false)
+        # @param verbose [Boolean] whether to print connections and disconnections
+        def initialize(verbose)
           @verbose = verbose
           @signals = Thread::Queue.new # a trap handler may push to it
         end
 
-        # @yieldparam signals [Thread::Queue] takes an error that ends it
-        # @yieldreturn [Array(Logger::Broadcaster, Logger::Sink, Logger::Receiver)] the last two may
-        #   be nil
+        # @yieldparam signals [Thread::Queue] an error in it ends the process
+        # @yieldreturn [Array] the broadcaster, and its sink and receiver or nil
         # @return [Integer] exit status
         def run
           before = SIGNALS.to_h { |name| [name, trap(name) { @signals << name }] }
           @broadcaster, @file, @receiver = yield @signals
           watch if @verbose
           @broadcaster.start
-          tell("godwit: #{where}", "READY=1")
+          warn "godwit: #{where}"
+          notify("READY=1")
           word = obey
           return EXIT[:failed] unless finish
           (word == "INT") ? EXIT[:interrupted] : EXIT[:ok]
@@ -48,7 +48,7 @@ module Godwit
           waiter.kill
         end
 
-        # It ends by itself only when something is wrong.
+        # The broadcaster ends by itself only after an error.
         def wait
           @broadcaster.wait
           @signals << StateError.new("the broadcaster has ended", operation: :log)
@@ -59,7 +59,7 @@ module Godwit
         def reopen
           @file&.reopen
         rescue Error => error
-          warn "godwit: #{error.message}; the old file is written to"
+          warn "godwit: #{error.message}; it keeps writing to the old file"
         end
 
         # @return [Boolean] whether the file has all that was received
@@ -69,26 +69,20 @@ module Godwit
           @broadcaster.close
           statistics = @broadcaster.statistics(writers: 0)
           failed, error = (statistics["sink"] || {}).values_at("failed", "error")
-          failed = failed.to_i
-          line =
-            Godwit::Logger::Summary.new.line(
-              received: statistics["records"] + statistics["plain"], lost: statistics["lost"],
-              writers: statistics["writers"], foreign: statistics["foreign"]
-            )
-          line += " · #{Godwit::Logger::Summary.number(failed)} not written" if failed.positive?
-          warn line
+          counts = %i[lost writers foreign].to_h { |name| [name, statistics[name.to_s]] }
+          received = statistics["records"] + statistics["plain"]
+          line = Logger::Summary.new.line(received: received, **counts)
+          more = " · #{Logger::Summary.number(failed)} not written" if failed.to_i.positive?
+          warn "#{line}#{more}"
           error.nil?
         end
 
         def where
-          sides = {
+          {
             "in" => @broadcaster.input.grep_v(/\Ainproc:/),
-            "durable in" => [@receiver&.last_endpoint].compact, "out" => @broadcaster.output,
-            "control" => @broadcaster.control, "file" => [@file&.path].compact
-          }
-          sides
-            .filter_map { |name, places| "#{name} #{places.join(" ")}" if places.any? }
-            .join(", ")
+            "durable in" => [*@receiver&.last_endpoint], "out" => @broadcaster.output,
+            "control" => @broadcaster.control, "file" => [*@file&.path]
+          }.filter_map { |name, places| "#{name} #{places.join(" ")}" if places.any? }.join(", ")
         end
 
         def watch
@@ -96,11 +90,6 @@ module Godwit
             :handshake_failed_auth, :handshake_failed_no_detail, :disconnected) do |event|
             warn "godwit: #{event}"
           end
-        end
-
-        def tell(line, state)
-          warn line
-          notify(state)
         end
 
         # systemd's Type=notify.
@@ -111,7 +100,7 @@ module Godwit
             socket.send(state, 0, ::Socket.sockaddr_un(path.sub(/\A@/, "\0")))
           end
         rescue SystemCallError => error
-          warn "godwit: systemd was not told: #{error.message}"
+          warn "godwit: systemd was not notified: #{error.message}"
         end
       end
     end

@@ -3,115 +3,92 @@
 module Godwit
   module CLI
     class Log
-      # `godwit log stats`: what a `log serve` has seen.
+      # `godwit log stats`: what a `log serve` has received.
       class Stats < Part
         summary "Shows what `log serve` has received, of whom, and what is lost."
         usage "log stats ENDPOINT [options]"
 
-        PATIENCE = 5 # seconds for an answer
-        private_constant :PATIENCE
+        COLUMNS = %w[PROGRAM HOST WRITER RECEIVED LOST LATE WARN ERROR FATAL LAG IDLE].freeze
+        private_constant :COLUMNS
 
         private
 
-        def define(options)
-          options.on("--json", "one JSON object a line") { @json = true }
-          options.on("--interval SECONDS", Float, "again and again, till Ctrl-C") do |seconds|
-            @interval = positive(seconds, "--interval")
-          end
-          options.on(
-            "--timeout SECONDS", Float, "how long it waits for an answer; 5 unless told"
-          ) { |seconds| @timeout = not_negative(seconds, "--timeout") }
-          define_keys(options, clients: false)
-          options.separator ""
-          options.separator "ENDPOINT is where `log serve` has its --control. LAG is between the " \
-            "writer's clock and that of `log serve`, IDLE the"
-          options.separator "time since its last record."
-          options.separator ""
+        def define(parser)
+          parser.on("--json", "one JSON object a line")
+          parser.on("--interval SECONDS", Float, "repeats") { |time| positive(time, "--interval") }
+          seconds_option(parser, "--timeout", "how long it waits for an answer (#{PATIENCE})")
+          define_keys(parser, clients: false)
+          parser.separator <<~TEXT
+
+            ENDPOINT is the --control of `log serve`. LAG is the time between the writer's clock and
+            that of `log serve`, IDLE the time since the writer's last record.
+
+          TEXT
         end
 
         def call(arguments)
-          target = endpoint(arguments)
-          load_library
-          ask(target, @timeout || PATIENCE, told: !@timeout.nil?) do |control|
+          target = only_endpoint(arguments)
+          require "godwit"
+          ask(target, options.fetch(:timeout, PATIENCE)) do |control|
             loop do
               show(control.statistics)
               io.flush
-              break unless @interval
-              sleep @interval
-              io.puts unless @json
+              break unless options[:interval]
+              sleep options[:interval]
+              io.puts unless options[:json]
             end
           end
           EXIT[:ok]
         end
 
         def show(statistics)
-          return io.puts(Godwit::Logger::View.json(statistics)) if @json
+          return io.puts(Logger::View.json(statistics)) if options[:json]
           rows = statistics["accounts"].map { |account| row(account) }
-          print_table(rows) if rows.any?
+          print_table([COLUMNS, *rows]) if rows.any?
           io.puts totals(statistics)
         end
 
-        COLUMNS = %w[PROGRAM HOST WRITER RECEIVED LOST LATE WARN ERROR FATAL LAG IDLE].freeze
-        private_constant :COLUMNS
-
         def row(account)
-          names =
-            account
-              .values_at("prog", "host")
-              .map { |name| name.to_s.empty? ? "-" : Godwit::Logger::View.escape(name.to_s) }
-          counts = [
-            *account.values_at("received", "lost", "late"),
-            *account["levels"].values_at("WARN", "ERROR", "FATAL")
-          ]
-          [
-            *names, Godwit::Logger::View.escape(account["writer"].to_s[0, 8]),
+          names = account.values_at("prog", "host").map do |name|
+            name.to_s.empty? ? "-" : Logger::View.escape(name.to_s)
+          end
+          counts = account.values_at("received", "lost", "late") +
+            account["levels"].values_at("WARN", "ERROR", "FATAL")
+          [*names, Logger::View.escape(account["writer"].to_s[0, 8]),
             *counts.map { |count| number(count) },
-            *account.values_at("lag", "idle").map { |seconds| duration(seconds) }
-          ]
+            *account.values_at("lag", "idle").map { |seconds| duration(seconds) }]
         end
 
         # Names to the left, numbers to the right.
         def print_table(rows)
-          widths = [COLUMNS, *rows].transpose.map { |cells| cells.map(&:size).max }
-          [COLUMNS, *rows].each do |cells|
-            io.puts cells
-              .each_with_index
-              .map { |cell, index|
-                (index < 3) ? cell.ljust(widths[index]) : cell.rjust(widths[index])
-              }
-              .join("  ")
-              .rstrip
+          widths = rows.transpose.map { |cells| cells.map(&:size).max }
+          rows.each do |cells|
+            cells = cells.zip(widths).each_with_index.map do |(cell, width), index|
+              (index < 3) ? cell.ljust(width) : cell.rjust(width)
+            end
+            io.puts cells.join("  ").rstrip
           end
         end
 
         def totals(statistics)
-          sink = statistics["sink"]
           count = statistics["writers"]
-          writers = "#{number(count)} #{(count == 1) ? "writer" : "writers"}"
-          parts = [
-            "up #{duration(statistics["uptime"])}",
-            writers,
-            *%w[records lost late plain foreign sent].map do |name|
-              "#{name} #{number(statistics[name])}"
-            end
-          ]
-          parts.concat(
-            %w[skipped unanswered].filter_map do |name|
-              "#{name} #{number(statistics[name])}" if statistics[name].to_i.positive?
-            end
-          )
-          if sink
-            parts << "file: written #{number(sink["written"])}, failed #{number(sink["failed"])}"
-          end
-          if sink && sink["error"]
-            parts << "the last trouble: #{Godwit::Logger::View.escape(sink["error"])}"
-          end
-          parts.join(" · ")
+          problems = %w[skipped unanswered].select { |name| statistics[name].to_i.positive? }
+          counts = %w[records lost late plain foreign sent] + problems
+          ["up #{duration(statistics["uptime"])}",
+            "#{number(count)} #{(count == 1) ? "writer" : "writers"}",
+            *counts.map { |name| "#{name} #{number(statistics[name])}" },
+            *file(statistics["sink"] || {})].join(" · ")
         end
 
-        def number(count) = Godwit::Logger::Summary.number(count)
+        def file(sink)
+          written, failed, error = sink.values_at("written", "failed", "error")
+          [("file: written #{number(written)}, failed #{number(failed)}" if written),
+            ("the last error: #{Logger::View.escape(error)}" if error)].compact
+        end
 
-        def duration(seconds) = Godwit::Logger::Summary.duration([seconds, 0].max * 1e9)
+        def number(count) = Logger::Summary.number(count)
+
+        def duration(seconds) = Logger::Summary.duration([seconds, 0].max * 1e9)
       end
     end
   end

@@ -1,142 +1,195 @@
 # frozen_string_literal: true
 
-require_relative "follow"
-
 module Godwit
   module CLI
     class Log
       # `godwit log tail`: shows records as they come.
       class Tail < Part
-        summary "Shows records as they come, those that one asks for."
+        summary "Shows the chosen records as they come."
         usage "log tail ENDPOINT [options]"
 
         # What --color takes.
         COLOR = %w[auto always never].freeze
-        PATIENCE = 5 # seconds for an answer
-        private_constant :PATIENCE
+        CHOICES = %i[level prog host tag].freeze # choices that the broadcaster knows too
+        private_constant :CHOICES
 
         private
 
-        def define(options)
-          @choice = Hash.new { |choice, name| choice[name] = [] }
-          @color = "auto"
-          define_choice(options)
-          define_view(options)
-          options.on(
-            "--last N", OptionParser::DecimalInteger, "first the last N that `log serve` keeps"
-          ) { |count| @last = positive(count, "--last") }
-          options.on(
-            "--control ENDPOINT", "where --last asks; one port above ENDPOINT unless told"
-          ) { |control| @control = Endpoint.expand(control) }
-          options.on("--bind", "binds ENDPOINT: writers send here, without a `log serve`") do
-            @bind = true
-          end
-          options.on(
-            "--state FILE",
-            "with --bind: keeps the accounts from one run to the next, so that what came in " \
-            "between is known as lost"
-          ) { |path| @state = path }
-          options.on(
-            "--queue-bytes SIZE",
-            "what waits here when records come faster than they are shown (32M); then the",
-            "writers with most of it lose some"
-          ) { |text| @queue_bytes = size(text, "--queue-bytes") }
-          options.on(
-            "--count N", OptionParser::DecimalInteger, "ends after so many were shown"
-          ) { |count| @count = positive(count, "--count") }
-          options.on(
-            "--timeout SECONDS", Float, "ends after this time, with status #{EXIT[:timed_out]}"
-          ) { |seconds| @timeout = not_negative(seconds, "--timeout") }
-          options.on("--stats", "tells each second on standard error what came") { @stats = true }
-          options.on("--verbose", "shows what is no record too, on standard error") do
-            @verbose = true
-          end
-          define_keys(options)
-          options.separator ""
-          options.separator "ENDPOINT is where `log serve` has its --out. Of --prog, --host, " \
-            "--tag and --grep there may be several:"
-          options.separator "one of each must fit. At its end it tells on standard error how " \
-            "many came and how many were lost. `log stats` and"
-          options.separator "this say LATE of a record that came again, or after a later one " \
-            "(which is lost no more); plain of a line that is no record, as Ruby's own"
-          options.separator "Logger writes it; foreign of what is neither; sent of what `log " \
-            "serve` has handed on to those that tail."
-          options.separator ""
+        def define(parser)
+          define_choice(parser)
+          define_view(parser)
+          count_option(parser, "--last", "first shows the last N records that `log serve` keeps")
+          endpoint_option(parser, "--control", "for --last; default: one port above ENDPOINT")
+          parser.on("--bind", "binds ENDPOINT: writers send here, without a `log serve`")
+          parser.on("--state FILE", "with --bind: keeps the writers' statistics for the next run,",
+            "so that records sent in between count as lost")
+          size_option(parser, "--queue-bytes", "what may wait here when records come faster than",
+            "they are shown (32M); then the writers with the most lose some")
+          count_option(parser, "--count", "ends after N records were shown")
+          timeout_option(parser)
+          parser.on("--stats", "prints statistics each second on standard error")
+          parser.on("--verbose", "prints foreign messages too, on standard error")
+          define_keys(parser)
+          parser.separator <<~TEXT
+
+            ENDPOINT is the --out of `log serve`. --prog, --host, --tag and --grep may be
+            repeated: one of each must match. At its end it prints on standard error how many
+            records came and how many were lost. `log stats` and this command count
+              LATE     a record that came again, or after a later one (it is no longer lost)
+              plain    a line of Ruby's own Logger
+              foreign  all other messages
+              sent     what `log serve` has handed on to tails
+
+          TEXT
         end
 
-        def define_choice(options)
-          options.on("--level LEVEL", "error, warn+ (and above), debug,error+") do |level|
-            @choice[:level] << level
-          end
-          options.on("--prog NAME", "of this program") { |name| @choice[:prog] << name }
-          options.on("--host NAME", "of this machine") { |name| @choice[:host] << name }
-          options.on("--tag TAG", "that have this tag") { |tag| @choice[:tag] << tag }
-          options.on("--grep REGEXP", "whose tags, text or payload match; shown inverse") do |text|
-            @choice[:grep] << pattern("--grep", text)
-          end
-          options.on("--exclude REGEXP", "that do not match") do |text|
-            @choice[:exclude] << pattern("--exclude", text)
+        def define_choice(parser)
+          list_option(parser, "--level LEVEL", "error, warn+ (and above), debug,error+")
+          list_option(parser, "--prog NAME", "of this program")
+          list_option(parser, "--host NAME", "of this machine")
+          list_option(parser, "--tag TAG", "that have this tag")
+          list_option(parser, "--grep REGEXP",
+            "whose tags, text or payload match; shown inverse") { |text| regexp("--grep", text) }
+          list_option(parser, "--exclude REGEXP", "that do not match") do |text|
+            regexp("--exclude", text)
           end
         end
 
-        def define_view(options)
-          options.on("--json", "one JSON object a line") { @format = :json }
-          options.on(
-            "--format FORMAT",
-            "such as '%{date} %{time} %-5<level>s %{message}'; docs/cli.md names the fields"
-          ) { |given| @format = text(given) }
-          options.on(
-            "--color WHEN", COLOR, "auto (on a terminal, unless NO_COLOR is set), always, never"
-          ) { |word| @color = word }
+        def define_view(parser)
+          parser.on("--json", "one JSON object a line") { options[:format] = :json }
+          parser.on("--format FORMAT", "such as '%{date} %{time} %-5<level>s %{message}'; " \
+            "docs/cli.md names the fields") { |format| text(format) }
+          parser.on("--color WHEN", COLOR, "auto (on a terminal, without NO_COLOR), always, never")
         end
 
-        def pattern(option, given) = check(option) { Regexp.new(text(given)) }
+        def regexp(option, given) = check(option) { Regexp.new(text(given)) }
+
+        # Turns an argument error of the library into a usage error.
+        def check(option)
+          yield
+        rescue ArgumentError, RegexpError => error
+          raise UsageError, "#{option}: #{CLI.words_of(error)}"
+        end
 
         def call(arguments)
-          source = endpoint(arguments)
-          if @bind && (@last || @control)
-            raise UsageError, "--last and --control are for what `log serve` keeps, not for --bind"
-          end
-          raise UsageError, "--state is for --bind" if @state && !@bind
-          if @bind && @queue_bytes
-            raise UsageError, "--queue-bytes is not for --bind: there writers wait"
-          end
-          load_library
-          filter = check("--level") { Godwit::Logger::Filter.new(**@choice) }
-          view =
-            check("--format") do
-              Godwit::Logger::View.new(format: @format, color: color?, highlight: filter.grep)
-            end
+          source = only_endpoint(arguments)
+          check_bind
+          require "godwit"
+          choice = options.slice(*CHOICES, :grep, :exclude)
+          filter = check("--level") { Logger::Filter.new(**choice) }
+          settings = {color: color?, highlight: filter.grep, **options.slice(:format)}
+          view = check("--format") { Logger::View.new(**settings) }
           reader = reader_at(source)
-          reader.on_foreign { |message| tell_foreign(message) } if @verbose
-          last = @last ? last_records(reader, source) : []
-          Follow.new(reader, filter, view, io, count: @count, timeout: @timeout, stats: @stats).run(
-            last
-          )
+          reader.on_foreign { |message| print_foreign(message) } if options[:verbose]
+          last = options[:last] ? last_records(reader, source) : []
+          Follow.new(reader, filter, view, io, **options.slice(:count, :timeout, :stats)).run(last)
         ensure
           reader&.close
         end
 
+        def check_bind
+          wrong = options[:bind] ? %i[last control queue_bytes] : %i[state]
+          name = wrong.find { |one| options[one] } or return
+          not_bind = "not " if options[:bind]
+          raise UsageError, "--#{name.to_s.tr("_", "-")} is #{not_bind}for --bind"
+        end
+
         def reader_at(source)
-          return Godwit::Logger::Reader.new(source, state: @state, **server_security) if @bind
-          bounds = {queue_bytes: @queue_bytes}.compact
-          choice = @choice.slice(:level, :prog, :host, :tag)
-          Godwit::Logger::Reader.subscribe(source, **choice, **bounds, **client_security)
+          if options[:bind]
+            Logger::Reader.new(source, **options.slice(:state), **server_security)
+          else
+            choice = options.slice(*CHOICES, :queue_bytes)
+            Logger::Reader.subscribe(source, **choice, **client_security)
+          end
         end
 
         def last_records(reader, source)
-          control = @control || next_port(source) or
+          control = options[:control] || next_port(source) or
             raise UsageError, "--last needs --control ENDPOINT where #{source} has no port"
-          seconds = [PATIENCE, @timeout].compact.min
-          ask(control, seconds, told: seconds == @timeout) do |asked|
-            reader.wait_connected(timeout: seconds) # from here on nothing is missed
-            asked.last(@last, **@choice.slice(:level, :prog, :host, :tag))
+          seconds = [PATIENCE, options[:timeout]].compact.min
+          ask(control, seconds) do |asked|
+            reader.wait_connected(timeout: seconds) # no record is missed after this
+            asked.last(options[:last], **options.slice(*CHOICES))
           end
         end
 
         def color?
-          return @color == "always" unless @color == "auto"
+          color = options.fetch(:color, "auto")
+          return color == "always" unless color == "auto"
           io.tty? && ENV["NO_COLOR"].to_s.empty? && ENV["TERM"] != "dumb"
+        end
+      end
+
+      # Shows what a reader receives, until a count or a time is reached.
+      # @private
+      class Follow
+        # @param count [Integer, nil] how many to show
+        # @param timeout [Float, nil] seconds
+        # @param stats [Boolean] whether to print statistics each second
+        def initialize(reader, filter, view, io, count: nil, timeout: nil, stats: false)
+          @reader = reader
+          @filter = filter
+          @view = view
+          @io = io
+          @left = count
+          @finish = timeout && Timeout.now + timeout
+          @stats_at = Timeout.now + 1 if stats
+          @summary = Logger::Summary.new(host: ::Socket.gethostname)
+          @shown = {}
+        end
+
+        # @param records [Array<Logger::Record>] shown first; they are skipped if they come again
+        # @return [Integer] exit status
+        def run(records)
+          records.each { |record| show(record) }
+          records.each { |record| @shown[record.writer] = record.seq unless record.plain? }
+          follow until done? || late?
+          @io.flush
+          print_summary
+          done? ? EXIT[:ok] : EXIT[:timed_out]
+        rescue SignalException
+          print_summary
+          raise
+        end
+
+        private
+
+        def done? = @left&.zero?
+
+        def late? = @finish && Timeout.now >= @finish
+
+        # The output is flushed before the process waits.
+        def follow
+          record = @reader.recv(timeout: 0, exception: false)
+          unless record
+            @io.flush
+            record = @reader.recv(timeout: patience, exception: false)
+          end
+          if record
+            @summary << record
+            show(record) unless shown?(record)
+          end
+          return unless @stats_at && Timeout.now >= @stats_at
+          print_summary
+          @stats_at += 1
+        end
+
+        def patience = [@finish, @stats_at].compact.min&.then { |time| [time - Timeout.now, 0].max }
+
+        def shown?(record)
+          last = @shown[record.writer] if @shown.any? && !record.plain?
+          last && record.seq <= last
+        end
+
+        def show(record)
+          return if done? || !@filter.fits?(record)
+          @io.write(@view.line(record))
+          @left -= 1 if @left
+        end
+
+        def print_summary
+          warn @summary.line(received: @reader.received, lost: @reader.lost,
+            writers: @reader.writers.size, foreign: @reader.foreign)
         end
       end
     end

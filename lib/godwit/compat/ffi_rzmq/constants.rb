@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Numbers: libzmq's own, and those of errno on this system.
+# The numbers of libzmq, and this system's errnos.
 module ZMQ
   # @private
   HAUSNUMERO = 156_384_712
@@ -12,46 +12,44 @@ module ZMQ
     XPUB_VERBOSE_UNSUBSCRIBE: 78, EFSM: HAUSNUMERO + 51, ENOCOMPATPROTO: HAUSNUMERO + 52,
     ETERM: HAUSNUMERO + 53, EMTHREAD: HAUSNUMERO + 54
   }
-  # Those that a system lacks have a number of libzmq's, in this order from 1 on.
+  # libzmq numbers these in this order from 1 on, for systems that lack them.
   %i[
     ENOTSUP EPROTONOSUPPORT ENOBUFS ENETDOWN EADDRINUSE EADDRNOTAVAIL ECONNREFUSED EINPROGRESS
-    ENOTSOCK EMSGSIZE EAFNOSUPPORT
-    ENETUNREACH ECONNABORTED ECONNRESET ENOTCONN ETIMEDOUT EHOSTUNREACH ENETRESET
+    ENOTSOCK EMSGSIZE EAFNOSUPPORT ENETUNREACH ECONNABORTED ECONNRESET ENOTCONN ETIMEDOUT
+    EHOSTUNREACH ENETRESET
   ].each.with_index(1) do |name, index|
     numbers[name] = Errno.const_defined?(name) ? Errno.const_get(name)::Errno : HAUSNUMERO + index
   end
   %i[EAGAIN EINVAL ENOMEM ENODEV EFAULT EINTR EMFILE].each do |name|
     numbers[name] = Errno.const_get(name)::Errno
   end
-  Godwit::SOCKET_TYPES.each do |name, id|
-    numbers[name] = id unless Godwit::DRAFT_TYPES.include?(name)
-  end
+  types = Godwit::SOCKET_TYPES.except(*Godwit::DRAFT_TYPES)
+  numbers.merge!(types)
   Godwit::Monitor::KINDS.each { |kind| numbers[:"EVENT_#{kind.name.upcase}"] = kind.bit }
-  numbers[:EVENT_ALL] = 0x7ff # those that ffi-rzmq knew
-  # Each option of libzmq, whether ffi-rzmq knew it or not.
+  numbers[:EVENT_ALL] = 0x7ff # the events that ffi-rzmq knew
+  # Includes options that ffi-rzmq did not know.
   Godwit::Options::SOCKET.each_value do |option|
     [option.const, *option.also].each { |name| numbers[name.to_sym] ||= option.id }
   end
   numbers.each { |name, number| const_set(name, number) }
 
-  # The names of the socket types.
-  SocketTypeNameMap =
-    Godwit::SOCKET_TYPES.except(*Godwit::DRAFT_TYPES).to_h { |name, id| [id, name.to_s] }.freeze
+  # The names of the socket types, by number.
+  SocketTypeNameMap = types.to_h { |name, id| [id, name.to_s] }.freeze
 
-  kinds = Godwit::Options::SOCKET.each_value.group_by do |option|
+  ids = Godwit::Options::SOCKET.each_value.group_by do |option|
     case option.type
     when :int64, :uint64 then :long_long
     when :bytes, :text, :key, :id32 then :string
     else (option.name == :recv_more) ? :long_long : :integer
     end
   end
-  ids = kinds.transform_values { |options| options.map(&:id).uniq.sort.freeze }
+  ids.transform_values! { |options| options.map(&:id).uniq.sort.freeze }
   # Options that are an int.
   IntegerSocketOptions = ids[:integer]
-  # Options that are 64 bits wide, and RCVMORE, which was once.
+  # Options of 64 bits, and RCVMORE, which had 64 bits in libzmq 2.
   LongLongSocketOptions = ids[:long_long]
   # Options that are bytes.
   StringSocketOptions = ids[:string]
-  # All.
+  # All options.
   SocketOptions = ids.values.flatten.sort.freeze
 end

@@ -1,19 +1,15 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # What {Util.error_check} and the constructors raise.
+  # Raised by {Util.error_check} and by constructors.
   class ZeroMQError < StandardError
-    # @return [String] the call of libzmq's that failed, such as "zmq_bind"
+    # @return [String] the function of libzmq that failed, such as "zmq_bind"
     attr_reader :source
-    # @return [Integer] what it gave
+    # @return [Integer] what the function returned
     attr_reader :result_code
     # @return [Integer] the errno
     attr_reader :error_code
 
-    # @param source [String]
-    # @param result_code [Integer]
-    # @param error_code [Integer]
-    # @param message [String]
     def initialize(source, result_code, error_code, message)
       @source = source
       @result_code = result_code
@@ -22,21 +18,17 @@ module ZMQ
     end
   end
 
-  # This libzmq, or this door, cannot do it.
+  # This libzmq, or Godwit's layer, lacks the function.
   class NotSupportedError < ZeroMQError; end
 
-  # Of a context, or of making a socket in one.
+  # A context failed, or a socket could not be made in one.
   class ContextError < ZeroMQError
-    # @return [Boolean]
     def einval? = error_code == EINVAL
-
-    # @return [Boolean]
     def eterm? = error_code == ETERM
   end
 
-  # Of a {Message}.
+  # A {Message} failed.
   class MessageError < ZeroMQError
-    # @return [Boolean]
     def enomem? = error_code == ENOMEM
   end
 end

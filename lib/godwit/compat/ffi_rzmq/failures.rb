@@ -1,20 +1,16 @@
 # frozen_string_literal: true
 
 module Godwit
-  # Doors for programs written for other libraries.
-  # @private
   module Compat
-    # What ffi-rzmq's door needs besides `ZMQ` and `LibZMQ`.
+    # The parts of ffi-rzmq's layer that are no part of `ZMQ` and `LibZMQ`.
     # @private
     module FFIRzmq
-      # Makes errnos of Godwit's errors. As libc's, the last one is kept for each thread, and stands
-      # until the next.
+      # Each thread has its last errno, as in libc.
       # @private
       module Failures
         LAST = :godwit_ffi_rzmq_errno
 
-        # libzmq's own, which the C library has no words for, and one that libzmq words itself; and
-        # that of no error, which JRuby does not know.
+        # The words for libzmq's own errnos, one that libzmq words itself, and 0 (for JRuby).
         WORDS = {
           0 => "Success", Errno::EHOSTUNREACH::Errno => "Host unreachable",
           156_384_763 => "Operation cannot be accomplished in current state",
@@ -24,7 +20,7 @@ module Godwit
 
         module_function
 
-        # @return [Integer] this thread's last errno; 0 before the first
+        # @return [Integer] 0 before the first failure
         def last = Thread.current.thread_variable_get(LAST) || 0
 
         # @return [Integer] -1
@@ -33,8 +29,7 @@ module Godwit
           -1
         end
 
-        # @param error [Godwit::Error]
-        # @return [Integer] what libzmq would have said
+        # @return [Integer] libzmq's errno for it
         def errno_of(error)
           case error
           when TimeoutError, WouldBlock then Errno::EAGAIN::Errno

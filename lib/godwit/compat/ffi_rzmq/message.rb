@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # One part of a message. What was received is looked at where libzmq keeps it, and copied when it
-  # is asked for ({#copy_out_string}, {#data}); sent on, it is not copied at all. What is forgotten
-  # is collected: {#close} only does so at once.
+  # One part of a message. A received part stays in libzmq's memory until its bytes are asked for
+  # ({#copy_out_string}, {#data}), and is sent on without a copy. The garbage collector frees it;
+  # {#close} frees it at once.
   class Message
     EMPTY = "".b.freeze
     private_constant :EMPTY
 
     # @param message [String, nil] its bytes
-    # @return [Message, nil] nil when it cannot be made
+    # @return [Message, nil] nil where {#initialize} raises
     def self.create(message = nil)
       new(message)
     rescue
@@ -17,17 +17,18 @@ module ZMQ
     end
 
     # @private
-    # @return [Message, nil] what a message, its {#address}, or anything with such an address means
+    # @param thing [Message, Handle, #address]
+    # @return [Message, nil]
     def self.of(thing)
       return thing if thing.is_a?(Message)
       thing = thing.address if !thing.is_a?(Handle) && thing.respond_to?(:address)
       Handle.owner_of(thing, Message)
     end
 
-    # @return [Integer] bytes of libzmq's struct of a message
+    # @return [Integer] bytes of libzmq's zmq_msg_t
     def self.msg_size = 64
 
-    # @param message [String, nil] its bytes; nil: one to receive into
+    # @param message [String, nil] its bytes; nil: a message to receive into
     def initialize(message = nil)
       @content = EMPTY
       @more = false
@@ -35,62 +36,60 @@ module ZMQ
       copy_in_string(message) if message
     end
 
-    # @param string [String]
     # @return [Integer, nil] 0; nil for nil
     def copy_in_string(string)
       copy_in_bytes(string, string.bytesize) if string
     end
 
-    # @param bytes [String]
     # @param len [Integer] how many of them
     # @return [Integer] 0
-    # @raise [TypeError] when it is no String
-    # @raise [IndexError] when it has fewer
+    # @raise [TypeError] unless it is a String
+    # @raise [IndexError] when it has fewer bytes
     def copy_in_bytes(bytes, len)
       unless bytes.is_a?(String)
         raise TypeError, "copy_in_bytes takes a String, not #{bytes.inspect}"
       end
-      if len > bytes.bytesize || len.negative?
+      unless len.between?(0, bytes.bytesize)
         raise IndexError, "copy_in_bytes: #{len} bytes of #{bytes.bytesize}"
       end
-      fill(((len == bytes.bytesize) ? bytes.b : bytes.byteslice(0, len).b).freeze, false)
+      fill(bytes.byteslice(0, len).b.freeze, false)
       0
     end
 
-    # @return [Handle, nil] stands for libzmq's struct; nil once it is closed
+    # @return [Handle, nil] stands in for libzmq's struct; nil once it is closed
     def address
       @address ||= Handle.new(self, object_id) unless @closed
     end
     alias_method :pointer, :address
 
-    # Takes the bytes of another message, which keeps them.
-    # @param source [Message, Handle]
+    # Takes a copy of another message's bytes.
     # @return [Integer] 0 or -1
-    def copy(source)
-      take_from(source) { |other| other.content.dup }
-    end
+    def copy(source) = take_from(source) { |other| other.content.dup }
 
-    # Takes the bytes of another message, which is empty then.
-    # @param source [Message, Handle]
+    # Takes the bytes of another message, which is empty afterwards.
     # @return [Integer] 0 or -1
     def move(source)
-      take_from(source) { |other| other.surrender }
+      take_from(source) do |other|
+        content = other.outgoing
+        other.empty
+        content
+      end
     end
 
     # @return [Integer] bytes
     # @raise [MessageError] when it is closed
     def size = content.bytesize
 
-    # A copy of its bytes, made at the first call. It lives as long as this object; what is written
-    # there is what is sent.
-    # @return [FFI::Pointer, Bytes] Bytes where the gem ffi is missing
+    # A copy of the bytes, made at the first call. It lives as long as this message, and what the
+    # program writes there is sent.
+    # @return [FFI::Pointer, Bytes] Bytes without the gem ffi
     # @raise [MessageError] when it is closed
     def data
       bytes = content
       @data ||= Godwit::Compat::FFIRzmq.memory(bytes.to_s)
     end
 
-    # @return [String] a copy of its bytes, binary
+    # @return [String] a copy of the bytes, binary
     # @raise [MessageError] when it is closed
     def copy_out_string
       bytes = content
@@ -98,7 +97,7 @@ module ZMQ
       bytes.is_a?(String) ? +bytes : bytes.to_s
     end
 
-    # Gives its memory back. A second call does nothing.
+    # Frees the memory. A second call does nothing.
     # @return [Integer] 0
     def close
       release
@@ -111,36 +110,33 @@ module ZMQ
     # @param property [Integer] `MORE`; 2, the peer's descriptor
     # @return [Integer] its value, or -1
     def get(property)
-      return failed(EFAULT) if @closed
+      return Failures.note(EFAULT) if @closed
       case property
       when MORE then more? ? 1 : 0
-      when 2 then @content.is_a?(Godwit::Frame) && @content.property("__fd")&.to_i || failed(EINVAL)
+      when 2
+        descriptor = @content.property("__fd") if @content.is_a?(Godwit::Frame)
+        descriptor ? descriptor.to_i : Failures.note(EINVAL)
       when 3 then 0
-      else failed(EINVAL)
+      else Failures.note(EINVAL)
       end
     end
 
-    # @return [Boolean] whether it was received with more parts to follow. (In ffi-rzmq this is
-    #   always true.)
+    # @return [Boolean] whether it was received with more parts to follow
     def more? = @more
 
     # libzmq has no property that can be set.
-    # @param _property [Integer]
-    # @param _value [Integer]
     # @return [Integer] -1
-    def set(_property, _value) = failed(EINVAL)
+    def set(_property, _value) = Failures.note(EINVAL)
 
     # @private
     # @return [String, Godwit::Frame]
     def content
-      @content ||
-        raise(
-          MessageError.new("zmq_msg_data", -1, EFAULT, "this message was closed: make a new one")
-        )
+      return @content if @content
+      raise MessageError.new("zmq_msg_data", -1, EFAULT, "this message was closed: make a new one")
     end
 
     # @private
-    # What is to be sent.
+    # @return [String, Godwit::Frame] what is sent
     def outgoing
       return content unless @data
       @data.read_bytes(content.bytesize).freeze # the program may have written there
@@ -158,19 +154,8 @@ module ZMQ
     end
 
     # @private
-    # Is empty from now on.
-    # @return [String, Godwit::Frame] what it was
-    def surrender
-      content = outgoing
-      @content = EMPTY
-      @data = nil
-      @more = false
-      content
-    end
-
-    # @private
-    # Sent: its frame is gone.
-    def sent
+    # Drops the bytes after they were sent or moved.
+    def empty
       @content = EMPTY
       @data = nil
       @more = false
@@ -185,16 +170,14 @@ module ZMQ
 
     def take_from(source)
       other = Message.of(source)
-      return failed(EFAULT) if other.nil? || other.closed? || @closed
+      return Failures.note(EFAULT) if other.nil? || other.closed? || @closed
       return 0 if other.equal?(self)
       more = other.more?
       fill(yield(other), more)
       0
     end
-
-    def failed(errno) = Godwit::Compat::FFIRzmq::Failures.note(errno)
   end
 
-  # A {Message}, which is collected as well; the name is kept for old programs.
+  # Another name of {Message}.
   class ManagedMessage < Message; end
 end

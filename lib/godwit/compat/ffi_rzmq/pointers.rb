@@ -1,12 +1,13 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # Stands where ffi-rzmq has a pointer to a context, a socket or a message. Functions of the gem
-  # ffi take it as one.
+  # Stands in for ffi-rzmq's pointer to a context, a socket or a message. Functions of the gem ffi
+  # take it as a pointer.
   # @private
   class Handle
     # @return [Context, Socket, Message]
     attr_reader :owner
+    # @return [Integer]
     attr_reader :address
 
     def initialize(owner, address)
@@ -14,7 +15,8 @@ module ZMQ
       @address = address
     end
 
-    # @return [Object, nil] what stands behind a handle of this class; the thing itself passes too
+    # @param thing [Object] a handle, or its owner
+    # @return [Object, nil] the owner, if it is of this class
     def self.owner_of(thing, klass)
       thing = thing.owner if thing.is_a?(Handle)
       thing if thing.is_a?(klass)
@@ -23,52 +25,37 @@ module ZMQ
     alias_method :to_i, :address
 
     def null? = false
-
     def to_ptr = Godwit::Compat::FFIRzmq.ffi::Pointer.new(address)
 
     def ==(other) = other.is_a?(Handle) && other.owner.equal?(owner)
     alias_method :eql?, :==
 
     def hash = owner.object_id.hash
-
     def inspect = "#<#{self.class} #{owner.class} 0x#{address.to_s(16)}>"
   end
-end
 
-module ZMQ
-  # What {Message#data} gives where the gem ffi is missing: the calls of a pointer that programs
-  # need most.
+  # {Message#data} without the gem ffi: the methods of a pointer that programs need most. They raise
+  # IndexError outside of the bytes.
   class Bytes
-    # @param bytes [String]
     def initialize(bytes)
       @bytes = bytes.b
     end
 
     # @param length [Integer, nil] nil: up to the first NUL
     # @return [String] binary
-    # @raise [IndexError] when there are fewer
-    def read_string(length = nil)
-      length ? get_bytes(0, length) : @bytes[/\A[^\0]*/n]
-    end
+    def read_string(length = nil) = length ? get_bytes(0, length) : @bytes[/\A[^\0]*/n]
 
-    # @param length [Integer]
     # @return [String] binary
-    # @raise [IndexError] when there are fewer
     def read_bytes(length) = get_bytes(0, length)
 
-    # @param offset [Integer]
-    # @param length [Integer]
     # @return [String] binary
-    # @raise [IndexError] when they are not all there
     def get_bytes(offset, length)
       check(offset, length)
       @bytes.byteslice(offset, length)
     end
 
-    # @param offset [Integer]
-    # @param string [String] its bytes replace as many
+    # @param string [String] replaces as many bytes
     # @return [self]
-    # @raise [IndexError] when there is no room
     def put_bytes(offset, string)
       check(offset, string.bytesize)
       @bytes[offset, string.bytesize] = string.b
@@ -92,15 +79,13 @@ module Godwit
     module FFIRzmq
       module_function
 
-      # The gem ffi, which only pointers need.
+      # @return [Module] the gem ffi, which only pointers need
       def ffi
         require "ffi"
         ::FFI
       rescue LoadError
-        raise ::ZMQ::NotSupportedError.new(
-          "pointer", -1, ::ZMQ::ENOTSUP, "a pointer needs the gem ffi: install it"
-        ),
-          cause: nil
+        words = "a pointer needs the gem ffi: install it"
+        raise ::ZMQ::NotSupportedError.new("pointer", -1, ::ZMQ::ENOTSUP, words), cause: nil
       end
 
       # @return [FFI::Pointer, ZMQ::Bytes] to a copy

@@ -1,33 +1,43 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # One thing that a {Poller} watches: a {Socket}, something whose method `socket` gives one or its
-  # pointer, an IO, the number of a descriptor, something whose method `posix_fileno` gives one, or
-  # something whose method `io` gives one of these.
+  # What a {Poller} watches: a {Socket}, an object whose method `socket` returns one or its pointer,
+  # an IO, the number of a descriptor, an object whose method `posix_fileno` returns one, or an
+  # object whose method `io` returns one of these.
   class PollItem
     # @return [Object] as registered
     attr_accessor :pollable
-    # @return [Integer] `POLLIN`, `POLLOUT`, `POLLERR`, or several
+    # @return [Integer] of `POLLIN`, `POLLOUT` and `POLLERR`
     attr_accessor :events
     # @return [Socket, nil]
     attr_reader :target
     # @return [IO, nil]
     attr_reader :io
+    # @private
+    attr_writer :revents
 
-    # @param pollable [Object]
     # @return [PollItem]
-    # @raise [TypeError] when it is nothing that can be watched
-    def self.from_pollable(pollable)
-      item = new
-      item.pollable = pollable
-      item.__send__(:find_target)
-      item
-    end
+    # @raise [TypeError] when it cannot be watched
+    def self.from_pollable(pollable) = new.watch(pollable)
 
-    # An item without a thing to watch.
+    # An item that watches nothing.
     def initialize
       @events = 0
       @revents = 0
+    end
+
+    # @private
+    # @return [self]
+    def watch(pollable)
+      @pollable = thing = pollable
+      thing = thing.socket if !thing.is_a?(Socket) && thing.respond_to?(:socket)
+      @target = Handle.owner_of(thing, Socket)
+      return self if @target
+      thing = thing.io if !thing.respond_to?(:posix_fileno) && thing.respond_to?(:io)
+      thing = thing.posix_fileno if IO.try_convert(thing).nil? && thing.respond_to?(:posix_fileno)
+      @io = thing.is_a?(Integer) ? IO.for_fd(thing, autoclose: false) : IO.try_convert(thing)
+      return self if @io
+      raise TypeError, "a poller takes sockets, IOs and descriptors, not #{pollable.inspect}"
     end
 
     # @return [Handle, nil] the socket's pointer
@@ -36,77 +46,60 @@ module ZMQ
     # @return [Integer, nil] the descriptor
     def fd = @io&.fileno
 
-    # @return [Boolean] at the last poll
+    # @return [Boolean] as found by the last poll
     def readable? = @revents.anybits?(POLLIN)
 
-    # @return [Boolean] at the last poll
+    # @return [Boolean] as found by the last poll
     def writable? = @revents.anybits?(POLLOUT)
 
-    # @return [Boolean] as the thing itself says, where it does
     def closed?
       return @target.socket.nil? if @target
       @pollable.respond_to?(:closed?) ? @pollable.closed? : @io.closed?
     end
 
     # @private
-    attr_writer :revents
+    # @return [Godwit::Socket, IO] what Godwit's poller watches
+    def godwit = @target ? @target.godwit : @io
 
     # @private
-    # What of the events can ever come.
+    # @return [Integer] the events that can happen at all
     def possible
-      return @events & (POLLIN | POLLOUT) unless @target
-      type = @target.godwit&.type
       bits = @events & (POLLIN | POLLOUT)
+      type = @target&.godwit&.type
       bits &= ~POLLIN if Godwit::ErrorHints::SEND_ONLY.include?(type)
       bits &= ~POLLOUT if Godwit::ErrorHints::RECEIVE_ONLY.include?(type)
       bits
     end
 
-    # @return [String]
+    # @private
+    # @return [Boolean] whether the socket holds parts of a partly received message
+    def rest? = @target && @events.anybits?(POLLIN) && @target.rest?
+
     def inspect
       "socket [#{socket.inspect}], fd [#{fd}], events [#{@events}], revents [#{@revents}]"
     end
     alias_method :to_s, :inspect
-
-    private
-
-    def find_target
-      thing = @pollable
-      thing = thing.socket if !thing.is_a?(Socket) && thing.respond_to?(:socket)
-      @target = Handle.owner_of(thing, Socket)
-      return if @target
-      thing = thing.io if !thing.respond_to?(:posix_fileno) && thing.respond_to?(:io)
-      thing = thing.posix_fileno if IO.try_convert(thing).nil? && thing.respond_to?(:posix_fileno)
-      @io = thing.is_a?(Integer) ? IO.for_fd(thing, autoclose: false) : IO.try_convert(thing)
-      unless @io
-        raise TypeError, "a poller takes sockets, IOs and descriptors, not #{@pollable.inspect}"
-      end
-    end
   end
 
   # The items of a {Poller}, by what was registered.
   class PollItems
     include Enumerable
 
-    # An empty one.
     def initialize
       @items = {}
     end
 
-    # @param pollable [Object]
     # @return [PollItem, nil]
     def get(pollable) = @items[pollable]
     alias_method :[], :get
 
-    # @param item [PollItem]
     # @return [PollItem]
     def <<(item)
       @items[item.pollable] = item
     end
     alias_method :push, :<<
 
-    # @param pollable [Object]
-    # @return [Boolean] whether it was there
+    # @return [Boolean] whether it was registered
     def delete(pollable) = !@items.delete(pollable).nil?
 
     # @yieldparam item [PollItem]
@@ -116,13 +109,8 @@ module ZMQ
       self
     end
 
-    # @return [Integer]
     def size = @items.size
-
-    # @return [Boolean]
     def empty? = @items.empty?
-
-    # @return [String]
     def inspect = map(&:inspect).join(", ")
     alias_method :to_s, :inspect
   end

@@ -5,25 +5,25 @@ require_relative "socket/receiving"
 require_relative "socket/sending"
 
 module ZMQ
-  # A socket: calls give 0 or more, or -1 and an errno ({Util.errno}).
+  # A socket: calls return 0 or more, or -1 and an errno ({Util.errno}).
   #
-  # **Threads**: as in ffi-rzmq one thread at a time uses it, since parts of a message that was
-  # begun belong to the socket. Calls that wait end on `Thread#kill`, `Thread#raise`, `Timeout`,
-  # Ctrl-C, {#close} and {Context#terminate}.
+  # **Threads**: one thread at a time uses a socket, as in ffi-rzmq, since the parts of a message
+  # that was begun belong to the socket. Calls that wait end on `Thread#kill`, `Thread#raise`,
+  # `Timeout`, Ctrl-C, {#close} and {Context#terminate}.
   class Socket
     include Options
     include Receiving
     include Sending
 
-    # @return [Handle, nil] stands for libzmq's socket; nil once it is closed
+    # @private
+    LIVE = Godwit::Compat::LiveSockets.new(self)
+
+    # @return [Handle, nil] stands in for libzmq's socket; nil once it is closed
     attr_reader :socket
     # @return [String] its type, such as "REQ"
     attr_reader :name
 
-    # @param context [Context, Handle] a context, or its pointer
-    # @param type [Integer] such as `REQ`
-    # @param opts [Hash] see {#initialize}
-    # @return [Socket, nil] nil when it cannot be made
+    # @return [Socket, nil] nil where {#initialize} raises
     def self.create(context, type, opts = {receiver_class: Message})
       new(context, type, opts)
     rescue ContextError
@@ -32,53 +32,36 @@ module ZMQ
 
     # @param context [Context, Handle] a context, or its pointer
     # @param type [Integer] such as `REQ`
-    # @param opts [Hash] `receiver_class:` what {#recvmsgs} and {#recv_multipart} make, {Message}
-    #   unless given
-    # @raise [ContextError] when the context is terminated, full, or there is no such type
+    # @param opts [Hash] `receiver_class:` what {#recvmsgs} and {#recv_multipart} make; default
+    #   {Message}
+    # @raise [ContextError] when the context is terminated or full, or there is no such type
     def initialize(context, type, opts = {receiver_class: Message})
       @context = Handle.owner_of(context, Context)
-      home = @context&.godwit # once: another thread may terminate it meanwhile
+      home = @context&.godwit # read once, since another thread may terminate the context
       unless home
         raise ContextError.new("zmq_socket", 0, ETERM, "there is no context, or it was terminated")
       end
       @receiver_class = opts[:receiver_class] || Message
       @name = SocketTypeNameMap[type]
       refused(EINVAL, "there is no socket type #{type.inspect}") unless @name
-      @held = []
-      @rest = []
+      @held = [] # parts sent with SNDMORE
+      @rest = [] # parts received and not yet read
       @turn = {"REQ" => :send, "REP" => :receive}[@name]
       take_over(Godwit.const_get(@name).new(context: home))
-      @user = Thread.current
-      @context.note(self)
+      use
+      LIVE.add(self)
     rescue Godwit::Error => error
       refused(errno_of(error), error.message)
     end
 
     # @param address [String] such as "tcp://127.0.0.1:5555"
-    # @return [Integer] 0 or -1
-    def bind(address)
-      attach(:bind, address)
-    end
+    def bind(address) = attach(:bind, address)
+    def connect(address) = attach(:connect, address)
+    def unbind(address) = detach(:unbind, :disconnect, address)
+    def disconnect(address) = detach(:disconnect, :unbind, address)
 
-    # @param address [String] such as "tcp://127.0.0.1:5555"
-    # @return [Integer] 0 or -1
-    def connect(address)
-      attach(:connect, address)
-    end
-
-    # @param address [String] as given to {#bind}
-    # @return [Integer] 0 or -1
-    def unbind(address)
-      detach(:unbind, :disconnect, address)
-    end
-
-    # @param address [String] as given to {#connect}
-    # @return [Integer] 0 or -1
-    def disconnect(address)
-      detach(:disconnect, :unbind, address)
-    end
-
-    # Closes it; what was sent goes on for linger, in the background. A second call does nothing.
+    # Closes the socket, which goes on sending in the background for its linger. A second call does
+    # nothing.
     # @return [Integer] 0
     def close
       godwit, @godwit = @godwit, nil
@@ -88,38 +71,32 @@ module ZMQ
       godwit&.close
       0
     rescue Godwit::ForkedError
-      0 # it is the parent's
+      0 # the parent process closes it
     end
 
     # @private
     # @return [Godwit::Socket, nil] nil once it is closed
     attr_reader :godwit
+    # @private
+    attr_reader :context
 
     # @private
-    # @return [Boolean] whether parts of a message that was begun wait here
+    # @return [Boolean] whether it holds parts of a partly received message
     def rest? = !@rest.empty?
 
     # @private
-    def terminated? = @context.terminated?
-
-    # @private
-    # @return [Boolean] whether it is open, and another thread used it last, which can still close
-    #   it
+    # @return [Boolean] whether it is open, and another living thread used it last
     def used_elsewhere? = !@godwit.nil? && !@user.equal?(Thread.current) && @user.alive?
 
     # @private
-    # This thread uses it.
+    # Remembers the thread that uses it.
     def use = @user = Thread.current
 
     # @private
-    def note_monitor(monitor)
-      @monitor = monitor
-    end
-
-    # @private
-    def end_monitor
+    # @param monitor [Godwit::Monitor, nil] takes the place of the last one
+    def monitor=(monitor)
       @monitor&.close
-      @monitor = nil
+      @monitor = monitor
     end
 
     # @private
@@ -142,7 +119,7 @@ module ZMQ
       note(error)
     end
 
-    # libzmq ends either with either.
+    # libzmq's zmq_unbind ends a connection too, and zmq_disconnect a bind.
     def detach(how, other, address)
       return failed(ENOTSOCK) unless @godwit
       begin
@@ -155,14 +132,14 @@ module ZMQ
       note(error)
     end
 
-    def dontwait?(flags) = flags.anybits?(DONTWAIT)
+    # @return [Integer, nil] the backend's time-out: 0 does not wait
+    def patience(flags) = flags.anybits?(DONTWAIT) ? 0 : nil
+    def failed(errno) = Failures.note(errno)
 
-    def failed(errno) = Godwit::Compat::FFIRzmq::Failures.note(errno)
-
-    # A socket that the end of its context closed says ETERM, as in libzmq.
+    # In libzmq, the calls on a socket fail with ETERM once its context has ended.
     def errno_of(error)
       return ETERM if error.is_a?(Godwit::ClosedError) && @context.terminated?
-      Godwit::Compat::FFIRzmq::Failures.errno_of(error)
+      Failures.errno_of(error)
     end
 
     def refused(errno, message)

@@ -3,7 +3,7 @@
 module Godwit
   module Compat
     module Rbczmq
-      # rbczmq raises TypeError for what is of a wrong class.
+      # Raises TypeError for arguments of a wrong class, as rbczmq does.
       # @private
       module Arguments
         module_function
@@ -18,11 +18,8 @@ module Godwit
           raise ::TypeError, "wrong argument #{value.inspect} (expected true or false)"
         end
 
-        # What has to_str goes too.
-        def string(value)
-          String.try_convert(value) ||
-            raise(::TypeError, "wrong argument type #{value.class} (expected String)")
-        end
+        # Takes any object with to_str.
+        def string(value) = String.try_convert(value) || type(value, String)
       end
     end
   end

@@ -1,25 +1,21 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # Tells others on the network of a service, and hears of theirs: Godwit::Beacon, on CZMQ's wire.
+  # Announces a service on the local network, and receives the announcements of others.
+  # Godwit::Beacon does the work.
   class Beacon
-    Failures = Godwit::Compat::Rbczmq::Failures
-    Arguments = Godwit::Compat::Rbczmq::Arguments
-    SIZES = (1..255)
-    private_constant :Failures, :Arguments, :SIZES
-
-    # @param port [Integer] UDP, the same for all; 0: any free one, for oneself
+    # @param port [Integer] UDP port, the same for all peers; 0: any free one, for tests on one host
     def initialize(port)
       Arguments.type(port, Integer)
-      @inner = Failures.translated { Beacon.make(port) }
+      @godwit = Failures.translated { Beacon.make(port) }
       @pipe = nil
       @destroyed = false
-      ObjectSpace.define_finalizer(self, Beacon.finalizer(@inner))
+      ObjectSpace.define_finalizer(self, Beacon.finalizer(@godwit))
     end
 
     class << self
       # @private
-      # On the first interface that broadcasts; where there is none, on none in particular, as CZMQ.
+      # Takes the first interface that broadcasts; where there is none, "*", as CZMQ does.
       def make(port)
         port = free_port if port.zero?
         Godwit::Beacon.new(port, noecho: false)
@@ -28,7 +24,14 @@ module ZMQ
       end
 
       # @private
-      # For 0, which scripts use to try things out.
+      # The pipe's thread waits until the beacon is closed.
+      def finalizer(godwit)
+        pid = Process.pid
+        proc { godwit.close if Process.pid == pid }
+      end
+
+      private
+
       def free_port
         socket = UDPSocket.new
         socket.bind("0.0.0.0", 0)
@@ -36,160 +39,116 @@ module ZMQ
       ensure
         socket&.close
       end
-
-      # @private
-      # What the pipe's thread waits for would else never end.
-      def finalizer(inner)
-        pid = Process.pid
-        proc { inner.close if Process.pid == pid }
-      end
     end
 
-    # @return [String] address that it sends from; "" when there is no interface to broadcast on
-    def hostname
-      told { @inner.hostname }
-    end
+    # @return [String] the address that it sends from; "" when no interface can broadcast
+    def hostname = with_error_translation { @godwit.hostname }
 
     # @param milliseconds [Integer] between two broadcasts
     def interval=(milliseconds)
       Arguments.type(milliseconds, Integer)
-      raise Error, "an interval is 1 ms or more: got #{milliseconds}" unless milliseconds.positive?
-      told { @inner.interval = milliseconds / 1000.0 }
+      with_error_translation { @godwit.interval = milliseconds / 1000.0 }
       nil
     end
 
-    # Leaves its own beacons out.
-    # @return [nil]
+    # Does not receive its own broadcasts.
     def noecho
-      told { @inner.noecho = true }
+      with_error_translation { @godwit.noecho = true }
       nil
     end
 
     # Broadcasts now and at each interval.
-    # @param payload [String] of 1 to 255 bytes
-    # @return [nil]
-    def publish(payload)
-      Arguments.type(payload, String)
-      unless SIZES.cover?(payload.bytesize)
-        raise Error, "a beacon has 1 to 255 bytes: got #{payload.bytesize}"
-      end
-      told { @inner.publish(payload) }
-      nil
-    end
+    # @param payload [String] 1 to 255 bytes
+    def publish(payload) = call(:publish, payload)
 
     # Ends {#publish}.
-    # @return [nil]
-    def silence
-      told { @inner.silence }
-      nil
-    end
+    def silence = call(:silence)
 
-    # Hears the beacons that start with this.
+    # Receives the payloads that start with the prefix.
     # @param prefix [String, nil] nil: all
-    # @return [nil]
-    def subscribe(prefix)
-      Arguments.type(prefix, String, NilClass)
-      told { @inner.subscribe(prefix || "") }
-      nil
-    end
+    def subscribe(prefix) = call(:subscribe, prefix.nil? ? "" : prefix)
 
-    # Hears no more.
-    # @return [nil]
-    def unsubscribe
-      told { @inner.unsubscribe }
-      nil
-    end
+    # Ends {#subscribe}.
+    def unsubscribe = call(:unsubscribe)
 
-    # Where what it hears comes, two frames each: the sender's address, and the payload. It belongs
-    # to the thread that asks first.
+    # Receives two frames for each broadcast: the sender's address and the payload. The pipe belongs
+    # to the thread of the first call.
     # @return [Socket::Pair] always the same, bound
-    def pipe
-      told { @pipe ||= Pipe.open(@inner) }
-    end
+    def pipe = with_error_translation { (@pipe ||= Pipe.new(@godwit)).socket }
 
-    # Ends all that; a second call does nothing.
-    # @return [nil]
+    # Ends the beacon and its pipe. A second call does nothing.
     def destroy
       return if @destroyed
       @destroyed = true
-      @inner.close
-      @pipe&.then { |pipe| Pipe.close(pipe) }
+      @godwit.close
+      @pipe&.destroy
       nil
     end
 
-    # @return [String]
     def inspect = "#<#{self.class}#{" destroyed" if @destroyed}>"
 
     private
 
-    def told(&block)
-      if @destroyed
-        raise Error,
-          "ZMQ::Beacon instance #{Failures.address(self)} has been destroyed by the ZMQ " \
-          "framework"
-      end
+    def call(name, *arguments)
+      with_error_translation { @godwit.public_send(name, *arguments) }
+      nil
+    end
+
+    def with_error_translation(&block)
+      raise Failures.destroyed(Beacon, self) if @destroyed
       Failures.translated(&block)
     end
 
-    # What the pipe has for a context: a socket of no script's, and the thread that feeds it.
+    # A thread copies what the beacon receives into a PAIR socket. For that socket, which belongs to
+    # no script's context, the pipe stands in as the context.
     # @private
     class Pipe
       @count = 0
       @lock = Mutex.new
 
       class << self
-        # @return [Socket::Pair]
-        def open(beacon)
-          endpoint = "inproc://godwit-rbczmq-beacon-#{@lock.synchronize { @count += 1 }}"
-          pipe = new
-          socket =
-            Socket::Pair.__send__(
-              :open, pipe, Godwit::Compat::Rbczmq::CompatSocket::CLASSES.fetch(PAIR), Godwit.context
-            )
-          socket.bind(endpoint)
-          pipe.feed(beacon, Godwit::PAIR.new(context: Godwit.context, linger: 0).connect(endpoint))
-          socket
-        end
+        # @return [String] an endpoint of its own
+        def endpoint = "inproc://godwit-rbczmq-beacon-#{@lock.synchronize { @count += 1 }}"
 
-        # From any thread.
-        def close(socket)
-          socket.instance_variable_get(:@context).destroy
-          socket.inner.close
+        # The thread must keep neither the Beacon nor its socket, so this method sees neither.
+        def feed(beacon, pair)
+          Thread.new do
+            beacon.each { |address, payload| pair.send([address, payload]) }
+          rescue Godwit::ClosedError, Godwit::ContextTerminatedError
+            nil
+          ensure
+            pair.close unless pair.forked?
+          end
         end
       end
 
-      # The block sees no more than the two: the thread must keep neither the Beacon nor its socket.
-      def feed(beacon, pair)
-        @pair = pair
-        @feeder = Thread.new do
-          beacon.each { |address, payload| pair.send([address, payload]) }
-        rescue Godwit::ClosedError, Godwit::ContextTerminatedError
-          nil
-        ensure
-          pair.close unless pair.__send__(:_forked?)
-        end
+      # @return [Socket::Pair]
+      attr_reader :socket
+
+      def initialize(beacon)
+        @destroyed = false
+        endpoint = Pipe.endpoint
+        @socket = Socket::Pair.open(self, Godwit.context)
+        @socket.bind(endpoint)
+        @pair = Godwit::PAIR.new(context: Godwit.context, linger: 0).connect(endpoint)
+        @feeder = Pipe.feed(beacon, @pair)
       end
 
-      # The beacon is closed already.
+      # From any thread, once the beacon is closed.
       def destroy
         @destroyed = true
         @pair.close
         @feeder.join
+        @socket.godwit.close
       end
 
-      # @return [nil] no linger beats the socket's own
+      # The calls of a Context that its sockets use. No linger overrides the socket's.
       def lingering = nil
+      def destroyed? = @destroyed
+      def reserve_monitor(_endpoint, _owner) = true
 
-      # @return [Boolean] whether the endpoint of a monitor is free
-      def acquire(_endpoint, _owner) = true
-
-      # The name of a monitor is free again.
-      def release(_endpoint, _owner)
+      def release_monitor(_endpoint, _owner)
       end
-
-      private
-
-      def destroyed? = !!@destroyed
     end
 
     private_constant :Pipe

@@ -3,25 +3,24 @@
 module Godwit
   module Compat
     module Rbczmq
-      # The sockets under rbczmq's. The door calls the primitives themselves: rbczmq deals in
-      # milliseconds and raw integers too, and each keyword on the way would cost a tenth of a small
-      # message.
+      # The Godwit sockets under rbczmq's. The layer calls the backend's primitives: both count in
+      # milliseconds and raw integers, and keywords would cost a tenth of a small message.
       # @private
       module CompatSocket
         PRIMITIVES = %i[_send _recv _wait _get_option _set_option _forked?].freeze
 
-        # What the extension does in C.
+        # The owner-thread fast path in Ruby; the extension has the same in C.
         # @private
         module OwnerThread
-          # @return [Boolean, nil] nil when the caller has to look: not the owner's thread, or no
-          #   String
+          # @return [Boolean, nil] nil when the caller must take the slow path: another thread than
+          #   the owner calls, or the message is no String
           def _send_on_owner_thread(owner, message)
             _send(message, 0, nil) if owner.equal?(Thread.current) && message.is_a?(String)
           end
 
-          # @param rest [Array<String>] gets what comes behind the first frame; it must be empty
-          # @return [String, false, nil] the first frame; as {#_send_on_owner_thread}; false when
-          #   there is no message
+          # @param rest [Array<String>] gets the frames behind the first; must be empty
+          # @return [String, false, nil] the first frame; false when there is no message; nil when
+          #   the caller must take the slow path
           def _recv_on_owner_thread(owner, rest)
             return unless owner.equal?(Thread.current) && rest.empty?
             message = _recv(0) || false
@@ -32,24 +31,17 @@ module Godwit
           end
         end
 
-        OWNER_THREAD =
-          (
-            if defined?(Backend::IMPLEMENTATION::OwnerThread)
-              Backend::IMPLEMENTATION::OwnerThread
-            else
-              OwnerThread
-            end
-          )
-        private_constant :OWNER_THREAD
+        native = defined?(Backend::IMPLEMENTATION::OwnerThread)
+        owner_thread = native ? Backend::IMPLEMENTATION::OwnerThread : OwnerThread
 
-        # rbczmq's types, by libzmq's number.
+        # The classes of rbczmq's types, by libzmq's number.
         CLASSES = Godwit::SOCKET_TYPES.first(12).to_h do |name, number|
           klass = Class.new(Godwit.const_get(name)) do
-            include OWNER_THREAD
+            include owner_thread
 
             public(*PRIMITIVES)
           end
-          # Its libzmq told of no connection by an empty message.
+          # rbczmq's libzmq sent no empty message for a new connection.
           klass.const_set(:STARTS_WITH, (name == :STREAM) ? {stream_notify: false} : {})
           [number, const_set(name, klass)]
         end.freeze

@@ -1,55 +1,48 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # One for each process. It stays until it is destroyed.
+  # A process has one. It stays until it is destroyed.
   class Context
-    Failures = Godwit::Compat::Rbczmq::Failures
-    Arguments = Godwit::Compat::Rbczmq::Arguments
-    private_constant :Failures, :Arguments
-
     @live = {}
     @lock = Mutex.new
 
     class << self
-      # rbczmq never hands the argument on to initialize; subclasses count on that.
+      # rbczmq does not pass the argument on to initialize, and subclasses rely on that.
       def new(io_threads = nil)
         Arguments.type(io_threads, Integer) unless io_threads.nil?
         context = Context.register(allocate, caller_locations(1, 1).first)
         begin
-          context.__send__(:initialize)
+          context.__send__(:initialize) # Ruby makes it private
           context.iothreads = io_threads if io_threads
         rescue Exception # standard:disable Lint/RescueException -- passed on
-          context.destroy unless context.__send__(:destroyed?)
+          context.destroy unless context.destroyed?
           raise
         end
         context
       end
 
       # @return [Context, nil] this process's
-      def current
-        Context.live[Process.pid]
-      end
+      def current = Context.live[Process.pid]
 
       # @private
       attr_reader :live
 
       # @private
       def register(context, place)
-        Godwit::Compat::Rbczmq::Interrupts.locked(@lock) do
+        Interrupts.locked(@lock) do
           first = @live[Process.pid]
           if first
-            raise Error,
-              "single ZMQ context per process allowed: the first was made at #{first.place}"
+            raise Error, "single ZMQ context per process allowed: the first was made at " \
+              "#{first.place}"
           end
-          context.__send__(:open, "#{place&.path}:#{place&.lineno}")
-          @live = {Process.pid => context} # those of other processes are of no use here
+          context._open("#{place&.path}:#{place&.lineno}")
+          @live = {Process.pid => context} # drops the parent process's
         end
         context
       end
 
       # @private
-      # With no lock, for a trap handler may destroy a context; none takes the place of one that is
-      # there.
+      # Takes no lock, since a trap handler may destroy a context.
       def forget(context)
         @live = {} if @live[Process.pid].equal?(context)
       end
@@ -58,21 +51,21 @@ module ZMQ
     # @private
     attr_reader :place, :lingering
 
-    # Takes effect before the first socket is made.
+    # Has an effect before the first socket is made.
     def iothreads=(count)
       alive!
       Arguments.type(count, Integer)
       raise Error, "negative I/O threads count is not supported." if count.negative?
-      Failures.translated { @inner.io_threads = count }
+      Failures.translated { @godwit.io_threads = count }
     end
 
-    # @param milliseconds [Integer] for all sockets, whatever was set on one: as it is closed it
-    #   gets this
+    # @param milliseconds [Integer] linger of every socket from the moment that it is closed,
+    #   whatever its own linger is
     def linger=(milliseconds)
       alive!
       Arguments.type(milliseconds, Integer)
       raise Error, "negative linger / timeout values is not supported." if milliseconds.negative?
-      Failures.translated { @inner.linger = milliseconds / 1000.0 }
+      Failures.translated { @godwit.linger = milliseconds / 1000.0 }
       @lingering = milliseconds
     end
 
@@ -80,84 +73,65 @@ module ZMQ
     # @return [Socket]
     def socket(type)
       alive!
-      number = number_of(type)
-      klass = Socket.classes[number] or raise Error, "ZMQ socket type #{number} not supported!"
-      Failures.translated do
-        klass.__send__(
-          :open, self, Godwit::Compat::Rbczmq::CompatSocket::CLASSES.fetch(number), @inner
-        )
-      end
+      Arguments.type(type, Integer, Symbol)
+      number = type.is_a?(Symbol) ? ZMQ.const_get(type) : type
+      klass = Socket::CLASSES[number] or raise Error, "ZMQ socket type #{number} not supported!"
+      Failures.translated { klass.open(self, @godwit) }
     end
 
-    # @return [Socket] bound there
-    def bind(type, endpoint)
-      attached(type) { |socket| socket.bind(endpoint) }
-    end
+    # @return [Socket] bound to the endpoint
+    def bind(type, endpoint) = attached(type) { |socket| socket.bind(endpoint) }
 
-    # @return [Socket] connected there
-    def connect(type, endpoint)
-      attached(type) { |socket| socket.connect(endpoint) }
-    end
+    # @return [Socket] connected to the endpoint
+    def connect(type, endpoint) = attached(type) { |socket| socket.connect(endpoint) }
 
-    # Closes every socket, those of other threads too, and waits until they have sent what their
+    # Closes every socket, also those of other threads, and waits until they have sent what their
     # linger allows.
-    # @return [nil]
     def destroy
       alive!
       @destroyed = true
       Context.forget(self)
       Socket.linger_all(self, @lingering) if @lingering
-      @inner.close
+      @godwit.close
       nil
     end
 
-    def inspect
-      "#<#{self.class}#{" destroyed" if @destroyed}>"
-    end
+    def inspect = "#<#{self.class}#{" destroyed" if @destroyed}>"
+
+    # @private
+    def destroyed? = @destroyed
 
     # @private
     def alive!
-      if @destroyed
-        raise Error,
-          "ZMQ::Context instance #{Failures.address(self)} has been destroyed by the ZMQ " \
-          "framework"
-      end
-      unless Process.pid == @pid
-        raise Error,
-          "ZMQ::Context instance #{Failures.address(self)} belongs to another process: make " \
-          "one in this process"
-      end
+      raise Failures.destroyed(Context, self) if @destroyed
+      return if Process.pid == @pid
+      raise Error, "ZMQ::Context instance #{Failures.address(self)} belongs to another process: " \
+        "make one in this process"
     end
 
     # @private
-    # @return [Boolean] whether the name of a monitor was free
-    def acquire(endpoint, owner)
-      Godwit::Compat::Rbczmq::Interrupts.locked(@lock) { (@monitors[endpoint] ||= owner) == owner }
+    # @return [Boolean] whether no other socket's monitor has this endpoint
+    def reserve_monitor(endpoint, owner)
+      Interrupts.locked(@lock) { (@monitors[endpoint] ||= owner) == owner }
     end
 
     # @private
-    def release(endpoint, owner)
+    def release_monitor(endpoint, owner)
       @lock.synchronize { @monitors.delete(endpoint) if @monitors[endpoint] == owner }
     end
 
-    private
-
-    def open(place)
+    # @private
+    def _open(place)
       @place = place
       @pid = Process.pid
       @destroyed = false
       @lingering = nil
       @monitors = {}
       @lock = Mutex.new
-      @inner = Godwit::Context.new
+      @godwit = Godwit::Context.new
     end
 
-    def destroyed? = @destroyed
-
-    def number_of(type)
-      Arguments.type(type, Integer, Symbol)
-      type.is_a?(Symbol) ? ZMQ.const_get(type) : type
-    end
+    private
 
     def attached(type)
       socket = socket(type)

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # One frame of a message. It is gone once it was sent or destroyed; one that a Message has belongs
-  # to it.
+  # One frame of a message. It is gone once it was sent or destroyed. A frame in a Message belongs
+  # to that.
   class Frame
     include Comparable
 
@@ -11,92 +11,69 @@ module ZMQ
     DONTWAIT = 4
 
     GONE = "Cannot access frame that belongs to another message or is gone."
-    Arguments = Godwit::Compat::Rbczmq::Arguments
-    private_constant :GONE, :Arguments
+    private_constant :GONE
 
     class << self
-      # @param data [String, nil]
-      # @return [Frame] of this very class: there are no subclasses
+      # @raise [TypeError] for a subclass
       def new(data = nil)
         raise TypeError, "ZMQ::Frame has no subclasses" unless equal?(Frame)
         of(data.nil? ? "" : Arguments.type(data, String).b, false)
       end
 
       # @private
-      def of(data, more)
-        frame = allocate
-        frame.__send__(:take, data, more)
-        frame
-      end
+      def of(data, more) = allocate._open(data, more)
     end
 
     # @private
-    # @return [Message, nil] whose frame it is
+    # @return [Message, nil] the message that the frame belongs to
     attr_accessor :message
 
     # @return [Integer, nil] bytes
     def size = @data&.bytesize
 
-    # @return [String, nil] a copy of its bytes
+    # @return [String, nil] a copy of the bytes
     def data = @data&.b
     alias_method :to_s, :data
     alias_method :to_str, :data
 
-    # @return [String, nil] its bytes as hexadecimal digits
+    # @return [String, nil] the bytes as hexadecimal digits
     def strhex = @data&.unpack1("H*")&.upcase
 
-    # @return [Boolean, nil] whether it was received with more of its message behind it
+    # @return [Boolean, nil] whether the message has more frames behind this one, which was received
     def more? = @data && @more
-
-    # @return [Boolean]
     def gone? = @data.nil?
 
-    # @return [Frame] of the same bytes, that belongs to nobody
-    def dup
-      here!
-      Frame.of(@data, @more)
-    end
+    # @return [Frame] with the same bytes, in no message
+    def dup = Frame.of(bytes, @more)
     alias_method :clone, :dup
 
-    # @return [Boolean] up to the first NUL of the String
-    def data_equals?(string)
-      here!
-      string = Arguments.type(string, String).b
-      @data == (string[/\A[^\0]*/n] || "")
-    end
+    # Compares with the String up to its first NUL.
+    def data_equals?(string) = bytes == (Arguments.type(string, String).b[/\A[^\0]*/n] || "")
 
     # @return [Boolean] whether the bytes are the same
     def ==(other)
       Arguments.type(other, Frame)
-      return true if equal?(other)
-      here!
-      other.here!
-      @data == other.bytes
+      equal?(other) || bytes == other.bytes
     end
     alias_method :eql?, :==
 
-    # @return [Integer]
     def hash = @data.hash
 
-    # By size alone.
+    # Compares sizes only.
     # @return [Integer] -1, 0, 1
     def <=>(other)
       Arguments.type(other, Frame)
-      here!
-      other.here!
-      @data.bytesize <=> other.bytes.bytesize
+      bytes.bytesize <=> other.bytes.bytesize
     end
 
-    # Gives it other bytes.
-    # @return [nil]
+    # Replaces the bytes.
     def reset(string)
       here!
       @data = Arguments.type(string, String).b
       nil
     end
 
-    # Shows it on the standard error output.
-    # @return [nil]
+    # Prints the frame on the standard error output.
     def print(prefix = nil)
       here!
       prefix = Arguments.type(prefix, String) unless prefix.nil?
@@ -105,32 +82,34 @@ module ZMQ
     end
     alias_method :dump, :print
 
-    # @return [nil]
     def destroy
-      raise Error, GONE if gone? || @message
+      hand_out
       gone!
     end
 
-    # @return [String]
     def inspect = "#<#{self.class}#{gone? ? " gone" : " #{line}"}>"
 
     # @private
-    def bytes = @data
-
-    # @private
+    # @raise [Error] when the frame is gone
     def here!
       raise Error, GONE if gone?
     end
 
     # @private
-    # @return [String] the bytes, to be sent
+    def bytes
+      here!
+      @data
+    end
+
+    # @private
+    # @return [String] the bytes to send
+    # @raise [Error] when the frame is gone, or belongs to a message
     def hand_out
       raise Error, GONE if gone? || @message
       @data
     end
 
     # @private
-    # @return [nil]
     def gone!
       @data = @message = nil
     end
@@ -142,12 +121,12 @@ module ZMQ
       format("[%03d] %s%s", @data.bytesize, text, (@data.bytesize > 70) ? "..." : "")
     end
 
-    private
-
-    def take(data, more)
+    # @private
+    def _open(data, more)
       @data = data
       @more = more
       @message = nil
+      self
     end
   end
 end

@@ -2,7 +2,6 @@
 
 require "resolv"
 
-# The module's functions.
 module ZMQ
   @interrupted = false
 
@@ -25,9 +24,9 @@ module ZMQ
   # @return [Loop] always the same
   def loop = ZMQ.instance_variable_get(:@loop) || ZMQ.instance_variable_set(:@loop, Loop.new)
 
-  # As IO.select, over sockets too.
-  # @param timeout [Integer, Float, nil] seconds; nil: a look
-  # @return [Array(Array, Array, Array)] readable, writable, and none
+  # IO.select for sockets and IOs.
+  # @param timeout [Integer, Float, nil] seconds; nil: does not wait
+  # @return [Array(Array, Array, Array)] readable, writable, and an empty Array
   def select(read = [], write = [], _error = [], timeout = nil)
     poller = Poller.new
     read&.each { |thing| poller.register_readable(thing) }
@@ -45,7 +44,6 @@ module ZMQ
   def interrupted? = ZMQ.instance_variable_get(:@interrupted)
 
   # Ends the loops of this process.
-  # @return [nil]
   def interrupted!
     ZMQ.instance_variable_set(:@interrupted, true)
     Loop.interrupt_all
@@ -55,39 +53,35 @@ module ZMQ
   # @return [Array(Integer, Integer, Integer)] of libzmq
   def version = Godwit.libzmq_version.split(".").map(&:to_i)
 
-  # @return [Array(Integer, Integer, Integer)] of the CZMQ that rbczmq had; there is none here
+  # @return [Array(Integer, Integer, Integer)] of rbczmq's CZMQ; Godwit loads none
   def czmq_version = [2, 2, 0]
 
   # @return [Integer] milliseconds
   def now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
 
   # Prints a line with the time.
-  # @return [nil]
   def log(line)
-    Godwit::Compat::Rbczmq::Arguments.type(line, String)
+    Arguments.type(line, String)
     $stdout.puts "#{Time.now.strftime("%y-%m-%d %H:%M:%S")} #{line}"
   end
 
-  # @return [Error, nil] for the errno of what failed last in this thread
+  # @return [Error, nil] for {errno}
   def error
     number = errno
-    unless number.zero?
-      Error.new(Godwit::Errors.find(number, "")&.text || SystemCallError.new(nil, number).message)
-    end
+    return if number.zero?
+    Error.new(Godwit::Errors.find(number, "")&.text || SystemCallError.new(nil, number).message)
   end
 
-  # @return [Integer] of what failed last in this thread, 0 if nothing did
-  def errno = Godwit::Compat::Rbczmq::Failures.errno
+  # @return [Integer] errno of this thread's last failure; 0 before the first
+  def errno = Failures.errno
 
-  # Moves messages between two sockets, until the process is interrupted or the context destroyed.
+  # Passes messages between two sockets until a signal is handled or the context is destroyed.
   # @return [Integer] -1
   def proxy(front, back, capture = nil)
-    [front, back, *capture].each do |socket|
-      Godwit::Compat::Rbczmq::Arguments.type(socket, Socket).alive!
-    end
-    Godwit::Compat::Rbczmq::Failures.translated do
-      proxy = Godwit::Proxy.new(front.inner, back.inner, capture: capture&.inner)
-      Godwit::Compat::Rbczmq::Interrupts.during(-> { proxy.stop }) { proxy.run }
+    [front, back, *capture].each { |socket| Arguments.type(socket, Socket).alive! }
+    Failures.translated do
+      proxy = Godwit::Proxy.new(front.godwit, back.godwit, capture: capture&.godwit)
+      Interrupts.during(-> { proxy.stop }) { proxy.run }
     end
     -1
   rescue Error => error

@@ -1,31 +1,30 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # What a Loop calls for a Pollitem: subclasses say what to do.
+  # A Loop calls a Pollitem's handler. Subclasses say what to do.
   class Handler
     # @return [Pollitem]
     attr_reader :pollitem
 
-    # @param pollitem [Pollitem]
-    # @param args [Array] for subclasses
-    def initialize(pollitem, *args)
+    # @param _args [Array] for subclasses
+    def initialize(pollitem, *_args)
       unless pollitem.is_a?(Pollitem)
         raise TypeError, "#{pollitem.inspect} is not a valid ZMQ::Pollitem instance"
       end
       @pollitem = pollitem
     end
 
-    # It can be read from.
+    # Called when the socket or IO is readable.
     def on_readable
       raise NotImplementedError, "ZMQ handlers are expected to implement an #on_readable contract"
     end
 
-    # It can be written to.
+    # Called when the socket or IO is writable.
     def on_writable
       raise NotImplementedError, "ZMQ handlers are expected to implement an #on_writable contract"
     end
 
-    # Something was raised.
+    # Called with what another callback raised.
     def on_error(exception)
       raise exception
     end
@@ -35,5 +34,14 @@ module ZMQ
 
     # Receives from the socket or IO, without waiting.
     def recv = pollitem.recv
+  end
+
+  # The handler where none is given: prints each message, and sends empty ones.
+  class DefaultHandler < Handler
+    def on_readable
+      p recv
+    end
+
+    def on_writable = send("")
   end
 end

@@ -2,74 +2,65 @@
 
 module Godwit
   module Compat
-    # What stands behind rbczmq's door.
+    # The parts of rbczmq's layer that are no part of rbczmq's API.
     # @private
     module Rbczmq
-      # rbczmq's waits end when a signal is handled: recv gives nil, Poller#poll -1, Loop#start 0.
-      # Ruby itself tells nobody that a trap ran, so `trap` is wrapped while this door is open; a
-      # handler runs as before, then the main thread's wait is ended.
+      # In rbczmq a handled signal ends waits: recv returns nil, Poller#poll -1, Loop#start 0. Ruby
+      # does not report that a trap block has run. So this module wraps `trap`: the script's handler
+      # runs as before, and afterwards the main thread's wait ends.
       # @private
       module Interrupts
-        # Ends a wait; never seen outside. No rescue of the script may take it.
+        # Ends a wait. It stays inside this module: no rescue of the script may catch it.
         class Interrupted < Exception # standard:disable Lint/InheritException
         end
 
         Wait = Struct.new(:fiber, :over)
-        PUT_OFF = {Interrupted => :never}.freeze
-        LET_IN = {Interrupted => :immediate}.freeze
-
-        private_constant :Interrupted, :Wait, :PUT_OFF, :LET_IN
+        MASKED = {Interrupted => :never}.freeze
+        UNMASKED = {Interrupted => :immediate}.freeze
+        private_constant :Interrupted, :Wait, :MASKED, :UNMASKED
 
         @lock = Mutex.new
 
         class << self
-          # Waits for a socket; takes no message off it.
-          # @return [Integer, false, nil] its events; false when time is up; nil when a signal was
-          #   handled meanwhile
-          def wait_on(inner, event, milliseconds)
-            wait { inner._wait(event, milliseconds) || false }
-          end
-
-          # Waits, in a block that takes no message off any socket. What the handler raises is let
-          # in here and nowhere else: on JRuby, which runs handlers in a thread for them, it may
-          # come late, and over FFI a lock's holder puts it off.
-          # @return [Object, nil] what the block gives; nil when a signal was handled meanwhile
+          # Waits in a block that must not receive a message. Interrupted arrives in this block and
+          # nowhere else. It may arrive late: JRuby runs handlers in another thread, and the FFI
+          # backend delays it while a thread holds a lock.
+          # @return [Object, nil] the block's value; nil when a signal was handled during the wait
           def wait
             return yield unless interruptible?
             outer = @wait # a handler may wait too
-            Thread.handle_interrupt(PUT_OFF) do
+            Thread.handle_interrupt(MASKED) do
               @wait = Wait.new(Fiber.current)
-              Thread.handle_interrupt(LET_IN) { yield }
+              Thread.handle_interrupt(UNMASKED) { yield }
             ensure
-              @wait = outer # before all else: a handler may raise here
-              locked(@lock) {} # who found it there has raised
-              Thread.handle_interrupt(LET_IN) {} # not at the end of a mask of the script's
+              @wait = outer # comes first, since a handler may raise here
+              locked(@lock) {} # a handler that saw this wait has raised when the lock is free
+              Thread.handle_interrupt(UNMASKED) {} # the script may mask Interrupted longer
             end
           rescue Interrupted
-            outer.over = false if outer # it was perhaps told of what ended this one
+            outer.over = false if outer # the outer wait may have missed the same signal
             nil
           end
 
-          # A fiber scheduler runs traps wherever it is.
-          # @return [Boolean] whether a wait here can be ended
+          # A fiber scheduler runs trap blocks in any of its fibers.
+          # @return [Boolean] whether a signal can end a wait of this fiber
           def interruptible?
             Thread.current.equal?(Thread.main) &&
               !(Fiber.respond_to?(:scheduler) && Fiber.scheduler)
           end
 
-          # @return [Boolean] whether this is a trap block, where Ruby allows no lock
+          # @return [Boolean] whether this code runs in a trap block, where Ruby allows no lock
           def trap?
             Mutex.new.synchronize { false }
           rescue ThreadError
             true
           end
 
-          # With the lock, where Ruby allows one: a trap block has the process's main thread, and is
-          # over at once.
+          # Takes the lock, except in a trap block: that has the main thread to itself.
           def locked(lock, &block) = trap? ? yield : lock.synchronize(&block)
 
-          # @param action [#call] called in the main thread's stead when a signal was handled while
-          #   the block runs
+          # @param action [#call] called when a signal is handled while the block runs in the main
+          #   thread
           def during(action)
             return yield unless Thread.current.equal?(Thread.main)
             previous = @action
@@ -81,56 +72,50 @@ module Godwit
             end
           end
 
-          # A handler was run: in the main thread, in whatever fiber that is, but on JRuby in a
-          # thread for it.
-          def came
+          # Called after each handler: in the main thread, in whatever fiber runs there. JRuby calls
+          # it in another thread.
+          def handled
             return @action&.call unless @wait
             locked(@lock) do
               wait = @wait
-              if wait.nil? || wait.over ||
-                  (Thread.current.equal?(Thread.main) && !Fiber.current.equal?(wait.fiber))
-                next
-              end
-              wait.over = true # one who is told twice takes the second out of here
-              Thread.main.raise(Interrupted) # which, unlike a `raise`, a mask puts off
+              next if wait.nil? || wait.over
+              next if Thread.current.equal?(Thread.main) && !Fiber.current.equal?(wait.fiber)
+              wait.over = true # a second Interrupted would leave this module
+              Thread.main.raise(Interrupted) # a mask holds this back, unlike `raise`
             end
           end
 
-          # @return [Object] what to give to trap in the handler's stead
+          # @return [Object] the handler to give to Ruby's trap
           def wrap(handler)
             return handler unless handler.respond_to?(:call)
             wrapper = proc do |*arguments|
               handler.call(*arguments)
-              Interrupts.came
+              Interrupts.handled
             end
             wrapper.instance_variable_set(:@godwit_handler, handler)
             wrapper
           end
 
-          # @return [Object] the handler that was wrapped
+          # @return [Object] the script's handler
           def unwrap(handler)
             handler.is_a?(Proc) && handler.instance_variable_get(:@godwit_handler) || handler
           end
         end
 
-        # In front of Kernel#trap, Kernel.trap and Signal.trap.
+        # Prepended to Kernel#trap, Kernel.trap and Signal.trap.
         # @private
         module Trap
-          # As Ruby's.
           def trap(signal, *command, &block)
-            old =
-              if command.empty? && block
-                super(signal, &Interrupts.wrap(block))
-              else
-                super(signal, *command.map { |handler| Interrupts.wrap(handler) }, &block)
-              end
-            Interrupts.unwrap(old)
+            block &&= Interrupts.wrap(block)
+            command = command.map { |handler| Interrupts.wrap(handler) }
+            Interrupts.unwrap(super(signal, *command, &block))
           end
         end
 
         Signal.singleton_class.prepend(Trap)
         Kernel.singleton_class.prepend(Trap)
-        # Kernel's own is not looked up through a module that is prepended later on every Ruby.
+        # Not every Ruby finds a module that is prepended to Kernel later, so Kernel#trap is wrapped
+        # in Object.
         Object.prepend(Module.new {
           include Trap
 

@@ -1,12 +1,11 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # Ruby's Logger, each of whose lines is a message.
+  # Ruby's Logger; each of its lines is one message.
   class Logger < ::Logger
-    # Its socket is none that sends logs.
+    # The socket's type cannot send logs.
     class InvalidSocketError < Error; end
 
-    # The sockets that it takes.
     VALID_SOCKET_CLASSES = [Socket::Pub, Socket::Push, Socket::Pair].freeze
 
     # @param socket [Socket::Pub, Socket::Push, Socket::Pair]
@@ -18,7 +17,7 @@ module ZMQ
       @logdev = LogDevice.new(socket)
     end
 
-    # What a Logger writes to.
+    # The device that a Logger writes to.
     class LogDevice
       def initialize(socket)
         @socket = socket
@@ -27,7 +26,7 @@ module ZMQ
       # @return [Boolean] as Socket#send
       def write(line) = @socket.send(line)
 
-      # The socket is its owner's.
+      # Does nothing: the socket belongs to the script.
       def close
       end
     end

@@ -1,29 +1,26 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # Waits for sockets, IOs and timers, and calls handlers: Godwit::Loop with rbczmq's manners.
+  # Waits for sockets, IOs and timers, and calls handlers. Godwit::Loop does the work.
   class Loop
-    Failures = Godwit::Compat::Rbczmq::Failures
-    Interrupts = Godwit::Compat::Rbczmq::Interrupts
-    Arguments = Godwit::Compat::Rbczmq::Arguments
     CALLBACKS = {readable: :on_readable, writable: :on_writable}.freeze
     BITS = {readable: POLLIN, writable: POLLOUT}.freeze
     INTERRUPTED = 0
     STOPPED = -1
-    private_constant :Failures, :Interrupts, :Arguments, :CALLBACKS, :BITS, :INTERRUPTED, :STOPPED
+    private_constant :CALLBACKS, :BITS, :INTERRUPTED, :STOPPED
 
     def initialize
-      @inner = Godwit::Loop.new
+      @godwit = Godwit::Loop.new
       @items = {}.compare_by_identity # pollable => its items
-      @timers = {}.compare_by_identity # ours => Godwit's
-      @silent = {}.compare_by_identity # our timers that are cancelled, and Godwit's may not be yet
-      @late = [] # what Godwit's loop is still to be told
+      @timers = {}.compare_by_identity # ZMQ::Timer => Godwit's timer
+      @silent = {}.compare_by_identity # cancelled timers whose Godwit timer may still run
+      @late = [] # changes made in a trap block, not yet applied to @godwit
       @running = @interrupted = @ending = @verbose = @destroyed = false
     end
 
-    # Runs until {#stop}, a callback gives false, something is raised, a signal is handled, or the
-    # context ends.
-    # @return [Integer] -1 when stopped by a callback, 0 when interrupted
+    # Runs until {#stop}, a callback returns false or raises, a signal is handled, or the context
+    # ends.
+    # @return [Integer] -1 when stopped, 0 when interrupted
     def start
       alive!
       return INTERRUPTED if ZMQ.interrupted?
@@ -32,7 +29,6 @@ module ZMQ
       run
     end
 
-    # @return [nil]
     def stop
       alive!
       raise Error, "event loop not running!" unless @running
@@ -40,13 +36,12 @@ module ZMQ
       nil
     end
 
-    # @return [Boolean]
     def running?
       alive!
       @running
     end
 
-    # @param flag [Boolean] whether it, and what is registered, print what they do
+    # @param flag [Boolean] whether items registered from now on print what they do
     def verbose=(flag)
       alive!
       @verbose = (flag == true)
@@ -62,12 +57,11 @@ module ZMQ
       before = wanted(known)
       @items[item.pollable] = known + [item]
       watch(item.pollable, item.possible & ~before)
-      @inner.post { serve_rest(item) } if item.rest?
+      @godwit.post { serve_rest(item) } if item.rest?
       item
     end
 
     # @param thing [Pollitem, Socket, IO]
-    # @return [nil]
     def remove(thing)
       alive!
       pollable = thing.is_a?(Pollitem) ? thing.pollable : thing
@@ -78,44 +72,41 @@ module ZMQ
       nil
     end
 
-    # @param timer [Timer]
     # @return [true]
     def register_timer(timer)
       alive!
       Arguments.type(timer, Timer)
       times = timer.times.zero? ? nil : timer.times
-      told do
+      apply do
         @timers[timer]&.cancel
-        @timers[timer] = @inner.every([timer.delay, 0].max, times: times) do |under|
-          fire(timer, under)
+        @timers[timer] = @godwit.every([timer.delay, 0].max, times: times) do |godwit_timer|
+          fire(timer, godwit_timer)
         end
       end
       true
     end
 
-    # @param timer [Timer]
     # @return [true]
     def cancel_timer(timer)
       alive!
       Arguments.type(timer, Timer)
       @silent[timer] = true
-      told do
+      apply do
         @timers.delete(timer)&.cancel
         @silent.delete(timer)
       end
       true
     end
 
-    # @return [nil]
     def destroy
       alive!
       @destroyed = true
-      @inner.close
+      @godwit.close
       nil
     end
 
     # @private
-    # From a trap too.
+    # Works in a trap block too.
     def interrupt
       @interrupted = true
       finish
@@ -126,7 +117,7 @@ module ZMQ
     def run
       @running = true
       @interrupted = @ending = false
-      Loop.runs(self) { Interrupts.during(-> { interrupt }) { @inner.run(forever: true) } }
+      Loop.runs(self) { Interrupts.during(-> { interrupt }) { @godwit.run(forever: true) } }
       @interrupted ? INTERRUPTED : STOPPED
     rescue Godwit::ClosedError, Godwit::ContextTerminatedError
       INTERRUPTED
@@ -138,47 +129,44 @@ module ZMQ
 
     def finish
       @ending = true
-      @inner.stop
+      @godwit.stop
     end
 
     def alive!
-      if @destroyed
-        raise Error,
-          "ZMQ::Loop instance #{Failures.address(self)} has been destroyed by the ZMQ framework"
-      end
+      raise Failures.destroyed(Loop, self) if @destroyed
     end
 
     def wanted(items) = items.map(&:possible).reduce(0, :|)
 
-    # One callback of Godwit's for each event of a socket or IO; it calls all that want it.
+    # Godwit's loop has one callback for each event of a pollable; it calls all items that want it.
     def watch(pollable, bits)
-      inner = pollable.is_a?(Socket) ? pollable.inner : pollable
-      told do
-        @inner.readable(inner) { serve(pollable, :readable) } if bits.anybits?(POLLIN)
-        @inner.writable(inner) { serve(pollable, :writable) } if bits.anybits?(POLLOUT)
+      thing = Pollitem.godwit(pollable)
+      apply do
+        @godwit.readable(thing) { serve(pollable, :readable) } if bits.anybits?(POLLIN)
+        @godwit.writable(thing) { serve(pollable, :writable) } if bits.anybits?(POLLOUT)
       end
     end
 
     def unwatch(pollable, bits)
-      inner = pollable.is_a?(Socket) ? pollable.inner : pollable
-      told { @inner.remove(inner, *Pollitem.symbols(bits)) } unless bits.zero?
+      thing = Pollitem.godwit(pollable)
+      apply { @godwit.remove(thing, *Pollitem.symbols(bits)) } unless bits.zero?
     end
 
-    # Godwit's loop takes locks, which no trap block may: what is changed there it is told when it
-    # goes on, or before the next change.
-    def told(&change)
+    # Applies a change to Godwit's loop, which takes locks. A trap block must not, so a change made
+    # there waits for the loop's next turn or the next change.
+    def apply(&change)
       Failures.translated do
         if Interrupts.trap?
           @late << change
-          @inner.post { catch_up }
+          @godwit.post { apply_late }
         else
-          catch_up
+          apply_late
           change.call
         end
       end
     end
 
-    def catch_up
+    def apply_late
       while (change = @late.shift)
         change.call
       end
@@ -193,7 +181,7 @@ module ZMQ
       end
     end
 
-    # libzmq says nothing of the frames behind the first: they were taken with it.
+    # The frames behind the first, of which libzmq reports nothing: the socket holds them.
     def serve_rest(item)
       invoke(item, :readable) while !@ending && item.rest? && registered?(item)
     end
@@ -201,24 +189,25 @@ module ZMQ
     def registered?(item) = !!@items[item.pollable]&.any? { |one| one.equal?(item) }
 
     def invoke(item, event)
-      handler = item.handler or
-        raise Error,
-          "a #{item.pollable.class} is ready, but its pollitem has no handler: give it one " \
-          "with handler="
-      calling(handler) { handler.__send__(CALLBACKS.fetch(event)) }
+      handler = item.handler
+      unless handler
+        raise Error, "a #{item.pollable.class} is ready, but its pollitem has no handler: give " \
+          "it one with handler="
+      end
+      calling(handler) { handler.public_send(CALLBACKS.fetch(event)) }
     end
 
-    def fire(timer, under)
+    def fire(timer, godwit_timer)
       if timer.cancelled?
-        under.cancel
+        godwit_timer.cancel
       elsif !@silent.key?(timer)
         calling(timer) { timer.call }
       end
-      @timers.delete(timer) unless under.pending?
-      @items.each_value.to_a.flatten.each { |item| serve_rest(item) if item.rest? }
+      @timers.delete(timer) unless godwit_timer.pending?
+      @items.values.flatten.each { |item| serve_rest(item) if item.rest? }
     end
 
-    # @param object [#on_error] that is told when the block raises
+    # @param object [#on_error] called when the block raises
     def calling(object)
       finish if yield == false
     rescue => error

@@ -1,28 +1,25 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # A list of frames, sent and received as one. Its frames belong to it until they are taken out. It
-  # is gone once it was sent or destroyed.
+  # A list of frames, sent and received as one. Frames belong to it until they are taken out. It is
+  # gone once it was sent or destroyed.
   class Message
     include Comparable
 
     GONE = "Cannot modify a message that is gone."
     LONG = 0xff
-    Arguments = Godwit::Compat::Rbczmq::Arguments
-    private_constant :GONE, :LONG, :Arguments
+    private_constant :GONE, :LONG
 
     class << self
-      # @param string [String] as {#encode} gave it
-      # @return [Message, nil] nil when it is no such thing
+      # @param string [String] from {#encode}
+      # @return [Message, nil] nil for any other String
       def decode(string)
-        parts = Godwit::Message.decode(Arguments.type(string, String)).to_a
-        of(parts)
+        of(Godwit::Message.decode(Arguments.type(string, String)).to_a)
       rescue Godwit::MessageError
         nil
       end
 
       # @private
-      # @param parts [Array<String>]
       def of(parts)
         message = new
         last = parts.size - 1
@@ -31,7 +28,7 @@ module ZMQ
       end
     end
 
-    # An empty one.
+    # An empty message.
     def initialize
       @frames = []
       @cursor = nil
@@ -40,62 +37,45 @@ module ZMQ
     # @return [Integer, nil] number of frames
     def size = @frames&.size
 
-    # @return [Integer, nil] bytes of all of them
+    # @return [Integer, nil] bytes of all frames
     def content_size = @frames&.sum(&:size)
-
-    # @return [Boolean]
     def gone? = @frames.nil?
 
-    # @return [Frame, nil] the first, where {#next} goes on
+    # @return [Frame, nil] the first frame; {#next} goes on from it
     def first = at(0)
 
-    # @return [Frame, nil] the one after that which was given last; the first after a change, and
-    #   after the end, which gives nil
+    # @return [Frame, nil] the frame behind the one returned last; the first after a change; nil
+    #   once at the end
     def next = at(@cursor ? @cursor + 1 : 0)
 
-    # @return [Frame, nil] the last
+    # @return [Frame, nil] the last frame
     def last = at(@frames ? [@frames.size - 1, 0].max : 0)
 
-    # Adds in front.
+    # Adds a frame in front.
     # @return [true]
-    def push(frame)
-      change { @frames.unshift(own(frame)) }
-      true
-    end
+    def push(frame) = insert(0) { frame }
 
-    # Adds at the end.
+    # Adds a frame at the end.
     # @return [true]
-    def add(frame)
-      change { @frames.push(own(frame)) }
-      true
-    end
+    def add(frame) = insert(-1) { frame }
 
-    # Adds in front.
+    # Adds a String in front.
     # @return [true]
-    def pushstr(string)
-      change { @frames.unshift(own(Frame.new(Arguments.string(string)))) }
-      true
-    end
+    def pushstr(string) = insert(0) { Frame.new(Arguments.string(string)) }
 
-    # Adds at the end.
+    # Adds a String at the end.
     # @return [true]
-    def addstr(string)
-      change { @frames.push(own(Frame.new(Arguments.string(string)))) }
-      true
-    end
+    def addstr(string) = insert(-1) { Frame.new(Arguments.string(string)) }
 
-    # @return [Frame, nil] the first, which is the caller's then
-    def pop
-      change { free(@frames.shift) }
-    end
+    # Takes the first frame out; it belongs to the caller then.
+    # @return [Frame, nil]
+    def pop = change { free(@frames.shift) }
 
-    # @return [String, nil] the first, up to its first NUL
-    def popstr
-      pop&.data&.slice(/\A[^\0]*/n)
-    end
+    # Takes the first frame out.
+    # @return [String, nil] its bytes up to the first NUL
+    def popstr = pop&.data&.slice(/\A[^\0]*/n)
 
-    # Takes out that very frame.
-    # @return [nil]
+    # Takes this very frame out.
     def remove(frame)
       change do
         Arguments.type(frame, Frame)
@@ -105,13 +85,13 @@ module ZMQ
     end
 
     # Puts an address and an empty frame in front.
-    # @return [nil]
     def wrap(frame)
       change { @frames.unshift(own(frame), own(Frame.new)) }
       nil
     end
 
-    # @return [Frame, nil] the first; an empty one behind it goes too
+    # Takes the first frame out, and an empty one behind it.
+    # @return [Frame, nil] the first
     def unwrap
       frame = pop
       pop if frame && @frames.first&.size&.zero?
@@ -119,13 +99,10 @@ module ZMQ
     end
 
     # @return [Message] of copies
-    def dup
-      here!
-      Message.of(@frames.map(&:data))
-    end
+    def dup = Message.of(to_a.map(&:data))
     alias_method :clone, :dup
 
-    # @return [Boolean] whether the other has the same frames
+    # @return [Boolean] whether both have the same frames
     def ==(other)
       here!
       Arguments.type(other, Message)
@@ -133,16 +110,15 @@ module ZMQ
     end
     alias_method :eql?, :==
 
-    # @return [Integer]
     def hash = @frames.hash
 
-    # @return [Array<Frame>] its frames, still its own
+    # @return [Array<Frame>] its frames, which still belong to it
     def to_a
       here!
       @frames.dup
     end
 
-    # @return [String, nil] the frames in one, as {.decode} takes it
+    # @return [String, nil] all frames in one String, for {.decode}
     def encode
       @frames&.each_with_object(+"".b) do |frame, data|
         size = frame.size
@@ -150,32 +126,26 @@ module ZMQ
       end
     end
 
-    # Shows it on the standard error output.
-    # @return [nil]
+    # Prints the frames on the standard error output.
     def print
       return if gone?
-      warn "--------------------------------------",
-        *@frames.map(&:line) # standard:disable Style/StderrPuts -- as Frame#print
+      # standard:disable Style/StderrPuts -- warn may be off
+      $stderr.puts "--------------------------------------", *@frames.map(&:line)
+      # standard:enable Style/StderrPuts
     end
 
-    # @return [nil]
     def destroy
       here!
       gone!
     end
 
-    # @return [String]
     def inspect = "#<#{self.class}#{gone? ? " gone" : " #{@frames.map(&:size)}"}>"
 
     # @private
-    # @return [Array<String>] to be sent
-    def hand_out
-      here!
-      @frames.map(&:bytes)
-    end
+    # @return [Array<String>] the bytes to send
+    def hand_out = to_a.map(&:bytes)
 
     # @private
-    # @return [nil]
     def gone!
       @frames.each(&:gone!)
       @frames = @cursor = nil
@@ -192,6 +162,11 @@ module ZMQ
       result = yield
       @cursor = nil
       result
+    end
+
+    def insert(index)
+      change { @frames.insert(index, own(yield)) }
+      true
     end
 
     def at(index)

@@ -3,34 +3,33 @@
 module ZMQ
   # Waits for several sockets and IOs, from any thread.
   class Poller
-    Failures = Godwit::Compat::Rbczmq::Failures
-    Interrupts = Godwit::Compat::Rbczmq::Interrupts
-    private_constant :Failures, :Interrupts
-
     def initialize
       @items = []
-      @inner = nil
+      @godwit = nil
       @verbose = false
-      nothing
+      clear
     end
 
     # @return [Array<Socket, IO>] what the last poll found
     attr_reader :readables, :writables
 
-    # @param flag [Boolean] whether to print what it does
+    # @param flag [Boolean] whether the poller prints what it does
     def verbose=(flag)
       @verbose = (flag == true)
     end
 
-    # @param seconds [Integer, Float, nil] nil or 0: a look; negative: for ever
+    # @param seconds [Integer, Float, nil] nil, 0: does not wait; negative: without end
     # @return [Integer] how many items are ready; -1 when a signal was handled
     def poll(seconds = nil)
-      seconds = Godwit::Compat::Rbczmq::Arguments.type(seconds.nil? ? 0 : seconds, Integer, Float)
-      nothing
+      seconds = Arguments.type(seconds.nil? ? 0 : seconds, Integer, Float)
+      clear
       return 0 if @items.empty?
-      waiting = @items.any?(&:rest?)
-      events = Interrupts.wait { wait(waiting ? 0 : seconds) }
-      return interrupted unless events
+      seconds = 0 if @items.any?(&:rest?)
+      events = Interrupts.wait { wait(seconds) }
+      unless events
+        Failures.errno = Errno::EINTR::Errno
+        return -1
+      end
       found = sort(events)
       ZMQ.log("I: poller: #{found} of #{@items.size} ready") if @verbose
       found
@@ -45,7 +44,7 @@ module ZMQ
     # @return [Pollitem]
     def register(thing)
       item = Pollitem.coerce(thing)
-      renew
+      close
       @items += [item]
       item
     end
@@ -57,52 +56,42 @@ module ZMQ
     def register_writable(thing) = register(Pollitem.new(thing, POLLOUT))
 
     # @param thing [Pollitem, Socket, IO]
-    # @return [Pollitem, false] false when it is not there
+    # @return [Pollitem, false] false when it is not registered
     def remove(thing)
       pollable = thing.is_a?(Pollitem) ? thing.pollable : thing
-      item =
-        @items.find { |one| one.equal?(thing) } ||
+      item = @items.find { |one| one.equal?(thing) } ||
         @items.find { |one| one.pollable.equal?(pollable) } or return false
-      renew
+      close
       @items = @items.reject { |one| one.equal?(item) }
       item
     end
 
     # @private
-    # What select is done with.
+    # Frees Godwit's poller. The next {#poll} makes another.
     def close
-      renew
+      @godwit&.close
+      @godwit = nil
     end
 
     private
 
-    def nothing
+    def clear
       @readables = []
       @writables = []
     end
 
-    def renew
-      @inner&.close
-      @inner = nil
-    end
-
-    def interrupted
-      Failures.errno = Errno::EINTR::Errno
-      -1
-    end
-
-    # One registration for each socket and IO, of all that its items want.
-    def inner
-      @inner ||= Godwit::Poller.new.tap do |poller|
+    # One registration for each socket and IO, with the events of all its items.
+    def godwit
+      @godwit ||= Godwit::Poller.new.tap do |poller|
         @items.group_by(&:pollable).each_value do |items|
           bits = items.map(&:possible).reduce(:|)
-          poller.register(items.first.inner, *Pollitem.symbols(bits)) unless bits.zero?
+          poller.register(items.first.godwit, *Pollitem.symbols(bits)) unless bits.zero?
         end
       end
     end
 
     def wait(seconds)
-      return inner.wait(seconds.negative? ? nil : seconds) unless inner.empty?
+      return godwit.wait(seconds.negative? ? nil : seconds) unless godwit.empty?
       seconds.negative? ? sleep : sleep(seconds)
       []
     end
@@ -110,7 +99,7 @@ module ZMQ
     def sort(events)
       ready = events.to_h { |event| [event.object.__id__, bits_of(event)] }
       @items.count do |item|
-        bits = ready.fetch(item.inner.__id__, 0) & item.possible
+        bits = ready.fetch(item.godwit.__id__, 0) & item.possible
         bits |= POLLIN if item.rest?
         @readables << item.pollable if bits.anybits?(POLLIN)
         @writables << item.pollable if bits.anybits?(POLLOUT)
@@ -118,7 +107,7 @@ module ZMQ
       end
     end
 
-    # An IO that is broken is worth a call that says so.
+    # A broken IO counts as ready, so that the script's next call on it raises.
     def bits_of(event)
       return POLLIN | POLLOUT if event.error?
       (event.readable? ? POLLIN : 0) | (event.writable? ? POLLOUT : 0)

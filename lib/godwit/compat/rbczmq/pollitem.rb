@@ -3,19 +3,15 @@
 require "fcntl"
 
 module ZMQ
-  # A Socket or an IO, with what is waited for of it, for a Poller or a Loop.
+  # A Socket or an IO, with the events that a Poller or a Loop waits for.
   class Pollitem
     PAGE = 4096
     OPEN_FOR = {Fcntl::O_RDONLY => POLLIN, Fcntl::O_WRONLY => POLLOUT}.freeze
-    Arguments = Godwit::Compat::Rbczmq::Arguments
-    private_constant :PAGE, :OPEN_FOR, :Arguments
+    private_constant :PAGE, :OPEN_FOR
 
-    # @return [Pollitem] itself, or one for a Socket or an IO
-    def self.coerce(thing)
-      thing.is_a?(Pollitem) ? thing : new(thing)
-    end
+    # @return [Pollitem] the thing itself, or a new Pollitem for a Socket or an IO
+    def self.coerce(thing) = thing.is_a?(Pollitem) ? thing : new(thing)
 
-    # @param pollable [Socket, IO]
     # @param events [Integer, nil] of POLLIN and POLLOUT; nil: both
     def initialize(pollable, events = nil)
       events = Arguments.type(events.nil? ? POLLIN | POLLOUT : events, Integer)
@@ -32,7 +28,7 @@ module ZMQ
     attr_reader :pollable
     # @return [Integer]
     attr_reader :events
-    # @return [Object, nil] whom a Loop calls
+    # @return [Object, nil] a Loop calls it
     attr_reader :handler
 
     # @param handler [#on_error, #on_readable, #on_writable]
@@ -45,12 +41,12 @@ module ZMQ
       @handler = handler
     end
 
-    # @param flag [Boolean] of the socket
+    # @param flag [Boolean] for the socket
     def verbose=(flag)
       @pollable.verbose = flag if @pollable.is_a?(Socket)
     end
 
-    # Sends, whatever it is.
+    # Sends to the Socket or IO.
     def send(*arguments)
       case @pollable
       when BasicSocket then @pollable.send(arguments.first, 0)
@@ -59,7 +55,7 @@ module ZMQ
       end
     end
 
-    # Receives without waiting, whatever it is.
+    # Receives from the Socket or IO, without waiting.
     def recv
       case @pollable
       when BasicSocket then @pollable.recv_nonblock(PAGE)
@@ -68,24 +64,27 @@ module ZMQ
       end
     end
 
-    # @return [String]
     def inspect = "#<#{self.class} #{@pollable.inspect} #{@events}>"
 
     # @private
-    # @return [Integer] the events that can ever come
+    # @return [Integer] the events that can happen at all
     def possible
       return @open_for ||= events_of_io unless @pollable.is_a?(Socket)
       @events & ((@pollable.poll_readable? ? POLLIN : 0) | (@pollable.poll_writable? ? POLLOUT : 0))
     end
 
     # @private
-    # @return [Boolean] whether the rest of a message waits in its socket, which libzmq knows
-    #   nothing of
+    # @return [Boolean] whether its Socket, which libzmq need not see as readable, holds frames of a
+    #   partly received message
     def rest? = @events.anybits?(POLLIN) && @pollable.is_a?(Socket) && @pollable.rest?
 
     # @private
     # @return [Godwit::Socket, IO]
-    def inner = @pollable.is_a?(Socket) ? @pollable.inner : @pollable
+    def godwit = Pollitem.godwit(@pollable)
+
+    # @private
+    # @return [Godwit::Socket, IO]
+    def self.godwit(pollable) = pollable.is_a?(Socket) ? pollable.godwit : pollable
 
     # @private
     # @return [Array<Symbol>] the names of events
@@ -95,8 +94,7 @@ module ZMQ
 
     private
 
-    # An end of a pipe may be registered for both: what it is not open for never comes. Where that
-    # leaves nothing, Godwit says why.
+    # Leaves out the event that an end of a pipe is not open for. If none is left, Godwit says why.
     def events_of_io
       left = @events & OPEN_FOR.fetch(@pollable.fcntl(Fcntl::F_GETFL) & Fcntl::O_ACCMODE, @events)
       left.zero? ? @events : left
@@ -107,15 +105,13 @@ module ZMQ
     def check(pollable)
       return if pollable.is_a?(IO)
       unless pollable.is_a?(Socket)
-        raise TypeError,
-          "wrong pollable type #{pollable.class}. Only objects of type ZMQ::Socket and IO " \
-          "supported."
+        raise TypeError, "wrong pollable type #{pollable.class}. Only objects of type " \
+          "ZMQ::Socket and IO supported."
       end
       pollable.alive!
       unless pollable.attached?
-        raise Error,
-          "socket in a pending state (not bound or connected) and thus cannot be registered " \
-          "as a poll item!"
+        raise Error, "socket in a pending state (not bound or connected) and thus cannot be " \
+          "registered as a poll item!"
       end
       pollable.own_thread!
     end

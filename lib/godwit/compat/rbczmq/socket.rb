@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # A socket of one type: Context#socket makes it, and only the thread that had it made may use it.
+  # A socket of one type. Context#socket makes it; only the thread that made it may use it.
   class Socket
-    # A uri that this matches is taken as it is; others are looked up in the DNS first.
+    # The layer looks up a uri that does not match in the DNS first.
     PROTO_REXP = /^inproc|ipc|tcp|e?pgm:\/\//
 
     PENDING = 1
@@ -11,17 +11,12 @@ module ZMQ
     CONNECTED = 4
     DISCONNECTED = 8
 
-    Failures = Godwit::Compat::Rbczmq::Failures
-    Arguments = Godwit::Compat::Rbczmq::Arguments
-    Interrupts = Godwit::Compat::Rbczmq::Interrupts
     LINGER = 17
-    private_constant :Failures, :Arguments, :Interrupts, :LINGER
-
-    @known = ObjectSpace::WeakMap.new unless RUBY_ENGINE == "ruby"
-    @known_lock = Mutex.new
+    LIVE = Godwit::Compat::LiveSockets.new(self)
+    private_constant :LINGER, :LIVE
 
     class << self
-      # Has each of these methods raise, in a class of sockets.
+      # These methods raise in sockets of this class.
       def unsupported_api(*methods)
         methods.each do |name|
           define_method(name) do |*|
@@ -30,7 +25,7 @@ module ZMQ
         end
       end
 
-      # Has each of these methods say so in words when it comes out of turn.
+      # These methods raise an Error with the message when it is not the socket's turn.
       def handle_fsm_errors(message, *methods)
         methods.each do |name|
           define_method(name) do |*arguments|
@@ -43,47 +38,19 @@ module ZMQ
       end
 
       # @private
-      # @return [Hash{Integer => Class}] by type
-      def classes
-        @classes ||=
-          constants
-            .map { |name| const_get(name) }
-            .grep(Class)
-            .to_h { |klass| [klass::TYPE, klass] }
-            .freeze
-      end
-
-      # @private
-      # Gives the linger to all that are open in a context.
-      def linger_all(context, milliseconds)
-        each_known { |socket| socket.__send__(:linger_in, context, milliseconds) }
-      end
-
-      # @private
-      def know(socket)
-        @known_lock.synchronize { @known[socket] = true } if @known
-      end
-
-      private
-
-      def open(context, inner_class, inner_context)
+      def open(context, godwit)
         socket = allocate
-        socket.__send__(
-          :open, context,
-          inner_class.new(context: inner_context, count_peers: false, **inner_class::STARTS_WITH)
-        )
-        Socket.know(socket)
-        socket.__send__(:initialize)
+        klass = CompatSocket::CLASSES.fetch(self::TYPE)
+        socket._open(context, klass.new(context: godwit, count_peers: false, **klass::STARTS_WITH))
+        LIVE.add(socket)
+        socket.__send__(:initialize) # Ruby makes it private
         socket
       end
 
-      # A WeakMap of Ruby 3.1 does not survive compaction.
-      def each_known(&block)
-        if @known
-          @known_lock.synchronize { @known.keys }.each(&block)
-        else
-          ObjectSpace.each_object(Socket, &block)
-        end
+      # @private
+      # Sets the linger of all open sockets of a context.
+      def linger_all(context, milliseconds)
+        LIVE.to_a.each { |socket| socket._linger(context, milliseconds) }
       end
     end
     private_class_method :new
@@ -94,8 +61,7 @@ module ZMQ
       @state
     end
 
-    # @return [Array<String>] where it is bound and connected, as it was told; with the port that a
-    #   wildcard became
+    # @return [Array<String>] the uris as given; a wildcard port is replaced by the port bound
     def endpoints
       alive!
       @endpoints
@@ -104,16 +70,16 @@ module ZMQ
     # @return [String, nil]
     def endpoint = endpoints.first
 
-    # @return [String] as libzmq calls the one that came last: with its port
+    # @return [String] libzmq's name of the last endpoint, with its port
     def last_endpoint
       alive!
-      inner.last_endpoint || ""
+      @godwit.last_endpoint || ""
     end
 
-    # @return [Integer] ZeroMQ's descriptor, -1 where it is neither bound nor connected
+    # @return [Integer] ZeroMQ's descriptor; -1 unless the socket is bound or connected
     def fd
       alive!
-      attached? ? option { inner.zmq_fd } : -1
+      attached? ? translated { @godwit.zmq_fd } : -1
     end
     alias_method :to_i, :fd
 
@@ -138,119 +104,113 @@ module ZMQ
       end
     end
 
-    # @return [String]
     def inspect = "#<#{self.class}#{" closed" if @closed}>"
 
-    # Closes it. What it has not sent yet goes on for its linger, or for the context's, if one was
-    # set there.
-    # @return [nil]
+    # Closes the socket. It goes on sending for the context's linger, or its own where the context
+    # has none.
     def close
-      alive!
-      own_thread!
-      own_process!
-      linger_in(@context, @context.lingering) if @context.lingering
+      usable!
+      _linger(@context, @context.lingering) if @context.lingering
       @closed = true
       @owner = @sender = nil
-      @inner.close
+      @godwit.close
       nil
     end
 
-    # @param flag [Boolean] whether to print what it does
+    # @param flag [Boolean] whether the socket prints what it does
     def verbose=(flag)
       alive!
       @verbose = (flag == true)
-      look
+      choose_path
     end
 
     # @private
-    attr_reader :inner
+    attr_reader :godwit
 
     # @private
-    # @return [Boolean] whether the rest of a message waits in it
+    # @return [Boolean] whether frames of a partly received message are left
     def rest? = !@rest.empty?
 
     # @private
     def alive!
-      raise destroyed if @closed || @context.__send__(:destroyed?)
+      raise Failures.destroyed(Socket, self) if @closed || @context.destroyed?
     end
 
     # @private
     def own_thread!
       return if @thread.equal?(Thread.current)
-      raise Error,
-        "Cross thread violation for #{type_str} socket #{Failures.address(self)}: created in " \
-        "thread " \
-          "#{Failures.address(@thread)}, invoked on thread #{Failures.address(Thread.current)}"
+      raise Error, "Cross thread violation for #{type_str} socket #{Failures.address(self)}: " \
+        "created in thread #{Failures.address(@thread)}, invoked on thread " \
+        "#{Failures.address(Thread.current)}"
     end
 
     # @private
-    # @return [Boolean]
     def attached? = @state == BOUND || @state == CONNECTED
 
-    private
-
-    def open(context, inner)
+    # @private
+    def _open(context, godwit)
       @context = context
-      @inner = inner
+      @godwit = godwit
       @thread = Thread.current
       @state = PENDING
-      @endpoints = []
-      @places = []
-      @given = []
+      @endpoints = [] # as the script sees them
+      @places = [] # as libzmq names them
+      @given = [] # as the script gave them
       @closed = @verbose = false
       @owner = @sender = @held = nil
       @rest = []
     end
 
-    # Its thread, while send and recv need look at nothing else.
-    def look
+    # @private
+    def _linger(context, milliseconds)
+      return unless @context.equal?(context) && !@closed
+      @godwit._set_option(LINGER, milliseconds)
+    rescue Godwit::Error
+      nil # another thread has closed it
+    end
+
+    private
+
+    # The owner-thread fast path needs no check while @owner (for recv) and @sender (for send) are
+    # set.
+    def choose_path
       @owner = (@thread if attached? && !@verbose && !@closed)
       @sender = @held ? nil : @owner
     end
 
-    def destroyed
-      Error.new(
-        "ZMQ::Socket instance #{Failures.address(self)} has been destroyed by the ZMQ framework"
-      )
-    end
-
-    def own_process!
-      if @inner._forked?
-        raise Error, "#{type_str} socket belongs to another process: make one in this process"
+    # @param action [String, nil] what only a bound or connected socket can do
+    def usable!(action = nil)
+      alive!
+      if action && !attached?
+        raise Error, "can only #{action} on a bound or connected socket!"
       end
+      own_thread!
+      return unless @godwit._forked?
+      raise Error, "#{type_str} socket belongs to another process: make one in this process"
     end
 
-    def linger_in(context, milliseconds)
-      return unless @context.equal?(context) && !@closed
-      @inner._set_option(LINGER, milliseconds)
-    rescue Godwit::Error
-      nil # it was closed meanwhile
-    end
-
-    def option(&block) = Failures.translated(self, &block)
+    def translated(&block) = Failures.translated(self, &block)
 
     def trace
       ZMQ.log("I: #{type_str} socket #{Failures.address(self)}: #{yield}") if @verbose
     end
   end
 
-  # What only sends.
+  # Types that only send.
   module UpstreamSocket
     def self.included(klass)
       klass.unsupported_api :recv, :recv_nonblock, :recv_frame, :recv_frame_nonblock, :recv_message
     end
 
-    # @return [Boolean] never
     def poll_readable? = false
   end
 
-  # What only receives.
+  # Types that only receive.
   module DownstreamSocket
     def self.included(klass)
       klass.unsupported_api :send, :sendm, :send_frame, :send_message
     end
 
-    # @return [Boolean] never
     def poll_writable? = false
   end
 end

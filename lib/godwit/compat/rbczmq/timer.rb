@@ -1,18 +1,15 @@
 # frozen_string_literal: true
 
 module ZMQ
-  # A callback that a Loop calls after a while, once or more often.
+  # A callback that a Loop calls once or several times.
   class Timer
-    Arguments = Godwit::Compat::Rbczmq::Arguments
-    private_constant :Arguments
-
     # @return [Integer, Float] seconds
     attr_reader :delay
-    # @return [Integer] 0: for ever
+    # @return [Integer] 0: without end
     attr_reader :times
 
     # @param delay [Integer, Float] seconds
-    # @param times [Integer] 0: for ever
+    # @param times [Integer] 0: without end
     # @param callback [#call, nil] or a block
     def initialize(delay, times, callback = nil, &block)
       @callback = callback || block or raise ArgumentError, "no callback given!"
@@ -21,21 +18,20 @@ module ZMQ
       @cancelled = false
     end
 
-    # Calls it now.
+    # Calls the callback now.
     def fire(*args)
       raise Error, "cannot fire timer, already cancelled!" if @cancelled
       @callback.call(*args)
     end
     alias_method :call, :fire
 
-    # Has it never fire again.
-    # @return [nil]
+    # The timer does not fire again.
     def cancel
       @cancelled = true
       nil
     end
 
-    # It raised.
+    # Called with what the callback raised.
     def on_error(exception)
       raise exception
     end

@@ -5,16 +5,28 @@ require "logger"
 require "set"
 require "socket"
 require "godwit"
+require_relative "../live_sockets"
+require_relative "interrupts"
+require_relative "failures"
+require_relative "arguments"
+require_relative "compat_socket"
 
-# rbczmq's module, on top of Godwit. What it promises, and where it differs: docs/rbczmq.md.
+# rbczmq's module on top of Godwit. docs/rbczmq.md says what it promises and where it differs. A
+# method whose comment names no result returns nil.
 # @private
 module ZMQ
-  # The release of rbczmq that this stands in for.
+  # The release of rbczmq whose API this is.
   VERSION = "1.8.1"
 
-  # Misuse: of a thread, a state, what is gone, what a type does not have. What libzmq refuses is an
-  # Errno class.
+  # Misuse: wrong thread or state, an object that is gone, a call that the type does not have. An
+  # Errno class is raised for what libzmq refuses.
   class Error < StandardError; end
+
+  Failures = Godwit::Compat::Rbczmq::Failures
+  Arguments = Godwit::Compat::Rbczmq::Arguments
+  Interrupts = Godwit::Compat::Rbczmq::Interrupts
+  CompatSocket = Godwit::Compat::Rbczmq::CompatSocket
+  private_constant :Failures, :Arguments, :Interrupts, :CompatSocket
 
   POLLIN = 1
   POLLOUT = 2
@@ -26,26 +38,10 @@ module ZMQ
   ENOCOMPATPROTO = 156_384_764
   ETERM = 156_384_765
   EMTHREAD = 156_384_766
-
-  EVENT_CONNECTED = 0x1
-  EVENT_CONNECT_DELAYED = 0x2
-  EVENT_CONNECT_RETRIED = 0x4
-  EVENT_LISTENING = 0x8
-  EVENT_BIND_FAILED = 0x10
-  EVENT_ACCEPTED = 0x20
-  EVENT_ACCEPT_FAILED = 0x40
-  EVENT_CLOSED = 0x80
-  EVENT_CLOSE_FAILED = 0x100
-  EVENT_DISCONNECTED = 0x200
-  EVENT_ALL = 0x3ff
 end
 
-ENV["RBXOPT"] = "-Xrbc.db" # programs may look
+ENV["RBXOPT"] = "-Xrbc.db" # as rbczmq sets it
 
-require_relative "interrupts"
-require_relative "failures"
-require_relative "compat_socket"
-require_relative "arguments"
 require_relative "context"
 require_relative "socket"
 require_relative "frame"
@@ -53,7 +49,6 @@ require_relative "message"
 require_relative "pollitem"
 require_relative "poller"
 require_relative "handler"
-require_relative "default_handler"
 require_relative "monitor"
 require_relative "logger"
 require_relative "timer"

@@ -5,26 +5,20 @@ require "json"
 module Godwit
   class Logger < ::Logger
     class Broadcaster
-      # ControlServer what {Control} asks, in a thread of its own; the wire stands there.
+      # Answers the questions of {Control}, which documents the wire format, on its own thread.
       # @private
       class ControlServer
-        # Bytes that a question may have.
-        LONGEST = 65_536
-        # What a question for the last may say.
-        CHOICES = %w[level prog host tag].freeze
-        # Bytes of an answer beside the records in it: a thousand accounts.
-        WRITERS = 1 << 20
-        # Questions of one that asks.
-        QUESTIONS = 100
+        LONGEST = 65_536 # bytes of a question, at most
+        CHOICES = %w[level prog host tag].freeze # filters of a question for the last records
+        WRITERS = 1 << 20 # bytes of an answer with the statistics of a thousand writers
+        QUESTIONS = 100 # queued questions of one client
 
-        # @param bytes [Integer] that may wait for one that does not read its answers
+        # @param bytes [Integer] that may wait for a client that does not read its answers
         # @param longest [Integer] bytes of records that an answer may have
-        # @return [Hash{Symbol => Object}] of the ROUTER
+        # @return [Hash] options of the ROUTER
         def self.options(bytes, longest)
-          {
-            max_message_size: LONGEST, recv_hwm: QUESTIONS,
-            send_hwm: [bytes / (longest + WRITERS), 1].max, mandatory: true
-          }
+          {max_message_size: LONGEST, recv_hwm: QUESTIONS,
+           send_hwm: [bytes / (longest + WRITERS), 1].max, mandatory: true}
         end
 
         def initialize(socket, broadcaster)
@@ -33,7 +27,7 @@ module Godwit
           @dropped = 0
         end
 
-        # @return [Integer] answers that were not sent, since too many wait for that one
+        # @return [Integer] answers that were not sent, since too many wait for that client
         attr_reader :dropped
 
         def endpoints = @socket.endpoints
@@ -53,54 +47,47 @@ module Godwit
         def work
           Thread.current.report_on_exception = false
           @socket.each do |message|
-            peer, *envelope, question = message
-            tell(
-              [
-                peer, *envelope,
-                *(envelope.all?(&:empty?) ? answer(question) : error("a question is one frame"))
-              ]
-            )
+            *envelope, question = message
+            reply([*envelope, *answer(envelope, question)])
           rescue ClosedError, ContextTerminatedError
             break
-          rescue => trouble
-            tell([*message[0..-2], *error("#{trouble.message} (#{trouble.class})")])
+          rescue => error
+            reply([*envelope, *failure("#{error.message} (#{error.class})")])
           end
         end
 
-        def tell(answer)
-          @dropped += 1 if @socket.send_nonblock(answer, exception: false) == :wait_writable
+        def reply(frames)
+          @dropped += 1 if @socket.send_nonblock(frames, exception: false) == :wait_writable
         rescue UnreachableError
-          nil # it has left
+          nil # the client has disconnected
         end
 
-        def answer(question)
+        def answer(envelope, question)
+          return failure("a question is one frame") unless envelope.drop(1).all?(&:empty?)
           question = JSON.parse(question.dup.force_encoding(Encoding::UTF_8), max_nesting: 10)
-          unless question.is_a?(Hash)
-            return error("a question is an object, such as {\"ask\":\"stats\"}")
-          end
+          return failure('a question is an object: {"ask":"stats"}') unless question.is_a?(Hash)
           case question["ask"]
           when "stats" then [JSON.generate(@broadcaster.statistics)]
           when "last" then last(question)
-          else error("ask is \"stats\" or \"last\"")
+          else failure("ask is \"stats\" or \"last\"")
           end
-        rescue JSON::ParserError, ArgumentError, TypeError => trouble
-          error(trouble.message)
+        rescue JSON::ParserError, ArgumentError, TypeError => error
+          failure(error.message)
         end
 
         def last(question)
           choices = question.slice(*CHOICES).compact.transform_keys(&:to_sym)
-          unless choices.values.all? { |given|
-                   word?(given) || (given.is_a?(Array) && given.all? { |one| word?(one) })
-                 }
-            return error("level, prog, host and tag are strings, or arrays of such")
+          words = choices.values.flatten(1)
+          unless words.all? { |word| word.is_a?(String) || word.is_a?(Integer) }
+            return failure("level, prog, host and tag are strings, or arrays of strings")
           end
           messages = @broadcaster.last(question.fetch("n", 100), **choices).map(&:frames)
           [JSON.generate("frames" => messages.map(&:size)), *messages.flatten]
         end
 
-        def word?(given) = given.is_a?(String) || given.is_a?(Integer)
-
-        def error(text) = [JSON.generate("error" => text.dup.force_encoding(Encoding::UTF_8).scrub)]
+        def failure(text)
+          [JSON.generate("error" => text.dup.force_encoding(Encoding::UTF_8).scrub)]
+        end
       end
       private_constant :ControlServer
     end

@@ -6,31 +6,23 @@ require_relative "../warnings"
 module Godwit
   class Logger < ::Logger
     class Broadcaster
-      # Hands what the proxy captures to a sink, or to who wants to see foreign messages, in a
-      # thread of its own. Between them stand two sockets of the process, whose high-water marks
-      # hold the proxy back.
+      # Hands what the proxy captures to a sink and to `on_foreign:`, on its own thread. The proxy
+      # and the thread are connected by two sockets, whose high-water marks slow down the proxy.
       # @private
       class SinkThread
-        # Records that each of the two sockets holds, and that the sink gets at once, at most.
-        BATCH = 256
-        # Seconds that close waits for the sink, unless that has a `patience` of its own.
-        PATIENCE = 3
-        # @return [Socket] where copies go
+        BATCH = 256 # high-water mark of each socket, and most records in one write
+        PATIENCE = 3 # seconds that close waits for a sink without a method `patience`
+        # @return [Socket] gets the captured messages
         attr_reader :socket
 
-        # @param sink [#write, nil]
-        # @param on_foreign [#call, nil]
         def initialize(sink, context, on_foreign)
           @sink = sink
           @on_foreign = on_foreign
           @warnings = Warnings.new(name(sink))
           @written = @failed = 0
           @last = ["end of feed", SecureRandom.hex(16)].freeze # a message that no writer can send
-          @socket =
-            PUSH.bind(
-              "inproc://godwit-feed-#{object_id}-#{Process.pid}", context: context, send_hwm: BATCH,
-              linger: 0
-            )
+          endpoint = "inproc://godwit-feed-#{object_id}-#{Process.pid}"
+          @socket = PUSH.bind(endpoint, context: context, send_hwm: BATCH, linger: 0)
           @source = PULL.connect(@socket.last_endpoint, context: context, recv_hwm: BATCH)
         end
 
@@ -39,7 +31,7 @@ module Godwit
           @thread ||= Worker.new { work }.tap { |thread| thread.name = "godwit log sink" }
         end
 
-        # After the proxy has ended: what was taken is written, and the sink closed.
+        # Called after the proxy has ended: writes what was captured, and closes the sink.
         def close
           return if @source.closed?
           return close_sink unless @thread
@@ -47,7 +39,7 @@ module Godwit
           @socket.send(@last, timeout: patience, exception: false)
           give_up unless @thread.join([finish - Timeout.now, 0].max)
         rescue ClosedError, ContextTerminatedError
-          @thread.join(patience) # it hears of that too
+          @thread.join(patience) # the same error ends it
         end
 
         def release
@@ -55,14 +47,14 @@ module Godwit
           @source.close
         end
 
-        # @return [Hash, nil] records written, not written, the last trouble; nil without a sink
+        # @return [Hash, nil] records written, not written, the last error; nil without a sink
         def to_h = @sink && {"written" => @written, "failed" => @failed, "error" => @error&.message}
 
         private
 
         def patience = @sink.respond_to?(:patience) ? @sink.patience : PATIENCE
 
-        # What the sink has in hand, and what still waits for it, is lost.
+        # The records that the sink has not finished, and those that wait for it, are lost.
         def give_up
           records = @in_hand.to_i - (sink_written - @before.to_i)
           while (message = @source.recv_nonblock(exception: false)) != :wait_readable
@@ -89,12 +81,11 @@ module Godwit
           until last
             messages = @source.recv_many(BATCH)
             messages.pop if (last = messages.last == @last)
-            records =
-              messages.filter_map { |message| Record.parse(message, memory) || foreign(message) }
+            records = messages.filter_map { |one| Record.parse(one, memory) || foreign(one) }
             write(records) if @sink && records.any?
           end
         rescue ClosedError, ContextTerminatedError
-          nil # its records are lost, as those that were not taken
+          nil # its records are lost, as those in the socket
         ensure
           close_sink
         end
@@ -104,8 +95,12 @@ module Godwit
           @on_foreign&.call(message)
           nil
         rescue => error
-          @warnings.call("#{error.message} (#{error.class})")
+          warn_of(error)
           nil
+        end
+
+        def warn_of(error, more = "", always: false)
+          @warnings.call("#{error.message} (#{error.class})#{more}", always: always)
         end
 
         def write(records)
@@ -118,9 +113,7 @@ module Godwit
           @written += went
           @failed += records.size - went
           @error = error
-          @warnings.call(
-            "#{error.message} (#{error.class}); #{@failed} records were not written so far"
-          )
+          warn_of(error, "; #{@failed} records were not written so far")
         ensure
           @in_hand = 0
           @before = sink_written
@@ -130,7 +123,7 @@ module Godwit
           @sink.close if @sink.respond_to?(:close)
         rescue => error
           @error = error
-          @warnings.call("#{error.message} (#{error.class}) at its end", always: true)
+          warn_of(error, " at its end", always: true)
         end
       end
       private_constant :SinkThread

@@ -5,40 +5,33 @@ require_relative "send_window"
 
 module Godwit
   class Logger < ::Logger
-    # The thread that brings stores' records to a receiver, over one DEALER, and takes its
+    # The thread that sends the records of stores to a receiver, over one DEALER, and takes its
     # acknowledgements.
     # @private
     class DurableSender
-      # Seconds that a receiver has for its first answer, before it is said that there is none.
+      # Seconds that a receiver has for its first answer before a warning.
       PATIENCE = 2.0
-      # Seconds between two tries with a peer that is no receiver, at most.
+      # Seconds between two connections to a peer that is no receiver, at most.
       SLOWEST = 5.0
       EVENTS = %i[
         handshake_succeeded handshake_failed_protocol handshake_failed_auth disconnected
       ].freeze
-      # What a peer that is no receiver fails with.
       WRONG = "is no receiver of durable logs: give the endpoint of `godwit log serve --durable-in`"
 
-      # @param stores [Array<Store>] the first is the writer's own, the others are leftovers
-      # @param turn [#call] called in each turn, in the thread
-      # @param trouble [#call] takes an Exception or text
-      # @param progress [#call] called when records were acknowledged
-      def initialize(settings, stores, turn:, trouble:, progress:)
+      # @param stores [Array<Store>] the writer's own, then those that ended processes left
+      def initialize(settings, writer, stores)
         @settings = settings
+        @writer = writer
         @windows = stores.map { |store| SendWindow.new(store) }
-        @turn = turn
-        @trouble = trouble
-        @progress = progress
         @idle = false
         @broken = 0
         @events = Thread::Queue.new
       end
 
-      # @raise [Error] of the context or the endpoint
       def start
         @wakeup_reader, @wakeup = IO.pipe
         open
-        # Nothing may come between the sockets and the thread that closes them.
+        # No interrupt may come between the sockets and the thread that closes them.
         Thread.handle_interrupt(Object => :never) { @thread = Worker.new { run } }
         @thread.name = "godwit log durable"
       rescue
@@ -58,7 +51,6 @@ module Godwit
       end
 
       # Ends the thread once all is acknowledged, or time is up.
-      # @param seconds [Numeric]
       def stop(seconds)
         @until = Timeout.now + seconds
         wake(always: true)
@@ -71,14 +63,10 @@ module Godwit
       private
 
       def open
-        @own_context = Context.new unless @settings.context&.usable? ||
-          @settings.endpoint.start_with?("inproc:")
-        context = @own_context || (@settings.context&.usable? ? @settings.context : Godwit.context)
-        # Only to a peer that is there: what waits for one is on the disk already.
-        @socket =
-          DEALER.new(
-            context: context, immediate: true, linger: Context::BRIEF_LINGER, **@settings.options
-          )
+        context = @settings.shared_context || (@own_context = Context.new)
+        # Immediate: without a peer, records wait on the disk and not in libzmq.
+        @socket = DEALER.new(context: context, immediate: true, linger: Context::BRIEF_LINGER,
+          **@settings.options)
         @socket.on_event(*EVENTS) { |event| @events << event and wake(always: true) }
         @socket.connect(@settings.endpoint)
         @poller = Poller.new(@socket, @wakeup_reader)
@@ -86,18 +74,18 @@ module Godwit
 
       def run
         until over?
-          @idle = true # who appends from here on rings
-          @turn.call
-          hear_events
+          @idle = true # a caller that stores a record from here on wakes the thread
+          @writer.store_trapped
+          take_events
           blocked = @windows.any? { |window| pump(window) }
           receive
           forget_finished
           await(blocked) if @idle
         end
       rescue ClosedError, ContextTerminatedError
-        nil # the context that was given is gone
+        nil # the program closed the context that it gave
       rescue => error
-        @trouble.call(error)
+        @writer.trouble(error)
       ensure
         close_all
       end
@@ -107,7 +95,6 @@ module Godwit
         @windows.all? { |window| window.store.segments.empty? } || Timeout.now >= @until
       end
 
-      # @return [Boolean] whether the socket takes no more
       def pump(window)
         now = Timeout.now
         while (message = window.peek(now))
@@ -132,20 +119,19 @@ module Godwit
           @answered = true
           number && greet(window, number)
         when Wire::ACK
-          @progress.call if number && window.acknowledged(number, Timeout.now)
+          @writer.progress if number && window.acknowledged(number, Timeout.now)
         when Wire::WHAT
           window.begin_anew if window.welcome?
         when Wire::TROUBLE
-          @trouble.call(
-            "the receiver cannot write: #{value.to_s.dup.force_encoding(Encoding::UTF_8).scrub}"
-          )
+          text = value.to_s.dup.force_encoding(Encoding::UTF_8).scrub
+          @writer.trouble("the receiver cannot write: #{text}")
         end
         @idle = false # there may be more to send
       end
 
       def greet(window, number)
-        return @progress.call if window.welcomed(number)
-        @trouble.call(
+        return @writer.progress if window.welcomed(number)
+        @writer.trouble(
           "the receiver has records of #{window.store.id} that #{window.store.folder} never " \
           "sent (a copy of it, or a power cut?): it goes on under a new id"
         )
@@ -153,41 +139,41 @@ module Godwit
         window.renamed
       end
 
-      def hear_events
+      def take_events
         while (event = @events.pop(true))
           case event.name
-          when :handshake_succeeded then shaken
-          when :handshake_failed_protocol then @trouble.call("#{@settings.endpoint} #{WRONG}")
-          when :handshake_failed_auth then @trouble.call(event.to_s)
+          when :handshake_succeeded then connected
+          when :handshake_failed_protocol then wrong_peer
+          when :handshake_failed_auth then @writer.trouble(event.to_s)
           when :disconnected then disconnected
           end
         end
-      rescue ThreadError
-        silence
-        join_again if @join_at && Timeout.now >= @join_at
+      rescue ThreadError # no more events
+        warn_of_silence
+        reconnect if @reconnect_at && Timeout.now >= @reconnect_at
       end
 
-      def shaken
-        @shaken = true
+      def connected
+        @connected = true
         @asked = Timeout.now
         @answered = false
         @broken = 0
-        @join_at = nil
+        @reconnect_at = nil
         @windows.each(&:begin_anew)
       end
 
-      # In mid-handshake: a receiver that was killed hangs up once, a peer of another type each
-      # time. libzmq does not connect again to what it takes for one.
+      # During the handshake a receiver that was killed disconnects once, a peer of another type
+      # each time. libzmq does not connect again to a peer of another type.
       def disconnected
         @asked = nil
-        return @shaken = false if @shaken
+        return @connected = false if @connected
         @broken += 1
-        @trouble.call("#{@settings.endpoint} #{WRONG}") if @broken > 1
-        @join_at = Timeout.now + [0.05 * 2**@broken, SLOWEST].min
+        wrong_peer if @broken > 1
+        @reconnect_at = Timeout.now + [0.05 * 2**@broken, SLOWEST].min
       end
 
-      def join_again
-        @join_at = nil
+      def reconnect
+        @reconnect_at = nil
         begin
           @socket.disconnect(@settings.endpoint)
         rescue SystemCallError
@@ -196,18 +182,18 @@ module Godwit
         @socket.connect(@settings.endpoint)
       end
 
-      # There is a peer, and it does not answer.
-      def silence
+      def warn_of_silence
         return if @answered || @asked.nil? || Timeout.now < @asked + PATIENCE
         @asked = nil
-        @trouble.call("#{@settings.endpoint} #{WRONG} (it does not answer)")
+        wrong_peer(" (it does not answer)")
       end
 
+      def wrong_peer(why = "") = @writer.trouble("#{@settings.endpoint} #{WRONG}#{why}")
+
+      # The first store is the writer's to close.
       def forget_finished
-        @windows.reject! do |window|
-          !window.equal?(@windows.first) && window.store.segments.empty? &&
-            (window.store.close || true)
-        end
+        done = @windows.drop(1).select { |window| window.store.segments.empty? }
+        @windows -= done.each { |window| window.store.close }
       end
 
       def await(blocked)
@@ -215,16 +201,13 @@ module Godwit
           @poller.modify(@socket, *(blocked ? %i[readable writable] : %i[readable]))
           @blocked = blocked
         end
-        now = Timeout.now
-        times = [
-          *@windows.map(&:due), @until, @join_at, (@asked + PATIENCE if @asked && !@answered)
-        ]
-        seconds = times.compact.min&.then { |time| [time - now, 0].max }
+        answer_due = @asked + PATIENCE if @asked && !@answered
+        times = [*@windows.map(&:due), @until, @reconnect_at, answer_due]
+        seconds = times.compact.min&.then { |time| [time - Timeout.now, 0].max }
         Thread.handle_interrupt(Object => :immediate) { @poller.wait(seconds) }
         @wakeup_reader.read_nonblock(64, exception: false)
       end
 
-      # The first store is its owner's to close.
       def close_all
         @poller&.close
         @socket&.close
@@ -232,7 +215,7 @@ module Godwit
         [@wakeup_reader, @wakeup].each { |io| io&.close }
         @own_context&.close
       rescue Error => error
-        @trouble.call(error)
+        @writer.trouble(error)
       end
     end
     private_constant :DurableSender

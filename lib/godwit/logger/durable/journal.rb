@@ -1,32 +1,52 @@
 # frozen_string_literal: true
 
 require_relative "../sink"
-require_relative "last_sequence"
 
 module Godwit
   class Logger < ::Logger
-    # A {Sink} that knows, after a crash, what is in its file: up to which offset, and of each
-    # durable writer up to which seq. Beside app.log stands app.log.journal: entries [u32 length,
-    # u32 CRC-32, content], appended after each write to the file and before anything is
-    # acknowledged. At the start the file is cut where the last entry says; what was written after
-    # that was not acknowledged, and comes again.
+    # The last seq of each durable writer. Beyond a number of writers it forgets those that have
+    # been silent for longest.
+    # @private
+    class LastSequence
+      MOST = 50_000
+
+      def initialize(most = MOST)
+        @most = most
+        @seqs = {}
+      end
+
+      def [](writer) = @seqs[writer]
+
+      def []=(writer, seq)
+        @seqs.delete(writer) # moves the writer to the Hash's end
+        @seqs[writer] = seq
+        @seqs.shift if @seqs.size > @most
+      end
+
+      def known?(writer) = @seqs.key?(writer)
+      def empty? = @seqs.empty?
+      def to_h = @seqs
+    end
+    private_constant :LastSequence
+
+    # Wraps a {Sink} and records, in app.log.journal beside app.log, the size of the file and the
+    # last seq of each durable writer in it. Entries are [u32 length, u32 CRC-32, content]; one is
+    # appended after each write to the file, before any acknowledgement.
     #
-    # All that goes into the file goes through here, also what is not durable: else the cut would
-    # take it.
+    # At the start the file is cut to the size in the last entry: later records were not
+    # acknowledged, and come again. So records that are not durable go through the journal too.
     # @private
     class Journal
-      # Bytes after which it is written anew, with what counts.
+      # Bytes after which the journal is rewritten as one entry.
       COMPACT = 1 << 20
       PLACE = "Q>Q>nNN" # inode, size, bytes checked, their CRC-32, writers
       PLACE_BYTES = 26
       WRITER_BYTES = 24 # id, seq
 
-      # @param sink [Sink]
       # @raise [BusyError] when another process has the journal
       def initialize(sink, compact: COMPACT)
-        unless sink.regular?
-          raise Errors.bad_value(:journal, "the sink", "one of a regular file", sink.path)
-        end
+        wanted = "one of a regular file"
+        raise Errors.bad_value(:journal, "the sink", wanted, sink.path) unless sink.regular?
         @sink = sink
         @path = "#{sink.path}.journal"
         @compact = compact
@@ -44,29 +64,19 @@ module Godwit
 
       # @return [Integer] bytes that were cut off at the start
       attr_reader :cut
-      # @return [Sink]
       attr_reader :sink
-
-      # @return [String] of the file
       def path = @sink.path
-
-      # @param writer [String] 16 bytes
-      # @return [Integer, nil] seq of its last record in the file
+      # @return [Integer, nil] seq of the writer's last record in the file
       def last(writer) = @lock.synchronize { @lasts[writer] }
 
-      # A writer says up to where it has been acknowledged, maybe by another receiver.
+      # @param seq [Integer] up to which the writer has been acknowledged, maybe by another receiver
       # @return [Integer] seq of its last record, as far as is known
       def greet(writer, seq)
-        @lock.synchronize do
-          @lasts[writer] = [seq, @lasts[writer] || 0].max
-        end
+        @lock.synchronize { @lasts[writer] = [seq, @lasts[writer] || 0].max }
       end
 
-      # Writes records of writers that are not durable; others come by {#write_durable}, and once
-      # more here when they were handed on to a broadcaster.
-      # @param records [Array<Record>]
-      # @return [self]
-      # @raise [Error] as {Sink#write}
+      # Writes records of writers that are not durable. It skips durable records: {#write_durable}
+      # wrote them before a broadcaster passed them on.
       def write(records)
         @lock.synchronize do
           records = records.reject { |record| durable?(record) } unless @lasts.empty?
@@ -75,10 +85,10 @@ module Godwit
         self
       end
 
-      # Once it returns they may be acknowledged. If it raises, {#last} tells how far it came.
-      # @param entries [Array<Array(String, Integer, Record)>] writer, seq, record; of one writer in
-      #   order, and none that is there
-      # @raise [Error] as {Sink#write}
+      # Once it returns, the records may be acknowledged. If it raises, {#last} tells how far it
+      # got.
+      # @param entries [Array<Array(String, Integer, Record)>] writer, seq, record; new ones, in the
+      #   writer's order
       def write_durable(entries)
         @lock.synchronize do
           noted = 0
@@ -98,31 +108,21 @@ module Godwit
 
       # Closes the sink too.
       def close = @sink.close
-
-      # Another may have the journal from now on. The sink is closed, or gets nothing more through
-      # here.
-      def release
-        @lock.synchronize do
-          @file&.close
-          @file = nil
-        end
-      end
-
+      # Another process may have the journal from now on.
+      def release = @lock.synchronize { @file = @file&.close }
       def closed? = @file.nil?
 
       private
 
       def durable?(record)
-        return false if record.plain?
-        id = record.writer
-        id ? @lasts.known?([id].pack("H*")) : false
+        id = record.writer unless record.plain?
+        id && @lasts.known?([id].pack("H*"))
       end
 
       def open_file(path)
         file = File.open(path, File::RDWR | File::APPEND | File::CREAT | File::BINARY, 0o600)
-        if file.flock(File::LOCK_EX | File::LOCK_NB) && File.stat(path).ino == file.stat.ino
-          return file
-        end
+        locked = file.flock(File::LOCK_EX | File::LOCK_NB)
+        return file if locked && File.stat(path).ino == file.stat.ino
         file.close
         raise Errors.build(BusyError, :open, path, "another process keeps it")
       rescue SystemCallError => error
@@ -130,7 +130,7 @@ module Godwit
         raise Errors.build(error.errno, :open, path)
       end
 
-      # @return [Array<Integer>, nil] inode, size, bytes checked, CRC-32: of the last whole entry
+      # @return [Array<Integer>, nil] of the last whole entry: inode, size, bytes checked, CRC-32
       def read
         bytes = @file.binmode.read
         place = nil
@@ -153,27 +153,22 @@ module Godwit
         content if content.bytesize == length && Zlib.crc32(content) == crc
       end
 
-      # The file that the last entry tells of may have another name by now, but only whole: it was
-      # put away after an entry.
-      # @return [Integer] bytes that were cut off
       def restore(inode, size, length, crc)
         path = find(inode) or return 0
         there = File.size(path)
         return 0 if there <= size
-        # Another file with its inode.
+        # With another checksum it is a new file with an old inode.
         return 0 unless length.zero? || Zlib.crc32(File.binread(path, length, size - length)) == crc
         File.truncate(path, size)
         there - size
       end
 
+      # @return [String, nil] the file; rotation may have renamed it after the last entry
       def find(inode)
         folder = File.dirname(@sink.path)
         start = File.basename(@sink.path)
-        Dir
-          .children(folder)
-          .select { |name| name.start_with?(start) }
-          .map { |name| File.join(folder, name) }
-          .find { |name| Folder.inode(name) == inode }
+        names = Dir.children(folder).select { |name| name.start_with?(start) }
+        names.map { |name| File.join(folder, name) }.find { |path| Folder.inode(path) == inode }
       end
 
       def entry(place, lasts)
@@ -183,35 +178,32 @@ module Godwit
       end
 
       def note(changed)
-        return if (@bytes.nil? || @bytes > @compact) && renewed?(changed)
+        return if (@bytes.nil? || @bytes > @compact) && rewritten?(changed)
         put(@file, entry(@sink.place, changed), @bytes)
       rescue SystemCallError => error
         raise if error.is_a?(Error)
         raise Errors.build(error.errno, :write, @path)
       end
 
-      # Where there is no room for a new one, the old one may do.
-      def renewed?(changed)
+      # A full disk may have no room to rewrite the journal, but room for another entry.
+      def rewritten?(changed)
         rewrite(@sink.place, changed)
         true
       rescue SystemCallError
         @bytes.nil? ? raise : false
       end
 
-      # What follows a torn entry could not be read.
+      # Entries after a torn one could not be read. So it is removed, or else the journal rewritten.
       def put(file, bytes, before)
         Append.write(file, bytes, fsync: @sink.fsync) do
-          @bytes = nil unless Append.truncate(file, before) # it is written anew
+          @bytes = nil unless Append.truncate(file, before)
         end
         @bytes = before + bytes.bytesize
       end
 
       def rewrite(place, changed = {})
-        fresh =
-          File.open(
-            "#{@path}.new", File::RDWR | File::APPEND | File::CREAT | File::TRUNC | File::BINARY,
-            0o600
-          )
+        mode = File::RDWR | File::APPEND | File::CREAT | File::TRUNC | File::BINARY
+        fresh = File.open("#{@path}.new", mode, 0o600)
         fresh.flock(File::LOCK_EX | File::LOCK_NB)
         before = @bytes
         put(fresh, entry(place, @lasts.to_h.merge(changed)), 0)

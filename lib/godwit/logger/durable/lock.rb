@@ -2,17 +2,16 @@
 
 module Godwit
   class Logger < ::Logger
-    # A folder that is one process's, until that ends, however it ends: flock(2) on a file in it. A
-    # forked child has no part in it.
+    # flock(2) on a file in a folder: the folder belongs to one process until that ends, however it
+    # ends. A forked child does not inherit the lock.
     # @private
     class Lock
       NAME = "lock"
-      # Those of this process; and in a forked child those of its parents, closed. Array's own
-      # methods need no lock.
+      # The locks of this process, and the closed ones of its parents. Array's methods need no lock.
       HELD = [] # standard:disable Style/MutableConstant -- a register
 
-      # A lock goes with the last copy of its descriptor, and a child has copies. A daemon takes
-      # over from its parent, which ends then and there.
+      # A lock lasts until the last copy of its descriptor is closed, and a child has copies. A
+      # daemon takes the locks over from its parent, which ends at once.
       # @private
       module AfterFork
         def _fork
@@ -29,8 +28,8 @@ module Godwit
       end
 
       class << self
-        # @param folder [String] it is there
-        # @return [Lock, nil] nil when another has it
+        # @param folder [String] an existing folder
+        # @return [Lock, nil] nil when another process has it
         def take(folder)
           file = File.open(File.join(folder, NAME), File::RDWR | File::CREAT | File::BINARY, 0o600)
           unless file.flock(File::LOCK_EX | File::LOCK_NB) && in_place?(folder, file)
@@ -44,20 +43,19 @@ module Godwit
           end
           new(folder, file).tap { |lock| HELD << lock }
         rescue Errno::ENOENT
-          nil # the folder went meanwhile
+          nil # the folder was deleted meanwhile
         end
 
-        # @return [Boolean] whether the folder was locked by a process that this one was forked from
+        # @return [Boolean] whether a parent process had locked the folder at the fork
         def inherited?(folder)
           HELD.any? { |lock| !lock.own? && lock.folder == folder }
         end
 
-        # @return [Boolean]
         def own?(folder)
           HELD.any? { |lock| lock.own? && lock.folder == folder }
         end
 
-        # @return [String, nil] number of the process that has it
+        # @return [String, nil] id of the process that has the folder
         def owner(folder)
           File.read(File.join(folder, NAME))[/\A\d+\z/]
         rescue SystemCallError
@@ -65,16 +63,16 @@ module Godwit
         end
 
         def forget_inherited
-          HELD.each { |lock| lock.close_copy unless lock.own? }
+          HELD.each { |lock| lock.file.close unless lock.own? }
         end
 
         def hand_over(operation)
-          HELD.each { |lock| lock.flock(operation) if lock.own? }
+          HELD.each { |lock| lock.file.flock(operation) if lock.own? }
         end
 
         private
 
-        # Its last owner may have removed it, with the folder.
+        # The last owner may have removed the file with its folder.
         def in_place?(folder, file) = File.stat(File.join(folder, NAME)).ino == file.stat.ino
       end
 
@@ -84,12 +82,11 @@ module Godwit
         @pid = Process.pid
       end
 
-      attr_reader :folder
+      attr_reader :folder, :file
 
       def own? = @pid == Process.pid
 
-      # The folder gets another name.
-      # @return [self]
+      # Renames the folder.
       def move(folder)
         File.rename(@folder, folder)
         @folder = folder
@@ -99,16 +96,10 @@ module Godwit
       def release
         return unless own?
         HELD.delete(self)
-        # A process that another thread is just starting has a copy until it is a program of its
-        # own.
+        # Closing is not enough: a child that another thread just forks has a copy until its exec.
         @file.flock(File::LOCK_UN)
         @file.close
       end
-
-      def flock(operation) = @file.flock(operation)
-
-      # In a child.
-      def close_copy = @file.close
     end
     private_constant :Lock
   end

@@ -4,18 +4,17 @@ require_relative "wire"
 
 module Godwit
   class Logger < ::Logger
-    # How far one store's records have come on their way to a receiver: what to send next, and what
-    # an answer means. It sends nothing itself.
+    # How far a receiver has one store's records: what to send next, and what an answer means. It
+    # sends nothing itself.
     # @private
     class SendWindow
       # Bytes of one message, about.
       CHUNK = 1 << 18
-      # Bytes under way without an answer, at most.
+      # Bytes sent and not acknowledged, at most.
       WINDOW = 4 << 20
-      # Seconds without progress until it says hello again.
+      # Seconds without progress until it sends HELLO again.
       RETRY = 1.0
 
-      # @param store [Store]
       def initialize(store)
         @store = store
         @segments = store.segments
@@ -26,7 +25,7 @@ module Godwit
 
       attr_reader :store, :key
 
-      # @return [Boolean] whether the receiver has answered, since the connection was made
+      # @return [Boolean] whether the receiver has answered on this connection
       def welcome? = @state == :welcome
 
       # The connection is new, or something was lost.
@@ -37,8 +36,7 @@ module Godwit
         @bytes = 0
       end
 
-      # @param now [Float]
-      # @return [Array<String>, nil] the message to send next; {#sent} tells that it went
+      # @return [Array<String>, nil] the message to send next, for which {#sent} follows
       def peek(now)
         begin_anew if @state != :new && !idle? && now >= @deadline
         return hello if @state == :new
@@ -57,11 +55,11 @@ module Godwit
         @highest = [@highest, last].max
       end
 
-      # @return [Float, nil] when to look again if nothing happens
+      # @return [Float, nil] when to call {#peek} again if nothing happens
       def due = idle? ? nil : @deadline
 
-      # @param last [Integer] all up to this is in the receiver's file
-      # @return [Boolean] false: it has records under this id that were never sent from here
+      # @param last [Integer] the receiver's file has all up to this
+      # @return [Boolean] false: it has records under this id that this store never sent
       def welcomed(last)
         return true unless @state == :greeted
         return false if last > @highest
@@ -78,7 +76,7 @@ module Godwit
         begin_anew
       end
 
-      # @return [Boolean] whether that is news
+      # @return [Boolean] whether more records are acknowledged than before
       def acknowledged(seq, now)
         return false if !welcome? || seq > @highest || seq <= @segments.released
         @bytes -= @flying.shift.last while @flying.any? && @flying.first.first <= seq
@@ -87,11 +85,10 @@ module Godwit
         true
       end
 
-      # Whether it waits for nothing.
-      def idle? = @state == :new || (welcome? && @flying.empty?)
-
       private
 
+      # Whether no answer is due.
+      def idle? = @state == :new || (welcome? && @flying.empty?)
       def hello = [Wire::HELLO, @key, Wire.number(@segments.released), Wire.number(Wire::VERSION)]
 
       def data

@@ -7,8 +7,8 @@ require_relative "lock"
 
 module Godwit
   class Logger < ::Logger
-    # A folder with the records of one writer: its lock, its id, and segments. The id stays over
-    # restarts, and its seq goes on.
+    # A folder with the records of one writer: its lock, its id, and segments. The id and the seq
+    # continue after a restart.
     # @private
     class Store
       ID = "id"
@@ -16,11 +16,9 @@ module Godwit
       FORM = /\A\h{32}\z/
 
       class << self
-        # The folder itself; in a forked child, whose parent has that, one of its own within.
-        # @param folder [String] made where it is not there
-        # @return [Store]
+        # Opens the folder itself. In a forked child, whose parent has the folder, opens one within.
+        # @param folder [String] made if needed
         # @raise [BusyError] when another process uses it
-        # @raise [SystemError]
         def open(folder, **options, &block)
           make(folder, options[:fsync])
           folder = File.realpath(folder)
@@ -34,9 +32,8 @@ module Godwit
           raise Errors.build(error.errno, :open, folder)
         end
 
-        # One of its own in any case. It gets its name once it is locked, so that nobody takes it
-        # for a leftover.
-        # @return [Store]
+        # Makes a folder within. It gets its name once it is locked, so that no process takes it
+        # over.
         def within(folder, **options, &block)
           id = SecureRandom.hex(16)
           inner = File.join(folder, id)
@@ -46,17 +43,15 @@ module Godwit
           new(inner, lock, id: id, inner: true, **options, &block)
         end
 
-        # Takes over what processes left there that are no more.
-        # @return [Array<Store>] the oldest first; those with nothing in them are removed
+        # Takes over the folders within that ended processes left, and removes the empty ones.
+        # @return [Array<Store>] the oldest first
         def leftovers(folder)
-          forget_begun(folder)
+          remove_begun(folder)
           inners = Dir.children(folder).grep(FORM).map { |name| File.join(folder, name) }
-          inners
-            .filter_map { |inner| (time = made(inner)) && [time, inner] }
-            .sort
-            .filter_map { |_, inner| take_over(inner) }
-        rescue SystemCallError
-          [] # the folder went
+          inners.sort_by { |inner| File.lstat(inner).mtime }.filter_map { |inner| take_over(inner) }
+        rescue SystemCallError => error
+          # Another process removed a folder within, or the whole folder was deleted.
+          (error.is_a?(Errno::ENOENT) && File.directory?(folder)) ? retry : []
         end
 
         private
@@ -68,7 +63,7 @@ module Godwit
           raise
         end
 
-        # A power cut may not take the whole folder.
+        # @param fsync [Boolean] whether the folders made must survive a power cut
         def make(folder, fsync)
           path = File.expand_path(folder)
           fresh = []
@@ -80,13 +75,7 @@ module Godwit
           fresh.each { |one| Folder.sync(File.dirname(one)) } if fsync
         end
 
-        def made(inner)
-          File.stat(inner).mtime
-        rescue SystemCallError
-          nil # another took it
-        end
-
-        # One that cannot be read stands in no other's way.
+        # @return [Store, nil] nil also for a folder that cannot be read: others follow
         def take_over(inner)
           lock = !Lock.own?(inner) && Lock.take(inner) or return
           store = new(inner, lock, id: File.basename(inner), inner: true)
@@ -97,24 +86,19 @@ module Godwit
           nil
         end
 
-        def forget_begun(folder)
+        def remove_begun(folder)
           old = Time.now - 60
-          Dir
-            .glob("*#{BEGUN}", base: folder)
-            .map { |name| File.join(folder, name) }
-            .each { |name| FileUtils.rm_r(name) if File.stat(name).mtime < old }
+          begun = Dir.glob("*#{BEGUN}", base: folder).map { |name| File.join(folder, name) }
+          begun.each { |name| FileUtils.rm_r(name) if File.lstat(name).mtime < old }
         end
 
         def busy(folder)
-          owner = Lock.owner(folder)
-          Errors.build(
-            BusyError, :open, folder,
-            "process #{owner || "unknown"} uses it: give each logger a folder of its own"
-          )
+          Errors.build(BusyError, :open, folder, "process #{Lock.owner(folder) || "unknown"} " \
+            "uses it: give each logger a folder of its own")
         end
       end
 
-      # @param inner [Boolean] whether the folder goes once all in it is released
+      # @param inner [Boolean] whether to remove the folder once all in it is released
       # @yield [seq, record] as {SegmentedLog#initialize}
       def initialize(folder, lock, id: nil, inner: false, **options, &block)
         @folder = folder
@@ -127,11 +111,10 @@ module Godwit
         raise
       end
 
-      # @return [String] 32 hexadecimal digits
       attr_reader :id
       attr_reader :folder, :segments
 
-      # A new id, for records that the reader cannot tell from others of the old one.
+      # Takes a new id, for records that the receiver cannot tell from others of the old id.
       def rename
         @id = write_id(SecureRandom.hex(16))
       end
@@ -142,7 +125,7 @@ module Godwit
         (@inner && @segments.empty?) ? remove : @lock.release
       end
 
-      # With all that is in it.
+      # Removes the folder with all that is in it.
       def remove
         @segments.close
         FileUtils.rm_r(@folder)
@@ -155,9 +138,8 @@ module Godwit
       private
 
       def read_id
-        File.read(File.join(@folder, ID))[FORM]
-      rescue Errno::ENOENT
-        nil
+        path = File.join(@folder, ID)
+        File.read(path)[FORM] if File.exist?(path)
       end
 
       def write_id(id)

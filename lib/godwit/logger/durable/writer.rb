@@ -1,87 +1,67 @@
 # frozen_string_literal: true
 
-require_relative "../encoder"
-require_relative "../exit"
-require_relative "../flush_token"
 require_relative "../base_writer"
 require_relative "../drop_counter"
+require_relative "../entry"
+require_relative "../exit"
 require_relative "durable_sender"
-require_relative "sequence_counter"
+require_relative "durable_sequence"
 require_relative "store"
 
 module Godwit
   class Logger < ::Logger
-    # One process's end of a durable logger: each record is in a {Store} before the call returns; a
-    # {DurableSender} brings it to the receiver. It knows no Logger, so that the garbage collector
-    # can take that.
+    # The part of a durable logger that belongs to one process, in the place of a {BoundedQueue}:
+    # {#push} encodes a record and writes it to a {Store}, from which a {DurableSender} sends it. It
+    # has no reference to a Logger, so that the garbage collector can take that.
     #
-    # What a trap handler logs cannot wait for the lock: the sender stores it, in a moment.
+    # A trap handler cannot take the lock, so the sender stores its records a moment later.
     # @private
     class DurableWriter < BaseWriter
       BYTES = 1 << 30
       SEGMENT_BYTES = 4 << 20
-      # Files, at least, for as many bytes as are allowed.
+      # The folder's bytes are at least so many segments.
       PARTS = 8
       # Records of trap handlers that wait to be stored.
       MOST_QUEUED = 10_000
 
-      # What another thread raises in one that waits is none of the logger's faults, which nobody is
-      # told of by an error: its `cause` goes on.
-      # It inherits from Exception so that it passes every rescue.
-      class Interruption < Exception # standard:disable Lint/InheritException
-      end
-
-      # @param warnings [#call]
       # @raise [BusyError] when another process has the folder
       def initialize(settings, warnings)
-        check(settings)
         super
         @most = settings.durable_bytes || BYTES
         @lock = Mutex.new
         @freed = ConditionVariable.new
-        @queue = Thread::Queue.new
+        @trapped = Thread::Queue.new # entries of trap handlers
         @waiting = @stored = @gone = 0
+        @queue = self
         open_store
       end
 
-      # @return [Integer] records that were in a folder which somebody deleted
+      # @return [Integer] records that were in a folder when it was deleted
       attr_reader :gone
-
-      # @return [nil] there are none here
-      def lines = nil
-
-      # For {Handle}, which closes what it has not begun.
-      def transport = self
-
-      def open = nil
-
       def alive? = own? && !@deleted && @sender&.alive?
-
-      # While it lingers its store is open, and takes what is logged.
+      # @return [Boolean] false during linger, when it still stores what is logged
       def closed? = @sealed ? true : false
 
-      # Anew, if its thread was killed.
+      # Starts the sender, also after its thread was killed.
       def start
         return if @closing || !own?
         first_with(@starting) do
-          # It takes over folders.
-          Thread.handle_interrupt(Object => :never) { begin_sender unless @closing || alive? }
+          # The sender takes over folders, which an interrupt must not leave behind.
+          Thread.handle_interrupt(Object => :never) { start_sender unless @closing || alive? }
         end
       rescue => error
         trouble(error)
       end
 
-      # Those that the other had lost are told of as dropped.
-      def inherit(other)
-        @drops.inherit(other.gone)
-      end
+      # Readers get a report of the records that the other writer lost.
+      def inherit(other) = @drops.inherit(other.gone)
 
       # Callers.
-      # @param entry [Array] see {Encoder}
-      # @return [Boolean, Symbol, nil] whether it is stored; :sealed: nothing was done, another has
-      #   to take it; nil: a trap handler's, which is stored in a moment
-      def push(entry, _bytes)
-        # A kill that came once the record is stored may not spare the sender its wake-up.
+      # @param entry [Array] see {Entry}
+      # @return [Boolean, Symbol, nil] whether it is stored; :closed: nothing was done; nil: a trap
+      #   handler's record, which the sender stores in a moment
+      def push(entry)
+        # A kill after the record is stored must not skip the sender's wake-up.
         Thread.handle_interrupt(Object => :never) do
           stored = @lock.synchronize { take(entry) }
           @sender&.wake
@@ -97,48 +77,122 @@ module Godwit
         return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
         waiting = pending
         Stats.new(
-          queued: waiting + @queue.size, sent: @stored - [waiting, @stored].min,
+          queued: waiting + @trapped.size, sent: @stored - [waiting, @stored].min,
           dropped: @drops.total + @gone, spooled: 0, last_error: @last_error
         )
       end
 
       # Waits until all that was logged before has been acknowledged.
-      # @param seconds [Numeric, nil] nil: for ever
-      # @return [Boolean]
       def flush(seconds)
         return pending.zero? unless own? && alive?
         finish = seconds && Timeout.now + seconds
         @lock.synchronize do
           goal = @store.segments.last
-          waiting do
-            while @store.segments.released < goal && !@closing &&
-                (finish.nil? || Timeout.now < finish)
-              wait(finish)
-            end
-          end
+          wait_until(finish) { @store.segments.released >= goal }
           @store.segments.released >= goal
         end
-      rescue Interruption => interruption
-        raise interruption.cause
       rescue ThreadError
-        pending.zero? && @queue.empty? # a trap handler cannot wait
+        pending.zero? && @trapped.empty? # a trap handler cannot wait
       end
 
       # Takes no more. Needs no lock.
       def stop = @closing = true
 
+      # The sender, in each turn: stores the records of trap handlers.
+      def store_trapped
+        return if @trapped.empty?
+        @lock.synchronize { store(@trapped.pop(true)) until @trapped.empty? }
+      rescue ThreadError
+        nil
+      end
+
+      # The sender: records were acknowledged.
+      def progress
+        @lock.synchronize { @freed.broadcast } if @waiting.positive?
+      end
+
       private
 
-      def begin_sender
-        return abandon if deleted?
+      def open_store
+        known = {}
+        # The last segment stays, and must leave room for others.
+        size = [SEGMENT_BYTES, @most / PARTS + 1].min
+        note = -> { DurableSequence.record(@sequence.topics) }
+        @store = Store.open(@settings.durable, segment_bytes: size, fsync: @settings.fsync,
+          note: note) { |seq, record| DurableSequence.remember(known, seq, record) }
+        @sequence = DurableSequence.new(@settings, @store.id, @store.segments.last, known)
+        @drops = DropCounter.new(@sequence)
+      end
+
+      def start_sender
+        return close(Timeout.now, 0) if deleted? # {Handle} makes another, and the folder again
         Exit.watch(self) unless @sender
-        inner = Store.leftovers(File.realpath(@settings.durable))
-        @sender =
-          DurableSender.new(
-            @settings, [@store, *inner], turn: method(:store_queued), trouble: method(:trouble),
-            progress: method(:progress)
-          )
+        leftovers = Store.leftovers(File.realpath(@settings.durable))
+        @sender = DurableSender.new(@settings, self, [@store, *leftovers])
         @sender.start
+      end
+
+      def pending = [@store.segments.last - @store.segments.released - @gone, 0].max
+
+      # Needs the lock.
+      # @return [Boolean, Symbol] as {#push}
+      def take(entry)
+        return :closed if @sealed
+        has_room = room?
+        return :closed if @sealed # during the wait for room
+        return store(entry) if has_room
+        @drops.drop(entry[0])
+        false
+      end
+
+      # Needs the lock.
+      def room?
+        return true if @store.segments.bytes < @most
+        return false unless @settings.overflow == :block
+        finish = @settings.block_timeout && Timeout.now + @settings.block_timeout
+        wait_until(finish) { @store.segments.bytes < @most }
+        @store.segments.bytes < @most
+      end
+
+      # Needs the lock. A waiting caller counts itself before it looks, since the sender signals
+      # only while a caller waits.
+      def wait_until(finish)
+        @waiting += 1
+        wait(finish) until yield || @closing || (finish && Timeout.now >= finish)
+      ensure
+        @waiting -= 1
+      end
+
+      def wait(finish)
+        Thread.handle_interrupt(Object => :immediate) do
+          @freed.wait(@lock, finish && [finish - Timeout.now, 0].max)
+        end
+      end
+
+      # Needs the lock.
+      # @return [Boolean] whether the record is on the disk
+      def store(entry)
+        @drops.report(Timeout.now) { |report| append(report) } if @drops.unreported?
+        append(entry)
+        true
+      rescue SystemCallError => error
+        @deleted = error.is_a?(Errno::ENOENT) && deleted?
+        @drops.fail(entry[0])
+        trouble(error)
+        false
+      end
+
+      def append(entry)
+        record = Entry.pack(entry, @sequence)
+        @store.segments.append(SegmentedLog.entry(@sequence.seq, record), @sequence.seq)
+        @stored += 1
+      end
+
+      # A trap handler.
+      def enqueue(entry)
+        return @drops.drop(entry[0]) if @trapped.size >= MOST_QUEUED
+        @trapped << entry
+        @sender&.wake(always: true)
       end
 
       def finish(deadline)
@@ -147,95 +201,36 @@ module Godwit
           @finished = true
           conclude
         rescue ThreadError
-          # A trap handler, which can wait for no lock: this thread may have it.
+          # A trap handler cannot take the lock, which this thread may have.
           Thread.new { conclude }.join(1)
         end
       end
 
       # @raise [ThreadError] in a trap handler, with nothing done
       def conclude
-        store_queued
-        return forget if deleted?
-        rest = nil
-        seal { rest = pending }
+        store_trapped
+        deleted = deleted?
+        rest = seal
+        return @warnings.gone(@gone = rest, @store.folder, always: true) if deleted
         @incomplete = rest.positive?
-        if rest.positive?
-          @warnings.call(
-            "#{Text.count(rest, "is", "are")} kept in #{@store.folder} for the next start",
-            always: true
-          )
-        end
+        @warnings.kept(rest, @store.folder) if @incomplete
       end
 
-      # From here on nothing is stored, and another may have the folder. Callers that wait for room
-      # or acknowledgements go on.
-      # @raise [ThreadError] in a trap handler, with nothing done
+      # From here on nothing is stored, and another process may have the folder. Callers that wait
+      # go on.
+      # @return [Integer] records that are not acknowledged
       def seal
         @lock.synchronize do
           @sealed = true
           @freed.broadcast
-          yield
+          pending
         ensure
           @store.close if @sealed
         end
       end
 
       def deleted? = !File.exist?(File.join(@store.folder, Lock::NAME))
-
-      # {Handle} takes another, which makes the folder again.
-      def abandon
-        Thread.handle_interrupt(Object => :never) do
-          @closing = @finished = true
-          @sender&.stop(0)
-          forget
-        rescue ThreadError
-          Thread.new { forget }.join(1) # a trap handler
-        end
-      end
-
-      # @raise [ThreadError] in a trap handler, with nothing done
-      def forget
-        seal { @gone = pending }
-        if @gone.positive?
-          @warnings.call(
-            "#{Text.count(@gone, "was", "were")} in #{@store.folder}, which is gone", always: true
-          )
-        end
-      end
-
-      def check(settings)
-        unless %i[drop_new block].include?(settings.overflow)
-          raise Errors.bad_value(
-            :logger, "overflow: with durable:", ":drop_new or :block", settings.overflow
-          )
-        end
-        if settings.plain?
-          raise Errors.bad_value(:logger, "wire: with durable:", ":records", settings.wire)
-        end
-        if settings.bind?
-          raise Errors.bad_value(:logger, "bind: with durable:", "false: the receiver binds", true)
-        end
-        unless settings.durable.is_a?(::String)
-          raise Errors.bad_type(:logger, "durable:", "the path of a folder", settings.durable)
-        end
-        bytes = settings.durable_bytes
-        if bytes && !(bytes.is_a?(Integer) && bytes.positive?)
-          raise Errors.bad_value(:logger, "durable_bytes:", "an Integer, 1 or more", bytes)
-        end
-      end
-
-      def open_store
-        known = {}
-        size = [SEGMENT_BYTES, @most / PARTS + 1].min # the last file stays, and must leave room
-        @store = Store.open(@settings.durable, segment_bytes: size, fsync: @settings.fsync,
-          note: -> { SequenceCounter.record(@encoder.topics) }) do |seq, record|
-          SequenceCounter.remember(known, seq, record)
-        end
-        @encoder = SequenceCounter.new(@settings, @store.id, @store.segments.last, known)
-        @drops = DropCounter.new(@encoder)
-      end
     end
     private_constant :DurableWriter
   end
 end
-require_relative "storing"

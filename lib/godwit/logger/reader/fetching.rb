@@ -3,11 +3,12 @@
 module Godwit
   class Logger < ::Logger
     class Reader
-      # How a reader takes messages off its socket: one thread fetches, the others wait for it.
+      # How a reader receives messages: one waiting thread leads (it waits on the socket), the
+      # others follow (they wait for the leader).
 
       private
 
-      # @return [Record, nil] nil once it is closed
+      # @return [Record, nil] nil after close
       def next_record
         take(nil)
       rescue ClosedError, ContextTerminatedError
@@ -17,7 +18,7 @@ module Godwit
       # @return [Record, nil] nil when time is up
       def take(finish)
         loop do
-          # In a child, what is pending is the parent's.
+          # In a forked child, pending records are the parent's.
           found = @lock.synchronize { from_pending } unless forked?
           return found if found.is_a?(Record)
           next @on_foreign&.call(found) if found
@@ -25,7 +26,7 @@ module Godwit
         end
       end
 
-      # With the lock, so that each writer's records are counted in order.
+      # Needs the lock, so that each writer's records are counted in order.
       # @return [Record, Array<String>, nil] an Array is foreign
       def from_pending
         while (message = @pending.shift)
@@ -35,25 +36,23 @@ module Godwit
         end
       end
 
-      # Takes what is there, or waits for it.
+      # Receives a batch, or waits for one.
       # @return [Boolean] false: time is up
       def fetch(finish)
         role = nil
-        # Which takes a pending interrupt as it ends.
+        # The end of handle_interrupt raises a pending interrupt; by then the role is known.
         Thread.handle_interrupt(NEVER) { role = fetch_or_wait }
         role == :fetched || await(role, finish)
       ensure
         Thread.handle_interrupt(NEVER) { stop_waiting(role) if %i[leads follows].include?(role) }
       end
 
-      # One of the callers that wait does so on the socket, the others for that one.
-      # @return [Symbol] :fetched; or :leads or :follows: nothing was there, and the caller counts
-      #   as waiting
+      # @return [Symbol] :fetched; or :leads or :follows, when the caller counts as waiting
       def fetch_or_wait
         @lock.synchronize do
           next :fetched unless @pending.empty? || forked?
           adapt(Timeout.now)
-          batch = @waiting.zero? ? next_batch : take_out(1)
+          batch = @waiting.zero? ? next_batch : receive(1)
           save if @unsaved && @state.due_in.zero?
           if batch
             @unsaved = true if @state
@@ -68,15 +67,14 @@ module Godwit
         end
       end
 
-      # @return [Array, nil] nil: nothing was there
+      # @return [Array, nil] nil: no message was there
       def next_batch
-        @turns ? @turns.batch(@size) { |count| take_out(count) } : take_out(@size)
+        @turns ? @turns.batch(@size) { |count| receive(count) } : receive(@size)
       end
 
-      # @param count [Integer] messages; each may hold several records
-      # @return [Array, nil] what {Record.parse} takes
-      def take_out(count)
-        messages = @socket.__send__(:_recv_many, count, 0) or return
+      # @return [Array, nil] what {Record.parse} takes, of at most `count` messages
+      def receive(count)
+        messages = @socket.recv_many(count, timeout: 0, exception: false) or return
         messages.each_with_object([]) do |message, taken|
           records = Native::Packing.split(message)
           records ? taken.concat(records) : taken << message
@@ -105,7 +103,7 @@ module Godwit
         readable || !finish || Timeout.now < finish
       end
 
-      # Another that waits goes on where there is something to take, or nobody waits on the socket.
+      # Wakes another waiting thread if there are pending records or no leader.
       def stop_waiting(role)
         @lock.synchronize do
           @waiting -= 1

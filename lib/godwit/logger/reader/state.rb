@@ -1,68 +1,55 @@
 # frozen_string_literal: true
 
 require "json"
-require_relative "writer_statistics"
+require_relative "writers"
+require_relative "../folder"
 require_relative "../view"
 
 module Godwit
   class Logger < ::Logger
     class Reader
-      # The file that carries the writers over a reader's end to the next one. It is replaced as a
-      # whole, by a rename, at most once in {PERIOD}: a reader that is killed has read a bit more
-      # than the file says, which the next one reports as lost.
+      # The file that keeps the writers' statistics for the next reader. A rename replaces it, at
+      # most once in {PERIOD} seconds. What a killed reader read after the last write counts as lost
+      # in the next one.
       # @private
       class State
         PERIOD = 1.0
         FIELDS = %w[prog host last received lost late time].freeze
 
-        # @return [SystemCallError, nil] why the last try to write failed
+        # @return [SystemCallError, nil] why the last write failed
         attr_reader :error
 
         # @raise [ArgumentTypeError, ArgumentValueError] when that is no path
         def initialize(path)
-          path = path.to_path if path.respond_to?(:to_path)
-          unless path.is_a?(String)
-            raise Errors.bad_type(:reader, "state:", "the path of a file", path)
-          end
-          if path.empty? || path.include?("\0")
-            raise Errors.bad_value(:reader, "state:", "the path of a file", path)
-          end
-          @path = File.expand_path(path)
+          @path = File.expand_path(Folder.checked_path(path, :reader, "state:"))
           @due = Timeout.now + PERIOD
         end
 
-        # @return [Array<WriterStatistics>] empty when there is no such file
-        # @raise [ArgumentValueError] when it is something else
+        # @return [Array<WriterStatistics>] empty without a file
+        # @raise [ArgumentValueError] when it is no state file
         # @raise [SystemCallError] when it cannot be read, or its folder cannot be written
         def load
           folder = File.dirname(@path)
           raise Errno::ENOENT, folder unless File.directory?(folder)
           raise Errno::EACCES, folder unless File.writable?(folder)
-          if File.directory?(@path)
-            raise Errors.bad_value(:reader, "state:", "a file, no folder", @path)
-          end
+          raise Errors.bad_value(:reader, "state:", "a file", @path) if File.directory?(@path)
           return [] unless File.exist?(@path)
-          JSON
-            .parse(File.read(@path, encoding: "UTF-8"))
-            .fetch("writers")
-            .map { |writer, values| statistics_of(writer, values) }
+          writers = JSON.parse(File.read(@path, encoding: "UTF-8")).fetch("writers")
+          writers.map { |writer, values| statistics_of(writer, values) }
         rescue JSON::ParserError, KeyError, TypeError, NoMethodError, ArgumentError
-          raise Errors.bad_value(
-            :reader, "state:", "a file that a reader wrote, or one that is not there yet", @path
-          )
+          raise Errors.bad_value(:reader, "state:", "a file that a reader wrote, or none", @path)
         end
 
         # @return [Float] seconds until {save} is due
         def due_in = [@due - Timeout.now, 0].max
 
-        # Trouble with the disk does not end the reading: it is told on $stderr, once until it is
-        # over.
+        # A failed write does not end the reading: $stderr gets one warning until a write succeeds.
         # @param writers [Array<WriterStatistics>]
         def save(writers)
           @due = Timeout.now + PERIOD
           writers = writers.to_h { |one| [one.writer, one.to_h.slice("first", *FIELDS)] }
           temporary = "#{@path}.#{Process.pid}.new"
-          # A stranger's id may be no UTF-8.
+          # View.json accepts writer ids that are no UTF-8.
           File.write(temporary, View.json({"v" => 1, "writers" => writers}))
           File.rename(temporary, @path)
           @error = nil
@@ -76,9 +63,8 @@ module Godwit
         def statistics_of(writer, values)
           numbers = values.values_at("first", "last", "received", "lost", "late")
           raise TypeError unless numbers.all?(Integer) && values["time"].is_a?(Numeric)
-          WriterStatistics.new(
-            writer, values["first"], **values.slice(*FIELDS).transform_keys(&:to_sym)
-          )
+          settings = values.slice(*FIELDS).transform_keys(&:to_sym)
+          WriterStatistics.new(writer, values["first"], **settings)
         end
       end
       private_constant :State

@@ -3,8 +3,7 @@
 module Godwit
   class Logger < ::Logger
     class SegmentedLog
-      # What {SegmentedLog} finds in its folder at the start, and how far it is known to be
-      # released.
+      # Reads what an earlier process left in the folder, and keeps the released seq in a file.
       # @private
       module Recovery
         RELEASED = "released"
@@ -12,44 +11,32 @@ module Godwit
         private
 
         def recover(block)
-          @segments = Dir.children(@folder).grep(SegmentedLog::FILE).sort.map do |name|
-            SegmentedLog::Segment.new(name.to_i(16), File.join(@folder, name), 0, 0, 0)
+          @segments = Dir.children(@folder).grep(FILE).sort.map do |name|
+            Segment.new(name.to_i(16), File.join(@folder, name), 0, 0, 0)
           end
-          # The last may be torn, and without its first entry; all before it were once the last, and
-          # cut then.
+          # Only the last file may be torn, even in its note; then the file before it has the note.
           full = [@segments.size - 1, 0].max
           full -= 1 while full.positive? && !note_of(@segments[full])
           @segments.each_with_index do |segment, index|
-            unless index < full && measure(segment, @segments[index + 1])
-              scan(segment, (block if index >= full))
-            end
+            next if index < full && measure(segment, @segments[index + 1])
+            scan(segment, (block if index >= full))
           end
-          drop(@segments.pop) while @segments.last&.size&.zero? # begun, and not come to its note
-          spent, @segments =
-            @segments.partition do |segment|
-              segment.last <= @released && !segment.equal?(@segments.last)
-            end
+          drop(@segments.pop) while @segments.last&.size&.zero? # torn before the end of its note
           @total = @segments.sum(&:size)
-          spent.each { |segment| drop(segment) } if @segments.any? && note_of(@segments.last)
+          drop_released if @segments.any? && note_of(@segments.last)
         end
 
         # @return [Array(Integer, String), nil] the last seq before the file, and the note
         def note_of(segment)
-          head = File.binread(segment.path, SegmentedLog::HEAD_BYTES) or return
-          if head.bytesize < SegmentedLog::HEAD_BYTES || head.unpack1("N") > SegmentedLog::LONGEST
-            return
-          end
-          bytes = File.binread(segment.path, SegmentedLog::HEAD_BYTES + head.unpack1("N"))
+          head = File.binread(segment.path, HEAD_BYTES).to_s
+          return if head.bytesize < HEAD_BYTES || head.unpack1("N") > LONGEST
+          bytes = File.binread(segment.path, HEAD_BYTES + head.unpack1("N"))
           seq, finish = SegmentedLog.whole_entry(bytes, 0)
-          if seq&.zero? && finish >= SegmentedLog::HEAD_BYTES + 8
-            [
-              bytes.unpack1("Q>", offset: SegmentedLog::HEAD_BYTES),
-              bytes.byteslice(SegmentedLog::HEAD_BYTES + 8...finish)
-            ]
-          end
+          return unless seq&.zero? && finish >= HEAD_BYTES + 8
+          [bytes.unpack1("Q>", offset: HEAD_BYTES), bytes.byteslice(HEAD_BYTES + 8...finish)]
         end
 
-        # @return [Boolean] whether the notes tell all that is to be known of the file
+        # @return [Boolean] whether the notes suffice, without reading the file
         def measure(segment, following)
           segment.prev, = note_of(segment)
           segment.last, = note_of(following)
@@ -57,7 +44,7 @@ module Godwit
           !segment.prev.nil? && !segment.last.nil?
         end
 
-        # An entry that is not whole ends its file: what follows in it cannot be told apart.
+        # Truncates the file at the first entry that is not whole.
         def scan(segment, block)
           bytes = File.binread(segment.path)
           segment.prev = segment.last = 0
@@ -83,12 +70,12 @@ module Godwit
         end
 
         def write_released
-          @released_file ||=
-            File.open(File.join(@folder, RELEASED), File::RDWR | File::CREAT | File::BINARY, 0o600)
+          flags = File::RDWR | File::CREAT | File::BINARY
+          @released_file ||= File.open(File.join(@folder, RELEASED), flags, 0o600)
           seq = [@released].pack("Q>")
           @released_file.pwrite(seq << [Zlib.crc32(seq)].pack("N"), 0)
         rescue SystemCallError
-          nil # it saves sending twice, nothing else
+          nil # without it the writer sends some records twice
         end
       end
       private_constant :Recovery

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# How contexts end beside threads, linger, a device that echoes, and things of the program's own in
+# The end of contexts with threads, linger, a device that echoes, and the program's own objects in
 # a poller.
 require "ffi"
 unless IO.method_defined?(:posix_fileno)

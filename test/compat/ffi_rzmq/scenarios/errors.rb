@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What goes wrong gives -1 and an errno.
+# Failures return -1 and an errno.
 context = ZMQ::Context.new
 push = open_socket(context, ZMQ::PUSH)
 pull = open_socket(context, ZMQ::PULL)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# ZMQ::Message in all its ways.
+# All methods of ZMQ::Message.
 context = ZMQ::Context.new
 push, pull = pair(context, ZMQ::PUSH, ZMQ::PULL)
 one = message("hello")
@@ -70,7 +70,7 @@ rc "recvmsg", pull.recvmsg(managed)
 show "it", managed.copy_out_string, managed.is_a?(ZMQ::Message), managed.close
 show "sizes", ZMQ::Message.msg_size
 
-# One of one's own around a message.
+# A program's own class around a message.
 class Wrapped
   def initialize = @inner = ZMQ::Message.new
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Options: those that ffi-rzmq knows, set and read back.
+# The options that ffi-rzmq knows, set and read.
 context = ZMQ::Context.new
 socket = context.socket(ZMQ::DEALER)
 values = {

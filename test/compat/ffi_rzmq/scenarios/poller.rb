@@ -46,7 +46,7 @@ show "all read", poller.poll(0), *found.call
 show "never writable", poller.register_writable(one), poller.poll(10), *found.call
 show "delete", poller.delete(one), poller.delete(one), poller.delete(:no), poller.size
 
-# (One that was changed before forgets it in ffi-rzmq.)
+# (In ffi-rzmq an item that was changed before loses the change.)
 poller = ZMQ::Poller.new
 reader, writer = IO.pipe
 show "IO",
@@ -60,7 +60,7 @@ reader.read(1)
 show "IO", poller.poll(0), *found.call
 show "delete", poller.delete(writer), poller.delete(reader), poller.size, poller.poll(:blocking)
 
-# Has a socket, as wrappers do.
+# A wrapper of a socket.
 Holder = Struct.new(:socket)
 holder = Holder.new(two.socket)
 show "a wrapper", poller.register_readable(holder), poller.poll(0)

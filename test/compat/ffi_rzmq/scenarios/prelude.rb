@@ -1,21 +1,21 @@
 # frozen_string_literal: true
 
-# What the scenarios beside this file share. They are programs for ffi-rzmq, which know nothing of
-# Godwit: scenarios_test.rb runs each with the gem and with the door, and compares what they print.
+# Shared by the scenarios beside this file. They are programs for ffi-rzmq that do not refer to
+# Godwit: scenarios_test.rb runs each with the gem and with the layer, and compares the output.
 require "ffi-rzmq"
 $stdout.sync = true
 
-# Prints a line for each call: its words, and what it gave.
+# Prints a line for each call: its name and its result.
 def show(what, *values)
   puts "#{what}: #{values.map(&:inspect).join(" ")}"
 end
 
-# Prints a return code; of one that failed the errno too.
+# Prints a return code, and the errno of a failure.
 def rc(what, code)
   show(what, code, *([ZMQ::Util.errno, ZMQ::Util.error_string] if code == -1))
 end
 
-# A socket that neither hangs nor delays the end.
+# A socket whose time-outs and linger keep the program from hanging.
 def open_socket(context, type)
   socket = context.socket(type)
   {ZMQ::LINGER => 0, ZMQ::RCVTIMEO => 5000, ZMQ::SNDTIMEO => 5000}.each do |option, value|
@@ -24,7 +24,7 @@ def open_socket(context, type)
   socket
 end
 
-# Two, the first bound and the second connected.
+# Two sockets, the first bound and the second connected.
 def pair(context, one, other, endpoint = "inproc://pair-#{context.object_id}-#{one}-#{other}")
   sockets = [open_socket(context, one), open_socket(context, other)]
   raise "bind" unless sockets[0].bind(endpoint) == 0

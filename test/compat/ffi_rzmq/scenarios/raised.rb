@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What raises, and the helpers around errors.
+# Calls that raise, and the helpers around errors.
 show "ok",
   ZMQ::Util.resultcode_ok?(0),
   ZMQ::Util.resultcode_ok?(5),
@@ -54,8 +54,7 @@ show "names", ZMQ::SocketTypeNameMap.sort
 show "a context",
   ZMQ::Context.new(3).then { |one| [one.io_threads, one.max_sockets, one.terminate] }
 show "a context",
-  ZMQ::Context
-    .create(io_threads: 2, max_sockets: 50)
+  ZMQ::Context.create(io_threads: 2, max_sockets: 50)
     .then { |one| [one.io_threads, one.max_sockets, one.terminate] }
 show "a context",
   context.io_threads,

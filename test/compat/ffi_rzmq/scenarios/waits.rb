@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Time-outs, and the end of a context under those who wait.
+# Time-outs, and the end of a context while threads wait.
 context = ZMQ::Context.new
 pull = open_socket(context, ZMQ::PULL)
 push = open_socket(context, ZMQ::PUSH)

@@ -2,7 +2,7 @@
 
 module ZMQ
   class Socket
-    # Options, by libzmq's numbers and in libzmq's units.
+    # Options, by libzmq's numbers and in libzmq's units. The calls return 0 or -1.
     module Options
       RANGES = {
         int64: -(1 << 63)..(1 << 63) - 1, uint64: 0..(1 << 64) - 1, id32: 0..(1 << 32) - 1
@@ -13,8 +13,7 @@ module ZMQ
 
       # @param name [Integer] such as `LINGER`
       # @param value [Integer, String] times are milliseconds
-      # @param length [Integer, nil] of a String: how many bytes of it; nil: all
-      # @return [Integer] 0 or -1
+      # @param length [Integer, nil] how many bytes of a String; nil: all
       def setsockopt(name, value, length = nil)
         return failed(ENOTSOCK) unless @godwit
         option = BY_ID[name]
@@ -34,7 +33,6 @@ module ZMQ
       # @param name [Integer] such as `RCVHWM`
       # @param array [Array] its first element becomes the value: an Integer, a String, or true or
       #   false (`RCVMORE`)
-      # @return [Integer] 0 or -1
       def getsockopt(name, array)
         return failed(ENOTSOCK) unless @godwit
         option = BY_ID[name]
@@ -45,8 +43,8 @@ module ZMQ
         note(error)
       end
 
-      # @return [String, nil] the name under which a ROUTER at the other end knows it; nil when it
-      #   is closed
+      # @return [String, nil] a ROUTER at the other end knows the socket by this name; nil when the
+      #   socket is closed
       def identity
         array = []
         getsockopt(IDENTITY, array)
@@ -60,9 +58,9 @@ module ZMQ
 
       private
 
-      # @return [Integer, String, nil] nil when the option does not take it
+      # @return [Integer, String, nil] nil when the option does not take the value
       def raw_value(option, value, length)
-        # The XPUB inside might.
+        # A Godwit::PUB is an XPUB of libzmq, which takes more options.
         return unless option.types.nil? || @name != "PUB" || option.for_type?(:PUB)
         if %i[bytes text key].include?(option.type)
           return unless value.is_a?(String)
@@ -72,45 +70,41 @@ module ZMQ
         end
       end
 
-      # A high-water mark that comes after the first bind or connect counts for nothing, as in
-      # libzmq 3.
+      # libzmq 3 ignored a high-water mark set after the first bind or connect.
       def store(option, raw)
-        @godwit.__send__(:store, option, raw, raw)
+        @godwit.store(option, raw, raw)
       rescue Godwit::StateError
         raise unless option.fixed?
       else
         (@settings ||= []) << [option, raw]
       end
 
-      # libzmq does not conflate on the XPUB that a Godwit::PUB is inside: it has to be made anew.
+      # libzmq does not conflate on an XPUB, so a conflating Godwit::PUB takes the socket's place.
       def conflate_publisher(option, raw)
         raise option.error("goes before the first bind or connect") if @godwit.endpoints.any?
         raise option.error("takes 0 or 1") unless [0, 1].include?(raw)
         old = @godwit
         take_over(Godwit::PUB.new(context: old.context, conflate: raw == 1))
-        @settings&.each { |other, value| @godwit.__send__(:store, other, value, value) }
+        @settings&.each { |other, value| @godwit.store(other, value, value) }
         old.close
       end
 
       def read(option)
         case option.name
-        when :recv_more then !@rest.empty?
-        when :events then events
+        when :recv_more then rest?
+        when :events
+          bits = @godwit.wait_for(POLLIN | POLLOUT, 0) || 0
+          rest? ? bits | POLLIN : bits
         when :zmq_fd then @godwit.zmq_fd
         else
-          raw = @godwit.__send__(:_get_option, option.id)
+          raw = @godwit.raw_option(option.id)
           case option.type
-          when :text then "#{raw}\0".b # libzmq counts the NUL, and so does ffi-rzmq
+          when :text then "#{raw}\0".b # ffi-rzmq returns libzmq's NUL too
           when :key then Godwit::Z85.encode(raw)
           when :uint64 then [raw].pack("Q").unpack1("q")
           else raw
           end
         end
-      end
-
-      def events
-        bits = @godwit.__send__(:_wait, POLLIN | POLLOUT, 0) || 0
-        @rest.empty? ? bits : bits | POLLIN
       end
     end
   end

@@ -2,49 +2,41 @@
 
 module ZMQ
   class Socket
-    # Receiving. Messages come from libzmq whole; their parts are handed out one by one. Each call
-    # gives the bytes of the part it received last, or -1.
+    # Receives whole messages from libzmq, and hands out their parts one by one. Each call takes the
+    # flag `DONTWAIT`, and returns the number of bytes of the last part, or -1.
     module Receiving
-      # @param string [String] its content is replaced by the next part, binary
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes, or -1
+      # @param string [String] the next part replaces its content, binary
       # @raise [FrozenError] when it is frozen
       def recv_string(string, flags = 0)
         if string.frozen?
           raise FrozenError.new("recv_string: the String is frozen", receiver: string)
         end
-        part = next_part(:_recv, flags) or return -1
+        part = next_part(:recv_within, flags) or return -1
         string.replace(part.to_s)
         string.bytesize
       end
 
       # Receives a message, or the rest of one that was begun.
-      # @param list [Array<String>] its parts are added to it, binary
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes of the last part, or -1
+      # @param list [Array<String>] gets the parts, binary
       def recv_strings(list, flags = 0)
-        parts = all_parts(:_recv, flags) or return -1
+        parts = all_parts(:recv_within, flags) or return -1
         list.concat(parts.map(&:to_s))
         list.last.bytesize
       end
 
-      # @param message [Message] what it held is replaced by the next part, which is not copied
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes, or -1
+      # @param message [Message] the next part replaces its content, without a copy
       def recvmsg(message, flags = 0)
         message = Message.of(message)
         return failed(EFAULT) if message.nil? || message.closed?
-        part = next_part(:_recv_frame, flags) or return -1
-        message.fill(part, !@rest.empty?)
+        part = next_part(:recv_frames_within, flags) or return -1
+        message.fill(part, rest?)
         part.bytesize
       end
 
-      # Receives a message, or the rest of one that was begun, without copying it.
-      # @param list [Array<Message>] its parts are added to it, of the socket's `receiver_class`
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes of the last part, or -1
+      # Receives a message, or the rest of one that was begun, without a copy.
+      # @param list [Array<Message>] gets the parts, of the socket's `receiver_class`
       def recvmsgs(list, flags = 0)
-        parts = all_parts(:_recv_frame, flags) or return -1
+        parts = all_parts(:recv_frames_within, flags) or return -1
         parts.each_with_index do |part, index|
           message = @receiver_class.new
           Message.of(message).fill(part, index + 1 < parts.size)
@@ -54,10 +46,8 @@ module ZMQ
       end
 
       # Receives a message with a routing envelope, as a ROUTER or DEALER gets it.
-      # @param list [Array<Message>] the parts after the first empty one are added to it
-      # @param routing_envelope [Array<Message>] the parts up to the first empty one are added to it
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes of the last part, or -1
+      # @param list [Array<Message>] gets the parts after the first empty one
+      # @param routing_envelope [Array<Message>] gets the parts up to the first empty one
       def recv_multipart(list, routing_envelope, flags = 0)
         parts = []
         result = recvmsgs(parts, flags)
@@ -69,11 +59,11 @@ module ZMQ
       end
 
       # @return [Boolean] whether the message that is being read has more parts
-      def more_parts? = !@rest.empty?
+      def more_parts? = rest?
 
       private
 
-      # @return [String, Godwit::Frame, nil] nil when it failed
+      # @return [String, Godwit::Frame, nil] nil on failure
       def next_part(primitive, flags)
         return @rest.shift unless @rest.empty?
         message = receive(primitive, flags)
@@ -82,13 +72,14 @@ module ZMQ
         @rest.shift
       end
 
-      # @return [Array<String, Godwit::Frame>, nil] nil when it failed
+      # @return [Array<String, Godwit::Frame>, nil] nil on failure
       def all_parts(primitive, flags)
         return @rest.shift(@rest.size) unless @rest.empty?
         message = receive(primitive, flags) or return
         message.is_a?(Array) ? message : [message]
       end
 
+      # @return [String, Godwit::Frame, Array, nil] nil on failure
       def receive(primitive, flags)
         godwit = @godwit
         unless godwit
@@ -96,7 +87,7 @@ module ZMQ
           return
         end
         @user = Thread.current
-        message = godwit.__send__(primitive, dontwait?(flags) ? 0 : nil)
+        message = godwit.public_send(primitive, patience(flags))
         message ? @turn &&= :send : failed(EAGAIN)
         message
       rescue Godwit::Error => error

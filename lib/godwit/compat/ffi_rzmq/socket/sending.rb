@@ -2,57 +2,41 @@
 
 module ZMQ
   class Socket
-    # Sending. Each call gives the bytes of the part it sent last, or -1.
+    # Sends. Each call returns the number of bytes of the last part, or -1. Each call takes the flag
+    # `DONTWAIT`, and a call that sends one part `SNDMORE`.
     #
-    # Parts sent with `SNDMORE` are held back here until the last one, then all go as one message.
-    # Whether a peer can take the message is asked (and waited for) at the first part, as in libzmq;
-    # that a ROUTER has no such peer is told at the last.
+    # The socket holds parts sent with `SNDMORE` until the last one; then all go as one message. As
+    # in libzmq, the first part waits for a peer with room, or fails. That a ROUTER has no such peer
+    # shows at the last part.
     module Sending
-      # @param string [String]
-      # @param flags [Integer] `DONTWAIT`, `SNDMORE`
-      # @return [Integer] bytes, or -1
-      def send_string(string, flags = 0)
-        transmit(string || "", flags)
-      end
+      def send_string(string, flags = 0) = send_part(string || "", flags)
 
       # Sends Strings as one message.
-      # @param parts [Array<String>]
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes of the last part, or -1
       def send_strings(parts, flags = 0)
         return -1 if parts.nil? || parts.empty?
-        send_whole(parts.map { |part| part || "" }, flags)
+        send_parts(parts.map { |part| part || "" }, flags)
       end
 
-      # Sends a message, which is empty afterwards. When the call fails it still holds what it held.
-      # @param message [Message]
-      # @param flags [Integer] `DONTWAIT`, `SNDMORE`
-      # @return [Integer] bytes, or -1
+      # Sends a message, which is empty afterwards. It keeps its bytes when the call fails.
       def sendmsg(message, flags = 0)
         message = Message.of(message)
         return failed(EFAULT) if message.nil? || message.closed?
-        result = transmit(message.outgoing, flags)
-        message.sent if result >= 0
+        result = send_part(message.outgoing, flags)
+        message.empty if result >= 0
         result
       end
 
       # Sends messages as the parts of one.
-      # @param parts [Array<Message>]
-      # @param flags [Integer] `DONTWAIT`
-      # @return [Integer] bytes of the last part, or -1
       def sendmsgs(parts, flags = 0)
         return -1 if parts.nil? || parts.empty?
         messages = parts.map { |part| Message.of(part) }
         return failed(EFAULT) if messages.any? { |message| message.nil? || message.closed? }
-        result = send_whole(messages.map(&:outgoing), flags)
-        messages.each(&:sent) if result >= 0
+        result = send_parts(messages.map(&:outgoing), flags)
+        messages.each(&:empty) if result >= 0
         result
       end
 
-      # {#sendmsg}; the message is closed then, also when the call fails.
-      # @param message [Message]
-      # @param flags [Integer] `DONTWAIT`, `SNDMORE`
-      # @return [Integer] bytes, or -1
+      # {#sendmsg}, then closes the message, also after a failure.
       def send_and_close(message, flags = 0)
         result = sendmsg(message, flags)
         message.close
@@ -61,53 +45,38 @@ module ZMQ
 
       private
 
-      # What was sent must not be counted later: a frame is gone then.
-      def transmit(part, flags)
-        godwit = @godwit
-        return failed(ENOTSOCK) unless godwit
-        return hold(godwit, part, flags) if flags.anybits?(SNDMORE)
-        size = part.bytesize if part.is_a?(String) || part.is_a?(Godwit::Frame)
-        if deliver(godwit, @held.empty? ? part : [*@held, part], flags)
-          size
-        else
-          -1
-        end
+      def send_part(part, flags)
+        return hold(part, flags) if flags.anybits?(SNDMORE)
+        transmit(@held.empty? ? part : [*@held, part], part, flags)
       end
 
-      def send_whole(parts, flags)
+      def send_parts(parts, flags) = transmit([*@held, *parts], parts.last, flags)
+
+      # @param last [String, Godwit::Frame] the last part, whose size is read before the send: a
+      #   sent frame is gone
+      def transmit(message, last, flags)
         godwit = @godwit
         return failed(ENOTSOCK) unless godwit
-        last = parts.last
         size = last.bytesize if last.is_a?(String) || last.is_a?(Godwit::Frame)
-        deliver(godwit, [*@held, *parts], flags) ? size : -1
-      end
-
-      # When nobody can take it, what is held stays held, and the last part can be sent again.
-      def deliver(godwit, message, flags)
         @user = Thread.current
-        if @turn && !@rest.empty?
-          failed(EFSM) # the rest of what was received is to be read first
-          return false
-        end
-        unless godwit.__send__(:_send, message, dontwait?(flags) ? 0 : nil, nil)
-          failed(EAGAIN)
-          return false
-        end
+        # The program must read the rest of the last message first.
+        return failed(EFSM) if @turn && !@rest.empty?
+        # On EAGAIN the held parts stay, and the program can send the last part again.
+        return failed(EAGAIN) unless godwit.send_within(message, patience(flags))
         @held = [] unless @held.empty?
         @turn &&= :receive
-        true
+        size
       rescue Godwit::Error => error
         @held = []
         note(error)
-        false
       end
 
-      def hold(godwit, part, flags)
+      def hold(part, flags)
+        godwit = @godwit
+        return failed(ENOTSOCK) unless godwit
         return failed(EINVAL) unless part.is_a?(String) || part.is_a?(Godwit::Frame)
-        if @held.empty?
-          refusal = refusal_of(godwit, flags)
-          return failed(refusal) if refusal
-        end
+        refusal = refusal_of(godwit, flags) if @held.empty?
+        return failed(refusal) if refusal
         size = part.bytesize
         @held << (part.is_a?(String) ? part.dup.freeze : part)
         size
@@ -118,9 +87,9 @@ module ZMQ
       # @return [Integer, nil] an errno
       def refusal_of(godwit, flags)
         return ENOTSUP if Godwit::ErrorHints::RECEIVE_ONLY.include?(godwit.type)
-        return EFSM if @turn && ((@turn == :receive && !@relaxed) || !@rest.empty?)
-        patience = dontwait?(flags) ? 0 : godwit.__send__(:_get_option, SNDTIMEO)
-        EAGAIN unless godwit.__send__(:_wait, POLLOUT, patience)
+        return EFSM if @turn && ((@turn == :receive && !@relaxed) || rest?)
+        limit = patience(flags) || godwit.raw_option(SNDTIMEO)
+        EAGAIN unless godwit.wait_for(POLLOUT, limit)
       end
     end
   end

@@ -1,4 +1,4 @@
 # frozen_string_literal: true
 
-Godwit::Compat::LoadPath.enter(:rbczmq)
+Godwit::Compat::LoadPath.check(:rbczmq)
 require "godwit/compat/rbczmq/zmq"

@@ -6,7 +6,7 @@ module ZMQ
     @lock = Mutex.new
 
     class << self
-      # Makes a loop, calls the block, in which things are registered, and starts it.
+      # Makes a loop, calls the block, which registers sockets, IOs and timers, and starts the loop.
       # @return [Integer] as {#start}
       def run(callable = nil, &block)
         @instance = new
@@ -14,13 +14,13 @@ module ZMQ
         @instance.start
       end
 
-      # Binds the socket, and has the loop call handlers of this class for it.
+      # Binds the socket, and registers a handler of this class for it.
       # @return [Integer] as Socket#bind
       def bind(socket, address, handler = DefaultHandler, *args)
         attach(socket, :bind, address, handler, args)
       end
 
-      # Connects the socket, and has the loop call handlers of this class for it.
+      # Connects the socket, and registers a handler of this class for it.
       # @return [true]
       def connect(socket, address, handler = DefaultHandler, *args)
         attach(socket, :connect, address, handler, args)
@@ -32,19 +32,15 @@ module ZMQ
         register_for(POLLIN, pollable, handler, args)
       end
 
-      # @param handler [Class, nil] made with the Pollitem and the arguments
-      # @return [Pollitem]
+      # As {register_readable}.
       def register_writable(pollable, handler = DefaultHandler, *args)
         register_for(POLLOUT, pollable, handler, args)
       end
 
-      # @return [Timer]
       def add_oneshot_timer(delay, callback = nil, &block) = add_timer(delay, 1, callback, &block)
-
-      # @return [Timer]
       def add_periodic_timer(delay, callback = nil, &block) = add_timer(delay, 0, callback, &block)
 
-      # @return [Timer]
+      # @return [Timer] see Timer.new
       def add_timer(delay, times, callback = nil, &block)
         timer = Timer.new(delay, times, callback, &block)
         instance.register_timer(timer)
@@ -55,7 +51,7 @@ module ZMQ
       def context = ZMQ.context
 
       # @private
-      # Those that run now, for ZMQ.interrupted!
+      # Keeps the list of running loops for {ZMQ.interrupted!}.
       def runs(loop)
         @lock.synchronize { @runners += [loop] }
         yield
@@ -64,12 +60,10 @@ module ZMQ
       end
 
       # @private
-      def interrupt_all
-        @runners.each(&:interrupt)
-      end
+      def interrupt_all = @runners.each(&:interrupt)
 
       %i[stop running? verbose= register remove register_timer cancel_timer].each do |name|
-        define_method(name) { |*arguments| instance.__send__(name, *arguments) }
+        define_method(name) { |*arguments| instance.public_send(name, *arguments) }
       end
 
       private
@@ -78,9 +72,9 @@ module ZMQ
         @instance or raise Error, "no loop was run yet: this is for the block of ZMQ::Loop.run"
       end
 
-      # The arguments reach the handlers as one Array here; scripts count on it.
+      # Handlers get the arguments as one Array here; scripts rely on that.
       def attach(socket, action, address, handler, args)
-        result = socket.__send__(action, address)
+        result = socket.public_send(action, address)
         register_readable(socket, handler, args) if socket.poll_readable?
         register_writable(socket, handler, args) if socket.poll_writable?
         result

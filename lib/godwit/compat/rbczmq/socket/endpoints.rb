@@ -5,17 +5,13 @@ module ZMQ
     PORTS = (49_152..65_535)
     private_constant :PORTS
 
-    # @return [Integer] port of tcp; 0 for the others, and where 0 was asked for
-    def bind(uri)
-      real_bind(resolved(uri))
-    end
+    # @return [Integer] tcp's port; 0 for other transports, and where the script asked for port 0
+    def bind(uri) = real_bind(resolved(uri))
 
     # @return [true]
-    def connect(uri)
-      real_connect(resolved(uri))
-    end
+    def connect(uri) = real_connect(resolved(uri))
 
-    # Connects to all that the DNS has for a service.
+    # Connects to every address that the DNS has for a service.
     # @return [self, nil] nil for a uri with a protocol
     def connect_all(uri)
       if PROTO_REXP.match?(Arguments.string(uri))
@@ -27,79 +23,68 @@ module ZMQ
       self
     end
 
-    # {#bind}, with no look into the DNS.
+    # {#bind} without the DNS.
     def real_bind(uri)
-      ready_to_attach
+      usable!
       uri = Arguments.type(uri, String).dup.freeze
-      option do
-        uri.match?(%r{\Atcp://.*:\*\z}) ? @inner.bind(uri, ports: PORTS) : @inner.bind(uri)
+      translated do
+        uri.match?(%r{\Atcp://.*:\*\z}) ? @godwit.bind(uri, ports: PORTS) : @godwit.bind(uri)
       end
       attached(BOUND, uri)
       trace { "bound \"#{uri}\"" }
-      uri.match?(%r{\Atcp://.*:0\z}) ? 0 : Godwit::Endpoint.port(@inner.last_endpoint) || 0
+      uri.match?(%r{\Atcp://.*:0\z}) ? 0 : Godwit::Endpoint.port(@godwit.last_endpoint) || 0
     end
 
-    # {#connect}, with no look into the DNS.
+    # {#connect} without the DNS.
     def real_connect(uri)
-      ready_to_attach
+      usable!
       uri = Arguments.type(uri, String).dup.freeze
-      option { @inner.connect(uri) }
+      translated { @godwit.connect(uri) }
       attached(CONNECTED, uri)
       trace { "connected \"#{uri}\"" }
       true
     end
 
     # @return [true]
-    def unbind(uri)
-      detach(uri) { |endpoint| @inner.unbind(endpoint) }
-    end
+    def unbind(uri) = detach(uri) { |endpoint| @godwit.unbind(endpoint) }
 
     # @return [true]
-    def disconnect(uri)
-      detach(uri) { |endpoint| @inner.disconnect(endpoint) }
-    end
+    def disconnect(uri) = detach(uri) { |endpoint| @godwit.disconnect(endpoint) }
 
     private
 
-    def ready_to_attach
-      alive!
-      own_thread!
-      own_process!
-    end
-
-    # libzmq knows a wildcard by what it became.
     def attached(state, uri)
       @state = state
       @given << uri
-      @places << @inner.last_endpoint
+      @places << @godwit.last_endpoint
       @endpoints << with_port(uri)
-      look
+      choose_path
     end
 
-    # A port that the system chose stands for the wildcard.
+    # Replaces a wildcard by the port that the system chose.
     def with_port(uri)
       port = Godwit::Endpoint.port(@places.last) if uri.match?(%r{\Atcp://.*:[*0]\z})
       port ? "#{uri.delete_suffix("*").delete_suffix("0")}#{port}" : uri
     end
 
     def detach(uri)
-      ready_to_attach
+      usable!
       Arguments.type(uri, String)
       index = @endpoints.rindex(uri) || @places.rindex(uri) || @given.rindex(uri)
       place = index ? @places[index] : uri
-      option { yield place }
+      translated { yield place }
       trace { "left \"#{uri}\"" }
       forget(place)
       true
     end
 
-    # Godwit ends those that are alike at once.
+    # Godwit ends all connections to one endpoint at once.
     def forget(place)
       @places.each_index.select { |index| @places[index] == place }.reverse_each do |index|
         [@places, @endpoints, @given].each { |list| list.delete_at(index) }
       end
       @state = DISCONNECTED if @endpoints.empty?
-      look
+      choose_path
     end
 
     def resolved(uri)
@@ -110,7 +95,7 @@ module ZMQ
       uri
     end
 
-    # The SRV records of "service.domain". What cannot be such a name is not asked for: an answer
+    # The SRV records of "service.domain". The DNS is not asked for any other uri, since its answer
     # may take long.
     def services(uri)
       service, domain = uri.split(".", 2)
@@ -118,8 +103,6 @@ module ZMQ
       ZMQ.resolver.getresources("_#{service}._tcp.#{domain}", Resolv::DNS::Resource::IN::SRV)
     end
 
-    def address(service)
-      "tcp://#{Resolv.getaddress(service.target.to_s)}:#{service.port}"
-    end
+    def address(service) = "tcp://#{Resolv.getaddress(service.target.to_s)}:#{service.port}"
   end
 end

@@ -2,39 +2,30 @@
 
 module ZMQ
   class Socket
-    # Calls the handler's on_connected, on_listening…, those that it has, from a thread of its own,
-    # until the socket is closed.
-    # @param endpoint [String] "inproc://…", a name that no other has
-    # @param handler [Object, nil] nil: a Monitor
+    # A thread calls the handler's on_connected, on_listening, …, until the socket is closed.
+    # @param endpoint [String] "inproc://…", a name that no other monitor has
+    # @param handler [Object, nil] with some of Monitor's callbacks; nil: a Monitor
     # @param events [Integer, nil] of ZMQ::EVENT_…; nil: all
-    # @return [Boolean] false when libzmq would not take the endpoint
+    # @return [Boolean] false when libzmq would refuse the endpoint
     def monitor(endpoint, handler = nil, events = nil)
-      alive!
-      own_thread!
-      own_process!
+      usable!
       Arguments.type(endpoint, String)
       Arguments.type(events, Integer) unless events.nil?
       names = Monitor.names(events || EVENT_ALL)
-      unless endpoint.start_with?("inproc://") && names.any? && @context.acquire(endpoint, __id__)
-        return false
-      end
-      feed = option { @inner.monitor(*names, :listening, :closed) }
-      @feed&.close # libzmq has one monitor for a socket
-      @feed = feed
-      listen(feed, handler || Monitor.new, names, endpoint)
-      true
-    end
-
-    private
-
-    def listen(feed, handler, names, endpoint)
+      return false unless endpoint.start_with?("inproc://") && names.any?
       context = @context
       id = __id__
+      return false unless context.reserve_monitor(endpoint, id)
+      monitor = translated { @godwit.monitor(*names, :listening, :closed) }
+      @monitor&.close # libzmq has one monitor for a socket
+      @monitor = monitor
+      handler ||= Monitor.new
       Thread.new do
-        Monitor.follow(feed, handler, names)
+        Monitor.follow(monitor, handler, names)
       ensure
-        context.release(endpoint, id)
+        context.release_monitor(endpoint, id)
       end
+      true
     end
   end
 end

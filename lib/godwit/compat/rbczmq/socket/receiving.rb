@@ -6,34 +6,29 @@ module ZMQ
     private_constant :RECEIVE_TIMEOUT
 
     # Receives a frame.
-    # @return [String, nil] nil when there is none: time is up, a signal was handled, the context
-    #   ends, it is not its turn
+    # @return [String, nil] nil when the call ends without one: rcvtimeo has passed, a signal was
+    #   handled, the context ends, or it is not the socket's turn
     def recv
-      first = @inner._recv_on_owner_thread(@owner, @rest) # as in send
+      first = @godwit._recv_on_owner_thread(@owner, @rest)
       return first if first
       return first_of(await) if first == false
       take(true)
-    rescue Godwit::Error => error
-      nothing(error)
+    rescue Godwit::Error => error # of the fast path
+      alive!
+      failed(error)
     end
 
-    # Receives a frame that has come.
+    # Receives a frame if one has come.
     # @return [String, nil]
-    def recv_nonblock
-      take(false)
-    end
+    def recv_nonblock = take(false)
 
     # As {#recv}.
     # @return [Frame, nil]
-    def recv_frame
-      frame_of(take(true))
-    end
+    def recv_frame = frame_of(take(true))
 
     # As {#recv_nonblock}.
     # @return [Frame, nil]
-    def recv_frame_nonblock
-      frame_of(take(false))
-    end
+    def recv_frame_nonblock = frame_of(take(false))
 
     # Receives the frames up to the end of a message.
     # @return [Message, nil]
@@ -50,14 +45,14 @@ module ZMQ
       rest?
     end
 
-    # @param milliseconds [Integer] -1 for ever
-    # @return [Boolean] whether there is something to receive
+    # @param milliseconds [Integer] -1: without end
+    # @return [Boolean] whether there is a message to receive
     def poll(milliseconds)
       alive!
       own_thread!
       Arguments.type(milliseconds, Integer)
       return true if rest?
-      option { !!served(POLLIN, [milliseconds, -1].max) { true } }
+      translated { !!wait_until(POLLIN, [milliseconds, -1].max) { true } }
     rescue Errno::EINTR
       false
     end
@@ -66,29 +61,29 @@ module ZMQ
 
     # @return [String, nil] the next frame
     def take(wait)
-      ready_to_receive
+      usable!("receive")
       return @rest.shift unless @rest.empty?
-      message = @inner._recv(0)
+      message = @godwit._recv(0)
       message ||= await if wait
       Failures.errno = Errno::EAGAIN::Errno unless message || wait
       trace { "recv #{message.inspect}" }
       first_of(message)
     rescue Godwit::Error => error
-      raise Failures.misuse(error, self) if error.is_a?(Godwit::ForkedError)
-      Failures.note(error)
+      failed(error)
     end
 
-    # @return [String, Array, nil] the next message; nil when none comes, or the wait is over for
-    #   another reason
+    # @return [String, Array, nil] the next message; nil when the wait ends without one
     def await
       if Interrupts.interruptible?
-        served(POLLIN, @inner._get_option(RECEIVE_TIMEOUT)) { @inner._recv(0) } || nil
+        wait_until(POLLIN, @godwit._get_option(RECEIVE_TIMEOUT)) { @godwit._recv(0) } || nil
       else
-        @inner._recv(nil) || (Failures.errno = Errno::EAGAIN::Errno) && nil
+        message = @godwit._recv(nil)
+        Failures.errno = Errno::EAGAIN::Errno unless message
+        message
       end
     rescue Errno::EINTR
       nil
-    rescue Godwit::Error => error # it may have been closed while it waited
+    rescue Godwit::Error => error # another thread may have closed it during the wait
       Failures.note(error)
     end
 
@@ -99,23 +94,11 @@ module ZMQ
       first
     end
 
-    def ready_to_receive
-      alive!
-      raise Error, "can only receive on a bound or connected socket!" unless attached?
-      own_thread!
-      own_process!
-    end
-
-    # What was tried without a look: closed sockets and those of another process say so, all else
-    # gives nil.
-    def nothing(error)
-      alive!
+    def failed(error)
       raise Failures.misuse(error, self) if error.is_a?(Godwit::ForkedError)
       Failures.note(error)
     end
 
-    def frame_of(data)
-      data && Frame.of(data, rest?)
-    end
+    def frame_of(data) = data && Frame.of(data, rest?)
   end
 end

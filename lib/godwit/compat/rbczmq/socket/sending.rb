@@ -3,51 +3,51 @@
 module ZMQ
   class Socket
     SEND_TIMEOUT = 28
-    WAITING = [PUSH, DEALER, PAIR].freeze # for a peer with room
+    # These types wait for a peer with room before the first part. The others drop, or know the
+    # receiver only from the whole message.
+    WAITING = [PUSH, DEALER, PAIR].freeze
     private_constant :SEND_TIMEOUT, :WAITING
 
-    # Sends a frame: the last of its message.
-    # @return [Boolean] false when the time of sndtimeo is up
+    # Sends a frame, the last of its message.
+    # @return [Boolean] false when sndtimeo has passed
     def send(string)
-      # Open, attached, no part held, in its thread: nothing else needs a look.
-      return true if @inner._send_on_owner_thread(@sender, string)
+      return true if @godwit._send_on_owner_thread(@sender, string)
       send_part(string, false)
     rescue Godwit::Error => error
       Failures.fail_with(error, self)
     end
 
-    # Sends a frame, with more of its message to follow. It is held back until {#send} comes:
-    # messages go whole.
-    # @return [Boolean] false when the time of sndtimeo is up
+    # Sends a frame, with more of its message to follow. The socket holds it back until {#send}, so
+    # that messages go whole.
+    # @return [Boolean] false when sndtimeo has passed
     def sendm(string)
       send_part(string, true)
     rescue Godwit::Error => error
       Failures.fail_with(error, self)
     end
 
-    # Sends a Frame, which is gone then.
+    # Sends a Frame, which is gone afterwards.
     # @param flags [Integer, Symbol, nil] of Frame::MORE, REUSE and DONTWAIT
-    # @return [Boolean] false when it would wait (DONTWAIT), or the time of sndtimeo is up
+    # @return [Boolean] false when the call would wait (DONTWAIT), or sndtimeo has passed
     def send_frame(frame, flags = nil)
-      ready_to_send
+      usable!("send")
       Arguments.type(frame, Frame)
       data = frame.hand_out
       flags = frame_flags(flags)
       trace { "send_frame #{frame.line}" }
       wait = flags.nobits?(Frame::DONTWAIT)
-      unless flags.anybits?(Frame::MORE) ? hold(data, wait) : deliver(with_held(data), wait)
-        return false
-      end
+      sent = flags.anybits?(Frame::MORE) ? hold(data, wait) : deliver(with_held(data), wait)
+      return false unless sent
       frame.gone! if flags.nobits?(Frame::REUSE)
       true
     rescue Godwit::Error => error
       Failures.fail_with(error, self)
     end
 
-    # Sends a Message, which is gone then. What fails is not told; the message is still there.
-    # @return [nil]
+    # Sends a Message, which is gone afterwards; it stays when the send fails.
+    # @return [nil] also when the send fails
     def send_message(message)
-      ready_to_send
+      usable!("send")
       parts = Arguments.type(message, Message).hand_out
       trace { "send_message of #{parts.size} frames" }
       message.gone! if parts.empty? || deliver(@held ? [*@held, *parts] : parts, true)
@@ -60,74 +60,59 @@ module ZMQ
 
     private
 
-    def ready_to_send
-      alive!
-      raise Error, "can only send on a bound or connected socket!" unless attached?
-      own_thread!
-      own_process!
-    end
-
     def send_part(string, more)
-      ready_to_send
+      usable!("send")
       string = Arguments.string(string)
       trace { "#{more ? "sendm" : "send"} #{string.inspect}" }
       more ? hold(string, true) : deliver(with_held(string), true)
     end
 
-    def with_held(string)
-      @held ? [*@held, string] : string
-    end
+    def with_held(string) = @held ? [*@held, string] : string
 
-    # Where libzmq would have waited with the first part, this does. The other types drop, or know
-    # by the whole message where it goes.
     def hold(string, wait)
       if !@held && WAITING.include?(type)
-        return false unless served(POLLOUT, wait ? @inner._get_option(SEND_TIMEOUT) : 0) { true }
+        return false unless wait_until(POLLOUT, send_timeout(wait)) { true }
       end
       (@held ||= []) << string.b
       @sender = nil
       true
     end
 
-    # What is refused is given up whole; when time is up, the last part may be sent again.
+    # After an error the held parts are dropped. After a time-out they stay, and the script may send
+    # the last part again.
     def deliver(message, wait)
-      sent = @inner._send(message, 0, nil)
-      sent ||=
-        served(POLLOUT, wait ? @inner._get_option(SEND_TIMEOUT) : 0) do
-          @inner._send(message, 0, nil)
-        end
-      give_up_held if sent
+      sent = @godwit._send(message, 0, nil)
+      sent ||= wait_until(POLLOUT, send_timeout(wait)) { @godwit._send(message, 0, nil) }
+      drop_held if sent
       sent
     rescue Godwit::Error
-      give_up_held
+      drop_held
       raise
     end
 
-    def give_up_held
+    def drop_held
       @held = nil
       @sender = @owner
     end
 
-    # Waits until the socket is ready and the block gives something.
-    # @param limit [Integer] milliseconds, -1 for ever
-    # @return [Object, false] what the block gives; false when time is up
-    # @raise [Errno::EINTR] when a signal was handled meanwhile
-    def served(event, limit)
+    # @return [Integer] milliseconds, -1: without end
+    def send_timeout(wait) = wait ? @godwit._get_option(SEND_TIMEOUT) : 0
+
+    # Waits until the socket is ready and the block returns a value.
+    # @param limit [Integer] milliseconds, -1: without end
+    # @return [Object, false] the block's value; false when time is up
+    # @raise [Errno::EINTR] when a signal was handled during the wait
+    def wait_until(event, limit)
       finish = milliseconds + limit if limit >= 0
       left = limit
-      while (ready = Interrupts.wait_on(@inner, event, left))
+      while (ready = Interrupts.wait { @godwit._wait(event, left) || false })
         value = yield
         return value if value
         left = [finish - milliseconds, 0].max if finish
       end
-      interrupted if ready.nil?
-      Failures.errno = Errno::EAGAIN::Errno
+      Failures.errno = ready.nil? ? Errno::EINTR::Errno : Errno::EAGAIN::Errno
+      raise Errno::EINTR if ready.nil?
       false
-    end
-
-    def interrupted
-      Failures.errno = Errno::EINTR::Errno
-      raise Errno::EINTR
     end
 
     def milliseconds = Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond)

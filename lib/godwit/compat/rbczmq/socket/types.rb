@@ -2,118 +2,40 @@
 
 module ZMQ
   class Socket
-    # Publishes.
-    class Pub < Socket
-      TYPE = PUB
-      TYPE_STR = "PUB"
-      include UpstreamSocket
-    end
+    # @private
+    # Class of a type, by libzmq's number.
+    CLASSES = %i[Pub Sub Push Pull Pair Req Rep Router Dealer Stream XPub XSub].to_h do |name|
+      klass = const_set(name, Class.new(Socket))
+      type_str = klass.const_set(:TYPE_STR, name.to_s.upcase.freeze)
+      [klass.const_set(:TYPE, ZMQ.const_get(type_str)), klass]
+    end.freeze
 
-    # Takes what it subscribed to.
-    class Sub < Socket
-      TYPE = SUB
-      TYPE_STR = "SUB"
-      include DownstreamSocket
-    end
+    [Pub, Push].each { |klass| klass.include(UpstreamSocket) }
+    [Sub, Pull].each { |klass| klass.include(DownstreamSocket) }
+    [Req, Rep].each { |klass| klass.unsupported_api(:sendm) }
 
-    # Sends to Pull sockets in turn.
-    class Push < Socket
-      TYPE = PUSH
-      TYPE_STR = "PUSH"
-      include UpstreamSocket
-    end
-
-    # Receives from Push sockets.
-    class Pull < Socket
-      TYPE = PULL
-      TYPE_STR = "PULL"
-      include DownstreamSocket
-    end
-
-    # One to one, over inproc only.
-    class Pair < Socket
-      TYPE = PAIR
-      TYPE_STR = "PAIR"
-
-      # @return [Integer] 0
-      def bind(uri)
-        inproc_only(uri)
-        super
-      end
-
-      # @return [true]
-      def connect(uri)
-        inproc_only(uri)
-        super
-      end
+    # Takes inproc endpoints only.
+    class Pair
+      def bind(uri) = super(inproc(uri))
+      def connect(uri) = super(inproc(uri))
 
       private
 
-      def inproc_only(uri)
-        unless Arguments.string(uri).start_with?("inproc://")
-          raise Error, "PAIR sockets only take an inproc endpoint"
-        end
+      def inproc(uri)
+        return uri if Arguments.string(uri).start_with?("inproc://")
+        raise Error, "PAIR sockets only take an inproc endpoint"
       end
     end
 
-    # What sends and receives in turn, one frame a message.
-    module InTurn
-      # As Socket#send_frame, without MORE.
+    # REQ and REP send one frame a message.
+    module OneFrame
       def send_frame(frame, flags = nil)
-        if frame_flags(flags).anybits?(Frame::MORE)
-          raise Error, "cannot send multiple frames on #{type_str} sockets"
-        end
-        super
+        return super unless frame_flags(flags).anybits?(Frame::MORE)
+        raise Error, "cannot send multiple frames on #{type_str} sockets"
       end
     end
-    private_constant :InTurn
+    private_constant :OneFrame
 
-    # Asks.
-    class Req < Socket
-      TYPE = REQ
-      TYPE_STR = "REQ"
-      include InTurn
-
-      unsupported_api :sendm
-    end
-
-    # Answers.
-    class Rep < Socket
-      TYPE = REP
-      TYPE_STR = "REP"
-      include InTurn
-
-      unsupported_api :sendm
-    end
-
-    # Receives with the sender's identity in front, sends to the one named in front.
-    class Router < Socket
-      TYPE = ROUTER
-      TYPE_STR = "ROUTER"
-    end
-
-    # Sends to its peers in turn.
-    class Dealer < Socket
-      TYPE = DEALER
-      TYPE_STR = "DEALER"
-    end
-
-    # Raw TCP.
-    class Stream < Socket
-      TYPE = STREAM
-      TYPE_STR = "STREAM"
-    end
-
-    # A Pub that receives subscriptions.
-    class XPub < Socket
-      TYPE = XPUB
-      TYPE_STR = "XPUB"
-    end
-
-    # A Sub that sends them.
-    class XSub < Socket
-      TYPE = XSUB
-      TYPE_STR = "XSUB"
-    end
+    [Req, Rep].each { |klass| klass.include(OneFrame) }
   end
 end

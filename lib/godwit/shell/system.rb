@@ -2,35 +2,31 @@
 
 module Godwit
   module Shell
-    # Runs a block where no fiber scheduler sees it: it would have other fibers run, under the
-    # caller's lock; and on Ruby 3.1 the gem async loses a fiber that reads a file.
+    # Runs a block that no fiber scheduler sees. A scheduler would run other fibers under the
+    # caller's lock; on Ruby 3.1 the gem async loses a fiber that reads a file.
     # @private
     module Unscheduled
-      # @return [Object] what the block gives
       def self.call(&block)
         return block.call unless Fiber.respond_to?(:current_scheduler) && Fiber.current_scheduler
         Fiber.new(blocking: true, &block).resume
       end
     end
 
-    # Who is in a process group.
+    # The members of process groups, from /proc.
     # @private
     module Members
       module_function
 
       # @param groups [Array<Integer>] whose leaders have ended
-      # @return [Array<Integer>] those that have not ended
+      # @return [Array<Integer>] members that have not ended
       def living(groups)
         Unscheduled.call do
-          Dir.children("/proc").filter_map do |name|
-            pid = name.to_i
-            if pid.positive? && !groups.include?(pid) && groups.include?(group(pid)) && lives?(pid)
-              pid
-            end
+          Dir.children("/proc").map(&:to_i).select do |pid|
+            pid.positive? && !groups.include?(pid) && groups.include?(group(pid)) && lives?(pid)
           end
         end
       rescue Errno::ENOENT, Errno::EACCES
-        [] # no /proc here
+        [] # there is no /proc
       end
 
       def group(pid)
@@ -43,7 +39,7 @@ module Godwit
 
       def stopped?(pid) = state(pid) == "T"
 
-      # @return [String, nil] as proc(5) has it; nil when there is no such process, or no /proc
+      # @return [String, nil] as proc(5) has it; nil without such a process, or without /proc
       def state(pid)
         Unscheduled.call { File.binread("/proc/#{pid}/stat") }[/\) (\w)/n, 1]
       rescue SystemCallError
@@ -58,14 +54,14 @@ module Godwit
 
       module_function
 
-      # @return [IO, nil] nil where there is none to be had
+      # @return [IO, nil] nil where the kernel has none
       def of(pid)
         number = Native.pidfd(pid)
         number && IO.for_fd(number, "r")
       end
 
-      # Waits until one of them ends, or time is up. An interrupt is taken in that wait alone: Ruby
-      # itself leaves a descriptor open where one comes as it opens a folder, or closes an IO.
+      # Waits until one of the processes ends, or time is up. Only the wait takes interrupts: Ruby
+      # leaves a descriptor open when an interrupt comes while it closes an IO.
       def wait(pids, seconds)
         ios = pids.filter_map { |pid| of(pid) }
         poller = Poller.new(*ios)
@@ -83,11 +79,8 @@ module Godwit
     # Signals by name or number.
     # @private
     module Signals
-      module_function
-
-      # @return [Integer]
       # @raise [ArgumentValueError]
-      def number(name)
+      def self.number(name)
         number = name.is_a?(Integer) ? name : Signal.list[name.to_s.delete_prefix("SIG")]
         return number if Signal.list.value?(number)
         raise Errors.bad_value(:signal, "a signal", "a name such as :INT, or its number", name)

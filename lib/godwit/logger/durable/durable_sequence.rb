@@ -1,28 +1,24 @@
 # frozen_string_literal: true
 
-require_relative "../encoder"
 require_relative "../packing"
+require_relative "../sequence_counter"
 
 module Godwit
   class Logger < ::Logger
-    # An {Encoder} whose numbers go on over restarts. Used with a lock held.
+    # A {SequenceCounter} whose numbers continue after a restart. Its caller holds a lock.
     # @private
-    class SequenceCounter < Encoder
-      # Topics whose counts are kept in a note.
+    class DurableSequence < SequenceCounter
+      # Topics whose counts a note keeps.
       MOST_NOTED = 1_000
 
       class << self
-        # @param topics [Hash] topic to tseq
-        # @return [String]
+        # @return [String] a note of {SegmentedLog}
         def record(topics)
-          topics
-            .first(MOST_NOTED)
-            .map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }
-            .join
+          noted = topics.first(MOST_NOTED)
+          noted.map { |topic, tseq| [tseq, topic.bytesize].pack("Q>n") << topic.b }.join
         end
 
-        # What {SegmentedLog} tells at the start.
-        # @param known [Hash] topic to tseq
+        # {SegmentedLog} yields each record of the last segment at the start, its note as seq 0.
         def remember(known, seq, record)
           return known.replace(read(record)) if seq.zero?
           topic, header = Packing.frames(record)
@@ -44,13 +40,11 @@ module Godwit
         end
       end
 
-      # @param known [Hash] topic to tseq
       def initialize(settings, writer, seq, known)
         @known = known
         super(settings, writer: writer, seq: seq)
       end
 
-      # @return [Hash] topic to tseq
       def topics
         now = @streams.each_value.flat_map(&:values).to_h { |stream| [stream.topic, stream.tseq] }
         @known.merge(now)
@@ -58,7 +52,7 @@ module Godwit
 
       private
 
-      # The id stays: with too many topics, only their counts are forgotten.
+      # The id stays: with too many topics it forgets only their counts.
       def begin_as(writer, seq)
         return super unless @writer
         @known = {}
@@ -72,6 +66,6 @@ module Godwit
         stream
       end
     end
-    private_constant :SequenceCounter
+    private_constant :DurableSequence
   end
 end

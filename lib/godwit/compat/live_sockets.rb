@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+module Godwit
+  module Compat
+    # Finds a layer's sockets without keeping them from being collected. CRuby finds them in the
+    # heap, since a WeakMap of Ruby 3.1 does not survive compaction; other Rubies use a WeakMap.
+    # @private
+    class LiveSockets
+      # @param socket_class [Class]
+      def initialize(socket_class)
+        @socket_class = socket_class
+        @known = ObjectSpace::WeakMap.new unless RUBY_ENGINE == "ruby"
+        @lock = Mutex.new
+      end
+
+      # @return [void]
+      def add(socket)
+        @lock.synchronize { @known[socket] = true } if @known
+      end
+
+      # @return [Array]
+      def to_a
+        return ObjectSpace.each_object(@socket_class).to_a unless @known
+        @lock.synchronize { @known.keys }
+      end
+    end
+  end
+end

@@ -1,0 +1,156 @@
+# frozen_string_literal: true
+
+require_relative "formatter"
+require_relative "lines"
+require_relative "text"
+
+module Godwit
+  class Logger < ::Logger
+    # An entry is what a {Logger} puts into its queue for one record, an Array: stream, t_ns,
+    # mono_ns, thread, text, tags, payload, error. The last three are nil or a field of the header
+    # with key and comma; {LINE} as error marks a text that is a formatter's whole line.
+    # @private
+    module Entry
+      LINE = :line
+      AS_IT_IS = ->(_level, _time, _prog, text) { text }
+      private_constant :AS_IT_IS
+
+      class << self
+        # An error that another thread raises into this one must reach the program. So this rescues
+        # errors only around the program's own methods.
+        # @return [Boolean, nil] see {Logger#add}
+        def log(handle, level, prog, message, payload, formatter)
+          sender = handle.sender
+          stored = sender.queue.push(build(sender, level, prog, message, payload, formatter))
+          return stored unless stored == :closed
+          return handle.count_late unless handle.replaced?
+          log(handle, level, prog, message, payload, formatter)
+        end
+
+        # Logs a text that no formatter may change.
+        def log_text(handle, level, prog, text)
+          log(handle, level, prog, text, nil, handle.settings.plain? ? AS_IT_IS : nil)
+        end
+
+        # @return [String] a packed record (see {Packing})
+        def pack(entry, sequence)
+          stream, t_ns, mono_ns, thread, text, tags, payload, error = entry
+          seq = sequence.next_seq # first, since it may change the head
+          Native::Packing.record(
+            sequence.head, seq, stream.next_tseq, stream.topic, stream.before_thread,
+            stream.after_thread, t_ns, mono_ns, thread, Text.utf8(text), tags, payload, error
+          )
+        end
+
+        # @return [String] a line without NUL, at which rsyslog and others would cut it
+        def line(entry, lines)
+          stream, t_ns, _, _, text, _, _, error = entry
+          text = Text.utf8(text)
+          unless error == LINE
+            prog = stream.prog
+            text = lines.build(stream.label, t_ns, stream.pid, prog && Text.utf8(prog), text)
+          end
+          text.include?("\0") ? text.delete("\0") : text
+        end
+
+        private
+
+        def build(sender, level, prog, message, payload, formatter)
+          t_ns = Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
+          mono_ns = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+          plain = sender.plain?
+          stream = sender.sequence.stream(level, prog)
+          if payload
+            exception, payload = split_payload(payload)
+            error = Text.error_field(exception) if exception
+          end
+          if raw?(formatter, plain)
+            text = Text.of(message)
+            case message
+            when ::String # first: the usual message
+            when ::Exception then error ||= Text.error_field(message)
+            when ::Hash then payload ||= message
+            end
+          else
+            text, own_error = format(formatter, stream.label, t_ns, prog, message, plain)
+            error = own_error if own_error
+          end
+          text = Text.cut(text) if text.bytesize > Text::MOST_BYTES
+          unless plain
+            tags = tags_field(formatter) if formatter
+            payload_field = Text.field("payload", payload) if payload
+          end
+          [stream, t_ns, mono_ns, thread_id, text, tags, payload_field, error]
+        end
+
+        # Finds the error beside a text: `log.error("saving failed", error)`, or
+        # `log.error("saving failed", exception: error)`.
+        # @return [Array(Exception, Object)] the error or nil, and the rest of the payload
+        def split_payload(payload)
+          return [payload, nil] if ::Exception === payload
+          error = payload[:exception] if ::Hash === payload
+          return [nil, payload] unless ::Exception === error
+          rest = payload.except(:exception)
+          [error, (rest unless rest.empty?)]
+        rescue *Text::FAULTS # the methods of a subclass of Hash
+          [nil, payload]
+        end
+
+        # @return [Array(String, String)] the text, and the error field, {LINE} or nil
+        def format(formatter, label, t_ns, prog, message, plain)
+          line = own_call(formatter, plain).call(label, Time.at(0, t_ns, :nsec), prog, message)
+          line = Text.line(Text.name(line))
+          return [line, LINE] if plain
+          [line, (Text.error_field(message) if ::Exception === message)]
+        rescue *Text::FAULTS => error
+          unless plain
+            told = "the formatter raised: #{Text.message(error)}"
+            field = Text.field("error", {class: Text.class_of(error), message: told})
+          end
+          [Text.of(message), field]
+        end
+
+        # Tags go beside the text, so this bypasses the method of ActiveSupport's TaggedLogging that
+        # puts them into it. Our own formatter's plain line needs them in the text.
+        def own_call(formatter, plain)
+          return formatter unless formatter.respond_to?(:current_tags)
+          return formatter if plain && !formatter.instance_of?(Formatter)
+          formatter.class.instance_method(:call).bind(formatter)
+        rescue NameError
+          formatter
+        end
+
+        # @return [Boolean] whether the message is the text: readers (and the sender of plain
+        #   lines) make the line of Ruby's formatter themselves
+        def raw?(formatter, plain)
+          return true if formatter.nil?
+          unless formatter.instance_of?(Formatter) || formatter.instance_of?(::Logger::Formatter)
+            return false
+          end
+          !plain || (formatter.datetime_format.nil? && current_tags(formatter).to_a.empty?)
+        end
+
+        def tags_field(formatter)
+          return formatter.tags_field if formatter.instance_of?(Formatter)
+          tags = current_tags(formatter)
+          Text.field("tags", tags) unless tags.nil? || tags.empty?
+        end
+
+        def current_tags(formatter)
+          ::Array.try_convert(formatter.current_tags) if formatter.respond_to?(:current_tags)
+        rescue *Text::FAULTS # the program's own method
+          nil
+        end
+
+        # JRuby's native_thread_id looks up this host's address each time, which may take seconds,
+        # and gives the process's number.
+        if RUBY_ENGINE != "jruby" && Thread.method_defined?(:native_thread_id)
+          def thread_id = Thread.current.native_thread_id
+        else
+          def thread_id = Thread.current.object_id
+        end
+      end
+    end
+    private_constant :Entry
+  end
+end

@@ -1,0 +1,231 @@
+# frozen_string_literal: true
+
+require_relative "../worker"
+require_relative "base_writer"
+require_relative "drop_counter"
+require_relative "entry"
+require_relative "exit"
+require_relative "sequence_counter"
+require_relative "spool_transport"
+
+module Godwit
+  class Logger < ::Logger
+    # The thread of one process that takes entries from the queue, encodes them and hands them to
+    # the transport. It has no reference to a Logger, so that the garbage collector can take that.
+    # @private
+    class Sender < BaseWriter
+      BATCH = 256
+      # Seconds after the start in which a socket without a reader does not count as unresponsive.
+      GRACE = (RUBY_ENGINE == "jruby") ? 1.0 : 0.25
+      # Seconds between two looks for new records, while older ones on the disk wait for the socket.
+      LOOK = 0.05
+      # Seconds between two records that report drops.
+      REPORT_EVERY = 1.0
+
+      def initialize(settings, warnings)
+        super
+        spool = settings.overflow == :spool
+        @transport = spool ? SpoolTransport.new(settings, warnings) : PushTransport.new(settings)
+        @sequence = SequenceCounter.new(settings)
+        @drops = DropCounter.new(@sequence)
+        @queue = BoundedQueue.new(settings, @drops)
+        @lines = Lines.new
+        @pending = []
+        @flush_tokens = []
+        @gone = @lost = 0
+        @thread = @last_report = nil
+        @noticed = @accepted = false
+      end
+
+      attr_reader :transport
+      def open = @transport.open
+
+      # @return [Boolean] whether the thread runs: false before the first record, in a forked child,
+      #   and after a kill
+      def alive? = @thread&.alive?
+      def closed? = @closing
+
+      # Starts the thread, also after a kill.
+      def start
+        return if @closing
+        first_with(@starting) do # another thread that has the lock starts it
+          next if @closing || alive?
+          @queue.stall(Timeout.now + GRACE)
+          Exit.watch(self) unless @thread
+          spawn
+        end
+      end
+
+      def stats
+        return Stats.new(queued: 0, sent: 0, dropped: 0, spooled: 0) unless own?
+        dropped = @drops.total + @lost + @transport.lost
+        Stats.new(
+          queued: queued, sent: @transport.sent, dropped: dropped, spooled: @transport.spooled,
+          last_error: @last_error
+        )
+      end
+
+      # Waits until all that was logged before has been handed to libzmq.
+      def flush(seconds)
+        return queued.zero? && !incomplete? unless own? && alive?
+        @queue.flush(seconds)
+      rescue ThreadError
+        queued.zero? # a trap handler
+      end
+
+      # Takes no more. Needs no lock.
+      def stop
+        @closing = true
+        @queue.close
+      end
+
+      private
+
+      def queued = @queue.size + unsent
+
+      # Records that were taken from the queue and have not gone. A report of drops, which is
+      # always the last, does not count.
+      def unsent = [@pending.size - @gone - (@noticed ? 1 : 0), 0].max
+
+      def spawn
+        Thread.handle_interrupt(Object => :never) do
+          @thread = Worker.new { work }
+          @thread.report_on_exception = false
+          @thread.name = "godwit logger"
+        end
+      end
+
+      # A killed thread has a successor, unless the process ends.
+      def work
+        run
+        over = true
+      ensure
+        spawn unless over || @closing || Exit.over?
+      end
+
+      # The thread takes interrupts only where it waits, so it always knows what has gone. It
+      # survives every error: an error costs a batch, which is counted.
+      def run
+        Thread.handle_interrupt(Object => :never) do
+          settle { @transport.open }
+          settle { deliver }
+          while (batch = take)
+            settle do
+              encode_all(batch)
+              report_drops
+              deliver
+            end
+          end
+          settle do
+            report_drops(always: true)
+            deliver
+          end
+        end
+      end
+
+      # While records wait on the disk, the thread also sends those.
+      def take
+        while @transport.backlog? && @queue.empty? && !@queue.closed?
+          break unless settle { @transport.replay_soon(LOOK) } # the next record tries again
+        end
+        @queue.take(BATCH)
+      end
+
+      # @return [Boolean] false after an error
+      def settle
+        yield
+        true
+      rescue => error
+        @lost += unsent
+        forget_pending
+        trouble(error)
+        false
+      ensure
+        # After a kill the successor answers.
+        until @flush_tokens.empty? || @gone < @pending.size
+          @queue.answer(@flush_tokens.shift, true)
+        end
+      end
+
+      def encode_all(batch)
+        batch.each do |entry|
+          entry[0] ? @pending << encode(entry) : @flush_tokens << entry
+        rescue => error # costs this record only
+          @lost += 1
+          trouble(error)
+        end
+      end
+
+      # @return [String, Array(String)] a packed record, or the frame of a line
+      def encode(entry) = @plain ? [Entry.line(entry, @lines)] : Entry.pack(entry, @sequence)
+
+      def deliver
+        while @gone < @pending.size
+          count = @transport.deliver(@pending, @gone)
+          @gone += count
+          if count.zero?
+            wait
+          else
+            @accepted = true
+            @queue.progress
+          end
+        end
+        forget_pending
+      end
+
+      def forget_pending
+        @pending.clear
+        @gone = 0
+        @noticed = false
+      end
+
+      def wait
+        @queue.stall if @accepted
+        Thread.handle_interrupt(Object => :immediate) { @transport.wait }
+      end
+
+      # Sends one record that explains the gaps which readers see.
+      def report_drops(always: false)
+        return unless @drops.unreported?
+        now = Timeout.now
+        return unless always || @queue.empty? || now - (@last_report || 0) >= REPORT_EVERY
+        @drops.report(now) do |entry|
+          @pending << encode(entry)
+          @noticed = true
+        end
+        @last_report = now
+      end
+
+      def finish(deadline)
+        each_thread { |thread| thread.join([deadline - Timeout.now, 0].max) }
+        each_thread { |thread| thread.kill.join }
+        @finished = @incomplete = true # until the rest is counted
+        left = unsent + @queue.clear
+        @lost += left
+        @incomplete = left.positive?
+        forget_pending
+        @flush_tokens.each { |token| @queue.answer(token, false) }
+        all = @transport.close(left.zero? ? [deadline - Timeout.now, 0].max : 0)
+        tell_rest(all)
+      end
+
+      # A thread that was killed just before the end may have a successor.
+      def each_thread
+        last = nil
+        yield last = @thread until @thread.equal?(last)
+      end
+
+      # @param all [Boolean, Integer] from {SpoolTransport#close}
+      def tell_rest(all)
+        @warnings.kept(all, @settings.spool) if all.is_a?(Integer)
+        return if @lost.zero? && all
+        some = "some of the last #{@transport.held} records may not have been sent" unless all
+        count = "#{Text.count(@lost)} not sent" if @lost.positive?
+        text = [count, some].compact.join("; ")
+        @last_error ||= TimeoutError.new(text, operation: :close, endpoint: @settings.endpoint)
+        @warnings.call(text, always: true)
+      end
+    end
+    private_constant :Sender
+  end
+end
