@@ -11,8 +11,11 @@ module Godwit
       DOMAIN = "godwit"
       private_constant :FORM, :DOMAIN
 
-      # Ends the Auth of `--clients` with the command.
-      # (see Command#run)
+      # Runs the command; its end is also that of the Auth of `--clients`.
+      # @param arguments [Array<String>] without the command's name
+      # @param io [IO] where it prints
+      # @return [Integer] exit status
+      # @raise [UsageError, OptionParser::ParseError] when the arguments are wrong
       def run(arguments, io: $stdout)
         super
       ensure
